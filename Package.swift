@@ -1,0 +1,56 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+let package = Package(
+  name: "LMDBCaching",
+  platforms: [.macOS(.v26), .iOS(.v26), .tvOS(.v26), .watchOS(.v26), .visionOS(.v26)],
+  products: [
+    .library(name: "LMDB", targets: ["LMDB"]),
+    .library(name: "LMDBCaching", targets: ["LMDBCaching"]),
+    .executable(name: "lmdb-cache", targets: ["lmdb-cache"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+  ],
+  targets: [
+    .systemLibrary(
+      name: "CLMDB", pkgConfig: "lmdb",
+      providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
+    .systemLibrary(
+      name: "CXXHash", pkgConfig: "libxxhash",
+      providers: [.apt(["libxxhash-dev"]), .brew(["xxhash"])]),
+    .target(name: "LMDB", dependencies: ["CLMDB"]),
+    .target(
+      name: "LMDBCaching",
+      dependencies: [
+        "CXXHash",
+        "LMDB",
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "Metrics", package: "swift-metrics"),
+      ]),
+    .executableTarget(
+      name: "lmdb-cache",
+      dependencies: [
+        "LMDBCaching",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ]),
+    .testTarget(name: "LMDBTests", dependencies: ["LMDB"]),
+    .testTarget(name: "LMDBCachingTests", dependencies: ["LMDBCaching", "LMDB"]),
+  ],
+  swiftLanguageModes: [.v6]
+)
+
+// The same compiler settings everywhere. The compiler's warnings become errors in CI, by a flag there:
+// a warning of a newer compiler must not break the build of those who depend on this package.
+for target in package.targets where target.type != .system {
+  target.swiftSettings = (target.swiftSettings ?? []) + [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableExperimentalFeature("Lifetimes"),
+  ]
+}

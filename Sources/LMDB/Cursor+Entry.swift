@@ -1,0 +1,12 @@
+extension Cursor {
+  /// A key and its value, in the map.
+  public struct Entry {
+    public let key: UnsafeRawBufferPointer
+    public let value: UnsafeRawBufferPointer
+
+    init(key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
+      self.key = key
+      self.value = value
+    }
+  }
+}

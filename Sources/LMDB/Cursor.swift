@@ -1,0 +1,125 @@
+import CLMDB
+
+/// A position in a database, in the order of the keys' bytes. Lent to the body of `withCursor`.
+///
+/// Moving functions return `nil` when there is no such entry. Entries point into the map: in a write transaction they
+/// are valid until the next change, in a read transaction until it ends.
+public struct Cursor: ~Copyable {
+  private let handle: OpaquePointer
+  /// The environment, in a write transaction, which outlives the cursor.
+  private let writer: Unmanaged<Environment>?
+
+  /// `mdb_cursor_open`.
+  @usableFromInline
+  init(transaction: OpaquePointer, database: Database, writer: Unmanaged<Environment>?) throws(LMDBError) {
+    var opened: OpaquePointer?
+    let status = Calls.openCursor(transaction, database.handle, &opened)
+    guard status == MDB_SUCCESS, let opened else { throw LMDBError(status: status, operation: .cursorOpen) }
+    handle = opened
+    self.writer = writer
+  }
+
+  deinit {
+    Calls.closeCursor(handle)
+  }
+
+  // MARK: - Moving
+
+  /// Moves to the least key (`MDB_FIRST`).
+  public func first() throws(LMDBError) -> Entry? {
+    try move(MDB_FIRST)
+  }
+
+  /// Moves to the greatest key (`MDB_LAST`).
+  public func last() throws(LMDBError) -> Entry? {
+    try move(MDB_LAST)
+  }
+
+  /// Moves to the following key, or to the first one if there was no position (`MDB_NEXT`).
+  ///
+  /// After ``remove()`` this is the key that followed the removed one.
+  public func next() throws(LMDBError) -> Entry? {
+    try move(MDB_NEXT)
+  }
+
+  /// Moves to the preceding key, or to the last one if there was no position (`MDB_PREV`).
+  public func previous() throws(LMDBError) -> Entry? {
+    try move(MDB_PREV)
+  }
+
+  /// Moves to the least key that is not less than `key` (`MDB_SET_RANGE`), which must not be empty.
+  public func seek(toKeyAtOrAfter key: UnsafeRawBufferPointer) throws(LMDBError) -> Entry? {
+    try move(MDB_SET_RANGE, MDB_val(key))
+  }
+
+  /// The entry at the position (`MDB_GET_CURRENT`), or `nil` if there is none.
+  public func current() throws(LMDBError) -> Entry? {
+    try move(MDB_GET_CURRENT)
+  }
+
+  private func move(_ operation: MDB_cursor_op, _ key: MDB_val = MDB_val()) throws(LMDBError) -> Entry? {
+    var key = key
+    var value = MDB_val()
+    let status = Calls.get(handle, &key, &value, operation)
+    if status == MDB_SUCCESS {
+      return Entry(key: key.bytes, value: value.bytes)
+    }
+    // Without a position, "current" is an invalid argument to LMDB.
+    if status == MDB_NOTFOUND || (status == Platform.invalidArgument && operation == MDB_GET_CURRENT) {
+      return nil
+    }
+    throw LMDBError(status: status, operation: .cursorGet)
+  }
+
+  // MARK: - Changing
+
+  /// Removes the entry at the position (`mdb_cursor_del`). In write transactions only.
+  ///
+  /// - Throws: `.permissionDenied` in a read transaction, `.invalidArgument` without a position.
+  public func remove() throws(LMDBError) {
+    let environment = try environment(.cursorDel)
+    let status = Calls.remove(handle)
+    guard status == MDB_SUCCESS else { throw environment.writeError(status, .cursorDel) }
+  }
+
+  /// Replaces the value at the position, by one of the same or another size (`mdb_cursor_put` with `MDB_CURRENT`). In
+  /// write transactions only.
+  ///
+  /// - Throws: `.permissionDenied` in a read transaction, `.invalidArgument` without a position.
+  public func replace(with value: UnsafeRawBufferPointer) throws(LMDBError) {
+    let environment = try environment(.cursorPut)
+    guard let entry = try current() else {
+      throw LMDBError(status: Platform.invalidArgument, operation: .cursorPut)
+    }
+    guard value.count == entry.value.count else {
+      // The put moves the node that the key is in, so it needs a copy of it.
+      try withUnsafeTemporaryAllocation(byteCount: entry.key.count, alignment: 1) { copy throws(LMDBError) in
+        copy.copyMemory(from: entry.key)
+        try put(value, UnsafeRawBufferPointer(copy), environment)
+      }
+      return
+    }
+    try put(value, entry.key, environment)
+  }
+
+  private func put(
+    _ value: UnsafeRawBufferPointer, _ key: UnsafeRawBufferPointer, _ environment: Environment
+  ) throws(LMDBError) {
+    var key = MDB_val(key)
+    var value = MDB_val(value)
+    let status = Calls.put(handle, &key, &value, flags: UInt32(MDB_CURRENT))
+    guard status == MDB_SUCCESS else { throw environment.writeError(status, .cursorPut) }
+  }
+
+  /// The environment, if the cursor may write.
+  private func environment(_ operation: Calls.Name) throws(LMDBError) -> Environment {
+    guard let writer else {
+      throw LMDBError(
+        code: .permissionDenied, operation: operation.rawValue,
+        message: "This cursor belongs to a read transaction. Use one of a write transaction.")
+    }
+    let environment = writer.takeUnretainedValue()
+    try environment.checkNotDoomed(operation)
+    return environment
+  }
+}

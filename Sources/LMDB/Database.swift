@@ -1,0 +1,13 @@
+/// A key space of an environment: a handle that stays valid as long as the environment is open (`MDB_dbi`).
+public struct Database: Sendable, Hashable {
+  let handle: UInt32
+
+  /// The unnamed database, which every environment has.
+  ///
+  /// Named databases keep their own records in it; an environment that has some should keep nothing else there.
+  public static let main = Database(handle: 1)
+
+  init(handle: UInt32) {
+    self.handle = handle
+  }
+}

@@ -1,0 +1,45 @@
+import Synchronization
+
+extension Environment {
+  /// Gives back one ``open(directory:options:)``. The last one closes the environment (`mdb_env_close`).
+  ///
+  /// From then on new operations throw `.closed`. Running ones are waited for, up to ten seconds; if they last longer
+  /// (a read or a write transaction of the calling thread, say), the files are closed when they have ended and the
+  /// last reference to this object goes.
+  ///
+  /// Calling it more often than `open` does nothing as long as nobody else has the environment open.
+  public func close() {
+    Registry.lock()
+    let isLast = openers == 1
+    openers = max(0, openers - 1)
+    if isLast {
+      control.pointee.raise(.closed)
+    }
+    let isForked = control.pointee.current.contains(.forked)
+    Registry.unlock()
+    guard isLast, !isForked else { return }
+
+    var backoff = Backoff(limit: options.waits.close)
+    while !finish(), backoff.pause() {}
+  }
+
+  /// Closes the files if nobody uses them. Returns whether there is nothing left to wait for.
+  private func finish() -> Bool {
+    guard writerMutex.tryLock() else { return false }
+    defer { writerMutex.unlock() }
+    guard isQuiet else { return false }
+    Registry.lock()
+    defer { Registry.unlock() }
+    // Opened again, or closed by another thread, in the meantime?
+    guard openers == 0, !control.pointee.current.contains(.finished) else { return true }
+    // Whoever came in during a moment of being open again.
+    guard isQuiet else { return false }
+    endHandles()
+    Registry.remove(control)
+    return true
+  }
+
+  private var isQuiet: Bool {
+    control.pointee.users.load(ordering: .sequentiallyConsistent) == 0 && slots.allFree
+  }
+}

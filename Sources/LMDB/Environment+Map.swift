@@ -1,0 +1,84 @@
+import CLMDB
+import Synchronization
+
+extension Environment {
+  /// Makes the map larger (`mdb_env_set_mapsize`). Does nothing if it is as large already.
+  ///
+  /// New reads wait, running ones are waited for, up to two seconds. The calling thread must not hold a transaction.
+  ///
+  /// - Parameter size: Bytes, rounded up to whole pages.
+  /// - Throws: `.busy` if running reads or a write did not end in time: nothing has changed then. `.outOfMemory` if
+  ///   there is not enough address space for the old and the new map together: nothing has changed either.
+  public func growMap(to size: Int) throws(LMDBError) {
+    try control.pointee.checkUsable("Environment.growMap")
+    guard control.pointee.writerThread.load(ordering: .relaxed) != Platform.currentThread else {
+      throw LMDBError(
+        code: .busy, operation: "Environment.growMap",
+        message: "This thread holds a write transaction. End it before growing the map.")
+    }
+    var backoff = Backoff(limit: options.waits.map)
+    while !writerMutex.tryLock() {
+      guard backoff.pause() else { throw Self.busyMap }
+    }
+    defer { writerMutex.unlock() }
+    try moveMap(to: Options.rounded(size), &backoff)
+  }
+
+  /// Follows another process that made the map larger. Leaves it to others, if they are at it.
+  func adoptMapSize() throws(LMDBError) {
+    guard writerMutex.tryLock() else { return }
+    defer { writerMutex.unlock() }
+    try adoptMapSizeAsWriter()
+  }
+
+  /// The same, for who holds `writerMutex`.
+  func adoptMapSizeAsWriter() throws(LMDBError) {
+    var backoff = Backoff(limit: options.waits.map)
+    try moveMap(to: nil, &backoff)
+  }
+
+  private static var busyMap: LMDBError {
+    LMDBError(
+      code: .busy, operation: "Environment.growMap",
+      message: "Running transactions did not end in time. Keep them short, and retry.")
+  }
+
+  /// Moves the map while nobody is in it. The caller holds `writerMutex`.
+  ///
+  /// - Parameter size: `nil` for the size recorded in the file.
+  private func moveMap(to size: Int?, _ backoff: inout Backoff) throws(LMDBError) {
+    // First the operations that may take long, such as a sync, and only then the readers: they wait for a moment.
+    control.pointee.raise(.pausesUsers)
+    defer { control.pointee.lower([.pausesUsers, .pausesReaders]) }
+    while control.pointee.users.load(ordering: .sequentiallyConsistent) != 0 {
+      guard backoff.pause() else { throw Self.busyMap }
+    }
+    control.pointee.raise(.pausesReaders)
+    while !slots.allFree {
+      guard backoff.pause() else { throw Self.busyMap }
+    }
+    // Nobody is left who could be closing: that needs `writerMutex`.
+    try control.pointee.checkUsable("Environment.growMap")
+
+    var information = MDB_envinfo()
+    var status = Calls.information(handle, &information)
+    guard status == MDB_SUCCESS else { throw LMDBError(status: status, operation: .envInfo) }
+    let target = size ?? recordedMapSize
+    guard target > information.me_mapsize else { return }
+
+    // LMDB unmaps first and maps then, and has no map at all if that fails. So try before, with the old map in place.
+    var descriptor: Int32 = -1
+    status = Calls.descriptor(handle, &descriptor)
+    guard status == MDB_SUCCESS else { throw LMDBError(status: status, operation: .envGetDescriptor) }
+    Platform.unmap(try Platform.map(descriptor, length: target), length: target)
+
+    status = Calls.setMapSize(handle, target, directory: directory)
+    guard status == MDB_SUCCESS else {
+      if status != Platform.invalidArgument {
+        // The old map is gone, and there is no new one.
+        control.pointee.raise(.broken)
+      }
+      throw LMDBError(status: status, operation: .envSetMapSize)
+    }
+  }
+}

@@ -1,0 +1,38 @@
+extension Environment {
+  /// How an environment is opened.
+  public struct Options: Sendable, Equatable {
+    /// Bytes of address space for the map: the largest size the file can have. It costs no disk space before it is
+    /// used. Halved, down to 64 MiB, if the system does not give as much. Rounded up to whole pages.
+    public var mapSize = Options.defaultMapSize
+
+    /// Slots of the reader table. The first process to open the environment decides for all.
+    public var maxReaders: UInt32 = 1022
+
+    /// How many named databases can be opened.
+    public var maxDatabases: UInt32 = 0
+
+    /// What a commit waits for.
+    public var syncMode = SyncMode.full
+
+    /// Opens for reading only; the files must exist.
+    public var isReadOnly = false
+
+    /// Permissions of the files, when they are created.
+    public var fileMode: UInt32 = 0o600
+
+    /// How many reads this process can have running at once; more wait for a moment.
+    public var readerPoolSize = 64
+
+    /// How long operations wait for each other.
+    package var waits = Waits()
+
+    public init() {}
+
+    /// 64 GiB, or 1 GiB where addresses have 32 bits.
+    static var defaultMapSize: Int {
+      Int.bitWidth == 64 ? 1 << 36 : 1 << 30
+    }
+
+    static let leastMapSize = 64 << 20
+  }
+}

@@ -1,0 +1,133 @@
+import CLMDB
+import Synchronization
+
+extension Environment {
+  /// Begins a write transaction (`mdb_txn_begin`). There is one at a time, of all threads and processes; this waits
+  /// for it as long as it takes.
+  ///
+  /// End it on the thread that began it; dropping it aborts. A thread can hold only one.
+  ///
+  /// - Throws: `.busy` if this thread holds one already, which would wait for itself forever; `.closed`, `.forked`;
+  ///   `.permissionDenied` if the environment is read-only.
+  public func beginWrite() throws(LMDBError) -> WriteTransaction {
+    guard !options.isReadOnly else {
+      throw LMDBError(
+        code: .permissionDenied, operation: "Environment.beginWrite",
+        message: "The environment was opened read-only. Open it for writing.")
+    }
+    try lockWriter("Environment.beginWrite")
+    do throws(LMDBError) {
+      let transaction = try beginAsWriter(flags: 0)
+      writer = WriterState()
+      return WriteTransaction(environment: self, handle: transaction)
+    } catch {
+      unlockWriter()
+      throw error
+    }
+  }
+
+  /// Takes this process's write lock, which also keeps the map in place and the environment open.
+  func lockWriter(_ operation: String) throws(LMDBError) {
+    try control.pointee.checkUsable(operation)
+    guard control.pointee.writerThread.load(ordering: .relaxed) != Platform.currentThread else {
+      throw LMDBError(
+        code: .busy, operation: operation,
+        message: "This thread holds a write transaction. End it first.")
+    }
+    writerMutex.lock()
+    do throws(LMDBError) {
+      try control.pointee.checkUsable(operation)
+    } catch {
+      writerMutex.unlock()
+      throw error
+    }
+    control.pointee.writerThread.store(Platform.currentThread, ordering: .relaxed)
+  }
+
+  func unlockWriter() {
+    control.pointee.writerThread.store(0, ordering: .relaxed)
+    writerMutex.unlock()
+  }
+
+  /// Begins a transaction for who holds the write lock, after following other processes' larger maps.
+  func beginAsWriter(flags: UInt32) throws(LMDBError) -> OpaquePointer {
+    // Another process may grow the map again in between, but not forever.
+    for _ in 0..<16 {
+      var transaction: OpaquePointer?
+      let status = Calls.begin(handle, flags: flags, &transaction)
+      if status == MDB_SUCCESS, let transaction {
+        return transaction
+      }
+      guard status == MDB_MAP_RESIZED else { throw LMDBError(status: status, operation: .txnBegin) }
+      try adoptMapSizeAsWriter()
+    }
+    throw LMDBError(status: MDB_MAP_RESIZED, operation: .txnBegin)
+  }
+
+  /// Commits and frees the transaction, and lets the next writer in, whatever happens.
+  func commitWrite(_ transaction: OpaquePointer) throws(LMDBError) {
+    guard checkWriterThread() else { throw LMDBError(code: .forked, operation: "WriteTransaction.commit") }
+    defer { unlockWriter() }
+    closeWriterCursor()
+    if writer.isDoomed {
+      Calls.abort(transaction)
+      throw LMDBError(status: MDB_BAD_TXN, operation: .txnCommit)
+    }
+    let status = Calls.commit(transaction)
+    guard status == MDB_SUCCESS else { throw LMDBError(status: status, operation: .txnCommit) }
+  }
+
+  /// Aborts and frees the transaction, and lets the next writer in.
+  func abortWrite(_ transaction: OpaquePointer) {
+    guard checkWriterThread() else { return }
+    defer { unlockWriter() }
+    closeWriterCursor()
+    Calls.abort(transaction)
+  }
+
+  /// The error for a failed change. Unless the change was refused before it began, the transaction is dead.
+  func writeError(_ status: Int32, _ operation: Calls.Name) -> LMDBError {
+    switch status {
+    case MDB_BAD_VALSIZE, MDB_KEYEXIST, MDB_NOTFOUND, Platform.invalidArgument: break
+    default: writer.isDoomed = true
+    }
+    return LMDBError(status: status, operation: operation)
+  }
+
+  /// Throws if an earlier change failed half-way, as LMDB itself does for its own errors.
+  @inline(__always)
+  func checkNotDoomed(_ operation: Calls.Name) throws(LMDBError) {
+    if _slowPath(writer.isDoomed) {
+      throw LMDBError(status: MDB_BAD_TXN, operation: operation)
+    }
+  }
+
+  /// The shared cursor over the main database, opened at its first use in a transaction.
+  func writerCursor(_ transaction: OpaquePointer) throws(LMDBError) -> OpaquePointer {
+    if let cursor = writer.cursor {
+      return cursor
+    }
+    let status = Calls.openCursor(transaction, Database.main.handle, &writer.cursor)
+    guard status == MDB_SUCCESS, let cursor = writer.cursor else {
+      throw LMDBError(status: status, operation: .cursorOpen)
+    }
+    return cursor
+  }
+
+  /// Whether the transaction is this process's to end. A thread that does not own it must not get any further: LMDB's
+  /// mutex would stay locked, for all processes.
+  private func checkWriterThread() -> Bool {
+    guard !control.pointee.current.contains(.forked) else { return false }
+    precondition(
+      control.pointee.writerThread.load(ordering: .relaxed) == Platform.currentThread,
+      "A write transaction must end on the thread that began it.")
+    return true
+  }
+
+  private func closeWriterCursor() {
+    if let cursor = writer.cursor {
+      Calls.closeCursor(cursor)
+      writer.cursor = nil
+    }
+  }
+}

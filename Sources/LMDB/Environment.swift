@@ -1,0 +1,104 @@
+import CLMDB
+import Synchronization
+
+/// An open LMDB environment: the directory with `data.mdb` and `lock.mdb`, mapped into memory.
+///
+/// A process has one object per file: ``open(directory:options:)`` gives the same one to everybody, and each call
+/// of it has to be balanced by a ``close()``. All functions may be called from any thread, except that a write
+/// transaction ends on the thread it began on.
+///
+/// Reads come from a pool of reset transactions, which are renewed for each read (`MDB_NOTLS`). The map is never
+/// writable, so that a full disk is an error and not a signal.
+///
+/// After `fork()` the child cannot use the environment: everything throws `.forked`, and the parent's locks are left
+/// alone. The child may open the directory anew.
+// @unchecked: every stored property is either a constant or guarded as its comment says; LMDB's environment is
+// thread-safe, the pool gives a transaction to one thread at a time, and the gate in `control` keeps everybody out
+// while the map moves or after it is gone.
+public final class Environment: @unchecked Sendable {
+  /// The canonical path of the directory.
+  public let directory: String
+
+  /// The longest key, in bytes: 511 (`mdb_env_get_maxkeysize`).
+  public let maxKeySize: Int
+
+  let options: Options
+  /// The `MDB_env`. Valid until `control` says finished.
+  let handle: OpaquePointer
+  let control: UnsafeMutablePointer<Control>
+  let slots: ReaderSlots
+  let writerMutex = PlatformMutex()
+  private let metaPages: MetaPages
+
+  /// How often it was opened without being closed. Guarded by the registry's lock.
+  var openers = 1
+
+  /// State of the write transaction. Guarded by `writerMutex`.
+  var writer = WriterState()
+
+  /// Databases by name. Guarded by `writerMutex`.
+  var databases: [String: Database] = [:]
+
+  /// Takes over an open C environment.
+  init(handle: OpaquePointer, directory: String, options: Options, metaPages: MetaPages) {
+    self.handle = handle
+    self.directory = directory
+    self.options = options
+    self.metaPages = metaPages
+    maxKeySize = Int(Calls.maxKeySize(handle))
+    slots = ReaderSlots(count: options.readerPoolSize)
+    control = .allocate(capacity: 1)
+    control.initialize(to: Control())
+  }
+
+  deinit {
+    Registry.lock()
+    if control.pointee.current.isDisjoint(with: [.finished, .forked]) {
+      endHandles()
+    }
+    Registry.remove(control)
+    Registry.unlock()
+    metaPages.unmap()
+    slots.deallocate()
+    control.deinitialize(count: 1)
+    control.deallocate()
+  }
+
+  /// Whether operations fail because the last ``close()`` was called, or because this process is a forked child.
+  public var isClosed: Bool {
+    !control.pointee.current.isDisjoint(with: [.closed, .forked])
+  }
+
+  /// The number of the last committed transaction of any process, at any time from any thread.
+  ///
+  /// Two loads from the file's meta pages, the words `mdb_env_info` reports. It may be visible a moment before a
+  /// snapshot of that transaction can be had. After ``close()`` it still follows the file.
+  public var lastTransactionID: UInt64 {
+    metaPages.lastTransactionID
+  }
+
+  /// The same as ``lastTransactionID``, which needs no check.
+  package func lastTransactionIDUnchecked() -> UInt64 {
+    metaPages.lastTransactionID
+  }
+
+  /// The map size recorded in the file, by whichever process made it largest.
+  var recordedMapSize: Int {
+    metaPages.recordedMapSize
+  }
+
+  /// Aborts the pool's transactions and closes the C environment.
+  ///
+  /// Nobody may be using the environment. The registry's lock must be held, so that no thread opens the lock file
+  /// while this one closes it.
+  func endHandles() {
+    for index in 0..<slots.count {
+      if let transaction = slots[index].transaction {
+        Calls.abort(transaction)
+        slots[index].transaction = nil
+      }
+    }
+    Calls.close(handle)
+    control.pointee.raise([.closed, .finished])
+  }
+}

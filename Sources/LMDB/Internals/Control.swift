@@ -1,0 +1,53 @@
+import Synchronization
+
+/// The part of an environment that must have a stable address: the fork handler writes to it without touching the
+/// object, whose reference count it must not change.
+struct Control: ~Copyable {
+  /// Why nobody may come in; 0 while everybody may.
+  struct Gate: OptionSet {
+    let rawValue: UInt32
+    /// The map is about to move: control operations wait.
+    static let pausesUsers = Gate(rawValue: 1)
+    /// The map is about to move: reads wait.
+    static let pausesReaders = Gate(rawValue: 2)
+    static let closed = Gate(rawValue: 4)
+    static let forked = Gate(rawValue: 8)
+    /// The map was lost in a failed resize. Nothing may be read any more.
+    static let broken = Gate(rawValue: 16)
+    /// The C environment was closed and freed.
+    static let finished = Gate(rawValue: 32)
+  }
+
+  /// Read by every operation after it announced itself (in a reader slot or in ``users``), and written before those
+  /// are scanned; both sides sequentially consistent, so at least one of them sees the other.
+  let gate = Atomic<UInt32>(0)
+
+  /// Running control operations: everything but reads and writes.
+  let users = Atomic<Int>(0)
+
+  /// The thread that holds the write transaction, 0 if none.
+  let writerThread = Atomic<UInt>(0)
+
+  /// The gate as it is now.
+  @inline(__always)
+  var current: Gate {
+    Gate(rawValue: gate.load(ordering: .sequentiallyConsistent))
+  }
+
+  func raise(_ bits: Gate) {
+    gate.bitwiseOr(bits.rawValue, ordering: .sequentiallyConsistent)
+  }
+
+  func lower(_ bits: Gate) {
+    gate.bitwiseAnd(~bits.rawValue, ordering: .sequentiallyConsistent)
+  }
+
+  /// Throws if the environment cannot be used any more.
+  func checkUsable(_ operation: String) throws(LMDBError) {
+    let gate = current
+    if gate.isDisjoint(with: [.closed, .forked, .broken]) { return }
+    // A child must not be told to reopen by "closed" what its parent goes on using.
+    let code: LMDBError.Code = gate.contains(.forked) ? .forked : gate.contains(.closed) ? .closed : .panic
+    throw LMDBError(code: code, operation: operation)
+  }
+}

@@ -1,0 +1,16 @@
+extension FaultInjection {
+  /// One fault: the `count` calls from the `first`-th (1 is the next one) on return `status`.
+  package struct Rule: Sendable {
+    package var call: Call
+    package var status: Int32
+    package var first: Int
+    package var count: Int
+
+    package init(_ call: Call, returns status: Int32, first: Int = 1, count: Int = 1) {
+      self.call = call
+      self.status = status
+      self.first = first
+      self.count = count
+    }
+  }
+}

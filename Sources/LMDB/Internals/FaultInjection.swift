@@ -1,0 +1,102 @@
+import Synchronization
+
+/// Makes the n-th call of a C function return a status of the test's choice. For tests only.
+///
+/// A rule applies to one directory, one thread or the whole process, so that tests can run side by side. While a
+/// session is on, handles opened in its directory are recorded, to prove that a failure leaks none.
+package enum FaultInjection {
+  private struct State {
+    var sessions: [Int: Session] = [:]
+    var lastID = 0
+  }
+
+  private static let active = Atomic<Bool>(false)
+  // A pthread mutex, since the thread sanitizer sees those.
+  static let mutex = PlatformMutex()
+  // Guarded by `mutex`.
+  private nonisolated(unsafe) static var state = State()
+
+  private static func withState<R>(_ body: (inout State) -> R) -> R {
+    mutex.lock()
+    defer { mutex.unlock() }
+    return body(&state)
+  }
+
+  /// Whether any session is on.
+  @inline(__always)
+  static var isOn: Bool {
+    _slowPath(active.load(ordering: .relaxed))
+  }
+
+  /// Begins a session, which lasts until ``end(_:)``. With no rules it only records.
+  package static func begin(_ scope: Scope, _ rules: [Rule] = []) -> SessionID {
+    withState { state in
+      state.lastID += 1
+      state.sessions[state.lastID] = Session(scope: scope, thread: Platform.currentThread, rules: rules)
+      active.store(true, ordering: .relaxed)
+      return SessionID(value: state.lastID)
+    }
+  }
+
+  /// Ends a session.
+  @discardableResult
+  package static func end(_ id: SessionID) -> Report {
+    withState { state in
+      let session = state.sessions.removeValue(forKey: id.value)
+      active.store(!state.sessions.isEmpty, ordering: .relaxed)
+      return Report(session)
+    }
+  }
+
+  /// What a session has seen so far.
+  package static func report(_ id: SessionID) -> Report {
+    withState { Report($0.sessions[id.value]) }
+  }
+
+  /// Runs `body` with faults.
+  package static func with<R, E: Error>(
+    _ scope: Scope, _ rules: Rule..., perform body: () throws(E) -> R
+  ) throws(E) -> R {
+    let session = begin(scope, rules)
+    defer { end(session) }
+    return try body()
+  }
+
+  package struct SessionID: Sendable, Hashable {
+    fileprivate let value: Int
+  }
+
+  // MARK: - The seam
+
+  static func status(for call: Call, directory: String?) -> Int32? {
+    let thread = Platform.currentThread
+    return withState { state in
+      var status: Int32?
+      for id in Array(state.sessions.keys) where state.sessions[id]!.applies(thread, directory) {
+        if let fault = state.sessions[id]!.fault(call) {
+          status = fault
+        }
+      }
+      return status
+    }
+  }
+
+  static func opened(_ handle: OpaquePointer, directory: String?) {
+    let handle = UInt(bitPattern: handle)
+    let thread = Platform.currentThread
+    withState { state in
+      for id in Array(state.sessions.keys) where state.sessions[id]!.applies(thread, directory) {
+        state.sessions[id]!.handles.insert(handle)
+      }
+    }
+  }
+
+  static func ended(_ handle: OpaquePointer) {
+    let handle = UInt(bitPattern: handle)
+    withState { state in
+      for id in Array(state.sessions.keys) {
+        state.sessions[id]!.handles.remove(handle)
+      }
+    }
+  }
+}

@@ -1,0 +1,85 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// The few system calls this module makes itself, each with its status turned into a typed error.
+enum Platform {
+  /// Identifies the calling thread as long as it lives.
+  @inline(__always)
+  static var currentThread: UInt {
+    #if canImport(Glibc)
+      pthread_self()
+    #else
+      UInt(bitPattern: pthread_self())
+    #endif
+  }
+
+  static let invalidArgument = EINVAL
+
+  static var pageSize: Int {
+    Int(sysconf(Int32(_SC_PAGESIZE)))
+  }
+
+  /// Nanoseconds of a clock that never goes back.
+  static var monotonicNanoseconds: UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
+  }
+
+  static func sleep(nanoseconds: Int) {
+    var time = timespec(tv_sec: 0, tv_nsec: nanoseconds)
+    nanosleep(&time, nil)
+  }
+
+  static func yield() {
+    sched_yield()
+  }
+
+  /// `realpath(3)`.
+  static func canonicalPath(_ path: String) throws(LMDBError) -> String {
+    guard let resolved = realpath(path, nil) else {
+      throw LMDBError(errno: errno, operation: "realpath")
+    }
+    defer { free(resolved) }
+    return String(cString: resolved)
+  }
+
+  /// The file's device and inode, or `nil` when there is no such file.
+  static func identity(ofFileAt path: String) throws(LMDBError) -> FileIdentity? {
+    var status = stat()
+    if stat(path, &status) == 0 {
+      return FileIdentity(status)
+    }
+    let errno = errno
+    guard errno == ENOENT else {
+      throw LMDBError(errno: errno, operation: "stat")
+    }
+    return nil
+  }
+
+  static func identity(ofDescriptor descriptor: Int32) throws(LMDBError) -> FileIdentity {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else {
+      throw LMDBError(errno: errno, operation: "fstat")
+    }
+    return FileIdentity(status)
+  }
+
+  /// Maps the beginning of a file, shared and read-only.
+  static func map(_ descriptor: Int32, length: Int) throws(LMDBError) -> UnsafeMutableRawPointer {
+    guard let address = mmap(nil, length, PROT_READ, MAP_SHARED, descriptor, 0), address != MAP_FAILED else {
+      throw LMDBError(errno: errno, operation: "mmap")
+    }
+    return address
+  }
+
+  static func unmap(_ address: UnsafeMutableRawPointer, length: Int) {
+    let status = munmap(address, length)
+    precondition(status == 0, "munmap of a mapping of our own failed")
+  }
+}

@@ -1,0 +1,131 @@
+extension LMDBError {
+  /// The kind of an ``LMDBError``. A struct, so that a new kind does not break a caller's `switch`.
+  public struct Code: Hashable, Sendable, CustomStringConvertible {
+    private enum Kind: Hashable, Sendable {
+      case notFound, keyExists, mapFull, mapResized, readersFull, databasesFull, corrupted, panic, versionMismatch
+      case invalid, badTransaction, badValueSize, badDatabase, badReaderSlot, transactionFull, pageFull, pageNotFound
+      case incompatible, noSpace, ioError, permissionDenied, readOnlyFileSystem, noSuchFile, outOfMemory, busy
+      case invalidArgument, closed, forked, unavailableReaderSlot, otherEnvironmentOptions, fileReplaced
+      case system(Int32)
+    }
+
+    private let kind: Kind
+
+    private init(_ kind: Kind) {
+      self.kind = kind
+    }
+
+    /// A key is not there (`MDB_NOTFOUND`), where it had to be.
+    public static let notFound = Code(.notFound)
+    /// The key is there already, or an appended key is out of order (`MDB_KEYEXIST`).
+    public static let keyExists = Code(.keyExists)
+    /// The map has no free page left (`MDB_MAP_FULL`).
+    public static let mapFull = Code(.mapFull)
+    /// Another process grew the file beyond this map, and the map could not follow (`MDB_MAP_RESIZED`).
+    public static let mapResized = Code(.mapResized)
+    /// The reader table, which all processes share, is full (`MDB_READERS_FULL`).
+    public static let readersFull = Code(.readersFull)
+    /// More named databases than ``Environment/Options/maxDatabases`` (`MDB_DBS_FULL`).
+    public static let databasesFull = Code(.databasesFull)
+    /// A page is not what it should be (`MDB_CORRUPTED`).
+    public static let corrupted = Code(.corrupted)
+    /// The environment had a fatal error before and cannot be used any more (`MDB_PANIC`).
+    public static let panic = Code(.panic)
+    /// The file belongs to another version of LMDB (`MDB_VERSION_MISMATCH`).
+    public static let versionMismatch = Code(.versionMismatch)
+    /// The file is not an LMDB file (`MDB_INVALID`).
+    public static let invalid = Code(.invalid)
+    /// The transaction failed before and can only be aborted (`MDB_BAD_TXN`).
+    public static let badTransaction = Code(.badTransaction)
+    /// A key is empty or too long, or a value too large (`MDB_BAD_VALSIZE`).
+    public static let badValueSize = Code(.badValueSize)
+    /// The database handle is not one of this environment (`MDB_BAD_DBI`).
+    public static let badDatabase = Code(.badDatabase)
+    /// A reader slot was taken away by another process (`MDB_BAD_RSLOT`).
+    public static let badReaderSlot = Code(.badReaderSlot)
+    /// The transaction has too many dirty pages (`MDB_TXN_FULL`).
+    public static let transactionFull = Code(.transactionFull)
+    /// A page ran out of space, an internal error (`MDB_PAGE_FULL`, `MDB_CURSOR_FULL`).
+    public static let pageFull = Code(.pageFull)
+    /// A page that the tree refers to is not there (`MDB_PAGE_NOTFOUND`).
+    public static let pageNotFound = Code(.pageNotFound)
+    /// The operation does not fit the database's flags (`MDB_INCOMPATIBLE`).
+    public static let incompatible = Code(.incompatible)
+    /// The disk or the quota is full (`ENOSPC`, `EDQUOT`).
+    public static let noSpace = Code(.noSpace)
+    /// The device failed (`EIO`).
+    public static let ioError = Code(.ioError)
+    /// Not permitted, or a write to a read-only environment (`EACCES`, `EPERM`).
+    public static let permissionDenied = Code(.permissionDenied)
+    /// The file system is read-only (`EROFS`).
+    public static let readOnlyFileSystem = Code(.readOnlyFileSystem)
+    /// The directory or a file is not there (`ENOENT`).
+    public static let noSuchFile = Code(.noSuchFile)
+    /// No memory or no address space (`ENOMEM`).
+    public static let outOfMemory = Code(.outOfMemory)
+    /// Something else holds what the operation needs, and did not let go in time (`EBUSY`, `EAGAIN`, or found here).
+    public static let busy = Code(.busy)
+    /// An argument is not valid (`EINVAL`).
+    public static let invalidArgument = Code(.invalidArgument)
+    /// The environment was closed.
+    public static let closed = Code(.closed)
+    /// The environment was opened before `fork()`, by the parent process.
+    public static let forked = Code(.forked)
+    /// Every reader slot of the pool was busy for the whole waiting time.
+    public static let unavailableReaderSlot = Code(.unavailableReaderSlot)
+    /// The environment is open already, with options that contradict these.
+    public static let otherEnvironmentOptions = Code(.otherEnvironmentOptions)
+    /// The data file was deleted or replaced while the environment is open.
+    public static let fileReplaced = Code(.fileReplaced)
+
+    /// Any other `errno`.
+    public static func system(_ errno: Int32) -> Code {
+      Code(.system(errno))
+    }
+
+    public var description: String {
+      "\(kind)"
+    }
+
+    var remedy: String {
+      switch kind {
+      case .notFound: "The key does not exist."
+      case .keyExists: "The key exists already, or is not in order for an append. Use a plain put."
+      case .mapFull: "The map is full. Abort, then remove entries or grow the map, and retry the whole transaction."
+      case .mapResized: "Another process grew the file beyond this map. Retry; close and reopen if it persists."
+      case .readersFull:
+        "The shared reader table is full. Close readers in other processes, or raise maxReaders in all of them."
+      case .databasesFull: "Too many named databases. Open the environment with a larger maxDatabases."
+      case .corrupted: "The file is damaged. Set it aside and rebuild it."
+      case .panic: "The environment failed fatally. Close it in every process and open it again."
+      case .versionMismatch: "The file was written by another version of LMDB. Use that version, or rebuild the file."
+      case .invalid: "This is not an LMDB file. Set it aside, or choose another directory."
+      case .badTransaction: "The transaction has failed before. Abort it and retry the whole transaction."
+      case .badValueSize: "Keys are 1 to maxKeySize bytes long, and values shorter than 4 GiB."
+      case .badDatabase: "The database handle does not belong to this environment. Open the database here first."
+      case .badReaderSlot: "The reader slot was lost to another process. Close the environment and open it again."
+      case .transactionFull: "The transaction changes too much at once. Abort it and write in smaller batches."
+      case .pageFull: "LMDB ran out of space inside a page. Abort the transaction; rebuild the file if it persists."
+      case .pageNotFound: "The file is damaged or truncated. Set it aside and rebuild it."
+      case .incompatible: "The database has flags that do not allow this operation."
+      case .noSpace: "The disk or the quota is full. Free some space, and retry the whole transaction."
+      case .ioError: "The storage device failed. Check the disk."
+      case .permissionDenied: "Permission denied. Check the owner and mode of the directory and of its files."
+      case .readOnlyFileSystem: "The file system is read-only. Open the environment read-only, or choose another place."
+      case .noSuchFile: "The directory or a file in it does not exist. Create the directory first."
+      case .outOfMemory: "Not enough memory or address space. Use a smaller map, or raise the limit (ulimit -v)."
+      case .busy: "Something else was in the way for too long. Retry later."
+      case .invalidArgument: "An argument is not valid."
+      case .closed: "The environment is closed. Open it again."
+      case .forked: "The environment was opened before fork(). Open it again in the child, or call exec."
+      case .unavailableReaderSlot:
+        "All reader slots stayed busy. Keep reads short, do not nest them, or use a larger readerPoolSize."
+      case .otherEnvironmentOptions:
+        "This process has the environment open with other options. Use the same options, or close it first."
+      case .fileReplaced:
+        "The data file was deleted or replaced while it is open. Close every use of the environment, then reopen it."
+      case .system(let errno): "The system reported error \(errno)."
+      }
+    }
+  }
+}

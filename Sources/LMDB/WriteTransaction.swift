@@ -1,0 +1,164 @@
+import CLMDB
+
+/// A write transaction: sees its own changes, and publishes all of them at once, or none.
+///
+/// It belongs to the thread that began it; ending it on another one traps, since LMDB's mutex would stay locked for
+/// all processes. Dropping it aborts. If a change fails half-way, everything after it throws `.badTransaction`, and
+/// so does the commit: abort, and retry the whole transaction.
+///
+/// Pointers it gives out are valid until the next change or its end, whichever comes first.
+public struct WriteTransaction: ~Copyable {
+  // Unmanaged, and retained: ending the transaction discards it, which takes properties without a destructor.
+  @usableFromInline let owner: Unmanaged<Environment>
+  @usableFromInline let handle: OpaquePointer
+
+  init(environment: Environment, handle: OpaquePointer) {
+    owner = Unmanaged.passRetained(environment)
+    self.handle = handle
+  }
+
+  deinit {
+    let environment = owner.takeRetainedValue()
+    environment.abortWrite(handle)
+  }
+
+  @inline(__always)
+  private var environment: Environment {
+    owner.takeUnretainedValue()
+  }
+
+  /// The number the transaction will have when it is committed (`mdb_txn_id`).
+  public var id: UInt64 {
+    UInt64(Calls.id(handle))
+  }
+
+  // MARK: - Reading
+
+  /// Runs `body` with the value of a key as this transaction sees it (`mdb_get`).
+  ///
+  /// - Parameter body: Gets the bytes, which are valid until it returns. It must not write.
+  /// - Returns: What `body` returns, or `nil` if there is no such key.
+  @inlinable
+  public func withValue<R: ~Copyable>(
+    forKey key: UnsafeRawBufferPointer, in database: Database = .main,
+    _ body: (UnsafeRawBufferPointer) throws(LMDBError) -> R
+  ) throws(LMDBError) -> R? {
+    guard let value = try lookUp(key, in: database, handle) else { return nil }
+    return try body(value)
+  }
+
+  /// Runs `body` with a cursor over a database, which has no position yet and can also remove and replace
+  /// (`mdb_cursor_open`).
+  @inlinable
+  public func withCursor<R: ~Copyable>(
+    in database: Database = .main, _ body: (borrowing Cursor) throws(LMDBError) -> R
+  ) throws(LMDBError) -> R {
+    try body(try Cursor(transaction: handle, database: database, writer: owner))
+  }
+
+  /// The size of a database (`mdb_stat`).
+  public func statistics(of database: Database = .main) throws(LMDBError) -> Statistics {
+    try Statistics(of: database, handle)
+  }
+
+  // MARK: - Writing
+
+  /// Stores a value, in place of the present one if there is one (`mdb_put`).
+  ///
+  /// - Throws: `.badValueSize` if the key is empty or longer than ``Environment/maxKeySize``, `.keyExists` if an
+  ///   appended key is out of order: nothing has changed then. `.mapFull` and others: the transaction is dead.
+  public func put(
+    _ value: UnsafeRawBufferPointer, forKey key: UnsafeRawBufferPointer, in database: Database = .main,
+    options: PutOptions = []
+  ) throws(LMDBError) {
+    try environment.checkNotDoomed(.put)
+    var key = MDB_val(key)
+    var value = MDB_val(value)
+    let status = Calls.put(handle, database.handle, &key, &value, flags: options.rawValue)
+    guard status == MDB_SUCCESS else { throw environment.writeError(status, .put) }
+  }
+
+  /// Stores a value of `size` bytes if the key is absent, or if `existing` agrees to replace the present one.
+  ///
+  /// The tree is searched once, and for keys that come in order often not at all (`mdb_cursor_put` with
+  /// `MDB_NOOVERWRITE`, then again on the cursor's position; `MDB_RESERVE`).
+  ///
+  /// - Parameters:
+  ///   - existing: Gets the present value, valid until it returns, and decides whether to replace it.
+  ///   - fill: Gets the new value's place in the page and must write every byte of it. Called at once, at most once.
+  /// - Returns: Whether the key existed.
+  /// - Throws: as ``put(_:forKey:in:options:)`` does.
+  public func upsert(
+    forKey key: UnsafeRawBufferPointer, size: Int, in database: Database = .main,
+    existing: (UnsafeRawBufferPointer) -> Bool, fill: (UnsafeMutableRawBufferPointer) -> Void
+  ) throws(LMDBError) -> Bool {
+    try environment.checkNotDoomed(.cursorPut)
+    guard database == .main else {
+      var cursor: OpaquePointer?
+      let status = Calls.openCursor(handle, database.handle, &cursor)
+      guard status == MDB_SUCCESS, let cursor else { throw LMDBError(status: status, operation: .cursorOpen) }
+      defer { Calls.closeCursor(cursor) }
+      return try upsert(cursor, key, size, existing, fill)
+    }
+    return try upsert(try environment.writerCursor(handle), key, size, existing, fill)
+  }
+
+  private func upsert(
+    _ cursor: OpaquePointer, _ key: UnsafeRawBufferPointer, _ size: Int,
+    _ existing: (UnsafeRawBufferPointer) -> Bool, _ fill: (UnsafeMutableRawBufferPointer) -> Void
+  ) throws(LMDBError) -> Bool {
+    var key = MDB_val(key)
+    var value = MDB_val(mv_size: size, mv_data: nil)
+    var exists = false
+    var status = Calls.put(cursor, &key, &value, flags: UInt32(MDB_NOOVERWRITE | MDB_RESERVE))
+    if status == MDB_KEYEXIST {
+      exists = true
+      guard existing(value.bytes) else { return true }
+      // Not MDB_CURRENT: with MDB_RESERVE, 0.9.24 does not recognise it, and a plain put looks at the cursor's page
+      // first anyway.
+      value = MDB_val(mv_size: size, mv_data: nil)
+      status = Calls.put(cursor, &key, &value, flags: UInt32(MDB_RESERVE))
+    }
+    guard status == MDB_SUCCESS else { throw environment.writeError(status, .cursorPut) }
+    fill(UnsafeMutableRawBufferPointer(start: value.mv_data, count: size))
+    return exists
+  }
+
+  /// Removes a key (`mdb_del`). Returns whether it existed.
+  public func remove(forKey key: UnsafeRawBufferPointer, in database: Database = .main) throws(LMDBError) -> Bool {
+    try environment.checkNotDoomed(.del)
+    var key = MDB_val(key)
+    let status = Calls.remove(handle, database.handle, &key)
+    if status == MDB_NOTFOUND { return false }
+    guard status == MDB_SUCCESS else { throw environment.writeError(status, .del) }
+    return true
+  }
+
+  /// Removes every key of a database (`mdb_drop`).
+  public func removeAll(in database: Database = .main) throws(LMDBError) {
+    try environment.checkNotDoomed(.drop)
+    let status = Calls.drop(handle, database.handle)
+    guard status == MDB_SUCCESS else { throw environment.writeError(status, .drop) }
+  }
+
+  // MARK: - Ending
+
+  /// Publishes the changes (`mdb_txn_commit`) and waits for the disk as the environment's sync mode says.
+  ///
+  /// - Throws: `.badTransaction` if a change failed before; `.noSpace`, `.ioError` and others. The transaction is
+  ///   ended in any case, and none of its changes is visible if this throws.
+  public consuming func commit() throws(LMDBError) {
+    let owner = owner
+    let handle = handle
+    discard self
+    try owner.takeRetainedValue().commitWrite(handle)
+  }
+
+  /// Forgets the changes (`mdb_txn_abort`).
+  public consuming func abort() {
+    let owner = owner
+    let handle = handle
+    discard self
+    owner.takeRetainedValue().abortWrite(handle)
+  }
+}

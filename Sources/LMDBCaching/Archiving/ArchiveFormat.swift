@@ -1,0 +1,77 @@
+/// How the bytes of a record are to be read. Stored in the record; the numbers are part of the file format.
+public struct ArchiveFormat: RawRepresentable, Hashable, Sendable {
+  public let rawValue: UInt8
+
+  public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  /// The bytes themselves: `Data`.
+  public static let bytes = ArchiveFormat(rawValue: 1)
+  /// UTF-8 text: `String`.
+  public static let string = ArchiveFormat(rawValue: 2)
+  /// One byte, 0 or 1: `Bool`.
+  public static let bool = ArchiveFormat(rawValue: 3)
+  /// Eight bytes, two's complement: any signed integer.
+  public static let signedInteger = ArchiveFormat(rawValue: 4)
+  /// Eight bytes: any unsigned integer.
+  public static let unsignedInteger = ArchiveFormat(rawValue: 5)
+  /// Eight bytes, IEEE 754: `Double`.
+  public static let double = ArchiveFormat(rawValue: 6)
+  /// Four bytes, IEEE 754: `Float`.
+  public static let float = ArchiveFormat(rawValue: 7)
+  /// Eight bytes, IEEE 754: seconds since 2001-01-01 00:00 UTC, as `Date` counts them.
+  public static let date = ArchiveFormat(rawValue: 8)
+  /// Sixteen bytes: `UUID`.
+  public static let uuid = ArchiveFormat(rawValue: 9)
+  /// The absolute string in UTF-8: `URL`.
+  public static let url = ArchiveFormat(rawValue: 10)
+
+  /// Elements side by side, little endian: arrays of scalars.
+  public static let int8Array = ArchiveFormat(rawValue: 16)
+  public static let int16Array = ArchiveFormat(rawValue: 17)
+  public static let int32Array = ArchiveFormat(rawValue: 18)
+  public static let int64Array = ArchiveFormat(rawValue: 19)
+  public static let uint8Array = ArchiveFormat(rawValue: 20)
+  public static let uint16Array = ArchiveFormat(rawValue: 21)
+  public static let uint32Array = ArchiveFormat(rawValue: 22)
+  public static let uint64Array = ArchiveFormat(rawValue: 23)
+  public static let floatArray = ArchiveFormat(rawValue: 24)
+  public static let doubleArray = ArchiveFormat(rawValue: 25)
+
+  /// JSON text (RFC 8259): `Codable` values.
+  public static let json = ArchiveFormat(rawValue: 32)
+  /// An archive of `NSKeyedArchiver`: `NSCoding` objects.
+  public static let keyedArchive = ArchiveFormat(rawValue: 34)
+  /// What ``ObjectCoding/customArchive`` made.
+  public static let custom = ArchiveFormat(rawValue: 35)
+}
+
+extension ArchiveFormat: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .bytes: "bytes"
+    case .string: "string"
+    case .bool: "bool"
+    case .signedInteger: "signed integer"
+    case .unsignedInteger: "unsigned integer"
+    case .double: "double"
+    case .float: "float"
+    case .date: "date"
+    case .uuid: "uuid"
+    case .url: "url"
+    case .int8Array: "int8 array"
+    case .int16Array: "int16 array"
+    case .int32Array: "int32 array"
+    case .int64Array: "int64 array"
+    case .uint8Array: "uint8 array"
+    case .uint16Array: "uint16 array"
+    case .uint32Array: "uint32 array"
+    case .uint64Array: "uint64 array"
+    case .floatArray: "float array"
+    case .doubleArray: "double array"
+    case .json: "json"
+    case .keyedArchive: "keyed archive"
+    case .custom: "custom"
+    default: "format \(rawValue)"
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import Foundation
+
+/// The closed list of types that are stored raw, and the way from a generic parameter to them.
+enum RawArchiving {
+  /// Calls `body` with the raw bytes of `value`, or returns nil when its type is not one stored raw.
+  ///
+  /// A chain of pointer comparisons, the commonest types first: a conformance lookup costs ten times as much.
+  @inline(__always)
+  static func withRawBytes<V, R>(
+    of value: V, _ body: (ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> R
+  ) throws(CacheError) -> R? {
+    if V.self == Data.self { return try cast(value, to: Data.self).withRawBytes(body) }
+    if V.self == String.self { return try cast(value, to: String.self).withRawBytes(body) }
+    if V.self == Int.self { return try cast(value, to: Int.self).withRawBytes(body) }
+    if V.self == Double.self { return try cast(value, to: Double.self).withRawBytes(body) }
+    if V.self == Bool.self { return try cast(value, to: Bool.self).withRawBytes(body) }
+    if !isRaw(V.self) { return nil }
+    guard let raw = value as? any RawArchivable else { return nil }
+    return try raw.withRawBytes(body)
+  }
+
+  /// Reads a value of a raw type; `.some(nil)`: the record does not hold one; `nil`: `V` is no raw type.
+  @inline(__always)
+  static func value<V>(_ type: V.Type, from bytes: UnsafeRawBufferPointer, format: ArchiveFormat) -> V?? {
+    if V.self == Data.self { return .some(Data(rawBytes: bytes, format: format).map { cast($0, to: V.self) }) }
+    if V.self == String.self { return .some(String(rawBytes: bytes, format: format).map { cast($0, to: V.self) }) }
+    if V.self == Int.self { return .some(Int(rawBytes: bytes, format: format).map { cast($0, to: V.self) }) }
+    if V.self == Double.self { return .some(Double(rawBytes: bytes, format: format).map { cast($0, to: V.self) }) }
+    if V.self == Bool.self { return .some(Bool(rawBytes: bytes, format: format).map { cast($0, to: V.self) }) }
+    if !isRaw(V.self) { return nil }
+    guard let raw = V.self as? any RawArchivable.Type else { return nil }
+    return .some(raw.init(rawBytes: bytes, format: format) as? V)
+  }
+
+  /// The value of a raw record by the record's own format, for readers that ask for another type.
+  static func anyValue(from bytes: UnsafeRawBufferPointer, format: ArchiveFormat) -> (any RawArchivable)? {
+    let types: [any RawArchivable.Type] =
+      switch format {
+      case .bytes: [Data.self]
+      case .string: [String.self]
+      case .bool: [Bool.self]
+      case .signedInteger: [Int64.self]
+      case .unsignedInteger: [UInt64.self]
+      case .double: [Double.self]
+      case .float: [Float.self]
+      case .date: [Date.self]
+      case .uuid: [UUID.self]
+      case .url: [URL.self]
+      case .int8Array: [[Int8].self]
+      case .int16Array: [[Int16].self]
+      case .int32Array: [[Int32].self]
+      case .int64Array: [[Int64].self]
+      case .uint8Array: [[UInt8].self]
+      case .uint16Array: [[UInt16].self]
+      case .uint32Array: [[UInt32].self]
+      case .uint64Array: [[UInt64].self]
+      case .floatArray: [[Float].self]
+      case .doubleArray: [[Double].self]
+      default: []
+      }
+    return types.first?.init(rawBytes: bytes, format: format)
+  }
+
+  /// Whether values of this type hold nothing that is worth releasing on another thread.
+  static func isCheapToRelease<V>(_ type: V.Type) -> Bool {
+    V.self == Data.self || V.self == String.self || V.self == Int.self || V.self == Double.self
+      || V.self == Bool.self || isRaw(V.self)
+  }
+
+  private static let otherTypes: Set<ObjectIdentifier> = {
+    let types: [any RawArchivable.Type] = [
+      Int8.self, Int16.self, Int32.self, Int64.self, UInt.self, UInt8.self, UInt16.self, UInt32.self, UInt64.self,
+      Float.self, Date.self, UUID.self, URL.self,
+      [Int].self, [Int8].self, [Int16].self, [Int32].self, [Int64].self,
+      [UInt].self, [UInt8].self, [UInt16].self, [UInt32].self, [UInt64].self, [Float].self, [Double].self,
+    ]
+    return Set(types.map { ObjectIdentifier($0) })
+  }()
+
+  private static func isRaw<V>(_ type: V.Type) -> Bool { otherTypes.contains(ObjectIdentifier(type)) }
+
+  /// Reinterprets a value whose type was found to be `Target`.
+  @inline(__always)
+  private static func cast<Source, Target>(_ value: Source, to type: Target.Type) -> Target {
+    withUnsafePointer(to: value) { UnsafeRawPointer($0).assumingMemoryBound(to: Target.self).pointee }
+  }
+}

@@ -1,0 +1,80 @@
+import Foundation
+
+/// Turns Swift values into the bytes of a record and back.
+enum ValueArchiver {
+  /// Archives `value` and calls `body` with the bytes, which are valid in it only.
+  @inline(__always)
+  static func withArchive<V: Codable, R>(
+    of value: V, _ body: (ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> R
+  ) throws(CacheError) -> R {
+    if let result = try RawArchiving.withRawBytes(of: value, body) { return result }
+    return try encode(value).withRawBytes { (_, bytes) throws(CacheError) in try body(.json, bytes) }
+  }
+
+  /// Reads a value back. The record's format decides how, not the type that is asked for.
+  static func value<V: Codable>(
+    _ type: V.Type, from bytes: UnsafeRawBufferPointer, format: ArchiveFormat, forKey key: String
+  ) throws(CacheError) -> V {
+    if format.rawValue < ArchiveFormat.json.rawValue {
+      if let raw = RawArchiving.value(type, from: bytes, format: format) {
+        guard let value = raw else { throw mismatch(type, format, key) }
+        return value
+      }
+      // A type of the caller's, such as an optional or an enumeration with a raw value, over a raw record.
+      guard let stored = RawArchiving.anyValue(from: bytes, format: format) else { throw mismatch(type, format, key) }
+      return try decode(type, from: encode(stored), format, key)
+    }
+    guard format == .json else { throw mismatch(type, format, key) }
+    let data = Data(
+      bytesNoCopy: UnsafeMutableRawPointer(mutating: bytes.baseAddress ?? UnsafeRawPointer(bitPattern: 1)!),
+      count: bytes.count, deallocator: .none)
+    return try decode(type, from: data, format, key)
+  }
+
+  private static func encode(_ value: some Encodable) throws(CacheError) -> Data {
+    let encoder = JSONEncoder()
+    encoder.nonConformingFloatEncodingStrategy = .convertToString(
+      positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
+    do {
+      return try encoder.encode(value)
+    } catch {
+      throw CacheError(
+        .encodingFailed, "A value of type \(type(of: value)) cannot be encoded; nothing was written.", underlying: error)
+    }
+  }
+
+  private static func decode<V: Codable>(
+    _ type: V.Type, from data: Data, _ format: ArchiveFormat, _ key: String
+  ) throws(CacheError) -> V {
+    let decoder = JSONDecoder()
+    decoder.nonConformingFloatDecodingStrategy = .convertFromString(
+      positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
+    do {
+      return try decoder.decode(type, from: data)
+    } catch let error as DecodingError {
+      if case .dataCorrupted = error {
+        throw CacheError(
+          .decodingFailed, "The entry \(quoted(key)) cannot be decoded as \(type). It is kept; remove or replace it.",
+          underlying: error)
+      }
+      throw mismatch(type, format, key, underlying: error)
+    } catch {
+      throw CacheError(
+        .decodingFailed, "Decoding the entry \(quoted(key)) as \(type) failed. It is kept; remove or replace it.",
+        underlying: error)
+    }
+  }
+
+  private static func mismatch(
+    _ type: Any.Type, _ format: ArchiveFormat, _ key: String, underlying: (any Error)? = nil
+  ) -> CacheError {
+    CacheError(
+      .typeMismatch, "The entry \(quoted(key)) is stored as \(format) and cannot be read as \(type). It is kept.",
+      underlying: underlying)
+  }
+}
+
+/// A key for a message: quoted, and cut where it is long.
+func quoted(_ key: String) -> String {
+  key.utf8.count <= 80 ? "\"\(key)\"" : "\"\(key.prefix(60))…\" (\(key.utf8.count) bytes)"
+}

@@ -1,0 +1,36 @@
+/// The changes that ``LMDBCache/write(_:)`` makes as one, in the order in which they are given.
+public struct CacheBatch: ~Copyable {
+  private(set) var operations: [BatchOperation] = []
+  /// The first failure; it makes the whole batch fail.
+  private(set) var failure: CacheError?
+  private let store: DiskStore
+
+  init(_ store: DiskStore) { self.store = store }
+
+  /// Stores a value; see ``LMDBCache/set(_:forKey:expiresIn:cost:)``. It is archived at once. One that cannot be
+  /// makes ``LMDBCache/write(_:)`` throw.
+  public mutating func set<V: Codable & Sendable>(
+    _ value: V, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil
+  ) {
+    do throws(CacheError) {
+      let operation = try ValueArchiver.withArchive(of: value) { (format, bytes) throws(CacheError) in
+        try HashedKey.with(key) { (hashed) throws(CacheError) in
+          let header = try store.header(for: hashed, format, bytes, expiresIn: expiresIn, cost: cost)
+          return BatchOperation.put(.init(key: key, header: header, payload: Array(bytes)))
+        }
+      }
+      operations.append(operation)
+    } catch {
+      if failure == nil { failure = error }
+    }
+  }
+
+  /// Removes the entry under `key`, if there is one.
+  public mutating func removeValue(forKey key: String) { operations.append(.remove(key)) }
+
+  /// Removes every entry; what the batch sets after it stays.
+  public mutating func removeAll() { operations.append(.removeAll(prefix: nil)) }
+
+  /// Removes every entry whose key starts with `prefix`.
+  public mutating func removeAll(withPrefix prefix: String) { operations.append(.removeAll(prefix: prefix)) }
+}

@@ -1,0 +1,41 @@
+import LMDB
+
+// The one place where errors of the layers beneath become errors of the cache.
+
+extension CacheError {
+  static let closed = CacheError(.closed, "The cache is closed. Open the directory again to go on using it.")
+
+  init(_ error: LMDBError, during activity: String) {
+    let code: Code
+    switch error.code {
+    case .closed: code = .closed
+    case .noSpace: code = .noSpace
+    case .permissionDenied, .readOnlyFileSystem: code = .permissionDenied
+    case .corrupted, .invalid: code = .corruptedRecord
+    default: code = .storageFailed
+    }
+    self.init(code, "\(activity) failed: \(error.message)", underlying: error)
+  }
+}
+
+/// Runs LMDB operations; the activity is named in the error.
+@inline(__always)
+func storing<R: ~Copyable>(
+  _ activity: @autoclosure () -> String, _ body: () throws(LMDBError) -> R
+) throws(CacheError) -> R {
+  do throws(LMDBError) { return try body() } catch { throw CacheError(error, during: activity()) }
+}
+
+/// Runs system calls; the activity is named in the error.
+@inline(__always)
+func calling<R: ~Copyable>(
+  _ activity: @autoclosure () -> String, _ body: () throws(SystemError) -> R
+) throws(CacheError) -> R {
+  do throws(SystemError) { return try body() } catch { throw CacheError(error, during: activity()) }
+}
+
+/// An outcome as a value, for closures that cannot throw.
+@inline(__always)
+func outcome<R, E: Error>(_ body: () throws(E) -> R) -> Result<R, E> {
+  do throws(E) { return .success(try body()) } catch { return .failure(error) }
+}

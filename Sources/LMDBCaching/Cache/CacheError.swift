@@ -1,0 +1,65 @@
+/// What went wrong in a cache, with the remedy in its message.
+///
+/// Match on ``code``; the message is for people and may change between versions.
+public struct CacheError: Error, Sendable, CustomStringConvertible {
+  /// The kind of failure. An open set: newer versions may add codes, so keep a `default`.
+  public struct Code: Hashable, Sendable, CustomStringConvertible {
+    private enum Value: String, Sendable {
+      case closed, typeMismatch, encodingFailed, decodingFailed, corruptedRecord, unsupportedRecord
+      case invalidDirectory, permissionDenied, remoteFileSystem, durabilityMismatch, unsupportedVersion
+      case noSpace, storageFailed, notCommitted, invalidArgument
+    }
+    private let value: Value
+
+    private init(_ value: Value) { self.value = value }
+    public var description: String { value.rawValue }
+
+    /// The cache, or this handle of it, was closed.
+    public static let closed = Code(.closed)
+    /// The entry holds a value of another type than the one asked for. The entry is kept.
+    public static let typeMismatch = Code(.typeMismatch)
+    /// The value could not be archived. Nothing was written.
+    public static let encodingFailed = Code(.encodingFailed)
+    /// The entry could not be unarchived. The entry is kept.
+    public static let decodingFailed = Code(.decodingFailed)
+    /// The bytes of the entry are not those that were written: its checksum does not match.
+    public static let corruptedRecord = Code(.corruptedRecord)
+    /// The entry was written by a newer version of this package.
+    public static let unsupportedRecord = Code(.unsupportedRecord)
+    /// The directory cannot hold a cache: not a directory, or not creatable.
+    public static let invalidDirectory = Code(.invalidDirectory)
+    /// The operating system refused access to the directory or to a file in it.
+    public static let permissionDenied = Code(.permissionDenied)
+    /// The directory is on a remote file system, where memory maps and locks cannot be trusted.
+    public static let remoteFileSystem = Code(.remoteFileSystem)
+    /// Another process, or an earlier run, uses this directory with another ``Durability``.
+    public static let durabilityMismatch = Code(.durabilityMismatch)
+    /// The directory was written by a newer version of this package.
+    public static let unsupportedVersion = Code(.unsupportedVersion)
+    /// The disk, or the quota, is full.
+    public static let noSpace = Code(.noSpace)
+    /// Any other failure of LMDB or of the file system; see ``CacheError/underlying``.
+    public static let storageFailed = Code(.storageFailed)
+    /// The write is accepted and visible in this process, but its commit failed so far; it is tried again.
+    public static let notCommitted = Code(.notCommitted)
+    /// An argument is out of its documented range.
+    public static let invalidArgument = Code(.invalidArgument)
+  }
+
+  public var code: Code
+  /// What happened, to what, and what can be done about it.
+  public var message: String
+  /// The failure beneath this one, where there is one.
+  public var underlying: (any Error)?
+
+  public init(_ code: Code, _ message: String, underlying: (any Error)? = nil) {
+    self.code = code
+    self.message = message
+    self.underlying = underlying
+  }
+
+  public var description: String {
+    guard let underlying else { return "\(code): \(message)" }
+    return "\(code): \(message) (\(underlying))"
+  }
+}

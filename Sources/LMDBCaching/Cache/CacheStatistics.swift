@@ -1,0 +1,34 @@
+/// Counters of one cache since it was opened by this process. Reading them takes no lock that an
+/// operation waits for longer than for another operation.
+public struct CacheStatistics: Sendable, Equatable {
+  /// Reads answered by the memory tier.
+  public var memoryHits = 0
+  /// Reads answered by the disk tier, the journal included.
+  public var diskHits = 0
+  /// Reads that found nothing, or only an expired entry.
+  public var misses = 0
+  /// Entries that the memory tier dropped to keep its limits.
+  public var memoryEvictions = 0
+  /// Entries that the disk tier dropped to keep its limits.
+  public var diskEvictions = 0
+  /// Entries dropped since they had expired, by either tier.
+  public var expirations = 0
+  /// Transactions committed to the database by this process.
+  public var commits = 0
+  /// Writes in those transactions.
+  public var committedWrites = 0
+  /// Commits that failed.
+  public var failedCommits = 0
+  /// Records whose checksum did not match.
+  public var corruptedRecords = 0
+  /// Writes replayed from journals of processes that died.
+  public var replayedWrites = 0
+
+  public init() {}
+
+  /// Hits of either tier by reads; 0 before the first read.
+  public var hitRatio: Double {
+    let hits = memoryHits + diskHits
+    return hits + misses == 0 ? 0 : Double(hits) / Double(hits + misses)
+  }
+}

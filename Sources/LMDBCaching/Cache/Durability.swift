@@ -1,0 +1,13 @@
+/// What a write promises once it has returned.
+///
+/// The choice is stored with the cache; processes that share a directory have to agree on it.
+/// In every mode a write that has returned survives the death of its process.
+public enum Durability: UInt8, Sendable, CaseIterable {
+  /// Group commits that reach the disk in order. After a power cut the cache is consistent and misses at
+  /// most the last batch.
+  case ordered = 1
+  /// Every write waits until it is on the disk (`fsync`). Nothing that returned is lost in a power cut.
+  case full = 2
+  /// Nothing waits for the disk. After a crash of the operating system the whole cache is discarded.
+  case fast = 3
+}

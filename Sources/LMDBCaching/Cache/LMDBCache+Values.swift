@@ -1,0 +1,158 @@
+import Foundation
+
+extension LMDBCache {
+  // MARK: Reading
+
+  /// The value under `key`; nil: there is none, or it has expired.
+  ///
+  /// - Throws: `.typeMismatch` if something else is stored, `.decodingFailed`, `.corruptedRecord`,
+  ///   `.unsupportedRecord`, `.closed`, `.storageFailed`. The entry is kept in every case.
+  public func value<V: Codable & Sendable>(
+    _ type: V.Type = V.self, forKey key: String
+  ) throws(CacheError) -> V? {
+    let hash = KeyIdentity.hash(key, seed: KeyIdentity.seed)
+    switch memoryCache.look(up: key, hash: hash, as: type, in: store) {
+    case .hit(let value): return value
+    case .closed: throw .closed
+    case .miss, .otherType: return try load(type, key)
+    case .unvalidated(let stamp):
+      try revalidate(key, stamp)
+      if case .hit(let value) = memoryCache.look(up: key, hash: hash, as: type, in: store) { return value }
+      return try load(type, key)
+    }
+  }
+
+  /// Whether there is an entry under `key` that has not expired. Does not count as an access. False when the
+  /// cache is closed or cannot be read.
+  public func contains(_ key: String) -> Bool { diskCache.contains(key) || memoryCache.contains(key) }
+
+  /// Reads from the disk and keeps the value in memory, unless the key is written meanwhile.
+  @inline(never)
+  private func load<V: Codable & Sendable>(_ type: V.Type, _ key: String) throws(CacheError) -> V? {
+    try HashedKey.with(key) { (key) throws(CacheError) -> V? in
+      let token = memoryCache.token(key)
+      if V.self == Data.self {
+        guard let record = try store.readData(key) else { return memoryOnlyValue(type, key) }
+        guard record.header.format == .bytes else { return try decode(type, record.payload, record.header, key) }
+        let value = record.payload as! V
+        memoryCache.keep(value, key, record.header, validated: record.validated, token: token)
+        return value
+      }
+      return try store.read(key) { (record) throws(CacheError) in
+        let value = try ValueArchiver.value(type, from: record.payload, format: record.header.format, forKey: key.string)
+        memoryCache.keep(value, key, record.header, validated: record.validated, token: token)
+        return value
+      } ?? memoryOnlyValue(type, key)
+    }
+  }
+
+  private func decode<V: Codable & Sendable>(
+    _ type: V.Type, _ data: Data, _ header: RecordHeader, _ key: HashedKey
+  ) throws(CacheError) -> V {
+    try data.withBytes { (bytes) throws(CacheError) in
+      try ValueArchiver.value(type, from: bytes, format: header.format, forKey: key.string)
+    }
+  }
+
+  /// A value that is in memory only, since the disk fails, asked for as another type than it was stored as.
+  private func memoryOnlyValue<V: Codable & Sendable>(_ type: V.Type, _ key: HashedKey) -> V? {
+    memoryCache.anyValue(key) as? V
+  }
+
+  /// Another process has written: asks the disk whether the entry in memory is still the newest.
+  func revalidate(_ key: String, _ stamp: UInt64) throws(CacheError) {
+    try HashedKey.with(key) { (key) throws(CacheError) in
+      if let (header, validated) = try store.header(key), header.stamp == stamp {
+        memoryCache.revalidate(key, stamp: stamp, validated: validated)
+      } else {
+        memoryCache.discard(key, stamp: stamp)
+      }
+    }
+  }
+
+  // MARK: Writing
+
+  /// Stores a value under `key`, in place of the one that is there.
+  ///
+  /// - Parameters:
+  ///   - expiresIn: After this time the entry is gone; nil: never; not positive: at once.
+  ///   - cost: What the entry counts for against the cost limits of both tiers, 0 or more; nil: its size in bytes,
+  ///     key and archived value.
+  /// - Throws: `.encodingFailed`, `.closed`, `.invalidArgument`; with ``Durability/full`` also `.notCommitted`.
+  ///   A full or failing disk is no error: the value is then kept in memory, and ``health`` tells.
+  public func set<V: Codable & Sendable>(
+    _ value: V, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil
+  ) throws(CacheError) {
+    try ValueArchiver.withArchive(of: value) { (format, bytes) throws(CacheError) in
+      try HashedKey.with(key) { (key) throws(CacheError) in
+        let header = try store.header(for: key, format, bytes, expiresIn: expiresIn, cost: cost)
+        let outcome = try store.put(key, header: header, payload: bytes, by: memoryCache)
+        memoryCache.insert(TypedMemoryValue(value), key, header, outcome)
+      }
+    }
+  }
+
+  /// Removes the entry under `key`, if there is one.
+  public func removeValue(forKey key: String) throws(CacheError) {
+    try HashedKey.with(key) { (key) throws(CacheError) in
+      let outcome = try store.remove(key, by: memoryCache)
+      memoryCache.didChange(key.string, hash: key.hash, stamp: outcome.stamp)
+    }
+  }
+
+  /// Removes every entry, in every process that shares the directory. Nothing written before comes back, also
+  /// not from journals of processes that die.
+  public func removeAll() throws(CacheError) { try diskCache.removeAll() }
+
+  /// Removes every entry whose key starts with `prefix`, byte for byte.
+  public func removeAll(withPrefix prefix: String) throws(CacheError) { try diskCache.removeAll(withPrefix: prefix) }
+
+  // MARK: Many entries
+
+  /// The live entries whose keys start with `prefix`, in byte order of their keys, as of one moment.
+  public func entries(withPrefix prefix: String = "") throws(CacheError) -> [CacheEntry] {
+    try diskCache.entries(withPrefix: prefix)
+  }
+
+  /// Makes several changes as one: other readers, other processes and a crash see all of them or none. Returns
+  /// when they are committed (and synchronized, as ``Durability`` says), so other processes see them then.
+  ///
+  /// - Parameter body: Collects the changes; nothing happens before it returns, or if it throws. A value that cannot
+  ///   be encoded makes the whole call throw.
+  public func write(_ body: (inout CacheBatch) throws -> Void) throws { try diskCache.write(body) }
+
+  /// Reads from one consistent snapshot that includes every write that returned before.
+  ///
+  /// Keep `body` short: while a snapshot is open the file cannot reuse pages and grows. It reads the disk tier
+  /// only and counts no access.
+  public func read<R>(_ body: (borrowing CacheSnapshot) throws -> R) throws -> R { try diskCache.read(body) }
+
+  /// Calls `body` with the archived bytes of a value where they lie, without a copy; nil: there is none.
+  ///
+  /// Meant for `Data` and arrays of scalars, whose archive is the bytes themselves. The span cannot leave `body`;
+  /// keep it short, for the reason given at ``read(_:)``. The bytes are verified against their checksum first. Those
+  /// of a value that waits for its commit, or is in a file of its own, are copied.
+  public func withBytes<R>(forKey key: String, _ body: (RawSpan) throws -> R) throws -> R? {
+    try diskCache.withBytes(forKey: key, body)
+  }
+
+  // MARK: Trimming
+
+  /// Removes entries from both tiers until each holds at most `count`.
+  public func trim(toCount count: Int) throws(CacheError) {
+    try diskCache.trim(toCount: count)
+    memoryCache.trim(toCount: count)
+  }
+
+  /// Removes entries from both tiers until each costs at most `cost`.
+  public func trim(toCost cost: Int) throws(CacheError) {
+    try diskCache.trim(toCost: cost)
+    memoryCache.trim(toCost: cost)
+  }
+
+  /// Removes the entries of both tiers whose last access is longer ago than `age`.
+  public func trim(toAge age: Duration) throws(CacheError) {
+    try diskCache.trim(toAge: age)
+    memoryCache.trim(toAge: age)
+  }
+}

@@ -1,0 +1,94 @@
+public import Foundation
+
+/// A cache of two tiers: memory, and a directory on the disk that survives the process and may be shared with
+/// others.
+///
+/// A read looks into memory, then on the disk; what it finds there it keeps in memory. A write goes to both
+/// before it returns, and then survives the death of the process (see ``Durability`` for power cuts).
+///
+/// Keys are any strings; two keys are the same if their UTF-8 is, byte for byte. (Swift's `==` takes "é" in one
+/// and in two scalars for the same; two tiers that disagree on it would lose values.) Values of different types
+/// can be stored side by side.
+///
+/// **Threads.** Every function may be called from any thread, and none calls back with a lock held. A read that
+/// follows a write on the same thread sees it. Between processes a write is seen by others when it is
+/// committed, up to ``CacheConfiguration/groupCommitInterval`` after it returned; a read never goes back to an
+/// older value. Writes of one process to one key are ordered as they were made; those of two processes by their
+/// commits. Where that is too weak, use ``write(_:)``, which returns after the commit, or ``Durability/full``.
+///
+/// **Errors.** What cannot be read is an error and stays where it is. When the disk is full or fails, the cache
+/// goes on in memory and ``health`` says so.
+public final class LMDBCache: Sendable {
+  let store: DiskStore
+  /// The memory tier: its limits, counts and trims.
+  public let memoryCache: MemoryTier
+  /// The disk tier. What is written through it is seen by this cache.
+  public let diskCache: DiskCache
+  let flights = FlightControl()
+  let clock: CacheClock
+
+  /// Opens, or makes, the cache `name` in the user's caches directory: `$XDG_CACHE_HOME` or `~/.cache` on
+  /// Linux, `Library/Caches` on Apple platforms.
+  ///
+  /// - Parameter name: One path component.
+  public convenience init(name: String, configuration: CacheConfiguration = CacheConfiguration()) throws(CacheError) {
+    try self.init(directory: CachesDirectory.url(named: name), configuration: configuration)
+  }
+
+  /// Opens, or makes, the cache in a directory.
+  ///
+  /// Opening the same directory again in one process shares the disk tier (with the configuration that opened it
+  /// first); each object has a memory tier of its own.
+  ///
+  /// - Throws: ``CacheError`` with `.invalidDirectory`, `.permissionDenied`, `.remoteFileSystem`,
+  ///   `.durabilityMismatch`, `.unsupportedVersion`, `.invalidArgument`, `.noSpace` or `.storageFailed`.
+  public init(directory: URL, configuration: CacheConfiguration = CacheConfiguration()) throws(CacheError) {
+    diskCache = try DiskCache(directory: directory, configuration: configuration)
+    store = diskCache.store
+    clock = configuration.clock
+    memoryCache = MemoryTier(configuration)
+    store.add(memoryCache)
+  }
+
+  deinit { tearDown() }
+
+  /// The directory, in its canonical form.
+  public var directory: URL { diskCache.directory }
+
+  /// Commits what waits and ends the use of this object; everything else throws ``CacheError/Code/closed`` from
+  /// now on. The files are closed when every cache of this process on the directory is. Calling it again does
+  /// nothing. What is not closed is closed when it is released, and what was written is safe without it.
+  ///
+  /// - Throws: `.notCommitted` if the last writes could not be committed; they are in the journal.
+  public func close() throws(CacheError) {
+    memoryCache.close()
+    store.remove(memoryCache)
+    try diskCache.close()
+  }
+
+  private func tearDown() {
+    memoryCache.close()
+    store.remove(memoryCache)
+  }
+
+  /// Makes everything written so far safe from a power cut, in every durability mode.
+  public func flush() throws(CacheError) { try diskCache.flush() }
+
+  /// The state of the disk tier.
+  public var health: CacheHealth { diskCache.health }
+
+  /// What this object and its disk tier have done since they were opened.
+  public var statistics: CacheStatistics {
+    var statistics = CacheStatistics()
+    store.counters.add(to: &statistics)
+    memoryCache.add(to: &statistics)
+    return statistics
+  }
+
+  /// Number of entries on the disk, where every entry is; expired ones count until they are removed. Commits what
+  /// waits, and reads one number: there is no scan. 0 when the cache is closed or cannot be read.
+  public var count: Int { diskCache.count }
+
+  /// The sum of the entries' costs; see ``count``.
+  public var totalCost: Int { diskCache.totalCost }
+}

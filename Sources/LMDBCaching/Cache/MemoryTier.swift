@@ -1,0 +1,196 @@
+import Foundation
+
+/// The memory tier of an ``LMDBCache``: limits, counts and trims.
+///
+/// Values are read and written through the cache, which keeps the tiers in step; what this drops is still on the
+/// disk. Any thread may use it.
+public final class MemoryTier: Sendable {
+  private let memory: MemoryStore<String, MemoryValue>
+  /// The same store with the public face that a memory cache alone has.
+  private let cache: MemoryCache<String, MemoryValue>
+
+  init(_ configuration: CacheConfiguration) {
+    memory = MemoryStore(
+      countLimit: configuration.memoryCountLimit, costLimit: configuration.memoryCostLimit, clock: configuration.clock,
+      keepsStamps: true, isCheapToRelease: { $0.isCheapToRelease })
+    cache = MemoryCache(
+      store: memory,
+      configuration: MemoryCacheConfiguration(ageLimit: configuration.memoryAgeLimit, clock: configuration.clock))
+  }
+
+  /// How many entries it holds at most; kept at once by every write.
+  public var countLimit: Int {
+    get { cache.countLimit }
+    set { cache.countLimit = newValue }
+  }
+
+  /// The greatest total cost; kept at once by every write. An entry that costs more is on the disk only.
+  public var costLimit: Int {
+    get { cache.costLimit }
+    set { cache.costLimit = newValue }
+  }
+
+  /// How long after its last access an entry stays; nil for no limit. Looked at every ``autoTrimInterval``.
+  public var ageLimit: Duration? {
+    get { cache.ageLimit }
+    set { cache.ageLimit = newValue }
+  }
+
+  /// How often entries are looked for that are too old or have expired; 5 s by default. Not positive: never.
+  public var autoTrimInterval: Duration {
+    get { cache.autoTrimInterval }
+    set { cache.autoTrimInterval = newValue }
+  }
+
+  /// Whether values that are dropped are released on a background queue, so that no caller pays for a long
+  /// `deinit`; true by default. At most a bounded number waits: with more, callers release themselves.
+  public var releasesAsynchronously: Bool {
+    get { cache.releasesAsynchronously }
+    set { cache.releasesAsynchronously = newValue }
+  }
+
+  /// Whether they are released on the main thread; false by default.
+  public var releasesOnMainThread: Bool {
+    get { cache.releasesOnMainThread }
+    set { cache.releasesOnMainThread = newValue }
+  }
+
+  /// Entries in memory, expired ones included until they are removed.
+  public var count: Int { memory.count }
+  /// The sum of their costs.
+  public var totalCost: Int { memory.totalCost }
+  public var statistics: MemoryStatistics { memory.statistics }
+
+  /// Whether an entry that has not expired is in memory. Not an access.
+  public func contains(_ key: String) -> Bool { memory.contains(key, hash: memory.hash(of: key)) }
+
+  /// Drops entries until at most `count` are left.
+  public func trim(toCount count: Int) { memory.trim(toCount: max(0, count)) }
+  /// Drops entries until they cost at most `cost`.
+  public func trim(toCost cost: Int) { memory.trim(toCost: max(0, cost)) }
+  /// Drops the entries whose last access is longer ago than `age`.
+  public func trim(toAge age: Duration) { memory.trim(toAge: age) }
+  /// Drops every entry. Nothing is lost: the next reads go to the disk.
+  public func removeAll() { memory.removeAll() }
+
+  // MARK: Memory pressure
+
+  /// Whether everything is dropped when the system is short of memory; true by default. On Linux pressure stall
+  /// information tells (`/proc/pressure/memory`), where the kernel has it; ``handleMemoryPressure()`` does the same.
+  public var removesAllObjectsOnMemoryWarning: Bool {
+    get { cache.removesAllObjectsOnMemoryWarning }
+    set { cache.removesAllObjectsOnMemoryWarning = newValue }
+  }
+
+  /// Whether ``handleEnteringBackground()`` drops everything; true by default.
+  public var removesAllObjectsWhenEnteringBackground: Bool {
+    get { cache.removesAllObjectsWhenEnteringBackground }
+    set { cache.removesAllObjectsWhenEnteringBackground = newValue }
+  }
+
+  /// Called before entries are dropped for want of memory.
+  public var didReceiveMemoryWarning: (@Sendable () -> Void)? {
+    get { cache.didReceiveMemoryWarning }
+    set { cache.didReceiveMemoryWarning = newValue }
+  }
+
+  /// Called before entries are dropped in the background.
+  public var didEnterBackground: (@Sendable () -> Void)? {
+    get { cache.didEnterBackground }
+    set { cache.didEnterBackground = newValue }
+  }
+
+  /// What the system's memory warning does; to be called where a host has other means to know.
+  public func handleMemoryPressure() { cache.handleMemoryPressure() }
+
+  /// To be called when an application goes to the background.
+  public func handleEnteringBackground() { cache.handleEnteringBackground() }
+
+  // MARK: For the cache
+
+  enum Look<V> {
+    case hit(V)
+    /// Here, but another process has written since: the disk decides.
+    case unvalidated(stamp: UInt64)
+    /// Here, as a value of another type.
+    case otherType
+    case miss
+    case closed
+  }
+
+  @inline(__always)
+  func look<V: Sendable>(up key: String, hash: UInt64, as type: V.Type, in store: DiskStore) -> Look<V> {
+    let access = memory.access(key, hash: hash) { entry -> Look<V>? in
+      // The store is open: it is closed only after this tier, whose shard is locked here.
+      if entry.pointee.validated < store.foreignEpoch { return .unvalidated(stamp: entry.pointee.stamp) }
+      if let value = entry.pointee.value.value(as: type) { return .hit(value) }
+      return .otherType
+    }
+    switch access {
+    case .hit(let look): return look
+    case .miss: return .miss
+    case .closed: return .closed
+    }
+  }
+
+  func token(_ key: HashedKey) -> UInt64? { memory.token(hash: key.hash) }
+
+  /// Keeps a value that was read from the disk, unless the key was written since `token` was taken.
+  func keep<V: Sendable>(_ value: V, _ key: HashedKey, _ header: RecordHeader, validated: UInt64, token: UInt64?) {
+    guard let token else { return }
+    _ = memory.promote(
+      key.string, hash: key.hash, value: TypedMemoryValue(value), cost: header.cost,
+      expires: header.expires == 0 ? .max : header.expires, stamp: header.stamp, validated: validated, token: token)
+  }
+
+  func insert(_ value: MemoryValue, _ key: HashedKey, _ header: RecordHeader, _ outcome: WriteOutcome) {
+    _ = memory.insert(
+      key.string, hash: key.hash, value: value, cost: header.cost,
+      expires: header.expires == 0 ? .max : header.expires, stamp: outcome.stamp, validated: outcome.validated)
+  }
+
+  func revalidate(_ key: HashedKey, stamp: UInt64, validated: UInt64) {
+    memory.revalidate(key.string, hash: key.hash, stamp: stamp, validated: validated)
+  }
+
+  func discard(_ key: HashedKey, stamp: UInt64) { memory.discard(key.string, hash: key.hash, stamp: stamp) }
+
+  /// The value whatever its type.
+  func anyValue(_ key: HashedKey) -> (any Sendable)? {
+    let access = memory.access(key.string, hash: key.hash) { entry -> (any Sendable)? in entry.pointee.value.any }
+    if case .hit(let value) = access { return value }
+    return nil
+  }
+
+  func close() {
+    memory.close()
+  }
+
+  func add(to statistics: inout CacheStatistics) {
+    let own = memory.statistics
+    statistics.memoryHits += own.hits
+    statistics.memoryEvictions += own.evictions
+    statistics.expirations += own.expirations
+  }
+}
+
+extension MemoryTier: DiskStoreObserver {
+  func willChange(hash: UInt64, stamp: UInt64) { memory.advanceStripe(hash: hash, to: stamp) }
+
+  func willChangeAll(stamp: UInt64) { memory.advanceAllStripes(to: stamp) }
+
+  func didChange(_ key: String, hash: UInt64, stamp: UInt64) { memory.remove(key, hash: hash, stamp: stamp) }
+
+  func didRemoveAll(withPrefix prefix: String, stamp: UInt64) {
+    if prefix.isEmpty {
+      memory.removeAll(olderThan: stamp)
+    } else {
+      let prefix = Array(prefix.utf8)
+      memory.removeAll(olderThan: stamp) { $0.utf8.starts(with: prefix) }
+    }
+  }
+
+  func lastAccess(of key: String, hash: UInt64) -> UInt32? {
+    memory.lastAccess(key, hash: hash).map { UInt32(max(0, $0)) }
+  }
+}

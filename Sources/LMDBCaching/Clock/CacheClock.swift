@@ -1,0 +1,89 @@
+import Dispatch
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// Where a cache takes the time from: the system, or a test.
+///
+/// Times are nanoseconds. The wall clock decides expiry, because an expiry is stored and read by other processes;
+/// the monotonic clock only measures intervals.
+public struct CacheClock: Sendable {
+  enum Source: Sendable {
+    case system
+    case manual(ManualClock)
+  }
+
+  let source: Source
+
+  /// The clocks of the operating system.
+  public static var system: CacheClock { CacheClock(source: .system) }
+
+  /// A clock that moves only when `clock` is told to.
+  public static func manual(_ clock: ManualClock) -> CacheClock { CacheClock(source: .manual(clock)) }
+
+  /// Wall-clock nanoseconds since 1970, precise. Can step backwards, when the system's clock is set.
+  public var now: Int64 {
+    switch source {
+    case .system: Self.read(CLOCK_REALTIME)
+    case .manual(let clock): clock.now
+    }
+  }
+
+  /// Wall-clock nanoseconds since 1970 as of the kernel's last tick (up to 10 ms ago), several times cheaper.
+  public var coarseNow: Int64 {
+    switch source {
+    #if os(Linux)
+      case .system: Self.read(CLOCK_REALTIME_COARSE)
+    #else
+      case .system: Self.read(CLOCK_REALTIME)
+    #endif
+    case .manual(let clock): clock.now
+    }
+  }
+
+  /// Nanoseconds since some fixed moment; never steps backwards.
+  public var monotonic: Int64 {
+    switch source {
+    case .system: Self.read(CLOCK_MONOTONIC)
+    case .manual(let clock): clock.monotonic
+    }
+  }
+
+  /// Calls `action` every `interval` until the returned timer is cancelled or released.
+  ///
+  /// With the system's clock the calls are made on a queue of utility priority, never two at once, each up to
+  /// `tolerance` late (a tenth of the interval when not given). With a manual clock they are made by
+  /// `ManualClock.advance(by:)`, on its caller's thread.
+  package func repeating(
+    every interval: Duration, tolerance: Duration? = nil, _ action: @escaping @Sendable () -> Void
+  ) -> CacheTimer {
+    let nanoseconds = max(1_000, interval.clampedNanoseconds)
+    switch source {
+    case .manual(let clock):
+      let id = clock.addTimer(every: nanoseconds, action)
+      return CacheTimer { clock.removeTimer(id) }
+    case .system:
+      let leeway = tolerance.map { max(0, $0.clampedNanoseconds) } ?? nanoseconds / 10
+      // Unsafe in name only: a dispatch source may be used from any thread, but on Linux it does not say so.
+      nonisolated(unsafe) let timer = DispatchSource.makeTimerSource(queue: Self.timers)
+      let step = DispatchTimeInterval.nanoseconds(Int(clamping: nanoseconds))
+      timer.schedule(deadline: .now() + step, repeating: step, leeway: .nanoseconds(Int(clamping: leeway)))
+      timer.setEventHandler(handler: action)
+      timer.activate()
+      return CacheTimer { timer.cancel() }
+    }
+  }
+
+  private static let timers = DispatchQueue(label: "LMDBCaching.timers", qos: .utility, attributes: .concurrent)
+
+  private static func read(_ id: clockid_t) -> Int64 {
+    var time = timespec()
+    clock_gettime(id, &time)
+    return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+  }
+}

@@ -1,0 +1,100 @@
+import CXXHash
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// This process's journal: a preallocated, locked file with two segments, mapped into memory.
+///
+/// What is stored through the map survives the death of the process without a system call, and since the
+/// blocks are reserved, a full disk cannot turn a store into SIGBUS. The lock goes with the process; a
+/// journal without a lock belongs to nobody and is replayed.
+struct JournalFile: ~Copyable {
+  static let folder = "journals"
+  static let suffix = ".journal"
+  static let headerSize = 4096
+  private static let magic: UInt64 = 0x314E_4A43_4244_4D4C  // "LMDBCJN1"
+
+  let identifier: UInt64
+  private let file: File
+  private let map: UnsafeMutableRawPointer
+  private let size: Int
+  private let segmentSize: Int
+
+  static func path(in directory: String, identifier: UInt64) -> String {
+    let digits = String(identifier, radix: 16)
+    return directory + "/" + folder + "/" + String(repeating: "0", count: 16 - digits.count) + digits + suffix
+  }
+
+  /// Makes a new journal of two segments, `size` bytes together.
+  init(directory: String, size: Int) throws(SystemError) {
+    try Directory.create(directory + "/" + Self.folder)
+    let segmentSize = size / 2 & ~4095
+    let total = Self.headerSize + 2 * segmentSize
+    let identifier = UInt64.random(in: .min ... .max)
+    let file = try Self.makeLockedFile(Self.path(in: directory, identifier: identifier))
+    map = try Self.map(file, total)
+    self.file = file
+    self.identifier = identifier
+    self.segmentSize = segmentSize
+    self.size = total
+    map.storeBytes(of: Self.magic, as: UInt64.self)
+    map.storeBytes(of: identifier, toByteOffset: 8, as: UInt64.self)
+    map.storeBytes(of: UInt64(segmentSize), toByteOffset: 16, as: UInt64.self)
+    map.storeBytes(of: cxxhash_64(map, 24, 0), toByteOffset: 24, as: UInt64.self)
+  }
+
+  deinit { munmap(map, size) }
+
+  private static func makeLockedFile(_ path: String) throws(SystemError) -> File {
+    while true {
+      let file = try File(path, flags: O_RDWR | O_CREAT | O_EXCL)
+      // Another process may have taken the new file for a dead one's before it was locked, and removed it.
+      if try file.tryLock(), try file.isStillAtItsPath() { return file }
+    }
+  }
+
+  private static func map(_ file: borrowing File, _ size: Int) throws(SystemError) -> UnsafeMutableRawPointer {
+    do throws(SystemError) {
+      try file.preallocate(size)
+      let map = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_SHARED, file.descriptor, 0)
+      guard let map, map != MAP_FAILED else { throw SystemError("mmap", file.path) }
+      return map
+    } catch {
+      try Directory.removeFile(file.path)
+      throw error
+    }
+  }
+
+  var path: String { file.path }
+
+  func makeSegments() -> [JournalSegment] {
+    (0..<2).map {
+      JournalSegment(
+        mapped: map + Self.headerSize + $0 * segmentSize, capacity: segmentSize, seed: identifier)
+    }
+  }
+
+  /// The blocks reserved by ``preallocate`` are read as zeros: no generation was ever 0.
+  static func frames(
+    in contents: UnsafeRawBufferPointer
+  ) -> (identifier: UInt64, frames: [JournalFrame])? {
+    guard contents.count >= headerSize, contents.load(as: UInt64.self) == magic,
+      contents.load(fromByteOffset: 24, as: UInt64.self) == cxxhash_64(contents.baseAddress!, 24, 0)
+    else { return nil }
+    let identifier = contents.load(fromByteOffset: 8, as: UInt64.self)
+    let segmentSize = contents.load(fromByteOffset: 16, as: UInt64.self)
+    guard segmentSize <= UInt64((contents.count - headerSize) / 2) else { return nil }
+    var frames: [JournalFrame] = []
+    for index in 0..<2 {
+      let start = headerSize + index * Int(segmentSize)
+      let segment = UnsafeRawBufferPointer(rebasing: contents[start..<start + Int(segmentSize)])
+      frames += JournalSegment.frames(in: segment, seed: identifier)
+    }
+    return (identifier, frames.sorted { $0.stamp < $1.stamp })
+  }
+}

@@ -1,0 +1,250 @@
+import CXXHash
+
+/// A run of frames that are committed together, and an index of the newest one for every key.
+///
+/// Not thread-safe: ``DiskStore`` guards it with its lock. While a segment is being committed nothing is
+/// appended to it, so the writer thread may read it without the lock.
+final class JournalSegment {
+  /// Room for the generation, one cache line.
+  static let headerSize = 64
+
+  struct PrefixRemoval {
+    let prefix: [UInt8]
+    let stamp: UInt64
+  }
+
+  enum Lookup {
+    /// Nothing here about this key.
+    case unknown
+    case removed
+    case found(JournalFrame)
+  }
+
+  /// Owns memory of its own instead of a part of a journal file.
+  private let ownsMemory: Bool
+  private let base: UnsafeMutableRawPointer
+  let capacity: Int
+  private let seed: UInt64
+  private var generation: UInt64
+
+  /// Bytes in use, the header included.
+  private(set) var used = headerSize
+  /// Number of keys in the index.
+  private(set) var count = 0
+  private(set) var clearStamp: UInt64 = 0
+  private(set) var prefixRemovals: [PrefixRemoval] = []
+  private(set) var lastStamp: UInt64 = 0
+  /// Value files that a later frame of this segment made superfluous.
+  private(set) var supersededFiles: [ValueFileReference] = []
+
+  /// Which filling of a segment this is; counted by the store.
+  var number = 0
+  /// When the first frame was appended, on the monotonic clock.
+  var firstAppend: Int64 = 0
+
+  /// Open addressing, linear probing: the upper half of a word is the key's hash, the lower half the frame's
+  /// offset in units of eight bytes. 0 is free: offset 0 is the segment's header.
+  private var words: UnsafeMutablePointer<UInt64>
+  private var mask: Int
+
+  /// A part of a mapped journal file.
+  init(mapped base: UnsafeMutableRawPointer, capacity: Int, seed: UInt64) {
+    self.base = base
+    self.capacity = capacity
+    self.seed = seed
+    ownsMemory = false
+    generation = UInt64.random(in: 1..<1 << 48)
+    (words, mask) = Self.makeWords(1024)
+    base.storeBytes(of: generation, as: UInt64.self)
+  }
+
+  /// Memory of its own, for what is larger than a journal segment and is committed before its write returns.
+  init(capacity: Int) {
+    base = .allocate(byteCount: Self.headerSize + capacity, alignment: 64)
+    self.capacity = Self.headerSize + capacity
+    seed = 0
+    ownsMemory = true
+    generation = 1
+    (words, mask) = Self.makeWords(1024)
+  }
+
+  deinit {
+    words.deallocate()
+    if ownsMemory { base.deallocate() }
+  }
+
+  var isEmpty: Bool { used == Self.headerSize }
+  var isMapped: Bool { !ownsMemory }
+  var free: Int { capacity - used }
+
+  private static func makeWords(_ capacity: Int) -> (UnsafeMutablePointer<UInt64>, Int) {
+    let words = UnsafeMutablePointer<UInt64>.allocate(capacity: capacity)
+    words.initialize(repeating: 0, count: capacity)
+    return (words, capacity - 1)
+  }
+
+  /// Forgets every frame. The next generation makes those in the file invalid.
+  func reset() {
+    generation += 1
+    if !ownsMemory { base.storeBytes(of: generation, as: UInt64.self) }
+    used = Self.headerSize
+    count = 0
+    clearStamp = 0
+    lastStamp = 0
+    prefixRemovals = []
+    supersededFiles = []
+    words.update(repeating: 0, count: mask + 1)
+  }
+
+  // MARK: Appending. There has to be room: the caller has checked `free`.
+
+  @inline(__always)
+  func put(
+    key: UnsafeRawBufferPointer, hash: UInt64, stamp: UInt64, flags: JournalFrame.Flags, recordLength: Int,
+    fill: (UnsafeMutableRawPointer) -> Void
+  ) {
+    append(.put, key: key, stamp: stamp, flags: flags, recordLength: recordLength, hash: hash, fill: fill)
+  }
+
+  func remove(key: UnsafeRawBufferPointer, hash: UInt64, stamp: UInt64, flags: JournalFrame.Flags) {
+    append(.remove, key: key, stamp: stamp, flags: flags, recordLength: 0, hash: hash, fill: { _ in })
+  }
+
+  func removeAll(stamp: UInt64, flags: JournalFrame.Flags) {
+    forgetIndexed { _ in true }
+    prefixRemovals = []
+    clearStamp = stamp
+    append(.removeAll, key: .init(start: nil, count: 0), stamp: stamp, flags: flags, recordLength: 0, hash: nil) { _ in }
+  }
+
+  func removeAll(prefix: UnsafeRawBufferPointer, stamp: UInt64, flags: JournalFrame.Flags) {
+    forgetIndexed { $0.key.hasPrefix(prefix) }
+    prefixRemovals.append(PrefixRemoval(prefix: Array(prefix), stamp: stamp))
+    append(.removePrefix, key: prefix, stamp: stamp, flags: flags, recordLength: 0, hash: nil) { _ in }
+  }
+
+  @inline(__always)
+  private func append(
+    _ operation: JournalFrame.Operation, key: UnsafeRawBufferPointer, stamp: UInt64, flags: JournalFrame.Flags,
+    recordLength: Int, hash: UInt64?, fill: (UnsafeMutableRawPointer) -> Void
+  ) {
+    let start = base + used
+    let body = start + JournalFrame.headerSize
+    let paddedKey = JournalFrame.padded(key.count)
+    if paddedKey > 0 {
+      // The padding is covered by the frame's check.
+      body.storeBytes(of: 0, toByteOffset: paddedKey - 8, as: UInt64.self)
+      body.copyMemory(from: key.baseAddress!, byteCount: key.count)
+    }
+    fill(body + paddedKey)
+    JournalFrame.seal(
+      start, operation, flags: flags, stamp: stamp, keyLength: key.count, recordLength: recordLength,
+      seed: frameSeed(generation))
+    if let hash { index(key, hash, offset: used) }
+    used += JournalFrame.size(keyLength: key.count, recordLength: recordLength)
+    lastStamp = stamp
+  }
+
+  @inline(__always)
+  private func frameSeed(_ generation: UInt64) -> UInt64 { seed ^ generation &* 0x9E37_79B9_7F4A_7C15 }
+
+  private func index(_ key: UnsafeRawBufferPointer, _ hash: UInt64, offset: Int) {
+    if (count + 1) * 4 > (mask + 1) * 3 { grow() }
+    let word = hash & 0xFFFF_FFFF_0000_0000 | UInt64(offset >> 3)
+    var position = Int(truncatingIfNeeded: hash >> 32) & mask
+    while words[position] != 0 {
+      if words[position] >> 32 == hash >> 32 {
+        let frame = frame(of: words[position])
+        if frame.key.elementsEqual(fast: key) {
+          noteSuperseded(frame)
+          words[position] = word
+          return
+        }
+      }
+      position = (position + 1) & mask
+    }
+    words[position] = word
+    count += 1
+  }
+
+  private func grow() {
+    let (old, oldCapacity) = (words, mask + 1)
+    (words, mask) = Self.makeWords(oldCapacity * 2)
+    for index in 0..<oldCapacity where old[index] != 0 { reinsert(old[index]) }
+    old.deallocate()
+  }
+
+  private func reinsert(_ word: UInt64) {
+    var position = Int(truncatingIfNeeded: word >> 32) & mask
+    while words[position] != 0 { position = (position + 1) & mask }
+    words[position] = word
+  }
+
+  private func forgetIndexed(where condition: (JournalFrame) -> Bool) {
+    var kept: [UInt64] = []
+    for index in 0...mask where words[index] != 0 {
+      let frame = frame(of: words[index])
+      if condition(frame) { noteSuperseded(frame) } else { kept.append(words[index]) }
+      words[index] = 0
+    }
+    for word in kept { reinsert(word) }
+    count = kept.count
+  }
+
+  private func noteSuperseded(_ frame: JournalFrame) {
+    guard frame.operation == .put, let header = RecordHeader(frame.record), header.flags.contains(.file) else { return }
+    supersededFiles.append(ValueFileReference(UnsafeRawBufferPointer(rebasing: frame.record[header.payloadOffset...])))
+  }
+
+  // MARK: Reading
+
+  @inline(__always)
+  private func frame(of word: UInt64) -> JournalFrame {
+    JournalFrame(base: base + Int(word & 0xFFFF_FFFF) << 3)
+  }
+
+  func lookup(_ key: UnsafeRawBufferPointer, hash: UInt64) -> Lookup {
+    var position = Int(truncatingIfNeeded: hash >> 32) & mask
+    while words[position] != 0 {
+      if words[position] >> 32 == hash >> 32 {
+        let frame = frame(of: words[position])
+        if frame.key.elementsEqual(fast: key) { return frame.operation == .put ? .found(frame) : .removed }
+      }
+      position = (position + 1) & mask
+    }
+    if clearStamp != 0 || prefixRemovals.contains(where: { key.starts(with: $0.prefix) }) { return .removed }
+    return .unknown
+  }
+
+  /// The newest frame of every key, in no particular order.
+  func forEachFrame(_ body: (JournalFrame) -> Void) {
+    for index in 0...mask where words[index] != 0 { body(frame(of: words[index])) }
+  }
+
+  /// The frames of a segment in a file, oldest first, up to the first that is torn or of an older generation.
+  static func frames(in segment: UnsafeRawBufferPointer, seed: UInt64) -> [JournalFrame] {
+    guard segment.count >= headerSize else { return [] }
+    let generation = segment.load(as: UInt64.self)
+    var frames: [JournalFrame] = []
+    var wholeBatches = 0
+    var offset = headerSize
+    while offset < segment.count {
+      let rest = UnsafeRawBufferPointer(rebasing: segment[offset...])
+      guard let frame = JournalFrame(validating: rest, seed: seed ^ generation &* 0x9E37_79B9_7F4A_7C15) else { break }
+      frames.append(frame)
+      offset += frame.paddedLength
+      if !frame.flags.contains(.batchContinues) { wholeBatches = frames.count }
+    }
+    // A batch whose end is missing never happened.
+    frames.removeSubrange(wholeBatches...)
+    return frames
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// Equality by memcmp; `elementsEqual` compares byte by byte.
+  @inline(__always)
+  func elementsEqual(fast other: UnsafeRawBufferPointer) -> Bool {
+    count == other.count && (count == 0 || compare(self, other, count) == 0)
+  }
+}

@@ -1,0 +1,98 @@
+import CXXHash
+
+/// The record that tells what the cache as a whole holds; written in every transaction.
+struct CacheMetadata {
+  static let size = 112
+  static let version: UInt32 = 1
+  /// `FF` and `m`.
+  static let key: [UInt8] = [DatabaseKey.reservedMarker, UInt8(ascii: "m")]
+
+  var durability: Durability
+  /// The run of the operating system that `stampBase` belongs to.
+  var boot = BootIdentifier(high: 0, low: 0)
+  /// What is added to the monotonic clock to make stamps: one clock for all processes of a boot.
+  var stampBase: UInt64 = 0
+  /// The greatest stamp committed so far.
+  var lastStamp: UInt64 = 0
+  /// Writes with this stamp or an older one were removed by `removeAll`.
+  var clearStamp: UInt64 = 0
+  /// Entries, expired ones included.
+  var count = 0
+  /// The sum of their costs; saturates.
+  var cost = 0
+  /// Those of them that expire.
+  var expiring = 0
+  /// Those of them whose value is in a file.
+  var files = 0
+
+  init(durability: Durability) { self.durability = durability }
+
+  enum Reading {
+    case metadata(CacheMetadata)
+    case newerVersion(UInt32)
+    case corrupted
+  }
+
+  static func read(_ bytes: UnsafeRawBufferPointer) -> Reading {
+    guard bytes.count >= 16 else { return .corrupted }
+    func load<T: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as type: T.Type) -> T {
+      T(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: T.self))
+    }
+    let version = load(8, as: UInt32.self)
+    if version > Self.version { return .newerVersion(version) }
+    guard version == Self.version, bytes.count == size,
+      load(0, as: UInt64.self) == cxxhash_64(bytes.baseAddress! + 8, size - 8, 0),
+      let durability = Durability(rawValue: bytes[12])
+    else { return .corrupted }
+    var metadata = CacheMetadata(durability: durability)
+    metadata.boot = BootIdentifier(high: load(16, as: UInt64.self), low: load(24, as: UInt64.self))
+    metadata.stampBase = load(32, as: UInt64.self)
+    metadata.lastStamp = load(40, as: UInt64.self)
+    metadata.clearStamp = load(48, as: UInt64.self)
+    metadata.count = load(56, as: Int.self)
+    metadata.cost = load(64, as: Int.self)
+    metadata.expiring = load(72, as: Int.self)
+    metadata.files = load(80, as: Int.self)
+    return .metadata(metadata)
+  }
+
+  func write(to bytes: UnsafeMutableRawBufferPointer) {
+    func store<T: FixedWidthInteger & BitwiseCopyable>(_ value: T, _ offset: Int) {
+      bytes.storeBytes(of: value.littleEndian, toByteOffset: offset, as: T.self)
+    }
+    UnsafeMutableRawBufferPointer(rebasing: bytes[..<Self.size]).initializeMemory(as: UInt8.self, repeating: 0)
+    store(Self.version, 8)
+    store(durability.rawValue, 12)
+    store(boot.high, 16)
+    store(boot.low, 24)
+    store(stampBase, 32)
+    store(lastStamp, 40)
+    store(clearStamp, 48)
+    store(count, 56)
+    store(cost, 64)
+    store(expiring, 72)
+    store(files, 80)
+    store(cxxhash_64(UnsafeRawPointer(bytes.baseAddress! + 8), Self.size - 8, 0), 0)
+  }
+
+  mutating func add(_ header: RecordHeader) {
+    count += 1
+    cost = cost.addingSaturating(header.cost)
+    if header.expires != 0 { expiring += 1 }
+    if header.flags.contains(.file) { files += 1 }
+  }
+
+  mutating func subtract(_ header: RecordHeader) {
+    count = max(0, count - 1)
+    cost = max(0, cost - header.cost)
+    if header.expires != 0 { expiring = max(0, expiring - 1) }
+    if header.flags.contains(.file) { files = max(0, files - 1) }
+  }
+}
+
+extension Int {
+  func addingSaturating(_ other: Int) -> Int {
+    let (sum, overflow) = addingReportingOverflow(other)
+    return overflow ? .max : sum
+  }
+}

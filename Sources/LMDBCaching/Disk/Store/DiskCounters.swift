@@ -1,0 +1,31 @@
+import Synchronization
+
+/// What the disk tier has done since it was opened.
+final class DiskCounters: Sendable {
+  let hits = Atomic<Int>(0)
+  let misses = Atomic<Int>(0)
+  let evictions = Atomic<Int>(0)
+  let expirations = Atomic<Int>(0)
+  let commits = Atomic<Int>(0)
+  let committedWrites = Atomic<Int>(0)
+  let failedCommits = Atomic<Int>(0)
+  let corruptedRecords = Atomic<Int>(0)
+  let replayedWrites = Atomic<Int>(0)
+
+  func add(to statistics: inout CacheStatistics) {
+    statistics.diskHits += hits.load(ordering: .relaxed)
+    statistics.misses += misses.load(ordering: .relaxed)
+    statistics.diskEvictions += evictions.load(ordering: .relaxed)
+    statistics.expirations += expirations.load(ordering: .relaxed)
+    statistics.commits += commits.load(ordering: .relaxed)
+    statistics.committedWrites += committedWrites.load(ordering: .relaxed)
+    statistics.failedCommits += failedCommits.load(ordering: .relaxed)
+    statistics.corruptedRecords += corruptedRecords.load(ordering: .relaxed)
+    statistics.replayedWrites += replayedWrites.load(ordering: .relaxed)
+  }
+}
+
+extension Atomic where Value == Int {
+  @inline(__always)
+  func increment(by amount: Int = 1) { wrappingAdd(amount, ordering: .relaxed) }
+}

@@ -1,0 +1,289 @@
+import Foundation
+import LMDB
+import Synchronization
+
+/// A key with what every layer needs of it, computed once.
+struct HashedKey {
+  let string: String
+  let utf8: UnsafeRawBufferPointer
+  /// The hash of ``KeyIdentity``: the memory tier's and the journal index's.
+  let hash: UInt64
+
+  @inline(__always)
+  static func with<R, E: Error>(_ key: String, _ body: (HashedKey) throws(E) -> R) throws(E) -> R {
+    try withUTF8Bytes(of: key) { (utf8) throws(E) in
+      try body(HashedKey(string: key, utf8: utf8, hash: KeyIdentity.hash(key, seed: KeyIdentity.seed)))
+    }
+  }
+}
+
+/// A record as it was read, its payload copied.
+struct StoredRecord<Payload> {
+  let header: RecordHeader
+  /// The hash that the checksum needs of the header and the key.
+  fileprivate let headerHash: UInt64
+  let payload: Payload
+  /// The transaction that the record is known to be current in.
+  var validated: UInt64 = 0
+
+  func replacingPayload<Other>(with payload: Other) -> StoredRecord<Other> {
+    StoredRecord<Other>(header: header, headerHash: headerHash, payload: payload, validated: validated)
+  }
+}
+
+extension DiskStore {
+  /// The value under `key`, its record's header, and the transaction it was read in; nil: absent or expired.
+  ///
+  /// - Parameter body: Gets the value's bytes, a private copy that is valid in it only.
+  func read<R>(
+    _ key: HashedKey, _ body: (StoredRecord<UnsafeRawBufferPointer>) throws(CacheError) -> R
+  ) throws(CacheError) -> R? {
+    // Most values fit on the stack; the copy of a longer one is allocated.
+    try withStackBytes(1024) { (scratch) throws(CacheError) -> R? in
+      let found = try copyRecord(key) { payload -> CopiedPayload in
+        if payload.count > scratch.count { return .allocated(Data(payload)) }
+        scratch.copyMemory(from: payload)
+        return .onStack(payload.count)
+      }
+      guard let found else { return nil }
+      switch found.payload {
+      case .onStack(let count):
+        let bytes = UnsafeRawBufferPointer(rebasing: scratch[..<count])
+        guard let record = try verified(found, bytes, key) else { return nil }
+        guard record.header.flags.contains(.file) else { return try body(record) }
+        return try fileContents(record, key)?.withBytes { (bytes) throws(CacheError) in
+          try body(record.replacingPayload(with: bytes))
+        }
+      case .allocated(let data):
+        return try data.withBytes { (bytes) throws(CacheError) -> R? in
+          guard let record = try verified(found, bytes, key) else { return nil }
+          return try body(record)
+        }
+      }
+    }
+  }
+
+  /// The value of a `Data` entry without a second copy; any other format is nil in `data`.
+  func readData(_ key: HashedKey) throws(CacheError) -> StoredRecord<Data>? {
+    guard let found = try copyRecord(key, copy: { Data($0) }) else { return nil }
+    return try found.payload.withBytes { (bytes) throws(CacheError) -> StoredRecord<Data>? in
+      guard let record = try verified(found, bytes, key) else { return nil }
+      guard record.header.flags.contains(.file) else { return found }
+      return try fileContents(record, key).map { record.replacingPayload(with: $0) }
+    }
+  }
+
+  private enum Borrowed<R> {
+    case absent
+    /// In a file, or under a digest.
+    case elsewhere
+    case done(Result<R, any Error>)
+  }
+
+  private enum CopiedPayload {
+    case onStack(Int)
+    case allocated(Data)
+  }
+
+  /// Holds the copy against the checksum, then looks at the expiry and notes the access.
+  @inline(__always)
+  private func verified<P>(
+    _ found: StoredRecord<P>, _ payload: UnsafeRawBufferPointer, _ key: HashedKey
+  ) throws(CacheError) -> StoredRecord<UnsafeRawBufferPointer>? {
+    guard found.header.isIntact(headerHash: found.headerHash, payload: payload) else { throw corrupted(key.string) }
+    if found.header.expires != 0, found.header.isExpired(at: clock.now) {
+      counters.misses.increment()
+      return nil
+    }
+    recency.note(key.string, recorded: found.header.lastAccess, now: Self.seconds(clock.coarseNow))
+    counters.hits.increment()
+    return StoredRecord(header: found.header, headerHash: 0, payload: payload, validated: found.validated)
+  }
+
+  /// Finds the newest record of `key`, in the journal or in the database, and copies its payload.
+  @inline(__always)
+  private func copyRecord<P>(
+    _ key: HashedKey, copy: (UnsafeRawBufferPointer) -> P
+  ) throws(CacheError) -> StoredRecord<P>? {
+    var found: Result<StoredRecord<P>?, CacheError>?
+    if hasPending.load(ordering: .acquiring) {
+      found = try withPendingRecord(key) { record, validated in
+        outcome { () throws(CacheError) in try self.record(record, key, validated, copy) }
+      }
+    }
+    if found == nil {
+      found = try storing("Reading \(quoted(key.string))") { () throws(LMDBError) in
+        try environment.withReadTransaction { (txn) throws(LMDBError) in try stored(key, in: txn, copy) }
+      }
+    }
+    let record = try found!.get()
+    if record == nil { counters.misses.increment() }
+    return record
+  }
+
+  @inline(__always)
+  private func stored<P>(
+    _ key: HashedKey, in txn: borrowing ReadTransaction, _ copy: (UnsafeRawBufferPointer) -> P
+  ) throws(LMDBError) -> Result<StoredRecord<P>?, CacheError> {
+    let id = txn.id
+    return try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) in
+      try txn.withValue(forKey: databaseKey) { bytes in
+        outcome { () throws(CacheError) in try record(bytes, key, id, copy) }
+      } ?? .success(nil)
+    }
+  }
+
+  /// Takes a record apart; nil: it is another key's that has the same digest.
+  @inline(__always)
+  private func record<P>(
+    _ bytes: UnsafeRawBufferPointer, _ key: HashedKey, _ validated: UInt64, _ copy: (UnsafeRawBufferPointer) -> P
+  ) throws(CacheError) -> StoredRecord<P>? {
+    guard let header = RecordHeader(bytes) else { throw unreadable(bytes, key.string) }
+    guard header.belongs(to: key.utf8, in: bytes) else { return nil }
+    let hash = RecordHeader.headerHash(bytes.baseAddress!, keyHash: RecordHeader.keyHash(key.utf8))
+    let payload = UnsafeRawBufferPointer(rebasing: bytes[header.payloadOffset...])
+    return StoredRecord(header: header, headerHash: hash, payload: copy(payload), validated: validated)
+  }
+
+  /// Calls `body` with the record of a write that is not committed; nil: there is none, look into the database.
+  /// `.success(nil)`: removed.
+  @inline(__always)
+  private func withPendingRecord<R>(
+    _ key: HashedKey, _ body: (UnsafeRawBufferPointer, UInt64) -> Result<R?, CacheError>
+  ) throws(CacheError) -> Result<R?, CacheError>? {
+    lock.lock()
+    defer { lock.unlock() }
+    if state.isClosed { throw .closed }
+    switch pendingRecord(key) {
+    case .unknown: return nil
+    case .removed: return .success(nil)
+    case .found(let frame): return body(frame.record, foreignEpoch)
+    }
+  }
+
+  /// What the segments that are not committed say of `key`, newest first. With the lock held.
+  func pendingRecord(_ key: HashedKey) -> JournalSegment.Lookup {
+    if let active = state.active {
+      let lookup = active.lookup(key.utf8, hash: key.hash)
+      if case .unknown = lookup {} else { return lookup }
+    }
+    for segment in state.sealed.reversed() {
+      let lookup = segment.lookup(key.utf8, hash: key.hash)
+      if case .unknown = lookup {} else { return lookup }
+    }
+    return !state.unrecorded.isEmpty && state.unrecorded.contains(key.utf8) ? .removed : .unknown
+  }
+
+  /// The header under `key` without its value, and the transaction it was read in; the checksum is not looked at.
+  func header(_ key: HashedKey) throws(CacheError) -> (header: RecordHeader, validated: UInt64)? {
+    if hasPending.load(ordering: .acquiring) {
+      let pending = try withPendingRecord(key) { record, validated in
+        .success(RecordHeader(record).map { ($0, validated) })
+      }
+      if let pending { return try pending.get() }
+    }
+    return try storing("Reading \(quoted(key.string))") { () throws(LMDBError) in
+      try environment.withReadTransaction { (txn) throws(LMDBError) in
+        let id = txn.id
+        return try storedHeader(key, in: txn).map { ($0, id) }
+      }
+    }
+  }
+
+  private func storedHeader(
+    _ key: HashedKey, in txn: borrowing ReadTransaction
+  ) throws(LMDBError) -> RecordHeader? {
+    try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) in
+      try txn.withValue(forKey: databaseKey) { bytes -> RecordHeader? in
+        guard let header = RecordHeader(bytes), header.belongs(to: key.utf8, in: bytes) else { return nil }
+        return header
+      } ?? nil
+    }
+  }
+
+  // MARK: In a snapshot
+
+  func header(_ key: HashedKey, in txn: borrowing ReadTransaction) throws(CacheError) -> RecordHeader? {
+    try storing("Reading \(quoted(key.string))") { () throws(LMDBError) in try storedHeader(key, in: txn) }
+  }
+
+  /// The record as of a snapshot, without counting an access.
+  func readData(_ key: HashedKey, in txn: borrowing ReadTransaction) throws(CacheError) -> StoredRecord<Data>? {
+    let found = try storing("Reading \(quoted(key.string))") { () throws(LMDBError) in
+      try stored(key, in: txn) { Data($0) }
+    }
+    guard let record = try found.get() else { return nil }
+    return try record.payload.withBytes { (bytes) throws(CacheError) -> StoredRecord<Data>? in
+      guard record.header.isIntact(headerHash: record.headerHash, payload: bytes) else { throw corrupted(key.string) }
+      if record.header.isExpired(at: clock.now) { return nil }
+      guard record.header.flags.contains(.file) else { return record }
+      return try fileContents(record.replacingPayload(with: bytes), key).map { record.replacingPayload(with: $0) }
+    }
+  }
+
+  /// Calls `body` with the value's bytes where they lie: in the map, without a copy, if they are committed.
+  func withBytes<R>(_ key: HashedKey, _ body: (RawSpan) throws -> R) throws -> R? {
+    let pending = lock.withLock { () -> JournalSegment.Lookup? in
+      state.isClosed ? nil : pendingRecord(key)
+    }
+    guard let pending else { throw CacheError.closed }
+    guard case .unknown = pending else {
+      return try readData(key).map { try $0.payload.withUnsafeBytes { try body($0.bytes) } }
+    }
+    let borrowed = try storing("Reading \(quoted(key.string))") { () throws(LMDBError) in
+      try environment.withReadTransaction { (txn) throws(LMDBError) -> Borrowed<R> in
+        try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) -> Borrowed<R> in
+          try txn.withValue(forKey: databaseKey) { bytes -> Borrowed<R> in
+            guard let header = RecordHeader(bytes), header.keyLength == 0, !header.flags.contains(.file) else {
+              return .elsewhere
+            }
+            guard header.isIntact(bytes, key: key.utf8) else { return .done(.failure(corrupted(key.string))) }
+            if header.isExpired(at: clock.now) { return .absent }
+            recency.note(key.string, recorded: header.lastAccess, now: Self.seconds(clock.coarseNow))
+            return .done(
+              Result { try body(UnsafeRawBufferPointer(rebasing: bytes[header.payloadOffset...]).bytes) })
+          } ?? .absent
+        }
+      }
+    }
+    switch borrowed {
+    case .absent:
+      counters.misses.increment()
+      return nil
+    case .elsewhere:
+      return try readData(key).map { try $0.payload.withUnsafeBytes { try body($0.bytes) } }
+    case .done(let result):
+      counters.hits.increment()
+      return try result.get()
+    }
+  }
+
+  private func fileContents(
+    _ record: StoredRecord<UnsafeRawBufferPointer>, _ key: HashedKey
+  ) throws(CacheError) -> Data? {
+    let contents = try calling("Reading the value file of \(quoted(key.string))") { () throws(SystemError) in
+      try files.read(ValueFileReference(record.payload), header: record.header, keyLength: key.utf8.count)
+    }
+    switch contents {
+    case .value(let data): return data
+    // Replaced since the record was read, or removed by somebody: a cache may lose an entry.
+    case .missing: return nil
+    case .damaged: throw corrupted(key.string)
+    }
+  }
+
+  private func corrupted(_ key: String) -> CacheError {
+    counters.corruptedRecords.increment()
+    return CacheError(
+      .corruptedRecord,
+      "The checksum of the entry \(quoted(key)) does not match: its bytes were changed on the disk. Remove or replace it.")
+  }
+
+  private func unreadable(_ bytes: UnsafeRawBufferPointer, _ key: String) -> CacheError {
+    if bytes.count >= RecordHeader.size, bytes[8] > RecordHeader.version {
+      return CacheError(
+        .unsupportedRecord, "The entry \(quoted(key)) was written by a newer version of this package. It is kept.")
+    }
+    return corrupted(key)
+  }
+}

@@ -1,0 +1,326 @@
+import Synchronization
+
+/// How far a write got.
+struct WriteOutcome {
+  let stamp: UInt64
+  /// The transaction as of which the write is known to be the newest: see ``TransactionTracker``.
+  var validated: UInt64 = 0
+  /// Set when the journal is full and cannot be emptied: the write is nowhere but with the caller.
+  var failure: CacheError?
+}
+
+extension DiskStore {
+  // MARK: Single writes
+
+  /// Writes a record and its index entry; returns when the write survives the death of the process, and in
+  /// ``Durability/full`` when it is on the disk.
+  @inline(__always)
+  func put(
+    _ key: HashedKey, header: RecordHeader, payload: UnsafeRawBufferPointer, by observer: (any DiskStoreObserver)?
+  ) throws(CacheError) -> WriteOutcome {
+    if payload.count > inlineThreshold { return try putFile(key, header: header, payload: payload, by: observer) }
+    return try putInline(key, header: header, payload: payload, by: observer)
+  }
+
+  private func putInline(
+    _ key: HashedKey, header: RecordHeader, payload: UnsafeRawBufferPointer, by observer: (any DiskStoreObserver)?
+  ) throws(CacheError) -> WriteOutcome {
+    let prepared = PreparedPut(key, header, payload)
+    let outcome = try append(size: prepared.frameSize, keys: { $0.insert(key.utf8) }) { segment in
+      let stamp = nextStamp()
+      announce(key.hash, stamp)
+      prepared.append(to: segment, stamp: stamp, flags: [])
+      return stamp
+    }
+    didChange(key, outcome.stamp, by: observer)
+    return outcome
+  }
+
+  private func putFile(
+    _ key: HashedKey, header: RecordHeader, payload: UnsafeRawBufferPointer, by observer: (any DiskStoreObserver)?
+  ) throws(CacheError) -> WriteOutcome {
+    let reference = try calling("Writing the value file of \(quoted(key.string))") { () throws(SystemError) in
+      try files.write(payload, key: key.utf8, synchronized: durability != .fast)
+    }
+    var header = header
+    header.flags.insert(.file)
+    let result = withStackBytes(ValueFileReference.size) { bytes in
+      reference.write(to: bytes.baseAddress!)
+      return LMDBCaching.outcome { () throws(CacheError) in
+        try putInline(key, header: header, payload: UnsafeRawBufferPointer(bytes), by: observer)
+      }
+    }
+    switch result {
+    case .success(let outcome):
+      if outcome.failure != nil { removeFiles([reference]) }
+      return outcome
+    case .failure(let error):
+      // A commit that failed so far is tried again and needs the file.
+      if error.code != .notCommitted { removeFiles([reference]) }
+      throw error
+    }
+  }
+
+  func remove(_ key: HashedKey, by observer: (any DiskStoreObserver)?) throws(CacheError) -> WriteOutcome {
+    let size = JournalFrame.size(keyLength: key.utf8.count, recordLength: 0)
+    let outcome = try append(size: size, keys: { $0.insert(key.utf8) }) { segment in
+      let stamp = nextStamp()
+      announce(key.hash, stamp)
+      segment?.remove(key: key.utf8, hash: key.hash, stamp: stamp, flags: [])
+      return stamp
+    }
+    didChange(key, outcome.stamp, by: observer)
+    return outcome
+  }
+
+  /// Removes every key that starts with `prefix`, or every key.
+  func removeAll(withPrefix prefix: String?) throws(CacheError) -> WriteOutcome {
+    let outcome = try withUTF8Bytes(of: prefix ?? "") { (utf8) throws(CacheError) in
+      let size = JournalFrame.size(keyLength: utf8.count, recordLength: 0)
+      return try append(size: size, keys: { $0.insertEverything() }) { segment in
+        let stamp = nextStamp()
+        for observer in state.observers { observer.willChangeAll(stamp: stamp) }
+        if prefix == nil {
+          segment?.removeAll(stamp: stamp, flags: [])
+        } else {
+          segment?.removeAll(prefix: utf8, stamp: stamp, flags: [])
+        }
+        return stamp
+      }
+    }
+    for observer in observers { observer.didRemoveAll(withPrefix: prefix ?? "", stamp: outcome.stamp) }
+    return outcome
+  }
+
+  // MARK: Batches
+
+  /// Writes all operations as one: the journal, the database and readers see all of them or nothing. Returns
+  /// the last stamp when they are committed; they have consecutive stamps up to it.
+  func write(_ operations: [BatchOperation]) throws(CacheError) {
+    if operations.isEmpty { return }
+    let (prepared, newFiles) = try withValueFiles(operations)
+    let size = prepared.reduce(0) { $0 + $1.frameSize }
+    var firstStamp: UInt64 = 0
+    let outcome: WriteOutcome
+    do throws(CacheError) {
+      outcome = try append(
+        size: size,
+        keys: { unrecorded in for operation in prepared { operation.note(in: &unrecorded) } },
+        body: { segment in
+          for (index, operation) in prepared.enumerated() {
+            let stamp = nextStamp()
+            if index == 0 { firstStamp = stamp }
+            if let hash = operation.hash {
+              announce(hash, stamp)
+            } else {
+              for observer in state.observers { observer.willChangeAll(stamp: stamp) }
+            }
+            operation.append(to: segment, stamp: stamp, flags: index + 1 < prepared.count ? .batchContinues : [])
+          }
+          return state.lastStamp
+        })
+    } catch {
+      if error.code != .notCommitted { removeFiles(newFiles) }
+      throw error
+    }
+    for observer in observers {
+      for operation in prepared { operation.didChange(observer, firstStamp: firstStamp, lastStamp: outcome.stamp) }
+    }
+    if let failure = outcome.failure {
+      removeFiles(newFiles)
+      throw failure
+    }
+    try commitPending()
+  }
+
+  /// The operations with files in place of the values that are too long for the database.
+  private func withValueFiles(
+    _ operations: [BatchOperation]
+  ) throws(CacheError) -> ([BatchOperation], [ValueFileReference]) {
+    var prepared = operations
+    var written: [ValueFileReference] = []
+    for (index, operation) in operations.enumerated() {
+      guard case .put(let put) = operation, put.payload.count > inlineThreshold else { continue }
+      let result = outcome { () throws(SystemError) in
+        try put.payload.withBytes { (payload) throws(SystemError) in
+          try withUTF8Bytes(of: put.key) { (key) throws(SystemError) in
+            try files.write(payload, key: key, synchronized: durability != .fast)
+          }
+        }
+      }
+      switch result {
+      case .success(let reference):
+        written.append(reference)
+        prepared[index] = .put(put.referring(to: reference))
+      case .failure(let error):
+        removeFiles(written)
+        throw CacheError(error, during: "Writing the value file of \(quoted(put.key))")
+      }
+    }
+    return (prepared, written)
+  }
+
+  // MARK: The common part
+
+  var observers: [any DiskStoreObserver] { lock.withLock { state.observers } }
+
+  private func didChange(_ key: HashedKey, _ stamp: UInt64, by writer: (any DiskStoreObserver)?) {
+    // The common case is one observer, the writer itself.
+    if observerCount.load(ordering: .acquiring) <= (writer == nil ? 0 : 1) { return }
+    for observer in observers where observer !== writer {
+      observer.didChange(key.string, hash: key.hash, stamp: stamp)
+    }
+  }
+
+  /// With the lock held.
+  @inline(__always)
+  private func announce(_ hash: UInt64, _ stamp: UInt64) {
+    for observer in state.observers { observer.willChange(hash: hash, stamp: stamp) }
+  }
+
+  /// A stamp greater than every one before, on the clock that all processes of this boot share. With the lock held.
+  @inline(__always)
+  private func nextStamp() -> UInt64 {
+    let now = state.stampBase &+ UInt64(clock.monotonic) & ~0xFF | Self.processTag
+    let next = now > state.lastStamp ? now : state.lastStamp &+ 0x100
+    state.lastStamp = next
+    return next
+  }
+
+  /// The low byte of this process's stamps, so that two processes hardly ever make the same one.
+  private static let processTag = UInt64.random(in: 0...0xFF)
+
+  /// Appends to the journal what `body` puts into the segment it gets: `size` bytes of frames at most.
+  ///
+  /// `body` runs with the lock held and returns the last stamp it used. Its segment is nil when nothing can be
+  /// recorded; `keys` then notes whose disk values became stale.
+  @inline(__always)
+  private func append(
+    size: Int, keys: (inout UnrecordedKeys) -> Void, body: (JournalSegment?) -> UInt64
+  ) throws(CacheError) -> WriteOutcome {
+    lock.lock()
+    if state.isStopping {
+      lock.unlock()
+      throw .closed
+    }
+    let segment: JournalSegment
+    if let active = state.active, active.free >= size {
+      segment = active
+    } else {
+      do throws(CacheError) {
+        segment = try segmentWithRoom(for: size)
+      } catch {
+        guard error.code != .closed, error.code != .invalidArgument else {
+          lock.unlock()
+          throw error
+        }
+        keys(&state.unrecorded)
+        hasPending.store(true, ordering: .releasing)
+        let stamp = body(nil)
+        let validated = foreignEpoch
+        lock.unlock()
+        return WriteOutcome(stamp: stamp, validated: validated, failure: error)
+      }
+    }
+    let wasEmpty = segment.isEmpty
+    let stamp = body(segment)
+    if wasEmpty {
+      segment.firstAppend = clock.monotonic
+      hasPending.store(true, ordering: .releasing)
+    }
+    let isLarge = !segment.isMapped
+    if wasEmpty || (segment.used >= segment.capacity / 4 && segment.used - size < segment.capacity / 4) {
+      lock.signalAll(.work)
+    }
+    let number = segment.number
+    let validated = foreignEpoch
+    lock.unlock()
+    if isLarge || durability == .full { try waitForCommit(of: number) }
+    return WriteOutcome(stamp: stamp, validated: validated)
+  }
+
+  /// A segment with `size` bytes free: the active one, or the next one after sealing that, or for what is larger
+  /// than any journal segment one of its own. With the lock held; waits for the writer thread.
+  private func segmentWithRoom(for size: Int) throws(CacheError) -> JournalSegment {
+    try makeJournalIfNeeded()
+    while true {
+      if state.isStopping { throw .closed }
+      let active = state.active!
+      if active.free >= size { return active }
+      if !state.spare.isEmpty {
+        seal()
+        lock.signalAll(.work)
+        if size <= state.active!.free { return state.active! }
+        // Sealed at once: its write waits for the commit, so it needs no journal.
+        let own = JournalSegment(capacity: size)
+        state.lastNumber += 1
+        own.number = state.lastNumber
+        state.active!.number = own.number + 1
+        state.lastNumber += 1
+        own.firstAppend = clock.monotonic
+        state.sealed.append(own)
+        state.requestedNumber = max(state.requestedNumber, own.number)
+        return own
+      }
+      if let failure = state.failure { throw failure.error }
+      lock.signalAll(.work)
+      lock.wait(for: .progress)
+    }
+  }
+
+  /// Hands the active segment over to the writer thread. With the lock held; there has to be a spare one.
+  func seal() {
+    let next = state.spare.removeLast()
+    if let active = state.active { state.sealed.append(active) }
+    state.lastNumber += 1
+    next.number = state.lastNumber
+    state.active = next
+  }
+
+  private func makeJournalIfNeeded() throws(CacheError) {
+    if state.active != nil { return }
+    if let failure = state.failure, clock.monotonic < failure.retryAt { throw failure.error }
+    do throws(SystemError) {
+      let journal = try JournalFile(directory: directory, size: journalSize)
+      state.spare = journal.makeSegments()
+      state.journal = consume journal
+      seal()
+    } catch {
+      let error = CacheError(error, during: "Making the journal in \(directory)")
+      noteFailure(error)
+      throw error
+    }
+  }
+
+  // MARK: Waiting
+
+  /// Commits everything written so far and returns when it is done.
+  func commitPending() throws(CacheError) {
+    guard hasPending.load(ordering: .acquiring) else { return }
+    let number = lock.withLock { state.active.map { $0.isEmpty ? $0.number - 1 : $0.number } ?? 0 }
+    try waitForCommit(of: number)
+  }
+
+  /// Waits until the segment `number` is committed, and makes that happen at once.
+  func waitForCommit(of number: Int) throws(CacheError) {
+    lock.lock()
+    defer { lock.unlock() }
+    if state.committedNumber >= number { return }
+    if state.requestedNumber < number {
+      state.requestedNumber = number
+      lock.signalAll(.work)
+    }
+    let attempts = state.failure?.attempts ?? 0
+    while state.committedNumber < number {
+      if state.isClosed { throw .closed }
+      // Told at once while the writer thread pauses between attempts, and after an attempt that failed.
+      if let failure = state.failure, failure.attempts > attempts || clock.monotonic < failure.retryAt {
+        throw CacheError(
+          .notCommitted,
+          "The write is visible and kept, but its commit failed so far: \(failure.error.message) It is tried again.",
+          underlying: failure.error)
+      }
+      lock.wait(for: .progress)
+    }
+  }
+}

@@ -1,0 +1,18 @@
+/// A memory tier over a disk store: told of every mutation, in its order.
+///
+/// The first group is called with the store's lock held and must neither block nor release values; the second
+/// after it.
+protocol DiskStoreObserver: AnyObject, Sendable {
+  /// From now on nothing read before `stamp` may enter the tier under keys of this hash.
+  func willChange(hash: UInt64, stamp: UInt64)
+  /// The same for every key.
+  func willChangeAll(stamp: UInt64)
+
+  /// The key was written or removed with this stamp, by somebody else than this observer.
+  func didChange(_ key: String, hash: UInt64, stamp: UInt64)
+  /// Every key that starts with `prefix` was removed with this stamp; the empty prefix: every key.
+  func didRemoveAll(withPrefix prefix: String, stamp: UInt64)
+
+  /// Seconds since 1970 of the last access that the tier knows of.
+  func lastAccess(of key: String, hash: UInt64) -> UInt32?
+}

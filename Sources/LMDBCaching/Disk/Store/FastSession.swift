@@ -1,0 +1,62 @@
+import Logging
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// The mark of a cache with ``Durability/fast`` that is, or was, open: the boot it was opened in.
+///
+/// Without a sync LMDB's pages reach the disk in any order, so after a crash of the operating system nothing in
+/// the file can be believed. The mark is removed by the last process to close the cache, after a sync.
+enum FastSession {
+  static let name = "fast-session"
+
+  static func begin(_ directory: String) throws(SystemError) {
+    let boot = BootIdentifier.current
+    let file = try File(directory + "/" + name, flags: O_WRONLY | O_CREAT | O_TRUNC)
+    try file.write(Array("\(boot.high) \(boot.low)\n".utf8))
+    try file.synchronize()
+    try Directory.synchronize(directory)
+  }
+
+  static func end(_ directory: String) throws(SystemError) { try Directory.removeFile(directory + "/" + name) }
+
+  /// Discards the files of a session that the operating system's crash interrupted.
+  static func discardUntrusted(_ directory: String, _ processLock: ProcessLock, logger: Logger) throws(SystemError) {
+    guard let boot = try boot(of: directory), boot != BootIdentifier.current else { return }
+    // Whoever else is here opened the cache in this boot, and so has been through this.
+    guard try processLock.tryOwn() else { return }
+    logger.warning(
+      "cache discarded: the operating system stopped while it was open with durability .fast",
+      metadata: ["directory": "\(directory)"])
+    for name in ["data.mdb", "lock.mdb"] { try Directory.removeFile(directory + "/" + name) }
+    for folder in [JournalFile.folder, ValueFiles.folder] {
+      for name in try Directory.names(in: directory + "/" + folder) {
+        try Directory.removeFile(directory + "/" + folder + "/" + name)
+      }
+    }
+    try end(directory)
+    try processLock.share()
+  }
+
+  private static func boot(of directory: String) throws(SystemError) -> BootIdentifier? {
+    let file: File
+    do throws(SystemError) {
+      file = try File(directory + "/" + name, flags: O_RDONLY)
+    } catch {
+      if error.errno == ENOENT { return nil }
+      throw error
+    }
+    var text = [UInt8](repeating: 0, count: min(64, Int(try file.status().st_size)))
+    _ = try file.read(&text)
+    let numbers = String(decoding: text, as: UTF8.self).split(whereSeparator: \.isWhitespace).map { UInt64($0) }
+    guard numbers.count == 2, let high = numbers[0], let low = numbers[1] else {
+      return BootIdentifier(high: 0, low: 0)  // Unreadable: not of this boot.
+    }
+    return BootIdentifier(high: high, low: low)
+  }
+}

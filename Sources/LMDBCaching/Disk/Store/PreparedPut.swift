@@ -1,0 +1,38 @@
+/// A put whose hashes are computed: what is left to do under the store's lock is to copy it.
+struct PreparedPut {
+  private let key: HashedKey
+  private var header: RecordHeader
+  private let payload: UnsafeRawBufferPointer
+  private let keyHash: UInt64
+  private let payloadHash: UInt64
+
+  @inline(__always)
+  init(_ key: HashedKey, _ header: RecordHeader, _ payload: UnsafeRawBufferPointer) {
+    self.key = key
+    self.header = header
+    self.payload = payload
+    if !DatabaseKey.isPlain(key.utf8) { self.header.keyLength = UInt32(key.utf8.count) }
+    keyHash = RecordHeader.keyHash(key.utf8)
+    payloadHash = RecordHeader.payloadHash(payload)
+  }
+
+  private var recordLength: Int { header.payloadOffset + payload.count }
+
+  @inline(__always)
+  var frameSize: Int { JournalFrame.size(keyLength: key.utf8.count, recordLength: recordLength) }
+
+  @inline(__always)
+  func append(to segment: JournalSegment?, stamp: UInt64, flags: JournalFrame.Flags) {
+    segment?.put(key: key.utf8, hash: key.hash, stamp: stamp, flags: flags, recordLength: recordLength) { record in
+      var header = header
+      header.stamp = stamp
+      header.write(to: record, keyHash: keyHash, payloadHash: payloadHash)
+      if header.keyLength != 0 {
+        (record + RecordHeader.size).copyMemory(from: key.utf8.baseAddress!, byteCount: key.utf8.count)
+      }
+      if !payload.isEmpty {
+        (record + header.payloadOffset).copyMemory(from: payload.baseAddress!, byteCount: payload.count)
+      }
+    }
+  }
+}

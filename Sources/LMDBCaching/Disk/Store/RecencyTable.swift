@@ -1,0 +1,34 @@
+import Synchronization
+
+/// Accesses that the records do not tell of yet. A read writes nothing: the table is flushed in batches.
+final class RecencyTable: Sendable {
+  /// An access is noted when the record's own is older than this many seconds.
+  static let granularity: UInt32 = 60
+  /// What does not fit is not noted: it bounds the writing that reading can cause.
+  static let maximum = 16_384
+
+  private let accesses = Mutex<[ByteKey: UInt32]>([:])
+
+  @inline(__always)
+  func note(_ key: String, recorded: UInt32, now: UInt32) {
+    if now > recorded &+ Self.granularity { insert(key, now) }
+  }
+
+  @inline(never)
+  private func insert(_ key: String, _ now: UInt32) {
+    accesses.withLock { accesses in
+      let key = ByteKey(key)
+      if accesses.count < Self.maximum || accesses[key] != nil { accesses[key] = now }
+    }
+  }
+
+  func lastAccess(of key: String) -> UInt32? { accesses.withLock { $0[ByteKey(key)] } }
+
+  /// Hands over what was noted and starts anew.
+  func drain() -> [ByteKey: UInt32] {
+    accesses.withLock { accesses in
+      defer { accesses = [:] }
+      return accesses
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import LMDB
+import Logging
+
+extension DiskStore {
+  /// A file without a record may belong to a write that is not committed yet; older than this it does not.
+  static let orphanAge = 300
+
+  /// Removes files that no record refers to any more. One that cannot be removed is swept later.
+  func removeFiles(_ references: [ValueFileReference]) {
+    for reference in references {
+      do throws(SystemError) {
+        try files.remove(reference)
+      } catch {
+        logger.warning("cache value file not removed", metadata: ["error": "\(error)"])
+      }
+    }
+  }
+
+  /// Removes the value files that no record refers to: left over by a process that died between the two.
+  ///
+  /// - Parameter age: Files changed within this many seconds are left alone.
+  func sweepValueFiles(olderThan age: Int = DiskStore.orphanAge) throws(CacheError) {
+    try commitPending()
+    let activity = "Sweeping the value files of \(directory)"
+    let found = try calling(activity) { () throws(SystemError) in
+      try files.files(olderThan: Int(clock.now / 1_000_000_000) - age)
+    }
+    for (name, key) in found {
+      if let key, try storing(activity, { () throws(LMDBError) in try isReferredTo(name, key) }) { continue }
+      try calling(activity) { () throws(SystemError) in try files.remove(name: name) }
+      logger.notice("orphaned cache value file removed", metadata: ["name": "\(name)"])
+    }
+  }
+
+  private func isReferredTo(_ name: String, _ key: [UInt8]) throws(LMDBError) -> Bool {
+    try key.withBytes { (key) throws(LMDBError) in
+      try environment.withReadTransaction { (txn) throws(LMDBError) in
+        try databaseKey.withDatabaseKey(key) { (databaseKey) throws(LMDBError) in
+          try txn.withValue(forKey: databaseKey) { bytes -> Bool in
+            guard let header = RecordHeader(bytes), header.flags.contains(.file) else { return false }
+            return ValueFileReference(UnsafeRawBufferPointer(rebasing: bytes[header.payloadOffset...])).name == name
+          } ?? false
+        }
+      }
+    }
+  }
+}

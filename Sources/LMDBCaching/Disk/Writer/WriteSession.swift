@@ -1,0 +1,217 @@
+import LMDB
+
+/// One write transaction on the entries: keeps the metadata in step with every change, and collects the value
+/// files that no record refers to once it is committed.
+///
+/// Every way of changing entries goes through here: commits, replays, trims.
+struct WriteSession: ~Copyable {
+  private let txn: WriteTransaction
+  var metadata: CacheMetadata
+  /// What `removeAll` of other processes had removed when the transaction began.
+  let foreignClearStamp: UInt64
+  /// Value files to remove after the commit.
+  private(set) var superfluousFiles: [ValueFileReference] = []
+  private let databaseKey: DatabaseKey
+
+  init(_ store: DiskStore) throws(LMDBError) {
+    let txn = try store.environment.beginWrite()
+    guard case .metadata(let metadata)? = try DiskStore.readMetadata(txn) else {
+      throw LMDBError(
+        code: .corrupted, operation: "WriteSession", message: "The cache's own record is gone or damaged.")
+    }
+    self.txn = txn
+    databaseKey = store.databaseKey
+    self.metadata = metadata
+    foreignClearStamp = metadata.clearStamp
+  }
+
+  var id: UInt64 { txn.id }
+
+  /// Copies a record into the database, in place of the one that is there.
+  mutating func put(_ record: UnsafeRawBufferPointer, forKey key: UnsafeRawBufferPointer) throws(LMDBError) {
+    guard let header = RecordHeader(record) else { return }
+    var old: RecordHeader?
+    var oldFile: ValueFileReference?
+    _ = try txn.upsert(
+      forKey: key, size: record.count,
+      existing: { bytes in
+        old = RecordHeader(bytes)
+        oldFile = Self.file(of: bytes, old)
+        return true
+      },
+      fill: { $0.copyMemory(from: record) })
+    if let old { metadata.subtract(old) }
+    if let oldFile { superfluousFiles.append(oldFile) }
+    metadata.add(header)
+    metadata.lastStamp = max(metadata.lastStamp, header.stamp)
+  }
+
+  /// Removes a record if there is one and `condition` holds for it; returns whether it did.
+  mutating func remove(
+    _ key: UnsafeRawBufferPointer, where condition: (RecordHeader) -> Bool = { _ in true }
+  ) throws(LMDBError) -> Bool {
+    var old: RecordHeader?
+    var oldFile: ValueFileReference?
+    try txn.withValue(forKey: key) { bytes in
+      old = RecordHeader(bytes)
+      oldFile = Self.file(of: bytes, old)
+    }
+    guard let old, condition(old), try txn.remove(forKey: key) else { return false }
+    metadata.subtract(old)
+    if let oldFile { superfluousFiles.append(oldFile) }
+    return true
+  }
+
+  func header(forKey key: UnsafeRawBufferPointer) throws(LMDBError) -> RecordHeader? {
+    try txn.withValue(forKey: key) { RecordHeader($0) } ?? nil
+  }
+
+  /// Puts a record's last access right, which changes nothing else of it.
+  mutating func touch(_ key: HashedKey, lastAccess: UInt32) throws(LMDBError) {
+    let rewritten = try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) -> [UInt8]? in
+      try txn.withValue(forKey: databaseKey) { bytes -> [UInt8]? in
+        guard var header = RecordHeader(bytes), header.lastAccess < lastAccess, header.isIntact(bytes, key: key.utf8)
+        else { return nil }
+        header.lastAccess = lastAccess
+        var record = Array(bytes)
+        let payloadHash = RecordHeader.payloadHash(UnsafeRawBufferPointer(rebasing: bytes[header.payloadOffset...]))
+        record.withUnsafeMutableBytes {
+          header.write(
+            to: $0.baseAddress!, keyHash: RecordHeader.keyHash(key.utf8), payloadHash: payloadHash)
+        }
+        return record
+      } ?? nil
+    }
+    guard let rewritten else { return }
+    try rewritten.withBytes { (record) throws(LMDBError) in
+      try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) in
+        try txn.put(record, forKey: databaseKey)
+      }
+    }
+  }
+
+  /// Removes every entry for which `condition` holds under the keys that start with `prefix`.
+  mutating func removeAll(
+    withPrefix prefix: UnsafeRawBufferPointer, where condition: (RecordHeader) -> Bool = { _ in true }
+  ) throws(LMDBError) {
+    var removed: [(RecordHeader, ValueFileReference?)] = []
+    try txn.withCursor { (cursor) throws(LMDBError) in
+      for range in KeyRange.ranges(ofPrefix: prefix) {
+        var position = try range.first(cursor)
+        while let entry = position, range.contains(entry.key) {
+          if let header = RecordHeader(entry.value),
+            let key = DatabaseKey.key(ofDatabaseKey: entry.key, record: entry.value, header: header),
+            key.hasPrefix(prefix), condition(header)
+          {
+            removed.append((header, Self.file(of: entry.value, header)))
+            try cursor.remove()
+            // LMDB leaves the cursor where the next entry has moved to.
+            position = try cursor.current() ?? nil
+            continue
+          }
+          position = try cursor.next()
+        }
+      }
+    }
+    for (header, file) in removed {
+      metadata.subtract(header)
+      if let file { superfluousFiles.append(file) }
+    }
+  }
+
+  /// Removes every entry with whole pages at a time.
+  mutating func removeAll(stamp: UInt64) throws(LMDBError) {
+    if metadata.files > 0 {
+      var found: [ValueFileReference] = []
+      try txn.withCursor { (cursor) throws(LMDBError) in
+        var position = try cursor.first()
+        while let entry = position, entry.key.first != DatabaseKey.reservedMarker {
+          if let file = Self.file(of: entry.value, RecordHeader(entry.value)) { found.append(file) }
+          position = try cursor.next()
+        }
+      }
+      superfluousFiles += found
+    }
+    let watermarks = try watermarks()
+    try txn.removeAll()
+    for (key, value) in watermarks {
+      try key.withBytes { (key) throws(LMDBError) in
+        try value.withBytes { (value) throws(LMDBError) in try txn.put(value, forKey: key) }
+      }
+    }
+    metadata.count = 0
+    metadata.cost = 0
+    metadata.expiring = 0
+    metadata.files = 0
+    metadata.clearStamp = max(metadata.clearStamp, stamp)
+    metadata.lastStamp = max(metadata.lastStamp, stamp)
+  }
+
+  // MARK: Watermarks: up to which stamp a journal is in the database
+
+  private static func watermarkKey(_ journal: UInt64) -> [UInt8] {
+    [DatabaseKey.reservedMarker, UInt8(ascii: "j")] + withUnsafeBytes(of: journal.bigEndian) { Array($0) }
+  }
+
+  func watermark(ofJournal journal: UInt64) throws(LMDBError) -> UInt64 {
+    try Self.watermarkKey(journal).withBytes { (key) throws(LMDBError) in
+      try txn.withValue(forKey: key) { $0.count == 8 ? $0.loadUnaligned(as: UInt64.self) : 0 } ?? 0
+    }
+  }
+
+  func setWatermark(_ stamp: UInt64, ofJournal journal: UInt64) throws(LMDBError) {
+    try Self.watermarkKey(journal).withBytes { (key) throws(LMDBError) in
+      try withUnsafePointer(to: stamp) { (stamp) throws(LMDBError) in
+        try txn.put(UnsafeRawBufferPointer(start: stamp, count: 8), forKey: key)
+      }
+    }
+  }
+
+  func removeWatermark(ofJournal journal: UInt64) throws(LMDBError) {
+    _ = try Self.watermarkKey(journal).withBytes { (key) throws(LMDBError) in try txn.remove(forKey: key) }
+  }
+
+  /// The journals that have one.
+  func journalsWithWatermark() throws(LMDBError) -> [UInt64] {
+    try watermarks().map { $0.key.withUnsafeBytes { UInt64(bigEndian: $0.loadUnaligned(fromByteOffset: 2, as: UInt64.self)) } }
+  }
+
+  private func watermarks() throws(LMDBError) -> [(key: [UInt8], value: [UInt8])] {
+    let start: [UInt8] = [DatabaseKey.reservedMarker, UInt8(ascii: "j")]
+    return try start.withBytes { (start) throws(LMDBError) in
+      try txn.withCursor { (cursor) throws(LMDBError) in
+        var found: [(key: [UInt8], value: [UInt8])] = []
+        var position = try cursor.seek(toKeyAtOrAfter: start)
+        while let entry = position, entry.key.hasPrefix(start), entry.key.count == 10 {
+          found.append((Array(entry.key), Array(entry.value)))
+          position = try cursor.next()
+        }
+        return found
+      }
+    }
+  }
+
+  // MARK: Ending
+
+  /// Writes the metadata and commits; returns the value files that nothing refers to any more.
+  consuming func commit(_ tracker: TransactionTracker) throws(LMDBError) -> [ValueFileReference] {
+    try DiskStore.write(metadata, txn)
+    let files = superfluousFiles
+    let id = txn.id
+    tracker.willCommit(id)
+    do throws(LMDBError) {
+      try txn.commit()
+    } catch {
+      tracker.didNotCommit(id)
+      throw error
+    }
+    return files
+  }
+
+  consuming func abort() { txn.abort() }
+
+  private static func file(of record: UnsafeRawBufferPointer, _ header: RecordHeader?) -> ValueFileReference? {
+    guard let header, header.flags.contains(.file) else { return nil }
+    return ValueFileReference(UnsafeRawBufferPointer(rebasing: record[header.payloadOffset...]))
+  }
+}

@@ -1,0 +1,122 @@
+import Dispatch
+import Foundation
+public import Synchronization
+
+/// Releases what a cache removed: later, off the thread that removed it, and never more than so much of it.
+///
+/// Elements wait in a buffer of 1,024, which a utility queue empties within about a millisecond. When that is full,
+/// because the queue is starved or evictions outrun it, the caller releases its element itself.
+@usableFromInline
+final class DisposalQueue<Element>: @unchecked Sendable {
+  // Unchecked because of the buffer, which is only used under the lock. The elements are `Sendable` keys and values.
+
+  @usableFromInline enum Mode {
+    @usableFromInline static var caller: UInt8 { 0 }
+    @usableFromInline static var background: UInt8 { 1 }
+    @usableFromInline static var main: UInt8 { 2 }
+    @usableFromInline static var mainSynchronously: UInt8 { 3 }
+  }
+
+  @usableFromInline let mode = Atomic<UInt8>(1)
+  @usableFromInline let lock = ShortLock()
+  @usableFromInline var buffer: UnsafeMutablePointer<Element>
+  @usableFromInline var count = 0
+  private var spare: UnsafeMutablePointer<Element>?
+  private let hasBulk = Atomic<Bool>(false)
+
+  @inlinable static var capacity: Int { 1_024 }
+
+  init() {
+    buffer = .allocate(capacity: Self.capacity)
+  }
+
+  deinit {
+    buffer.deinitialize(count: count)
+    buffer.deallocate()
+    spare?.deallocate()
+  }
+
+  /// Takes an element to be released later, or lets it go out of scope here.
+  @inlinable
+  func release(_ element: consuming Element) {
+    switch mode.load(ordering: .relaxed) {
+    case Mode.caller: return
+    case Mode.background: break
+    default: return releaseOnMainThread(element)
+    }
+    lock.lock()
+    let count = self.count
+    if count < Self.capacity {
+      (buffer + count).initialize(to: element)
+      self.count = count &+ 1
+    }
+    lock.unlock()
+    if count == 0 || count == Self.capacity / 2 { schedule(soon: count > 0) }
+  }
+
+  /// Runs a large release in the background; false when it should be run by the caller, also since another is waiting.
+  func releaseInBulk(_ work: @escaping @Sendable () -> Void) -> Bool {
+    guard mode.load(ordering: .relaxed) == Mode.background else { return false }
+    guard !hasBulk.exchange(true, ordering: .acquiring) else { return false }
+    disposals.async {
+      work()
+      self.hasBulk.store(false, ordering: .releasing)
+    }
+    return true
+  }
+
+  /// Releases what waits, on the caller's thread.
+  func drain() {
+    while let (elements, count) = takeBuffer() {
+      elements.deinitialize(count: count)
+      giveBack(elements)
+    }
+  }
+
+  @usableFromInline @inline(never)
+  func schedule(soon: Bool) {
+    // The delay lets elements gather: one wake-up then serves many.
+    if soon {
+      disposals.async { self.drain() }
+    } else {
+      disposals.asyncAfter(deadline: .now() + .milliseconds(1)) { self.drain() }
+    }
+  }
+
+  @usableFromInline @inline(never)
+  func releaseOnMainThread(_ element: consuming Element) {
+    let isSynchronous = mode.load(ordering: .relaxed) == Mode.mainSynchronously
+    if isSynchronous, Thread.isMainThread { return }
+    // Not bounded: a value that must die on the main thread must not die elsewhere.
+    let box = Box(element)
+    DispatchQueue.main.async { _ = box }
+  }
+
+  private func takeBuffer() -> (UnsafeMutablePointer<Element>, Int)? {
+    lock.withLock {
+      guard count > 0 else { return nil }
+      let taken = (buffer, count)
+      buffer = spare ?? .allocate(capacity: Self.capacity)
+      spare = nil
+      count = 0
+      return taken
+    }
+  }
+
+  private func giveBack(_ elements: UnsafeMutablePointer<Element>) {
+    let surplus = lock.withLock {
+      if spare != nil { return true }
+      spare = elements
+      return false
+    }
+    if surplus { elements.deallocate() }
+  }
+
+  // Unchecked: an element is a pair of `Sendable` values.
+  private final class Box: @unchecked Sendable {
+    let element: Element
+    init(_ element: consuming Element) { self.element = element }
+  }
+}
+
+private let disposals = DispatchQueue(label: "LMDBCaching.disposal", qos: .utility, attributes: .concurrent)

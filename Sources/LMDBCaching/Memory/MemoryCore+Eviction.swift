@@ -1,0 +1,69 @@
+extension MemoryCore {
+  /// The ghost remembers as many evictions as the main queue has room for: nine tenths of the entries.
+  @inlinable
+  var ghostWindow: Int { max(16, count &- count / 10) }
+
+  /// Evicts one entry by S3-FIFO (Yang et al., SOSP 2023), or one that has expired, and returns what it held.
+  ///
+  /// - Parameters:
+  ///   - byCost: whether the tenth that is the small queue's share is of the cost rather than of the count.
+  ///   - kept: a slot that must stay, `MemoryLinks.none` for none.
+  /// - Returns: nil when there is no other entry.
+  @inlinable
+  mutating func evict(byCost: Bool, keeping kept: UInt32, clock: CacheClock, cost: inout Int64) -> Pair? {
+    // Every turn lowers a counter or moves an entry out of the small queue, but a shard whose entries were all hit
+    // often could take as many turns as three times its entries.
+    var turns = 0
+    while true {
+      turns &+= 1
+      let young = candidate(small.tail, keeping: kept)
+      let old = candidate(main.tail, keeping: kept)
+      let slot: UInt32
+      if young == MemoryLinks.none {
+        if old == MemoryLinks.none { return nil }
+        slot = old
+      } else if old == MemoryLinks.none {
+        slot = young
+      } else {
+        let isFull = byCost ? small.cost >= self.cost / 10 : small.count &* 10 >= count
+        slot = isFull ? young : old
+      }
+      let entry = slabs.entry(slot)
+      let isExpired = entry.pointee.expires != .max && entry.pointee.expires <= clock.now
+      if !isExpired, turns < 1_024 {
+        if entry.pointee.isMain {
+          if entry.pointee.frequency > 0 {
+            entry.pointee.frequency &-= 1
+            moveToMain(slot)
+            continue
+          }
+        } else if entry.pointee.frequency >= 2 {
+          entry.pointee.frequency = 0
+          moveToMain(slot)
+          continue
+        }
+      }
+      if isExpired {
+        expirations &+= 1
+      } else {
+        evictions &+= 1
+        if !entry.pointee.isMain { ghost.insert(UInt32(truncatingIfNeeded: entry.pointee.hash), window: ghostWindow) }
+      }
+      cost = slabs.links(slot).pointee.cost
+      return take(slot: slot)
+    }
+  }
+
+  @inlinable @inline(__always)
+  func candidate(_ tail: UInt32, keeping kept: UInt32) -> UInt32 {
+    tail == kept && tail != MemoryLinks.none ? slabs.links(tail).pointee.previous : tail
+  }
+
+  @inlinable
+  mutating func moveToMain(_ slot: UInt32) {
+    let cost = slabs.links(slot).pointee.cost
+    unlink(slot)
+    slabs.entry(slot).pointee.isMain = true
+    push(slot, cost: cost, on: &main)
+  }
+}

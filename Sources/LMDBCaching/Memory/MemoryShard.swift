@@ -1,0 +1,15 @@
+/// A part of the cache under a lock of its own.
+@frozen @usableFromInline
+struct MemoryShard<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
+  @usableFromInline let lock: ShortLock
+  @usableFromInline var core: MemoryCore<Key, Value>
+
+  @inlinable
+  init(mask: Int) {
+    lock = ShortLock()
+    core = MemoryCore(mask: mask)
+  }
+
+  /// The distance between shards: whole pairs of cache lines, as the prefetcher fetches those.
+  @inlinable static var stride: Int { (MemoryLayout<Self>.stride &+ 127) & ~127 }
+}

@@ -1,0 +1,85 @@
+import Synchronization
+
+extension MemoryStore {
+  /// Looks `key` up and runs `body` on its entry, under the shard's lock, if it is there and has not expired.
+  ///
+  /// `body` must be a few instructions, must not call anything of the user's, and must not keep the pointer. It may
+  /// change `validated`. When it returns nil the look-up counts, and is answered, as a miss; otherwise the hit is
+  /// recorded. It is never run once `close()` has returned.
+  @inlinable @inline(__always)
+  package func access<R>(
+    _ key: Key, hash: UInt64, _ body: (UnsafeMutablePointer<MemoryEntry<Key, Value>>) -> R?
+  ) -> MemoryAccess<R> {
+    let tick = ticks.now
+    guard let shard = lockShard(hash: hash) else { return .closed }
+    guard let place = shard.pointee.core.find(key, hash: hash) else {
+      shard.pointee.core.misses &+= 1
+      shard.pointee.lock.unlock()
+      return .miss
+    }
+    let entry = shard.pointee.core.slabs.entry(shard.pointee.core.slot(at: place))
+    if entry.pointee.expires != .max, entry.pointee.expires <= clock.now {
+      expire(shard, place: place)
+      return .miss
+    }
+    guard let result = body(entry) else {
+      shard.pointee.core.misses &+= 1
+      shard.pointee.lock.unlock()
+      return .miss
+    }
+    // Stores only what changes: the line of a hot entry stays shared between the processors.
+    let frequency = entry.pointee.frequency
+    if frequency < 3 { entry.pointee.frequency = frequency &+ 1 }
+    if entry.pointee.accessed != tick { entry.pointee.accessed = tick }
+    shard.pointee.core.hits &+= 1
+    shard.pointee.lock.unlock()
+    return .hit(result)
+  }
+
+  /// Removes an expired entry that a look-up met, and unlocks the shard.
+  @inlinable @inline(never)
+  func expire(_ shard: UnsafeMutablePointer<Shard>, place: Int) {
+    var remains = Remains()
+    take(shard, place: place, &remains)
+    shard.pointee.core.misses &+= 1
+    shard.pointee.core.expirations &+= 1
+    shard.pointee.lock.unlock()
+    release(remains)
+  }
+
+  /// Whether a live entry is there; not an access.
+  @inlinable
+  package func contains(_ key: Key, hash: UInt64) -> Bool {
+    guard let shard = lockShard(hash: hash) else { return false }
+    defer { shard.pointee.lock.unlock() }
+    guard let place = shard.pointee.core.find(key, hash: hash) else { return false }
+    let expires = shard.pointee.core.slabs.entry(shard.pointee.core.slot(at: place)).pointee.expires
+    return expires == .max || expires > clock.now
+  }
+
+  /// When the entry was last accessed, in seconds since 1970 to within a tenth of a second; nil: no entry. Not an
+  /// access.
+  package func lastAccess(_ key: Key, hash: UInt64) -> Double? {
+    guard let shard = lockShard(hash: hash) else { return nil }
+    defer { shard.pointee.lock.unlock() }
+    guard let place = shard.pointee.core.find(key, hash: hash) else { return nil }
+    let tick = shard.pointee.core.slabs.entry(shard.pointee.core.slot(at: place)).pointee.accessed
+    return Double(ticks.nanoseconds(of: tick)) / 1e9
+  }
+
+  /// Counters since the store was made, of each shard at its own moment.
+  package var statistics: MemoryStatistics {
+    var sum = MemoryStatistics()
+    for number in 0..<Self.shardCount {
+      let shard = shard(number)
+      shard.pointee.lock.lock()
+      sum.hits += shard.pointee.core.hits
+      sum.misses += shard.pointee.core.misses
+      sum.insertions += shard.pointee.core.insertions
+      sum.evictions += shard.pointee.core.evictions
+      sum.expirations += shard.pointee.core.expirations
+      shard.pointee.lock.unlock()
+    }
+    return sum
+  }
+}

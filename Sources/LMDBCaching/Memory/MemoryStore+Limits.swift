@@ -1,0 +1,128 @@
+public import Synchronization
+
+extension MemoryStore {
+  /// The most entries to hold. Lowering it evicts before the setter returns; 0 empties.
+  package var countLimit: Int {
+    get { countLimits.load(ordering: .relaxed) }
+    set {
+      countLimits.store(max(0, newValue), ordering: .relaxed)
+      limitsChanged()
+    }
+  }
+
+  /// The highest total cost to hold. Lowering it evicts before the setter returns; 0 leaves only what costs nothing.
+  package var costLimit: Int {
+    get { costLimits.load(ordering: .relaxed) }
+    set {
+      costLimits.store(max(0, newValue), ordering: .relaxed)
+      limitsChanged()
+    }
+  }
+
+  private func limitsChanged() {
+    trim(toCount: countLimit, toCost: costLimit)
+    reshard()
+  }
+
+  /// Evicts, for the entry just stored under `key`, what one lock hold or one shard could not.
+  ///
+  /// The entry's own shard goes first, then the next ones in turn; never two locks at once.
+  @inlinable @inline(never)
+  func relieve(_ key: Key, hash: UInt64) {
+    let mask = mask.load(ordering: .relaxed)
+    let own = number(of: hash, mask: mask)
+    var step = 0
+    while step <= mask {
+      let countLimit = countLimits.load(ordering: .relaxed)
+      let costLimit = costLimits.load(ordering: .relaxed)
+      if isWithin(countLimit, costLimit) { return }
+      let shard = shard((own &+ step) & mask)
+      var remains = Remains()
+      shard.pointee.lock.lock()
+      var kept = MemoryLinks.none
+      if step == 0, let place = shard.pointee.core.find(key, hash: hash) {
+        kept = shard.pointee.core.slot(at: place)
+      }
+      let isShort = makeRoom(shard, count: 0, cost: 0, keeping: kept, countLimit, costLimit, &remains)
+      shard.pointee.lock.unlock()
+      // A shard that filled its chunk may have more to give.
+      if !isShort || remains.rest.count < Self.chunk / 2 { step &+= 1 }
+      release(remains)
+    }
+  }
+
+  /// How many shards to use: S3-FIFO is exact in one, and close enough to it in shards of 512 entries and more.
+  ///
+  /// What a cost limit means in entries is only known from the entries, so such a store starts with one shard.
+  static func shardCount(countLimit: Int, costLimit: Int, count: Int) -> Int {
+    var expected = countLimit
+    if costLimit != .max { expected = min(expected, count) }
+    var shards = 1
+    while shards < shardCount, expected / 512 >= shards * 2 { shards *= 2 }
+    return shards
+  }
+
+  static func splitCount(countLimit: Int, costLimit: Int, shards: Int) -> Int {
+    let canSplit = costLimit != .max && shards < shardCount(countLimit: countLimit, costLimit: .max, count: 0)
+    return canSplit ? shards * 1_024 : .max
+  }
+
+  /// Moves the entries into the number of shards that the limits and the count ask for, under all shards' locks.
+  ///
+  /// Few entries are ever moved: with more than 8,192 there are 16 shards before and after.
+  @usableFromInline @inline(never)
+  package func reshard() {
+    resharding.withLock { _ in
+      let (countLimit, costLimit) = (self.countLimit, self.costLimit)
+      var shards = Self.shardCount(countLimit: countLimit, costLimit: costLimit, count: count)
+      let present = mask.load(ordering: .relaxed) + 1
+      // A store that already needs its shards keeps them, rather than move many entries.
+      if shards < present, count > 512 * present { shards = present }
+      splitCount.store(
+        Self.splitCount(countLimit: countLimit, costLimit: costLimit, shards: shards), ordering: .relaxed)
+      if shards == present { return }
+      for number in 0..<Self.shardCount { shard(number).pointee.lock.lock() }
+      if !shard(0).pointee.core.isClosed { move(toShards: shards) }
+      for number in 0..<Self.shardCount { shard(number).pointee.lock.unlock() }
+    }
+  }
+
+  private func move(toShards shards: Int) {
+    var old: [MemoryContents<Key, Value>] = []
+    var queues: [(source: Int, next: UInt32)] = []
+    for number in 0..<Self.shardCount {
+      let core = shard(number).pointee.core
+      queues += [(number, core.small.tail), (number, core.main.tail)]
+      old.append(shard(number).pointee.core.detach())
+      shard(number).pointee.core.mask = shards - 1
+    }
+    // Oldest first and by turns, so that the queues of the new shards are in nearly the order of the old ones.
+    while !queues.isEmpty {
+      for position in queues.indices {
+        let (source, slot) = queues[position]
+        if slot == MemoryLinks.none { continue }
+        let links = old[source].slabs.links(slot).pointee
+        queues[position].next = links.previous
+        let entry = old[source].slabs.entry(slot)
+        let target = shard(number(of: entry.pointee.hash, mask: shards - 1))
+        target.pointee.core.adopt(entry, cost: links.cost)
+      }
+      queues.removeAll { $0.next == MemoryLinks.none }
+    }
+    for contents in old { contents.deallocate() }
+    mergeStripes()
+    for number in 0..<Self.shardCount { publishHint(shard(number), number) }
+    generation.wrappingAdd(1, ordering: .relaxed)
+    mask.store(shards - 1, ordering: .relaxed)
+  }
+
+  /// A group of keys is spread over other shards now: each takes the latest stamp of all.
+  private func mergeStripes() {
+    guard shard(0).pointee.core.stripes != nil else { return }
+    for stripe in 0..<MemoryCore<Key, Value>.stripeCount {
+      var latest: UInt64 = 0
+      for number in 0..<Self.shardCount { latest = max(latest, shard(number).pointee.core.stripes![stripe]) }
+      for number in 0..<Self.shardCount { shard(number).pointee.core.stripes![stripe] = latest }
+    }
+  }
+}

@@ -1,0 +1,170 @@
+public import Synchronization
+
+extension MemoryStore {
+  /// Stores a value whatever was there: for an owner that keeps no stamps.
+  ///
+  /// - Parameters:
+  ///   - cost: counts towards the cost limit; negative is 0, above 2^55 is 2^55. A cost over the limit only removes.
+  ///   - expires: when the entry dies, `Int64.max` for never.
+  @inlinable
+  package func set(_ key: Key, hash: UInt64, value: consuming Value, cost: Int = 0, expires: Int64 = .max) {
+    let tick = ticks.now
+    var remains = Remains()
+    guard let shard = lockShard(hash: hash) else { return }
+    let isOver = put(
+      shard, key, value, hash: hash, cost: cost, expires: expires, stamp: 0, validated: 0, tick: tick, &remains)
+    unlock(shard, hash: hash)
+    finish(key, hash: hash, isOver: isOver, expires: expires, remains)
+  }
+
+  /// Removes and returns a value that has not expired: for an owner that keeps no stamps.
+  @inlinable
+  package func remove(_ key: Key, hash: UInt64) -> Value? {
+    guard let shard = lockShard(hash: hash) else { return nil }
+    guard let place = shard.pointee.core.find(key, hash: hash) else {
+      shard.pointee.lock.unlock()
+      return nil
+    }
+    let expires = shard.pointee.core.slabs.entry(shard.pointee.core.slot(at: place)).pointee.expires
+    if expires != .max, expires <= clock.now {
+      var remains = Remains()
+      take(shard, place: place, &remains)
+      shard.pointee.core.expirations &+= 1
+      shard.pointee.lock.unlock()
+      release(remains)
+      return nil
+    }
+    let pair = takePair(shard, place: place)
+    shard.pointee.lock.unlock()
+    return pair.value
+  }
+
+  // MARK: Under the lock
+
+  /// Inserts or replaces, evicting from the shard; true when another shard must evict too.
+  @inlinable
+  func put(
+    _ shard: UnsafeMutablePointer<Shard>, _ key: Key, _ value: consuming Value, hash: UInt64, cost: Int,
+    expires: Int64, stamp: UInt64, validated: UInt64, tick: UInt32, _ remains: inout Remains
+  ) -> Bool {
+    let place = shard.pointee.core.find(key, hash: hash)
+    let countLimit = countLimits.load(ordering: .relaxed)
+    let costLimit = costLimits.load(ordering: .relaxed)
+    if cost > costLimit || countLimit == 0 {
+      if let place { take(shard, place: place, &remains) }
+      return false
+    }
+    let clamped = Int64(clamping: min(max(cost, 0), Int(clamping: Int64(1) << 55)))
+    if let place {
+      let slot = shard.pointee.core.slot(at: place)
+      let entry = shard.pointee.core.slabs.entry(slot)
+      let old = entry.pointee.value
+      entry.pointee.value = value
+      remains.append(Pair(key: nil, value: old))
+      entry.pointee.stamp = stamp
+      entry.pointee.validated = validated
+      entry.pointee.expires = expires
+      entry.pointee.accessed = tick
+      if entry.pointee.frequency < 3 { entry.pointee.frequency &+= 1 }
+      let oldCost = shard.pointee.core.slabs.links(slot).pointee.cost
+      if clamped == oldCost { return false }
+      shard.pointee.core.setCost(clamped, of: slot)
+      return makeRoom(shard, count: 0, cost: clamped &- oldCost, keeping: slot, countLimit, costLimit, &remains)
+    }
+    let isOver = makeRoom(
+      shard, count: 1, cost: clamped, keeping: MemoryLinks.none, countLimit, costLimit, &remains)
+    shard.pointee.core.add(
+      key, value, hash: hash, cost: clamped, expires: expires, stamp: stamp, validated: validated, accessed: tick)
+    return isOver
+  }
+
+  /// Adds to the totals after evicting from the shard what that needs; true when the shard has too little to evict, or
+  /// evicted as much as one lock hold may.
+  @inlinable
+  func makeRoom(
+    _ shard: UnsafeMutablePointer<Shard>, count: Int, cost: Int64, keeping kept: UInt32, _ countLimit: Int,
+    _ costLimit: Int, _ remains: inout Remains
+  ) -> Bool {
+    var addedCount = count
+    var addedCost = cost
+    var evictions = 0
+    while true {
+      let count = totals.pointee.count.load(ordering: .relaxed) &+ addedCount
+      let cost = totals.pointee.cost.load(ordering: .relaxed) &+ UInt64(bitPattern: addedCost)
+      let isOverCount = count > countLimit
+      if !isOverCount, cost <= UInt64(truncatingIfNeeded: costLimit) {
+        if addedCount <= 0, addedCost <= 0 {
+          totals.pointee.add(count: addedCount, cost: addedCost)
+          return false
+        }
+        // Another thread may have taken the same room in the meantime: only the sum tells.
+        totals.pointee.add(count: addedCount, cost: addedCost)
+        addedCount = 0
+        addedCost = 0
+        if isWithin(countLimit, costLimit) { return false }
+        continue
+      }
+      var evictedCost: Int64 = 0
+      guard evictions < Self.chunk,
+        let pair = shard.pointee.core.evict(
+          byCost: !isOverCount, keeping: kept, clock: clock, cost: &evictedCost)
+      else {
+        totals.pointee.add(count: addedCount, cost: addedCost)
+        return true
+      }
+      evictions &+= 1
+      addedCount &-= 1
+      addedCost &-= evictedCost
+      remains.append(pair)
+    }
+  }
+
+  @inlinable @inline(__always)
+  func isWithin(_ countLimit: Int, _ costLimit: Int) -> Bool {
+    totals.pointee.count.load(ordering: .relaxed) <= countLimit
+      && totals.pointee.cost.load(ordering: .relaxed) <= UInt64(truncatingIfNeeded: costLimit)
+  }
+
+  @inlinable
+  func take(_ shard: UnsafeMutablePointer<Shard>, place: Int, _ remains: inout Remains) {
+    remains.append(takePair(shard, place: place))
+  }
+
+  @inlinable
+  func takePair(_ shard: UnsafeMutablePointer<Shard>, place: Int) -> Pair {
+    let cost = shard.pointee.core.slabs.links(shard.pointee.core.slot(at: place)).pointee.cost
+    totals.pointee.add(count: -1, cost: 0 &- cost)
+    return shard.pointee.core.take(at: place)
+  }
+
+  /// The most entries that are removed in one lock hold.
+  @inlinable static var chunk: Int { 256 }
+
+  // MARK: After the lock
+
+  @inlinable @inline(__always)
+  func finish(_ key: Key, hash: UInt64, isOver: Bool, expires: Int64, _ remains: consuming Remains) {
+    release(remains)
+    if isOver { relieve(key, hash: hash) }
+    if expires != .max, !hasExpiring.load(ordering: .relaxed) { expiryWasSet() }
+    if totals.pointee.count.load(ordering: .relaxed) >= splitCount.load(ordering: .relaxed) { reshard() }
+  }
+
+  /// Releases what was removed, where the policy says.
+  @inlinable @inline(__always)
+  func release(_ remains: consuming Remains) {
+    if let pair = remains.first {
+      release(pair)
+      for pair in remains.rest { release(pair) }
+    }
+  }
+
+  @inlinable @inline(__always)
+  func release(_ pair: consuming Pair) {
+    if Key.self == String.self || _isPOD(Key.self) {
+      if _isPOD(Value.self) { return }
+      if let isCheapToRelease, isCheapToRelease(pair.value) { return }
+    }
+    disposal.release(pair)
+  }
+}

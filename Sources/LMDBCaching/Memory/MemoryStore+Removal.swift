@@ -1,0 +1,103 @@
+import Synchronization
+
+extension MemoryStore {
+  /// Removes every entry. Each shard is emptied in a constant-time lock hold; what it held is released after that.
+  @usableFromInline
+  package func removeAll() { empty(closing: false) }
+
+  /// Drops everything and refuses everything from then on. What `access` runs has ended when this returns.
+  package func close() {
+    // Resharding sets the shards' masks, which is where "closed" is kept.
+    resharding.withLock { _ in
+      for number in 0..<Self.shardCount {
+        let shard = shard(number)
+        shard.pointee.lock.withLock { shard.pointee.core.mask = MemoryCore<Key, Value>.closedMask }
+      }
+    }
+    empty(closing: true)
+    stopAutoTrim()
+  }
+
+  private func empty(closing: Bool) {
+    // Resharding moves entries to shards that were emptied before.
+    var generation = -1
+    while generation != self.generation.load(ordering: .relaxed) {
+      generation = self.generation.load(ordering: .relaxed)
+      emptyShards(closing: closing)
+    }
+  }
+
+  private func emptyShards(closing: Bool) {
+    for number in 0..<Self.shardCount {
+      let shard = shard(number)
+      shard.pointee.lock.lock()
+      let contents = shard.pointee.core.count == 0 && !closing ? nil : shard.pointee.core.detach()
+      if let contents {
+        totals.pointee.add(count: 0 - contents.count, cost: 0 &- contents.cost)
+        publishHint(shard, number)
+      }
+      shard.pointee.lock.unlock()
+      if let contents { dispose(contents) }
+    }
+  }
+
+  private func dispose(_ contents: consuming MemoryContents<Key, Value>) {
+    if contents.count == 0 { return contents.deallocate() }
+    let isCheap = _isPOD(Value.self) && (Key.self == String.self || _isPOD(Key.self))
+    if contents.count > Self.chunk, !isCheap {
+      let box = ContentsBox(contents)
+      if disposal.releaseInBulk({ Self.destroy(box.contents) }) { return }
+      return drain(box.contents)
+    }
+    drain(contents)
+  }
+
+  private func drain(_ contents: consuming MemoryContents<Key, Value>) {
+    contents.drain { entry, _ in
+      let entry = entry.move()
+      release(Pair(key: entry.key, value: entry.value))
+    }
+  }
+
+  static func destroy(_ contents: consuming MemoryContents<Key, Value>) {
+    contents.drain { entry, _ in entry.deinitialize(count: 1) }
+  }
+
+  // Unchecked: the contents, pointers to `Sendable` keys and values, are handed over whole to one other thread.
+  private final class ContentsBox: @unchecked Sendable {
+    let contents: MemoryContents<Key, Value>
+    init(_ contents: consuming MemoryContents<Key, Value>) { self.contents = contents }
+  }
+
+  /// Removes the entries whose stamps are older than `stamp`, 256 slots to a lock hold.
+  package func removeAll(olderThan stamp: UInt64) {
+    forEachChunk { shard, slots, remains in
+      for slot in slots where shard.pointee.core.slabs.holds(slot) {
+        if shard.pointee.core.slabs.entry(slot).pointee.stamp < stamp { takeSlot(shard, slot, &remains) }
+      }
+    }
+    compact()
+  }
+
+  /// Removes the entries whose stamps are older than `stamp` and whose keys `predicate` accepts.
+  ///
+  /// `predicate` runs under no lock, so it may use the store. What other threads store meanwhile stays or goes.
+  package func removeAll(olderThan stamp: UInt64 = .max, where predicate: (Key) -> Bool) {
+    // Keys are gathered first: the predicate is the caller's, and may call the store.
+    var keys: [(key: Key, hash: UInt64)] = []
+    forEachChunk { shard, slots, remains in
+      for slot in slots where shard.pointee.core.slabs.holds(slot) {
+        let entry = shard.pointee.core.slabs.entry(slot)
+        if entry.pointee.stamp < stamp { keys.append((entry.pointee.key, entry.pointee.hash)) }
+      }
+    }
+    for (key, hash) in keys where predicate(key) {
+      var remains = Remains()
+      guard let shard = lockShard(hash: hash) else { return }
+      removeOlder(shard, key, hash: hash, stamp: stamp, &remains)
+      shard.pointee.lock.unlock()
+      release(remains)
+    }
+    compact()
+  }
+}

@@ -1,0 +1,151 @@
+import Synchronization
+
+extension MemoryStore {
+  // Every mutation of an owner that keeps stamps carries a unique, growing one. A shard keeps the latest stamp of each
+  // of 64 groups of its keys, so that a late mutation, or a value read before a mutation, cannot put back what a newer
+  // one replaced, even when nothing is stored under the key any more.
+
+  /// The latest stamp of the key's group, to be taken before reading what `promote` will store; nil once closed.
+  @inlinable
+  package func token(hash: UInt64) -> UInt64? {
+    guard let shard = lockShard(hash: hash) else { return nil }
+    defer { shard.pointee.lock.unlock() }
+    return stripe(shard, hash).pointee
+  }
+
+  /// Announces a mutation whose `insert` or `remove` follows: from now on no value read before it is promoted.
+  /// Releases nothing and runs no callback, so it may be called with another lock held.
+  @inlinable
+  package func advanceStripe(hash: UInt64, to stamp: UInt64) {
+    guard let shard = lockShard(hash: hash) else { return }
+    let stripe = stripe(shard, hash)
+    if stamp > stripe.pointee { stripe.pointee = stamp }
+    shard.pointee.lock.unlock()
+  }
+
+  /// Stores a mutation's value, unless its group has seen a newer mutation: then only what is older goes.
+  @inlinable
+  package func insert(
+    _ key: Key, hash: UInt64, value: consuming Value, cost: Int = 0, expires: Int64 = .max, stamp: UInt64,
+    validated: UInt64 = 0
+  ) -> MemoryOutcome {
+    let tick = ticks.now
+    var remains = Remains()
+    guard let shard = lockShard(hash: hash) else { return .closed }
+    let stripe = stripe(shard, hash)
+    var isOver = false
+    let isNewest = stamp >= stripe.pointee
+    if isNewest {
+      stripe.pointee = stamp
+      isOver = put(
+        shard, key, value, hash: hash, cost: cost, expires: expires, stamp: stamp, validated: validated, tick: tick,
+        &remains)
+    } else {
+      removeOlder(shard, key, hash: hash, stamp: stamp, &remains)
+    }
+    unlock(shard, hash: hash)
+    finish(key, hash: hash, isOver: isOver, expires: isNewest ? expires : .max, remains)
+    return isNewest ? .done : .superseded
+  }
+
+  /// Stores a value read from elsewhere, if its group has seen no mutation since `token` was taken and no newer value
+  /// is there.
+  @inlinable
+  package func promote(
+    _ key: Key, hash: UInt64, value: consuming Value, cost: Int = 0, expires: Int64 = .max, stamp: UInt64,
+    validated: UInt64 = 0, token: UInt64
+  ) -> MemoryOutcome {
+    let tick = ticks.now
+    var remains = Remains()
+    guard let shard = lockShard(hash: hash) else { return .closed }
+    var isAllowed = stripe(shard, hash).pointee == token
+    if isAllowed, let place = shard.pointee.core.find(key, hash: hash) {
+      isAllowed = entry(shard, place).pointee.stamp <= stamp
+    }
+    var isOver = false
+    if isAllowed {
+      isOver = put(
+        shard, key, value, hash: hash, cost: cost, expires: expires, stamp: stamp, validated: validated, tick: tick,
+        &remains)
+    }
+    unlock(shard, hash: hash)
+    finish(key, hash: hash, isOver: isOver, expires: isAllowed ? expires : .max, remains)
+    return isAllowed ? .done : .superseded
+  }
+
+  /// Sets `validated` of the entry that `stamp` wrote; false when it is not there any more.
+  @inlinable @discardableResult
+  package func revalidate(_ key: Key, hash: UInt64, stamp: UInt64, validated: UInt64) -> Bool {
+    guard let shard = lockShard(hash: hash) else { return false }
+    defer { shard.pointee.lock.unlock() }
+    guard let place = shard.pointee.core.find(key, hash: hash) else { return false }
+    let entry = entry(shard, place)
+    guard entry.pointee.stamp == stamp else { return false }
+    entry.pointee.validated = validated
+    return true
+  }
+
+  /// Removes the entry that `stamp` wrote; not a mutation. False when it is not there any more.
+  @inlinable @discardableResult
+  package func discard(_ key: Key, hash: UInt64, stamp: UInt64) -> Bool {
+    var remains = Remains()
+    guard let shard = lockShard(hash: hash) else { return false }
+    var isFound = false
+    if let place = shard.pointee.core.find(key, hash: hash), entry(shard, place).pointee.stamp == stamp {
+      take(shard, place: place, &remains)
+      isFound = true
+    }
+    shard.pointee.lock.unlock()
+    release(remains)
+    return isFound
+  }
+
+  /// Records a removal, and removes what is older than it.
+  @inlinable @discardableResult
+  package func remove(_ key: Key, hash: UInt64, stamp: UInt64) -> MemoryOutcome {
+    var remains = Remains()
+    guard let shard = lockShard(hash: hash) else { return .closed }
+    let stripe = stripe(shard, hash)
+    if stamp > stripe.pointee { stripe.pointee = stamp }
+    removeOlder(shard, key, hash: hash, stamp: stamp, &remains)
+    shard.pointee.lock.unlock()
+    release(remains)
+    return .done
+  }
+
+  /// Records a mutation of every key.
+  package func advanceAllStripes(to stamp: UInt64) {
+    // Shards may be merged or split meanwhile; a new shard's stripes are the latest of any shard's, so none goes back.
+    for number in 0..<Self.shardCount {
+      let shard = shard(number)
+      shard.pointee.lock.lock()
+      if let stripes = shard.pointee.core.stripes {
+        for stripe in 0..<MemoryCore<Key, Value>.stripeCount where stripes[stripe] < stamp { stripes[stripe] = stamp }
+      }
+      shard.pointee.lock.unlock()
+    }
+  }
+
+  // MARK: Under the lock
+
+  @inlinable @inline(__always)
+  func stripe(_ shard: UnsafeMutablePointer<Shard>, _ hash: UInt64) -> UnsafeMutablePointer<UInt64> {
+    guard let stripes = shard.pointee.core.stripes else { preconditionFailure("The store was made without stamps.") }
+    return stripes + shard.pointee.core.stripe(hash)
+  }
+
+  @inlinable @inline(__always)
+  func entry(_ shard: UnsafeMutablePointer<Shard>, _ place: Int) -> UnsafeMutablePointer<Entry> {
+    shard.pointee.core.slabs.entry(shard.pointee.core.slot(at: place))
+  }
+
+  @inlinable
+  func removeOlder(
+    _ shard: UnsafeMutablePointer<Shard>, _ key: Key, hash: UInt64, stamp: UInt64, _ remains: inout Remains
+  ) {
+    guard let place = shard.pointee.core.find(key, hash: hash), entry(shard, place).pointee.stamp < stamp else {
+      return
+    }
+    take(shard, place: place, &remains)
+  }
+}

@@ -1,0 +1,145 @@
+public import Synchronization
+
+extension MemoryStore {
+  /// Evicts until no more than `count` entries of no more than `cost` are left, by turns from all shards.
+  ///
+  /// No lock is held for more than 256 entries at a time.
+  @inlinable
+  package func trim(toCount count: Int = .max, toCost cost: Int = .max) {
+    let (count, cost) = (max(0, count), max(0, cost))
+    if isWithin(count, cost) { return }
+    if count == 0 { return removeAll() }
+    var isProgressing = true
+    while isProgressing, !isWithin(count, cost) {
+      isProgressing = false
+      let mask = mask.load(ordering: .relaxed)
+      for number in 0...mask where evictChunk(number, of: mask &+ 1, toCount: count, toCost: cost) {
+        isProgressing = true
+      }
+    }
+    compact()
+  }
+
+  /// Evicts a shard's share of the excess, at most a chunk; false when there was nothing to evict.
+  @inlinable
+  func evictChunk(_ number: Int, of shards: Int, toCount count: Int, toCost cost: Int) -> Bool {
+    let excess = totals.pointee.count.load(ordering: .relaxed) &- count
+    let excessCost = Int64(clamping: totals.pointee.cost.load(ordering: .relaxed)) &- Int64(cost)
+    let quota = max(0, excess) / shards &+ 1
+    let costQuota = max(0, excessCost) / Int64(shards) &+ 1
+    var (taken, takenCost) = (0, Int64(0))
+    var remains = Remains()
+    let shard = shard(number)
+    shard.pointee.lock.lock()
+    while taken < Self.chunk, !isWithin(count, cost),
+      taken < quota && excess > 0 || takenCost < costQuota && excessCost > 0
+    {
+      var evictedCost: Int64 = 0
+      let isOverCount = totals.pointee.count.load(ordering: .relaxed) > count
+      guard
+        let pair = shard.pointee.core.evict(
+          byCost: !isOverCount, keeping: MemoryLinks.none, clock: clock, cost: &evictedCost)
+      else { break }
+      totals.pointee.add(count: -1, cost: 0 &- evictedCost)
+      remains.append(pair)
+      taken &+= 1
+      takenCost &+= evictedCost
+    }
+    shard.pointee.lock.unlock()
+    release(remains)
+    return taken > 0
+  }
+
+  /// Removes the entries whose last access is longer ago than `age`, and those that have expired.
+  ///
+  /// Access times are kept in steps of 67 ms, so an entry may live that much longer.
+  package func trim(toAge age: Duration) {
+    let nanoseconds = age.clampedNanoseconds
+    if nanoseconds <= 0 { return removeAll() }
+    sweep(accessedBefore: ticks.clock.coarseNow &- nanoseconds)
+  }
+
+  /// Removes the entries that have expired.
+  package func removeExpired() { sweep(accessedBefore: .min) }
+
+  func sweep(accessedBefore moment: Int64) {
+    let now = clock.now
+    let tickLength: Int64 = 1 << 26
+    hasExpiring.store(false, ordering: .relaxed)
+    forEachChunk { shard, slots, remains in
+      for slot in slots {
+        guard shard.pointee.core.slabs.holds(slot) else { continue }
+        let entry = shard.pointee.core.slabs.entry(slot)
+        let isExpired = entry.pointee.expires != .max && entry.pointee.expires <= now
+        guard isExpired || ticks.nanoseconds(of: entry.pointee.accessed) &+ tickLength <= moment else {
+          if entry.pointee.expires != .max { hasExpiring.store(true, ordering: .relaxed) }
+          continue
+        }
+        if isExpired { shard.pointee.core.expirations += 1 } else { shard.pointee.core.evictions += 1 }
+        takeSlot(shard, slot, &remains)
+      }
+    }
+    compact()
+  }
+
+  // MARK: Scanning
+
+  @inlinable
+  func takeSlot(_ shard: UnsafeMutablePointer<Shard>, _ slot: UInt32, _ remains: inout Remains) {
+    let cost = shard.pointee.core.slabs.links(slot).pointee.cost
+    totals.pointee.add(count: -1, cost: 0 &- cost)
+    remains.append(shard.pointee.core.take(slot: slot))
+  }
+
+  /// Runs `body` under the lock of each shard on one chunk of slots after the other, then releases what it removed.
+  ///
+  /// An entry that is there from beginning to end is visited, some perhaps twice; `body` may remove any of the chunk.
+  func forEachChunk(_ body: (UnsafeMutablePointer<Shard>, Range<UInt32>, inout Remains) -> Void) {
+    var generation = -1
+    while generation != self.generation.load(ordering: .relaxed) {
+      generation = self.generation.load(ordering: .relaxed)
+      for number in 0..<Self.shardCount { forEachChunk(of: shard(number), body) }
+    }
+  }
+
+  private func forEachChunk(
+    of shard: UnsafeMutablePointer<Shard>,
+    _ body: (UnsafeMutablePointer<Shard>, Range<UInt32>, inout Remains) -> Void
+  ) {
+    var chunk: Int32 = 0
+    var relocations = -1
+    while true {
+      var remains = Remains()
+      shard.pointee.lock.lock()
+      if relocations != shard.pointee.core.relocations {
+        // Entries moved between chunks: some not yet visited may be in a visited one.
+        relocations = shard.pointee.core.relocations
+        chunk = 0
+      }
+      let isEnd = chunk >= shard.pointee.core.slabs.tableCount
+      if !isEnd { body(shard, shard.pointee.core.slabs.slots(ofChunk: chunk), &remains) }
+      shard.pointee.lock.unlock()
+      release(remains)
+      if isEnd { return }
+      chunk += 1
+    }
+  }
+
+  /// Gives memory back after many removals.
+  @inlinable
+  func compact() {
+    for number in 0..<Self.shardCount {
+      let shard = shard(number)
+      var isDone = false
+      while !isDone {
+        shard.pointee.lock.lock()
+        isDone = !shard.pointee.core.compact()
+        if isDone {
+          shard.pointee.core.shrinkIndex()
+          publishHint(shard, number)
+        }
+        shard.pointee.lock.unlock()
+      }
+    }
+  }
+}

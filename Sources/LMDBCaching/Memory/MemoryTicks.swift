@@ -1,0 +1,23 @@
+/// Time of the last access in 32 bits: ticks of 2^26 nanoseconds (67 ms) since the store was made, enough for 9 years.
+@usableFromInline
+package struct MemoryTicks: Sendable {
+  let clock: CacheClock
+  let epoch: Int64
+
+  init(clock: CacheClock) {
+    self.clock = clock
+    epoch = clock.coarseNow
+  }
+
+  /// The present tick; the first one when the wall clock was set to before the store was made.
+  @usableFromInline
+  var now: UInt32 {
+    let elapsed = max(0, clock.coarseNow &- epoch) >> 26
+    return UInt32(clamping: elapsed)
+  }
+
+  /// Wall-clock nanoseconds since 1970 at the start of a tick.
+  func nanoseconds(of tick: UInt32) -> Int64 {
+    epoch &+ Int64(tick) << 26
+  }
+}

@@ -1,0 +1,75 @@
+public import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// A lock for critical sections of tens of nanoseconds, half the price of a `Mutex` when nobody waits.
+///
+/// Elsewhere than on Linux it is a `Mutex`, whose priority donation the platform's schedulers rely on. On Linux it is
+/// released by a plain store, not by a second locked instruction, so a waiter is not woken but looks again: it spins,
+/// then yields, then sleeps for short whiles, which also lets a preempted holder of lower priority run.
+@frozen @usableFromInline
+package struct ShortLock: ~Copyable, Sendable {
+  #if os(Linux)
+    @usableFromInline let word = Atomic<UInt32>(0)
+  #else
+    @usableFromInline let mutex = Mutex<Void>(())
+  #endif
+
+  @inlinable
+  package init() {}
+
+  @inlinable @inline(__always)
+  package borrowing func lock() {
+    #if os(Linux)
+      let (acquired, _) = word.compareExchange(
+        expected: 0, desired: 1, successOrdering: .acquiring, failureOrdering: .relaxed)
+      if !acquired { wait() }
+    #else
+      mutex._unsafeLock()
+    #endif
+  }
+
+  @inlinable @inline(__always)
+  package borrowing func unlock() {
+    #if os(Linux)
+      word.store(0, ordering: .releasing)
+    #else
+      mutex._unsafeUnlock()
+    #endif
+  }
+
+  /// Runs `body` while holding the lock. For the slow paths; `body` must be short and call nothing of the user's.
+  @inlinable @inline(__always)
+  package borrowing func withLock<R>(_ body: () -> R) -> R {
+    lock()
+    defer { unlock() }
+    return body()
+  }
+
+  #if os(Linux)
+    @usableFromInline @inline(never)
+    borrowing func wait() {
+      var round = 0
+      while true {
+        if word.load(ordering: .relaxed) == 0 {
+          let (acquired, _) = word.compareExchange(
+            expected: 0, desired: 1, successOrdering: .acquiring, failureOrdering: .relaxed)
+          if acquired { return }
+        }
+        round += 1
+        if round < 100 {
+          continue
+        } else if round < 120 {
+          sched_yield()
+        } else {
+          var pause = timespec(tv_sec: 0, tv_nsec: min(1_000_000, 20_000 * (round - 119)))
+          nanosleep(&pause, nil)
+        }
+      }
+    }
+  #endif
+}

@@ -1,0 +1,39 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// A failed system call.
+struct SystemError: Error, CustomStringConvertible {
+  let operation: String
+  let path: String
+  let errno: Int32
+
+  init(_ operation: String, _ path: String, errno: Int32 = currentErrno()) {
+    self.operation = operation
+    self.path = path
+    self.errno = errno
+  }
+
+  var description: String { "\(operation)(\(path)): \(String(cString: strerror(errno))) (errno \(errno))" }
+}
+
+/// `errno` of this thread, read before anything else can change it.
+func currentErrno() -> Int32 { errno }
+
+extension CacheError {
+  /// The one place where `errno` values become errors of the cache.
+  init(_ error: SystemError, during activity: String) {
+    switch error.errno {
+    case ENOSPC, EDQUOT:
+      self.init(.noSpace, "\(activity): the disk is full. Free some space; the cache goes on by itself.", underlying: error)
+    case EACCES, EPERM, EROFS:
+      self.init(.permissionDenied, "\(activity): no permission. Give this user read and write access.", underlying: error)
+    default:
+      self.init(.storageFailed, "\(activity) failed.", underlying: error)
+    }
+  }
+}
