@@ -86,7 +86,9 @@
       try environment.withReadTransaction { transaction throws(LMDBError) in
         let before = try transaction.all()
         child = fork()
-        if child != 0 {
+        if child == 0 {
+          alarm(20)
+        } else {
           var status: Int32 = 0
           while waitpid(child, &status, 0) < 0 && errno == EINTR {}
           #expect(status == 0)

@@ -97,7 +97,8 @@ import Testing
   @Test func aFullReaderTableIsANamedError() throws {
     let environment = try directory.open {
       $0.maxReaders = 1
-      $0.waits.read = 10_000_000
+      // Long enough for eight threads to take turns on a busy machine.
+      $0.waits.read = 1_000_000_000
     }
     defer { environment.close() }
     try environment.withReadTransaction { _ throws(LMDBError) in

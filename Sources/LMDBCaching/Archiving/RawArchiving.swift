@@ -81,7 +81,7 @@ enum RawArchiving {
 
   /// Reinterprets a value whose type was found to be `Target`.
   @inline(__always)
-  private static func cast<Source, Target>(_ value: Source, to type: Target.Type) -> Target {
+  static func cast<Source, Target>(_ value: Source, to type: Target.Type) -> Target {
     withUnsafePointer(to: value) { UnsafeRawPointer($0).assumingMemoryBound(to: Target.self).pointee }
   }
 }

@@ -14,7 +14,7 @@ public struct CacheBatch: ~Copyable {
   ) {
     do throws(CacheError) {
       let operation = try ValueArchiver.withArchive(of: value) { (format, bytes) throws(CacheError) in
-        try HashedKey.with(key) { (hashed) throws(CacheError) in
+        try CacheKey.with(key) { (hashed) throws(CacheError) in
           let header = try store.header(for: hashed, format, bytes, expiresIn: expiresIn, cost: cost)
           return BatchOperation.put(.init(key: key, header: header, payload: Array(bytes)))
         }

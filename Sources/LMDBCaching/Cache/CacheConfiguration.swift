@@ -30,7 +30,7 @@ public struct CacheConfiguration: Sendable {
 
   /// Bytes of the journal, which holds writes until they are committed. It is preallocated at the first
   /// write, one per process, and removed by ``LMDBCache/close()``. 64 KiB … 1 GiB.
-  public var journalSize: Int = 8 << 20
+  public var journalSize: Int = 16 << 20
 
   /// Bytes of address space (not of disk) set aside for the database. Grows when it is used up; shrinks at
   /// opening to what `ulimit -v` allows.

@@ -15,7 +15,7 @@ public struct CacheSnapshot: ~Copyable {
   ///
   /// - Throws: as ``LMDBCache/value(_:forKey:)``.
   public func value<V: Codable & Sendable>(_ type: V.Type = V.self, forKey key: String) throws(CacheError) -> V? {
-    try HashedKey.with(key) { (key) throws(CacheError) in
+    try CacheKey.with(key) { (key) throws(CacheError) in
       guard let record = try store.readData(key, in: transaction) else { return nil }
       return try record.payload.withBytes { (bytes) throws(CacheError) in
         try ValueArchiver.value(type, from: bytes, format: record.header.format, forKey: key.string)
@@ -25,7 +25,7 @@ public struct CacheSnapshot: ~Copyable {
 
   /// Whether there was an entry under `key` that has not expired.
   public func contains(_ key: String) throws(CacheError) -> Bool {
-    try HashedKey.with(key) { (key) throws(CacheError) in
+    try CacheKey.with(key) { (key) throws(CacheError) in
       guard let header = try store.header(key, in: transaction) else { return false }
       return !header.isExpired(at: store.clock.now)
     }

@@ -145,23 +145,50 @@ public final class DiskCache: Sendable {
   // MARK: Values
 
   /// See ``LMDBCache/value(_:forKey:)``.
+  @inlinable
   public func value<V: Codable & Sendable>(_ type: V.Type = V.self, forKey key: String) throws(CacheError) -> V? {
-    try checkOpen()
-    return try HashedKey.with(key) { (key) throws(CacheError) -> V? in
-      if V.self == Data.self, let record = try store.readData(key), record.header.format == .bytes {
-        return (record.payload as! V)
-      }
-      return try store.read(key) { (record) throws(CacheError) in
-        try ValueArchiver.value(type, from: record.payload, format: record.header.format, forKey: key.string)
-      }
+    // Inlinable, since only the caller's module knows the type: what finds the record does not need it.
+    if type == Data.self, let data = try bytes(forKey: key) { return unsafeBitCast(data, to: type) }
+    var value: V?
+    try visit(key) { (format, bytes) throws(CacheError) in
+      value = try DiskCache.decode(type, format, bytes, key)
     }
+    return value
+  }
+
+  /// The value of an entry that holds `Data`; nil: there is none, or of another type.
+  @usableFromInline
+  func bytes(forKey key: String) throws(CacheError) -> Data? {
+    try checkOpen()
+    return try CacheKey.with(key) { (key) throws(CacheError) -> Data? in
+      guard let record = try store.readData(key), record.header.format == .bytes else { return nil }
+      return record.payload
+    }
+  }
+
+  /// Calls `body` with a copy of the archived bytes of a live entry.
+  @usableFromInline
+  func visit(
+    _ key: String, _ body: (ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> Void
+  ) throws(CacheError) {
+    try checkOpen()
+    _ = try CacheKey.with(key) { (key) throws(CacheError) in
+      try store.read(key) { (record) throws(CacheError) in try body(record.header.format, record.payload) }
+    }
+  }
+
+  @usableFromInline
+  static func decode<V: Codable>(
+    _ type: V.Type, _ format: ArchiveFormat, _ bytes: UnsafeRawBufferPointer, _ key: String
+  ) throws(CacheError) -> V {
+    try ValueArchiver.value(type, from: bytes, format: format, forKey: key)
   }
 
   /// See ``LMDBCache/contains(_:)``.
   public func contains(_ key: String) -> Bool {
     do throws(CacheError) {
       try checkOpen()
-      return try HashedKey.with(key) { (key) throws(CacheError) in
+      return try CacheKey.with(key) { (key) throws(CacheError) in
         guard let (header, _) = try store.header(key) else { return false }
         return !header.isExpired(at: store.clock.now)
       }
@@ -176,7 +203,7 @@ public final class DiskCache: Sendable {
   ) throws(CacheError) {
     try checkOpen()
     try ValueArchiver.withArchive(of: value) { (format, bytes) throws(CacheError) in
-      try HashedKey.with(key) { (key) throws(CacheError) in
+      try CacheKey.with(key) { (key) throws(CacheError) in
         let header = try store.header(for: key, format, bytes, expiresIn: expiresIn, cost: cost)
         try require(try store.put(key, header: header, payload: bytes, by: nil))
       }
@@ -186,7 +213,7 @@ public final class DiskCache: Sendable {
   /// See ``LMDBCache/removeValue(forKey:)``.
   public func removeValue(forKey key: String) throws(CacheError) {
     try checkOpen()
-    try HashedKey.with(key) { (key) throws(CacheError) in try require(try store.remove(key, by: nil)) }
+    try CacheKey.with(key) { (key) throws(CacheError) in try require(try store.remove(key, by: nil)) }
   }
 
   /// See ``LMDBCache/removeAll()``.
@@ -216,7 +243,7 @@ public final class DiskCache: Sendable {
   /// See ``LMDBCache/object(forKey:)``; every call makes a new object.
   public func object(forKey key: String) throws(CacheError) -> (any NSCoding)? {
     try checkOpen()
-    return try HashedKey.with(key) { (key) throws(CacheError) in
+    return try CacheKey.with(key) { (key) throws(CacheError) in
       guard let record = try store.readData(key) else { return nil }
       return try ObjectArchiver.object(
         from: record.payload, format: record.header.format, with: objectCoding, forKey: key.string)
@@ -231,7 +258,7 @@ public final class DiskCache: Sendable {
     guard let object else { return try removeValue(forKey: key) }
     let (format, data) = try ObjectArchiver.archive(object, with: objectCoding)
     try data.withBytes { (bytes) throws(CacheError) in
-      try HashedKey.with(key) { (key) throws(CacheError) in
+      try CacheKey.with(key) { (key) throws(CacheError) in
         let header = try store.header(for: key, format, bytes, expiresIn: expiresIn, cost: cost)
         try require(try store.put(key, header: header, payload: bytes, by: nil))
       }
@@ -268,9 +295,17 @@ public final class DiskCache: Sendable {
   }
 
   /// See ``LMDBCache/withBytes(forKey:_:)``.
+  @inlinable
   public func withBytes<R>(forKey key: String, _ body: (RawSpan) throws -> R) throws -> R? {
+    var result: Result<R, any Error>?
+    try borrowBytes(forKey: key) { bytes in result = Result { try body(bytes) } }
+    return try result?.get()
+  }
+
+  @usableFromInline
+  func borrowBytes(forKey key: String, _ body: (RawSpan) -> Void) throws(CacheError) {
     try checkOpen()
-    return try HashedKey.with(key) { key in try store.withBytes(key, body) }
+    try CacheKey.with(key) { (key) throws(CacheError) in try store.borrowBytes(key, body) }
   }
 
   // MARK: Trimming

@@ -13,20 +13,14 @@ extension LMDBCache {
   ///
   /// - Throws: as ``value(_:forKey:)``.
   public func object(forKey key: String) throws(CacheError) -> (any NSCoding)? {
-    let hash = KeyIdentity.hash(key, seed: KeyIdentity.seed)
-    switch memoryCache.look(up: key, hash: hash, as: SharedObject.self, in: store) {
-    case .hit(let shared): return shared.object
-    case .closed: throw .closed
-    case .miss, .otherType: break
-    case .unvalidated(let stamp):
-      try revalidate(key, stamp)
-      if case .hit(let shared) = memoryCache.look(up: key, hash: hash, as: SharedObject.self, in: store) {
-        return shared.object
-      }
+    if let found = try memoryValue(of: ObjectIdentifier(SharedObject.self), forKey: key) {
+      return unsafeDowncast(found, to: TypedMemoryValue<SharedObject>.self).value.object
     }
-    return try HashedKey.with(key) { (key) throws(CacheError) in
+    return try CacheKey.with(key) { (key) throws(CacheError) in
       let token = memoryCache.token(key)
-      guard let record = try store.readData(key) else { return (memoryCache.anyValue(key) as? SharedObject)?.object }
+      guard let record = try store.readData(key) else {
+        return store.isMemoryOnly(key) ? (memoryCache.anyValue(key) as? SharedObject)?.object : nil
+      }
       let object = try ObjectArchiver.object(
         from: record.payload, format: record.header.format, with: diskCache.objectCoding, forKey: key.string)
       memoryCache.keep(SharedObject(object: object), key, record.header, validated: record.validated, token: token)
@@ -43,11 +37,8 @@ extension LMDBCache {
     guard let object else { return try removeValue(forKey: key) }
     let (format, data) = try ObjectArchiver.archive(object, with: diskCache.objectCoding)
     try data.withBytes { (bytes) throws(CacheError) in
-      try HashedKey.with(key) { (key) throws(CacheError) in
-        let header = try store.header(for: key, format, bytes, expiresIn: expiresIn, cost: cost)
-        let outcome = try store.put(key, header: header, payload: bytes, by: memoryCache)
-        memoryCache.insert(TypedMemoryValue(SharedObject(object: object)), key, header, outcome)
-      }
+      try put(
+        TypedMemoryValue(SharedObject(object: object)), format, bytes, forKey: key, expiresIn: expiresIn, cost: cost)
     }
   }
 

@@ -7,36 +7,48 @@ extension LMDBCache {
   ///
   /// - Throws: `.typeMismatch` if something else is stored, `.decodingFailed`, `.corruptedRecord`,
   ///   `.unsupportedRecord`, `.closed`, `.storageFailed`. The entry is kept in every case.
+  @inlinable
   public func value<V: Codable & Sendable>(
     _ type: V.Type = V.self, forKey key: String
   ) throws(CacheError) -> V? {
+    // Inlinable, since only the caller's module knows the type: the look-up itself does not need it.
+    if let found = try memoryValue(of: ObjectIdentifier(type), forKey: key) {
+      return unsafeDowncast(found, to: TypedMemoryValue<V>.self).value
+    }
+    return try load(type, key)
+  }
+
+  /// The value in memory, if it is of this very type and no other process has replaced it.
+  @usableFromInline
+  func memoryValue(of type: ObjectIdentifier, forKey key: String) throws(CacheError) -> MemoryValue? {
     let hash = KeyIdentity.hash(key, seed: KeyIdentity.seed)
     switch memoryCache.look(up: key, hash: hash, as: type, in: store) {
     case .hit(let value): return value
     case .closed: throw .closed
-    case .miss, .otherType: return try load(type, key)
+    case .miss, .otherType: return nil
     case .unvalidated(let stamp):
       try revalidate(key, stamp)
       if case .hit(let value) = memoryCache.look(up: key, hash: hash, as: type, in: store) { return value }
-      return try load(type, key)
+      return nil
     }
   }
 
   /// Whether there is an entry under `key` that has not expired. Does not count as an access. False when the
   /// cache is closed or cannot be read.
-  public func contains(_ key: String) -> Bool { diskCache.contains(key) || memoryCache.contains(key) }
+  public func contains(_ key: String) -> Bool {
+    diskCache.contains(key) || CacheKey.with(key) { store.isMemoryOnly($0) && memoryCache.contains(key) }
+  }
 
   /// Reads from the disk and keeps the value in memory, unless the key is written meanwhile.
-  @inline(never)
-  private func load<V: Codable & Sendable>(_ type: V.Type, _ key: String) throws(CacheError) -> V? {
-    try HashedKey.with(key) { (key) throws(CacheError) -> V? in
+  @usableFromInline
+  func load<V: Codable & Sendable>(_ type: V.Type, _ key: String) throws(CacheError) -> V? {
+    try CacheKey.with(key) { (key) throws(CacheError) -> V? in
       let token = memoryCache.token(key)
       if V.self == Data.self {
         guard let record = try store.readData(key) else { return memoryOnlyValue(type, key) }
         guard record.header.format == .bytes else { return try decode(type, record.payload, record.header, key) }
-        let value = record.payload as! V
-        memoryCache.keep(value, key, record.header, validated: record.validated, token: token)
-        return value
+        memoryCache.keep(record.payload, key, record.header, validated: record.validated, token: token)
+        return RawArchiving.cast(record.payload, to: type)
       }
       return try store.read(key) { (record) throws(CacheError) in
         let value = try ValueArchiver.value(type, from: record.payload, format: record.header.format, forKey: key.string)
@@ -47,7 +59,7 @@ extension LMDBCache {
   }
 
   private func decode<V: Codable & Sendable>(
-    _ type: V.Type, _ data: Data, _ header: RecordHeader, _ key: HashedKey
+    _ type: V.Type, _ data: Data, _ header: RecordHeader, _ key: CacheKey
   ) throws(CacheError) -> V {
     try data.withBytes { (bytes) throws(CacheError) in
       try ValueArchiver.value(type, from: bytes, format: header.format, forKey: key.string)
@@ -55,13 +67,13 @@ extension LMDBCache {
   }
 
   /// A value that is in memory only, since the disk fails, asked for as another type than it was stored as.
-  private func memoryOnlyValue<V: Codable & Sendable>(_ type: V.Type, _ key: HashedKey) -> V? {
-    memoryCache.anyValue(key) as? V
+  private func memoryOnlyValue<V: Codable & Sendable>(_ type: V.Type, _ key: CacheKey) -> V? {
+    store.isMemoryOnly(key) ? memoryCache.anyValue(key) as? V : nil
   }
 
   /// Another process has written: asks the disk whether the entry in memory is still the newest.
-  func revalidate(_ key: String, _ stamp: UInt64) throws(CacheError) {
-    try HashedKey.with(key) { (key) throws(CacheError) in
+  private func revalidate(_ key: String, _ stamp: UInt64) throws(CacheError) {
+    try CacheKey.with(key) { (key) throws(CacheError) in
       if let (header, validated) = try store.header(key), header.stamp == stamp {
         memoryCache.revalidate(key, stamp: stamp, validated: validated)
       } else {
@@ -84,17 +96,25 @@ extension LMDBCache {
     _ value: V, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil
   ) throws(CacheError) {
     try ValueArchiver.withArchive(of: value) { (format, bytes) throws(CacheError) in
-      try HashedKey.with(key) { (key) throws(CacheError) in
-        let header = try store.header(for: key, format, bytes, expiresIn: expiresIn, cost: cost)
-        let outcome = try store.put(key, header: header, payload: bytes, by: memoryCache)
-        memoryCache.insert(TypedMemoryValue(value), key, header, outcome)
-      }
+      try put(TypedMemoryValue(value), format, bytes, forKey: key, expiresIn: expiresIn, cost: cost)
+    }
+  }
+
+  /// Writes an archived value to both tiers.
+  func put(
+    _ value: MemoryValue, _ format: ArchiveFormat, _ bytes: UnsafeRawBufferPointer, forKey key: String,
+    expiresIn: Duration?, cost: Int?
+  ) throws(CacheError) {
+    try CacheKey.with(key) { (key) throws(CacheError) in
+      let header = try store.header(for: key, format, bytes, expiresIn: expiresIn, cost: cost)
+      let outcome = try store.put(key, header: header, payload: bytes, by: memoryCache)
+      memoryCache.insert(value, key, header, outcome)
     }
   }
 
   /// Removes the entry under `key`, if there is one.
   public func removeValue(forKey key: String) throws(CacheError) {
-    try HashedKey.with(key) { (key) throws(CacheError) in
+    try CacheKey.with(key) { (key) throws(CacheError) in
       let outcome = try store.remove(key, by: memoryCache)
       memoryCache.didChange(key.string, hash: key.hash, stamp: outcome.stamp)
     }
@@ -132,6 +152,7 @@ extension LMDBCache {
   /// Meant for `Data` and arrays of scalars, whose archive is the bytes themselves. The span cannot leave `body`;
   /// keep it short, for the reason given at ``read(_:)``. The bytes are verified against their checksum first. Those
   /// of a value that waits for its commit, or is in a file of its own, are copied.
+  @inlinable
   public func withBytes<R>(forKey key: String, _ body: (RawSpan) throws -> R) throws -> R? {
     try diskCache.withBytes(forKey: key, body)
   }

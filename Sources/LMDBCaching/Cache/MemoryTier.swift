@@ -108,8 +108,9 @@ public final class MemoryTier: Sendable {
 
   // MARK: For the cache
 
-  enum Look<V> {
-    case hit(V)
+  enum Look {
+    /// A value of the type that was asked for.
+    case hit(MemoryValue)
     /// Here, but another process has written since: the disk decides.
     case unvalidated(stamp: UInt64)
     /// Here, as a value of another type.
@@ -119,12 +120,12 @@ public final class MemoryTier: Sendable {
   }
 
   @inline(__always)
-  func look<V: Sendable>(up key: String, hash: UInt64, as type: V.Type, in store: DiskStore) -> Look<V> {
-    let access = memory.access(key, hash: hash) { entry -> Look<V>? in
+  func look(up key: String, hash: UInt64, as type: ObjectIdentifier, in store: DiskStore) -> Look {
+    let access = memory.access(key, hash: hash) { entry -> Look? in
       // The store is open: it is closed only after this tier, whose shard is locked here.
-      if entry.pointee.validated < store.foreignEpoch { return .unvalidated(stamp: entry.pointee.stamp) }
-      if let value = entry.pointee.value.value(as: type) { return .hit(value) }
-      return .otherType
+      if entry.validated < store.foreignEpoch { return .unvalidated(stamp: entry.stamp) }
+      let value = entry.value
+      return value.type == type ? .hit(value) : .otherType
     }
     switch access {
     case .hit(let look): return look
@@ -133,31 +134,31 @@ public final class MemoryTier: Sendable {
     }
   }
 
-  func token(_ key: HashedKey) -> UInt64? { memory.token(hash: key.hash) }
+  func token(_ key: CacheKey) -> UInt64? { memory.token(hash: key.hash) }
 
   /// Keeps a value that was read from the disk, unless the key was written since `token` was taken.
-  func keep<V: Sendable>(_ value: V, _ key: HashedKey, _ header: RecordHeader, validated: UInt64, token: UInt64?) {
+  func keep<V: Sendable>(_ value: V, _ key: CacheKey, _ header: RecordHeader, validated: UInt64, token: UInt64?) {
     guard let token else { return }
     _ = memory.promote(
       key.string, hash: key.hash, value: TypedMemoryValue(value), cost: header.cost,
       expires: header.expires == 0 ? .max : header.expires, stamp: header.stamp, validated: validated, token: token)
   }
 
-  func insert(_ value: MemoryValue, _ key: HashedKey, _ header: RecordHeader, _ outcome: WriteOutcome) {
+  func insert(_ value: MemoryValue, _ key: CacheKey, _ header: RecordHeader, _ outcome: WriteOutcome) {
     _ = memory.insert(
       key.string, hash: key.hash, value: value, cost: header.cost,
       expires: header.expires == 0 ? .max : header.expires, stamp: outcome.stamp, validated: outcome.validated)
   }
 
-  func revalidate(_ key: HashedKey, stamp: UInt64, validated: UInt64) {
+  func revalidate(_ key: CacheKey, stamp: UInt64, validated: UInt64) {
     memory.revalidate(key.string, hash: key.hash, stamp: stamp, validated: validated)
   }
 
-  func discard(_ key: HashedKey, stamp: UInt64) { memory.discard(key.string, hash: key.hash, stamp: stamp) }
+  func discard(_ key: CacheKey, stamp: UInt64) { memory.discard(key.string, hash: key.hash, stamp: stamp) }
 
   /// The value whatever its type.
-  func anyValue(_ key: HashedKey) -> (any Sendable)? {
-    let access = memory.access(key.string, hash: key.hash) { entry -> (any Sendable)? in entry.pointee.value.any }
+  func anyValue(_ key: CacheKey) -> (any Sendable)? {
+    let access = memory.access(key.string, hash: key.hash) { entry -> (any Sendable)? in entry.value.any }
     if case .hit(let value) = access { return value }
     return nil
   }

@@ -1,27 +1,24 @@
 import Foundation
 
 /// A value in the memory tier: values of any types side by side, told apart without a dynamic cast.
-class MemoryValue: @unchecked Sendable {  // Sendable: immutable, and so is the subclass, over a Sendable value.
+// Sendable: immutable, and so is the subclass, over a Sendable value.
+@usableFromInline
+class MemoryValue: @unchecked Sendable {
   final let type: ObjectIdentifier
 
-  fileprivate init(type: ObjectIdentifier) { self.type = type }
+  @usableFromInline
+  init(type: ObjectIdentifier) { self.type = type }
 
   /// The value, for a reader that asked for another type than was stored.
   var any: any Sendable { preconditionFailure("abstract") }
 
   var isCheapToRelease: Bool { true }
-
-  /// The value, if it is of exactly this type.
-  @inline(__always)
-  final func value<V: Sendable>(as type: V.Type) -> V? {
-    guard self.type == ObjectIdentifier(type) else { return nil }
-    return unsafeDowncast(self, to: TypedMemoryValue<V>.self).value
-  }
 }
 
 // Sendable: as the superclass says.
+@usableFromInline
 final class TypedMemoryValue<V: Sendable>: MemoryValue, @unchecked Sendable {
-  let value: V
+  @usableFromInline let value: V
 
   init(_ value: V) {
     self.value = value

@@ -18,11 +18,11 @@ struct MemoryContents<Key, Value> {
 
   /// Hands every entry to `body`, which must move it out, and frees the memory.
   @inlinable
-  consuming func drain(_ body: (UnsafeMutablePointer<MemoryEntry<Key, Value>>, MemoryLinks) -> Void) {
+  consuming func drain(_ body: (UnsafeMutablePointer<MemoryEntry<Key, Value>>) -> Void) {
     for number in 0..<slabs.tableCount where slabs.table[Int(number)].base != nil {
       let first = UInt32(bitPattern: number) << MemorySlabs<Key, Value>.slotsLog2
       for slot in first..<(first + slabs.table[Int(number)].fresh) where slabs.isLive(slot) {
-        body(slabs.entry(slot), slabs.links(slot).pointee)
+        body(slabs.entry(slot))
       }
     }
     deallocate()

@@ -24,23 +24,24 @@ extension MemoryCore {
 
   @inlinable
   mutating func relocate(_ old: UInt32) {
-    let tag = UInt32(truncatingIfNeeded: slabs.entry(old).pointee.hash)
+    let tag = UInt32(truncatingIfNeeded: slabs.details(old).pointee.hash)
     let place = index.place(of: old, tag: tag)
     let new = slabs.allocate()
     slabs.entry(new).moveInitialize(from: slabs.entry(old), count: 1)
-    let links = slabs.links(old).pointee
-    slabs.links(new).pointee = links
+    let links = slabs.details(old).pointee
+    slabs.details(new).initialize(to: links)
+    if stripes != nil { slabs.stamps(new).initialize(to: slabs.stamps(old).pointee) }
     index.words[place] = UInt64(tag) << 32 | UInt64(new + 1)
     let isMain = slabs.entry(new).pointee.isMain
-    if links.previous != MemoryLinks.none {
-      slabs.links(links.previous).pointee.next = new
+    if links.previous != MemoryDetails.none {
+      slabs.details(links.previous).pointee.next = new
     } else if isMain {
       main.head = new
     } else {
       small.head = new
     }
-    if links.next != MemoryLinks.none {
-      slabs.links(links.next).pointee.previous = new
+    if links.next != MemoryDetails.none {
+      slabs.details(links.next).pointee.previous = new
     } else if isMain {
       main.tail = new
     } else {
@@ -61,7 +62,7 @@ extension MemoryCore {
   mutating func detach() -> MemoryContents<Key, Value> {
     let contents = MemoryContents(index: index, slabs: slabs, ghost: ghost, count: count, cost: cost)
     index = MemoryIndex(capacityLog2: MemoryIndex.smallestLog2)
-    slabs = MemorySlabs()
+    slabs = MemorySlabs(arena: slabs.arena)
     small = MemoryQueue()
     main = MemoryQueue()
     ghost = MemoryGhost()

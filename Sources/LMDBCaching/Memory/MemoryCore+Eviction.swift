@@ -7,7 +7,7 @@ extension MemoryCore {
   ///
   /// - Parameters:
   ///   - byCost: whether the tenth that is the small queue's share is of the cost rather than of the count.
-  ///   - kept: a slot that must stay, `MemoryLinks.none` for none.
+  ///   - kept: a slot that must stay, `MemoryDetails.none` for none.
   /// - Returns: nil when there is no other entry.
   @inlinable
   mutating func evict(byCost: Bool, keeping kept: UInt32, clock: CacheClock, cost: inout Int64) -> Pair? {
@@ -19,17 +19,17 @@ extension MemoryCore {
       let young = candidate(small.tail, keeping: kept)
       let old = candidate(main.tail, keeping: kept)
       let slot: UInt32
-      if young == MemoryLinks.none {
-        if old == MemoryLinks.none { return nil }
+      if young == MemoryDetails.none {
+        if old == MemoryDetails.none { return nil }
         slot = old
-      } else if old == MemoryLinks.none {
+      } else if old == MemoryDetails.none {
         slot = young
       } else {
         let isFull = byCost ? small.cost >= self.cost / 10 : small.count &* 10 >= count
         slot = isFull ? young : old
       }
       let entry = slabs.entry(slot)
-      let isExpired = entry.pointee.expires != .max && entry.pointee.expires <= clock.now
+      let isExpired = entry.pointee.hasExpiry && slabs.details(slot).pointee.expires <= clock.now
       if !isExpired, turns < 1_024 {
         if entry.pointee.isMain {
           if entry.pointee.frequency > 0 {
@@ -47,23 +47,22 @@ extension MemoryCore {
         expirations &+= 1
       } else {
         evictions &+= 1
-        if !entry.pointee.isMain { ghost.insert(UInt32(truncatingIfNeeded: entry.pointee.hash), window: ghostWindow) }
+        if !entry.pointee.isMain { ghost.insert(UInt32(truncatingIfNeeded: slabs.details(slot).pointee.hash), window: ghostWindow) }
       }
-      cost = slabs.links(slot).pointee.cost
+      cost = slabs.details(slot).pointee.cost
       return take(slot: slot)
     }
   }
 
   @inlinable @inline(__always)
   func candidate(_ tail: UInt32, keeping kept: UInt32) -> UInt32 {
-    tail == kept && tail != MemoryLinks.none ? slabs.links(tail).pointee.previous : tail
+    tail == kept && tail != MemoryDetails.none ? slabs.details(tail).pointee.previous : tail
   }
 
   @inlinable
   mutating func moveToMain(_ slot: UInt32) {
-    let cost = slabs.links(slot).pointee.cost
     unlink(slot)
     slabs.entry(slot).pointee.isMain = true
-    push(slot, cost: cost, on: &main)
+    push(slot, on: &main)
   }
 }

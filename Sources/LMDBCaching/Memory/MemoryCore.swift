@@ -27,10 +27,10 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable> {
   @inlinable static var closedMask: Int { -1 }
 
   @inlinable
-  init(mask: Int) {
+  init(mask: Int, arena: MemoryArena) {
     self.mask = mask
     index = MemoryIndex(capacityLog2: MemoryIndex.smallestLog2)
-    slabs = MemorySlabs()
+    slabs = MemorySlabs(arena: arena)
   }
 
   @inlinable
@@ -80,25 +80,30 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable> {
   ) {
     let tag = UInt32(truncatingIfNeeded: hash)
     let isMain = ghost.words != nil && ghost.take(tag, window: ghostWindow)
-    if (count &+ 1) &* 4 > index.capacity &* 3 { index.resize(toLog2: 33 &- index.shift) }
+    if (count &+ 1) &* 16 > index.capacity &* 13 { index.resize(toLog2: 33 &- index.shift) }
     let slot = slabs.allocate()
     slabs.entry(slot).initialize(
       to: Entry(
-        key: key, value: value, stamp: stamp, validated: validated, expires: expires, accessed: accessed,
-        isMain: isMain, hash: hash))
-    push(slot, cost: cost, isMain: isMain)
+        key: key, value: value, accessed: accessed, isMain: isMain, hasExpiry: expires != .max, hasCost: cost != 0))
+    slabs.details(slot).initialize(to: MemoryDetails(hash: hash, cost: cost, expires: expires))
+    if stripes != nil { slabs.stamps(slot).initialize(to: MemoryStamps(stamp: stamp, validated: validated)) }
+    push(slot, isMain: isMain)
     index.insert(slot, tag: tag)
     insertions &+= 1
   }
 
   /// Moves an entry in from another core's memory, leaving that uninitialised.
   @inlinable
-  mutating func adopt(_ entry: UnsafeMutablePointer<Entry>, cost: Int64) {
-    if (count &+ 1) &* 4 > index.capacity &* 3 { index.resize(toLog2: 33 &- index.shift) }
+  mutating func adopt(
+    _ entry: UnsafeMutablePointer<Entry>, _ details: MemoryDetails, _ stamps: UnsafeMutablePointer<MemoryStamps>?
+  ) {
+    if (count &+ 1) &* 16 > index.capacity &* 13 { index.resize(toLog2: 33 &- index.shift) }
     let slot = slabs.allocate()
     slabs.entry(slot).moveInitialize(from: entry, count: 1)
-    push(slot, cost: cost, isMain: slabs.entry(slot).pointee.isMain)
-    index.insert(slot, tag: UInt32(truncatingIfNeeded: slabs.entry(slot).pointee.hash))
+    slabs.details(slot).initialize(to: details)
+    if let stamps { slabs.stamps(slot).initialize(to: stamps.pointee) }
+    push(slot, isMain: slabs.entry(slot).pointee.isMain)
+    index.insert(slot, tag: UInt32(truncatingIfNeeded: details.hash))
   }
 
   /// Removes the entry at a place of the index and returns what it held.
@@ -115,29 +120,31 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable> {
   /// Removes the entry in `slot`.
   @inlinable
   mutating func take(slot: UInt32) -> Pair {
-    let hash = slabs.entry(slot).pointee.hash
+    let hash = slabs.details(slot).pointee.hash
     return take(at: index.place(of: slot, tag: UInt32(truncatingIfNeeded: hash)))
   }
 
   // MARK: Queues
 
-  /// Puts a slot at the head of a queue; its links need not be initialised.
+  /// Puts a slot, whose details are set but for the links, at the head of a queue.
   @inlinable @inline(__always)
-  mutating func push(_ slot: UInt32, cost: Int64, isMain: Bool) {
-    if isMain { push(slot, cost: cost, on: &main) } else { push(slot, cost: cost, on: &small) }
+  mutating func push(_ slot: UInt32, isMain: Bool) {
+    if isMain { push(slot, on: &main) } else { push(slot, on: &small) }
   }
 
   @inlinable @inline(__always)
-  func push(_ slot: UInt32, cost: Int64, on queue: inout MemoryQueue) {
-    slabs.links(slot).pointee = MemoryLinks(previous: MemoryLinks.none, next: queue.head, cost: cost)
-    if queue.head == MemoryLinks.none {
+  func push(_ slot: UInt32, on queue: inout MemoryQueue) {
+    let details = slabs.details(slot)
+    details.pointee.previous = MemoryDetails.none
+    details.pointee.next = queue.head
+    if queue.head == MemoryDetails.none {
       queue.tail = slot
     } else {
-      slabs.links(queue.head).pointee.previous = slot
+      slabs.details(queue.head).pointee.previous = slot
     }
     queue.head = slot
     queue.count &+= 1
-    queue.cost &+= cost
+    queue.cost &+= details.pointee.cost
   }
 
   @inlinable @inline(__always)
@@ -147,16 +154,16 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable> {
 
   @inlinable @inline(__always)
   func unlink(_ slot: UInt32, from queue: inout MemoryQueue) {
-    let links = slabs.links(slot).pointee
-    if links.previous == MemoryLinks.none {
+    let links = slabs.details(slot).pointee
+    if links.previous == MemoryDetails.none {
       queue.head = links.next
     } else {
-      slabs.links(links.previous).pointee.next = links.next
+      slabs.details(links.previous).pointee.next = links.next
     }
-    if links.next == MemoryLinks.none {
+    if links.next == MemoryDetails.none {
       queue.tail = links.previous
     } else {
-      slabs.links(links.next).pointee.previous = links.previous
+      slabs.details(links.next).pointee.previous = links.previous
     }
     queue.count &-= 1
     queue.cost &-= links.cost
@@ -165,9 +172,10 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable> {
   /// Changes an entry's cost in place.
   @inlinable
   mutating func setCost(_ cost: Int64, of slot: UInt32) {
-    let links = slabs.links(slot)
-    let difference = cost &- links.pointee.cost
-    links.pointee.cost = cost
+    let details = slabs.details(slot)
+    let difference = cost &- details.pointee.cost
+    details.pointee.cost = cost
+    slabs.entry(slot).pointee.hasCost = cost != 0
     if slabs.entry(slot).pointee.isMain { main.cost &+= difference } else { small.cost &+= difference }
   }
 }

@@ -5,9 +5,9 @@ struct MemoryShard<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
   @usableFromInline var core: MemoryCore<Key, Value>
 
   @inlinable
-  init(mask: Int) {
+  init(mask: Int, arena: MemoryArena) {
     lock = ShortLock()
-    core = MemoryCore(mask: mask)
+    core = MemoryCore(mask: mask, arena: arena)
   }
 
   /// The distance between shards: whole pairs of cache lines, as the prefetcher fetches those.

@@ -12,16 +12,27 @@ struct MemorySlabs<Key, Value> {
   @usableFromInline var partial: Int32 = -1
   @usableFromInline var vacant: Int32 = -1
   @usableFromInline var chunks: Int32 = 0
+  @usableFromInline let arena: MemoryArena
 
   @inlinable static var slotsLog2: UInt32 { 8 }
   @inlinable static var slotsPerSlab: UInt32 { 1 << slotsLog2 }
-  @inlinable static var linksOffset: Int { MemoryLayout<Entry>.stride &* Int(slotsPerSlab) }
-  @inlinable static var slabBytes: Int { linksOffset &+ MemoryLayout<MemoryLinks>.stride &* Int(slotsPerSlab) }
-  @inlinable static var slabAlignment: Int { max(64, MemoryLayout<Entry>.alignment) }
+  /// A chunk is its slots' entries, then their details, then their stamps if the store keeps any.
+  @inlinable static var detailsOffset: Int {
+    (MemoryLayout<Entry>.stride &* Int(truncatingIfNeeded: slotsPerSlab) &+ 63) & ~63
+  }
+  @inlinable static var stampsOffset: Int {
+    detailsOffset &+ MemoryLayout<MemoryDetails>.stride &* Int(truncatingIfNeeded: slotsPerSlab)
+  }
 
   @inlinable
-  init() {
+  static func slabBytes(keepsStamps: Bool) -> Int {
+    stampsOffset &+ (keepsStamps ? MemoryLayout<MemoryStamps>.stride &* Int(slotsPerSlab) : 0)
+  }
+
+  @inlinable
+  init(arena: MemoryArena) {
     table = .allocate(capacity: 4)
+    self.arena = arena
   }
 
   @inlinable @inline(__always)
@@ -31,16 +42,23 @@ struct MemorySlabs<Key, Value> {
   }
 
   @inlinable @inline(__always)
-  func links(_ slot: UInt32) -> UnsafeMutablePointer<MemoryLinks> {
-    let base = table[Int(truncatingIfNeeded: slot &>> Self.slotsLog2)].base.unsafelyUnwrapped + Self.linksOffset
-    return base.assumingMemoryBound(to: MemoryLinks.self) + Int(truncatingIfNeeded: slot & (Self.slotsPerSlab &- 1))
+  func details(_ slot: UInt32) -> UnsafeMutablePointer<MemoryDetails> {
+    let base = table[Int(truncatingIfNeeded: slot &>> Self.slotsLog2)].base.unsafelyUnwrapped + Self.detailsOffset
+    return base.assumingMemoryBound(to: MemoryDetails.self) + Int(truncatingIfNeeded: slot & (Self.slotsPerSlab &- 1))
+  }
+
+  /// Only in a store that keeps stamps.
+  @inlinable @inline(__always)
+  func stamps(_ slot: UInt32) -> UnsafeMutablePointer<MemoryStamps> {
+    let base = table[Int(truncatingIfNeeded: slot &>> Self.slotsLog2)].base.unsafelyUnwrapped + Self.stampsOffset
+    return base.assumingMemoryBound(to: MemoryStamps.self) + Int(truncatingIfNeeded: slot & (Self.slotsPerSlab &- 1))
   }
 
   /// Whether the slot, one handed out before, holds an entry.
   @inlinable
-  func isLive(_ slot: UInt32) -> Bool { links(slot).pointee.previous != MemoryLinks.free }
+  func isLive(_ slot: UInt32) -> Bool { details(slot).pointee.previous != MemoryDetails.free }
 
-  /// A slot whose entry and links are to be initialised.
+  /// A slot whose entry and details are to be initialised.
   @inlinable
   mutating func allocate() -> UInt32 {
     if partial < 0 { addSlab() }
@@ -48,10 +66,10 @@ struct MemorySlabs<Key, Value> {
     let slab = table + Int(number)
     slab.pointee.live &+= 1
     let offset: UInt32
-    if slab.pointee.freeHead != MemoryLinks.none {
+    if slab.pointee.freeHead != MemoryDetails.none {
       offset = slab.pointee.freeHead
       let slot = UInt32(bitPattern: number) &<< Self.slotsLog2 | offset
-      slab.pointee.freeHead = links(slot).pointee.next
+      slab.pointee.freeHead = details(slot).pointee.next
     } else {
       offset = slab.pointee.fresh
       slab.pointee.fresh &+= 1
@@ -67,7 +85,8 @@ struct MemorySlabs<Key, Value> {
     let slab = table + Int(number)
     if slab.pointee.live == Self.slotsPerSlab { linkPartial(number) }
     slab.pointee.live &-= 1
-    links(slot).pointee = MemoryLinks(previous: MemoryLinks.free, next: slab.pointee.freeHead, cost: 0)
+    details(slot).pointee.previous = MemoryDetails.free
+    details(slot).pointee.next = slab.pointee.freeHead
     slab.pointee.freeHead = slot & (Self.slotsPerSlab &- 1)
     // One chunk with room is kept, so that a full cache does not free and allocate one by turns.
     if slab.pointee.live == 0, slab.pointee.previous >= 0 || slab.pointee.next >= 0 { removeSlab(number) }
@@ -106,8 +125,7 @@ struct MemorySlabs<Key, Value> {
       number = tableCount
       tableCount += 1
     }
-    let base = UnsafeMutableRawPointer.allocate(byteCount: Self.slabBytes, alignment: Self.slabAlignment)
-    (table + Int(number)).initialize(to: MemorySlab(base: base))
+    (table + Int(number)).initialize(to: MemorySlab(base: arena.allocate()))
     chunks += 1
     linkPartial(number)
   }
@@ -115,7 +133,7 @@ struct MemorySlabs<Key, Value> {
   @inlinable @inline(never)
   mutating func removeSlab(_ number: Int32) {
     unlinkPartial(number)
-    table[Int(number)].base!.deallocate()
+    arena.deallocate(table[Int(number)].base!)
     table[Int(number)] = MemorySlab(base: nil)
     table[Int(number)].next = vacant
     vacant = number
@@ -124,7 +142,9 @@ struct MemorySlabs<Key, Value> {
 
   @inlinable
   func deallocate() {
-    for number in 0..<Int(tableCount) { table[number].base?.deallocate() }
+    for number in 0..<Int(tableCount) {
+      if let base = table[number].base { arena.deallocate(base) }
+    }
     table.deallocate()
   }
 }

@@ -3,12 +3,12 @@ import Synchronization
 extension MemoryStore {
   /// Looks `key` up and runs `body` on its entry, under the shard's lock, if it is there and has not expired.
   ///
-  /// `body` must be a few instructions, must not call anything of the user's, and must not keep the pointer. It may
+  /// `body` must be a few instructions, must not call anything of the user's, and must not keep its argument. It may
   /// change `validated`. When it returns nil the look-up counts, and is answered, as a miss; otherwise the hit is
   /// recorded. It is never run once `close()` has returned.
   @inlinable @inline(__always)
   package func access<R>(
-    _ key: Key, hash: UInt64, _ body: (UnsafeMutablePointer<MemoryEntry<Key, Value>>) -> R?
+    _ key: Key, hash: UInt64, _ body: (MemoryEntryAccess<Key, Value>) -> R?
   ) -> MemoryAccess<R> {
     let tick = ticks.now
     guard let shard = lockShard(hash: hash) else { return .closed }
@@ -17,12 +17,15 @@ extension MemoryStore {
       shard.pointee.lock.unlock()
       return .miss
     }
-    let entry = shard.pointee.core.slabs.entry(shard.pointee.core.slot(at: place))
-    if entry.pointee.expires != .max, entry.pointee.expires <= clock.now {
+    let slot = shard.pointee.core.slot(at: place)
+    let entry = shard.pointee.core.slabs.entry(slot)
+    let details = shard.pointee.core.slabs.details(slot)
+    if entry.pointee.hasExpiry, details.pointee.expires <= clock.now {
       expire(shard, place: place)
       return .miss
     }
-    guard let result = body(entry) else {
+    let stamps = shard.pointee.core.stripes == nil ? nil : shard.pointee.core.slabs.stamps(slot)
+    guard let result = body(MemoryEntryAccess(entry: entry, details: details, stamps: stamps)) else {
       shard.pointee.core.misses &+= 1
       shard.pointee.lock.unlock()
       return .miss
@@ -53,8 +56,13 @@ extension MemoryStore {
     guard let shard = lockShard(hash: hash) else { return false }
     defer { shard.pointee.lock.unlock() }
     guard let place = shard.pointee.core.find(key, hash: hash) else { return false }
-    let expires = shard.pointee.core.slabs.entry(shard.pointee.core.slot(at: place)).pointee.expires
-    return expires == .max || expires > clock.now
+    return !isExpired(shard, shard.pointee.core.slot(at: place))
+  }
+
+  @inlinable @inline(__always)
+  func isExpired(_ shard: UnsafeMutablePointer<Shard>, _ slot: UInt32) -> Bool {
+    shard.pointee.core.slabs.entry(slot).pointee.hasExpiry
+      && shard.pointee.core.slabs.details(slot).pointee.expires <= clock.now
   }
 
   /// When the entry was last accessed, in seconds since 1970 to within a tenth of a second; nil: no entry. Not an

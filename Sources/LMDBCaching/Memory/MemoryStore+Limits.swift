@@ -39,7 +39,7 @@ extension MemoryStore {
       let shard = shard((own &+ step) & mask)
       var remains = Remains()
       shard.pointee.lock.lock()
-      var kept = MemoryLinks.none
+      var kept = MemoryDetails.none
       if step == 0, let place = shard.pointee.core.find(key, hash: hash) {
         kept = shard.pointee.core.slot(at: place)
       }
@@ -100,14 +100,14 @@ extension MemoryStore {
     while !queues.isEmpty {
       for position in queues.indices {
         let (source, slot) = queues[position]
-        if slot == MemoryLinks.none { continue }
-        let links = old[source].slabs.links(slot).pointee
-        queues[position].next = links.previous
-        let entry = old[source].slabs.entry(slot)
-        let target = shard(number(of: entry.pointee.hash, mask: shards - 1))
-        target.pointee.core.adopt(entry, cost: links.cost)
+        if slot == MemoryDetails.none { continue }
+        let details = old[source].slabs.details(slot).pointee
+        queues[position].next = details.previous
+        let target = shard(number(of: details.hash, mask: shards - 1))
+        let stamps = target.pointee.core.stripes == nil ? nil : old[source].slabs.stamps(slot)
+        target.pointee.core.adopt(old[source].slabs.entry(slot), details, stamps)
       }
-      queues.removeAll { $0.next == MemoryLinks.none }
+      queues.removeAll { $0.next == MemoryDetails.none }
     }
     for contents in old { contents.deallocate() }
     mergeStripes()

@@ -25,8 +25,7 @@ extension MemoryStore {
       shard.pointee.lock.unlock()
       return nil
     }
-    let expires = shard.pointee.core.slabs.entry(shard.pointee.core.slot(at: place)).pointee.expires
-    if expires != .max, expires <= clock.now {
+    if isExpired(shard, shard.pointee.core.slot(at: place)) {
       var remains = Remains()
       take(shard, place: place, &remains)
       shard.pointee.core.expirations &+= 1
@@ -61,18 +60,23 @@ extension MemoryStore {
       let old = entry.pointee.value
       entry.pointee.value = value
       remains.append(Pair(key: nil, value: old))
-      entry.pointee.stamp = stamp
-      entry.pointee.validated = validated
-      entry.pointee.expires = expires
       entry.pointee.accessed = tick
       if entry.pointee.frequency < 3 { entry.pointee.frequency &+= 1 }
-      let oldCost = shard.pointee.core.slabs.links(slot).pointee.cost
+      if shard.pointee.core.stripes != nil {
+        shard.pointee.core.slabs.stamps(slot).pointee = MemoryStamps(stamp: stamp, validated: validated)
+      }
+      // The details are not touched for what they do not change.
+      if entry.pointee.hasExpiry || expires != .max {
+        entry.pointee.hasExpiry = expires != .max
+        shard.pointee.core.slabs.details(slot).pointee.expires = expires
+      }
+      let oldCost = entry.pointee.hasCost ? shard.pointee.core.slabs.details(slot).pointee.cost : 0
       if clamped == oldCost { return false }
       shard.pointee.core.setCost(clamped, of: slot)
       return makeRoom(shard, count: 0, cost: clamped &- oldCost, keeping: slot, countLimit, costLimit, &remains)
     }
     let isOver = makeRoom(
-      shard, count: 1, cost: clamped, keeping: MemoryLinks.none, countLimit, costLimit, &remains)
+      shard, count: 1, cost: clamped, keeping: MemoryDetails.none, countLimit, costLimit, &remains)
     shard.pointee.core.add(
       key, value, hash: hash, cost: clamped, expires: expires, stamp: stamp, validated: validated, accessed: tick)
     return isOver
@@ -132,7 +136,7 @@ extension MemoryStore {
 
   @inlinable
   func takePair(_ shard: UnsafeMutablePointer<Shard>, place: Int) -> Pair {
-    let cost = shard.pointee.core.slabs.links(shard.pointee.core.slot(at: place)).pointee.cost
+    let cost = shard.pointee.core.slabs.details(shard.pointee.core.slot(at: place)).pointee.cost
     totals.pointee.add(count: -1, cost: 0 &- cost)
     return shard.pointee.core.take(at: place)
   }

@@ -53,14 +53,14 @@ extension MemoryStore {
   }
 
   private func drain(_ contents: consuming MemoryContents<Key, Value>) {
-    contents.drain { entry, _ in
+    contents.drain { entry in
       let entry = entry.move()
       release(Pair(key: entry.key, value: entry.value))
     }
   }
 
   static func destroy(_ contents: consuming MemoryContents<Key, Value>) {
-    contents.drain { entry, _ in entry.deinitialize(count: 1) }
+    contents.drain { entry in entry.deinitialize(count: 1) }
   }
 
   // Unchecked: the contents, pointers to `Sendable` keys and values, are handed over whole to one other thread.
@@ -73,7 +73,7 @@ extension MemoryStore {
   package func removeAll(olderThan stamp: UInt64) {
     forEachChunk { shard, slots, remains in
       for slot in slots where shard.pointee.core.slabs.holds(slot) {
-        if shard.pointee.core.slabs.entry(slot).pointee.stamp < stamp { takeSlot(shard, slot, &remains) }
+        if stampOf(shard, slot) < stamp { takeSlot(shard, slot, &remains) }
       }
     }
     compact()
@@ -87,8 +87,9 @@ extension MemoryStore {
     var keys: [(key: Key, hash: UInt64)] = []
     forEachChunk { shard, slots, remains in
       for slot in slots where shard.pointee.core.slabs.holds(slot) {
-        let entry = shard.pointee.core.slabs.entry(slot)
-        if entry.pointee.stamp < stamp { keys.append((entry.pointee.key, entry.pointee.hash)) }
+        guard stampOf(shard, slot) < stamp else { continue }
+        let core = shard.pointee.core
+        keys.append((core.slabs.entry(slot).pointee.key, core.slabs.details(slot).pointee.hash))
       }
     }
     for (key, hash) in keys where predicate(key) {

@@ -60,7 +60,7 @@ extension MemoryStore {
     guard let shard = lockShard(hash: hash) else { return .closed }
     var isAllowed = stripe(shard, hash).pointee == token
     if isAllowed, let place = shard.pointee.core.find(key, hash: hash) {
-      isAllowed = entry(shard, place).pointee.stamp <= stamp
+      isAllowed = stamps(shard, place).pointee.stamp <= stamp
     }
     var isOver = false
     if isAllowed {
@@ -79,9 +79,9 @@ extension MemoryStore {
     guard let shard = lockShard(hash: hash) else { return false }
     defer { shard.pointee.lock.unlock() }
     guard let place = shard.pointee.core.find(key, hash: hash) else { return false }
-    let entry = entry(shard, place)
-    guard entry.pointee.stamp == stamp else { return false }
-    entry.pointee.validated = validated
+    let stamps = stamps(shard, place)
+    guard stamps.pointee.stamp == stamp else { return false }
+    stamps.pointee.validated = validated
     return true
   }
 
@@ -91,7 +91,7 @@ extension MemoryStore {
     var remains = Remains()
     guard let shard = lockShard(hash: hash) else { return false }
     var isFound = false
-    if let place = shard.pointee.core.find(key, hash: hash), entry(shard, place).pointee.stamp == stamp {
+    if let place = shard.pointee.core.find(key, hash: hash), stamps(shard, place).pointee.stamp == stamp {
       take(shard, place: place, &remains)
       isFound = true
     }
@@ -135,17 +135,21 @@ extension MemoryStore {
   }
 
   @inlinable @inline(__always)
-  func entry(_ shard: UnsafeMutablePointer<Shard>, _ place: Int) -> UnsafeMutablePointer<Entry> {
-    shard.pointee.core.slabs.entry(shard.pointee.core.slot(at: place))
+  func stamps(_ shard: UnsafeMutablePointer<Shard>, _ place: Int) -> UnsafeMutablePointer<MemoryStamps> {
+    shard.pointee.core.slabs.stamps(shard.pointee.core.slot(at: place))
+  }
+
+  /// The stamp of an entry; 0 in a store without stamps.
+  @inlinable @inline(__always)
+  func stampOf(_ shard: UnsafeMutablePointer<Shard>, _ slot: UInt32) -> UInt64 {
+    shard.pointee.core.stripes == nil ? 0 : shard.pointee.core.slabs.stamps(slot).pointee.stamp
   }
 
   @inlinable
   func removeOlder(
     _ shard: UnsafeMutablePointer<Shard>, _ key: Key, hash: UInt64, stamp: UInt64, _ remains: inout Remains
   ) {
-    guard let place = shard.pointee.core.find(key, hash: hash), entry(shard, place).pointee.stamp < stamp else {
-      return
-    }
-    take(shard, place: place, &remains)
+    guard let place = shard.pointee.core.find(key, hash: hash) else { return }
+    if stampOf(shard, shard.pointee.core.slot(at: place)) < stamp { take(shard, place: place, &remains) }
   }
 }

@@ -38,7 +38,7 @@ extension MemoryStore {
       let isOverCount = totals.pointee.count.load(ordering: .relaxed) > count
       guard
         let pair = shard.pointee.core.evict(
-          byCost: !isOverCount, keeping: MemoryLinks.none, clock: clock, cost: &evictedCost)
+          byCost: !isOverCount, keeping: MemoryDetails.none, clock: clock, cost: &evictedCost)
       else { break }
       totals.pointee.add(count: -1, cost: 0 &- evictedCost)
       remains.append(pair)
@@ -70,9 +70,9 @@ extension MemoryStore {
       for slot in slots {
         guard shard.pointee.core.slabs.holds(slot) else { continue }
         let entry = shard.pointee.core.slabs.entry(slot)
-        let isExpired = entry.pointee.expires != .max && entry.pointee.expires <= now
+        let isExpired = entry.pointee.hasExpiry && shard.pointee.core.slabs.details(slot).pointee.expires <= now
         guard isExpired || ticks.nanoseconds(of: entry.pointee.accessed) &+ tickLength <= moment else {
-          if entry.pointee.expires != .max { hasExpiring.store(true, ordering: .relaxed) }
+          if entry.pointee.hasExpiry { hasExpiring.store(true, ordering: .relaxed) }
           continue
         }
         if isExpired { shard.pointee.core.expirations += 1 } else { shard.pointee.core.evictions += 1 }
@@ -86,7 +86,7 @@ extension MemoryStore {
 
   @inlinable
   func takeSlot(_ shard: UnsafeMutablePointer<Shard>, _ slot: UInt32, _ remains: inout Remains) {
-    let cost = shard.pointee.core.slabs.links(slot).pointee.cost
+    let cost = shard.pointee.core.slabs.details(slot).pointee.cost
     totals.pointee.add(count: -1, cost: 0 &- cost)
     remains.append(shard.pointee.core.take(slot: slot))
   }

@@ -11,7 +11,7 @@ package final class MemoryStore<Key: Hashable & Sendable, Value: Sendable>: @unc
   // Unchecked because of the pointer to the shards: what it points to is atomic or used under a shard's lock, and it
   // is freed when nobody refers to the store any more.
 
-  @usableFromInline package typealias Entry = MemoryEntry<Key, Value>
+  @usableFromInline typealias Entry = MemoryEntry<Key, Value>
   @usableFromInline typealias Shard = MemoryShard<Key, Value>
   @usableFromInline typealias Pair = MemoryPair<Key, Value>
   @usableFromInline typealias Remains = MemoryRemains<Key, Value>
@@ -61,9 +61,10 @@ package final class MemoryStore<Key: Hashable & Sendable, Value: Sendable>: @unc
     splitCount = Atomic(
       Self.splitCount(countLimit: max(0, countLimit), costLimit: max(0, costLimit), shards: shards))
     (memory + 128).bindMemory(to: MemoryTotals.self, capacity: 1).initialize(to: MemoryTotals())
+    let arena = MemoryArena(chunkBytes: MemorySlabs<Key, Value>.slabBytes(keepsStamps: keepsStamps))
     for number in 0..<Self.shardCount {
       let pointer = (memory + Self.shardsOffset + number * Shard.stride).bindMemory(to: Shard.self, capacity: 1)
-      pointer.initialize(to: Shard(mask: shards - 1))
+      pointer.initialize(to: Shard(mask: shards - 1, arena: arena))
       if keepsStamps {
         pointer.pointee.core.stripes = .allocate(capacity: MemoryCore<Key, Value>.stripeCount)
         pointer.pointee.core.stripes!.initialize(repeating: 0, count: MemoryCore<Key, Value>.stripeCount)

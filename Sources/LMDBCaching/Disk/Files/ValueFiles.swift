@@ -33,7 +33,7 @@ struct ValueFiles: Sendable {
   func write(
     _ value: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, synchronized: Bool
   ) throws(SystemError) -> ValueFileReference {
-    let reference = ValueFileReference(valueHash: RecordHeader.payloadHash(value))
+    let reference = ValueFileReference(valueHash: RecordHeader.payloadHash(value), length: value.count)
     let temporary = path(reference.name + Self.temporarySuffix)
     try Directory.create(directory)
     do throws(SystemError) {
@@ -58,7 +58,7 @@ struct ValueFiles: Sendable {
   }
 
   /// The value of a file; nil when there is no such file, or one that is not what was written.
-  func read(_ reference: ValueFileReference, header: RecordHeader, keyLength: Int) throws(SystemError) -> ValueFileContents {
+  func read(_ reference: ValueFileReference, keyLength: Int) throws(SystemError) -> ValueFileContents {
     let file: File
     do throws(SystemError) {
       file = try File(path(reference.name), flags: O_RDONLY)
@@ -67,12 +67,13 @@ struct ValueFiles: Sendable {
       throw error
     }
     let offset = Self.headerSize + keyLength
-    guard Int(try file.status().st_size) == offset + header.valueLength else { return .damaged }
-    guard let memory = malloc(max(1, header.valueLength)) else {
+    guard Int(try file.status().st_size) == offset.addingSaturating(reference.length), reference.length >= 0
+    else { return .damaged }
+    guard let memory = malloc(max(1, reference.length)) else {
       throw SystemError("malloc", file.path, errno: ENOMEM)
     }
-    let bytes = UnsafeMutableRawBufferPointer(start: memory, count: header.valueLength)
-    let data = Data(bytesNoCopy: memory, count: header.valueLength, deallocator: .free)
+    let bytes = UnsafeMutableRawBufferPointer(start: memory, count: reference.length)
+    let data = Data(bytesNoCopy: memory, count: reference.length, deallocator: .free)
     guard try file.read(bytes, at: offset) else { return .damaged }
     guard RecordHeader.payloadHash(UnsafeRawBufferPointer(bytes)) == reference.valueHash else { return .damaged }
     return .value(data)

@@ -8,7 +8,8 @@ import CXXHash
   import Darwin
 #endif
 
-/// This process's journal: a preallocated, locked file with two segments, mapped into memory.
+/// This process's journal: a preallocated, locked file with several segments, mapped into memory. While some are
+/// being committed, writes go on in another.
 ///
 /// What is stored through the map survives the death of the process without a system call, and since the
 /// blocks are reserved, a full disk cannot turn a store into SIGBUS. The lock goes with the process; a
@@ -30,11 +31,13 @@ struct JournalFile: ~Copyable {
     return directory + "/" + folder + "/" + String(repeating: "0", count: 16 - digits.count) + digits + suffix
   }
 
-  /// Makes a new journal of two segments, `size` bytes together.
+  static let segmentCount = 4
+
+  /// Makes a new journal whose segments have `size` bytes together.
   init(directory: String, size: Int) throws(SystemError) {
     try Directory.create(directory + "/" + Self.folder)
-    let segmentSize = size / 2 & ~4095
-    let total = Self.headerSize + 2 * segmentSize
+    let segmentSize = size / Self.segmentCount & ~4095
+    let total = Self.headerSize + Self.segmentCount * segmentSize
     let identifier = UInt64.random(in: .min ... .max)
     let file = try Self.makeLockedFile(Self.path(in: directory, identifier: identifier))
     map = try Self.map(file, total)
@@ -45,7 +48,8 @@ struct JournalFile: ~Copyable {
     map.storeBytes(of: Self.magic, as: UInt64.self)
     map.storeBytes(of: identifier, toByteOffset: 8, as: UInt64.self)
     map.storeBytes(of: UInt64(segmentSize), toByteOffset: 16, as: UInt64.self)
-    map.storeBytes(of: cxxhash_64(map, 24, 0), toByteOffset: 24, as: UInt64.self)
+    map.storeBytes(of: UInt64(Self.segmentCount), toByteOffset: 24, as: UInt64.self)
+    map.storeBytes(of: cxxhash_64(map, 32, 0), toByteOffset: 32, as: UInt64.self)
   }
 
   deinit { munmap(map, size) }
@@ -73,7 +77,7 @@ struct JournalFile: ~Copyable {
   var path: String { file.path }
 
   func makeSegments() -> [JournalSegment] {
-    (0..<2).map {
+    (0..<Self.segmentCount).map {
       JournalSegment(
         mapped: map + Self.headerSize + $0 * segmentSize, capacity: segmentSize, seed: identifier)
     }
@@ -84,13 +88,14 @@ struct JournalFile: ~Copyable {
     in contents: UnsafeRawBufferPointer
   ) -> (identifier: UInt64, frames: [JournalFrame])? {
     guard contents.count >= headerSize, contents.load(as: UInt64.self) == magic,
-      contents.load(fromByteOffset: 24, as: UInt64.self) == cxxhash_64(contents.baseAddress!, 24, 0)
+      contents.load(fromByteOffset: 32, as: UInt64.self) == cxxhash_64(contents.baseAddress!, 32, 0)
     else { return nil }
     let identifier = contents.load(fromByteOffset: 8, as: UInt64.self)
     let segmentSize = contents.load(fromByteOffset: 16, as: UInt64.self)
-    guard segmentSize <= UInt64((contents.count - headerSize) / 2) else { return nil }
+    let count = contents.load(fromByteOffset: 24, as: UInt64.self)
+    guard count > 0, count <= 64, segmentSize <= UInt64(contents.count - headerSize) / count else { return nil }
     var frames: [JournalFrame] = []
-    for index in 0..<2 {
+    for index in 0..<Int(count) {
       let start = headerSize + index * Int(segmentSize)
       let segment = UnsafeRawBufferPointer(rebasing: contents[start..<start + Int(segmentSize)])
       frames += JournalSegment.frames(in: segment, seed: identifier)

@@ -71,7 +71,7 @@ struct JournalFrame {
 
   @inline(__always)
   private static func check(_ base: UnsafeRawPointer, keyLength: Int, recordLength: Int, seed: UInt64) -> UInt64 {
-    let covered = headerSize - 16 + padded(keyLength) + min(recordLength, RecordHeader.size)
+    let covered = headerSize - 16 + padded(keyLength) + min(recordLength, RecordHeader.baseSize)
     return cxxhash_64(base + 16, covered, seed ^ base.load(as: UInt64.self))
   }
 

@@ -193,7 +193,7 @@ final class JournalSegment {
 
   private func noteSuperseded(_ frame: JournalFrame) {
     guard frame.operation == .put, let header = RecordHeader(frame.record), header.flags.contains(.file) else { return }
-    supersededFiles.append(ValueFileReference(UnsafeRawBufferPointer(rebasing: frame.record[header.payloadOffset...])))
+    supersededFiles.append(ValueFileReference(header.payload(of: frame.record)))
   }
 
   // MARK: Reading

@@ -62,6 +62,6 @@ struct DatabaseKey: Sendable {
     ofDatabaseKey databaseKey: UnsafeRawBufferPointer, record: UnsafeRawBufferPointer, header: RecordHeader
   ) -> UnsafeRawBufferPointer? {
     guard databaseKey.first == longMarker else { return header.keyLength == 0 ? databaseKey : nil }
-    return UnsafeRawBufferPointer(rebasing: record[RecordHeader.size..<header.payloadOffset])
+    return UnsafeRawBufferPointer(rebasing: record[header.keyOffset..<header.payloadOffset])
   }
 }

@@ -1,75 +1,115 @@
 import CXXHash
 
-/// The fixed little-endian header in front of every stored value.
+/// The little-endian header in front of every stored value. It is short, since most values are: what an entry
+/// does not use takes no room.
 ///
 ///     offset  bytes
-///          0      8  checksum: see `checksum(of:key:payload:)`
-///          8      1  version of this layout
-///          9      1  archive format
-///         10      2  flags
-///         12      4  length of the key that follows the header; 0 when the database key is the key
-///         16      8  stamp of the write
-///         24      8  expiry, nanoseconds since 1970; 0: never
-///         32      4  created, seconds since 1970
-///         36      4  last access, seconds since 1970
-///         40      8  cost
-///         48      8  length of the value in bytes
-///
-/// After the header: the key where its length is not 0, then the payload, which is the value or, with
-/// ``Flags/file``, a ``ValueFileReference``.
+///          0      4  checksum: see `checksum(header:keyHash:payloadHash:)`
+///          4      1  version of this layout
+///          5      1  archive format
+///          6      2  flags
+///          8      8  stamp of the write
+///         16      4  created, seconds since 1970
+///         20      4  last access, seconds since 1970
+///         24      4  cost, unless `wideCost`
+///         28      8  with `expires`: the expiry, nanoseconds since 1970
+///          …      8  with `wideCost`: the cost
+///          …      4  with `key`: the key's length, for a key that is not the database's; then the key
+///          …         the payload: the value or, with `file`, a ``ValueFileReference``
 struct RecordHeader {
-  static let size = 56
+  /// The length of what every header has.
+  static let baseSize = 28
   static let version: UInt8 = 1
 
   struct Flags: OptionSet {
     let rawValue: UInt16
     /// The value is in a file of its own.
     static let file = Flags(rawValue: 1)
+    fileprivate static let expires = Flags(rawValue: 2)
+    fileprivate static let wideCost = Flags(rawValue: 4)
+    fileprivate static let key = Flags(rawValue: 8)
+    fileprivate static let known: Flags = [.file, .expires, .wideCost, .key]
   }
 
-  var checksum: UInt64 = 0
+  private(set) var checksum: UInt32 = 0
   var format: ArchiveFormat
   var flags: Flags = []
+  /// 0: the record does not hold the key.
   var keyLength: UInt32 = 0
   var stamp: UInt64 = 0
   /// Nanoseconds since 1970; 0: never.
-  var expires: Int64 = 0
+  var expires: Int64
   var created: UInt32
   var lastAccess: UInt32
   var cost: Int
-  var valueLength: Int
+  /// The length of the payload.
+  private(set) var payloadLength: Int
 
-  init(format: ArchiveFormat, expires: Int64, now: UInt32, cost: Int, valueLength: Int) {
+  init(format: ArchiveFormat, expires: Int64, now: UInt32, cost: Int) {
     self.format = format
     self.expires = expires
     self.created = now
     self.lastAccess = now
     self.cost = cost
-    self.valueLength = valueLength
+    payloadLength = 0
   }
 
   /// Reads the header; nil when the bytes cannot be a record of this version.
   @inline(__always)
   init?(_ record: UnsafeRawBufferPointer) {
-    guard record.count >= Self.size, record[8] == Self.version else { return nil }
-    let base = record.baseAddress!
+    guard record.count >= Self.baseSize, record[4] == Self.version, let base = record.baseAddress else { return nil }
     func load<T: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as type: T.Type) -> T {
       T(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: T.self))
     }
-    checksum = load(0, as: UInt64.self)
-    format = ArchiveFormat(rawValue: record[9])
-    flags = Flags(rawValue: load(10, as: UInt16.self))
-    keyLength = load(12, as: UInt32.self)
-    stamp = load(16, as: UInt64.self)
-    expires = load(24, as: Int64.self)
-    created = load(32, as: UInt32.self)
-    lastAccess = load(36, as: UInt32.self)
-    cost = load(40, as: Int.self)
-    valueLength = load(48, as: Int.self)
-    let payload = record.count - Self.size - Int(keyLength)
-    guard payload >= 0, cost >= 0, valueLength >= 0 else { return nil }
-    guard payload == (flags.contains(.file) ? ValueFileReference.size : valueLength) else { return nil }
+    checksum = load(0, as: UInt32.self)
+    format = ArchiveFormat(rawValue: record[5])
+    flags = Flags(rawValue: load(6, as: UInt16.self))
+    stamp = load(8, as: UInt64.self)
+    created = load(16, as: UInt32.self)
+    lastAccess = load(20, as: UInt32.self)
+    cost = Int(load(24, as: UInt32.self))
+    expires = 0
+    if flags.isDisjoint(with: [.expires, .wideCost, .key, .file]) {
+      payloadLength = record.count &- Self.baseSize
+      return
+    }
+    guard flags.isSubset(of: .known) else { return nil }
+    var offset = Self.baseSize
+    if flags.contains(.expires) {
+      guard record.count >= offset + 8 else { return nil }
+      expires = load(offset, as: Int64.self)
+      offset += 8
+    }
+    if flags.contains(.wideCost) {
+      guard record.count >= offset + 8 else { return nil }
+      cost = load(offset, as: Int.self)
+      offset += 8
+    }
+    if flags.contains(.key) {
+      guard record.count >= offset + 4 else { return nil }
+      keyLength = load(offset, as: UInt32.self)
+      offset += 4
+    }
+    payloadLength = record.count - offset - Int(keyLength)
+    guard payloadLength >= 0, cost >= 0, expires >= 0 else { return nil }
+    if flags.contains(.file), payloadLength != ValueFileReference.size { return nil }
   }
+
+  /// The length of the header, the key not included.
+  @inline(__always)
+  private var fixedLength: Int {
+    Self.baseSize &+ (expires != 0 ? 8 : 0) &+ (isWide ? 8 : 0) &+ (keyLength != 0 ? 4 : 0)
+  }
+
+  private var isWide: Bool { cost > UInt32.max }
+
+  /// Where the key starts in the record, if it holds one.
+  @inline(__always)
+  var keyOffset: Int { fixedLength }
+
+  /// Where the payload starts in the record.
+  @inline(__always)
+  var payloadOffset: Int { fixedLength &+ Int(keyLength) }
 
   /// Writes the header with the checksum that belongs to `keyHash` and `payloadHash`.
   @inline(__always)
@@ -77,19 +117,33 @@ struct RecordHeader {
     func store<T: FixedWidthInteger & BitwiseCopyable>(_ value: T, _ offset: Int) {
       base.storeBytes(of: value.littleEndian, toByteOffset: offset, as: T.self)
     }
-    store(Self.version, 8)
-    store(format.rawValue, 9)
-    store(flags.rawValue, 10)
-    store(keyLength, 12)
-    store(stamp, 16)
-    store(expires, 24)
-    store(created, 32)
-    store(lastAccess, 36)
-    store(cost, 40)
-    store(valueLength, 48)
-    checksum = Self.checksum(header: base, keyHash: keyHash, payloadHash: payloadHash)
+    flags.subtract([.expires, .wideCost, .key])
+    if expires != 0 { flags.insert(.expires) }
+    if isWide { flags.insert(.wideCost) }
+    if keyLength != 0 { flags.insert(.key) }
+    store(Self.version, 4)
+    store(format.rawValue, 5)
+    store(flags.rawValue, 6)
+    store(stamp, 8)
+    store(created, 16)
+    store(lastAccess, 20)
+    store(UInt32(truncatingIfNeeded: isWide ? 0 : cost), 24)
+    var offset = Self.baseSize
+    if expires != 0 {
+      store(expires, offset)
+      offset += 8
+    }
+    if isWide {
+      store(cost, offset)
+      offset += 8
+    }
+    if keyLength != 0 { store(keyLength, offset) }
+    let header = Self.headerHash(base, count: fixedLength, keyHash: keyHash)
+    checksum = Self.checksum(headerHash: header, payloadHash: payloadHash)
     store(checksum, 0)
   }
+
+  // MARK: The checksum
 
   @inline(__always)
   static func keyHash(_ key: UnsafeRawBufferPointer) -> UInt64 { cxxhash_64(key.baseAddress, key.count, 0) }
@@ -99,40 +153,51 @@ struct RecordHeader {
     cxxhash_64(payload.baseAddress, payload.count, 1)
   }
 
-  /// XXH3 over the header past the checksum, seeded with the key's hash, and the payload's XXH3. Two hashes,
-  /// so that the long one can be computed before the stamp is known.
+  /// XXH3 over the header past the checksum, seeded with the key's hash, and the payload's XXH3; 32 bits of the two.
+  /// Two hashes, so that the long one can be computed before the stamp is known.
   @inline(__always)
-  private static func checksum(header: UnsafeRawPointer, keyHash: UInt64, payloadHash: UInt64) -> UInt64 {
-    headerHash(header, keyHash: keyHash) &+ payloadHash &* 0x9E37_79B9_7F4A_7C15
+  private static func checksum(headerHash: UInt64, payloadHash: UInt64) -> UInt32 {
+    let sum = headerHash &+ payloadHash &* 0x9E37_79B9_7F4A_7C15
+    return UInt32(truncatingIfNeeded: sum ^ sum >> 32)
   }
 
   @inline(__always)
-  static func headerHash(_ header: UnsafeRawPointer, keyHash: UInt64) -> UInt64 {
-    cxxhash_64(header + 8, size - 8, keyHash)
+  private static func headerHash(_ header: UnsafeRawPointer, count: Int, keyHash: UInt64) -> UInt64 {
+    cxxhash_64(header + 4, count - 4, keyHash)
   }
 
-  /// Where the payload starts in the record.
+  /// The part of the checksum that is the header's and the key's.
   @inline(__always)
-  var payloadOffset: Int { Self.size + Int(keyLength) }
+  func headerHash(_ record: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer) -> UInt64 {
+    Self.headerHash(record.baseAddress!, count: fixedLength, keyHash: Self.keyHash(key))
+  }
+
+  /// Whether a payload, or its copy, is the one that was written with the header of this hash.
+  @inline(__always)
+  func isIntact(headerHash: UInt64, payload: UnsafeRawBufferPointer) -> Bool {
+    checksum == Self.checksum(headerHash: headerHash, payloadHash: Self.payloadHash(payload))
+  }
 
   /// Whether the record, all of it, is what was written under `key`.
   @inline(__always)
   func isIntact(_ record: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer) -> Bool {
-    let payload = UnsafeRawBufferPointer(rebasing: record[payloadOffset...])
-    return checksum == Self.checksum(
-      header: record.baseAddress!, keyHash: Self.keyHash(key), payloadHash: Self.payloadHash(payload))
+    isIntact(headerHash: headerHash(record, key: key), payload: payload(of: record))
   }
 
-  /// The same from the header's hash and a copy of the payload.
   @inline(__always)
-  func isIntact(headerHash: UInt64, payload: UnsafeRawBufferPointer) -> Bool {
-    checksum == headerHash &+ Self.payloadHash(payload) &* 0x9E37_79B9_7F4A_7C15
+  func payload(of record: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: record.baseAddress! + payloadOffset, count: payloadLength)
+  }
+
+  /// The length of the value, wherever it is.
+  func valueLength(in record: UnsafeRawBufferPointer) -> Int {
+    flags.contains(.file) ? ValueFileReference(payload(of: record)).length : payloadLength
   }
 
   /// Whether the record is of this key: under a digest there may be another one that has the same.
   @inline(__always)
   func belongs(to key: UnsafeRawBufferPointer, in record: UnsafeRawBufferPointer) -> Bool {
-    keyLength == 0 || UnsafeRawBufferPointer(rebasing: record[Self.size..<payloadOffset]).elementsEqual(fast: key)
+    keyLength == 0 || UnsafeRawBufferPointer(rebasing: record[keyOffset..<payloadOffset]).elementsEqual(fast: key)
   }
 
   @inline(__always)

@@ -31,7 +31,7 @@ enum BatchOperation {
   var frameSize: Int {
     switch self {
     case .put(let put):
-      HashedKey.with(put.key) { key in put.payload.withUnsafeBytes { PreparedPut(key, put.header, $0).frameSize } }
+      CacheKey.with(put.key) { key in put.payload.withUnsafeBytes { PreparedPut(key, put.header, $0).frameSize } }
     case .remove(let key): JournalFrame.size(keyLength: key.utf8.count, recordLength: 0)
     case .removeAll(let prefix): JournalFrame.size(keyLength: prefix?.utf8.count ?? 0, recordLength: 0)
     }
@@ -41,21 +41,21 @@ enum BatchOperation {
     guard let segment else { return }
     switch self {
     case .put(let put):
-      HashedKey.with(put.key) { key in
+      CacheKey.with(put.key) { key in
         put.payload.withUnsafeBytes { PreparedPut(key, put.header, $0).append(to: segment, stamp: stamp, flags: flags) }
       }
     case .remove(let key):
-      HashedKey.with(key) { segment.remove(key: $0.utf8, hash: $0.hash, stamp: stamp, flags: flags) }
+      CacheKey.with(key) { segment.remove(key: $0.utf8, hash: $0.hash, stamp: stamp, flags: flags) }
     case .removeAll(nil): segment.removeAll(stamp: stamp, flags: flags)
     case .removeAll(let prefix?): withUTF8Bytes(of: prefix) { segment.removeAll(prefix: $0, stamp: stamp, flags: flags) }
     }
   }
 
-  func note(in unrecorded: inout UnrecordedKeys) {
+  func note(in unrecorded: inout UnrecordedKeys, stamp: UInt64) {
     switch self {
-    case .put(let put): withUTF8Bytes(of: put.key) { unrecorded.insert($0) }
-    case .remove(let key): withUTF8Bytes(of: key) { unrecorded.insert($0) }
-    case .removeAll: unrecorded.insertEverything()
+    case .put(let put): withUTF8Bytes(of: put.key) { unrecorded.insert($0, stamp: stamp) }
+    case .remove(let key): withUTF8Bytes(of: key) { unrecorded.insert($0, stamp: stamp) }
+    case .removeAll: unrecorded.insertEverything(stamp: stamp)
     }
   }
 

@@ -36,7 +36,7 @@ extension DiskStore {
       if let header = RecordHeader(entry.value), !header.isExpired(at: now),
         let key = DatabaseKey.key(ofDatabaseKey: entry.key, record: entry.value, header: header), key.hasPrefix(prefix)
       {
-        entries.append(CacheEntry(key: String(decoding: key, as: UTF8.self), header))
+        entries.append(CacheEntry(String(decoding: key, as: UTF8.self), header, entry.value))
       }
       position = try cursor.next()
     }
@@ -61,11 +61,11 @@ extension DiskStore {
 }
 
 extension CacheEntry {
-  init(key: String, _ header: RecordHeader) {
+  init(_ key: String, _ header: RecordHeader, _ record: UnsafeRawBufferPointer) {
     self.init(
       key: key,
       expiration: header.expires == 0 ? nil : Date(timeIntervalSince1970: Double(header.expires) / 1e9),
-      cost: header.cost, size: header.valueLength, format: header.format,
+      cost: header.cost, size: header.valueLength(in: record), format: header.format,
       created: Date(timeIntervalSince1970: Double(header.created)),
       lastAccess: Date(timeIntervalSince1970: Double(header.lastAccess)))
   }

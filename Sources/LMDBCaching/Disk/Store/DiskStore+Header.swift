@@ -2,7 +2,7 @@ extension DiskStore {
   /// The header of a record that is about to be written, its stamp left open.
   @inline(__always)
   func header(
-    for key: HashedKey, _ format: ArchiveFormat, _ bytes: UnsafeRawBufferPointer, expiresIn: Duration?, cost: Int?
+    for key: CacheKey, _ format: ArchiveFormat, _ bytes: UnsafeRawBufferPointer, expiresIn: Duration?, cost: Int?
   ) throws(CacheError) -> RecordHeader {
     if let cost, cost < 0 { throw CacheError(.invalidArgument, "A cost is not negative; \(cost) is.") }
     guard key.utf8.count <= Self.maximumKeyLength, bytes.count < 1 << 32 else {
@@ -16,8 +16,7 @@ extension DiskStore {
       expires = overflow ? .max : max(1, sum)
     }
     return RecordHeader(
-      format: format, expires: expires, now: Self.seconds(clock.coarseNow), cost: cost ?? key.utf8.count + bytes.count,
-      valueLength: bytes.count)
+      format: format, expires: expires, now: Self.seconds(clock.coarseNow), cost: cost ?? key.utf8.count + bytes.count)
   }
 
   static let maximumKeyLength = 16 << 20

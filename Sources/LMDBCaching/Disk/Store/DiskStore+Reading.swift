@@ -2,41 +2,12 @@ import Foundation
 import LMDB
 import Synchronization
 
-/// A key with what every layer needs of it, computed once.
-struct HashedKey {
-  let string: String
-  let utf8: UnsafeRawBufferPointer
-  /// The hash of ``KeyIdentity``: the memory tier's and the journal index's.
-  let hash: UInt64
-
-  @inline(__always)
-  static func with<R, E: Error>(_ key: String, _ body: (HashedKey) throws(E) -> R) throws(E) -> R {
-    try withUTF8Bytes(of: key) { (utf8) throws(E) in
-      try body(HashedKey(string: key, utf8: utf8, hash: KeyIdentity.hash(key, seed: KeyIdentity.seed)))
-    }
-  }
-}
-
-/// A record as it was read, its payload copied.
-struct StoredRecord<Payload> {
-  let header: RecordHeader
-  /// The hash that the checksum needs of the header and the key.
-  fileprivate let headerHash: UInt64
-  let payload: Payload
-  /// The transaction that the record is known to be current in.
-  var validated: UInt64 = 0
-
-  func replacingPayload<Other>(with payload: Other) -> StoredRecord<Other> {
-    StoredRecord<Other>(header: header, headerHash: headerHash, payload: payload, validated: validated)
-  }
-}
-
 extension DiskStore {
   /// The value under `key`, its record's header, and the transaction it was read in; nil: absent or expired.
   ///
   /// - Parameter body: Gets the value's bytes, a private copy that is valid in it only.
   func read<R>(
-    _ key: HashedKey, _ body: (StoredRecord<UnsafeRawBufferPointer>) throws(CacheError) -> R
+    _ key: CacheKey, _ body: (StoredRecord<UnsafeRawBufferPointer>) throws(CacheError) -> R
   ) throws(CacheError) -> R? {
     // Most values fit on the stack; the copy of a longer one is allocated.
     try withStackBytes(1024) { (scratch) throws(CacheError) -> R? in
@@ -64,20 +35,13 @@ extension DiskStore {
   }
 
   /// The value of a `Data` entry without a second copy; any other format is nil in `data`.
-  func readData(_ key: HashedKey) throws(CacheError) -> StoredRecord<Data>? {
+  func readData(_ key: CacheKey) throws(CacheError) -> StoredRecord<Data>? {
     guard let found = try copyRecord(key, copy: { Data($0) }) else { return nil }
     return try found.payload.withBytes { (bytes) throws(CacheError) -> StoredRecord<Data>? in
       guard let record = try verified(found, bytes, key) else { return nil }
       guard record.header.flags.contains(.file) else { return found }
       return try fileContents(record, key).map { record.replacingPayload(with: $0) }
     }
-  }
-
-  private enum Borrowed<R> {
-    case absent
-    /// In a file, or under a digest.
-    case elsewhere
-    case done(Result<R, any Error>)
   }
 
   private enum CopiedPayload {
@@ -88,7 +52,7 @@ extension DiskStore {
   /// Holds the copy against the checksum, then looks at the expiry and notes the access.
   @inline(__always)
   private func verified<P>(
-    _ found: StoredRecord<P>, _ payload: UnsafeRawBufferPointer, _ key: HashedKey
+    _ found: StoredRecord<P>, _ payload: UnsafeRawBufferPointer, _ key: CacheKey
   ) throws(CacheError) -> StoredRecord<UnsafeRawBufferPointer>? {
     guard found.header.isIntact(headerHash: found.headerHash, payload: payload) else { throw corrupted(key.string) }
     if found.header.expires != 0, found.header.isExpired(at: clock.now) {
@@ -103,7 +67,7 @@ extension DiskStore {
   /// Finds the newest record of `key`, in the journal or in the database, and copies its payload.
   @inline(__always)
   private func copyRecord<P>(
-    _ key: HashedKey, copy: (UnsafeRawBufferPointer) -> P
+    _ key: CacheKey, copy: (UnsafeRawBufferPointer) -> P
   ) throws(CacheError) -> StoredRecord<P>? {
     var found: Result<StoredRecord<P>?, CacheError>?
     if hasPending.load(ordering: .acquiring) {
@@ -123,7 +87,7 @@ extension DiskStore {
 
   @inline(__always)
   private func stored<P>(
-    _ key: HashedKey, in txn: borrowing ReadTransaction, _ copy: (UnsafeRawBufferPointer) -> P
+    _ key: CacheKey, in txn: borrowing ReadTransaction, _ copy: (UnsafeRawBufferPointer) -> P
   ) throws(LMDBError) -> Result<StoredRecord<P>?, CacheError> {
     let id = txn.id
     return try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) in
@@ -136,20 +100,20 @@ extension DiskStore {
   /// Takes a record apart; nil: it is another key's that has the same digest.
   @inline(__always)
   private func record<P>(
-    _ bytes: UnsafeRawBufferPointer, _ key: HashedKey, _ validated: UInt64, _ copy: (UnsafeRawBufferPointer) -> P
+    _ bytes: UnsafeRawBufferPointer, _ key: CacheKey, _ validated: UInt64, _ copy: (UnsafeRawBufferPointer) -> P
   ) throws(CacheError) -> StoredRecord<P>? {
     guard let header = RecordHeader(bytes) else { throw unreadable(bytes, key.string) }
     guard header.belongs(to: key.utf8, in: bytes) else { return nil }
-    let hash = RecordHeader.headerHash(bytes.baseAddress!, keyHash: RecordHeader.keyHash(key.utf8))
-    let payload = UnsafeRawBufferPointer(rebasing: bytes[header.payloadOffset...])
-    return StoredRecord(header: header, headerHash: hash, payload: copy(payload), validated: validated)
+    return StoredRecord(
+      header: header, headerHash: header.headerHash(bytes, key: key.utf8), payload: copy(header.payload(of: bytes)),
+      validated: validated)
   }
 
   /// Calls `body` with the record of a write that is not committed; nil: there is none, look into the database.
   /// `.success(nil)`: removed.
   @inline(__always)
   private func withPendingRecord<R>(
-    _ key: HashedKey, _ body: (UnsafeRawBufferPointer, UInt64) -> Result<R?, CacheError>
+    _ key: CacheKey, _ body: (UnsafeRawBufferPointer, UInt64) -> Result<R?, CacheError>
   ) throws(CacheError) -> Result<R?, CacheError>? {
     lock.lock()
     defer { lock.unlock() }
@@ -162,20 +126,41 @@ extension DiskStore {
   }
 
   /// What the segments that are not committed say of `key`, newest first. With the lock held.
-  func pendingRecord(_ key: HashedKey) -> JournalSegment.Lookup {
+  func pendingRecord(_ key: CacheKey) -> JournalSegment.Lookup {
+    let lookup = segmentRecord(key)
+    if state.unrecorded.isEmpty { return lookup }
+    let stale = state.unrecorded.stamp(of: key.utf8)
+    if stale == 0 { return lookup }
+    if case .found(let frame) = lookup, frame.stamp > stale { return lookup }
+    return .removed
+  }
+
+  @inline(__always)
+  private func segmentRecord(_ key: CacheKey) -> JournalSegment.Lookup {
+    let hash = key.hash
     if let active = state.active {
-      let lookup = active.lookup(key.utf8, hash: key.hash)
+      let lookup = active.lookup(key.utf8, hash: hash)
       if case .unknown = lookup {} else { return lookup }
     }
     for segment in state.sealed.reversed() {
-      let lookup = segment.lookup(key.utf8, hash: key.hash)
+      let lookup = segment.lookup(key.utf8, hash: hash)
       if case .unknown = lookup {} else { return lookup }
     }
-    return !state.unrecorded.isEmpty && state.unrecorded.contains(key.utf8) ? .removed : .unknown
+    return .unknown
+  }
+
+  /// Whether the newest value under `key` is with the memory tier only, since it could not be recorded.
+  func isMemoryOnly(_ key: CacheKey) -> Bool {
+    guard hasPending.load(ordering: .acquiring) else { return false }
+    return lock.withLock {
+      guard !state.unrecorded.isEmpty, state.unrecorded.stamp(of: key.utf8) != 0 else { return false }
+      if case .found = pendingRecord(key) { return false }
+      return true
+    }
   }
 
   /// The header under `key` without its value, and the transaction it was read in; the checksum is not looked at.
-  func header(_ key: HashedKey) throws(CacheError) -> (header: RecordHeader, validated: UInt64)? {
+  func header(_ key: CacheKey) throws(CacheError) -> (header: RecordHeader, validated: UInt64)? {
     if hasPending.load(ordering: .acquiring) {
       let pending = try withPendingRecord(key) { record, validated in
         .success(RecordHeader(record).map { ($0, validated) })
@@ -191,7 +176,7 @@ extension DiskStore {
   }
 
   private func storedHeader(
-    _ key: HashedKey, in txn: borrowing ReadTransaction
+    _ key: CacheKey, in txn: borrowing ReadTransaction
   ) throws(LMDBError) -> RecordHeader? {
     try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) in
       try txn.withValue(forKey: databaseKey) { bytes -> RecordHeader? in
@@ -203,12 +188,12 @@ extension DiskStore {
 
   // MARK: In a snapshot
 
-  func header(_ key: HashedKey, in txn: borrowing ReadTransaction) throws(CacheError) -> RecordHeader? {
+  func header(_ key: CacheKey, in txn: borrowing ReadTransaction) throws(CacheError) -> RecordHeader? {
     try storing("Reading \(quoted(key.string))") { () throws(LMDBError) in try storedHeader(key, in: txn) }
   }
 
   /// The record as of a snapshot, without counting an access.
-  func readData(_ key: HashedKey, in txn: borrowing ReadTransaction) throws(CacheError) -> StoredRecord<Data>? {
+  func readData(_ key: CacheKey, in txn: borrowing ReadTransaction) throws(CacheError) -> StoredRecord<Data>? {
     let found = try storing("Reading \(quoted(key.string))") { () throws(LMDBError) in
       try stored(key, in: txn) { Data($0) }
     }
@@ -221,48 +206,52 @@ extension DiskStore {
     }
   }
 
-  /// Calls `body` with the value's bytes where they lie: in the map, without a copy, if they are committed.
-  func withBytes<R>(_ key: HashedKey, _ body: (RawSpan) throws -> R) throws -> R? {
-    let pending = lock.withLock { () -> JournalSegment.Lookup? in
-      state.isClosed ? nil : pendingRecord(key)
+  /// Calls `body`, once at most, with the value's bytes where they lie: in the map, without a copy, if they are
+  /// committed.
+  func borrowBytes(_ key: CacheKey, _ body: (RawSpan) -> Void) throws(CacheError) {
+    var isElsewhere = hasPending.load(ordering: .acquiring)
+    if isElsewhere {
+      // A pending record moves when it is committed, and must be copied under the lock.
+      let pending = try withPendingRecord(key) { _, _ in .success(()) }
+      isElsewhere = pending != nil
     }
-    guard let pending else { throw CacheError.closed }
-    guard case .unknown = pending else {
-      return try readData(key).map { try $0.payload.withUnsafeBytes { try body($0.bytes) } }
-    }
-    let borrowed = try storing("Reading \(quoted(key.string))") { () throws(LMDBError) in
-      try environment.withReadTransaction { (txn) throws(LMDBError) -> Borrowed<R> in
-        try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) -> Borrowed<R> in
-          try txn.withValue(forKey: databaseKey) { bytes -> Borrowed<R> in
-            guard let header = RecordHeader(bytes), header.keyLength == 0, !header.flags.contains(.file) else {
-              return .elsewhere
-            }
-            guard header.isIntact(bytes, key: key.utf8) else { return .done(.failure(corrupted(key.string))) }
-            if header.isExpired(at: clock.now) { return .absent }
-            recency.note(key.string, recorded: header.lastAccess, now: Self.seconds(clock.coarseNow))
-            return .done(
-              Result { try body(UnsafeRawBufferPointer(rebasing: bytes[header.payloadOffset...]).bytes) })
-          } ?? .absent
+    var isFound = false
+    if !isElsewhere {
+      let failure = try storing("Reading \(quoted(key.string))") { () throws(LMDBError) in
+        try environment.withReadTransaction { (txn) throws(LMDBError) -> CacheError? in
+          try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) -> CacheError? in
+            try txn.withValue(forKey: databaseKey) { bytes -> CacheError? in
+              guard let header = RecordHeader(bytes), header.keyLength == 0, !header.flags.contains(.file) else {
+                isElsewhere = true
+                return nil
+              }
+              guard header.isIntact(bytes, key: key.utf8) else { return corrupted(key.string) }
+              if header.expires != 0, header.isExpired(at: clock.now) { return nil }
+              recency.note(key.string, recorded: header.lastAccess, now: Self.seconds(clock.coarseNow))
+              isFound = true
+              body(header.payload(of: bytes).bytes)
+              return nil
+            } ?? nil
+          }
         }
       }
+      if let failure { throw failure }
     }
-    switch borrowed {
-    case .absent:
-      counters.misses.increment()
-      return nil
-    case .elsewhere:
-      return try readData(key).map { try $0.payload.withUnsafeBytes { try body($0.bytes) } }
-    case .done(let result):
+    if isElsewhere {
+      // Copied: it is pending, in a file, or under a digest. The copy counts itself.
+      if let record = try readData(key) { record.payload.withUnsafeBytes { body($0.bytes) } }
+    } else if isFound {
       counters.hits.increment()
-      return try result.get()
+    } else {
+      counters.misses.increment()
     }
   }
 
   private func fileContents(
-    _ record: StoredRecord<UnsafeRawBufferPointer>, _ key: HashedKey
+    _ record: StoredRecord<UnsafeRawBufferPointer>, _ key: CacheKey
   ) throws(CacheError) -> Data? {
     let contents = try calling("Reading the value file of \(quoted(key.string))") { () throws(SystemError) in
-      try files.read(ValueFileReference(record.payload), header: record.header, keyLength: key.utf8.count)
+      try files.read(ValueFileReference(record.payload), keyLength: key.utf8.count)
     }
     switch contents {
     case .value(let data): return data
@@ -280,7 +269,7 @@ extension DiskStore {
   }
 
   private func unreadable(_ bytes: UnsafeRawBufferPointer, _ key: String) -> CacheError {
-    if bytes.count >= RecordHeader.size, bytes[8] > RecordHeader.version {
+    if bytes.count >= RecordHeader.baseSize, bytes[4] > RecordHeader.version {
       return CacheError(
         .unsupportedRecord, "The entry \(quoted(key)) was written by a newer version of this package. It is kept.")
     }

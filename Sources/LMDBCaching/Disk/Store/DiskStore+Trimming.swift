@@ -81,10 +81,19 @@ extension DiskStore {
         _ = try checkReaders()
         try sweepWatermarks()
         try sweepValueFiles()
+        try recordMetrics()
       } catch {
         logger.warning("cache not maintained", metadata: ["directory": "\(directory)", "error": "\(error)"])
       }
     }
+  }
+
+  private func recordMetrics() throws(CacheError) {
+    var statistics = CacheStatistics()
+    counters.add(to: &statistics)
+    for observer in observers { observer.add(to: &statistics) }
+    let metadata = try metadata()
+    metrics.record(statistics, count: metadata.count, cost: metadata.cost)
   }
 
   private func checkReaders() throws(CacheError) -> Int {
@@ -221,7 +230,7 @@ extension DiskStore {
       let end = min(start + Self.removalLength, accesses.count)
       try transact { (session) throws(LMDBError) in
         for (key, access) in accesses[start..<end] {
-          try HashedKey.with(key.string) { (key) throws(LMDBError) in try session.touch(key, lastAccess: access) }
+          try CacheKey.with(key.string) { (key) throws(LMDBError) in try session.touch(key, lastAccess: access) }
         }
       }
       start = end

@@ -16,19 +16,19 @@ extension DiskStore {
   /// ``Durability/full`` when it is on the disk.
   @inline(__always)
   func put(
-    _ key: HashedKey, header: RecordHeader, payload: UnsafeRawBufferPointer, by observer: (any DiskStoreObserver)?
+    _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, by observer: (any DiskStoreObserver)?
   ) throws(CacheError) -> WriteOutcome {
     if payload.count > inlineThreshold { return try putFile(key, header: header, payload: payload, by: observer) }
     return try putInline(key, header: header, payload: payload, by: observer)
   }
 
   private func putInline(
-    _ key: HashedKey, header: RecordHeader, payload: UnsafeRawBufferPointer, by observer: (any DiskStoreObserver)?
+    _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, by observer: (any DiskStoreObserver)?
   ) throws(CacheError) -> WriteOutcome {
     let prepared = PreparedPut(key, header, payload)
-    let outcome = try append(size: prepared.frameSize, keys: { $0.insert(key.utf8) }) { segment in
+    let outcome = try append(size: prepared.frameSize, keys: { $0.insert(key.utf8, stamp: $1) }) { segment in
       let stamp = nextStamp()
-      announce(key.hash, stamp)
+      announce(prepared.hash, stamp)
       prepared.append(to: segment, stamp: stamp, flags: [])
       return stamp
     }
@@ -37,7 +37,7 @@ extension DiskStore {
   }
 
   private func putFile(
-    _ key: HashedKey, header: RecordHeader, payload: UnsafeRawBufferPointer, by observer: (any DiskStoreObserver)?
+    _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, by observer: (any DiskStoreObserver)?
   ) throws(CacheError) -> WriteOutcome {
     let reference = try calling("Writing the value file of \(quoted(key.string))") { () throws(SystemError) in
       try files.write(payload, key: key.utf8, synchronized: durability != .fast)
@@ -61,12 +61,13 @@ extension DiskStore {
     }
   }
 
-  func remove(_ key: HashedKey, by observer: (any DiskStoreObserver)?) throws(CacheError) -> WriteOutcome {
+  func remove(_ key: CacheKey, by observer: (any DiskStoreObserver)?) throws(CacheError) -> WriteOutcome {
     let size = JournalFrame.size(keyLength: key.utf8.count, recordLength: 0)
-    let outcome = try append(size: size, keys: { $0.insert(key.utf8) }) { segment in
+    let hash = key.hash
+    let outcome = try append(size: size, keys: { $0.insert(key.utf8, stamp: $1) }) { segment in
       let stamp = nextStamp()
-      announce(key.hash, stamp)
-      segment?.remove(key: key.utf8, hash: key.hash, stamp: stamp, flags: [])
+      announce(hash, stamp)
+      segment?.remove(key: key.utf8, hash: hash, stamp: stamp, flags: [])
       return stamp
     }
     didChange(key, outcome.stamp, by: observer)
@@ -77,7 +78,7 @@ extension DiskStore {
   func removeAll(withPrefix prefix: String?) throws(CacheError) -> WriteOutcome {
     let outcome = try withUTF8Bytes(of: prefix ?? "") { (utf8) throws(CacheError) in
       let size = JournalFrame.size(keyLength: utf8.count, recordLength: 0)
-      return try append(size: size, keys: { $0.insertEverything() }) { segment in
+      return try append(size: size, keys: { $0.insertEverything(stamp: $1) }) { segment in
         let stamp = nextStamp()
         for observer in state.observers { observer.willChangeAll(stamp: stamp) }
         if prefix == nil {
@@ -105,7 +106,7 @@ extension DiskStore {
     do throws(CacheError) {
       outcome = try append(
         size: size,
-        keys: { unrecorded in for operation in prepared { operation.note(in: &unrecorded) } },
+        keys: { unrecorded, stamp in for operation in prepared { operation.note(in: &unrecorded, stamp: stamp) } },
         body: { segment in
           for (index, operation) in prepared.enumerated() {
             let stamp = nextStamp()
@@ -164,7 +165,7 @@ extension DiskStore {
 
   var observers: [any DiskStoreObserver] { lock.withLock { state.observers } }
 
-  private func didChange(_ key: HashedKey, _ stamp: UInt64, by writer: (any DiskStoreObserver)?) {
+  private func didChange(_ key: CacheKey, _ stamp: UInt64, by writer: (any DiskStoreObserver)?) {
     // The common case is one observer, the writer itself.
     if observerCount.load(ordering: .acquiring) <= (writer == nil ? 0 : 1) { return }
     for observer in observers where observer !== writer {
@@ -196,7 +197,7 @@ extension DiskStore {
   /// recorded; `keys` then notes whose disk values became stale.
   @inline(__always)
   private func append(
-    size: Int, keys: (inout UnrecordedKeys) -> Void, body: (JournalSegment?) -> UInt64
+    size: Int, keys: (inout UnrecordedKeys, UInt64) -> Void, body: (JournalSegment?) -> UInt64
   ) throws(CacheError) -> WriteOutcome {
     lock.lock()
     if state.isStopping {
@@ -214,9 +215,9 @@ extension DiskStore {
           lock.unlock()
           throw error
         }
-        keys(&state.unrecorded)
-        hasPending.store(true, ordering: .releasing)
         let stamp = body(nil)
+        keys(&state.unrecorded, stamp)
+        hasPending.store(true, ordering: .releasing)
         let validated = foreignEpoch
         lock.unlock()
         return WriteOutcome(stamp: stamp, validated: validated, failure: error)

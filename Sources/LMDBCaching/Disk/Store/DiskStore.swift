@@ -27,10 +27,16 @@ final class DiskStore: @unchecked Sendable {
   let recency = RecencyTable()
   let limits: Mutex<DiskLimits>
   let counters = DiskCounters()
+  let metrics: CacheMetrics
   let processLock: ProcessLock
 
   let lock = ConditionLock()
-  var state = State()
+  /// Behind a pointer: the run-time exclusivity check of a class's own property costs as much as the lock.
+  private let stateMemory: UnsafeMutablePointer<State>
+  var state: State {
+    @inline(__always) unsafeAddress { UnsafePointer(stateMemory) }
+    @inline(__always) unsafeMutableAddress { stateMemory }
+  }
   /// Whether anything waits to be committed; readers skip the lock when nothing does.
   let hasPending = Atomic<Bool>(false)
   let observerCount = Atomic<Int>(0)
@@ -65,6 +71,8 @@ final class DiskStore: @unchecked Sendable {
   }
 
   init(opening opened: Opened, configuration: CacheConfiguration, databaseKey: DatabaseKey) {
+    stateMemory = .allocate(capacity: 1)
+    stateMemory.initialize(to: State())
     directory = opened.directory
     environment = opened.environment
     processLock = opened.processLock
@@ -72,6 +80,7 @@ final class DiskStore: @unchecked Sendable {
     clock = configuration.clock
     logger = configuration.logger
     self.databaseKey = databaseKey
+    metrics = CacheMetrics(directory: opened.directory)
     files = ValueFiles(cacheDirectory: opened.directory)
     inlineThreshold = configuration.inlineThreshold
     journalSize = configuration.journalSize
@@ -80,6 +89,11 @@ final class DiskStore: @unchecked Sendable {
     limits = Mutex(DiskLimits(configuration))
     state.stampBase = opened.metadata.stampBase
     state.lastStamp = opened.metadata.lastStamp
+  }
+
+  deinit {
+    stateMemory.deinitialize(count: 1)
+    stateMemory.deallocate()
   }
 
   // MARK: Observers
@@ -113,35 +127,4 @@ final class DiskStore: @unchecked Sendable {
 
   /// Nanoseconds since 1970 to whole seconds, as records hold them.
   static func seconds(_ nanoseconds: Int64) -> UInt32 { UInt32(clamping: nanoseconds / 1_000_000_000) }
-}
-
-/// Why the last commit failed, and when it is tried again.
-struct CommitFailure {
-  var error: CacheError
-  var attempts: Int
-  /// On the monotonic clock, in nanoseconds.
-  var retryAt: Int64
-}
-
-/// The keys written while the journal could take no more; bounded.
-struct UnrecordedKeys {
-  static let maximum = 65_536
-  private(set) var keys: Set<[UInt8]> = []
-  /// Every key counts as unrecorded.
-  private(set) var isEverything = false
-
-  var isEmpty: Bool { keys.isEmpty && !isEverything }
-
-  mutating func insert(_ key: UnsafeRawBufferPointer) {
-    if isEverything { return }
-    keys.insert(Array(key))
-    if keys.count > Self.maximum { insertEverything() }
-  }
-
-  mutating func insertEverything() {
-    keys = []
-    isEverything = true
-  }
-
-  func contains(_ key: UnsafeRawBufferPointer) -> Bool { isEverything || keys.contains(Array(key)) }
 }

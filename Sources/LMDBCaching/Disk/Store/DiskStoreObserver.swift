@@ -15,4 +15,6 @@ protocol DiskStoreObserver: AnyObject, Sendable {
 
   /// Seconds since 1970 of the last access that the tier knows of.
   func lastAccess(of key: String, hash: UInt64) -> UInt32?
+  /// Adds what the tier counted.
+  func add(to statistics: inout CacheStatistics)
 }

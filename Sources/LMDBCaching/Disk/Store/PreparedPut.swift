@@ -1,17 +1,19 @@
 /// A put whose hashes are computed: what is left to do under the store's lock is to copy it.
 struct PreparedPut {
-  private let key: HashedKey
+  private let key: CacheKey
   private var header: RecordHeader
   private let payload: UnsafeRawBufferPointer
+  let hash: UInt64
   private let keyHash: UInt64
   private let payloadHash: UInt64
 
   @inline(__always)
-  init(_ key: HashedKey, _ header: RecordHeader, _ payload: UnsafeRawBufferPointer) {
+  init(_ key: CacheKey, _ header: RecordHeader, _ payload: UnsafeRawBufferPointer) {
     self.key = key
     self.header = header
     self.payload = payload
     if !DatabaseKey.isPlain(key.utf8) { self.header.keyLength = UInt32(key.utf8.count) }
+    hash = key.hash
     keyHash = RecordHeader.keyHash(key.utf8)
     payloadHash = RecordHeader.payloadHash(payload)
   }
@@ -23,12 +25,12 @@ struct PreparedPut {
 
   @inline(__always)
   func append(to segment: JournalSegment?, stamp: UInt64, flags: JournalFrame.Flags) {
-    segment?.put(key: key.utf8, hash: key.hash, stamp: stamp, flags: flags, recordLength: recordLength) { record in
+    segment?.put(key: key.utf8, hash: hash, stamp: stamp, flags: flags, recordLength: recordLength) { record in
       var header = header
       header.stamp = stamp
       header.write(to: record, keyHash: keyHash, payloadHash: payloadHash)
       if header.keyLength != 0 {
-        (record + RecordHeader.size).copyMemory(from: key.utf8.baseAddress!, byteCount: key.utf8.count)
+        (record + header.keyOffset).copyMemory(from: key.utf8.baseAddress!, byteCount: key.utf8.count)
       }
       if !payload.isEmpty {
         (record + header.payloadOffset).copyMemory(from: payload.baseAddress!, byteCount: payload.count)

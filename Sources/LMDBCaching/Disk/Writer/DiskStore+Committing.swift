@@ -27,13 +27,12 @@ extension DiskStore {
     let unrecorded = lock.withLock { state.unrecorded }
     let journal = lock.withLock { state.journal?.identifier }
     var session = try WriteSession(self)
-    // First what is older than every frame still in the segments.
-    try remove(unrecorded, &session)
     var count = 0
     for segment in segments {
       try apply(segment, &session)
       count += segment.count
     }
+    try remove(unrecorded, &session)
     if let journal, let last = segments.last(where: \.isMapped)?.lastStamp, last > 0 {
       try session.setWatermark(last, ofJournal: journal)
     }
@@ -43,7 +42,7 @@ extension DiskStore {
     counters.committedWrites.increment(by: count)
     for segment in segments { superfluous += segment.supersededFiles }
     removeFiles(superfluous)
-    if !unrecorded.isEmpty { lock.withLock { state.unrecorded = UnrecordedKeys() } }
+    if !unrecorded.isEmpty { lock.withLock { state.unrecorded.subtract(unrecorded) } }
     if limits.withLock({ $0 }).isFarExceeded(by: metadata) { enqueueTrimToLimits() }
   }
 
@@ -69,13 +68,18 @@ extension DiskStore {
     session.metadata.lastStamp = max(session.metadata.lastStamp, segment.lastStamp)
   }
 
-  /// Removes what could not be recorded when it was replaced. Newer frames of those keys follow.
+  /// Removes what was replaced by writes that could not be recorded.
   private func remove(_ unrecorded: UnrecordedKeys, _ session: inout WriteSession) throws(LMDBError) {
-    if unrecorded.isEmpty { return }
-    if unrecorded.isEverything { return try session.removeAll(stamp: session.metadata.lastStamp) }
-    for key in unrecorded.keys {
+    if unrecorded.everything != 0 {
+      try session.removeAll(withPrefix: UnsafeRawBufferPointer(start: nil, count: 0)) {
+        $0.stamp < unrecorded.everything
+      }
+    }
+    for (key, stamp) in unrecorded.stamps {
       try key.withBytes { (key) throws(LMDBError) in
-        try databaseKey.withDatabaseKey(key) { (databaseKey) throws(LMDBError) in _ = try session.remove(databaseKey) }
+        try databaseKey.withDatabaseKey(key) { (databaseKey) throws(LMDBError) in
+          _ = try session.remove(databaseKey) { $0.stamp < stamp }
+        }
       }
     }
   }

@@ -16,19 +16,32 @@ extension DiskStore {
     }
   }
 
-  /// Removes the value files that no record refers to: left over by a process that died between the two.
+  /// Removes the value files that no record refers to: left over by a process that died between the two. On the
+  /// writer thread.
   ///
   /// - Parameter age: Files changed within this many seconds are left alone.
   func sweepValueFiles(olderThan age: Int = DiskStore.orphanAge) throws(CacheError) {
-    try commitPending()
     let activity = "Sweeping the value files of \(directory)"
     let found = try calling(activity) { () throws(SystemError) in
       try files.files(olderThan: Int(clock.now / 1_000_000_000) - age)
     }
     for (name, key) in found {
+      if let key, isReferredToByPending(name, key) { continue }
       if let key, try storing(activity, { () throws(LMDBError) in try isReferredTo(name, key) }) { continue }
       try calling(activity) { () throws(SystemError) in try files.remove(name: name) }
       logger.notice("orphaned cache value file removed", metadata: ["name": "\(name)"])
+    }
+  }
+
+  /// While commits fail, a write may wait for longer than the age of an orphan.
+  private func isReferredToByPending(_ name: String, _ key: [UInt8]) -> Bool {
+    key.withUnsafeBytes { key in
+      lock.withLock {
+        guard case .found(let frame) = pendingRecord(CacheKey(string: "", utf8: key)),
+          let header = RecordHeader(frame.record), header.flags.contains(.file)
+        else { return false }
+        return ValueFileReference(header.payload(of: frame.record)).name == name
+      }
     }
   }
 
@@ -38,7 +51,7 @@ extension DiskStore {
         try databaseKey.withDatabaseKey(key) { (databaseKey) throws(LMDBError) in
           try txn.withValue(forKey: databaseKey) { bytes -> Bool in
             guard let header = RecordHeader(bytes), header.flags.contains(.file) else { return false }
-            return ValueFileReference(UnsafeRawBufferPointer(rebasing: bytes[header.payloadOffset...])).name == name
+            return ValueFileReference(header.payload(of: bytes)).name == name
           } ?? false
         }
       }

@@ -67,14 +67,14 @@ struct WriteSession: ~Copyable {
   }
 
   /// Puts a record's last access right, which changes nothing else of it.
-  mutating func touch(_ key: HashedKey, lastAccess: UInt32) throws(LMDBError) {
+  mutating func touch(_ key: CacheKey, lastAccess: UInt32) throws(LMDBError) {
     let rewritten = try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) -> [UInt8]? in
       try txn.withValue(forKey: databaseKey) { bytes -> [UInt8]? in
         guard var header = RecordHeader(bytes), header.lastAccess < lastAccess, header.isIntact(bytes, key: key.utf8)
         else { return nil }
         header.lastAccess = lastAccess
         var record = Array(bytes)
-        let payloadHash = RecordHeader.payloadHash(UnsafeRawBufferPointer(rebasing: bytes[header.payloadOffset...]))
+        let payloadHash = RecordHeader.payloadHash(header.payload(of: bytes))
         record.withUnsafeMutableBytes {
           header.write(
             to: $0.baseAddress!, keyHash: RecordHeader.keyHash(key.utf8), payloadHash: payloadHash)
@@ -212,6 +212,6 @@ struct WriteSession: ~Copyable {
 
   private static func file(of record: UnsafeRawBufferPointer, _ header: RecordHeader?) -> ValueFileReference? {
     guard let header, header.flags.contains(.file) else { return nil }
-    return ValueFileReference(UnsafeRawBufferPointer(rebasing: record[header.payloadOffset...]))
+    return ValueFileReference(header.payload(of: record))
   }
 }

@@ -1,19 +1,24 @@
-/// What only eviction reads of an entry, kept apart from the line a hit reads.
+/// What eviction and replacement read of an entry, kept apart from what a hit reads.
 @frozen @usableFromInline
-struct MemoryLinks {
+struct MemoryDetails {
   /// The neighbour towards the head (younger); `none` at the head, `free` in a slot without an entry.
   @usableFromInline var previous: UInt32
   /// The neighbour towards the tail (older); the next free slot in a slot without an entry.
   @usableFromInline var next: UInt32
   @usableFromInline var cost: Int64
+  @usableFromInline var hash: UInt64
+  /// Wall-clock nanoseconds since 1970 from which the entry is dead; `Int64.max`: never.
+  @usableFromInline var expires: Int64
 
   @inlinable static var none: UInt32 { 0xFFFF_FFFF }
   @inlinable static var free: UInt32 { 0xFFFF_FFFE }
 
   @inlinable
-  init(previous: UInt32, next: UInt32, cost: Int64) {
-    self.previous = previous
-    self.next = next
+  init(hash: UInt64, cost: Int64, expires: Int64) {
+    previous = Self.none
+    next = Self.none
     self.cost = cost
+    self.hash = hash
+    self.expires = expires
   }
 }

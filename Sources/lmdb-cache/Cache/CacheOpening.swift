@@ -1,0 +1,39 @@
+import Foundation
+import LMDBCaching
+
+/// Opens the directory of a cache with the durability that is stored in it.
+enum CacheOpening {
+  /// Opens what is there already, and creates nothing.
+  static func existing<Cache>(
+    _ argument: String, _ open: (URL, CacheConfiguration) throws(CacheError) -> Cache
+  ) throws -> (cache: Cache, durability: Durability) {
+    let directory = try CacheLocation.directory(argument)
+    // The database is there from the first opening on; a directory without one is not a cache.
+    switch Platform.statusError(ofFileAt: directory.path + "/data.mdb") {
+    case nil: break
+    case EACCES: throw ToolError(.noPermission, "permission denied: \(directory.path)")
+    default: throw ToolError(.noInput, "there is no cache in \(directory.path)")
+    }
+    return try orCreated(directory, CacheConfiguration(), durability: nil, open)
+  }
+
+  /// Opens what is there, or makes a new cache, which is `.ordered` if nothing else is asked for.
+  static func orCreated<Cache>(
+    _ directory: URL, _ configuration: CacheConfiguration, durability: Durability?,
+    _ open: (URL, CacheConfiguration) throws(CacheError) -> Cache
+  ) throws(CacheError) -> (cache: Cache, durability: Durability) {
+    var configuration = configuration
+    // `.fast` comes last: only then can the directory be nothing but such a cache.
+    let candidates = durability.map { [$0] } ?? [.ordered, .full, .fast]
+    for candidate in candidates.dropLast() {
+      configuration.durability = candidate
+      do throws(CacheError) {
+        return (try open(directory, configuration), candidate)
+      } catch {
+        if error.code != .durabilityMismatch { throw error }
+      }
+    }
+    configuration.durability = candidates[candidates.count - 1]
+    return (try open(directory, configuration), configuration.durability)
+  }
+}

@@ -1,0 +1,38 @@
+import ArgumentParser
+import Foundation
+import LMDBCaching
+
+/// `--cache`, for the commands that need one.
+struct CacheOption: ParsableArguments {
+  static let explanation = "The cache: a path if it holds a slash (./thumbnails), else a name in the user's caches directory."
+
+  @Option(name: .long, help: ArgumentHelp("\(explanation)", valueName: "dir"))
+  var cache: String
+
+  /// Runs `body` with the cache, which has to be there, and closes it. Writes are committed when this returns.
+  func withExisting<R>(_ body: (DiskCache, Durability) throws -> R) throws -> R {
+    let (cache, durability) = try CacheOpening.existing(cache, Self.open)
+    return try Self.closing(cache) { cache in try body(cache, durability) }
+  }
+
+  /// The same for a cache that is created where there is none.
+  func withExistingOrNew<R>(durability: Durability?, _ body: (DiskCache) throws -> R) throws -> R {
+    let directory = try CacheLocation.directory(cache)
+    return try Self.closing(
+      CacheOpening.orCreated(directory, CacheConfiguration(), durability: durability, Self.open).cache, body)
+  }
+
+  // The disk tier alone: it tells when a write does not reach the disk, where the whole cache goes on in memory.
+  private static func open(_ directory: URL, _ configuration: CacheConfiguration) throws(CacheError) -> DiskCache {
+    try DiskCache(directory: directory, configuration: configuration)
+  }
+
+  private static func closing<R>(_ cache: DiskCache, _ body: (DiskCache) throws -> R) throws -> R {
+    let result = Result { try body(cache) }
+    // A failure of the body is the one to report; without one, that the last writes were not committed is.
+    let closed = Result { try cache.close() }
+    let value = try result.get()
+    try closed.get()
+    return value
+  }
+}

@@ -1,0 +1,49 @@
+import ArgumentParser
+import LMDBCaching
+
+/// `rm KEY...`
+struct RemoveCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "rm",
+    abstract: "Removes entries by their keys, or all whose keys start with a prefix.",
+    discussion: """
+      Examples:
+        lmdb-cache rm user:42 user:43 --cache ./demo
+        lmdb-cache rm --prefix session: --cache ./demo
+
+      Exits with 1 if one of the keys was not there, or no key starts with the prefix; the others are removed.
+
+      \(ExitStatus.explanation)
+      """)
+
+  @OptionGroup var option: CacheOption
+  @Argument(help: "The keys.") var keys: [String] = []
+  @Option(help: "Removes every entry whose key starts with this, byte for byte.") var prefix: String?
+
+  func validate() throws {
+    if keys.isEmpty == (prefix == nil) { throw ValidationError("Give keys, or --prefix, and not both.") }
+    if prefix == "" { throw ValidationError("Every key starts with an empty prefix; use clear.") }
+  }
+
+  func run() throws {
+    let missing = try option.withExisting { cache, _ in
+      if let prefix { return try remove(withPrefix: prefix, from: cache) }
+      return try remove(keys, from: cache)
+    }
+    if missing.isEmpty { return }
+    for name in missing { StandardError.write("lmdb-cache: \(name)\n") }
+    throw ExitStatus.negative.code
+  }
+
+  private func remove(withPrefix prefix: String, from cache: DiskCache) throws -> [String] {
+    if try cache.entries(withPrefix: prefix).isEmpty { return ["no key starts with \(Formatting.key(prefix))"] }
+    try cache.removeAll(withPrefix: prefix)
+    return []
+  }
+
+  private func remove(_ keys: [String], from cache: DiskCache) throws -> [String] {
+    let missing = keys.filter { !cache.contains($0) }
+    try cache.write { batch in for key in keys { batch.removeValue(forKey: key) } }
+    return missing.map { "there is no entry under \(Formatting.key($0))" }
+  }
+}

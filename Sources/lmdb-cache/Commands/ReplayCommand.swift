@@ -1,0 +1,100 @@
+import ArgumentParser
+import Foundation
+import LMDBCaching
+
+/// `replay FILE`
+struct ReplayCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "replay",
+    abstract: "Replays a trace of requests through a cache and measures it.",
+    discussion: """
+      Reads through: each request gets its key, and stores a value derived from the key if there is none. Every value \
+      that is found is compared with what was stored. The key is the text of the line, or the number in decimal.
+
+      The table counts requests by what answered them, and tells how long they took. A time is that of the calls into \
+      the cache alone: of the get, and where nothing was found of the get and the set. Making and checking values is \
+      in the seconds, but not in these times. Reading the clock is in them; what it costs is printed.
+
+      Without --cache the cache is in a temporary directory that is removed afterwards. With it, a second replay \
+      shows how the cache starts warm.
+
+      Example:
+
+        lmdb-cache replay Benchmarks/Traces/web12.trace.xz --format u32be --memory-count 1400
+
+      Exits with 65 if a value was wrong. SIGINT ends the replay early, with the table so far and exit code 130.
+
+      \(ExitStatus.explanation)
+      """)
+
+  @Argument(help: "The trace; - is standard input, and a file ending in .xz is unpacked with xz.") var file: String
+  @Option(help: "u32be: big-endian unsigned 32-bit numbers; text: lines of UTF-8.") var format: TraceFormat
+  @Option(help: ArgumentHelp("\(CacheOption.explanation) (default: a temporary one)", valueName: "dir"))
+  var cache: String?
+  @Option(help: "What a write promises, when the cache is created; one that exists keeps its own. (default: ordered)")
+  var durability: Durability?
+  @Option(help: ArgumentHelp("How many entries the memory tier holds. (default: no limit)", valueName: "n"))
+  var memoryCount: Int?
+  @Option(help: ArgumentHelp("What the memory tier's entries may cost. (default: no limit)", valueName: "bytes"))
+  var memoryCost: Int?
+  @Option(help: ArgumentHelp("How many entries the disk tier holds. (default: no limit)", valueName: "n"))
+  var diskCount: Int?
+  @Option(help: ArgumentHelp("The size of a value.", valueName: "n")) var valueBytes = 100
+  @Option(help: ArgumentHelp("Threads, which take turns at blocks of \(TraceReplay.block) requests.", valueName: "n"))
+  var threads = 1
+  @Flag(help: "Writes an object in place of the table.") var json = false
+
+  func validate() throws {
+    for (name, value) in [("memory-count", memoryCount), ("memory-cost", memoryCost), ("disk-count", diskCount)] {
+      if let value, value < 0 { throw ValidationError("--\(name) is 0 or more.") }
+    }
+    if !(0..<(1 << 32) ~= valueBytes) { throw ValidationError("--value-bytes is 0 … 4294967295.") }
+    if !(1...1024 ~= threads) { throw ValidationError("--threads is 1 … 1024.") }
+  }
+
+  func run() throws {
+    let trace = try Trace(contentsOf: file, format)
+    if let cache {
+      try replay(trace, in: CacheLocation.directory(cache))
+    } else {
+      let parent = FileManager.default.temporaryDirectory.path
+      let directory = URL(fileURLWithPath: try Platform.makeTemporaryDirectory(in: parent), isDirectory: true)
+      let result = Result { try replay(trace, in: directory) }
+      try FileManager.default.removeItem(at: directory)
+      try result.get()
+    }
+  }
+
+  private func replay(_ trace: Trace, in directory: URL) throws {
+    let interruption = Interruption()
+    var configuration = CacheConfiguration()
+    if let memoryCount { configuration.memoryCountLimit = memoryCount }
+    if let memoryCost { configuration.memoryCostLimit = memoryCost }
+    if let diskCount { configuration.diskCountLimit = diskCount }
+    let (cache, _) = try CacheOpening.orCreated(directory, configuration, durability: durability) {
+      (directory, configuration) throws(CacheError) in
+      try LMDBCache(directory: directory, configuration: configuration)
+    }
+    let result = Result {
+      try TraceReplay(trace, cache, valueBytes: valueBytes, threads: threads, interruption).run()
+    }
+    let closed = Result { try cache.close() }
+    let report = try result.get()
+    try closed.get()
+    try StandardOutput.write(json ? JSONOutput.encode(report) + "\n" : report.table)
+    try conclude(report)
+  }
+
+  private func conclude(_ report: ReplayReport) throws {
+    if report.health != "healthy" { StandardError.write("lmdb-cache: the disk failed: \(report.health)\n") }
+    if report.wrongValues > 0 {
+      throw ToolError(
+        .dataError,
+        "\(Formatting.grouped(report.wrongValues)) values are not what a replay with --value-bytes \(valueBytes) stores")
+    }
+    if report.isInterrupted {
+      StandardError.write("lmdb-cache: interrupted\n")
+      throw ExitStatus.interrupted.code
+    }
+  }
+}

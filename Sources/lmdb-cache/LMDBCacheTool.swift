@@ -1,0 +1,46 @@
+import ArgumentParser
+import LMDBCaching
+
+/// The command line tool: looks into caches, changes them, and replays traces of requests through them.
+@main
+struct LMDBCacheTool: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "lmdb-cache",
+    abstract: "Looks into a cache of LMDBCaching, changes it, or replays a trace of requests through one.",
+    discussion: """
+      A cache is named with --cache: what holds a slash is the path of its directory (./thumbnails), anything else \
+      the name of a cache in the user's caches directory. Several processes may use a cache at once, so the tool \
+      may look into one that is in use. Data goes to standard output, messages to standard error.
+
+      Example:
+
+        lmdb-cache set greeting hello --cache ./demo && lmdb-cache ls --cache ./demo
+
+      \(ExitStatus.explanation)
+      """,
+    version: "0.1.0",
+    subcommands: [
+      ReplayCommand.self, GetCommand.self, SetCommand.self, RemoveCommand.self, ListCommand.self, StatCommand.self,
+      TrimCommand.self, ClearCommand.self,
+    ]
+  )
+
+  /// As the parser's own, but with exit codes for what goes wrong in a cache or in a file.
+  static func main() {
+    do {
+      var command = try parseAsRoot()
+      try command.run()
+    } catch let error as ToolError {
+      fail(error)
+    } catch let error as CacheError {
+      fail(ToolError(error))
+    } catch {
+      exit(withError: error)
+    }
+  }
+
+  private static func fail(_ error: ToolError) -> Never {
+    StandardError.write("lmdb-cache: \(error.message)\n")
+    exit(withError: ExitCode(error.status.rawValue))
+  }
+}

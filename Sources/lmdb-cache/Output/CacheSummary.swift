@@ -1,0 +1,88 @@
+import Foundation
+import LMDB
+import LMDBCaching
+
+/// What `stat` prints.
+struct CacheSummary: Encodable {
+  let directory: String
+  let durability: String
+  let entries: Int
+  let totalCost: Int
+  let bytesOnDisk: Int
+  let pageSize: Int
+  /// Pages of the database's file, free ones included.
+  let pages: Int
+  let treeDepth: Int
+  let branchPages: Int
+  let leafPages: Int
+  let overflowPages: Int
+  /// The address space that is set aside; not disk space.
+  let mapSize: Int
+  let lastTransaction: UInt64
+  let readers: Int
+  /// Writes of processes that died, which this opening brought in.
+  let replayedWrites: Int
+  let isHealthy: Bool
+  /// "healthy", or what is the matter.
+  let health: String
+
+  init(of cache: DiskCache, _ durability: Durability) throws {
+    directory = cache.directory.path
+    self.durability = "\(durability)"
+    entries = cache.count
+    totalCost = cache.totalCost
+    bytesOnDisk = try cache.bytesOnDisk()
+    let info = try Self.info(directory, durability)
+    pageSize = info.pageSize
+    pages = info.lastPageNumber + 1
+    treeDepth = info.depth
+    branchPages = info.branchPages
+    leafPages = info.leafPages
+    overflowPages = info.overflowPages
+    mapSize = info.mapSize
+    lastTransaction = info.lastTransactionID
+    readers = info.readersInUse
+    replayedWrites = cache.statistics.replayedWrites
+    isHealthy = cache.health.isHealthy
+    health = cache.health.text
+  }
+
+  /// The environment that the cache has open; a process has one for each file.
+  private static func info(_ directory: String, _ durability: Durability) throws(ToolError) -> Environment.Info {
+    var options = Environment.Options()
+    options.syncMode =
+      switch durability {
+      case .ordered: .noMetaSync
+      case .full: .full
+      case .fast: .noSync
+      }
+    do throws(LMDBError) {
+      let environment = try Environment.open(directory: directory, options: options)
+      defer { environment.close() }
+      return try environment.info()
+    } catch {
+      throw ToolError(error)
+    }
+  }
+
+  var table: String {
+    var table = TextTable([.left, .left])
+    table.append(["directory", directory])
+    table.append(["durability", durability])
+    table.append(["health", health])
+    table.append(["entries", Formatting.grouped(entries)])
+    table.append(["total cost", Formatting.grouped(totalCost)])
+    table.append(["bytes on disk", Formatting.grouped(bytesOnDisk)])
+    table.append(["pages", "\(Formatting.grouped(pages)) of \(Formatting.grouped(pageSize)) bytes"])
+    table.append([
+      "tree",
+      "\(treeDepth) levels, \(Formatting.grouped(branchPages)) branch, \(Formatting.grouped(leafPages)) leaf and "
+        + "\(Formatting.grouped(overflowPages)) overflow pages",
+    ])
+    table.append(["map", "\(Formatting.grouped(mapSize)) bytes of address space"])
+    table.append(["last transaction", Formatting.grouped(lastTransaction)])
+    table.append(["reader slots used", Formatting.grouped(readers)])
+    if replayedWrites > 0 { table.append(["replayed writes", Formatting.grouped(replayedWrites)]) }
+    return table.text
+  }
+}

@@ -1,0 +1,12 @@
+import Foundation
+
+/// The encoder of everything that `--json` prints.
+enum JSONOutput {
+  static func encode(_ value: some Encodable, pretty: Bool = true) throws -> String {
+    let encoder = JSONEncoder()
+    encoder.dateEncodingStrategy = .iso8601
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    if pretty { encoder.outputFormatting.insert(.prettyPrinted) }
+    return String(decoding: try encoder.encode(value), as: UTF8.self)
+  }
+}

@@ -1,0 +1,14 @@
+import Foundation
+
+/// Where data goes, and nothing else.
+enum StandardOutput {
+  static func write(_ data: Data) throws(ToolError) {
+    do {
+      try FileHandle.standardOutput.write(contentsOf: data)
+    } catch {
+      throw ToolError(.inputOutput, "cannot write to standard output: \(error.localizedDescription)")
+    }
+  }
+
+  static func write(_ text: String) throws(ToolError) { try write(Data(text.utf8)) }
+}

@@ -1,0 +1,51 @@
+import Foundation
+
+/// Files that are read whole; `-` is standard input, and what ends in `.xz` can be unpacked on the way.
+enum InputFile {
+  static func contents(of path: String, unpacking: Bool = false) throws(ToolError) -> Data {
+    if path == "-" { return try read(.standardInput, "standard input") }
+    let handle: FileHandle
+    do {
+      handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+    } catch let error as CocoaError where error.code == .fileReadNoPermission {
+      throw ToolError(.noPermission, "permission denied: \(path)")
+    } catch {
+      throw ToolError(.noInput, "cannot open \(path): \(error.localizedDescription)")
+    }
+    if unpacking && path.hasSuffix(".xz") { return try unpacked(handle, path) }
+    return try read(handle, path)
+  }
+
+  private static func read(_ handle: FileHandle, _ name: String) throws(ToolError) -> Data {
+    do {
+      return try handle.readToEnd() ?? Data()
+    } catch {
+      throw ToolError(.inputOutput, "cannot read \(name): \(error.localizedDescription)")
+    }
+  }
+
+  private static func unpacked(_ handle: FileHandle, _ path: String) throws(ToolError) -> Data {
+    let process = Process()
+    let output = Pipe()
+    // `env` looks the program up in PATH.
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = ["xz", "-dc"]
+    process.standardInput = handle
+    process.standardOutput = output
+    do {
+      try process.run()
+    } catch {
+      throw ToolError(.unavailable, "cannot run xz: \(error.localizedDescription)")
+    }
+    let contents = try read(output.fileHandleForReading, path)
+    process.waitUntilExit()
+    // What env says if there is no such program.
+    if process.terminationStatus == 127 {
+      throw ToolError(.unavailable, "\(path) is packed, and xz is not installed (Debian: apt-get install xz-utils)")
+    }
+    if process.terminationReason != .exit || process.terminationStatus != 0 {
+      throw ToolError(.dataError, "\(path) cannot be unpacked: it is damaged, or no xz file")
+    }
+    return contents
+  }
+}

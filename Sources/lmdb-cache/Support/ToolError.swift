@@ -1,0 +1,29 @@
+import LMDB
+import LMDBCaching
+
+/// What ends the tool: a message for standard error and an exit code.
+struct ToolError: Error {
+  var status: ExitStatus
+  var message: String
+
+  init(_ status: ExitStatus, _ message: String) {
+    self.status = status
+    self.message = message
+  }
+
+  init(_ error: CacheError) {
+    status =
+      switch error.code {
+      case .typeMismatch, .decodingFailed, .corruptedRecord, .unsupportedRecord, .unsupportedVersion: .dataError
+      case .invalidArgument, .durabilityMismatch: .usage
+      case .invalidDirectory, .remoteFileSystem: .cannotCreate
+      case .permissionDenied: .noPermission
+      case .noSpace, .storageFailed, .notCommitted: .inputOutput
+      default: .software
+      }
+    message = error.message
+    if let underlying = error.underlying { message += " (\(underlying))" }
+  }
+
+  init(_ error: LMDBError) { self.init(.inputOutput, "\(error)") }
+}

@@ -1,0 +1,125 @@
+import Foundation
+import LMDBCaching
+
+// Another process for the cache's tests: reads commands from its standard input, one a line, words separated by
+// spaces, and answers each with one line or, for loops, one line per write. Every answer is flushed: what was
+// answered was acknowledged, whenever the process is killed.
+
+/// The text that is stored as the `number`-th write: known to both processes.
+func payload(_ key: String, _ number: Int, _ size: Int) -> String {
+  let head = "\(key)#\(number);"
+  return head + String(repeating: Character(UnicodeScalar(UInt8(97 + number % 26))), count: max(0, size - head.utf8.count))
+}
+
+func answer(_ text: String) {
+  FileHandle.standardOutput.write(Data((text + "\n").utf8))
+}
+
+final class Session {
+  var cache: LMDBCache?
+
+  func opened() throws -> LMDBCache {
+    guard let cache else { throw CacheError(.closed, "open comes first") }
+    return cache
+  }
+
+  /// open DIRECTORY [name=value …]
+  func open(_ words: [Substring]) throws {
+    var configuration = CacheConfiguration()
+    configuration.mapSize = 1 << 30
+    for word in words.dropFirst(2) {
+      let parts = word.split(separator: "=")
+      let number = Int(parts[1]) ?? 0
+      switch parts[0] {
+      case "durability": configuration.durability = Durability(rawValue: UInt8(number))!
+      case "interval": configuration.groupCommitInterval = .milliseconds(number)
+      case "threshold": configuration.inlineThreshold = number
+      case "journal": configuration.journalSize = number
+      case "map": configuration.mapSize = number
+      default: fatalError("unknown option \(word)")
+      }
+    }
+    cache = try LMDBCache(directory: URL(fileURLWithPath: String(words[1])), configuration: configuration)
+  }
+
+  /// loop PREFIX KEYS SIZE CLEAR: writes for ever, answers each number; every CLEAR-th write is a removeAll.
+  func loop(_ prefix: String, keys: Int, size: Int, clear: Int) throws {
+    let cache = try opened()
+    var number = 0
+    while true {
+      if clear > 0 && number % clear == clear - 1 {
+        try cache.removeAll()
+      } else {
+        let key = prefix + String(number % keys)
+        try cache.set(payload(key, number, size), forKey: key)
+      }
+      answer(String(number))
+      number += 1
+    }
+  }
+
+  /// Writes `pairs` batches, each the same number under both keys, answering each.
+  func batches(_ first: String, _ second: String, _ count: Int) throws {
+    for number in 0..<count {
+      try opened().write { batch in
+        batch.set(number, forKey: first)
+        batch.set(number, forKey: second)
+      }
+    }
+  }
+
+  func run(_ words: [Substring]) throws -> String {
+    func text(_ index: Int) -> String { String(words[index]) }
+    func number(_ index: Int) -> Int { Int(words[index])! }
+    switch words[0] {
+    case "open": try open(words)
+    case "set": try opened().set(text(2), forKey: text(1))
+    case "write": try opened().write { $0.set(text(2), forKey: text(1)) }
+    case "range":
+      for index in number(2)..<number(3) {
+        let key = text(1) + String(index)
+        try opened().set(payload(key, index, number(4)), forKey: key)
+        answer(String(index))
+      }
+    case "same":
+      // One key, each value written by this process told apart from the others'.
+      for index in 0..<number(3) { try opened().set(payload(text(2), index, 40), forKey: text(1)) }
+    case "batches": try batches(text(1), text(2), number(3))
+    case "loop": try loop(text(1), keys: number(2), size: number(3), clear: number(4))
+    case "get": return try opened().value(String.self, forKey: text(1)) ?? "nil"
+    case "count": return try String(opened().count)
+    case "remove": try opened().removeValue(forKey: text(1))
+    case "removeall": try opened().removeAll()
+    case "removeprefix": try opened().removeAll(withPrefix: text(1))
+    case "flush": try opened().flush()
+    case "snapshot":
+      // Holds a snapshot until the next line.
+      return try opened().read { snapshot in
+        answer("held")
+        _ = readLine()
+        return try snapshot.value(String.self, forKey: text(1)) ?? "nil"
+      }
+    case "close":
+      try opened().close()
+      cache = nil
+    case "unprivileged":
+      // The tests may run as root, whom no permission stops.
+      if setgid(65534) != 0 || setuid(65534) != 0 { return "no" }
+    default: return "unknown command"
+    }
+    return "ok"
+  }
+}
+
+let session = Session()
+while let line = readLine() {
+  let words = line.split(separator: " ")
+  if words.first == "exit" { exit(0) }
+  do {
+    answer(try session.run(words))
+  } catch let error as CacheError {
+    answer("error \(error.code)")
+  } catch {
+    answer("error \(error)")
+  }
+}

@@ -1,0 +1,146 @@
+import Foundation
+import Testing
+
+@testable import LMDBCaching
+
+@Suite struct KeyTests {
+  let directory = CacheDirectory()
+
+  @Test func theListOfKeysHasEveryByteOfUTF8() {
+    let bytes = Set(Keys.all.flatMap { Array($0.utf8) })
+    #expect(bytes == Set((0...0xBF).map { UInt8($0) } + (0xC2...0xF4).map { UInt8($0) }))
+  }
+
+  @Test(arguments: Place.allCases) func everyKeyKeepsItsOwnValue(_ place: Place) throws {
+    let cache = try directory.open(neverCommitting)
+    for (index, key) in Keys.all.enumerated() { try cache.set(index, forKey: key) }
+    try place.settle(cache)
+    for (index, key) in Keys.all.enumerated() {
+      #expect(cache.contains(key))
+      #expect(try cache.value(Int.self, forKey: key) == index)
+      #expect(try cache.withBytes(forKey: key) { $0.byteCount } == 8)
+    }
+    #expect(cache.count == Keys.all.count)
+    try cache.close()
+  }
+
+  @Test(arguments: Place.allCases) func removingOneKeyLeavesAllOthers(_ place: Place) throws {
+    let cache = try directory.open(neverCommitting)
+    for (index, key) in Keys.all.enumerated() { try cache.set(index, forKey: key) }
+    try place.settle(cache)
+    for (index, key) in Keys.all.enumerated() where index % 2 == 0 { try cache.removeValue(forKey: key) }
+    try place.settle(cache)
+    for (index, key) in Keys.all.enumerated() {
+      #expect(cache.contains(key) == (index % 2 == 1))
+      #expect(try cache.value(Int.self, forKey: key) == (index % 2 == 1 ? index : nil))
+    }
+    #expect(cache.count == Keys.all.count / 2)
+    try cache.close()
+  }
+
+  @Test func aBatchTakesEveryKey() throws {
+    let cache = try directory.open()
+    try cache.set("old", forKey: Keys.equivalent[0])
+    try cache.write { batch in
+      for (index, key) in Keys.all.enumerated() { batch.set(index, forKey: key) }
+      batch.removeValue(forKey: Keys.equivalent[1])
+    }
+    for (index, key) in Keys.all.enumerated() {
+      let expected = Array(key.utf8) == Array(Keys.equivalent[1].utf8) ? nil : index
+      #expect(try cache.value(Int.self, forKey: key) == expected)
+      #expect(try cache.read { try $0.value(Int.self, forKey: key) } == expected)
+    }
+    try cache.close()
+  }
+
+  @Test func everyKeyIsThereAfterReopening() throws {
+    var cache = try directory.open()
+    for (index, key) in Keys.all.enumerated() { try cache.set(index, forKey: key) }
+    try cache.close()
+    cache = try directory.open()
+    for (index, key) in Keys.all.enumerated() { #expect(try cache.value(Int.self, forKey: key) == index) }
+    try cache.close()
+  }
+
+  @Test func entriesAreTheRealKeysInByteOrder() throws {
+    let cache = try directory.open()
+    for key in Keys.all.shuffled() { try cache.set(1, forKey: key) }
+    #expect(try cache.entries().map { Array($0.key.utf8) } == Keys.sorted(Keys.all))
+    #expect(try cache.read { try $0.entries() }.map { Array($0.key.utf8) } == Keys.sorted(Keys.all))
+    try cache.close()
+  }
+
+  static let prefixes = [
+    "", "a", "a\0", "\0", "é", "e", "p", "s", String(repeating: "s", count: 493), String(repeating: "s", count: 494),
+    String(repeating: "s", count: 494) + "tail of a long key ", Keys.sharedPrefix[3], Keys.sharedPrefix[3] + "x",
+    Keys.plainLimit, Keys.overPlainLimit, Keys.plainLimit + "q", String(repeating: "é", count: 250),
+    String(repeating: "é", count: 4_999), String(repeating: "é", count: 5_001), "\u{10FFFF}", "none",
+  ]
+
+  @Test(arguments: prefixes) func aPrefixSelectsByBytes(_ prefix: String) throws {
+    let cache = try directory.open()
+    for key in Keys.all { try cache.set(1, forKey: key) }
+    let (inside, outside) = (
+      Keys.all.filter { $0.utf8.starts(with: prefix.utf8) }, Keys.all.filter { !$0.utf8.starts(with: prefix.utf8) }
+    )
+    #expect(try cache.entries(withPrefix: prefix).map { Array($0.key.utf8) } == Keys.sorted(inside))
+    #expect(
+      try cache.read { try $0.entries(withPrefix: prefix) }.map { Array($0.key.utf8) } == Keys.sorted(inside))
+    try cache.removeAll(withPrefix: prefix)
+    for key in inside { #expect(try cache.value(Int.self, forKey: key) == nil) }
+    for key in outside { #expect(try cache.value(Int.self, forKey: key) == 1) }
+    #expect(try cache.entries().map { Array($0.key.utf8) } == Keys.sorted(outside))
+    #expect(cache.count == outside.count)
+    try cache.close()
+  }
+
+  @Test(arguments: [true, false]) func aPrefixOfManyKeysIsRemovedWhole(_ committed: Bool) throws {
+    let cache = try directory.open(neverCommitting)
+    let count = 3_000
+    for index in 0..<count { try cache.set(index, forKey: "\(index % 3)/\(index)") }
+    for index in 0..<60 { try cache.set(index, forKey: "1/" + String(repeating: "k", count: 600) + String(index)) }
+    if committed { try cache.flush() }
+    try cache.removeAll(withPrefix: "1/")
+    try cache.set(7, forKey: "1/new")
+    #expect(try cache.entries(withPrefix: "1/").map(\.key) == ["1/new"])
+    #expect(cache.count == count - count / 3 + 1)
+    for index in 0..<count {
+      #expect(try cache.value(Int.self, forKey: "\(index % 3)/\(index)") == (index % 3 == 1 ? nil : index))
+    }
+    try cache.close()
+  }
+
+  @Test func singleFlightsOfEquivalentKeysAreApart() throws {
+    let cache = try directory.open()
+    for (index, key) in Keys.equivalent.enumerated() {
+      #expect(try cache.value(Int.self, forKey: key, load: { index }) == index)
+    }
+    // While one is being loaded, the other one is not waited for.
+    let inner = try cache.value(Int.self, forKey: "x-é") {
+      try cache.value(Int.self, forKey: "x-e\u{301}", load: { 1 }) + 1
+    }
+    #expect(inner == 2)
+    #expect(try cache.value(Int.self, forKey: "x-e\u{301}") == 1)
+    try cache.close()
+  }
+
+  @Test func asyncSingleFlightsOfEquivalentKeysAreApart() async throws {
+    let cache = try directory.open()
+    for (index, key) in Keys.equivalent.enumerated() {
+      let value = try await cache.value(Int.self, forKey: key) { () async throws -> Int in index }
+      #expect(value == index)
+    }
+    try cache.close()
+  }
+
+  @Test func aKeyOver16MiBIsRefused() throws {
+    let cache = try directory.open()
+    let key = String(repeating: "k", count: 16 << 20)
+    try cache.set(1, forKey: key)
+    #expect(errorCode { try cache.set(2, forKey: key + "k") } == .invalidArgument)
+    cache.memoryCache.removeAll()
+    #expect(try cache.value(Int.self, forKey: key) == 1)
+    #expect(try cache.value(Int.self, forKey: key + "k") == nil)
+    try cache.close()
+  }
+}

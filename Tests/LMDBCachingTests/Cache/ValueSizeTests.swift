@@ -1,0 +1,130 @@
+import Foundation
+import Testing
+
+@testable import LMDBCaching
+
+@Suite struct ValueSizeTests {
+  let directory = CacheDirectory()
+
+  static let threshold = 20_480
+  static let segment = (64 << 10) / 2
+  /// Around every size at which something else happens.
+  static let sizes: [Int] = {
+    var sizes = [0, 1, 2, 7, 8, 9, 15, 16, 17, 960, 1_023, 1_024, 1_025]
+    for size in [4_080, 4_096, 8_192, threshold, 2 * threshold] {
+      sizes += [size - 57, size - 56, size - 1, size, size + 1]
+    }
+    for size in [segment, 2 * segment, 64 << 10] { sizes += [size - 200, size - 96, size - 1, size, size + 1] }
+    return Array(Set(sizes)).sorted()
+  }()
+
+  static func data(_ size: Int, _ seed: Int = 0) -> Data {
+    var random = SeededRandom(UInt64(size &* 31 &+ seed))
+    let block = random.bytes(min(size, 4_096))
+    var data = Data(capacity: size)
+    while data.count < size { data.append(contentsOf: block.prefix(size - data.count)) }
+    return data
+  }
+
+  enum Storage: CaseIterable, Sendable {
+    case files
+    /// Nothing is a file: values larger than the journal go to the database at once.
+    case inline
+
+    func configure(_ configuration: inout CacheConfiguration) {
+      neverCommitting(&configuration)
+      configuration.journalSize = 64 << 10
+      configuration.inlineThreshold = self == .files ? threshold : 1 << 30
+    }
+  }
+
+  @Test(arguments: Storage.allCases, Place.allCases)
+  func everySizeComesBack(_ storage: Storage, _ place: Place) throws {
+    let cache = try directory.open(storage.configure)
+    for size in Self.sizes {
+      let data = Self.data(size)
+      try cache.set(data, forKey: "data")
+      try cache.set(String(repeating: "x", count: size), forKey: "string")
+      try place.settle(cache)
+      #expect(try cache.value(Data.self, forKey: "data") == data, "\(size)")
+      #expect(try cache.value(String.self, forKey: "string")?.utf8.count == size)
+      #expect(try cache.diskCache.value(Data.self, forKey: "data") == data, "\(size)")
+      #expect(try cache.withBytes(forKey: "data") { $0.withUnsafeBytes { Data($0) } } == data, "\(size)")
+    }
+    #expect(cache.count == 2)
+    try cache.close()
+    #expect(directory.journals.isEmpty)
+  }
+
+  @Test(arguments: Storage.allCases) func everySizeIsThereAfterReopening(_ storage: Storage) throws {
+    var cache = try directory.open(storage.configure)
+    for size in Self.sizes { try cache.set(Self.data(size), forKey: String(size)) }
+    try cache.close()
+    cache = try directory.open(storage.configure)
+    for size in Self.sizes { #expect(try cache.value(Data.self, forKey: String(size)) == Self.data(size), "\(size)") }
+    let entries = try cache.entries()
+    #expect(Set(entries.map(\.size)) == Set(Self.sizes))
+    #expect(cache.totalCost == entries.reduce(0) { $0 + $1.cost })
+    try cache.close()
+  }
+
+  @Test func onlyValuesOverTheThresholdAreFiles() throws {
+    let cache = try directory.open { $0.inlineThreshold = Self.threshold }
+    try cache.set(Self.data(Self.threshold), forKey: "at")
+    #expect(directory.valueFiles.isEmpty)
+    try cache.set(Self.data(Self.threshold + 1), forKey: "over")
+    #expect(directory.valueFiles.count == 1)
+    try cache.close()
+  }
+
+  @Test(arguments: [true, false]) func aValueThatChangesItsSizeLeavesNoFile(_ committing: Bool) throws {
+    let cache = try directory.open { neverCommitting(&$0); $0.inlineThreshold = 1_000 }
+    var random = SeededRandom(7)
+    for round in 0..<200 {
+      let size = [0, 10, 999, 1_000, 1_001, 5_000].randomElement(using: &random)!
+      try cache.set(Self.data(size, round), forKey: "key")
+      if committing, round % 3 == 0 { try cache.flush() }
+      cache.memoryCache.removeAll()
+      #expect(try cache.value(Data.self, forKey: "key") == Self.data(size, round))
+    }
+    try cache.set(Self.data(2_000), forKey: "key")
+    try cache.flush()
+    #expect(directory.valueFiles.count == 1)
+    try cache.set(1, forKey: "key")
+    try cache.flush()
+    #expect(directory.valueFiles.isEmpty)
+    #expect(cache.count == 1)
+    try cache.close()
+  }
+
+  @Test func removingTakesTheFilesAlong() throws {
+    let cache = try directory.open { $0.inlineThreshold = 100 }
+    for index in 0..<30 { try cache.set(Self.data(500, index), forKey: "\(index % 3)/\(index)") }
+    #expect(directory.valueFiles.count == 30)
+    try cache.removeAll(withPrefix: "1/")
+    try cache.removeValue(forKey: "0/0")
+    try cache.flush()
+    #expect(directory.valueFiles.count == 19)
+    try cache.trim(toCount: 5)
+    #expect(directory.valueFiles.count == 5)
+    try cache.removeAll()
+    try cache.flush()
+    #expect(directory.valueFiles.isEmpty)
+    try cache.close()
+  }
+
+  @Test(arguments: [1 << 20, 64 << 20]) func aLargeValueComesBack(_ size: Int) throws {
+    for threshold in [1 << 20, 1 << 30] {
+      let directory = CacheDirectory()
+      var cache = try directory.open { $0.inlineThreshold = threshold }
+      let data = Self.data(size)
+      try cache.set(data, forKey: "large")
+      cache.memoryCache.removeAll()
+      #expect(try cache.value(Data.self, forKey: "large") == data)
+      try cache.close()
+      cache = try directory.open { $0.inlineThreshold = threshold }
+      #expect(try cache.value(Data.self, forKey: "large") == data)
+      try cache.close()
+    }
+  }
+}

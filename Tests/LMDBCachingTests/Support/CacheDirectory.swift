@@ -1,0 +1,95 @@
+import Foundation
+import Logging
+
+@testable import LMDBCaching
+
+/// A directory for a cache, which goes away with the object.
+final class CacheDirectory: Sendable {
+  /// Canonical.
+  let path: String
+
+  init() {
+    let parent = FileManager.default.temporaryDirectory.path
+    path = try! Directory.canonicalPath(parent) + "/lmdb-caching-test-" + UUID().uuidString
+    try! Directory.create(path)
+  }
+
+  deinit {
+    // What a test took away is given back first.
+    chmod(path, 0o700)
+    try? FileManager.default.removeItem(atPath: path)
+  }
+
+  var url: URL { URL(fileURLWithPath: path, isDirectory: true) }
+
+  func url(_ name: String) -> URL { url.appendingPathComponent(name) }
+
+  /// The names in it, or in a folder of it, sorted.
+  func names(in folder: String = "") -> [String] {
+    (try! Directory.names(in: path + "/" + folder)).sorted()
+  }
+
+  var journals: [String] { names(in: JournalFile.folder).map { JournalFile.folder + "/" + $0 } }
+  var valueFiles: [String] { names(in: ValueFiles.folder).map { ValueFiles.folder + "/" + $0 } }
+
+  func contents(_ name: String) -> Data { try! Data(contentsOf: url(name)) }
+
+  func write(_ data: Data, to name: String) {
+    try! FileManager.default.createDirectory(
+      at: url(name).deletingLastPathComponent(), withIntermediateDirectories: true)
+    try! data.write(to: url(name))
+  }
+
+  /// A copy of the files as they are now, as a process that is killed now would leave them.
+  func copy() -> CacheDirectory {
+    let copy = CacheDirectory()
+    for name in names() where name != "lock.mdb" {
+      try! FileManager.default.copyItem(atPath: path + "/" + name, toPath: copy.path + "/" + name)
+    }
+    return copy
+  }
+
+  /// A configuration for tests: silent, with a small map.
+  static func configuration(_ change: (inout CacheConfiguration) -> Void = { _ in }) -> CacheConfiguration {
+    var configuration = CacheConfiguration()
+    configuration.mapSize = 1 << 30
+    configuration.logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+    change(&configuration)
+    return configuration
+  }
+
+  func open(_ change: (inout CacheConfiguration) -> Void = { _ in }) throws(CacheError) -> LMDBCache {
+    try LMDBCache(directory: url, configuration: Self.configuration(change))
+  }
+
+  func openDisk(_ change: (inout CacheConfiguration) -> Void = { _ in }) throws(CacheError) -> DiskCache {
+    try DiskCache(directory: url, configuration: Self.configuration(change))
+  }
+}
+
+/// A configuration in which nothing is committed before it is asked for.
+func neverCommitting(_ configuration: inout CacheConfiguration) {
+  configuration.groupCommitInterval = .seconds(86_400)
+}
+
+/// The code of the error that `body` throws; nil: none.
+func errorCode<R>(_ body: () throws -> R) -> CacheError.Code? {
+  do {
+    _ = try body()
+    return nil
+  } catch let error as CacheError {
+    return error.code
+  } catch {
+    return CacheError.Code.storageFailed
+  }
+}
+
+/// The same for tasks.
+func errorCode<R>(_ body: () async throws -> R) async -> CacheError.Code? {
+  do {
+    _ = try await body()
+    return nil
+  } catch {
+    return (error as? CacheError)?.code ?? .storageFailed
+  }
+}

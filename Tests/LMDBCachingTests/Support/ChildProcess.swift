@@ -1,0 +1,77 @@
+import Foundation
+
+@testable import LMDBCaching
+
+/// Another process that uses a cache: see Tests/CacheTestProcess. Killed when it is released.
+final class ChildProcess {
+  private let process = Process()
+  private let input = Pipe()
+  private let output = Pipe()
+  private var buffer = Data()
+
+  init() throws {
+    process.executableURL = Self.executable
+    process.standardInput = input
+    process.standardOutput = output
+    try process.run()
+  }
+
+  deinit { kill() }
+
+  /// Beside the test bundle, whatever runs it.
+  private static let executable: URL = {
+    var folders = [Bundle.main.bundleURL]
+    for argument in CommandLine.arguments where argument.contains(".xctest") {
+      folders.append(URL(fileURLWithPath: argument).deletingLastPathComponent())
+    }
+    if let link = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") {
+      folders.append(URL(fileURLWithPath: link).deletingLastPathComponent())
+    }
+    folders += folders.map { $0.deletingLastPathComponent() }
+    let found = folders.map { $0.appendingPathComponent("CacheTestProcess") }
+      .first { FileManager.default.isExecutableFile(atPath: $0.path) }
+    return found ?? URL(fileURLWithPath: "CacheTestProcess")
+  }()
+
+  var identifier: Int32 { process.processIdentifier }
+
+  func send(_ line: String) { input.fileHandleForWriting.write(Data((line + "\n").utf8)) }
+
+  /// The next line of its output; nil: it has ended.
+  func readLine() -> String? {
+    while true {
+      if let end = buffer.firstIndex(of: UInt8(ascii: "\n")) {
+        defer { buffer = Data(buffer[(end + 1)...]) }
+        return String(decoding: buffer[..<end], as: UTF8.self)
+      }
+      let more = output.fileHandleForReading.availableData
+      if more.isEmpty { return nil }
+      buffer.append(more)
+    }
+  }
+
+  /// Sends a command and returns the answer.
+  func run(_ line: String) -> String? {
+    send(line)
+    return readLine()
+  }
+
+  /// The lines it has written and will write, up to its end.
+  func readRemaining() -> [String] {
+    var lines: [String] = []
+    while let line = readLine() { lines.append(line) }
+    return lines
+  }
+
+  /// Ends it at once, as nothing it could notice.
+  func kill() {
+    if process.isRunning { _ = Foundation.kill(identifier, SIGKILL) }
+    process.waitUntilExit()
+  }
+}
+
+/// What the other process stores as its `number`-th write.
+func payload(_ key: String, _ number: Int, _ size: Int) -> String {
+  let head = "\(key)#\(number);"
+  return head + String(repeating: Character(UnicodeScalar(UInt8(97 + number % 26))), count: max(0, size - head.utf8.count))
+}
