@@ -34,11 +34,16 @@ let package = Package(
     .executableTarget(
       name: "lmdb-cache",
       dependencies: [
+        "LMDB",
         "LMDBCaching",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .testTarget(name: "LMDBTests", dependencies: ["LMDB"]),
-    .testTarget(name: "LMDBCachingTests", dependencies: ["LMDBCaching", "LMDB"]),
+    // What the tests start as other processes.
+    .executableTarget(name: "CacheTestProcess", dependencies: ["LMDBCaching"], path: "Tests/CacheTestProcess"),
+    .testTarget(
+      name: "LMDBCachingTests",
+      dependencies: ["LMDBCaching", "LMDB", "CacheTestProcess", .product(name: "Logging", package: "swift-log")]),
   ],
   swiftLanguageModes: [.v6]
 )

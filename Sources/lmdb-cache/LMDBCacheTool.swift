@@ -12,9 +12,9 @@ struct LMDBCacheTool: ParsableCommand {
       the name of a cache in the user's caches directory. Several processes may use a cache at once, so the tool \
       may look into one that is in use. Data goes to standard output, messages to standard error.
 
-      Example:
-
-        lmdb-cache set greeting hello --cache ./demo && lmdb-cache ls --cache ./demo
+      Examples:
+        lmdb-cache set greeting hello --cache ./demo
+        lmdb-cache get greeting --cache ./demo
 
       \(ExitStatus.explanation)
       """,

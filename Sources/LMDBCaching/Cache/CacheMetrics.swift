@@ -12,15 +12,15 @@ struct CacheMetrics: Sendable {
     let dimensions = [("directory", directory)]
     func gauge(_ name: String) -> Gauge { Gauge(label: "lmdb_cache_\(name)", dimensions: dimensions) }
     gauges = [
-      (gauge("memory_hits"), { $0.memoryHits }),
-      (gauge("disk_hits"), { $0.diskHits }),
-      (gauge("misses"), { $0.misses }),
-      (gauge("memory_evictions"), { $0.memoryEvictions }),
-      (gauge("disk_evictions"), { $0.diskEvictions }),
-      (gauge("expirations"), { $0.expirations }),
-      (gauge("commits"), { $0.commits }),
-      (gauge("failed_commits"), { $0.failedCommits }),
-      (gauge("corrupted_records"), { $0.corruptedRecords }),
+      (gauge("memory_hits"), { @Sendable in $0.memoryHits }),
+      (gauge("disk_hits"), { @Sendable in $0.diskHits }),
+      (gauge("misses"), { @Sendable in $0.misses }),
+      (gauge("memory_evictions"), { @Sendable in $0.memoryEvictions }),
+      (gauge("disk_evictions"), { @Sendable in $0.diskEvictions }),
+      (gauge("expirations"), { @Sendable in $0.expirations }),
+      (gauge("commits"), { @Sendable in $0.commits }),
+      (gauge("failed_commits"), { @Sendable in $0.failedCommits }),
+      (gauge("corrupted_records"), { @Sendable in $0.corruptedRecords }),
     ]
     count = gauge("entries")
     cost = gauge("cost")

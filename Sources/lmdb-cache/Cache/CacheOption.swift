@@ -4,7 +4,8 @@ import LMDBCaching
 
 /// `--cache`, for the commands that need one.
 struct CacheOption: ParsableArguments {
-  static let explanation = "The cache: a path if it holds a slash (./thumbnails), else a name in the user's caches directory."
+  static let explanation =
+    "The cache: a path if it holds a slash (./thumbnails), else a name in the user's caches directory."
 
   @Option(name: .long, help: ArgumentHelp("\(explanation)", valueName: "dir"))
   var cache: String

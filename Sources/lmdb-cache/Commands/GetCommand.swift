@@ -13,7 +13,6 @@ struct GetCommand: ParsableCommand {
       unless --raw is given.
 
       Example:
-
         lmdb-cache get user:42 --cache ./demo | jq .name
 
       Exits with 1 and writes nothing if there is no such key, or its entry has expired.

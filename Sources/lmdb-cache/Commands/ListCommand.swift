@@ -12,8 +12,7 @@ struct ListCommand: ParsableCommand {
       it was written (UTC). Characters of keys that would garble the table are escaped; -q and --json give keys as \
       they are.
 
-      Example:
-
+      Examples:
         lmdb-cache ls --prefix user: --cache ./demo
         lmdb-cache ls -q0 --cache ./demo | xargs -0 lmdb-cache rm --cache ./demo --
 

@@ -19,7 +19,6 @@ struct ReplayCommand: ParsableCommand {
       shows how the cache starts warm.
 
       Example:
-
         lmdb-cache replay Benchmarks/Traces/web12.trace.xz --format u32be --memory-count 1400
 
       Exits with 65 if a value was wrong. SIGINT ends the replay early, with the table so far and exit code 130.
@@ -90,7 +89,8 @@ struct ReplayCommand: ParsableCommand {
     if report.wrongValues > 0 {
       throw ToolError(
         .dataError,
-        "\(Formatting.grouped(report.wrongValues)) values are not what a replay with --value-bytes \(valueBytes) stores")
+        "\(Formatting.grouped(report.wrongValues)) values are not what a replay with --value-bytes \(valueBytes) "
+          + "stores")
     }
     if report.isInterrupted {
       StandardError.write("lmdb-cache: interrupted\n")

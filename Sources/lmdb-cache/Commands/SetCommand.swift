@@ -18,9 +18,9 @@ struct SetCommand: ParsableCommand {
       returns, the value is committed. Keys and values that begin with a dash come last, after --, here and \
       elsewhere.
 
-      Example:
-
-        convert photo.jpg -resize 64 - | lmdb-cache set photo.jpg - --expires 3600 --cache ./thumbnails
+      Examples:
+        lmdb-cache set greeting hello --cache ./demo
+        gzip -c index.html | lmdb-cache set / - --expires 60 --cache ./demo
 
       \(ExitStatus.explanation)
       """)

@@ -12,7 +12,6 @@ struct StatCommand: ParsableCommand {
       removed.
 
       Example:
-
         lmdb-cache stat --json --cache ./demo | jq .entries
 
       Exits with 1 if the disk tier is not healthy.

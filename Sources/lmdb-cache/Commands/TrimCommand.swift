@@ -11,7 +11,6 @@ struct TrimCommand: ParsableCommand {
       but uses the space again.
 
       Example:
-
         lmdb-cache trim --count 10000 --age 86400 --cache ./demo
 
       \(ExitStatus.explanation)

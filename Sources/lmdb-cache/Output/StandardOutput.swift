@@ -6,7 +6,7 @@ enum StandardOutput {
     do {
       try FileHandle.standardOutput.write(contentsOf: data)
     } catch {
-      throw ToolError(.inputOutput, "cannot write to standard output: \(error.localizedDescription)")
+      throw ToolError(.inputOutput, "cannot write to standard output: \(Platform.reason(of: error).text)")
     }
   }
 

@@ -7,10 +7,9 @@ enum InputFile {
     let handle: FileHandle
     do {
       handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-    } catch let error as CocoaError where error.code == .fileReadNoPermission {
-      throw ToolError(.noPermission, "permission denied: \(path)")
     } catch {
-      throw ToolError(.noInput, "cannot open \(path): \(error.localizedDescription)")
+      let reason = Platform.reason(of: error)
+      throw ToolError(reason.isPermissionDenied ? .noPermission : .noInput, "cannot open \(path): \(reason.text)")
     }
     if unpacking && path.hasSuffix(".xz") { return try unpacked(handle, path) }
     return try read(handle, path)
@@ -20,7 +19,7 @@ enum InputFile {
     do {
       return try handle.readToEnd() ?? Data()
     } catch {
-      throw ToolError(.inputOutput, "cannot read \(name): \(error.localizedDescription)")
+      throw ToolError(.inputOutput, "cannot read \(name): \(Platform.reason(of: error).text)")
     }
   }
 
@@ -35,7 +34,7 @@ enum InputFile {
     do {
       try process.run()
     } catch {
-      throw ToolError(.unavailable, "cannot run xz: \(error.localizedDescription)")
+      throw ToolError(.unavailable, "cannot run xz: \(Platform.reason(of: error).text)")
     }
     let contents = try read(output.fileHandleForReading, path)
     process.waitUntilExit()

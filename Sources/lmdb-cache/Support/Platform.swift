@@ -1,3 +1,5 @@
+import Foundation
+
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)
@@ -33,6 +35,14 @@ enum Platform {
   static func statusError(ofFileAt path: String) -> Int32? {
     var status = stat()
     return stat(path, &status) == 0 ? nil : errno
+  }
+
+  /// What the operating system said, where Foundation's error hides it.
+  static func reason(of error: any Error) -> (text: String, isPermissionDenied: Bool) {
+    var error = error as NSError
+    while let underlying = error.userInfo[NSUnderlyingErrorKey] as? any Error { error = underlying as NSError }
+    if error.domain != NSPOSIXErrorDomain { return (error.localizedDescription, error.code == 257) }
+    return (String(cString: strerror(Int32(error.code))), error.code == Int(EACCES))
   }
 
   /// Makes an empty directory that nobody else uses.
