@@ -10,7 +10,7 @@ import Synchronization
 /// no memory tier to go on in, so writes throw then.
 public final class DiskCache: Sendable {
   let store: DiskStore
-  let objectCoding: ObjectCoding
+  private let coding: Mutex<ObjectCoding>
   private let isClosed = Atomic<Bool>(false)
   private let maintenance: Mutex<Maintenance>
 
@@ -26,7 +26,7 @@ public final class DiskCache: Sendable {
       throw CacheError(.invalidArgument, "\(directory) is no file URL; make one with URL(fileURLWithPath:).")
     }
     store = try DiskStore.open(directory: directory.path, configuration: configuration)
-    objectCoding = configuration.objectCoding
+    coding = Mutex(configuration.objectCoding)
     maintenance = Mutex(Maintenance())
     autoTrimInterval = .seconds(60)
   }
@@ -239,6 +239,24 @@ public final class DiskCache: Sendable {
   }
 
   // MARK: Objects
+
+  /// How this cache archives and reads NSCoding objects.
+  public var objectCoding: ObjectCoding {
+    get { coding.withLock { $0 } }
+    set { coding.withLock { $0 = newValue } }
+  }
+
+  /// See ``ObjectCoding/customArchive``.
+  public var customArchive: (@Sendable (any NSCoding) throws -> Data)? {
+    get { objectCoding.customArchive }
+    set { coding.withLock { $0.customArchive = newValue } }
+  }
+
+  /// See ``ObjectCoding/customUnarchive``.
+  public var customUnarchive: (@Sendable (Data) throws -> any NSCoding)? {
+    get { objectCoding.customUnarchive }
+    set { coding.withLock { $0.customUnarchive = newValue } }
+  }
 
   /// See ``LMDBCache/object(forKey:)``; every call makes a new object.
   public func object(forKey key: String) throws(CacheError) -> (any NSCoding)? {

@@ -2,8 +2,8 @@ import Foundation
 
 /// The memory tier of an ``LMDBCache``: limits, counts and trims.
 ///
-/// Values are read and written through the cache, which keeps the tiers in step; what this drops is still on the
-/// disk. Any thread may use it.
+/// Values are read and written through the cache, which keeps the tiers in step: what this drops is still on the
+/// disk, and what the disk tier drops is not here any more. Any thread may use it.
 public final class MemoryTier: Sendable {
   private let memory: MemoryStore<String, MemoryValue>
   /// The same store with the public face that a memory cache alone has.
@@ -191,7 +191,9 @@ extension MemoryTier: DiskStoreObserver {
     }
   }
 
-  func lastAccess(of key: String, hash: UInt64) -> UInt32? {
-    memory.lastAccess(key, hash: hash).map { UInt32(max(0, $0)) }
+  func lastAccess(of key: String) -> UInt32? {
+    memory.lastAccess(key, hash: memory.hash(of: key)).map { UInt32(max(0, $0)) }
   }
+
+  func didEvict(_ key: String, stamp: UInt64) { memory.discard(key, hash: memory.hash(of: key), stamp: stamp) }
 }

@@ -38,6 +38,8 @@ extension DiskStore {
       let opened = try openFiles(directory, configuration)
       let store = DiskStore(opening: opened, configuration: configuration, databaseKey: databaseKey)
       stores[directory] = WeakStore(store: store)
+      // Before anything is read or committed: what a dead process wrote was acknowledged.
+      store.replayOrphanedJournals()
       store.startWriter()
       return store
     }

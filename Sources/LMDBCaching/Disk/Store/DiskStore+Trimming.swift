@@ -12,7 +12,7 @@ struct TrimGoal: Sendable {
 
 /// An entry that a trim may remove.
 private struct TrimCandidate {
-  let databaseKey: [UInt8]
+  let key: String
   let stamp: UInt64
   let lastAccess: UInt32
   let cost: Int
@@ -113,10 +113,14 @@ extension DiskStore {
   private func trimNow(to goal: TrimGoal) throws(CacheError) {
     if goal.count == 0 || goal.cost == 0 {
       // Nothing may stay: whole pages at a time.
-      return try transact { (session) throws(LMDBError) in
+      var stamp: UInt64 = 0
+      try transact { (session) throws(LMDBError) in
         counters.evictions.increment(by: session.metadata.count)
-        try session.removeAll(stamp: session.metadata.lastStamp)
+        stamp = session.metadata.lastStamp
+        try session.removeAll(stamp: stamp)
       }
+      for observer in observers { observer.didRemoveAll(withPrefix: "", stamp: stamp &+ 1) }
+      return
     }
     var candidates = try scan()
     candidates.sort { ($0.isExpired ? 0 : 1, $0.lastAccess, $0.stamp) < ($1.isExpired ? 0 : 1, $1.lastAccess, $1.stamp) }
@@ -132,9 +136,8 @@ extension DiskStore {
       victims += 1
     }
     candidates.removeSubrange(victims...)
-    candidates.sort { first, second in
-      first.databaseKey.withUnsafeBytes { first in second.databaseKey.withUnsafeBytes { first.precedes($0) } }
-    }
+    // In the order of LMDB's keys, but for the long ones: each page is touched once.
+    candidates.sort { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
     var start = 0
     while start < candidates.count {
       let end = min(start + Self.removalLength, candidates.count)
@@ -146,19 +149,25 @@ extension DiskStore {
   }
 
   private func remove(_ victims: ArraySlice<TrimCandidate>) throws(CacheError) {
-    var evicted = 0
-    var expired = 0
+    var removed: [TrimCandidate] = []
     try transact { (session) throws(LMDBError) in
       for victim in victims {
         // Unless it was written anew since.
-        let isRemoved = try victim.databaseKey.withBytes { (key) throws(LMDBError) in
-          try session.remove(key) { $0.stamp == victim.stamp }
+        let isRemoved = try CacheKey.with(victim.key) { (key) throws(LMDBError) in
+          try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) in
+            try session.remove(databaseKey) { $0.stamp == victim.stamp }
+          }
         }
-        if isRemoved { if victim.isExpired { expired += 1 } else { evicted += 1 } }
+        if isRemoved { removed.append(victim) }
       }
     }
-    counters.evictions.increment(by: evicted)
+    // The memory tiers hold nothing that the disk does not.
+    for observer in observers {
+      for victim in removed { observer.didEvict(victim.key, stamp: victim.stamp) }
+    }
+    let expired = removed.count { $0.isExpired }
     counters.expirations.increment(by: expired)
+    counters.evictions.increment(by: removed.count - expired)
   }
 
   /// Every entry's cost and last access, the memory tiers' knowledge included.
@@ -176,17 +185,19 @@ extension DiskStore {
             var position = try Self.position(cursor, after: resumeAfter)
             var looked = 0
             while let entry = position, entry.key.first != DatabaseKey.reservedMarker, looked < Self.scanLength {
-              if let header = RecordHeader(entry.value) {
-                candidates.append(candidate(entry, header, now, observers))
+              if let header = RecordHeader(entry.value),
+                let key = DatabaseKey.key(ofDatabaseKey: entry.key, record: entry.value, header: header)
+              {
+                candidates.append(candidate(String(decoding: key, as: UTF8.self), header, now, observers))
               }
               looked += 1
+              if looked == Self.scanLength { resumeAfter = Array(entry.key) }
               position = try cursor.next()
             }
             isAtEnd = looked < Self.scanLength
           }
         }
       }
-      resumeAfter = candidates.last?.databaseKey
       commitIfDue()
     }
     return candidates
@@ -203,23 +214,18 @@ extension DiskStore {
   }
 
   private func candidate(
-    _ entry: Cursor.Entry, _ header: RecordHeader, _ now: Int64, _ observers: [any DiskStoreObserver]
+    _ key: String, _ header: RecordHeader, _ now: Int64, _ observers: [any DiskStoreObserver]
   ) -> TrimCandidate {
     var lastAccess = header.lastAccess
-    if let bytes = DatabaseKey.key(ofDatabaseKey: entry.key, record: entry.value, header: header) {
-      let key = String(decoding: bytes, as: UTF8.self)
-      let hash = KeyIdentity.hash(key, seed: KeyIdentity.seed)
-      for observer in observers {
-        if let access = observer.lastAccess(of: key, hash: hash), access > lastAccess {
-          recency.note(key, recorded: lastAccess, now: access)
-          lastAccess = access
-        }
+    for observer in observers {
+      if let access = observer.lastAccess(of: key), access > lastAccess {
+        recency.note(key, recorded: lastAccess, now: access)
+        lastAccess = access
       }
-      if let access = recency.lastAccess(of: key) { lastAccess = max(lastAccess, access) }
     }
+    if let access = recency.lastAccess(of: key) { lastAccess = max(lastAccess, access) }
     return TrimCandidate(
-      databaseKey: Array(entry.key), stamp: header.stamp, lastAccess: lastAccess, cost: header.cost,
-      isExpired: header.isExpired(at: now))
+      key: key, stamp: header.stamp, lastAccess: lastAccess, cost: header.cost, isExpired: header.isExpired(at: now))
   }
 
   /// Writes the noted accesses into their records.

@@ -14,7 +14,9 @@ protocol DiskStoreObserver: AnyObject, Sendable {
   func didRemoveAll(withPrefix prefix: String, stamp: UInt64)
 
   /// Seconds since 1970 of the last access that the tier knows of.
-  func lastAccess(of key: String, hash: UInt64) -> UInt32?
+  func lastAccess(of key: String) -> UInt32?
+  /// The entry that `stamp` wrote was removed from the disk to keep a limit, or since it had expired.
+  func didEvict(_ key: String, stamp: UInt64)
   /// Adds what the tier counted.
   func add(to statistics: inout CacheStatistics)
 }

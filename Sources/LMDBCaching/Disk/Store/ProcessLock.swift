@@ -24,6 +24,11 @@ final class ProcessLock: Sendable {
     }
   }
 
+  /// Leaves the directory to others before this object goes.
+  func unlock() throws(SystemError) {
+    if flock(file.descriptor, LOCK_UN) != 0 { throw SystemError("flock", file.path) }
+  }
+
   /// Makes this process the only one, if it is; ``share()`` ends that.
   func tryOwn() throws(SystemError) -> Bool { try file.tryLock() }
 }

@@ -2,7 +2,7 @@ import LMDB
 import Logging
 
 extension DiskStore {
-  /// Applies the journals whose processes are gone, and removes them. On the writer thread.
+  /// Applies the journals whose processes are gone, and removes them. On the writer thread, or before it is started.
   func replayOrphanedJournals() {
     do throws(SystemError) {
       let folder = directory + "/" + JournalFile.folder

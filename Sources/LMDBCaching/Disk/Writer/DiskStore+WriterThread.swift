@@ -19,8 +19,6 @@ extension DiskStore {
   }
 
   private func runWriter() {
-    // Before anything is committed: what a dead process wrote is older.
-    replayOrphanedJournals()
     var nextScan = clock.monotonic + Self.peerScanInterval
     lock.lock()
     while true {
@@ -201,7 +199,9 @@ extension DiskStore {
     state.journal = nil
     lock.unlock()
     defer { environment.close() }
+    if durability == .fast, failure == nil { try endFastSession() }
     try calling("Closing the cache in \(directory)") { () throws(SystemError) in
+      try processLock.unlock()
       // With writes that could not be committed the journal stays: the next to open the directory replays it.
       if let journalPath, failure == nil { try Directory.removeFile(journalPath) }
     }
@@ -211,7 +211,6 @@ extension DiskStore {
         "The cache in \(directory) was closed with writes that could not be committed; they are in its journal and "
           + "are replayed when it is opened again.", underlying: failure.error)
     }
-    if durability == .fast { try endFastSession() }
   }
 
   /// The last process to close a cache that is never synchronized does so now, so that it can be believed later.
