@@ -40,10 +40,13 @@ let package = Package(
       ]),
     .testTarget(name: "LMDBTests", dependencies: ["LMDB"]),
     // What the tests start as other processes.
-    .executableTarget(name: "CacheTestProcess", dependencies: ["LMDBCaching"], path: "Tests/CacheTestProcess"),
+    .executableTarget(
+      name: "CacheTestProcess", dependencies: ["LMDBCaching", .product(name: "Logging", package: "swift-log")],
+      path: "Tests/CacheTestProcess"),
     .testTarget(
       name: "LMDBCachingTests",
       dependencies: ["LMDBCaching", "LMDB", "CacheTestProcess", .product(name: "Logging", package: "swift-log")]),
+    .testTarget(name: "CommandLineToolTests", dependencies: ["lmdb-cache", "LMDBCaching"]),
   ],
   swiftLanguageModes: [.v6]
 )
@@ -51,11 +54,12 @@ let package = Package(
 // The same compiler settings everywhere. The compiler's warnings become errors in CI, by a flag there:
 // a warning of a newer compiler must not break the build of those who depend on this package.
 for target in package.targets where target.type != .system {
-  target.swiftSettings = (target.swiftSettings ?? []) + [
-    .swiftLanguageMode(.v6),
-    .enableUpcomingFeature("ExistentialAny"),
-    .enableUpcomingFeature("InternalImportsByDefault"),
-    .enableUpcomingFeature("MemberImportVisibility"),
-    .enableExperimentalFeature("Lifetimes"),
-  ]
+  target.swiftSettings =
+    (target.swiftSettings ?? []) + [
+      .swiftLanguageMode(.v6),
+      .enableUpcomingFeature("ExistentialAny"),
+      .enableUpcomingFeature("InternalImportsByDefault"),
+      .enableUpcomingFeature("MemberImportVisibility"),
+      .enableExperimentalFeature("Lifetimes"),
+    ]
 }

@@ -30,9 +30,14 @@ struct DiskHit: Figure {
       raw.append(reference.get(order))
       own.append(try nanoseconds(per: count) { for key in order { consume(try cache.value(Data.self, forKey: key)) } })
       borrowed.append(
-        try nanoseconds(per: count) { for key in order { consume(try cache.withBytes(forKey: key) { bytes in
-          bytes.withUnsafeBytes { buffer.copyMemory(from: $0) }
-        }) } })
+        try nanoseconds(per: count) {
+          for key in order {
+            consume(
+              try cache.withBytes(forKey: key) { bytes in
+                bytes.withUnsafeBytes { buffer.copyMemory(from: $0) }
+              })
+          }
+        })
     }
     try cache.close()
     return [("value as Data", own), ("withBytes", borrowed)].map { label, times in

@@ -47,7 +47,8 @@ struct MemoryHit: Figure {
         let own = times["\(subject) \(label)"]!.median
         let reference = times["dictionary \(label)"]!.median
         return Result(
-          name: "\(name) \(subject == "memory" ? "MemoryCache" : "LMDBCache"), \(label) strings", value: own / reference,
+          name: "\(name) \(subject == "memory" ? "MemoryCache" : "LMDBCache"), \(label) strings",
+          value: own / reference,
           unit: "x Mutex<Dictionary>", goal: 1, detail: "\(number(own)) ns beside \(number(reference)) ns")
       }
     }

@@ -16,12 +16,15 @@ struct Trim: Figure {
       let value = Data(repeating: 7, count: 100)
       for number in 0..<count { try cache.set(value, forKey: "user:profile:\(number)") }
       try cache.flush()
-      let memory = try stall(cache) { number in _ = try cache.value(Data.self, forKey: "user:profile:\(number)") } during: {
+      let memory = try stall(cache) { number in
+        _ = try cache.value(Data.self, forKey: "user:profile:\(number)")
+      } during: {
         cache.memoryCache.trim(toCount: count / 2)
       }
       memoryStalls.append(memory.longest)
-      let disk = try stall(cache) { number in _ = try cache.diskCache.value(Data.self, forKey: "user:profile:\(number)") }
-      during: {
+      let disk = try stall(cache) { number in
+        _ = try cache.diskCache.value(Data.self, forKey: "user:profile:\(number)")
+      } during: {
         try cache.trim(toCount: count / 2)
       }
       diskStalls.append(disk.longest)

@@ -35,7 +35,8 @@ enum ObjectArchiver {
       let value = data.withUnsafeBytes { RawArchiving.anyValue(from: $0, format: format) }
       guard let value, let object = foundationObject(of: value) else {
         throw CacheError(
-          .typeMismatch, "The entry \(quoted(key)) is stored as \(format), which is no object; read it with value(_:forKey:).")
+          .typeMismatch,
+          "The entry \(quoted(key)) is stored as \(format), which is no object; read it with value(_:forKey:).")
       }
       return object
     }

@@ -39,7 +39,8 @@ enum ValueArchiver {
       return try encoder.encode(value)
     } catch {
       throw CacheError(
-        .encodingFailed, "A value of type \(type(of: value)) cannot be encoded; nothing was written.", underlying: error)
+        .encodingFailed, "A value of type \(type(of: value)) cannot be encoded; nothing was written.", underlying: error
+      )
     }
   }
 

@@ -219,13 +219,13 @@ public final class DiskCache: Sendable {
   /// See ``LMDBCache/removeAll()``.
   public func removeAll() throws(CacheError) {
     try checkOpen()
-    try require(try store.removeAll(withPrefix: nil))
+    try require(try store.removeAll(withPrefix: nil, by: nil))
   }
 
   /// See ``LMDBCache/removeAll(withPrefix:)``.
   public func removeAll(withPrefix prefix: String) throws(CacheError) {
     try checkOpen()
-    try require(try store.removeAll(withPrefix: prefix))
+    try require(try store.removeAll(withPrefix: prefix, by: nil))
   }
 
   private func require(_ outcome: WriteOutcome) throws(CacheError) {

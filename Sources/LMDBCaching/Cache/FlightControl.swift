@@ -121,7 +121,8 @@ final class FlightControl: Sendable {
   }
 
   private func leave(_ key: ByteKey, _ ticket: UInt64) {
-    let (continuation, task) = state.withLock { state -> (CheckedContinuation<any Sendable, any Error>?, Task<Void, Never>?) in
+    let (continuation, task) = state.withLock {
+      state -> (CheckedContinuation<any Sendable, any Error>?, Task<Void, Never>?) in
       guard let continuation = state.taskFlights[key]?.waiters.removeValue(forKey: ticket) else { return (nil, nil) }
       guard state.taskFlights[key]!.waiters.isEmpty else { return (continuation, nil) }
       return (continuation, state.taskFlights.removeValue(forKey: key)?.task)

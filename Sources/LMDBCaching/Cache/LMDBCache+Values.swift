@@ -51,7 +51,8 @@ extension LMDBCache {
         return RawArchiving.cast(record.payload, to: type)
       }
       return try store.read(key) { (record) throws(CacheError) in
-        let value = try ValueArchiver.value(type, from: record.payload, format: record.header.format, forKey: key.string)
+        let value = try ValueArchiver.value(
+          type, from: record.payload, format: record.header.format, forKey: key.string)
         memoryCache.keep(value, key, record.header, validated: record.validated, token: token)
         return value
       } ?? memoryOnlyValue(type, key)
@@ -105,6 +106,7 @@ extension LMDBCache {
     _ value: MemoryValue, _ format: ArchiveFormat, _ bytes: UnsafeRawBufferPointer, forKey key: String,
     expiresIn: Duration?, cost: Int?
   ) throws(CacheError) {
+    try diskCache.checkOpen()
     try CacheKey.with(key) { (key) throws(CacheError) in
       let header = try store.header(for: key, format, bytes, expiresIn: expiresIn, cost: cost)
       let outcome = try store.put(key, header: header, payload: bytes, by: memoryCache)
@@ -114,6 +116,7 @@ extension LMDBCache {
 
   /// Removes the entry under `key`, if there is one.
   public func removeValue(forKey key: String) throws(CacheError) {
+    try diskCache.checkOpen()
     try CacheKey.with(key) { (key) throws(CacheError) in
       let outcome = try store.remove(key, by: memoryCache)
       memoryCache.didChange(key.string, hash: key.hash, stamp: outcome.stamp)
@@ -122,10 +125,16 @@ extension LMDBCache {
 
   /// Removes every entry, in every process that shares the directory. Nothing written before comes back, also
   /// not from journals of processes that die.
-  public func removeAll() throws(CacheError) { try diskCache.removeAll() }
+  public func removeAll() throws(CacheError) {
+    try diskCache.checkOpen()
+    _ = try store.removeAll(withPrefix: nil, by: memoryCache)
+  }
 
   /// Removes every entry whose key starts with `prefix`, byte for byte.
-  public func removeAll(withPrefix prefix: String) throws(CacheError) { try diskCache.removeAll(withPrefix: prefix) }
+  public func removeAll(withPrefix prefix: String) throws(CacheError) {
+    try diskCache.checkOpen()
+    _ = try store.removeAll(withPrefix: prefix, by: memoryCache)
+  }
 
   // MARK: Many entries
 

@@ -29,9 +29,11 @@ extension CacheError {
   init(_ error: SystemError, during activity: String) {
     switch error.errno {
     case ENOSPC, EDQUOT:
-      self.init(.noSpace, "\(activity): the disk is full. Free some space; the cache goes on by itself.", underlying: error)
+      self.init(
+        .noSpace, "\(activity): the disk is full. Free some space; the cache goes on by itself.", underlying: error)
     case EACCES, EPERM, EROFS:
-      self.init(.permissionDenied, "\(activity): no permission. Give this user read and write access.", underlying: error)
+      self.init(
+        .permissionDenied, "\(activity): no permission. Give this user read and write access.", underlying: error)
     default:
       self.init(.storageFailed, "\(activity) failed.", underlying: error)
     }

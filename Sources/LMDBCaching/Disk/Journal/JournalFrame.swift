@@ -92,7 +92,9 @@ struct JournalFrame {
     else { return nil }
     guard operation == .put else { return }
     let record = record
-    guard let header = RecordHeader(record), header.stamp == stamp, header.isIntact(record, key: key) else { return nil }
+    guard let header = RecordHeader(record), header.stamp == stamp, header.isIntact(record, key: key) else {
+      return nil
+    }
   }
 
   init(base: UnsafeRawPointer) { self.base = base }

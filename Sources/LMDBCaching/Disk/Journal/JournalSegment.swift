@@ -114,7 +114,8 @@ final class JournalSegment {
     forgetIndexed { _ in true }
     prefixRemovals = []
     clearStamp = stamp
-    append(.removeAll, key: .init(start: nil, count: 0), stamp: stamp, flags: flags, recordLength: 0, hash: nil) { _ in }
+    append(.removeAll, key: .init(start: nil, count: 0), stamp: stamp, flags: flags, recordLength: 0, hash: nil) { _ in
+    }
   }
 
   func removeAll(prefix: UnsafeRawBufferPointer, stamp: UInt64, flags: JournalFrame.Flags) {

@@ -47,15 +47,8 @@ enum BatchOperation {
     case .remove(let key):
       CacheKey.with(key) { segment.remove(key: $0.utf8, hash: $0.hash, stamp: stamp, flags: flags) }
     case .removeAll(nil): segment.removeAll(stamp: stamp, flags: flags)
-    case .removeAll(let prefix?): withUTF8Bytes(of: prefix) { segment.removeAll(prefix: $0, stamp: stamp, flags: flags) }
-    }
-  }
-
-  func note(in unrecorded: inout UnrecordedKeys, stamp: UInt64) {
-    switch self {
-    case .put(let put): withUTF8Bytes(of: put.key) { unrecorded.insert($0, stamp: stamp) }
-    case .remove(let key): withUTF8Bytes(of: key) { unrecorded.insert($0, stamp: stamp) }
-    case .removeAll: unrecorded.insertEverything(stamp: stamp)
+    case .removeAll(let prefix?):
+      withUTF8Bytes(of: prefix) { segment.removeAll(prefix: $0, stamp: stamp, flags: flags) }
     }
   }
 

@@ -265,7 +265,8 @@ extension DiskStore {
     counters.corruptedRecords.increment()
     return CacheError(
       .corruptedRecord,
-      "The checksum of the entry \(quoted(key)) does not match: its bytes were changed on the disk. Remove or replace it.")
+      "The checksum of the entry \(quoted(key)) does not match: its bytes were changed on the disk. Remove or replace it."
+    )
   }
 
   private func unreadable(_ bytes: UnsafeRawBufferPointer, _ key: String) -> CacheError {

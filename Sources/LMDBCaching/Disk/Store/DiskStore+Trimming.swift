@@ -123,7 +123,9 @@ extension DiskStore {
       return
     }
     var candidates = try scan()
-    candidates.sort { ($0.isExpired ? 0 : 1, $0.lastAccess, $0.stamp) < ($1.isExpired ? 0 : 1, $1.lastAccess, $1.stamp) }
+    candidates.sort {
+      ($0.isExpired ? 0 : 1, $0.lastAccess, $0.stamp) < ($1.isExpired ? 0 : 1, $1.lastAccess, $1.stamp)
+    }
     var count = candidates.count
     var cost = candidates.reduce(0) { $0.addingSaturating($1.cost) }
     var victims = 0

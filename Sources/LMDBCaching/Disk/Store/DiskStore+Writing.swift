@@ -5,15 +5,19 @@ struct WriteOutcome {
   let stamp: UInt64
   /// The transaction as of which the write is known to be the newest: see ``TransactionTracker``.
   var validated: UInt64 = 0
-  /// Set when the journal is full and cannot be emptied: the write is nowhere but with the caller.
+  /// Set when nothing could be recorded: the write is nowhere but with the observer that made it, and what was on
+  /// the disk before is hidden.
   var failure: CacheError?
 }
 
 extension DiskStore {
   // MARK: Single writes
 
-  /// Writes a record and its index entry; returns when the write survives the death of the process, and in
-  /// ``Durability/full`` when it is on the disk.
+  /// Writes a record; returns when the write survives the death of the process, and in ``Durability/full`` when it is
+  /// on the disk.
+  ///
+  /// When nothing can be recorded, since the disk is full, say, a write by an observer hides what is on the disk and
+  /// succeeds: the observer holds the value. Any other write throws and changes nothing.
   @inline(__always)
   func put(
     _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, by observer: (any DiskStoreObserver)?
@@ -26,7 +30,9 @@ extension DiskStore {
     _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, by observer: (any DiskStoreObserver)?
   ) throws(CacheError) -> WriteOutcome {
     let prepared = PreparedPut(key, header, payload)
-    let outcome = try append(size: prepared.frameSize, keys: { $0.insert(key.utf8, stamp: $1) }) { segment in
+    let outcome = try append(
+      size: prepared.frameSize, unrecorded: observer == nil ? nil : { $0.insert(key.utf8, stamp: $1) }
+    ) { segment in
       let stamp = nextStamp()
       announce(prepared.hash, stamp)
       prepared.append(to: segment, stamp: stamp, flags: [])
@@ -39,8 +45,21 @@ extension DiskStore {
   private func putFile(
     _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, by observer: (any DiskStoreObserver)?
   ) throws(CacheError) -> WriteOutcome {
-    let reference = try calling("Writing the value file of \(quoted(key.string))") { () throws(SystemError) in
-      try files.write(payload, key: key.utf8, synchronized: durability != .fast)
+    let reference: ValueFileReference
+    do throws(SystemError) {
+      reference = try files.write(payload, key: key.utf8, synchronized: durability != .fast)
+    } catch {
+      let error = CacheError(error, during: "Writing the value file of \(quoted(key.string))")
+      if observer == nil { throw error }
+      return try lock.withLock { () throws(CacheError) in
+        if state.isStopping { throw .closed }
+        noteFailure(error)
+        return hide(error, { $0.insert(key.utf8, stamp: $1) }) { _ in
+          let stamp = nextStamp()
+          announce(key.hash, stamp)
+          return stamp
+        }
+      }
     }
     var header = header
     header.flags.insert(.file)
@@ -64,7 +83,8 @@ extension DiskStore {
   func remove(_ key: CacheKey, by observer: (any DiskStoreObserver)?) throws(CacheError) -> WriteOutcome {
     let size = JournalFrame.size(keyLength: key.utf8.count, recordLength: 0)
     let hash = key.hash
-    let outcome = try append(size: size, keys: { $0.insert(key.utf8, stamp: $1) }) { segment in
+    let outcome = try append(size: size, unrecorded: observer == nil ? nil : { $0.insert(key.utf8, stamp: $1) }) {
+      segment in
       let stamp = nextStamp()
       announce(hash, stamp)
       segment?.remove(key: key.utf8, hash: hash, stamp: stamp, flags: [])
@@ -75,10 +95,12 @@ extension DiskStore {
   }
 
   /// Removes every key that starts with `prefix`, or every key.
-  func removeAll(withPrefix prefix: String?) throws(CacheError) -> WriteOutcome {
+  func removeAll(
+    withPrefix prefix: String?, by observer: (any DiskStoreObserver)?
+  ) throws(CacheError) -> WriteOutcome {
     let outcome = try withUTF8Bytes(of: prefix ?? "") { (utf8) throws(CacheError) in
       let size = JournalFrame.size(keyLength: utf8.count, recordLength: 0)
-      return try append(size: size, keys: { $0.insertEverything(stamp: $1) }) { segment in
+      return try append(size: size, unrecorded: observer == nil ? nil : { $0.insertEverything(stamp: $1) }) { segment in
         let stamp = nextStamp()
         for observer in state.observers { observer.willChangeAll(stamp: stamp) }
         if prefix == nil {
@@ -105,8 +127,7 @@ extension DiskStore {
     let outcome: WriteOutcome
     do throws(CacheError) {
       outcome = try append(
-        size: size,
-        keys: { unrecorded, stamp in for operation in prepared { operation.note(in: &unrecorded, stamp: stamp) } },
+        size: size, unrecorded: nil,
         body: { segment in
           for (index, operation) in prepared.enumerated() {
             let stamp = nextStamp()
@@ -126,10 +147,6 @@ extension DiskStore {
     }
     for observer in observers {
       for operation in prepared { operation.didChange(observer, firstStamp: firstStamp, lastStamp: outcome.stamp) }
-    }
-    if let failure = outcome.failure {
-      removeFiles(newFiles)
-      throw failure
     }
     try commitPending()
   }
@@ -182,7 +199,7 @@ extension DiskStore {
   /// A stamp greater than every one before, on the clock that all processes of this boot share. With the lock held.
   @inline(__always)
   private func nextStamp() -> UInt64 {
-    let now = state.stampBase &+ UInt64(clock.monotonic) & ~0xFF | Self.processTag
+    let now = ((state.stampBase &+ UInt64(clock.monotonic)) & ~0xFF) | Self.processTag
     let next = now > state.lastStamp ? now : state.lastStamp &+ 0x100
     state.lastStamp = next
     return next
@@ -193,11 +210,11 @@ extension DiskStore {
 
   /// Appends to the journal what `body` puts into the segment it gets: `size` bytes of frames at most.
   ///
-  /// `body` runs with the lock held and returns the last stamp it used. Its segment is nil when nothing can be
-  /// recorded; `keys` then notes whose disk values became stale.
+  /// `body` runs with the lock held and returns the last stamp it used. When nothing can be recorded, its segment is
+  /// nil and `unrecorded` notes what is stale on the disk now; without `unrecorded` the error is thrown instead.
   @inline(__always)
   private func append(
-    size: Int, keys: (inout UnrecordedKeys, UInt64) -> Void, body: (JournalSegment?) -> UInt64
+    size: Int, unrecorded: ((inout UnrecordedKeys, UInt64) -> Void)?, body: (JournalSegment?) -> UInt64
   ) throws(CacheError) -> WriteOutcome {
     lock.lock()
     if state.isStopping {
@@ -211,16 +228,9 @@ extension DiskStore {
       do throws(CacheError) {
         segment = try segmentWithRoom(for: size)
       } catch {
-        guard error.code != .closed, error.code != .invalidArgument else {
-          lock.unlock()
-          throw error
-        }
-        let stamp = body(nil)
-        keys(&state.unrecorded, stamp)
-        hasPending.store(true, ordering: .releasing)
-        let validated = foreignEpoch
-        lock.unlock()
-        return WriteOutcome(stamp: stamp, validated: validated, failure: error)
+        defer { lock.unlock() }
+        guard let unrecorded, error.code != .closed else { throw error }
+        return hide(error, unrecorded, body)
       }
     }
     let wasEmpty = segment.isEmpty
@@ -238,6 +248,16 @@ extension DiskStore {
     lock.unlock()
     if isLarge || durability == .full { try waitForCommit(of: number) }
     return WriteOutcome(stamp: stamp, validated: validated)
+  }
+
+  /// Notes a write that is with the caller only. With the lock held.
+  private func hide(
+    _ error: CacheError, _ unrecorded: (inout UnrecordedKeys, UInt64) -> Void, _ body: (JournalSegment?) -> UInt64
+  ) -> WriteOutcome {
+    let stamp = body(nil)
+    unrecorded(&state.unrecorded, stamp)
+    hasPending.store(true, ordering: .releasing)
+    return WriteOutcome(stamp: stamp, validated: foreignEpoch, failure: error)
   }
 
   /// A segment with `size` bytes free: the active one, or the next one after sealing that, or for what is larger

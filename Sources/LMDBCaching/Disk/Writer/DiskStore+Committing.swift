@@ -129,7 +129,8 @@ extension DiskStore {
     try storing("Reading the counts of \(directory)") { () throws(LMDBError) in
       let reading = try environment.withReadTransaction { (txn) throws(LMDBError) in try Self.readMetadata(txn) }
       guard case .metadata(let metadata)? = reading else {
-        throw LMDBError(code: .corrupted, operation: "DiskStore.metadata", message: "The cache's own record is damaged.")
+        throw LMDBError(
+          code: .corrupted, operation: "DiskStore.metadata", message: "The cache's own record is damaged.")
       }
       return metadata
     }

@@ -173,7 +173,9 @@ struct WriteSession: ~Copyable {
 
   /// The journals that have one.
   func journalsWithWatermark() throws(LMDBError) -> [UInt64] {
-    try watermarks().map { $0.key.withUnsafeBytes { UInt64(bigEndian: $0.loadUnaligned(fromByteOffset: 2, as: UInt64.self)) } }
+    try watermarks().map {
+      $0.key.withUnsafeBytes { UInt64(bigEndian: $0.loadUnaligned(fromByteOffset: 2, as: UInt64.self)) }
+    }
   }
 
   private func watermarks() throws(LMDBError) -> [(key: [UInt8], value: [UInt8])] {
