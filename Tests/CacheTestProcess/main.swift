@@ -1,5 +1,6 @@
 import Foundation
 import LMDBCaching
+import Logging
 
 // Another process for the cache's tests: reads commands from its standard input, one a line, words separated by
 // spaces, and answers each with one line or, for loops, one line per write. Every answer is flushed: what was
@@ -8,7 +9,8 @@ import LMDBCaching
 /// The text that is stored as the `number`-th write: known to both processes.
 func payload(_ key: String, _ number: Int, _ size: Int) -> String {
   let head = "\(key)#\(number);"
-  return head + String(repeating: Character(UnicodeScalar(UInt8(97 + number % 26))), count: max(0, size - head.utf8.count))
+  let letter = Character(UnicodeScalar(UInt8(97 + number % 26)))
+  return head + String(repeating: letter, count: max(0, size - head.utf8.count))
 }
 
 func answer(_ text: String) {
@@ -27,6 +29,7 @@ final class Session {
   func open(_ words: [Substring]) throws {
     var configuration = CacheConfiguration()
     configuration.mapSize = 1 << 30
+    configuration.logger = Logger(label: "child", factory: { _ in SwiftLogNoOpLogHandler() })
     for word in words.dropFirst(2) {
       let parts = word.split(separator: "=")
       let number = Int(parts[1]) ?? 0

@@ -34,7 +34,7 @@ final class FlightControl: Sendable {
   enum Boarding {
     case lead(Flight)
     case landed(Landing)
-    /// This thread is the leader.
+    /// This thread is the leader, or its leader waits for this thread.
     case nested
   }
 
@@ -47,6 +47,8 @@ final class FlightControl: Sendable {
 
   private struct State {
     var flights: [ByteKey: Flight] = [:]
+    /// What each thread waits for that waits.
+    var waiting: [pthread_t: Flight] = [:]
     var taskFlights: [ByteKey: TaskFlight] = [:]
     var lastNumber: UInt64 = 0
   }
@@ -57,15 +59,27 @@ final class FlightControl: Sendable {
 
   /// Becomes the leader of a flight, or waits for the one that is under way.
   func board(_ key: ByteKey) -> Boarding {
-    let (flight, isMine) = state.withLock { state -> (Flight, Bool) in
-      if let flight = state.flights[key] { return (flight, false) }
-      let flight = Flight()
-      state.flights[key] = flight
-      return (flight, true)
+    let thread = pthread_self()
+    let boarded = state.withLock { state -> (flight: Flight, isMine: Bool)? in
+      guard let flight = state.flights[key] else {
+        let flight = Flight()
+        state.flights[key] = flight
+        return (flight, true)
+      }
+      // Whoever leads it may be waiting for this thread, by way of others: then none of them would ever land.
+      var next: Flight? = flight
+      while let current = next {
+        if pthread_equal(current.leader, thread) != 0 { return nil }
+        next = state.waiting[current.leader]
+      }
+      state.waiting[thread] = flight
+      return (flight, false)
     }
-    if isMine { return .lead(flight) }
-    if pthread_equal(flight.leader, pthread_self()) != 0 { return .nested }
-    return .landed(flight.wait())
+    guard let boarded else { return .nested }
+    if boarded.isMine { return .lead(boarded.flight) }
+    let landing = boarded.flight.wait()
+    state.withLock { _ = $0.waiting.removeValue(forKey: thread) }
+    return .landed(landing)
   }
 
   func lead<V: Sendable>(_ flight: Flight, _ key: ByteKey, _ load: () throws -> V) throws -> V {
@@ -77,8 +91,24 @@ final class FlightControl: Sendable {
 
   // MARK: Tasks
 
-  /// Waits for the flight of `key`, which this call starts if there is none.
+  private struct Route: Hashable {
+    let control: ObjectIdentifier
+    let key: ByteKey
+  }
+
+  /// The flights that wait for this task.
+  @TaskLocal private static var aloft: Set<Route> = []
+
+  /// Waits for the flight of `key`, which this call starts if there is none. From within its own load it loads at once.
   func join(
+    _ key: ByteKey, _ load: @escaping @Sendable () async throws -> any Sendable
+  ) async throws -> any Sendable {
+    let route = Route(control: ObjectIdentifier(self), key: key)
+    if Self.aloft.contains(route) { return try await load() }
+    return try await Self.$aloft.withValue(Self.aloft.union([route])) { try await joinFlight(key, load) }
+  }
+
+  private func joinFlight(
     _ key: ByteKey, _ load: @escaping @Sendable () async throws -> any Sendable
   ) async throws -> any Sendable {
     let ticket = state.withLock { state in

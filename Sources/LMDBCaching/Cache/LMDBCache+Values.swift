@@ -111,6 +111,7 @@ extension LMDBCache {
       let header = try store.header(for: key, format, bytes, expiresIn: expiresIn, cost: cost)
       let outcome = try store.put(key, header: header, payload: bytes, by: memoryCache)
       memoryCache.insert(value, key, header, outcome)
+      try outcome.checkCommitted()
     }
   }
 
@@ -120,6 +121,7 @@ extension LMDBCache {
     try CacheKey.with(key) { (key) throws(CacheError) in
       let outcome = try store.remove(key, by: memoryCache)
       memoryCache.didChange(key.string, hash: key.hash, stamp: outcome.stamp)
+      try outcome.checkCommitted()
     }
   }
 
@@ -127,13 +129,13 @@ extension LMDBCache {
   /// not from journals of processes that die.
   public func removeAll() throws(CacheError) {
     try diskCache.checkOpen()
-    _ = try store.removeAll(withPrefix: nil, by: memoryCache)
+    try store.removeAll(withPrefix: nil, by: memoryCache).checkCommitted()
   }
 
   /// Removes every entry whose key starts with `prefix`, byte for byte.
   public func removeAll(withPrefix prefix: String) throws(CacheError) {
     try diskCache.checkOpen()
-    _ = try store.removeAll(withPrefix: prefix, by: memoryCache)
+    try store.removeAll(withPrefix: prefix, by: memoryCache).checkCommitted()
   }
 
   // MARK: Many entries

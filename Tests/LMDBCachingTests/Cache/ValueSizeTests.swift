@@ -78,7 +78,9 @@ import Testing
   }
 
   @Test(arguments: [true, false]) func aValueThatChangesItsSizeLeavesNoFile(_ committing: Bool) throws {
-    let cache = try directory.open { neverCommitting(&$0); $0.inlineThreshold = 1_000 }
+    let cache = try directory.open {
+      neverCommitting(&$0); $0.inlineThreshold = 1_000
+    }
     var random = SeededRandom(7)
     for round in 0..<200 {
       let size = [0, 10, 999, 1_000, 1_001, 5_000].randomElement(using: &random)!

@@ -40,7 +40,12 @@ final class CacheDirectory: Sendable {
     try! data.write(to: url(name))
   }
 
-  /// A copy of the files as they are now, as a process that is killed now would leave them.
+  /// A copy of the files as the process would leave them if it were killed now. Nobody may write meanwhile.
+  func crashed(_ cache: LMDBCache) -> CacheDirectory {
+    // In turn with commits: a copy of one file before and another one after a commit is nothing a crash leaves.
+    try! cache.store.onWriterThread { [self] in .success(copy()) }
+  }
+
   func copy() -> CacheDirectory {
     let copy = CacheDirectory()
     for name in names() where name != "lock.mdb" {

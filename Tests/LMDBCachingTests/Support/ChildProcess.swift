@@ -3,7 +3,8 @@ import Foundation
 @testable import LMDBCaching
 
 /// Another process that uses a cache: see Tests/CacheTestProcess. Killed when it is released.
-final class ChildProcess {
+// Sendable: a test hands it from one thread to another, and never uses it on two at once.
+final class ChildProcess: @unchecked Sendable {
   private let process = Process()
   private let input = Pipe()
   private let output = Pipe()
@@ -73,5 +74,6 @@ final class ChildProcess {
 /// What the other process stores as its `number`-th write.
 func payload(_ key: String, _ number: Int, _ size: Int) -> String {
   let head = "\(key)#\(number);"
-  return head + String(repeating: Character(UnicodeScalar(UInt8(97 + number % 26))), count: max(0, size - head.utf8.count))
+  let letter = Character(UnicodeScalar(UInt8(97 + number % 26)))
+  return head + String(repeating: letter, count: max(0, size - head.utf8.count))
 }

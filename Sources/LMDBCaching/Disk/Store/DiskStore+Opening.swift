@@ -83,7 +83,10 @@ extension DiskStore {
     let processLock = try calling("Opening the cache in \(directory)") { () throws(SystemError) in
       let processLock = try ProcessLock(directory: directory)
       try FastSession.discardUntrusted(directory, processLock, logger: configuration.logger)
-      if configuration.durability == .fast { try FastSession.begin(directory) }
+      // Before LMDB makes the files. One that is there has to be looked at first: see `beginFastSession`.
+      if configuration.durability == .fast, !Directory.exists(directory + "/data.mdb") {
+        try FastSession.begin(directory)
+      }
       return processLock
     }
     var options = Environment.Options()
@@ -98,6 +101,7 @@ extension DiskStore {
       try Environment.open(directory: directory, options: options)
     }
     do throws(CacheError) {
+      if configuration.durability == .fast { try beginFastSession(environment, directory) }
       let metadata = try initializeMetadata(environment, directory, configuration)
       return Opened(
         directory: directory, environment: environment, processLock: processLock, metadata: metadata,
@@ -106,6 +110,18 @@ extension DiskStore {
       environment.close()
       throw error
     }
+  }
+
+  /// Marks the directory before anything is written, but not one that turns out to be no cache of this kind: with the
+  /// mark, it would be discarded after the next boot.
+  private static func beginFastSession(_ environment: Environment, _ directory: String) throws(CacheError) {
+    let (existing, isEmpty) = try storing("Reading the cache in \(directory)") { () throws(LMDBError) in
+      try environment.withReadTransaction { (txn) throws(LMDBError) in
+        (try readMetadata(txn), try txn.statistics().entries == 0)
+      }
+    }
+    if existing != nil || !isEmpty { _ = try check(existing ?? .corrupted, directory, .fast) }
+    try calling("Opening the cache in \(directory)") { () throws(SystemError) in try FastSession.begin(directory) }
   }
 
   /// Reads the cache's own record, and writes it where it is missing or of an earlier boot.

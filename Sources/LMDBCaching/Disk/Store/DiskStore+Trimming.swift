@@ -104,13 +104,16 @@ extension DiskStore {
   func evictTenth() throws(CacheError) -> Bool {
     let count = try metadata().count
     if count == 0 { return false }
-    try trimNow(to: TrimGoal(count: count - max(1, count / 10)))
+    // A removal takes pages too before it gives its own back, so not too many at once.
+    try trimNow(to: TrimGoal(count: count - max(1, count / 10)), removalLength: 100)
+    // What a transaction frees, the next but one can use.
+    try transact { _ in }
     return true
   }
 
   // MARK: On the writer thread
 
-  private func trimNow(to goal: TrimGoal) throws(CacheError) {
+  private func trimNow(to goal: TrimGoal, removalLength: Int = DiskStore.removalLength) throws(CacheError) {
     if goal.count == 0 || goal.cost == 0 {
       // Nothing may stay: whole pages at a time.
       var stamp: UInt64 = 0
@@ -142,7 +145,7 @@ extension DiskStore {
     candidates.sort { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
     var start = 0
     while start < candidates.count {
-      let end = min(start + Self.removalLength, candidates.count)
+      let end = min(start + removalLength, candidates.count)
       try remove(candidates[start..<end])
       start = end
       // Writers must not wait for a trim.
@@ -157,7 +160,7 @@ extension DiskStore {
         // Unless it was written anew since.
         let isRemoved = try CacheKey.with(victim.key) { (key) throws(LMDBError) in
           try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) in
-            try session.remove(databaseKey) { $0.stamp == victim.stamp }
+            try session.remove(databaseKey, of: nil) { $0.stamp == victim.stamp }
           }
         }
         if isRemoved { removed.append(victim) }

@@ -6,8 +6,14 @@ struct WriteOutcome {
   /// The transaction as of which the write is known to be the newest: see ``TransactionTracker``.
   var validated: UInt64 = 0
   /// Set when nothing could be recorded: the write is nowhere but with the observer that made it, and what was on
-  /// the disk before is hidden.
+  /// the disk before is hidden. Or when it is recorded, and did not get as far as it has to before it returns.
   var failure: CacheError?
+  var isRecorded = true
+
+  /// To be called when the memory tiers know of the write: it is visible, whether it is committed or not.
+  func checkCommitted() throws(CacheError) {
+    if let failure, isRecorded { throw failure }
+  }
 }
 
 extension DiskStore {
@@ -71,11 +77,10 @@ extension DiskStore {
     }
     switch result {
     case .success(let outcome):
-      if outcome.failure != nil { removeFiles([reference]) }
+      if !outcome.isRecorded { removeFiles([reference]) }
       return outcome
     case .failure(let error):
-      // A commit that failed so far is tried again and needs the file.
-      if error.code != .notCommitted { removeFiles([reference]) }
+      removeFiles([reference])
       throw error
     }
   }
@@ -142,12 +147,13 @@ extension DiskStore {
           return state.lastStamp
         })
     } catch {
-      if error.code != .notCommitted { removeFiles(newFiles) }
+      removeFiles(newFiles)
       throw error
     }
     for observer in observers {
       for operation in prepared { operation.didChange(observer, firstStamp: firstStamp, lastStamp: outcome.stamp) }
     }
+    try outcome.checkCommitted()
     try commitPending()
   }
 
@@ -246,8 +252,11 @@ extension DiskStore {
     let number = segment.number
     let validated = foreignEpoch
     lock.unlock()
-    if isLarge || durability == .full { try waitForCommit(of: number) }
-    return WriteOutcome(stamp: stamp, validated: validated)
+    var outcome = WriteOutcome(stamp: stamp, validated: validated)
+    if isLarge || durability == .full {
+      do throws(CacheError) { try waitForCommit(of: number) } catch { outcome.failure = error }
+    }
+    return outcome
   }
 
   /// Notes a write that is with the caller only. With the lock held.
@@ -257,7 +266,7 @@ extension DiskStore {
     let stamp = body(nil)
     unrecorded(&state.unrecorded, stamp)
     hasPending.store(true, ordering: .releasing)
-    return WriteOutcome(stamp: stamp, validated: foreignEpoch, failure: error)
+    return WriteOutcome(stamp: stamp, validated: foreignEpoch, failure: error, isRecorded: false)
   }
 
   /// A segment with `size` bytes free: the active one, or the next one after sealing that, or for what is larger

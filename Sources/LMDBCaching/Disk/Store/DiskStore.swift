@@ -41,6 +41,8 @@ final class DiskStore: @unchecked Sendable {
   let hasPending = Atomic<Bool>(false)
   let observerCount = Atomic<Int>(0)
   let isTrimQueued = Atomic<Bool>(false)
+  /// Of the writer thread only.
+  var isCommitting = false
 
   struct State: ~Copyable {
     var journal: JournalFile?

@@ -27,12 +27,24 @@ enum FastSession {
 
   /// Discards the files of a session that the operating system's crash interrupted.
   static func discardUntrusted(_ directory: String, _ processLock: ProcessLock, logger: Logger) throws(SystemError) {
-    guard let boot = try boot(of: directory), boot != BootIdentifier.current else { return }
-    // Whoever else is here opened the cache in this boot, and so has been through this.
-    guard try processLock.tryOwn() else { return }
-    logger.warning(
-      "cache discarded: the operating system stopped while it was open with durability .fast",
-      metadata: ["directory": "\(directory)"])
+    // Whoever else is here is before this too, and one of them does it; or it opened the cache in this boot, and so
+    // has been through this.
+    for _ in 0..<100 {
+      guard let boot = try boot(of: directory), boot != BootIdentifier.current else { return }
+      if try processLock.tryOwn() {
+        logger.warning(
+          "cache discarded: the operating system stopped while it was open with durability .fast",
+          metadata: ["directory": "\(directory)"])
+        try discard(directory)
+        return try processLock.share()
+      }
+      // flock(2) has dropped the shared lock, so that another one can be the only owner; who is it waits for nobody.
+      usleep(.random(in: 0..<2_000))
+      try processLock.share()
+    }
+  }
+
+  private static func discard(_ directory: String) throws(SystemError) {
     for name in ["data.mdb", "lock.mdb"] { try Directory.removeFile(directory + "/" + name) }
     for folder in [JournalFile.folder, ValueFiles.folder] {
       for name in try Directory.names(in: directory + "/" + folder) {
@@ -40,7 +52,6 @@ enum FastSession {
       }
     }
     try end(directory)
-    try processLock.share()
   }
 
   private static func boot(of directory: String) throws(SystemError) -> BootIdentifier? {

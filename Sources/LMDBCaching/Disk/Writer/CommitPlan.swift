@@ -23,7 +23,11 @@ struct CommitPlan: ~Copyable {
       entries.append(Entry(order: Self.order(key), databaseKey: key, frame: frame))
     }
     entries.sort { first, second in
-      first.order != second.order ? first.order < second.order : first.databaseKey.precedes(second.databaseKey)
+      if first.order != second.order { return first.order < second.order }
+      if first.databaseKey.precedes(second.databaseKey) { return true }
+      // Two long keys with one digest: the later write stays.
+      return first.databaseKey.count == DatabaseKey.maximumLength && first.frame.stamp < second.frame.stamp
+        && second.databaseKey.elementsEqual(fast: first.databaseKey)
     }
   }
 

@@ -7,33 +7,50 @@ extension DiskStore {
   private static let maximumAttempts = 8
 
   /// Commits segments, oldest first, as one transaction. On the writer thread.
-  func commit(_ segments: [JournalSegment]) -> Result<Void, CacheError> {
+  func commit(_ batch: CommitBatch) -> Result<CommitReport, CacheError> {
+    if isMapNearlyFull { _ = makeRoom() }
+    do throws(LMDBError) {
+      return .success(try makingRoom { () throws(LMDBError) in try commitOnce(batch) })
+    } catch {
+      return .failure(CacheError(error, during: "Committing to \(directory)"))
+    }
+  }
+
+  /// Runs a whole transaction, again after making room where the map is full. On the writer thread, or before it is
+  /// started.
+  func makingRoom<R>(_ transaction: () throws(LMDBError) -> R) throws(LMDBError) -> R {
     var attempt = 1
     while true {
       do throws(LMDBError) {
-        try commitOnce(segments)
-        return .success(())
+        return try transaction()
       } catch {
-        if error.code == .mapFull, attempt < Self.maximumAttempts, makeRoom() {
-          attempt += 1
-          continue
-        }
-        return .failure(CacheError(error, during: "Committing to \(directory)"))
+        guard error.code == .mapFull, attempt < Self.maximumAttempts, makeRoom() else { throw error }
+        attempt += 1
       }
     }
   }
 
-  private func commitOnce(_ segments: [JournalSegment]) throws(LMDBError) {
-    let unrecorded = lock.withLock { state.unrecorded }
-    let journal = lock.withLock { state.journal?.identifier }
+  /// Whether less than an eighth is left. LMDB cannot take anything out of a map that is full to the last page.
+  private var isMapNearlyFull: Bool {
+    do throws(LMDBError) {
+      let info = try environment.info()
+      return (info.branchPages + info.leafPages + info.overflowPages) * info.pageSize > info.mapSize / 8 * 7
+    } catch {
+      return false  // The commit meets the same failure, and reports it.
+    }
+  }
+
+  private func commitOnce(_ batch: CommitBatch) throws(LMDBError) -> CommitReport {
+    let segments = batch.segments
+    var report = CommitReport()
     var session = try WriteSession(self)
     var count = 0
     for segment in segments {
-      try apply(segment, &session)
+      try apply(segment, &session, &report)
       count += segment.count
     }
-    try remove(unrecorded, &session)
-    if let journal, let last = segments.last(where: \.isMapped)?.lastStamp, last > 0 {
+    try remove(batch.unrecorded, &session)
+    if let journal = batch.journal, let last = segments.last(where: \.isMapped)?.lastStamp, last > 0 {
       try session.setWatermark(last, ofJournal: journal)
     }
     let metadata = session.metadata
@@ -42,11 +59,13 @@ extension DiskStore {
     counters.committedWrites.increment(by: count)
     for segment in segments { superfluous += segment.supersededFiles }
     removeFiles(superfluous)
-    if !unrecorded.isEmpty { lock.withLock { state.unrecorded.subtract(unrecorded) } }
     if limits.withLock({ $0 }).isFarExceeded(by: metadata) { enqueueTrimToLimits() }
+    return report
   }
 
-  private func apply(_ segment: JournalSegment, _ session: inout WriteSession) throws(LMDBError) {
+  private func apply(
+    _ segment: JournalSegment, _ session: inout WriteSession, _ report: inout CommitReport
+  ) throws(LMDBError) {
     if segment.clearStamp > session.foreignClearStamp { try session.removeAll(stamp: segment.clearStamp) }
     for removal in segment.prefixRemovals {
       try removal.prefix.withBytes { (prefix) throws(LMDBError) in try session.removeAll(withPrefix: prefix) }
@@ -57,10 +76,13 @@ extension DiskStore {
       switch entry.frame.operation {
       case .put:
         // Another process removed everything after this was written.
-        if entry.frame.stamp <= session.foreignClearStamp { continue }
+        if entry.frame.stamp <= session.foreignClearStamp {
+          report.isPartial = true
+          continue
+        }
         try session.put(entry.frame.record, forKey: entry.databaseKey)
       case .remove:
-        _ = try session.remove(entry.databaseKey)
+        _ = try session.remove(entry.databaseKey, of: entry.frame.key)
       case .removeAll, .removePrefix:
         break  // Not in the index.
       }
@@ -78,7 +100,7 @@ extension DiskStore {
     for (key, stamp) in unrecorded.stamps {
       try key.withBytes { (key) throws(LMDBError) in
         try databaseKey.withDatabaseKey(key) { (databaseKey) throws(LMDBError) in
-          _ = try session.remove(databaseKey) { $0.stamp < stamp }
+          _ = try session.remove(databaseKey, of: key) { $0.stamp < stamp }
         }
       }
     }

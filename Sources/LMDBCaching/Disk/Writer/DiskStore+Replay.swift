@@ -12,7 +12,7 @@ extension DiskStore {
         if path == own { continue }
         guard let journal = try OrphanedJournal(path: path) else { continue }
         do throws(LMDBError) {
-          try replay(journal)
+          try makingRoom { () throws(LMDBError) in try replay(journal) }
         } catch {
           // It stays for the next scan.
           logger.error("cache journal not replayed", metadata: ["path": "\(path)", "error": "\(error)"])
@@ -60,7 +60,7 @@ extension DiskStore {
       }
     case .remove:
       try databaseKey.withDatabaseKey(frame.key) { (key) throws(LMDBError) in
-        _ = try session.remove(key) { $0.stamp < stamp }
+        _ = try session.remove(key, of: frame.key) { $0.stamp < stamp }
       }
     case .removePrefix:
       try session.removeAll(withPrefix: frame.key) { $0.stamp < stamp }

@@ -50,15 +50,21 @@ extension DiskStore {
   /// released meanwhile.
   private func commitSealed() {
     if state.sealed.isEmpty { seal() }
-    let segments = state.sealed
+    let batch = CommitBatch(
+      segments: state.sealed, unrecorded: state.unrecorded, isComplete: state.active.map(\.isEmpty) ?? true,
+      journal: state.journal?.identifier)
     lock.unlock()
-    let result = commit(segments)
+    isCommitting = true
+    let result = commit(batch)
+    isCommitting = false
     lock.lock()
-    didCommit(segments, result)
+    didCommit(batch, result)
   }
 
   /// For long jobs: lets what writers wait for go first. On the writer thread.
   func commitIfDue() {
+    // A commit that makes room is under way already.
+    if isCommitting { return }
     lock.lock()
     if case .commit = nextAction(nextScan: .max) { commitSealed() }
     lock.unlock()
@@ -109,11 +115,11 @@ extension DiskStore {
   private var canSealOrCommit: Bool { !state.sealed.isEmpty || !state.spare.isEmpty }
 
   /// Takes the segments back, or notes the failure. With the lock held.
-  private func didCommit(_ segments: [JournalSegment], _ result: Result<Void, CacheError>) {
+  private func didCommit(_ batch: CommitBatch, _ result: Result<CommitReport, CacheError>) {
     switch result {
-    case .success:
-      state.sealed.removeFirst(segments.count)
-      for segment in segments {
+    case .success(let report):
+      state.sealed.removeFirst(batch.segments.count)
+      for segment in batch.segments {
         state.committedNumber = max(state.committedNumber, segment.number)
         if segment.isMapped {
           segment.reset()
@@ -126,6 +132,10 @@ extension DiskStore {
           metadata: ["directory": "\(directory)", "failedAttempts": "\(failure.attempts)"])
       }
       state.failure = nil
+      // Older writes that wait in the active segment are still to be hidden.
+      if batch.isComplete { state.unrecorded.subtract(batch.unrecorded) }
+      // Memory tiers have what this transaction left out: they must not find it in the segments any more.
+      if report.isPartial { tracker.invalidate() }
       let isEmpty = state.sealed.isEmpty && state.active.map(\.isEmpty) ?? true && state.unrecorded.isEmpty
       if isEmpty { hasPending.store(false, ordering: .releasing) }
     case .failure(let error):

@@ -47,13 +47,17 @@ struct WriteSession: ~Copyable {
   }
 
   /// Removes a record if there is one and `condition` holds for it; returns whether it did.
+  ///
+  /// - Parameter cacheKey: Whose record it has to be: under a digest it may be another key's. Nil: anybody's.
   mutating func remove(
-    _ key: UnsafeRawBufferPointer, where condition: (RecordHeader) -> Bool = { _ in true }
+    _ key: UnsafeRawBufferPointer, of cacheKey: UnsafeRawBufferPointer?,
+    where condition: (RecordHeader) -> Bool = { _ in true }
   ) throws(LMDBError) -> Bool {
     var old: RecordHeader?
     var oldFile: ValueFileReference?
     try txn.withValue(forKey: key) { bytes in
       old = RecordHeader(bytes)
+      if let header = old, let cacheKey, !header.belongs(to: cacheKey, in: bytes) { old = nil }
       oldFile = Self.file(of: bytes, old)
     }
     guard let old, condition(old), try txn.remove(forKey: key) else { return false }

@@ -1,0 +1,151 @@
+import Foundation
+import Testing
+
+@testable import LMDBCaching
+
+@Suite struct CodableTests {
+  let directory = CacheDirectory()
+
+  struct Address: Codable, Equatable {
+    var street: String
+    var numbers: [Int]
+  }
+
+  enum Kind: Codable, Equatable {
+    case person(name: String, age: Int?)
+    case company(Address)
+    case unknown
+  }
+
+  struct User: Codable, Equatable {
+    var id: UInt64
+    var name: String?
+    var score: Double
+    var seen: Date
+    var icon: Data
+    var home: URL?
+    var kinds: [Kind]
+    var tags: Set<String>
+    var addresses: [String: Address]
+    var matrix: [[Float]]
+  }
+
+  static let user = User(
+    id: .max, name: "é\0\u{1F600}\"\\", score: -.infinity, seen: Date(timeIntervalSinceReferenceDate: 0.123456789),
+    icon: Data([0, 255, 1]), home: URL(string: "https://example.org/ä?x=1"),
+    kinds: [.person(name: "", age: nil), .company(Address(street: "s", numbers: [.min, .max])), .unknown],
+    tags: ["a", "b"], addresses: ["": Address(street: "", numbers: [])], matrix: [[], [1.5, .infinity]])
+
+  @Test(arguments: Place.allCases) func nestedValuesComeBack(_ place: Place) throws {
+    let cache = try directory.open(neverCommitting)
+    try cache.set(Self.user, forKey: "user")
+    try cache.set([Self.user, Self.user], forKey: "users")
+    try cache.set(["k": [1, 2]], forKey: "dictionary")
+    try cache.set([String](), forKey: "none")
+    try place.settle(cache)
+    #expect(try cache.value(User.self, forKey: "user") == Self.user)
+    #expect(try cache.value([User].self, forKey: "users") == [Self.user, Self.user])
+    #expect(try cache.value([String: [Int]].self, forKey: "dictionary") == ["k": [1, 2]])
+    #expect(try cache.value([String].self, forKey: "none") == [])
+    #expect(try cache.read { try $0.value(User.self, forKey: "user") } == Self.user)
+    try cache.close()
+  }
+
+  @Test(arguments: Place.allCases) func anotherTypeIsAMismatchAndTheEntryStays(_ place: Place) throws {
+    let cache = try directory.open(neverCommitting)
+    try cache.set(Self.user, forKey: "user")
+    try place.settle(cache)
+    #expect(errorCode { try cache.value(Address.self, forKey: "user") } == .typeMismatch)
+    #expect(errorCode { try cache.value(Int.self, forKey: "user") } == .typeMismatch)
+    #expect(errorCode { try cache.value(Data.self, forKey: "user") } == .typeMismatch)
+    #expect(errorCode { try cache.read { try $0.value(Address.self, forKey: "user") } } == .typeMismatch)
+    #expect(errorCode { try cache.value(Address.self, forKey: "user", load: { fatalError() }) } == .typeMismatch)
+    #expect(try cache.value(User.self, forKey: "user") == Self.user)
+    try cache.close()
+  }
+
+  struct Unencodable: Codable, Sendable {
+    struct Failure: Error {}
+    init() {}
+    init(from decoder: any Decoder) throws { throw Failure() }
+    func encode(to encoder: any Encoder) throws { throw Failure() }
+  }
+
+  @Test func whatCannotBeEncodedLeavesTheOldValue() throws {
+    let cache = try directory.open()
+    try cache.set(1, forKey: "key")
+    #expect(errorCode { try cache.set(Unencodable(), forKey: "key") } == .encodingFailed)
+    #expect(errorCode { try cache.diskCache.set(Unencodable(), forKey: "key") } == .encodingFailed)
+    #expect(try cache.value(Int.self, forKey: "key") == 1)
+    let code = errorCode {
+      try cache.write { batch in
+        batch.set(2, forKey: "key")
+        batch.set(Unencodable(), forKey: "other")
+        batch.removeAll()
+      }
+    }
+    #expect(code == .encodingFailed)
+    #expect(try cache.value(Int.self, forKey: "key") == 1)
+    #expect(cache.count == 1)
+    try cache.close()
+  }
+
+  @Test func whatCannotBeDecodedIsAnErrorAndStays() throws {
+    let cache = try directory.open()
+    try cache.set([1: "x"], forKey: "key")
+    cache.memoryCache.removeAll()
+    #expect(errorCode { try cache.value(Unencodable.self, forKey: "key") } == .decodingFailed)
+    #expect(errorCode { try cache.value(Colour.self, forKey: "key") } == .typeMismatch)
+    try cache.set("blue", forKey: "colour")
+    #expect(errorCode { try cache.value(Colour.self, forKey: "colour") } == .decodingFailed)
+    #expect(try cache.value(String.self, forKey: "colour") == "blue")
+    #expect(cache.count == 2)
+    try cache.close()
+  }
+
+  enum Colour: String, Codable { case red }
+
+  @Test func aThrowingBatchChangesNothing() throws {
+    struct Failure: Error {}
+    let cache = try directory.open()
+    try cache.set(1, forKey: "key")
+    #expect(throws: Failure.self) {
+      try cache.write { batch in
+        batch.removeAll()
+        throw Failure()
+      }
+    }
+    #expect(throws: Failure.self) { try cache.read { _ in throw Failure() } }
+    #expect(throws: Failure.self) { try cache.withBytes(forKey: "key") { _ in throw Failure() } }
+    #expect(throws: Failure.self) { try cache.value(Int.self, forKey: "absent", load: { throw Failure() }) }
+    #expect(try cache.value(Int.self, forKey: "key") == 1)
+    #expect(!cache.contains("absent"))
+    try cache.close()
+  }
+
+  @Test func theOperationsOfABatchAreAppliedInTheirOrder() throws {
+    let cache = try directory.open()
+    for key in ["a/1", "a/2", "b/1", "c"] { try cache.set("old", forKey: key) }
+    try cache.write { batch in
+      batch.set("lost", forKey: "a/1")
+      batch.removeAll(withPrefix: "a/")
+      batch.set("new", forKey: "a/2")
+      batch.removeValue(forKey: "b/1")
+      batch.set("again", forKey: "b/1")
+      batch.set("gone", forKey: "c")
+      batch.removeValue(forKey: "c")
+    }
+    var found: [String: String] = [:]
+    for entry in try cache.entries() { found[entry.key] = try cache.value(String.self, forKey: entry.key) }
+    #expect(found == ["a/2": "new", "b/1": "again"])
+    try cache.write { batch in
+      batch.set("lost", forKey: "x")
+      batch.removeAll()
+      batch.set("only", forKey: "y")
+    }
+    #expect(try cache.entries().map(\.key) == ["y"])
+    for key in ["x", "a/2", "b/1"] { #expect(try cache.value(String.self, forKey: key) == nil) }
+    #expect(cache.count == 1)
+    try cache.close()
+  }
+}

@@ -1,0 +1,191 @@
+import Foundation
+import Testing
+
+@testable import LMDBCaching
+
+/// Values that are stored as raw bytes, from both tiers.
+@Suite struct ScalarTests {
+  let directory = CacheDirectory()
+
+  /// Stores, and reads from every place, with a comparison that knows NaN.
+  func check<V: Codable & Sendable>(
+    _ value: V, _ format: ArchiveFormat, by same: (V, V) -> Bool, sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    let directory = CacheDirectory()
+    for place in Place.allCases {
+      let cache = try directory.open(neverCommitting)
+      try cache.set(value, forKey: "key")
+      try place.settle(cache)
+      let read = try #require(try cache.value(V.self, forKey: "key"), sourceLocation: sourceLocation)
+      #expect(same(read, value), "\(place)", sourceLocation: sourceLocation)
+      let fromDisk = try #require(try cache.diskCache.value(V.self, forKey: "key"), sourceLocation: sourceLocation)
+      #expect(same(fromDisk, value), sourceLocation: sourceLocation)
+      #expect(try cache.entries().first?.format == format, sourceLocation: sourceLocation)
+      try cache.write { $0.set(value, forKey: "batch") }
+      let snapshot = try cache.read { try $0.value(V.self, forKey: "batch") }
+      #expect(snapshot.map { same($0, value) } == true, sourceLocation: sourceLocation)
+      try cache.removeAll()
+      try cache.close()
+    }
+  }
+
+  func check<V: Codable & Sendable & Equatable>(
+    _ values: [V], _ format: ArchiveFormat, sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    for value in values { try check(value, format, by: ==, sourceLocation: sourceLocation) }
+  }
+
+  @Test func integers() throws {
+    try check([Int.min, -1, 0, 1, .max], .signedInteger)
+    try check([Int8.min, -1, 0, .max], .signedInteger)
+    try check([Int16.min, .max], .signedInteger)
+    try check([Int32.min, .max], .signedInteger)
+    try check([Int64.min, .max], .signedInteger)
+    try check([UInt.min, .max], .unsignedInteger)
+    try check([UInt8.min, .max], .unsignedInteger)
+    try check([UInt16.max], .unsignedInteger)
+    try check([UInt32.max], .unsignedInteger)
+    try check([UInt64.min, .max], .unsignedInteger)
+    try check([true, false], .bool)
+  }
+
+  @Test func floatingPoint() throws {
+    let doubles: [Double] = [
+      0, -0.0, 1.5, .infinity, -.infinity, .leastNonzeroMagnitude, .greatestFiniteMagnitude, .pi,
+    ]
+    for value in doubles { try check(value, .double) { $0.bitPattern == $1.bitPattern } }
+    let nan = Double(bitPattern: 0x7FF8_0000_DEAD_BEEF)
+    for value in [Double.nan, nan, -Double.nan] { try check(value, .double) { $0.bitPattern == $1.bitPattern } }
+    for value: Float in [.nan, -.infinity, 0.1, -0.0] { try check(value, .float) { $0.bitPattern == $1.bitPattern } }
+  }
+
+  @Test func textBytesAndFoundationsValues() throws {
+    try check(["", "text", "é", "e\u{301}", "\0", "👩‍👩‍👧‍👦", String(repeating: "x", count: 3_000)], .string) {
+      Array($0.utf8) == Array($1.utf8)
+    }
+    try check([Data(), Data([0]), Data(repeating: 0xFF, count: 3_000), Data([1, 2, 3, 4])[1...2]], .bytes)
+    try check(
+      [Date(timeIntervalSinceReferenceDate: 0), .distantPast, .distantFuture, Date(timeIntervalSince1970: 0.1)], .date)
+    try check([UUID(uuidString: "00000000-0000-0000-0000-000000000000")!, UUID()], .uuid)
+    try check([URL(string: "https://example.org/a?b=c#d")!, URL(fileURLWithPath: "/tmp/ä b")], .url)
+  }
+
+  func check<V: Codable & Sendable>(
+    _ values: [V], _ format: ArchiveFormat, by same: (V, V) -> Bool, sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    for value in values { try check(value, format, by: same, sourceLocation: sourceLocation) }
+  }
+
+  @Test func arrays() throws {
+    try check([[Int](), [Int.min, 0, .max]], .int64Array)
+    try check([[Int8.min, .max]], .int8Array)
+    try check([[Int16.min, .max]], .int16Array)
+    try check([[Int32.min, .max]], .int32Array)
+    try check([[Int64.min, .max]], .int64Array)
+    try check([[UInt.max, 0]], .uint64Array)
+    try check([[UInt8](0...255), [UInt8]()], .uint8Array)
+    try check([[UInt16.max]], .uint16Array)
+    try check([[UInt32.max]], .uint32Array)
+    try check([[UInt64.max]], .uint64Array)
+    try check([[Float.infinity, 1.5]], .floatArray)
+    try check([[Double.infinity, -0.5], Array(repeating: 1.25, count: 5_000)], .doubleArray)
+  }
+
+  enum Reading<T: Equatable>: Equatable {
+    case value(T?)
+    case error(CacheError.Code)
+  }
+
+  /// What reading a value as another type gives: the same from every place.
+  func readings<V: Codable & Sendable, T: Codable & Sendable & Equatable>(
+    _ value: V, as type: T.Type
+  ) throws -> [Reading<T>] {
+    var readings: [Reading<T>] = []
+    for place in Place.allCases {
+      let directory = CacheDirectory()
+      let cache = try directory.open(neverCommitting)
+      try cache.set(value, forKey: "key")
+      try place.settle(cache)
+      for _ in 0..<2 {
+        do throws(CacheError) {
+          readings.append(.value(try cache.value(type, forKey: "key")))
+        } catch {
+          readings.append(.error(error.code))
+        }
+      }
+      // Kept, whatever came of it.
+      #expect(try cache.value(V.self, forKey: "key") != nil)
+      #expect(cache.count == 1)
+      try cache.close()
+    }
+    return readings
+  }
+
+  func expect<V: Codable & Sendable, T: Codable & Sendable & Equatable>(
+    _ value: V, as expected: T, sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    for reading in try readings(value, as: T.self) {
+      #expect(reading == Reading.value(expected), sourceLocation: sourceLocation)
+    }
+  }
+
+  func expectMismatch<V: Codable & Sendable, T: Codable & Sendable & Equatable>(
+    _ value: V, _ type: T.Type, sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    for reading in try readings(value, as: type) {
+      #expect(reading == Reading.error(.typeMismatch), sourceLocation: sourceLocation)
+    }
+  }
+
+  @Test func anotherIntegerTypeReadsWhatFits() throws {
+    try expect(Int(300), as: Int64(300))
+    try expect(Int(300), as: UInt16(300))
+    try expect(UInt64(7), as: Int8(7))
+    try expect(Int8(-1), as: Int(-1))
+    try expect(UInt64.max, as: UInt.max)
+    try expectMismatch(Int(300), UInt8.self)
+    try expectMismatch(Int(-1), UInt.self)
+    try expectMismatch(UInt64.max, Int.self)
+    try expectMismatch(Int.max, Int32.self)
+  }
+
+  @Test func anotherKindOfValueIsAMismatchFromBothTiers() throws {
+    try expectMismatch(5, String.self)
+    try expectMismatch("5", Int.self)
+    try expectMismatch(Data("text".utf8), String.self)
+    try expectMismatch("text", Data.self)
+    try expectMismatch(true, Int.self)
+    try expectMismatch(1, Bool.self)
+    try expectMismatch(Float(1), Double.self)
+    try expectMismatch(1.0, Int.self)
+    try expectMismatch([1, 2, 3], [Int32].self)
+    try expectMismatch([1.0], [Int].self)
+    try expectMismatch("00000000-0000-0000-0000-000000000000", UUID.self)
+    try expectMismatch(UUID(), String.self)
+    try expectMismatch(Date(), Double.self)
+    try expectMismatch(Data(count: 8), [UInt8].self)
+  }
+
+  @Test func optionalsReadRawValuesAndTheOtherWayRound() throws {
+    try expect(5, as: Int?.some(5))
+    try expect("text", as: String?.some("text"))
+    try expect(Data([1, 2]), as: Data?.some(Data([1, 2])))
+    try expect(Int?.some(5), as: 5)
+    try expect(Int?.none, as: Int?.none)
+    try expect(Double?.some(.infinity), as: Double.infinity)
+    try expect(Date(timeIntervalSinceReferenceDate: 0.1), as: Date?.some(Date(timeIntervalSinceReferenceDate: 0.1)))
+    try expectMismatch(Int?.none, Int.self)
+    try expectMismatch("text", Int?.self)
+  }
+
+  enum Colour: String, Codable { case red, green }
+  enum Level: UInt8, Codable { case low = 1, high = 200 }
+
+  @Test func enumerationsReadTheirRawValues() throws {
+    try expect("red", as: Colour.red)
+    try expect(Colour.green, as: "green")
+    try expect(200, as: Level.high)
+    try expect(Level.high, as: 200)
+    try expect(Level.high, as: UInt8(200))
+  }
+}

@@ -1,0 +1,179 @@
+import Foundation
+import Testing
+
+@testable import LMDBCaching
+
+/// An expired entry is never served, by any way.
+@Suite struct ExpiryTests {
+  let directory = CacheDirectory()
+  let clock = ManualClock()
+
+  func open(_ change: (inout CacheConfiguration) -> Void = { _ in }) throws -> LMDBCache {
+    try directory.open { configuration in
+      neverCommitting(&configuration)
+      configuration.clock = .manual(clock)
+      configuration.inlineThreshold = 1_000
+      change(&configuration)
+    }
+  }
+
+  /// Every way to get at an entry agrees on whether it is there.
+  func expect(
+    _ key: String, in cache: LMDBCache, isLive: Bool, sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    #expect(try (cache.value(String.self, forKey: key) != nil) == isLive, sourceLocation: sourceLocation)
+    #expect(try (cache.diskCache.value(String.self, forKey: key) != nil) == isLive, sourceLocation: sourceLocation)
+    #expect(try (cache.object(forKey: key) != nil) == isLive, sourceLocation: sourceLocation)
+    #expect(cache.contains(key) == isLive, sourceLocation: sourceLocation)
+    #expect(cache.diskCache.contains(key) == isLive, sourceLocation: sourceLocation)
+    #expect(try (cache.withBytes(forKey: key) { _ in } != nil) == isLive, sourceLocation: sourceLocation)
+    let loaded = try cache.entries(withPrefix: key).contains { $0.key == key }
+    #expect(loaded == isLive, sourceLocation: sourceLocation)
+    #expect(
+      try cache.read { try $0.value(String.self, forKey: key) != nil } == isLive, sourceLocation: sourceLocation)
+    #expect(try cache.read { try $0.contains(key) } == isLive, sourceLocation: sourceLocation)
+    #expect(
+      try cache.read { try $0.entries(withPrefix: key).contains { $0.key == key } } == isLive,
+      sourceLocation: sourceLocation)
+  }
+
+  @Test(arguments: Place.allCases, [10, 5_000]) func anExpiredEntryIsNeverServed(_ place: Place, _ size: Int) throws {
+    for probe in [Duration.seconds(10), .nanoseconds(9_999_999_999)] {
+      let cache = try open()
+      let text = String(repeating: "t", count: size)
+      try cache.set(text, forKey: "key", expiresIn: .seconds(10))
+      try cache.set(text, forKey: "later", expiresIn: .seconds(11))
+      try cache.set(text, forKey: "never")
+      try cache.set(text, forKey: String(repeating: "long", count: 300), expiresIn: .seconds(10))
+      try place.settle(cache)
+      clock.advance(by: probe)
+      let isLive = probe < .seconds(10)
+      try expect("key", in: cache, isLive: isLive)
+      try expect(String(repeating: "long", count: 300), in: cache, isLive: isLive)
+      try expect("later", in: cache, isLive: true)
+      try expect("never", in: cache, isLive: true)
+      try cache.removeAll()
+      try cache.close()
+    }
+  }
+
+  @Test(arguments: [Duration.zero, .seconds(-5), .nanoseconds(-1)]) func aTimeThatIsOverIsOverAtOnce(
+    _ expiry: Duration
+  ) throws {
+    let cache = try open()
+    try cache.set("old", forKey: "key")
+    try cache.set("new", forKey: "key", expiresIn: expiry)
+    try expect("key", in: cache, isLive: false)
+    // Loading it again and again ends.
+    var loads = 0
+    for _ in 0..<3 {
+      #expect(
+        try cache.value(Int.self, forKey: "load", expiresIn: expiry) {
+          loads += 1; return loads
+        } == loads)
+    }
+    #expect(loads == 3)
+    try cache.close()
+  }
+
+  @Test func aVeryLongTimeIsNoOverflow() throws {
+    let cache = try open()
+    try cache.set("v", forKey: "key", expiresIn: .seconds(Int64.max))
+    try cache.set("v", forKey: "other", expiresIn: .seconds(9_000_000_000))
+    cache.memoryCache.removeAll()
+    try expect("key", in: cache, isLive: true)
+    try expect("other", in: cache, isLive: true)
+    try cache.close()
+  }
+
+  @Test(arguments: Place.allCases) func replacingWithoutAnExpiryMakesItLive(_ place: Place) throws {
+    let cache = try open()
+    try cache.set("short", forKey: "key", expiresIn: .seconds(5))
+    try place.settle(cache)
+    try cache.set("long", forKey: "key")
+    try place.settle(cache)
+    clock.advance(by: .seconds(100))
+    #expect(try cache.value(String.self, forKey: "key") == "long")
+    try cache.diskCache.trimToLimits()
+    try expect("key", in: cache, isLive: true)
+    #expect(try cache.entries().first?.expiration == nil)
+    try cache.close()
+  }
+
+  @Test func anExpirySurvivesReopening() throws {
+    let cache = try open()
+    try cache.set("v", forKey: "key", expiresIn: .seconds(10))
+    let expiration = try #require(try cache.entries().first?.expiration)
+    #expect(abs(expiration.timeIntervalSince1970 - Double(clock.now) / 1e9 - 10) < 0.001)
+    try cache.close()
+    clock.advance(by: .seconds(9))
+    var reopened = try open()
+    try expect("key", in: reopened, isLive: true)
+    try reopened.close()
+    clock.advance(by: .seconds(1))
+    reopened = try open()
+    try expect("key", in: reopened, isLive: false)
+    try reopened.close()
+  }
+
+  @Test func anExpirySurvivesAJournal() throws {
+    let cache = try open()
+    try cache.set("v", forKey: "key", expiresIn: .seconds(10))
+    let crashed = directory.crashed(cache)
+    try cache.close()
+    clock.advance(by: .seconds(10))
+    let reopened = try crashed.open { $0.clock = .manual(clock) }
+    try expect("key", in: reopened, isLive: false)
+    try reopened.close()
+  }
+
+  @Test func aClockThatIsSetBackMakesNoneLivePermanently() throws {
+    let cache = try open()
+    try cache.set("v", forKey: "key", expiresIn: .seconds(10))
+    clock.set(clock.now - 3_600_000_000_000)
+    try expect("key", in: cache, isLive: true)
+    clock.set(clock.now + 3_600_000_000_000 + 10_000_000_000)
+    try expect("key", in: cache, isLive: false)
+    try cache.close()
+  }
+
+  @Test func trimmingRemovesExpiredEntries() throws {
+    let cache = try open()
+    for index in 0..<100 {
+      try cache.set(
+        String(repeating: "v", count: index * 30), forKey: "k\(index)", expiresIn: .seconds(index % 2 == 0 ? 5 : 500))
+    }
+    try cache.set("v", forKey: "never")
+    #expect(cache.count == 101)
+    clock.advance(by: .seconds(6))
+    try cache.diskCache.trimToLimits()
+    #expect(cache.count == 51)
+    #expect(try cache.entries().count == 51)
+    #expect(cache.diskCache.statistics.expirations == 50)
+    clock.advance(by: .seconds(600))
+    try cache.diskCache.trimToLimits()
+    #expect(try cache.entries().map(\.key) == ["never"])
+    #expect(cache.count == 1)
+    #expect(directory.valueFiles.isEmpty)
+    try cache.close()
+  }
+
+  @Test func expiredEntriesAreRemovedInTheBackground() throws {
+    let cache = try open()
+    try cache.set("v", forKey: "key", expiresIn: .seconds(5))
+    try cache.set("v", forKey: "other")
+    try cache.flush()
+    cache.diskCache.autoTrimInterval = .seconds(20)
+    clock.advance(by: .seconds(21))
+    // Jobs of the writer thread are done in turn.
+    try cache.store.onWriterThread { .success(()) }
+    #expect(cache.count == 1)
+    #expect(cache.memoryCache.count == 1)
+    try cache.set("v", forKey: "key", expiresIn: .seconds(5))
+    cache.diskCache.autoTrimInterval = .zero
+    clock.advance(by: .seconds(1_000))
+    try cache.store.onWriterThread { .success(()) }
+    #expect(cache.count == 2)
+    try cache.close()
+  }
+}

@@ -1,0 +1,225 @@
+import Foundation
+import Testing
+
+@testable import LMDBCaching
+
+@Suite struct LimitTests {
+  let directory = CacheDirectory()
+  let clock = ManualClock()
+
+  func open(_ change: (inout CacheConfiguration) -> Void = { _ in }) throws -> LMDBCache {
+    try directory.open { configuration in
+      configuration.clock = .manual(clock)
+      change(&configuration)
+    }
+  }
+
+  func fill(_ cache: LMDBCache, _ count: Int, cost: Int? = nil) throws {
+    for index in 0..<count {
+      try cache.set(index, forKey: key(index), cost: cost)
+      clock.advance(by: .seconds(1))
+    }
+  }
+
+  func key(_ index: Int) -> String { String(format: "k%05d", index) }
+
+  @Test func theLeastRecentlyUsedGoFirst() throws {
+    let cache = try open()
+    try fill(cache, 100)
+    clock.advance(by: .seconds(600))
+    // Read from memory, from the disk, and as bytes.
+    #expect(try cache.value(Int.self, forKey: key(0)) == 0)
+    try cache.flush()
+    cache.memoryCache.removeAll()
+    #expect(try cache.diskCache.value(Int.self, forKey: key(1)) == 1)
+    #expect(try cache.withBytes(forKey: key(2)) { $0.byteCount } == 8)
+    #expect(try cache.value(Int.self, forKey: key(3)) == 3)
+    // No accesses.
+    #expect(cache.contains(key(4)))
+    #expect(try cache.read { try $0.value(Int.self, forKey: key(5)) } == 5)
+    #expect(try cache.entries().count == 100)
+    try cache.trim(toCount: 10)
+    let kept = try cache.entries().map(\.key)
+    #expect(Set(kept).isSuperset(of: [key(1), key(2), key(3)]))
+    #expect(!kept.contains(key(4)) && !kept.contains(key(5)))
+    #expect(kept.count == 10)
+    #expect(kept.contains(key(99)))
+    #expect(cache.count == 10)
+    try cache.close()
+  }
+
+  @Test func readsThatMemoryAnswersCount() throws {
+    let cache = try open()
+    try fill(cache, 50)
+    clock.advance(by: .seconds(600))
+    for index in 0..<5 { #expect(try cache.value(Int.self, forKey: key(index)) == index) }
+    try cache.diskCache.trim(toCount: 5)
+    #expect(try cache.entries().map(\.key) == (0..<5).map(key))
+    #expect(cache.statistics.memoryHits == 5)
+    try cache.close()
+  }
+
+  @Test func accessesSurviveReopening() throws {
+    let cache = try open()
+    try fill(cache, 20)
+    try cache.flush()
+    clock.advance(by: .seconds(600))
+    cache.memoryCache.removeAll()
+    for index in 0..<3 { #expect(try cache.value(Int.self, forKey: key(index)) == index) }
+    cache.store.enqueueMaintenance()
+    try cache.store.onWriterThread { .success(()) }
+    try cache.close()
+    let reopened = try open()
+    try reopened.trim(toCount: 3)
+    #expect(try reopened.entries().map(\.key) == (0..<3).map(key))
+    for index in 0..<3 { #expect(try reopened.value(Int.self, forKey: key(index)) == index) }
+    try reopened.close()
+  }
+
+  @Test func theCountLimitHolds() throws {
+    let cache = try open { $0.diskCountLimit = 100 }
+    #expect(cache.diskCache.countLimit == 100)
+    try fill(cache, 100)
+    try cache.diskCache.trimToLimits()
+    #expect(cache.count == 100)
+    cache.diskCache.countLimit = 30
+    try cache.diskCache.trimToLimits()
+    #expect(cache.count == 30)
+    #expect(try cache.entries().map(\.key) == (70..<100).map(key))
+    cache.diskCache.countLimit = 0
+    try cache.diskCache.trimToLimits()
+    #expect(cache.count == 0)
+    #expect(cache.totalCost == 0)
+    #expect(try cache.value(Int.self, forKey: key(99)) == nil)
+    cache.diskCache.countLimit = -5
+    #expect(cache.diskCache.countLimit == 0)
+    try cache.close()
+  }
+
+  @Test func aLimitThatIsFarExceededIsKeptAtOnce() throws {
+    let cache = try open {
+      $0.diskCountLimit = 50; $0.groupCommitInterval = .zero
+    }
+    for index in 0..<500 { try cache.set(index, forKey: key(index)) }
+    try cache.flush()
+    #expect(eventually { cache.count <= 55 })
+    try cache.close()
+  }
+
+  @Test func theCostLimitHoldsAndCostsAre64Bits() throws {
+    let cache = try open { $0.diskCostLimit = 5 << 40 }
+    for index in 0..<10 {
+      try cache.set(index, forKey: key(index), cost: 1 << 40)
+      clock.advance(by: .seconds(1))
+    }
+    #expect(cache.totalCost == 10 << 40)
+    #expect(try cache.entries().allSatisfy { $0.cost == 1 << 40 })
+    try cache.diskCache.trimToLimits()
+    #expect(cache.totalCost == 5 << 40)
+    #expect(cache.count == 5)
+    try cache.set(0, forKey: key(9), cost: 7)
+    #expect(cache.totalCost == 4 << 40 + 7)
+    try cache.trim(toCost: 7)
+    #expect(cache.totalCost == 7)
+    try cache.trim(toCost: 0)
+    #expect(cache.count == 0)
+    try cache.close()
+  }
+
+  @Test func theDefaultCostIsTheSizeInBytes() throws {
+    let cache = try open()
+    try cache.set(String(repeating: "x", count: 100), forKey: "key")
+    try cache.set(1, forKey: "")
+    try cache.set(Data(count: 2_000_000), forKey: "file")
+    #expect(try cache.entries().map(\.cost) == [8, 2_000_004, 103])
+    #expect(cache.totalCost == 8 + 2_000_004 + 103)
+    #expect(cache.memoryCache.totalCost == cache.totalCost)
+    try cache.close()
+  }
+
+  @Test func theAgeLimitCountsFromTheLastAccess() throws {
+    let cache = try open { $0.diskAgeLimit = .seconds(3_600) }
+    try fill(cache, 10)
+    clock.advance(by: .seconds(3_000))
+    cache.memoryCache.removeAll()
+    try cache.flush()
+    #expect(try cache.diskCache.value(Int.self, forKey: key(3)) == 3)
+    #expect(try cache.value(Int.self, forKey: key(4)) == 4)
+    clock.advance(by: .seconds(700))
+    try cache.diskCache.trimToLimits()
+    #expect(try cache.entries().map(\.key) == [key(3), key(4)])
+    cache.diskCache.ageLimit = nil
+    clock.advance(by: .seconds(90_000))
+    try cache.diskCache.trimToLimits()
+    #expect(cache.count == 2)
+    try cache.trim(toAge: .seconds(60))
+    #expect(cache.count == 0)
+    try cache.close()
+  }
+
+  @Test func freeDiskSpaceIsLeft() throws {
+    let cache = try open()
+    try fill(cache, 50)
+    cache.diskCache.freeDiskSpaceLimit = 1
+    try cache.diskCache.trimToLimits()
+    #expect(cache.count == 50)
+    let free = try Directory.freeSpace(at: directory.path)
+    // A little more than there is, in entries that cost enough to tell.
+    for index in 0..<50 { try cache.set(index, forKey: key(index), cost: free) }
+    cache.diskCache.freeDiskSpaceLimit = free + free / 2
+    try cache.diskCache.trimToLimits()
+    #expect((40..<50).contains(cache.count))
+    cache.diskCache.freeDiskSpaceLimit = .max
+    try cache.diskCache.trimToLimits()
+    #expect(cache.count == 0)
+    try cache.close()
+  }
+
+  @Test func theMemoryTierHoldsItsOwnLimits() throws {
+    let cache = try open {
+      $0.memoryCountLimit = 10; $0.memoryAgeLimit = .seconds(100)
+    }
+    try fill(cache, 50)
+    #expect(cache.memoryCache.count == 10)
+    #expect(cache.count == 50)
+    for index in 0..<50 { #expect(try cache.value(Int.self, forKey: key(index)) == index) }
+    #expect(cache.memoryCache.count == 10)
+    clock.advance(by: .seconds(200))
+    #expect(cache.memoryCache.count == 0)
+    #expect(try cache.value(Int.self, forKey: key(49)) == 49)
+    cache.memoryCache.costLimit = 5
+    #expect(cache.memoryCache.count == 0)
+    try cache.set("too costly for memory", forKey: "key")
+    #expect(try cache.value(String.self, forKey: "key") == "too costly for memory")
+    #expect(cache.memoryCache.count == 0)
+    try cache.close()
+  }
+
+  @Test func entriesEvictedFromTheDiskAreNotServedFromMemory() throws {
+    let cache = try open()
+    try fill(cache, 100)
+    try cache.diskCache.trim(toCount: 10)
+    for index in 0..<90 { #expect(try cache.value(Int.self, forKey: key(index)) == nil) }
+    for index in 90..<100 { #expect(try cache.value(Int.self, forKey: key(index)) == index) }
+    try cache.diskCache.trim(toCount: 0)
+    for index in 90..<100 { #expect(try cache.value(Int.self, forKey: key(index)) == nil) }
+    try cache.close()
+  }
+
+  @Test func trimmingManyEntriesIsExact() throws {
+    let cache = try open()
+    // More than one part of a scan, and of a removal.
+    let count = 25_000
+    for start in stride(from: 0, to: count, by: 5_000) {
+      try cache.write { batch in
+        for index in start..<start + 5_000 { batch.set(index, forKey: key(index), cost: 2) }
+      }
+      clock.advance(by: .seconds(60))
+    }
+    try cache.trim(toCount: 10_000)
+    #expect(cache.count == 10_000)
+    #expect(cache.totalCost == 20_000)
+    #expect(try cache.entries().map(\.key) == (15_000..<25_000).map(key))
+    try cache.close()
+  }
+}

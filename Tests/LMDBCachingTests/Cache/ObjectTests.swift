@@ -1,0 +1,168 @@
+import Foundation
+import Testing
+
+@testable import LMDBCaching
+
+/// YYCache's surface.
+@Suite struct ObjectTests {
+  let directory = CacheDirectory()
+
+  @Test(arguments: Place.allCases) func objectsComeBack(_ place: Place) throws {
+    let cache = try directory.open(neverCommitting)
+    try cache.setObject(NSString(string: "text"), forKey: "string")
+    try cache.setObject(NSArray(array: [NSNumber(value: 1), NSString(string: "two")]), forKey: "array")
+    try cache.setObject(Note(title: "title", count: 7), forKey: "note")
+    try place.settle(cache)
+    #expect(try cache.object(forKey: "string") as? NSString == "text")
+    let array = try #require(try cache.object(forKey: "array") as? NSArray)
+    #expect(array.count == 2 && "\(array[1])" == "two")
+    let note = try #require(try cache.object(forKey: "note") as? Note)
+    #expect(note.title == "title" && note.count == 7)
+    #expect(cache.containsObject(forKey: "note"))
+    #expect(try cache.entries().map(\.format) == [.keyedArchive, .keyedArchive, .keyedArchive])
+    #expect(try cache.diskCache.object(forKey: "note") is Note)
+    // Kept in memory from now on: the same instance each time.
+    let again = try #require(try cache.object(forKey: "note") as? Note)
+    #expect(try cache.object(forKey: "note") as? Note === again)
+    try cache.close()
+  }
+
+  @Test func memoryHandsOutTheVeryInstance() throws {
+    let cache = try directory.open()
+    let note = Note(title: "t", count: 1)
+    try cache.setObject(note, forKey: "note")
+    #expect(try cache.object(forKey: "note") as? Note === note)
+    try cache.close()
+  }
+
+  @Test func nilRemoves() throws {
+    let cache = try directory.open()
+    try cache.setObject(NSString(string: "text"), forKey: "key")
+    try cache.setObject(nil, forKey: "key")
+    #expect(!cache.containsObject(forKey: "key"))
+    #expect(try cache.object(forKey: "key") == nil)
+    try cache.setObject(NSString(string: "text"), forKey: "key")
+    try cache.diskCache.setObject(nil, forKey: "key")
+    #expect(try cache.object(forKey: "key") == nil)
+    #expect(cache.count == 0)
+    try cache.close()
+  }
+
+  @Test(arguments: Place.allCases) func aClassThatIsNotAllowedIsNotRead(_ place: Place) throws {
+    let writer = try directory.open(neverCommitting)
+    try writer.setObject(Note(title: "t", count: 1), forKey: "note")
+    try writer.setObject(NSString(string: "text"), forKey: "string")
+    try writer.flush()
+    try writer.close()
+    let strict = try directory.open {
+      neverCommitting(&$0); $0.objectCoding.allowedClasses = []
+    }
+    #expect(errorCode { try strict.object(forKey: "note") } == .decodingFailed)
+    #expect(try strict.object(forKey: "string") as? NSString == "text")
+    #expect(strict.count == 2)
+    try strict.close()
+    let lenient = try directory.open { $0.objectCoding.allowedClasses = [Note.self] }
+    #expect((try lenient.object(forKey: "note") as? Note)?.count == 1)
+    try lenient.close()
+  }
+
+  @Test(arguments: Place.allCases) func customClosuresArchiveAndUnarchive(_ place: Place) throws {
+    struct Failure: Error {}
+    let cache = try directory.open { configuration in
+      neverCommitting(&configuration)
+      configuration.objectCoding.customArchive = { object in
+        guard let note = object as? Note else { throw Failure() }
+        return Data("\(note.count)|\(note.title)".utf8)
+      }
+      configuration.objectCoding.customUnarchive = { data in
+        let parts = String(decoding: data, as: UTF8.self).split(separator: "|", maxSplits: 1)
+        guard parts.count == 2, let count = Int(parts[0]) else { throw Failure() }
+        return Note(title: String(parts[1]), count: count)
+      }
+    }
+    try cache.setObject(Note(title: "a|b", count: 3), forKey: "note")
+    try place.settle(cache)
+    let note = try #require(try cache.object(forKey: "note") as? Note)
+    #expect(note.title == "a|b" && note.count == 3)
+    #expect(try cache.entries().first?.format == .custom)
+    #expect(errorCode { try cache.setObject(NSString(string: "x"), forKey: "note") } == .encodingFailed)
+    #expect((try cache.object(forKey: "note") as? Note)?.count == 3)
+    try cache.close()
+    // Without the closures it is an error, and stays.
+    let other = try directory.open()
+    #expect(errorCode { try other.object(forKey: "note") } == .decodingFailed)
+    #expect(errorCode { try other.value(String.self, forKey: "note") } == .typeMismatch)
+    #expect(other.count == 1)
+    try other.close()
+  }
+
+  @Test(arguments: Place.allCases) func valuesAndObjectsMeet(_ place: Place) throws {
+    let cache = try directory.open(neverCommitting)
+    try cache.set("text", forKey: "string")
+    try cache.set(42, forKey: "number")
+    try cache.set(Data([1]), forKey: "data")
+    try cache.set(["a": 1], forKey: "codable")
+    try cache.setObject(NSString(string: "object"), forKey: "object")
+    try place.settle(cache)
+    #expect(try cache.object(forKey: "string") as? NSString == "text")
+    #expect((try cache.object(forKey: "number") as? NSNumber)?.intValue == 42)
+    #expect(try cache.object(forKey: "data") as? NSData == NSData(data: Data([1])))
+    #expect(errorCode { try cache.object(forKey: "codable") } == .typeMismatch)
+    #expect(errorCode { try cache.value(String.self, forKey: "object") } == .typeMismatch)
+    #expect(try cache.value(String.self, forKey: "string") == "text")
+    #expect(try cache.object(forKey: "object") as? NSString == "object")
+    try cache.close()
+  }
+
+  @Test func completionsAreCalledOffTheCallersThread() throws {
+    let cache = try directory.open()
+    let group = DispatchGroup()
+    let caller = ObjectIdentifier(Thread.current)
+    let log = Guarded<[String]>([])
+    @Sendable func note(_ text: String) {
+      if ObjectIdentifier(Thread.current) == caller { Issue.record("called on the caller's thread") }
+      log { $0.append(text) }
+      group.leave()
+    }
+    // One after the other: each is called when the one before has done its work.
+    func step(_ body: () -> Void) { group.enter(); body(); group.wait() }
+    step { cache.setObject(NSString(string: "v"), forKey: "key") { note("set \($0 == nil)") } }
+    step { cache.containsObject(forKey: "key") { key, found in note("contains \(key) \(found)") } }
+    step {
+      cache.object(forKey: "key") { key, result in
+        note("object \(key) \((try? result.get()) as? NSString == "v")")
+      }
+    }
+    step { cache.removeObject(forKey: "key") { key, error in note("removed \(key) \(error == nil)") } }
+    step { cache.removeAllObjects { note("all \($0 == nil)") } }
+    #expect(log.current == ["set true", "contains key true", "object key true", "removed key true", "all true"])
+    for index in 0..<10 { try cache.setObject(NSNumber(value: index), forKey: "\(index)") }
+    let progress = Guarded<[Int]>([])
+    step {
+      cache.removeAllObjects(
+        progress: { removed, total in progress { $0 += [removed, total] } }, completion: { note("end \($0 == nil)") })
+    }
+    #expect(progress.current == [0, 10, 10, 10])
+    #expect(cache.count == 0)
+    try cache.close()
+    step { cache.setObject(NSString(string: "v"), forKey: "key") { note("closed \($0?.code == .closed)") } }
+    step { cache.object(forKey: "key") { _, result in note("closed \(errorCode { try result.get() } == .closed)") } }
+    #expect(log.current.suffix(2) == ["closed true", "closed true"])
+  }
+
+  @Test func asyncVariants() async throws {
+    let cache = try directory.open()
+    try await cache.setObject(NSString(string: "v"), forKey: "key")
+    #expect(await cache.containsObject(forKey: "key"))
+    #expect(try await cache.object(forKey: "key") as? NSString == "v")
+    try await cache.removeObject(forKey: "key")
+    #expect(try await cache.object(forKey: "key") == nil)
+    try await cache.setObject(NSString(string: "v"), forKey: "key", expiresIn: .seconds(60), cost: 5)
+    #expect(cache.totalCost == 5)
+    try await cache.removeAllObjects()
+    #expect(await cache.containsObject(forKey: "key") == false)
+    try cache.close()
+    #expect(await errorCode { try await cache.object(forKey: "key") } == .closed)
+    #expect(await errorCode { try await cache.setObject(nil, forKey: "key") } == .closed)
+  }
+}

@@ -1,0 +1,239 @@
+import Foundation
+import LMDB
+import Testing
+
+@testable import LMDBCaching
+
+@Suite struct OpeningTests {
+  let directory = CacheDirectory()
+
+  @Test func everyPathToADirectoryIsOneStore() throws {
+    let path = directory.path + "/cache"
+    let link = directory.path + "/link"
+    let first = try LMDBCache(directory: URL(fileURLWithPath: path), configuration: CacheDirectory.configuration())
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
+    let others = try [path + "/", path + "/.", directory.path + "/./cache", link, link + "/../cache"].map {
+      try DiskStore.open(directory: $0, configuration: CacheDirectory.configuration())
+    }
+    try first.set("v", forKey: "key")
+    for store in others {
+      #expect(store === first.store)
+      #expect(store.environment === first.store.environment)
+      try store.release()
+    }
+    #expect(try first.value(String.self, forKey: "key") == "v")
+    try first.close()
+    #expect(first.health.isHealthy == false)
+  }
+
+  @Test func twoCachesOfOneProcessSeeEachOthersWrites() throws {
+    let (first, second) = (try directory.open(), try directory.open())
+    #expect(first.store === second.store)
+    for round in 0..<20 {
+      try first.set(round, forKey: "key")
+      #expect(try second.value(Int.self, forKey: "key") == round)
+      try second.set(-round, forKey: "key")
+      #expect(try first.value(Int.self, forKey: "key") == -round)
+      try first.diskCache.set("disk", forKey: "key")
+      #expect(try first.value(String.self, forKey: "key") == "disk")
+      #expect(try second.value(String.self, forKey: "key") == "disk")
+    }
+    try first.removeValue(forKey: "key")
+    #expect(try second.value(Int.self, forKey: "key") == nil)
+    try second.set(1, forKey: "a/1")
+    #expect(try first.value(Int.self, forKey: "a/1") == 1)
+    try first.diskCache.removeAll(withPrefix: "a/")
+    #expect(try first.value(Int.self, forKey: "a/1") == nil)
+    #expect(try second.value(Int.self, forKey: "a/1") == nil)
+    try first.close()
+    try second.set(2, forKey: "key")
+    #expect(try second.value(Int.self, forKey: "key") == 2)
+    try second.close()
+  }
+
+  @Test(arguments: [true, false]) func aClosedCacheRefusesEverything(_ anotherIsOpen: Bool) throws {
+    let other = anotherIsOpen ? try directory.open() : nil
+    let cache = try directory.open()
+    try cache.set(1, forKey: "key")
+    try cache.close()
+    try cache.close()
+    #expect(errorCode { try cache.set(2, forKey: "key") } == .closed)
+    #expect(errorCode { try cache.setObject(NSString(string: "2"), forKey: "key") } == .closed)
+    #expect(errorCode { try cache.value(Int.self, forKey: "key") } == .closed)
+    #expect(errorCode { try cache.object(forKey: "key") } == .closed)
+    #expect(errorCode { try cache.value(Int.self, forKey: "key", load: { 3 }) } == .closed)
+    #expect(errorCode { try cache.removeValue(forKey: "key") } == .closed)
+    #expect(errorCode { try cache.removeAll() } == .closed)
+    #expect(errorCode { try cache.removeAll(withPrefix: "k") } == .closed)
+    #expect(errorCode { try cache.entries() } == .closed)
+    #expect(errorCode { try cache.write { $0.set(4, forKey: "key") } } == .closed)
+    #expect(errorCode { try cache.read { _ in } } == .closed)
+    #expect(errorCode { try cache.withBytes(forKey: "key") { _ in } } == .closed)
+    #expect(errorCode { try cache.trim(toCount: 0) } == .closed)
+    #expect(errorCode { try cache.trim(toCost: 0) } == .closed)
+    #expect(errorCode { try cache.trim(toAge: .zero) } == .closed)
+    #expect(errorCode { try cache.flush() } == .closed)
+    #expect(errorCode { try cache.diskCache.bytesOnDisk() } == .closed)
+    #expect(errorCode { try cache.diskCache.trimToLimits() } == .closed)
+    #expect(errorCode { try cache.diskCache.value(Int.self, forKey: "key") } == .closed)
+    #expect(!cache.contains("key"))
+    #expect(cache.count == 0 && cache.totalCost == 0)
+    if case .closed = cache.health {} else { Issue.record("\(cache.health)") }
+    if let other {
+      #expect(try other.value(Int.self, forKey: "key") == 1)
+      try other.close()
+    }
+  }
+
+  @Test func aCacheThatIsReleasedIsClosed() throws {
+    do {
+      let cache = try directory.open(neverCommitting)
+      try cache.set(1, forKey: "key")
+    }
+    #expect(directory.journals.isEmpty)
+    let cache = try directory.open { $0.durability = .ordered }
+    #expect(try cache.value(Int.self, forKey: "key") == 1)
+    try cache.close()
+  }
+
+  @Test func arguments() throws {
+    let changes: [@Sendable (inout CacheConfiguration) -> Void] = [
+      { $0.inlineThreshold = 0 }, { $0.inlineThreshold = 1 << 32 }, { $0.journalSize = (1 << 16) - 1 },
+      { $0.journalSize = (1 << 30) + 1 }, { $0.mapSize = 1 << 19 }, { $0.groupCommitInterval = .milliseconds(-1) },
+      { $0.memoryCountLimit = -1 }, { $0.memoryCostLimit = -1 }, { $0.diskCountLimit = -1 },
+      { $0.diskCostLimit = -1 }, { $0.freeDiskSpaceLimit = -1 },
+    ]
+    for change in changes { #expect(errorCode { try directory.open(change) } == .invalidArgument) }
+    #expect(directory.names().isEmpty)
+    #expect(errorCode { try LMDBCache(directory: URL(string: "https://example.org/")!) } == .invalidArgument)
+    for name in ["", ".", "..", "a/b", "/", "a\0b"] {
+      #expect(errorCode { try LMDBCache(name: name) } == .invalidArgument)
+    }
+    let cache = try directory.open()
+    #expect(errorCode { try cache.set(1, forKey: "key", cost: -1) } == .invalidArgument)
+    #expect(errorCode { try cache.write { $0.set(1, forKey: "key", cost: -1) } } == .invalidArgument)
+    #expect(try cache.value(Int.self, forKey: "key") == nil)
+    try cache.close()
+  }
+
+  @Test func aFileInPlaceOfTheDirectoryIsTheNamedError() throws {
+    directory.write(Data("text".utf8), to: "file")
+    for path in ["/file", "/file/", "/file/below"] {
+      let url = URL(fileURLWithPath: directory.path + path)
+      #expect(errorCode { try LMDBCache(directory: url) } == .invalidDirectory)
+    }
+    let long = URL(fileURLWithPath: directory.path + "/" + String(repeating: "n", count: 300))
+    #expect(errorCode { try LMDBCache(directory: long) } == .invalidDirectory)
+    #expect(directory.names() == ["file"])
+    #expect(directory.contents("file") == Data("text".utf8))
+  }
+
+  @Test func aDirectoryWithoutPermissionIsTheNamedError() throws {
+    let cache = try directory.open()
+    try cache.set("v", forKey: "key")
+    try cache.close()
+    let before = directory.contents("data.mdb")
+    for mode: mode_t in [0o555, 0o000] {
+      chmod(directory.path, mode)
+      let child = try ChildProcess()
+      #expect(child.run("unprivileged") == "ok" || getuid() != 0)
+      #expect(child.run("open \(directory.path)") == "error permissionDenied")
+      #expect(child.run("open \(directory.path)/new") == "error permissionDenied")
+      chmod(directory.path, 0o700)
+    }
+    #expect(directory.contents("data.mdb") == before)
+  }
+
+  @Test func aDirectoryOfANewerVersionIsLeftAlone() throws {
+    let cache = try directory.open()
+    try cache.set("v", forKey: "key")
+    try cache.flush()
+    try Self.rewriteMetadata(cache.store.environment) { $0[8] = UInt8(CacheMetadata.version + 1) }
+    try cache.close()
+    let before = directory.contents("data.mdb")
+    for durability in Durability.allCases {
+      #expect(errorCode { try directory.open { $0.durability = durability } } == .unsupportedVersion)
+    }
+    #expect(directory.contents("data.mdb") == before)
+    #expect(!directory.names().contains(FastSession.name))
+  }
+
+  @Test func damagedMetadataIsTheNamedError() throws {
+    let cache = try directory.open()
+    try cache.set("v", forKey: "key")
+    try cache.flush()
+    try Self.rewriteMetadata(cache.store.environment) { $0[60] ^= 1 }
+    try cache.close()
+    #expect(errorCode { try directory.open() } == .corruptedRecord)
+  }
+
+  @Test func aForeignDatabaseIsLeftAlone() throws {
+    var options = Environment.Options()
+    options.mapSize = 64 << 20
+    let environment = try Environment.open(directory: directory.path, options: options)
+    let transaction = try environment.beginWrite()
+    try [UInt8]("foreign".utf8).withBytes { (bytes) throws(LMDBError) in try transaction.put(bytes, forKey: bytes) }
+    try transaction.commit()
+    environment.close()
+    let before = directory.contents("data.mdb")
+    for durability in Durability.allCases {
+      #expect(errorCode { try directory.open { $0.durability = durability } } == .corruptedRecord)
+    }
+    #expect(directory.contents("data.mdb") == before)
+    #expect(!directory.names().contains(FastSession.name))
+  }
+
+  @Test func aFileThatIsNoDatabaseIsAnErrorAndLeftAlone() throws {
+    let garbage = Data(repeating: 0x5A, count: 50_000)
+    directory.write(garbage, to: "data.mdb")
+    #expect(errorCode { try directory.open() } == .corruptedRecord)
+    #expect(directory.contents("data.mdb") == garbage)
+  }
+
+  @Test func aFastCacheOfAnotherBootIsDiscarded() throws {
+    let fast: @Sendable (inout CacheConfiguration) -> Void = {
+      $0.durability = .fast; $0.inlineThreshold = 100
+    }
+    var cache = try directory.open(fast)
+    try cache.set("v", forKey: "key")
+    try cache.set(Data(count: 1_000), forKey: "file")
+    let crashed = directory.crashed(cache)
+    #expect(crashed.names().contains(FastSession.name))
+    try cache.close()
+    // Closed by its last process, it is believed.
+    #expect(!directory.names().contains(FastSession.name))
+    cache = try directory.open(fast)
+    #expect(try cache.value(String.self, forKey: "key") == "v")
+    try cache.close()
+
+    let sameBoot = crashed.copy()
+    cache = try sameBoot.open(fast)
+    #expect(try cache.value(String.self, forKey: "key") == "v")
+    try cache.close()
+    for mark in ["1 2\n", "", "garbage", "1"] {
+      let otherBoot = crashed.copy()
+      otherBoot.write(Data(mark.utf8), to: FastSession.name)
+      cache = try otherBoot.open(fast)
+      #expect(try cache.entries().isEmpty)
+      #expect(otherBoot.valueFiles.isEmpty)
+      try cache.set("new", forKey: "key")
+      try cache.close()
+      cache = try otherBoot.open(fast)
+      #expect(try cache.value(String.self, forKey: "key") == "new")
+      try cache.close()
+    }
+  }
+
+  static func rewriteMetadata(_ environment: Environment, _ change: (inout [UInt8]) -> Void) throws {
+    let transaction = try environment.beginWrite()
+    let bytes = try CacheMetadata.key.withBytes { (key) throws(LMDBError) in
+      try transaction.withValue(forKey: key) { Array($0) }
+    }
+    var changed = bytes!
+    change(&changed)
+    try CacheMetadata.key.withBytes { (key) throws(LMDBError) in
+      try changed.withBytes { (value) throws(LMDBError) in try transaction.put(value, forKey: key) }
+    }
+    try transaction.commit()
+  }
+}

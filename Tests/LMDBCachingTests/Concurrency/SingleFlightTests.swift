@@ -1,0 +1,245 @@
+import Foundation
+import Testing
+
+@testable import LMDBCaching
+
+@Suite struct SingleFlightTests {
+  let directory = CacheDirectory()
+  struct Failure: Error, Equatable { var number = 0 }
+
+  @Test func threadsShareOneLoad() throws {
+    let cache = try directory.open()
+    for round in 0..<20 {
+      let loads = Guarded(0)
+      let waiting = Guarded(0)
+      concurrently(5) { _ in
+        waiting { $0 += 1 }
+        let value = try? cache.value(Int.self, forKey: "key\(round)") {
+          // Until everybody is there, so that the flight is one that others wait for.
+          _ = eventually(within: .seconds(2)) { waiting.current == 5 }
+          return loads {
+            $0 += 1; return $0
+          }
+        }
+        if value != 1 { Issue.record("\(String(describing: value))") }
+      }
+      #expect(loads.current == 1)
+    }
+    try cache.close()
+  }
+
+  @Test func threadsShareTheError() throws {
+    let cache = try directory.open()
+    let loads = Guarded(0)
+    let arrived = Guarded(0)
+    let failures = Guarded<[Failure]>([])
+    concurrently(4) { _ in
+      arrived { $0 += 1 }
+      do {
+        _ = try cache.value(Int.self, forKey: "key") {
+          _ = eventually(within: .seconds(2)) { arrived.current == 4 }
+          // Those who have arrived get to the waiting in the meantime.
+          usleep(20_000)
+          throw Failure(
+            number: loads {
+              $0 += 1; return $0
+            })
+        }
+        Issue.record("no error")
+      } catch {
+        failures { $0.append(error as! Failure) }
+      }
+    }
+    #expect(failures.current.count == 4)
+    #expect(loads.current < 4)
+    #expect(!cache.contains("key"))
+    #expect(try cache.value(Int.self, forKey: "key", load: { 7 }) == 7)
+    try cache.close()
+  }
+
+  @Test func aNestedLoadOfTheSameKeyEnds() throws {
+    let cache = try directory.open()
+    let isDone = finishes {
+      let value = try? cache.value(Int.self, forKey: "key") {
+        try cache.value(Int.self, forKey: "key") { try cache.value(Int.self, forKey: "key", load: { 1 }) + 1 } + 1
+      }
+      if value != 3 { Issue.record("\(String(describing: value))") }
+    }
+    #expect(isDone)
+    try cache.close()
+  }
+
+  @Test func loadsThatNeedEachOtherEnd() throws {
+    let cache = try directory.open()
+    let arrived = Guarded(0)
+    let isDone = finishes {
+      concurrently(3) { thread in
+        // Each leads one flight, and asks for the next one's key when all are aloft.
+        _ = try? cache.value(Int.self, forKey: "key\(thread)") {
+          arrived { $0 += 1 }
+          _ = eventually(within: .seconds(2)) { arrived.current >= 3 }
+          return try cache.value(Int.self, forKey: "key\((thread + 1) % 3)", load: { 5 })
+        }
+      }
+    }
+    #expect(isDone)
+    for thread in 0..<3 { #expect(try cache.value(Int.self, forKey: "key\(thread)") == 5) }
+    try cache.close()
+  }
+
+  @Test(.timeLimit(.minutes(1))) func aTasksNestedLoadOfTheSameKeyEnds() async throws {
+    let cache = try directory.open()
+    let value = try await cache.value(Int.self, forKey: "key") { () async throws -> Int in
+      try await cache.value(Int.self, forKey: "key") { () async throws -> Int in 1 } + 1
+    }
+    #expect(value == 2)
+    try cache.close()
+  }
+
+  @Test func aLoadOfAnotherTypeIsAMismatch() throws {
+    let cache = try directory.open()
+    #expect(try cache.value(Int.self, forKey: "key", load: { 1 }) == 1)
+    #expect(errorCode { try cache.value(String.self, forKey: "key", load: { "text" }) } == .typeMismatch)
+    #expect(try cache.value(Int.self, forKey: "key", load: { 2 }) == 1)
+    try cache.close()
+  }
+
+  @Test func tasksShareOneLoad() async throws {
+    let cache = try directory.open()
+    for round in 0..<20 {
+      let loads = Guarded(0)
+      let values = try await withThrowingTaskGroup(of: Int.self) { group in
+        for _ in 0..<8 {
+          group.addTask {
+            try await cache.value(Int.self, forKey: "key\(round)") {
+              for _ in 0..<50 { await Task.yield() }
+              return loads {
+                $0 += 1; return $0
+              }
+            }
+          }
+        }
+        return try await group.reduce(into: [Int]()) { $0.append($1) }
+      }
+      #expect(values == Array(repeating: 1, count: 8))
+      #expect(loads.current == 1)
+    }
+    try cache.close()
+  }
+
+  @Test func tasksShareTheError() async throws {
+    let cache = try directory.open()
+    let gate = Gate()
+    let loads = Guarded(0)
+    let tasks = (0..<5).map { _ in
+      Task {
+        try await cache.value(Int.self, forKey: "key") { () async throws -> Int in
+          loads { $0 += 1 }
+          await gate.wait()
+          throw Failure(number: 1)
+        }
+      }
+    }
+    await gate.open(whenWaiting: { loads.current == 1 })
+    for task in tasks { await #expect(throws: Failure(number: 1)) { try await task.value } }
+    #expect(!cache.contains("key"))
+    try cache.close()
+  }
+
+  @Test func aCancelledTaskLeavesAndTheOthersStay() async throws {
+    let cache = try directory.open()
+    let gate = Gate()
+    let isLoading = Guarded(false)
+    func load() -> Task<Int, any Error> {
+      Task {
+        try await cache.value(Int.self, forKey: "key") { () async throws -> Int in
+          isLoading { $0 = true }
+          await gate.wait()
+          return Task.isCancelled ? -1 : 1
+        }
+      }
+    }
+    let first = load()
+    while !isLoading.current { await Task.yield() }
+    let second = load()
+    for _ in 0..<200 { await Task.yield() }
+    first.cancel()
+    await #expect(throws: CancellationError.self) { try await first.value }
+    await gate.open(whenWaiting: { true })
+    #expect(try await second.value == 1)
+    #expect(try cache.value(Int.self, forKey: "key") == 1)
+    try cache.close()
+  }
+
+  @Test func theLoadIsCancelledWhenNobodyWaits() async throws {
+    let cache = try directory.open()
+    let isLoading = Guarded(false)
+    let wasCancelled = Guarded(false)
+    let task = Task {
+      try await cache.value(Int.self, forKey: "key") { () async throws -> Int in
+        isLoading { $0 = true }
+        while !Task.isCancelled { await Task.yield() }
+        wasCancelled { $0 = true }
+        throw CancellationError()
+      }
+    }
+    while !isLoading.current { await Task.yield() }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    while !wasCancelled.current { await Task.yield() }
+    // The next one takes off anew.
+    let value = try await cache.value(Int.self, forKey: "key") { () async throws -> Int in 2 }
+    #expect(value == 2)
+    try cache.close()
+  }
+
+  @Test func aTaskCancelledBeforeItAsksThrows() async throws {
+    let cache = try directory.open()
+    let task = Task {
+      while !Task.isCancelled { await Task.yield() }
+      return try await cache.value(Int.self, forKey: "key") { () async throws -> Int in 1 }
+    }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    try cache.close()
+  }
+
+  @Test func threadsAndTasksEndWhereverTheyMeet() async throws {
+    let cache = try directory.open()
+    @Sendable func loadOnThisThread(_ round: Int) throws -> Int {
+      try cache.value(Int.self, forKey: "k\(round)") { round }
+    }
+    for round in 0..<30 {
+      let tasks = (0..<4).map { number in
+        Task { () -> Int in
+          if number % 2 == 0 {
+            return try await cache.value(Int.self, forKey: "k\(round)") { () async throws -> Int in round }
+          }
+          return try loadOnThisThread(round)
+        }
+      }
+      for task in tasks { #expect(try await task.value == round) }
+    }
+    try cache.close()
+  }
+}
+
+/// Holds tasks until it is opened.
+actor Gate {
+  private var isOpen = false
+  private var waiting: [CheckedContinuation<Void, Never>] = []
+
+  func wait() async {
+    if isOpen { return }
+    await withCheckedContinuation { waiting.append($0) }
+  }
+
+  func open(whenWaiting isReady: @Sendable () -> Bool) async {
+    while !isReady() { await Task.yield() }
+    // Those that join without a load of their own.
+    for _ in 0..<500 { await Task.yield() }
+    isOpen = true
+    for continuation in waiting { continuation.resume() }
+    waiting = []
+  }
+}

@@ -1,0 +1,287 @@
+import Foundation
+import LMDB
+import Synchronization
+import Testing
+
+@testable import LMDBCaching
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// What happens when LMDB's functions fail.
+@Suite struct CommitFailureTests {
+  let directory = CacheDirectory()
+
+  /// Every call of a function on the directory fails until the session ends.
+  func fail(_ call: FaultInjection.Call, _ status: Int32) -> FaultInjection.SessionID {
+    FaultInjection.begin(.directory(directory.path), [.init(call, returns: status, count: .max)])
+  }
+
+  /// Whether everything is committed once the pauses between attempts are over.
+  func recovers(_ cache: LMDBCache, _ clock: ManualClock) -> Bool {
+    eventually {
+      clock.advance(by: .seconds(1))
+      return cache.health.isHealthy && !cache.store.hasPending.load(ordering: .acquiring)
+    }
+  }
+
+  static let faults: [(FaultInjection.Call, Int32)] = [
+    (.txnCommit, ENOSPC), (.txnCommit, EIO), (.txnBegin, EIO), (.cursorPut, ENOSPC), (.cursorPut, EIO),
+    (.txnBegin, ENOMEM),
+  ]
+
+  @Test(arguments: faults, [Int.max, 0]) func valuesStayReadableAndAreCommittedLater(
+    _ fault: (FaultInjection.Call, Int32), _ memoryLimit: Int
+  ) throws {
+    let clock = ManualClock()
+    let cache = try directory.open {
+      $0.clock = .manual(clock); $0.memoryCountLimit = memoryLimit
+    }
+    try cache.set("old", forKey: "key")
+    try cache.set("old", forKey: "gone")
+    try cache.flush()
+    let session = fail(fault.0, fault.1)
+    try cache.set("new", forKey: "key")
+    try cache.set("other", forKey: "other")
+    try cache.removeValue(forKey: "gone")
+    #expect(errorCode { try cache.flush() } == .notCommitted)
+    guard case .memoryOnly(let error) = cache.health else {
+      Issue.record("\(cache.health)")
+      return
+    }
+    #expect(error.code == (fault.1 == ENOSPC ? .noSpace : .storageFailed))
+    for _ in 0..<2 {
+      #expect(try cache.value(String.self, forKey: "key") == "new")
+      #expect(try cache.value(String.self, forKey: "other") == "other")
+      #expect(try cache.value(String.self, forKey: "gone") == nil)
+      #expect(!cache.contains("gone"))
+      cache.memoryCache.removeAll()
+    }
+    try cache.set("newest", forKey: "key")
+    #expect(try cache.value(String.self, forKey: "key") == "newest")
+    FaultInjection.end(session)
+    clock.advance(by: .seconds(40))
+    #expect(eventually { (try? cache.flush()) != nil })
+    #expect(cache.health.isHealthy)
+    cache.memoryCache.removeAll()
+    #expect(try cache.value(String.self, forKey: "key") == "newest")
+    #expect(try cache.entries().map(\.key) == ["key", "other"])
+    #expect(cache.statistics.failedCommits > 0)
+    try cache.close()
+  }
+
+  @Test func aFailedCommitLosesNothingWhenTheProcessEnds() throws {
+    let cache = try directory.open(neverCommitting)
+    try cache.set("v", forKey: "key")
+    let session = fail(.txnCommit, ENOSPC)
+    #expect(errorCode { try cache.close() } == .notCommitted)
+    FaultInjection.end(session)
+    #expect(directory.journals.count == 1)
+    let reopened = try directory.open()
+    #expect(try reopened.value(String.self, forKey: "key") == "v")
+    try reopened.close()
+    #expect(directory.journals.isEmpty)
+  }
+
+  @Test(arguments: [false, true]) func aWriteThatIsNotCommittedYetIsTheOneThatIsRead(_ large: Bool) throws {
+    let clock = ManualClock()
+    let (first, second) = (
+      try directory.open { configuration in
+        configuration.clock = .manual(clock)
+        configuration.durability = .full
+        configuration.journalSize = 64 << 10
+      },
+      try directory.open { $0.durability = .full }
+    )
+    let filler = String(repeating: "f", count: large ? 200_000 : 10)
+    try first.set("old" + filler, forKey: "key")
+    try first.setObject(NSString(string: "old"), forKey: "object")
+    try first.set("old", forKey: "removed")
+    for key in ["key", "removed"] { _ = try second.value(String.self, forKey: key) }
+    let session = fail(.txnCommit, EIO)
+    // Accepted and visible in this process, says the error: in its memory too.
+    #expect(errorCode { try first.set("new" + filler, forKey: "key") } == .notCommitted)
+    #expect(errorCode { try first.setObject(NSString(string: "new"), forKey: "object") } == .notCommitted)
+    #expect(errorCode { try first.removeValue(forKey: "removed") } == .notCommitted)
+    for cache in [first, second] {
+      #expect(try cache.value(String.self, forKey: "key") == "new" + filler)
+      #expect(try cache.object(forKey: "object") as? NSString == "new")
+      #expect(try cache.value(String.self, forKey: "removed") == nil)
+    }
+    #expect(errorCode { try first.removeAll() } == .notCommitted)
+    for cache in [first, second] { #expect(try cache.value(String.self, forKey: "key") == nil) }
+    FaultInjection.end(session)
+    clock.advance(by: .seconds(40))
+    #expect(eventually { (try? first.flush()) != nil })
+    #expect(first.count == 0)
+    try first.close()
+    try second.close()
+  }
+
+  @Test(arguments: [false, true]) func aBatchThatIsNotCommittedYetIsTheOneThatIsRead(_ large: Bool) throws {
+    let clock = ManualClock()
+    let cache = try directory.open {
+      $0.clock = .manual(clock); $0.journalSize = 64 << 10
+    }
+    let filler = String(repeating: "f", count: large ? 200_000 : 10)
+    try cache.set("old", forKey: "a")
+    try cache.set("old", forKey: "b")
+    try cache.flush()
+    let session = fail(.txnCommit, EIO)
+    let code = errorCode {
+      try cache.write { batch in
+        batch.set("new" + filler, forKey: "a")
+        batch.removeValue(forKey: "b")
+      }
+    }
+    #expect(code == .notCommitted)
+    #expect(try cache.value(String.self, forKey: "a") == "new" + filler)
+    #expect(try cache.value(String.self, forKey: "b") == nil)
+    FaultInjection.end(session)
+    clock.advance(by: .seconds(40))
+    #expect(eventually { (try? cache.flush()) != nil })
+    #expect(try cache.entries().map(\.key) == ["a"])
+    try cache.close()
+  }
+
+  /// Fills the journal while nothing can be committed; returns the keys that were in it before.
+  func fill(_ cache: LMDBCache) throws {
+    for index in 0..<40 { try cache.set(String(repeating: "x", count: 3_000), forKey: "fill\(index)") }
+  }
+
+  @Test(arguments: [Int.max, 0]) func withAFullJournalNoOlderValueIsServed(_ memoryLimit: Int) throws {
+    let clock = ManualClock()
+    let cache = try directory.open {
+      $0.clock = .manual(clock)
+      $0.journalSize = 64 << 10
+      $0.memoryCountLimit = memoryLimit
+    }
+    let session = fail(.txnCommit, ENOSPC)
+    for key in ["set", "removed", "shrunk"] { try cache.set("in the journal", forKey: key) }
+    try fill(cache)
+    // Too long for what is left of the journal.
+    let long = String(repeating: "n", count: 20_000)
+    try cache.set(long, forKey: "set")
+    try cache.set(long, forKey: "removed")
+    try cache.removeValue(forKey: "removed")
+    try cache.set(long, forKey: "shrunk")
+    try cache.set("short again", forKey: "shrunk")
+    if case .memoryOnly = cache.health {} else { Issue.record("\(cache.health)") }
+
+    for _ in 0..<2 {
+      let set = try cache.value(String.self, forKey: "set")
+      #expect(set == nil || set == long, "an older value came back")
+      #expect(try cache.value(String.self, forKey: "removed") == nil)
+      let shrunk = try cache.value(String.self, forKey: "shrunk")
+      #expect(shrunk == nil || shrunk == "short again")
+      if memoryLimit > 0 { break }
+    }
+    FaultInjection.end(session)
+    clock.advance(by: .seconds(40))
+    #expect(recovers(cache, clock))
+    cache.memoryCache.removeAll()
+    let set = try cache.value(String.self, forKey: "set")
+    #expect(set == nil || set == long, "an older value came back")
+    #expect(try cache.value(String.self, forKey: "removed") == nil)
+    let shrunk = try cache.value(String.self, forKey: "shrunk")
+    #expect(shrunk == nil || shrunk == "short again")
+    // Works again.
+    try cache.set("after", forKey: "set")
+    try cache.flush()
+    cache.memoryCache.removeAll()
+    #expect(try cache.value(String.self, forKey: "set") == "after")
+    try cache.close()
+    let reopened = try directory.open()
+    #expect(try reopened.value(String.self, forKey: "removed") == nil)
+    #expect(try reopened.value(String.self, forKey: "set") == "after")
+    try reopened.close()
+  }
+
+  @Test func withAFullJournalRemovingAllRemovesAll() throws {
+    let clock = ManualClock()
+    let cache = try directory.open {
+      $0.clock = .manual(clock); $0.journalSize = 64 << 10
+    }
+    try cache.set("old", forKey: "committed")
+    try cache.flush()
+    let session = fail(.txnCommit, ENOSPC)
+    try cache.set("old", forKey: "pending")
+    // Until not even the frame of a removal finds room.
+    for index in 0..<30 { try cache.set(String(repeating: "x", count: 3_000), forKey: "fill\(index)") }
+    for index in 0..<3_000 { try cache.set(index, forKey: "f\(index)") }
+    _ = errorCode { try cache.removeAll() }
+    for key in ["committed", "pending", "fill0", "f7"] {
+      #expect(try cache.value(String.self, forKey: key) == nil)
+    }
+    FaultInjection.end(session)
+    clock.advance(by: .seconds(40))
+    #expect(recovers(cache, clock))
+    #expect(try cache.entries().isEmpty)
+    #expect(cache.count == 0)
+    try cache.close()
+  }
+
+  @Test func aDiskCacheReportsWhatCannotBeRecorded() throws {
+    let clock = ManualClock()
+    let cache = try directory.openDisk {
+      $0.clock = .manual(clock); $0.journalSize = 64 << 10
+    }
+    let session = fail(.txnCommit, ENOSPC)
+    var code: CacheError.Code?
+    for index in 0..<60 where code == nil {
+      code = errorCode { try cache.set(String(repeating: "x", count: 3_000), forKey: "fill\(index)") }
+    }
+    #expect(code == .noSpace)
+    FaultInjection.end(session)
+    _ = errorCode { try cache.close() }
+  }
+
+  @Test func aValueFileThatCannotBeWrittenKeepsTheValueInMemory() throws {
+    let cache = try directory.open { $0.inlineThreshold = 100 }
+    try cache.set("old", forKey: "key")
+    try cache.flush()
+    // A file where the folder should be: no value file can be made.
+    directory.write(Data(), to: ValueFiles.folder)
+    let big = String(repeating: "b", count: 500)
+    try cache.set(big, forKey: "key")
+    #expect(try cache.value(String.self, forKey: "key") == big)
+    cache.memoryCache.removeAll()
+    #expect(try cache.value(String.self, forKey: "key") == nil)
+    #expect(eventually { cache.health.isHealthy })
+    #expect(try cache.value(String.self, forKey: "key") == nil)
+    #expect(errorCode { try cache.diskCache.set(big, forKey: "key") } == .storageFailed)
+    #expect(errorCode { try cache.write { $0.set(big, forKey: "key") } } == .storageFailed)
+    try cache.set("small", forKey: "key")
+    try cache.flush()
+    #expect(cache.health.isHealthy)
+    try cache.close()
+  }
+
+  @Test func aJournalThatCannotBeMadeKeepsValuesInMemory() throws {
+    let clock = ManualClock()
+    let cache = try directory.open { $0.clock = .manual(clock) }
+    directory.write(Data(), to: JournalFile.folder)
+    try cache.set("v", forKey: "key")
+    #expect(try cache.value(String.self, forKey: "key") == "v")
+    if case .memoryOnly = cache.health {} else { Issue.record("\(cache.health)") }
+    try FileManager.default.removeItem(at: directory.url(JournalFile.folder))
+    clock.advance(by: .seconds(60))
+    try cache.set("w", forKey: "other")
+    #expect(
+      eventually {
+        clock.advance(by: .seconds(1))
+        _ = try? cache.set("x", forKey: "key")
+        return cache.health.isHealthy && !directory.journals.isEmpty
+      })
+    try cache.set("y", forKey: "key")
+    try cache.flush()
+    cache.memoryCache.removeAll()
+    #expect(try cache.value(String.self, forKey: "key") == "y")
+    try cache.close()
+  }
+}

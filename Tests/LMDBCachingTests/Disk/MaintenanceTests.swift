@@ -1,0 +1,50 @@
+import Foundation
+import LMDB
+import Testing
+
+@testable import LMDBCaching
+
+/// The work that is done in the background every `autoTrimInterval`.
+@Suite struct MaintenanceTests {
+  let directory = CacheDirectory()
+
+  @Test func itDoesNotWaitForWritesThatItKeepsFromBeingCommitted() throws {
+    let clock = ManualClock()
+    let cache = try directory.open {
+      neverCommitting(&$0); $0.clock = .manual(clock); $0.inlineThreshold = 100
+    }
+    try cache.set("v", forKey: "key")
+    try cache.set(String(repeating: "b", count: 500), forKey: "file")
+    // Long ago as of the cache's clock: only the record in the journal speaks for the file.
+    clock.set(Int64(Date().timeIntervalSince1970 * 1e9) + 86_400_000_000_000)
+    cache.store.enqueueMaintenance()
+    // Jobs are done in turn.
+    #expect(finishes { _ = try? cache.store.onWriterThread { .success(()) } })
+    #expect(finishes { _ = try? cache.flush() })
+    cache.memoryCache.removeAll()
+    #expect(try cache.value(String.self, forKey: "file")?.count == 500)
+    #expect(finishes { _ = try? cache.close() })
+  }
+
+  @Test func itKeepsTheFilesOfWritesWhoseCommitsFail() throws {
+    let clock = ManualClock(now: Int64(Date().timeIntervalSince1970 * 1e9))
+    let cache = try directory.open {
+      $0.clock = .manual(clock); $0.inlineThreshold = 100
+    }
+    try cache.set("v", forKey: "key")
+    try cache.flush()
+    let big = String(repeating: "b", count: 500)
+    let session = FaultInjection.begin(
+      .directory(directory.path), [.init(.txnCommit, returns: 5, count: .max)])
+    try cache.set(big, forKey: "file")
+    #expect(errorCode { try cache.flush() } == .notCommitted)
+    clock.set(clock.now + 3_600_000_000_000)
+    #expect(finishes { _ = try? cache.store.sweepValueFiles() })
+    FaultInjection.end(session)
+    clock.advance(by: .seconds(40))
+    #expect(eventually { (try? cache.flush()) != nil })
+    cache.memoryCache.removeAll()
+    #expect(try cache.value(String.self, forKey: "file") == big)
+    try cache.close()
+  }
+}

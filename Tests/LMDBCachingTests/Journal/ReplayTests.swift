@@ -1,0 +1,177 @@
+import Foundation
+import LMDB
+import Testing
+
+@testable import LMDBCaching
+
+@Suite struct ReplayTests {
+  let directory = CacheDirectory()
+
+  @Test func aCleanCloseLeavesNoJournal() throws {
+    let cache = try directory.open()
+    #expect(directory.journals.isEmpty)
+    try cache.set(1, forKey: "key")
+    #expect(directory.journals.count == 1)
+    try cache.close()
+    #expect(directory.journals.isEmpty)
+  }
+
+  @Test func whatIsInTheDatabaseIsNotReplayedAgain() throws {
+    let cache = try directory.open(neverCommitting)
+    try cache.set("1", forKey: "a")
+    try cache.set("1", forKey: "b")
+    // The process dies after the commit and before the segment is emptied: the file has the frames still.
+    let journal = directory.contents(directory.journals[0])
+    let name = directory.journals[0]
+    try cache.flush()
+    try cache.removeValue(forKey: "a")
+    try cache.flush()
+    let crashed = directory.crashed(cache)
+    crashed.write(journal, to: name)
+    try cache.close()
+    let reopened = try crashed.open()
+    #expect(try reopened.value(String.self, forKey: "a") == nil)
+    #expect(try reopened.value(String.self, forKey: "b") == "1")
+    #expect(reopened.statistics.replayedWrites == 0)
+    #expect(reopened.count == 1)
+    try reopened.close()
+  }
+
+  @Test func aWatermarkGoesWithItsJournal() throws {
+    for _ in 0..<5 {
+      let cache = try directory.open()
+      try cache.set(1, forKey: "key")
+      try cache.flush()
+      try cache.close()
+    }
+    let cache = try directory.open()
+    try cache.store.sweepWatermarks()
+    #expect(try Self.recordCount(cache) == 2)
+    try cache.close()
+  }
+
+  /// Everything in the database, the cache's own records included.
+  static func recordCount(_ cache: LMDBCache) throws -> Int {
+    try cache.store.environment.withReadTransaction { (transaction) throws(LMDBError) in
+      Int(try transaction.statistics().entries)
+    }
+  }
+
+  @Test func anOlderWriteIsNotReplayedOverANewerRecord() throws {
+    let cache = try directory.open(neverCommitting)
+    try cache.set("old", forKey: "key")
+    try cache.set("old", forKey: "removed")
+    let (name, journal) = (directory.journals[0], directory.contents(directory.journals[0]))
+    try cache.set("new", forKey: "key")
+    try cache.close()
+
+    directory.write(journal, to: name)
+    // Its watermark is lost: only the stamps tell.
+    let reopened = try directory.open { configuration in
+      configuration.groupCommitInterval = .zero
+    }
+    #expect(try reopened.value(String.self, forKey: "key") == "new")
+    #expect(reopened.count == 2)
+    try reopened.close()
+  }
+
+  @Test func nothingFromBeforeARemovalOfAllComesBack() throws {
+    let cache = try directory.open(neverCommitting)
+    try cache.set("old", forKey: "key")
+    let (name, journal) = (directory.journals[0], directory.contents(directory.journals[0]))
+    try cache.removeAll()
+    try cache.set("new", forKey: "other")
+    try cache.close()
+    for identifier in ["", "f"] {
+      // Under its own name, and as a journal of which nothing is known.
+      directory.write(journal, to: identifier.isEmpty ? name : JournalFile.folder + "/ffff.journal")
+      let reopened = try directory.open()
+      #expect(try reopened.value(String.self, forKey: "key") == nil)
+      #expect(try reopened.entries().map(\.key) == ["other"])
+      try reopened.close()
+    }
+  }
+
+  @Test func aRemovalOfAllInTheJournalRemovesWhatIsOlderOnly() throws {
+    let cache = try directory.open(neverCommitting)
+    try cache.set("1", forKey: "before")
+    try cache.flush()
+    try cache.set("2", forKey: "pending")
+    try cache.removeAll()
+    try cache.set("3", forKey: "after")
+    let crashed = directory.crashed(cache)
+    try cache.close()
+    let reopened = try crashed.open()
+    #expect(try reopened.entries().map(\.key) == ["after"])
+    #expect(try reopened.value(String.self, forKey: "before") == nil)
+    #expect(try reopened.value(String.self, forKey: "after") == "3")
+    #expect(reopened.count == 1)
+    try reopened.close()
+  }
+
+  @Test func aJournalInUseIsLeftAlone() throws {
+    let child = try ChildProcess()
+    #expect(child.run("open \(directory.path) interval=86400000") == "ok")
+    #expect(child.run("set key v") == "ok")
+    let cache = try directory.open()
+    #expect(try cache.value(String.self, forKey: "key") == nil)
+    #expect(directory.journals.count == 1)
+    #expect(child.run("flush") == "ok")
+    #expect(try cache.value(String.self, forKey: "key") == "v")
+    try cache.close()
+  }
+
+  @Test(arguments: [64 << 10, 8 << 20]) func aFullSegmentGoesOverIntoTheNext(_ size: Int) throws {
+    let cache = try directory.open {
+      neverCommitting(&$0); $0.journalSize = size
+    }
+    let text = String(repeating: "t", count: 700)
+    let count = 400
+    for index in 0..<count {
+      try cache.set(text + String(index), forKey: "key\(index % 150)")
+      cache.memoryCache.removeAll()
+      #expect(try cache.value(String.self, forKey: "key\(index % 150)") == text + String(index))
+    }
+    for index in count - 150..<count {
+      #expect(try cache.value(String.self, forKey: "key\(index % 150)") == text + String(index))
+    }
+    let crashed = directory.crashed(cache)
+    try cache.close()
+    let reopened = try crashed.open()
+    for index in count - 150..<count {
+      #expect(try reopened.value(String.self, forKey: "key\(index % 150)") == text + String(index))
+    }
+    #expect(reopened.count == 150)
+    try reopened.close()
+  }
+
+  @Test func orphanedValueFilesAreSwept() throws {
+    let cache = try directory.open {
+      neverCommitting(&$0); $0.inlineThreshold = 100
+    }
+    let big = Data(repeating: 7, count: 500)
+    try cache.set(big, forKey: "committed")
+    try cache.flush()
+    try cache.set(big, forKey: "pending")
+    let kept = directory.valueFiles
+    let files = ValueFiles(cacheDirectory: directory.path)
+    // Of a process that died before its record was written; with the key of an entry and with another one.
+    for key in ["committed", "nobody", ""] {
+      _ = try key.utf8.withContiguousStorageIfAvailable { key in
+        try big.withUnsafeBytes { try files.write($0, key: UnsafeRawBufferPointer(key), synchronized: false) }
+      }
+    }
+    directory.write(Data([1, 2, 3]), to: ValueFiles.folder + "/garbage")
+    directory.write(big, to: ValueFiles.folder + "/0123.tmp")
+    #expect(directory.valueFiles.count == 7)
+    // As of the cache's clock the files are new.
+    try cache.store.sweepValueFiles()
+    #expect(directory.valueFiles.count == 7)
+    try cache.store.sweepValueFiles(olderThan: -3_600)
+    #expect(directory.valueFiles == kept)
+    cache.memoryCache.removeAll()
+    #expect(try cache.value(Data.self, forKey: "pending") == big)
+    #expect(try cache.value(Data.self, forKey: "committed") == big)
+    try cache.close()
+  }
+}

@@ -1,0 +1,168 @@
+import LMDBCaching
+import Testing
+
+@Suite struct MemoryCacheTests {
+  /// A key whose hash is always the same.
+  struct Colliding: Hashable, Sendable {
+    let number: Int
+    func hash(into hasher: inout Hasher) {}
+  }
+
+  @Test func keysThatCollideAreKeptApart() {
+    let cache = MemoryCache<Colliding, Int>()
+    for number in 0..<300 { cache.set(number, forKey: Colliding(number: number)) }
+    for number in 0..<300 { #expect(cache.value(forKey: Colliding(number: number)) == number) }
+    for number in stride(from: 0, to: 300, by: 2) { cache.removeValue(forKey: Colliding(number: number)) }
+    for number in 0..<300 {
+      #expect(cache.value(forKey: Colliding(number: number)) == (number % 2 == 0 ? nil : number))
+    }
+  }
+
+  @Test func stringKeysAreTheirBytes() {
+    let cache = MemoryCache<String, Int>()
+    let keys = [
+      "", "\0", "a\0", "a\0b", "\u{E9}", "e\u{301}", "\u{1F468}\u{200D}\u{1F469}", String(repeating: "k", count: 9_999),
+    ]
+    for (number, key) in keys.enumerated() { cache.set(number, forKey: key) }
+    #expect(cache.count == keys.count)
+    for (number, key) in keys.enumerated() {
+      #expect(cache.value(forKey: String(decoding: Array(key.utf8), as: UTF8.self)) == number)
+    }
+  }
+
+  @Test(arguments: [1, 2, 7, 100, 1_000, 20_000]) func countLimitHoldsAfterEverySet(limit: Int) {
+    let cache = MemoryCache<Int, Int>(countLimit: limit)
+    var random = SeededRandom(UInt64(limit))
+    for number in 0..<limit * 3 + 100 {
+      cache.set(number, forKey: Int(random.next() % UInt64(limit * 2 + 1)))
+      #expect(cache.count <= limit)
+    }
+    #expect(cache.count == limit)
+  }
+
+  @Test func costLimitHoldsAndTheSumIsExact() {
+    let cache = MemoryCache<Int, Int>(costLimit: 1_000)
+    var random = SeededRandom(3)
+    for number in 0..<5_000 {
+      cache.set(number, forKey: number % 400, cost: Int(random.next() % 60))
+      #expect(cache.totalCost <= 1_000)
+    }
+    for number in 0..<400 { cache.removeValue(forKey: number) }
+    #expect(cache.totalCost == 0)
+    #expect(cache.count == 0)
+  }
+
+  @Test func costsOver32BitsAreCounted() {
+    let cache = MemoryCache<String, Int>()
+    cache.set(1, forKey: "a", cost: 5_000_000_000)
+    cache.set(2, forKey: "b", cost: 6_000_000_000)
+    #expect(cache.totalCost == 11_000_000_000)
+    cache.costLimit = 6_000_000_000
+    #expect(cache.totalCost <= 6_000_000_000)
+  }
+
+  @Test func anEntryOverTheWholeLimitIsNotAdmittedAndTheOldOneGoes() {
+    let cache = MemoryCache<String, Int>(costLimit: 100)
+    cache.set(1, forKey: "a", cost: 10)
+    cache.set(2, forKey: "a", cost: 101)
+    #expect(cache.value(forKey: "a") == nil)
+    #expect(cache.totalCost == 0)
+    cache.set(3, forKey: "a", cost: 100)
+    #expect(cache.value(forKey: "a") == 3)
+  }
+
+  @Test func limitZeroHoldsNothing() {
+    let cache = MemoryCache<String, Int>(countLimit: 0)
+    cache.set(1, forKey: "a")
+    #expect(cache.value(forKey: "a") == nil)
+    cache.countLimit = 10
+    cache.set(1, forKey: "a")
+    #expect(cache.value(forKey: "a") == 1)
+    cache.countLimit = 0
+    #expect(cache.count == 0)
+  }
+
+  @Test func anExpiredValueIsNeverServedAndIsRemovedInTheBackground() {
+    let clock = ManualClock()
+    let cache = MemoryCache<String, Int>(clock: .manual(clock))
+    cache.set(1, forKey: "a", expiresIn: .seconds(10))
+    cache.set(2, forKey: "b")
+    clock.advance(by: .nanoseconds(9_999_999_999))
+    #expect(cache.value(forKey: "a") == 1)
+    clock.advance(by: .nanoseconds(1))
+    #expect(!cache.contains("a"))
+    #expect(cache.value(forKey: "a") == nil)
+    cache.set(3, forKey: "c", expiresIn: .seconds(1))
+    #expect(cache.count == 2)
+    clock.advance(by: .seconds(6))
+    #expect(cache.count == 1)
+    #expect(cache.statistics.expirations == 2)
+    cache.set(4, forKey: "b", expiresIn: .zero)
+    #expect(cache.value(forKey: "b") == nil)
+  }
+
+  @Test func ageCountsFromTheLastAccess() {
+    let clock = ManualClock()
+    let cache = MemoryCache<String, Int>(ageLimit: .seconds(60), clock: .manual(clock))
+    cache.set(1, forKey: "read")
+    cache.set(2, forKey: "idle")
+    for _ in 0..<9 {
+      clock.advance(by: .seconds(10))
+      #expect(cache.value(forKey: "read") == 1)
+    }
+    #expect(cache.contains("read"))
+    #expect(!cache.contains("idle"))
+  }
+
+  @Test func aHotEntrySurvivesAScan() {
+    // What distinguishes S3-FIFO: keys that come once leave by the small queue and do not displace those that return.
+    let cache = MemoryCache<Int, Int>(countLimit: 1_000)
+    for number in 0..<1_000 { cache.set(number, forKey: number) }
+    for _ in 0..<3 { for number in 0..<500 { _ = cache.value(forKey: number) } }
+    for number in 1_000..<20_000 { cache.set(number, forKey: number) }
+    let survivors = (0..<500).count { cache.contains($0) }
+    #expect(survivors > 400)
+  }
+
+  @Test func trims() {
+    let clock = ManualClock()
+    let cache = MemoryCache<Int, Int>(clock: .manual(clock))
+    for number in 0..<30_000 { cache.set(number, forKey: number, cost: 2) }
+    cache.trim(toCount: 10_000)
+    #expect(cache.count == 10_000)
+    cache.trim(toCost: 5_000)
+    #expect(cache.totalCost <= 5_000)
+    clock.advance(by: .seconds(100))
+    cache.set(-1, forKey: -1)
+    cache.trim(toAge: .seconds(50))
+    #expect(cache.count == 1)
+    cache.removeAll()
+    #expect(cache.count == 0)
+    #expect(cache.totalCost == 0)
+  }
+
+  @Test func aMemoryWarningEmptiesItAfterTellingTheOwner() {
+    let cache = MemoryCache<Int, Int>()
+    cache.set(1, forKey: 1)
+    cache.didReceiveMemoryWarning = { [weak cache] in #expect(cache?.count == 1) }
+    cache.handleMemoryPressure()
+    #expect(cache.count == 0)
+    cache.set(1, forKey: 1)
+    cache.removesAllObjectsOnMemoryWarning = false
+    cache.handleMemoryPressure()
+    #expect(cache.count == 1)
+    cache.handleEnteringBackground()
+    #expect(cache.count == 0)
+  }
+
+  @Test func statisticsCount() {
+    let cache = MemoryCache<Int, Int>(countLimit: 10)
+    for number in 0..<20 { cache.set(number, forKey: number) }
+    for number in 0..<20 { _ = cache.value(forKey: number) }
+    let statistics = cache.statistics
+    #expect(statistics.hits == 10)
+    #expect(statistics.misses == 10)
+    #expect(statistics.insertions == 20)
+    #expect(statistics.evictions == 10)
+  }
+}

@@ -1,0 +1,78 @@
+import Foundation
+import LMDBCaching
+import Synchronization
+import Testing
+
+@Suite struct MemoryReleaseTests {
+  /// Tells where it is released.
+  final class Tracked: Sendable {
+    let released: @Sendable () -> Void
+    init(_ released: @escaping @Sendable () -> Void) { self.released = released }
+    deinit { released() }
+  }
+
+  // Sendable: guarded by the condition.
+  final class Release: @unchecked Sendable {
+    private let condition = NSCondition()
+    private var threads: [UInt] = []
+
+    func note() {
+      condition.lock()
+      threads.append(UInt(bitPattern: pthread_self().hashValue))
+      condition.broadcast()
+      condition.unlock()
+    }
+
+    /// Waits for `count` releases and returns the threads they were made on.
+    func wait(for count: Int) -> [UInt] {
+      condition.lock()
+      defer { condition.unlock() }
+      while threads.count < count { condition.wait() }
+      return threads
+    }
+  }
+
+  @Test func evictedValuesAreReleasedOffTheCallersThread() {
+    let cache = MemoryCache<Int, Tracked>(countLimit: 1)
+    let release = Release()
+    for number in 0..<10 { cache.set(Tracked { release.note() }, forKey: number) }
+    let own = UInt(bitPattern: pthread_self().hashValue)
+    #expect(!release.wait(for: 9).contains(own))
+  }
+
+  @Test func orByTheCallerIfSoAsked() {
+    let cache = MemoryCache<Int, Tracked>(countLimit: 1)
+    cache.releasesAsynchronously = false
+    let release = Release()
+    for number in 0..<10 { cache.set(Tracked { release.note() }, forKey: number) }
+    let own = UInt(bitPattern: pthread_self().hashValue)
+    #expect(release.wait(for: 9).allSatisfy { $0 == own })
+  }
+
+  @Test(arguments: [true, false]) func aValueWhoseDeinitUsesTheCacheDoesNotDeadlock(asynchronously: Bool) {
+    let cache = MemoryCache<Int, Tracked>(countLimit: 5)
+    cache.releasesAsynchronously = asynchronously
+    let release = Release()
+    for number in 0..<100 {
+      cache.set(
+        Tracked { [weak cache] in
+          _ = cache?.value(forKey: number)
+          cache?.removeValue(forKey: number + 1_000)
+          release.note()
+        }, forKey: number % 7)
+    }
+    _ = release.wait(for: 95)
+    cache.removeAll()
+    _ = release.wait(for: 100)
+    #expect(cache.count == 0)
+  }
+
+  @Test func everythingIsReleasedWithTheCache() {
+    let release = Release()
+    do {
+      let cache = MemoryCache<Int, Tracked>()
+      for number in 0..<1_000 { cache.set(Tracked { release.note() }, forKey: number) }
+    }
+    #expect(release.wait(for: 1_000).count == 1_000)
+  }
+}

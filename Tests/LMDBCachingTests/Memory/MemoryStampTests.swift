@@ -1,0 +1,90 @@
+import Testing
+
+@testable import LMDBCaching
+
+/// What a two-tier cache relies on: nothing late puts back what a newer mutation replaced.
+@Suite struct MemoryStampTests {
+  let store = MemoryStore<String, Int>(keepsStamps: true)
+  let hash: UInt64
+
+  init() { hash = store.hash(of: "key") }
+
+  var value: Int? {
+    if case .hit(let value) = store.access("key", hash: hash, { .some($0.value) }) { value } else { nil }
+  }
+
+  @Test func aLateInsertDoesNotReplaceANewerOne() {
+    #expect(store.insert("key", hash: hash, value: 2, stamp: 20) == .done)
+    #expect(store.insert("key", hash: hash, value: 1, stamp: 10) == .superseded)
+    #expect(value == 2)
+  }
+
+  @Test func aLateInsertDoesNotComeBackAfterARemoval() {
+    store.remove("key", hash: hash, stamp: 20)
+    #expect(store.insert("key", hash: hash, value: 1, stamp: 10) == .superseded)
+    #expect(value == nil)
+  }
+
+  @Test func aLateInsertDropsWhatIsOlderThanItself() {
+    // Another key of the same group has moved on, so it cannot tell; but what is there is older than both.
+    _ = store.insert("key", hash: hash, value: 1, stamp: 10)
+    store.advanceStripe(hash: hash, to: 30)
+    #expect(store.insert("key", hash: hash, value: 2, stamp: 20) == .superseded)
+    #expect(value == nil)
+  }
+
+  @Test func anAnnouncedMutationIsInsertedAndKeepsOlderReadsOut() {
+    let token = store.token(hash: hash)!
+    store.advanceStripe(hash: hash, to: 20)
+    #expect(store.promote("key", hash: hash, value: 1, stamp: 10, token: token) == .superseded)
+    #expect(store.insert("key", hash: hash, value: 2, stamp: 20) == .done)
+    #expect(value == 2)
+  }
+
+  @Test func aPromotionIsKeptOutByAnyMutationSinceItsToken() {
+    let token = store.token(hash: hash)!
+    store.remove("key", hash: hash, stamp: 20)
+    #expect(store.promote("key", hash: hash, value: 1, stamp: 10, token: token) == .superseded)
+    #expect(value == nil)
+    let later = store.token(hash: hash)!
+    #expect(store.promote("key", hash: hash, value: 3, stamp: 15, token: later) == .done)
+    #expect(value == 3)
+  }
+
+  @Test func aRemovalOfEverythingKeepsNewerEntries() {
+    _ = store.insert("key", hash: hash, value: 1, stamp: 10)
+    let other = store.hash(of: "other")
+    _ = store.insert("other", hash: other, value: 2, stamp: 30)
+    store.advanceAllStripes(to: 40)
+    store.removeAll(olderThan: 20)
+    #expect(value == nil)
+    #expect(store.contains("other", hash: other))
+    #expect(store.insert("key", hash: hash, value: 3, stamp: 35) == .superseded)
+  }
+
+  @Test func anEntryIsDiscardedAndRevalidatedByItsStamp() {
+    _ = store.insert("key", hash: hash, value: 1, stamp: 10, validated: 1)
+    #expect(!store.revalidate("key", hash: hash, stamp: 11, validated: 5))
+    #expect(store.revalidate("key", hash: hash, stamp: 10, validated: 5))
+    let validated = store.access("key", hash: hash) { .some($0.validated) }
+    guard case .hit(5) = validated else {
+      Issue.record("validated is not 5")
+      return
+    }
+    #expect(!store.discard("key", hash: hash, stamp: 11))
+    #expect(store.discard("key", hash: hash, stamp: 10))
+    #expect(value == nil)
+  }
+
+  @Test func aClosedStoreTellsSo() {
+    _ = store.insert("key", hash: hash, value: 1, stamp: 10)
+    store.close()
+    guard case .closed = store.access("key", hash: hash, { .some($0.value) }) else {
+      Issue.record("not closed")
+      return
+    }
+    #expect(store.insert("key", hash: hash, value: 1, stamp: 20) == .closed)
+    #expect(store.token(hash: hash) == nil)
+    #expect(store.count == 0)
+  }
+}

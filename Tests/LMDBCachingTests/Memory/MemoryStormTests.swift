@@ -1,0 +1,63 @@
+import Foundation
+import LMDBCaching
+import Synchronization
+import Testing
+
+/// Many threads on one cache; to be run under the thread sanitizer too.
+@Suite struct MemoryStormTests {
+  final class Flag: Sendable {
+    let value = Atomic<Bool>(false)
+  }
+
+  @Test(arguments: [64, 5_000, Int.max]) func valuesAreNeverMixedUp(limit: Int) {
+    let cache = MemoryCache<String, Int>(countLimit: limit)
+    concurrently(4) { worker in
+      var random = SeededRandom(UInt64(worker) + 1)
+      for step in 0..<8_000 {
+        let number = random.below(2_000)
+        let key = "number \(number)"
+        switch random.below(10) {
+        case 0..<5: if let value = cache.value(forKey: key) { #expect(value % 2_000 == number) }
+        case 5..<8: cache.set(number + 2_000 * step, forKey: key, cost: number)
+        case 8: cache.removeValue(forKey: key)
+        default: if step % 1_000 == 0 { cache.removeAll() }
+        }
+      }
+    }
+    #expect(cache.count <= limit)
+  }
+
+  @Test func limitsChangeWhileOthersRead() {
+    let cache = MemoryCache<Int, Int>()
+    for number in 0..<20_000 { cache.set(number, forKey: number) }
+    let isDone = Flag()
+    concurrently(3) { worker in
+      if worker == 0 {
+        // Every change puts the entries into another number of shards.
+        for limit in [100, 20_000, 600, 3_000, 1, 50_000, 5_000, Int.max, 64] { cache.countLimit = limit }
+        return isDone.value.store(true, ordering: .relaxed)
+      }
+      var random = SeededRandom(UInt64(worker) + 9)
+      while !isDone.value.load(ordering: .relaxed) {
+        let number = random.below(20_000)
+        if let value = cache.value(forKey: number) { #expect(value == number) }
+        cache.set(number, forKey: number)
+      }
+    }
+    #expect(cache.count <= 64)
+  }
+
+  @Test func readersRunThroughATrim() {
+    let cache = MemoryCache<Int, Int>()
+    for number in 0..<50_000 { cache.set(number, forKey: number) }
+    concurrently(3) { worker in
+      if worker == 0 { return cache.trim(toCount: 1_000) }
+      var random = SeededRandom(UInt64(worker))
+      for _ in 0..<20_000 {
+        let number = random.below(50_000)
+        if let value = cache.value(forKey: number) { #expect(value == number) }
+      }
+    }
+    #expect(cache.count == 1_000)
+  }
+}
