@@ -89,8 +89,7 @@ struct ReplayCommand: ParsableCommand {
     if report.wrongValues > 0 {
       throw ToolError(
         .dataError,
-        "\(Formatting.grouped(report.wrongValues)) values are not what a replay with --value-bytes \(valueBytes) "
-          + "stores")
+        "\(Formatting.grouped(report.wrongValues)) wrong: not what a replay with --value-bytes \(valueBytes) stores")
     }
     if report.isInterrupted {
       StandardError.write("lmdb-cache: interrupted\n")

@@ -41,7 +41,9 @@ enum Platform {
   static func reason(of error: any Error) -> (text: String, isPermissionDenied: Bool) {
     var error = error as NSError
     while let underlying = error.userInfo[NSUnderlyingErrorKey] as? any Error { error = underlying as NSError }
-    if error.domain != NSPOSIXErrorDomain { return (error.localizedDescription, error.code == 257) }
+    if error.domain != NSPOSIXErrorDomain {
+      return (error.localizedDescription, (error as? CocoaError)?.code == .fileReadNoPermission)
+    }
     return (String(cString: strerror(Int32(error.code))), error.code == Int(EACCES))
   }
 

@@ -1,0 +1,54 @@
+# Installs what the build needs and this machine lacks. To be sourced; speaks on standard error.
+
+say() { printf '%s\n' "$*" >&2; }
+
+as_root() {
+  if [ "$(id -u)" -eq 0 ]; then
+    "$@"
+  elif command -v sudo >/dev/null; then
+    sudo "$@"
+  else
+    say "This needs the superuser, and there is no sudo. Run: $*"
+    exit 77
+  fi
+}
+
+require_swift() {
+  if ! command -v swift >/dev/null; then
+    say "There is no swift in PATH. Install a Swift 6.2 toolchain or a newer one from https://swift.org/install."
+    exit 69
+  fi
+}
+
+# The packages are named as Debian names them; elsewhere the same libraries have to be there already.
+install_missing_packages() {
+  local package missing=()
+  case $(uname -s) in
+    Darwin)
+      for package in lmdb xxhash xz pkgconf; do
+        brew list --versions "$package" >/dev/null 2>&1 || missing+=("$package")
+      done
+      [ ${#missing[@]} -eq 0 ] && return
+      say "Installing with Homebrew: ${missing[*]}"
+      brew install "${missing[@]}" >&2
+      ;;
+    *)
+      if command -v dpkg-query >/dev/null; then
+        for package in liblmdb-dev libxxhash-dev pkg-config xz-utils; do
+          # The status of a package that was removed is "config-files", and of an unknown one there is none.
+          [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
+        done
+        [ ${#missing[@]} -eq 0 ] && return
+        say "Installing with apt-get: ${missing[*]}"
+        as_root apt-get update -qq >&2
+        as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
+      else
+        for package in lmdb libxxhash; do pkg-config --exists "$package" || missing+=("$package"); done
+        command -v xz >/dev/null || missing+=(xz)
+        [ ${#missing[@]} -eq 0 ] && return
+        say "Install the development files of: ${missing[*]}"
+        exit 69
+      fi
+      ;;
+  esac
+}

@@ -1,0 +1,100 @@
+import Foundation
+import LMDBCaching
+import Testing
+
+/// `ls`, `stat`, `trim` and `clear`.
+@Suite struct CacheTests {
+  let scratch = try! Scratch()
+
+  private func fill(_ count: Int) throws {
+    let cache = try DiskCache(directory: URL(fileURLWithPath: scratch.cache))
+    for number in 0..<count { try cache.set("value", forKey: "key:\(1000 + number)", cost: 10) }
+    try cache.close()
+  }
+
+  @Test func aListHasAHeadingAndALineForEachEntry() async throws {
+    try fill(3)
+    let list = try await Tool.run("ls", "--cache", scratch.cache)
+    #expect(list.status == 0)
+    let lines = list.text.split(separator: "\n")
+    #expect(lines.count == 4)
+    #expect(
+      lines[0].split(separator: " ") == ["KEY", "SIZE", "FORMAT", "COST", "EXPIRES", "CREATED"])
+    #expect(lines[1].split(separator: " ").prefix(5) == ["key:1000", "5", "string", "10", "never"])
+  }
+
+  @Test func aListCanBeLimitedToAPrefix() async throws {
+    try fill(30)
+    let list = try await Tool.run("ls", "-q", "--prefix", "key:102", "--cache", scratch.cache)
+    #expect(list.text == (1020...1029).map { "key:\($0)\n" }.joined())
+    let empty = try await Tool.run("ls", "--prefix", "other", "--cache", scratch.cache)
+    #expect(empty.status == 0 && empty.output.isEmpty)
+    let none: [ListedEntry] = try await Tool.run("ls", "--json", "--prefix", "other", "--cache", scratch.cache).json()
+    #expect(none.isEmpty)
+  }
+
+  private struct Summary: Decodable {
+    let entries, totalCost, bytesOnDisk, pages, pageSize, mapSize: Int
+    let durability, health, directory: String
+  }
+
+  @Test func statCounts() async throws {
+    try fill(100)
+    let summary: Summary = try await Tool.run("stat", "--json", "--cache", scratch.cache).json()
+    #expect(summary.entries == 100 && summary.totalCost == 1000)
+    #expect(summary.bytesOnDisk > 0 && summary.pages > 1 && summary.pageSize > 0)
+    #expect(summary.mapSize >= summary.pages * summary.pageSize)
+    #expect(summary.durability == "ordered" && summary.health == "healthy")
+    let table = try await Tool.run("stat", "--cache", scratch.cache)
+    #expect(table.status == 0)
+    #expect(table.text.contains("total cost") && table.text.contains("1,000"))
+  }
+
+  @Test(arguments: Durability.allCases)
+  func aCacheIsOpenedWithTheDurabilityItHas(_ durability: Durability) async throws {
+    let set = try await Tool.run("set", "a", "b", "--durability", "\(durability)", "--cache", scratch.cache)
+    #expect(set.status == 0, "\(set.errors)")
+    #expect(try await Tool.run("set", "c", "d", "--cache", scratch.cache).status == 0)
+    #expect(try await Tool.run("get", "a", "--cache", scratch.cache).text == "b")
+    let summary: Summary = try await Tool.run("stat", "--json", "--cache", scratch.cache).json()
+    #expect(summary.durability == "\(durability)" && summary.entries == 2)
+    let other = Durability.allCases.first { $0 != durability }!
+    let refused = try await Tool.run("set", "a", "b", "--durability", "\(other)", "--cache", scratch.cache)
+    #expect(refused.status == 64)
+  }
+
+  @Test func trimKeepsALimit() async throws {
+    try fill(100)
+    #expect(try await Tool.run("trim", "--count", "40", "--cache", scratch.cache).status == 0)
+    #expect(try await Tool.run("stat", "--json", "--cache", scratch.cache).json(as: Summary.self).entries <= 40)
+    #expect(try await Tool.run("trim", "--cost", "100", "--cache", scratch.cache).status == 0)
+    let summary: Summary = try await Tool.run("stat", "--json", "--cache", scratch.cache).json()
+    #expect(summary.totalCost <= 100 && summary.entries > 0)
+    #expect(try await Tool.run("trim", "--age", "3600", "--cache", scratch.cache).status == 0)
+    let kept: Summary = try await Tool.run("stat", "--json", "--cache", scratch.cache).json()
+    #expect(kept.entries == summary.entries)
+  }
+
+  @Test func clearRemovesEverything() async throws {
+    try fill(100)
+    #expect(try await Tool.run("clear", "--cache", scratch.cache).status == 0)
+    #expect(try await Tool.run("ls", "-q", "--cache", scratch.cache).output.isEmpty)
+  }
+
+  @Test func aNameIsACacheInTheCachesDirectory() async throws {
+    let environment = ["XDG_CACHE_HOME": scratch.url.path]
+    #if os(Linux)
+      #expect(try await Tool.run("set", "a", "b", "--cache", "named", environment: environment).status == 0)
+      #expect(try await Tool.run("get", "a", "--cache", scratch.path("named")).text == "b")
+    #endif
+  }
+
+  @Test func aCacheThatIsOpenElsewhereCanBeLookedInto() async throws {
+    let cache = try LMDBCache(directory: URL(fileURLWithPath: scratch.cache))
+    try cache.write { $0.set("here", forKey: "a") }
+    #expect(try await Tool.run("get", "a", "--cache", scratch.cache).text == "here")
+    #expect(try await Tool.run("set", "a", "there", "--cache", scratch.cache).status == 0)
+    #expect(try cache.value(String.self, forKey: "a") == "there")
+    try cache.close()
+  }
+}

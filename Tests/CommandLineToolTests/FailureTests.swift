@@ -1,0 +1,89 @@
+import Foundation
+import LMDBCaching
+import Testing
+
+/// What goes wrong, and how the tool says so.
+@Suite struct FailureTests {
+  let scratch = try! Scratch()
+
+  @Test(arguments: [
+    ["get", "key"], ["rm", "key"], ["rm", "--prefix", "k"], ["ls"], ["stat"], ["trim", "--count", "1"], ["clear"],
+  ])
+  func onlySetAndReplayCreateACache(_ command: [String]) async throws {
+    let result = try await run(command + ["--cache", scratch.cache])
+    #expect(result.status == 66)
+    #expect(result.output.isEmpty)
+    #expect(result.errors.contains("no cache") && result.errors.contains(scratch.cache))
+    #expect(try scratch.names.isEmpty)
+  }
+
+  @Test(arguments: [["get", "key"], ["stat"], ["clear"]])
+  func aDirectoryWithoutACacheIsLeftAlone(_ command: [String]) async throws {
+    try FileManager.default.createDirectory(atPath: scratch.cache, withIntermediateDirectories: false)
+    #expect(try await run(command + ["--cache", scratch.cache]).status == 66)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.cache).isEmpty)
+  }
+
+  @Test(arguments: [
+    [], ["nope"], ["get"], ["get", "key"], ["get", "--cache", "./x"], ["set", "key", "--cache", "./x"],
+    ["set", "key", "v", "--file", "f", "--cache", "./x"], ["set", "key", "v", "--expires", "-1", "--cache", "./x"],
+    ["set", "key", "v", "--expires", "nan", "--cache", "./x"], ["rm", "--cache", "./x"],
+    ["rm", "--prefix", "", "--cache", "./x"], ["rm", "a", "--prefix", "b", "--cache", "./x"],
+    ["ls", "-q", "--json", "--cache", "./x"], ["trim", "--cache", "./x"], ["trim", "--count", "-1", "--cache", "./x"],
+    ["replay", "file"], ["replay", "file", "--format", "csv"], ["replay", "-", "--format", "text", "--threads", "0"],
+    ["get", "key", "--cache", ""],
+  ])
+  func wrongUsageIs64(_ arguments: [String]) async throws {
+    let result = try await run(arguments)
+    // Without arguments the help is what is wanted.
+    #expect(result.status == (arguments.isEmpty ? 0 : 64))
+    #expect(result.output.isEmpty == !arguments.isEmpty)
+  }
+
+  @Test(arguments: ["replay", "get", "set", "rm", "ls", "stat", "trim", "clear"])
+  func everyCommandExplainsItself(_ command: String) async throws {
+    let help = try await run([command, "--help"])
+    #expect(help.status == 0)
+    #expect(help.errors == "")
+    #expect(help.text.contains("Example") && help.text.contains("lmdb-cache \(command) "))
+    #expect(help.text.contains("Exit codes:"))
+  }
+
+  @Test func inputThatIsNotThereIs66() async throws {
+    let replay = try await run(["replay", scratch.path("nope"), "--format", "text", "--cache", scratch.cache])
+    #expect(replay.status == 66)
+    #expect(replay.errors.contains("No such file"))
+    let set = try await run(["set", "key", "--file", scratch.path("nope"), "--cache", scratch.cache])
+    #expect(set.status == 66)
+    #expect(try scratch.names.isEmpty)
+  }
+
+  @Test func aPlaceThatCannotHoldACacheIs73() async throws {
+    let file = try scratch.file("file", Data())
+    let result = try await run(["set", "key", "value", "--cache", file])
+    #expect(result.status == 73)
+    #expect(result.errors.hasPrefix("lmdb-cache: ") && result.errors.contains(file))
+  }
+
+  @Test(.enabled(if: geteuid() != 0, "the superuser may do everything"))
+  func whatIsForbiddenIs77() async throws {
+    #expect(try await run(["set", "key", "value", "--cache", scratch.cache]).status == 0)
+    try FileManager.default.setAttributes([.posixPermissions: 0], ofItemAtPath: scratch.cache)
+    #expect(try await run(["get", "key", "--cache", scratch.cache]).status == 77)
+    #expect(try await run(["set", "key", "value", "--cache", scratch.cache]).status == 77)
+    try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: scratch.cache)
+  }
+
+  @Test func aFileThatIsNoCacheIs65AndIsKept() async throws {
+    try FileManager.default.createDirectory(atPath: scratch.cache, withIntermediateDirectories: false)
+    let contents = Data(repeating: 0x55, count: 16_384)
+    try contents.write(to: URL(fileURLWithPath: scratch.cache + "/data.mdb"))
+    let result = try await run(["get", "key", "--cache", scratch.cache])
+    #expect(result.status == 65)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: scratch.cache + "/data.mdb")) == contents)
+  }
+
+  private func run(_ arguments: [String]) async throws -> ToolResult {
+    try await Tool.run(arguments)
+  }
+}
