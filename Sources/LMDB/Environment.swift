@@ -64,6 +64,10 @@ public final class Environment: @unchecked Sendable {
     control.deallocate()
   }
 
+  /// Whether this process is a child of the one that opened the environment: nothing of it may be used here.
+  @inline(__always)
+  package var isForked: Bool { control.pointee.current.contains(.forked) }
+
   /// Whether operations fail because the last ``close()`` was called, or because this process is a forked child.
   public var isClosed: Bool {
     !control.pointee.current.isDisjoint(with: [.closed, .forked])

@@ -5,10 +5,14 @@ import LMDB
 extension CacheError {
   static let closed = CacheError(.closed, "The cache is closed. Open the directory again to go on using it.")
 
+  static let forked = CacheError(
+    .forked, "The cache was opened before fork(), and belongs to the parent process. Open the directory again here.")
+
   init(_ error: LMDBError, during activity: String) {
     let code: Code
     switch error.code {
     case .closed: code = .closed
+    case .forked: code = .forked
     case .noSpace: code = .noSpace
     case .permissionDenied, .readOnlyFileSystem: code = .permissionDenied
     case .corrupted, .invalid: code = .corruptedRecord

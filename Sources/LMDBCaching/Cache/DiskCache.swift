@@ -47,11 +47,14 @@ public final class DiskCache: Sendable {
     if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
     let timer = maintenance.withLock { $0.timer.take() }
     timer?.cancel()
+    if store.environment.isForked { return }
     try store.release()
   }
 
   func checkOpen() throws(CacheError) {
     if isClosed.load(ordering: .relaxed) { throw .closed }
+    // Its locks may be held by threads that are not here, and its journal is the parent's.
+    if store.environment.isForked { throw .forked }
   }
 
   /// See ``LMDBCache/flush()``.
@@ -61,7 +64,9 @@ public final class DiskCache: Sendable {
   }
 
   /// The state of this tier.
-  public var health: CacheHealth { isClosed.load(ordering: .relaxed) ? .closed : store.health }
+  public var health: CacheHealth {
+    isClosed.load(ordering: .relaxed) || store.environment.isForked ? .closed : store.health
+  }
 
   /// What the directory's disk tier has done since this process opened it.
   public var statistics: CacheStatistics {

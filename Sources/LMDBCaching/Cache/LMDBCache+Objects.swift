@@ -16,6 +16,7 @@ extension LMDBCache {
     if let found = try memoryValue(of: ObjectIdentifier(SharedObject.self), forKey: key) {
       return unsafeDowncast(found, to: TypedMemoryValue<SharedObject>.self).value.object
     }
+    try diskCache.checkOpen()
     return try CacheKey.with(key) { (key) throws(CacheError) in
       let token = memoryCache.token(key)
       guard let record = try store.readData(key) else {

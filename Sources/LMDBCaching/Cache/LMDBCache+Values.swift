@@ -42,7 +42,8 @@ extension LMDBCache {
   /// Reads from the disk and keeps the value in memory, unless the key is written meanwhile.
   @usableFromInline
   func load<V: Codable & Sendable>(_ type: V.Type, _ key: String) throws(CacheError) -> V? {
-    try CacheKey.with(key) { (key) throws(CacheError) -> V? in
+    try diskCache.checkOpen()
+    return try CacheKey.with(key) { (key) throws(CacheError) -> V? in
       let token = memoryCache.token(key)
       if V.self == Data.self {
         guard let record = try store.readData(key) else { return memoryOnlyValue(type, key) }
@@ -74,6 +75,7 @@ extension LMDBCache {
 
   /// Another process has written: asks the disk whether the entry in memory is still the newest.
   private func revalidate(_ key: String, _ stamp: UInt64) throws(CacheError) {
+    try diskCache.checkOpen()
     try CacheKey.with(key) { (key) throws(CacheError) in
       if let (header, validated) = try store.header(key), header.stamp == stamp {
         memoryCache.revalidate(key, stamp: stamp, validated: validated)

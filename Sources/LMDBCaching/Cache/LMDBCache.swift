@@ -1,4 +1,5 @@
 public import Foundation
+import LMDB
 
 /// A cache of two tiers: memory, and a directory on the disk that survives the process and may be shared with
 /// others.
@@ -61,14 +62,14 @@ public final class LMDBCache: Sendable {
   ///
   /// - Throws: `.notCommitted` if the last writes could not be committed; they are in the journal.
   public func close() throws(CacheError) {
-    memoryCache.close()
-    store.remove(memoryCache)
+    tearDown()
     try diskCache.close()
   }
 
   private func tearDown() {
     memoryCache.close()
-    store.remove(memoryCache)
+    // In a forked child the store's lock may be held by a thread that is not there.
+    if !store.environment.isForked { store.remove(memoryCache) }
   }
 
   /// Makes everything written so far safe from a power cut, in every durability mode.

@@ -107,13 +107,14 @@ import Testing
   }
 
   @Test func theCostLimitHoldsAndCostsAre64Bits() throws {
-    let cache = try open { $0.diskCostLimit = 5 << 40 }
+    let cache = try open()
     for index in 0..<10 {
       try cache.set(index, forKey: key(index), cost: 1 << 40)
       clock.advance(by: .seconds(1))
     }
     #expect(cache.totalCost == 10 << 40)
     #expect(try cache.entries().allSatisfy { $0.cost == 1 << 40 })
+    cache.diskCache.costLimit = 5 << 40
     try cache.diskCache.trimToLimits()
     #expect(cache.totalCost == 5 << 40)
     #expect(cache.count == 5)

@@ -1,0 +1,121 @@
+import Foundation
+import Testing
+
+@testable import LMDBCaching
+
+/// Files that somebody else changes or removes.
+@Suite struct DamageTests {
+  let directory = CacheDirectory()
+
+  @Test(arguments: [UInt64](1...4)) func aFlippedBitInTheDatabaseNeverMakesAWrongValue(_ seed: UInt64) throws {
+    let cache = try directory.open()
+    for index in 0..<300 { try cache.set("value \(index) of the key", forKey: "key\(index)") }
+    try cache.close()
+    let whole = directory.contents("data.mdb")
+    var random = SeededRandom(seed)
+    for _ in 0..<8 {
+      // In the values themselves: what LMDB's own structure suffers is another matter.
+      var damaged = whole
+      let text = Data("value ".utf8)
+      let places = (0..<40).compactMap { _ -> Range<Data.Index>? in
+        let start = random.below(whole.count - 2_000)
+        return damaged.range(of: text, in: start..<damaged.count)
+      }
+      for place in places { damaged[place.lowerBound + random.below(6)] ^= 1 << UInt8(random.below(8)) }
+      let copy = directory.copy()
+      copy.write(damaged, to: "data.mdb")
+      let reopened = try copy.open()
+      var errors = 0
+      for index in 0..<300 {
+        for _ in 0..<2 {
+          do {
+            let value = try reopened.value(String.self, forKey: "key\(index)")
+            #expect(value == "value \(index) of the key")
+          } catch {
+            #expect(error.code == .corruptedRecord)
+            #expect(errorCode { try reopened.withBytes(forKey: "key\(index)") { _ in } } == .corruptedRecord)
+            errors += 1
+          }
+        }
+        // Can be replaced.
+        try reopened.set("new", forKey: "key\(index)")
+      }
+      #expect(errors > 0 || places.isEmpty)
+      reopened.memoryCache.removeAll()
+      for index in 0..<300 { #expect(try reopened.value(String.self, forKey: "key\(index)") == "new") }
+      #expect(reopened.count == 300)
+      try reopened.close()
+    }
+  }
+
+  @Test func aDamagedOrMissingValueFileIsNoWrongValue() throws {
+    let cache = try directory.open { $0.inlineThreshold = 100 }
+    for index in 0..<6 { try cache.set(Data(repeating: UInt8(index), count: 1_000), forKey: "\(index)") }
+    try cache.flush()
+    cache.memoryCache.removeAll()
+    let files = directory.valueFiles
+    var flipped = directory.contents(files[0])
+    flipped[flipped.count - 5] ^= 4
+    directory.write(flipped, to: files[0])
+    directory.write(directory.contents(files[1]).dropLast(), to: files[1])
+    directory.write(Data(), to: files[2])
+    directory.write(directory.contents(files[5]), to: files[3])
+    try FileManager.default.removeItem(at: directory.url(files[4]))
+    var outcomes: [String: Int] = [:]
+    for index in 0..<6 {
+      do {
+        let value = try cache.value(Data.self, forKey: "\(index)")
+        #expect(value == nil || value == Data(repeating: UInt8(index), count: 1_000))
+        outcomes[value == nil ? "gone" : "right", default: 0] += 1
+      } catch {
+        #expect(error.code == .corruptedRecord)
+        outcomes["error", default: 0] += 1
+      }
+    }
+    #expect(outcomes == ["gone": 1, "right": 1, "error": 4])
+    try cache.close()
+  }
+
+  @Test func aDirectoryThatIsRemovedWhileOpenHarmsNothing() throws {
+    let cache = try directory.open {
+      $0.inlineThreshold = 1_000; $0.groupCommitInterval = .milliseconds(1)
+    }
+    try cache.set("v", forKey: "key")
+    try cache.flush()
+    try FileManager.default.removeItem(atPath: directory.path)
+    #expect(try cache.value(String.self, forKey: "key") == "v")
+    for index in 0..<100 { try cache.set(index, forKey: "k\(index)") }
+    for index in 0..<100 { #expect(try cache.value(Int.self, forKey: "k\(index)") == index) }
+    _ = errorCode { try cache.set(Data(count: 5_000), forKey: "file") }
+    _ = errorCode { try cache.flush() }
+    _ = errorCode { try cache.diskCache.bytesOnDisk() }
+    _ = errorCode { try cache.close() }
+    let reopened = try directory.open()
+    #expect(try reopened.value(String.self, forKey: "key") == nil)
+    try reopened.set("new", forKey: "key")
+    try reopened.close()
+    let again = try directory.open()
+    #expect(try again.value(String.self, forKey: "key") == "new")
+    try again.close()
+  }
+
+  @Test(arguments: [UInt64](1...3)) func aDamagedObjectArchiveIsAnError(_ seed: UInt64) throws {
+    let archive = try NSKeyedArchiver.archivedData(
+      withRootObject: Note(title: "t", count: 1), requiringSecureCoding: true)
+    var random = SeededRandom(seed)
+    for length in [0, 1, 8, archive.count / 2, archive.count - 1] {
+      let code = errorCode {
+        try ObjectArchiver.object(
+          from: archive.prefix(length), format: .keyedArchive, with: ObjectCoding(), forKey: "key")
+      }
+      #expect(code == .decodingFailed)
+    }
+    for _ in 0..<5 {
+      let code = errorCode {
+        try ObjectArchiver.object(
+          from: Data(random.bytes(200)), format: .keyedArchive, with: ObjectCoding(), forKey: "key")
+      }
+      #expect(code == .decodingFailed)
+    }
+  }
+}
