@@ -148,7 +148,7 @@ import Testing
   @Test func theDiskTierCanBeLimited() async throws {
     let input = bytes((0..<5_000).map { UInt32($0) })
     let summary = try await summary("-", "--format", "u32be", "--disk-count", "500", input: input)
-    #expect(summary.misses == 5_000 && summary.diskEvictions > 0)
+    #expect(summary.misses == 5_000 && summary.diskEvictions >= 4_500)
   }
 
   @Test func anInterruptEndsTheReplayWithTheTableSoFar() async throws {
@@ -157,9 +157,14 @@ import Testing
     let result = try await Tool.run(
       "replay", "-", "--format", "u32be", "--json", "--cache", scratch.cache, input: input
     ) { process in
-      // The handler is there before the cache is.
-      while !FileManager.default.fileExists(atPath: started) { await Task.yield() }
-      kill(process, SIGINT)
+      // The handler is there before the cache is. On a thread of its own: tasks may wait long for one.
+      await withCheckedContinuation { continuation in
+        Thread.detachNewThread {
+          while !FileManager.default.fileExists(atPath: started) { sched_yield() }
+          kill(process, SIGINT)
+          continuation.resume()
+        }
+      }
     }
     #expect(result.status == 130)
     let summary: ReplaySummary = try result.json()

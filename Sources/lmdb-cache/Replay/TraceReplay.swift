@@ -49,6 +49,8 @@ final class TraceReplay: Sendable {
     if let failure = outcome.failure { throw failure }
     // So that what the requests wrote is on the disk when the disk is measured.
     try cache.flush()
+    // What the background would do a little later: the report tells of a cache that keeps its limits.
+    try cache.diskCache.trimToLimits()
     return ReplayReport(
       outcome.times, from: before, to: cache.statistics, nanoseconds: nanoseconds, clockNanoseconds: clockCost,
       threads: threads, bytesOnDisk: try cache.diskCache.bytesOnDisk(), requestsInTrace: trace.requests.count,

@@ -120,7 +120,7 @@ extension DiskStore {
       try transact { (session) throws(LMDBError) in
         counters.evictions.increment(by: session.metadata.count)
         stamp = session.metadata.lastStamp
-        try session.removeAll(stamp: stamp)
+        try session.removeAllEntries()
       }
       for observer in observers { observer.didRemoveAll(withPrefix: "", stamp: stamp &+ 1) }
       return

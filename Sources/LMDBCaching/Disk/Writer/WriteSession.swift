@@ -123,8 +123,16 @@ struct WriteSession: ~Copyable {
     }
   }
 
-  /// Removes every entry with whole pages at a time.
+  /// Removes every entry, with whole pages at a time, and with them what other processes wrote before `stamp` and have
+  /// not committed yet.
   mutating func removeAll(stamp: UInt64) throws(LMDBError) {
+    try removeAllEntries()
+    metadata.clearStamp = max(metadata.clearStamp, stamp)
+    metadata.lastStamp = max(metadata.lastStamp, stamp)
+  }
+
+  /// Removes every entry that is committed, with whole pages at a time.
+  mutating func removeAllEntries() throws(LMDBError) {
     if metadata.files > 0 {
       var found: [ValueFileReference] = []
       try txn.withCursor { (cursor) throws(LMDBError) in
@@ -147,8 +155,6 @@ struct WriteSession: ~Copyable {
     metadata.cost = 0
     metadata.expiring = 0
     metadata.files = 0
-    metadata.clearStamp = max(metadata.clearStamp, stamp)
-    metadata.lastStamp = max(metadata.lastStamp, stamp)
   }
 
   // MARK: Watermarks: up to which stamp a journal is in the database
