@@ -47,7 +47,9 @@ extension MemoryCore {
         expirations &+= 1
       } else {
         evictions &+= 1
-        if !entry.pointee.isMain { ghost.insert(UInt32(truncatingIfNeeded: slabs.details(slot).pointee.hash), window: ghostWindow) }
+        if !entry.pointee.isMain {
+          ghost.insert(UInt32(truncatingIfNeeded: slabs.details(slot).pointee.hash), window: ghostWindow)
+        }
       }
       cost = slabs.details(slot).pointee.cost
       return take(slot: slot)

@@ -71,7 +71,8 @@ package final class MemoryPressureMonitor: Sendable {
 
   private func start(_ state: inout State) -> Bool {
     #if canImport(Darwin)
-      let source = DispatchSource.makeMemoryPressureSource(eventMask: [.warning, .critical], queue: .global(qos: .utility))
+      let source = DispatchSource.makeMemoryPressureSource(
+        eventMask: [.warning, .critical], queue: .global(qos: .utility))
       source.setEventHandler { [weak self] in self?.warn() }
       source.activate()
       state.source = source as AnyObject

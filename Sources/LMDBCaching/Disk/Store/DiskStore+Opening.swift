@@ -32,7 +32,9 @@ extension DiskStore {
     let directory = try prepare(path)
     // Opening is rare: the lock is held throughout, so that two threads end up with one store.
     return try stores.withLock { (stores) throws(CacheError) in
-      if let store = stores[directory]?.store, !store.environment.isForked, try store.retainIfOpen(durability: configuration.durability) {
+      if let store = stores[directory]?.store, !store.environment.isForked,
+        try store.retainIfOpen(durability: configuration.durability)
+      {
         return store
       }
       let opened = try openFiles(directory, configuration)
