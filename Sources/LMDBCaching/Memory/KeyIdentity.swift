@@ -72,10 +72,7 @@ package enum KeyIdentity {
     guard let a, let b else { return true }
     let x = UnsafeRawPointer(a)
     let y = UnsafeRawPointer(b)
-    if count < 8 {
-      for index in 0..<count where a[index] != b[index] { return false }
-      return true
-    }
+    if count < 8 { return equalShort(a, b, count) }
     // Whole words, the last of them overlapping its predecessor.
     var offset = 0
     let last = count &- 8
@@ -89,6 +86,12 @@ package enum KeyIdentity {
     }
     return x.loadUnaligned(fromByteOffset: last, as: UInt64.self)
       == y.loadUnaligned(fromByteOffset: last, as: UInt64.self)
+  }
+
+  @usableFromInline @inline(never)
+  static func equalShort(_ a: UnsafePointer<UInt8>, _ b: UnsafePointer<UInt8>, _ count: Int) -> Bool {
+    for index in 0..<count where a[index] != b[index] { return false }
+    return true
   }
 
   /// A string's representation, to recognise the same storage.

@@ -27,7 +27,7 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable> {
   @inlinable static var closedMask: Int { -1 }
 
   @inlinable
-  init(mask: Int, arena: MemoryArena) {
+  init(mask: Int, arena: Unmanaged<MemoryArena>) {
     self.mask = mask
     index = MemoryIndex(capacityLog2: MemoryIndex.smallestLog2)
     slabs = MemorySlabs(arena: arena)

@@ -12,7 +12,8 @@ struct MemorySlabs<Key, Value> {
   @usableFromInline var partial: Int32 = -1
   @usableFromInline var vacant: Int32 = -1
   @usableFromInline var chunks: Int32 = 0
-  @usableFromInline let arena: MemoryArena
+  /// Unmanaged, because counting references would be the dearest part of a hit; the store keeps the arena.
+  @usableFromInline let arena: Unmanaged<MemoryArena>
 
   @inlinable static var slotsLog2: UInt32 { 8 }
   @inlinable static var slotsPerSlab: UInt32 { 1 << slotsLog2 }
@@ -30,7 +31,7 @@ struct MemorySlabs<Key, Value> {
   }
 
   @inlinable
-  init(arena: MemoryArena) {
+  init(arena: Unmanaged<MemoryArena>) {
     table = .allocate(capacity: 4)
     self.arena = arena
   }
@@ -125,7 +126,7 @@ struct MemorySlabs<Key, Value> {
       number = tableCount
       tableCount += 1
     }
-    (table + Int(number)).initialize(to: MemorySlab(base: arena.allocate()))
+    (table + Int(number)).initialize(to: MemorySlab(base: arena._withUnsafeGuaranteedRef { $0.allocate() }))
     chunks += 1
     linkPartial(number)
   }
@@ -133,7 +134,7 @@ struct MemorySlabs<Key, Value> {
   @inlinable @inline(never)
   mutating func removeSlab(_ number: Int32) {
     unlinkPartial(number)
-    arena.deallocate(table[Int(number)].base!)
+    arena._withUnsafeGuaranteedRef { $0.deallocate(table[Int(number)].base!) }
     table[Int(number)] = MemorySlab(base: nil)
     table[Int(number)].next = vacant
     vacant = number
@@ -143,7 +144,7 @@ struct MemorySlabs<Key, Value> {
   @inlinable
   func deallocate() {
     for number in 0..<Int(tableCount) {
-      if let base = table[number].base { arena.deallocate(base) }
+      if let base = table[number].base { arena._withUnsafeGuaranteedRef { $0.deallocate(base) } }
     }
     table.deallocate()
   }

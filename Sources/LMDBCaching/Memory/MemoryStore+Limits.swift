@@ -91,8 +91,8 @@ extension MemoryStore {
     var old: [MemoryContents<Key, Value>] = []
     var queues: [(source: Int, next: UInt32)] = []
     for number in 0..<Self.shardCount {
-      let core = shard(number).pointee.core
-      queues += [(number, core.small.tail), (number, core.main.tail)]
+      let source = shard(number)
+      queues += [(number, source.pointee.core.small.tail), (number, source.pointee.core.main.tail)]
       old.append(shard(number).pointee.core.detach())
       shard(number).pointee.core.mask = shards - 1
     }

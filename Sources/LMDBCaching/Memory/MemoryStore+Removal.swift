@@ -88,8 +88,8 @@ extension MemoryStore {
     forEachChunk { shard, slots, remains in
       for slot in slots where shard.pointee.core.slabs.holds(slot) {
         guard stampOf(shard, slot) < stamp else { continue }
-        let core = shard.pointee.core
-        keys.append((core.slabs.entry(slot).pointee.key, core.slabs.details(slot).pointee.hash))
+        let key = shard.pointee.core.slabs.entry(slot).pointee.key
+        keys.append((key, shard.pointee.core.slabs.details(slot).pointee.hash))
       }
     }
     for (key, hash) in keys where predicate(key) {

@@ -18,6 +18,7 @@ package final class MemoryStore<Key: Hashable & Sendable, Value: Sendable>: @unc
 
   /// One allocation: a hint per shard (128 bytes), the totals (128 bytes), the shards.
   @usableFromInline let memory: UnsafeMutableRawPointer
+  let arena: MemoryArena
   @usableFromInline let seed = KeyIdentity.seed
   @usableFromInline let ticks: MemoryTicks
   @usableFromInline let clock: CacheClock
@@ -61,10 +62,10 @@ package final class MemoryStore<Key: Hashable & Sendable, Value: Sendable>: @unc
     splitCount = Atomic(
       Self.splitCount(countLimit: max(0, countLimit), costLimit: max(0, costLimit), shards: shards))
     (memory + 128).bindMemory(to: MemoryTotals.self, capacity: 1).initialize(to: MemoryTotals())
-    let arena = MemoryArena(chunkBytes: MemorySlabs<Key, Value>.slabBytes(keepsStamps: keepsStamps))
+    arena = MemoryArena(chunkBytes: MemorySlabs<Key, Value>.slabBytes(keepsStamps: keepsStamps))
     for number in 0..<Self.shardCount {
       let pointer = (memory + Self.shardsOffset + number * Shard.stride).bindMemory(to: Shard.self, capacity: 1)
-      pointer.initialize(to: Shard(mask: shards - 1, arena: arena))
+      pointer.initialize(to: Shard(mask: shards - 1, arena: .passUnretained(arena)))
       if keepsStamps {
         pointer.pointee.core.stripes = .allocate(capacity: MemoryCore<Key, Value>.stripeCount)
         pointer.pointee.core.stripes!.initialize(repeating: 0, count: MemoryCore<Key, Value>.stripeCount)

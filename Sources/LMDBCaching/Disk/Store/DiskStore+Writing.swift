@@ -240,11 +240,11 @@ extension DiskStore {
       }
     }
     let wasEmpty = segment.isEmpty
-    let stamp = body(segment)
     if wasEmpty {
       segment.firstAppend = clock.monotonic
-      hasPending.store(true, ordering: .releasing)
+      markPending()
     }
+    let stamp = body(segment)
     let isLarge = !segment.isMapped
     if wasEmpty || (segment.used >= segment.capacity / 4 && segment.used - size < segment.capacity / 4) {
       lock.signalAll(.work)
@@ -259,13 +259,17 @@ extension DiskStore {
     return outcome
   }
 
+  /// Sends readers to the lock. Before a write is announced to the memory tiers, never after: a reader that takes its
+  /// token after the announcement must not find the older value in the database. With the lock held.
+  private func markPending() { hasPending.store(true, ordering: .releasing) }
+
   /// Notes a write that is with the caller only. With the lock held.
   private func hide(
     _ error: CacheError, _ unrecorded: (inout UnrecordedKeys, UInt64) -> Void, _ body: (JournalSegment?) -> UInt64
   ) -> WriteOutcome {
+    markPending()
     let stamp = body(nil)
     unrecorded(&state.unrecorded, stamp)
-    hasPending.store(true, ordering: .releasing)
     return WriteOutcome(stamp: stamp, validated: foreignEpoch, failure: error, isRecorded: false)
   }
 
