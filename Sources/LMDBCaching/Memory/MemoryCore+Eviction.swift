@@ -65,6 +65,6 @@ extension MemoryCore {
   mutating func moveToMain(_ slot: UInt32) {
     unlink(slot)
     slabs.entry(slot).pointee.isMain = true
-    push(slot, on: &main)
+    main.push(slot, in: slabs)
   }
 }

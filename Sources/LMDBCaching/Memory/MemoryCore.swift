@@ -2,7 +2,7 @@
 ///
 /// The fields that a hit reads come first, so that with the lock they share one cache line.
 @frozen @usableFromInline
-struct MemoryCore<Key: Hashable & Sendable, Value: Sendable> {
+struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
   @usableFromInline typealias Entry = MemoryEntry<Key, Value>
   @usableFromInline typealias Pair = MemoryPair<Key, Value>
 
@@ -129,44 +129,12 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable> {
   /// Puts a slot, whose details are set but for the links, at the head of a queue.
   @inlinable @inline(__always)
   mutating func push(_ slot: UInt32, isMain: Bool) {
-    if isMain { push(slot, on: &main) } else { push(slot, on: &small) }
-  }
-
-  @inlinable @inline(__always)
-  func push(_ slot: UInt32, on queue: inout MemoryQueue) {
-    let details = slabs.details(slot)
-    details.pointee.previous = MemoryDetails.none
-    details.pointee.next = queue.head
-    if queue.head == MemoryDetails.none {
-      queue.tail = slot
-    } else {
-      slabs.details(queue.head).pointee.previous = slot
-    }
-    queue.head = slot
-    queue.count &+= 1
-    queue.cost &+= details.pointee.cost
+    if isMain { main.push(slot, in: slabs) } else { small.push(slot, in: slabs) }
   }
 
   @inlinable @inline(__always)
   mutating func unlink(_ slot: UInt32) {
-    if slabs.entry(slot).pointee.isMain { unlink(slot, from: &main) } else { unlink(slot, from: &small) }
-  }
-
-  @inlinable @inline(__always)
-  func unlink(_ slot: UInt32, from queue: inout MemoryQueue) {
-    let links = slabs.details(slot).pointee
-    if links.previous == MemoryDetails.none {
-      queue.head = links.next
-    } else {
-      slabs.details(links.previous).pointee.next = links.next
-    }
-    if links.next == MemoryDetails.none {
-      queue.tail = links.previous
-    } else {
-      slabs.details(links.next).pointee.previous = links.previous
-    }
-    queue.count &-= 1
-    queue.cost &-= links.cost
+    if slabs.entry(slot).pointee.isMain { main.unlink(slot, in: slabs) } else { small.unlink(slot, in: slabs) }
   }
 
   /// Changes an entry's cost in place.

@@ -8,4 +8,31 @@ struct MemoryQueue {
 
   @inlinable
   init() {}
+
+  /// Puts a slot, whose details are set but for the links, at the head.
+  @inlinable @inline(__always)
+  mutating func push<Key, Value>(_ slot: UInt32, in slabs: MemorySlabs<Key, Value>) {
+    let details = slabs.details(slot)
+    details.pointee.previous = MemoryDetails.none
+    details.pointee.next = head
+    if head == MemoryDetails.none {
+      tail = slot
+    } else {
+      slabs.details(head).pointee.previous = slot
+    }
+    head = slot
+    count &+= 1
+    cost &+= details.pointee.cost
+  }
+
+  /// Takes a slot out, wherever it is.
+  @inlinable @inline(__always)
+  mutating func unlink<Key, Value>(_ slot: UInt32, in slabs: MemorySlabs<Key, Value>) {
+    let details = slabs.details(slot)
+    let (previous, next) = (details.pointee.previous, details.pointee.next)
+    if previous == MemoryDetails.none { head = next } else { slabs.details(previous).pointee.next = next }
+    if next == MemoryDetails.none { tail = previous } else { slabs.details(next).pointee.previous = previous }
+    count &-= 1
+    cost &-= details.pointee.cost
+  }
 }

@@ -93,8 +93,8 @@ extension MemoryStore {
     for number in 0..<Self.shardCount {
       let source = shard(number)
       queues += [(number, source.pointee.core.small.tail), (number, source.pointee.core.main.tail)]
-      old.append(shard(number).pointee.core.detach())
-      shard(number).pointee.core.mask = shards - 1
+      old.append(source.pointee.core.detach())
+      source.pointee.core.mask = shards - 1
     }
     // Oldest first and by turns, so that the queues of the new shards are in nearly the order of the old ones.
     while !queues.isEmpty {

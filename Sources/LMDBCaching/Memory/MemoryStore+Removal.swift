@@ -46,7 +46,8 @@ extension MemoryStore {
     let isCheap = _isPOD(Value.self) && (Key.self == String.self || _isPOD(Key.self))
     if contents.count > Self.chunk, !isCheap {
       let box = ContentsBox(contents)
-      if disposal.releaseInBulk({ Self.destroy(box.contents) }) { return }
+      // The contents are the arena's memory, which they do not keep themselves.
+      if disposal.releaseInBulk({ [arena] in withExtendedLifetime(arena) { Self.destroy(box.contents) } }) { return }
       return drain(box.contents)
     }
     drain(contents)
