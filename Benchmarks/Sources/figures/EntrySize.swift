@@ -3,7 +3,7 @@ import LMDBCaching
 
 /// Resident memory per entry of the memory tier beyond key and value.
 struct EntrySize: Figure {
-  let name = "memory per entry"
+  let name = "memory.perEntry"
   private let count = 1_000_000
 
   func measure(_ setup: Setup) throws -> [Result] {
