@@ -36,6 +36,9 @@ extension LMDBCache {
     _ object: (any NSCoding)?, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil
   ) throws(CacheError) {
     guard let object else { return try removeValue(forKey: key) }
+    if let value = object as? CacheValue {
+      return try value.set(in: self, forKey: key, expiresIn: expiresIn, cost: cost)
+    }
     let (format, data) = try ObjectArchiver.archive(object, with: diskCache.objectCoding)
     try data.withBytes { (bytes) throws(CacheError) in
       try put(

@@ -11,6 +11,12 @@ extension LMDBCache {
   public func value<V: Codable & Sendable>(
     _ type: V.Type = V.self, forKey key: String
   ) throws(CacheError) -> V? {
+    try sharedValue(type, forKey: key)
+  }
+
+  /// The same for a type that is not Sendable: values are shared between the threads that read them, as objects are.
+  @inlinable
+  package func sharedValue<V: Codable>(_ type: V.Type, forKey key: String) throws(CacheError) -> V? {
     // Inlinable, since only the caller's module knows the type: the look-up itself does not need it.
     if let found = try memoryValue(of: ObjectIdentifier(type), forKey: key) {
       return unsafeDowncast(found, to: TypedMemoryValue<V>.self).value
@@ -41,7 +47,7 @@ extension LMDBCache {
 
   /// Reads from the disk and keeps the value in memory, unless the key is written meanwhile.
   @usableFromInline
-  func load<V: Codable & Sendable>(_ type: V.Type, _ key: String) throws(CacheError) -> V? {
+  func load<V: Codable>(_ type: V.Type, _ key: String) throws(CacheError) -> V? {
     try diskCache.checkOpen()
     return try CacheKey.with(key) { (key) throws(CacheError) -> V? in
       let token = memoryCache.token(key)
@@ -60,7 +66,7 @@ extension LMDBCache {
     }
   }
 
-  private func decode<V: Codable & Sendable>(
+  private func decode<V: Codable>(
     _ type: V.Type, _ data: Data, _ header: RecordHeader, _ key: CacheKey
   ) throws(CacheError) -> V {
     try data.withBytes { (bytes) throws(CacheError) in
@@ -69,7 +75,7 @@ extension LMDBCache {
   }
 
   /// A value that is in memory only, since the disk fails, asked for as another type than it was stored as.
-  private func memoryOnlyValue<V: Codable & Sendable>(_ type: V.Type, _ key: CacheKey) -> V? {
+  private func memoryOnlyValue<V: Codable>(_ type: V.Type, _ key: CacheKey) -> V? {
     store.isMemoryOnly(key) ? memoryCache.anyValue(key) as? V : nil
   }
 
@@ -96,6 +102,13 @@ extension LMDBCache {
   /// - Throws: `.encodingFailed`, `.closed`, `.invalidArgument`; with ``Durability/full`` also `.notCommitted`.
   ///   A full or failing disk is no error: the value is then kept in memory, and ``health`` tells.
   public func set<V: Codable & Sendable>(
+    _ value: V, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil
+  ) throws(CacheError) {
+    try setShared(value, forKey: key, expiresIn: expiresIn, cost: cost)
+  }
+
+  /// The same for a type that is not Sendable: see ``sharedValue(_:forKey:)``.
+  package func setShared<V: Codable>(
     _ value: V, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil
   ) throws(CacheError) {
     try ValueArchiver.withArchive(of: value) { (format, bytes) throws(CacheError) in

@@ -137,7 +137,7 @@ public final class MemoryTier: Sendable {
   func token(_ key: CacheKey) -> UInt64? { memory.token(hash: key.hash) }
 
   /// Keeps a value that was read from the disk, unless the key was written since `token` was taken.
-  func keep<V: Sendable>(_ value: V, _ key: CacheKey, _ header: RecordHeader, validated: UInt64, token: UInt64?) {
+  func keep<V>(_ value: V, _ key: CacheKey, _ header: RecordHeader, validated: UInt64, token: UInt64?) {
     guard let token else { return }
     _ = memory.promote(
       key.string, hash: key.hash, value: TypedMemoryValue(value), cost: header.cost,
@@ -157,15 +157,23 @@ public final class MemoryTier: Sendable {
   func discard(_ key: CacheKey, stamp: UInt64) { memory.discard(key.string, hash: key.hash, stamp: stamp) }
 
   /// The value whatever its type.
-  func anyValue(_ key: CacheKey) -> (any Sendable)? {
-    let access = memory.access(key.string, hash: key.hash) { entry -> (any Sendable)? in entry.value.any }
+  func anyValue(_ key: CacheKey) -> Any? {
+    let access = memory.access(key.string, hash: key.hash) { entry -> Any? in entry.value.any }
     if case .hit(let value) = access { return value }
     return nil
   }
 
+  /// Nothing reads from the store any more when it returns: not from here, and not for an ``EntryContent``.
   func close() {
     memory.close()
+    versions.close()
   }
+
+  /// Told of every change of an entry.
+  var versions: KeyVersions { memory.versions! }
+
+  /// When the entry expires, in nanoseconds since 1970; nil: it is not here.
+  func expires(_ key: CacheKey) -> Int64? { memory.expires(key.string, hash: key.hash) }
 
   func add(to statistics: inout CacheStatistics) {
     let own = memory.statistics
@@ -183,6 +191,9 @@ extension MemoryTier: DiskStoreObserver {
   func didChange(_ key: String, hash: UInt64, stamp: UInt64) { memory.remove(key, hash: hash, stamp: stamp) }
 
   func didRemoveAll(withPrefix prefix: String, stamp: UInt64) {
+    // Before, so that no copy outlives what this removes, and after, for what was read from memory meanwhile.
+    versions.advanceAll()
+    defer { versions.advanceAll() }
     if prefix.isEmpty {
       memory.removeAll(olderThan: stamp)
     } else {
@@ -190,6 +201,10 @@ extension MemoryTier: DiskStoreObserver {
       memory.removeAll(olderThan: stamp) { $0.utf8.starts(with: prefix) }
     }
   }
+
+  func storeWillClose() { close() }
+
+  func recordReads() { versions.advanceAll() }
 
   func lastAccess(of key: String) -> UInt32? {
     memory.lastAccess(key, hash: memory.hash(of: key)).map { UInt32(max(0, $0)) }

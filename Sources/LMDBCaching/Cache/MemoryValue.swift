@@ -1,7 +1,8 @@
 import Foundation
 
 /// A value in the memory tier: values of any types side by side, told apart without a dynamic cast.
-// Sendable: immutable, and so is the subclass, over a Sendable value.
+// Sendable: immutable, and so is the subclass. Its value is Sendable, or one that the caller chose to share between
+// threads, as with every object.
 @usableFromInline
 class MemoryValue: @unchecked Sendable {
   final let type: ObjectIdentifier
@@ -10,14 +11,14 @@ class MemoryValue: @unchecked Sendable {
   init(type: ObjectIdentifier) { self.type = type }
 
   /// The value, for a reader that asked for another type than was stored.
-  var any: any Sendable { preconditionFailure("abstract") }
+  var any: Any { preconditionFailure("abstract") }
 
   var isCheapToRelease: Bool { true }
 }
 
 // Sendable: as the superclass says.
 @usableFromInline
-final class TypedMemoryValue<V: Sendable>: MemoryValue, @unchecked Sendable {
+final class TypedMemoryValue<V>: MemoryValue, @unchecked Sendable {
   @usableFromInline let value: V
 
   init(_ value: V) {
@@ -25,7 +26,7 @@ final class TypedMemoryValue<V: Sendable>: MemoryValue, @unchecked Sendable {
     super.init(type: ObjectIdentifier(V.self))
   }
 
-  override var any: any Sendable { value }
+  override var any: Any { value }
   override var isCheapToRelease: Bool { RawArchiving.isCheapToRelease(V.self) }
 }
 

@@ -3,7 +3,8 @@ import Synchronization
 extension MemoryStore {
   // Every mutation of an owner that keeps stamps carries a unique, growing one. A shard keeps the latest stamp of each
   // of 64 groups of its keys, so that a late mutation, or a value read before a mutation, cannot put back what a newer
-  // one replaced, even when nothing is stored under the key any more.
+  // one replaced, even when nothing is stored under the key any more. What others keep of a key they look at again when
+  // its version advances, which it does with each mutation, under the shard's lock.
 
   /// The latest stamp of the key's group, to be taken before reading what `promote` will store; nil once closed.
   @inlinable
@@ -43,6 +44,7 @@ extension MemoryStore {
     } else {
       removeOlder(shard, key, hash: hash, stamp: stamp, &remains)
     }
+    versions?.advance(hash: hash)
     unlock(shard, hash: hash)
     finish(key, hash: hash, isOver: isOver, expires: isNewest ? expires : .max, remains)
     return isNewest ? .done : .superseded
@@ -95,6 +97,7 @@ extension MemoryStore {
       take(shard, place: place, &remains)
       isFound = true
     }
+    versions?.advance(hash: hash)
     shard.pointee.lock.unlock()
     release(remains)
     return isFound
@@ -108,6 +111,7 @@ extension MemoryStore {
     let stripe = stripe(shard, hash)
     if stamp > stripe.pointee { stripe.pointee = stamp }
     removeOlder(shard, key, hash: hash, stamp: stamp, &remains)
+    versions?.advance(hash: hash)
     shard.pointee.lock.unlock()
     release(remains)
     return .done
@@ -124,6 +128,16 @@ extension MemoryStore {
       }
       shard.pointee.lock.unlock()
     }
+  }
+
+  /// When the entry expires, in nanoseconds since 1970; nil: it is not here. Not an access.
+  package func expires(_ key: Key, hash: UInt64) -> Int64? {
+    guard let shard = lockShard(hash: hash) else { return nil }
+    defer { shard.pointee.lock.unlock() }
+    guard let place = shard.pointee.core.find(key, hash: hash) else { return nil }
+    let slot = shard.pointee.core.slot(at: place)
+    return shard.pointee.core.slabs.entry(slot).pointee.hasExpiry
+      ? shard.pointee.core.slabs.details(slot).pointee.expires : .max
   }
 
   // MARK: Under the lock

@@ -24,6 +24,8 @@ package final class MemoryStore<Key: Hashable & Sendable, Value: Sendable>: @unc
   @usableFromInline let clock: CacheClock
   @usableFromInline let disposal = DisposalQueue<Pair>()
   @usableFromInline let isCheapToRelease: (@Sendable (Value) -> Bool)?
+  /// Advanced with every mutation that has a stamp.
+  @usableFromInline let versions: KeyVersions?
 
   /// The number of shards in use less one. A reader checks it again once it holds the shard's lock.
   @usableFromInline let mask: Atomic<Int>
@@ -55,6 +57,7 @@ package final class MemoryStore<Key: Hashable & Sendable, Value: Sendable>: @unc
     memory = .allocate(byteCount: Self.shardsOffset + Self.shardCount * Shard.stride, alignment: 128)
     self.clock = clock
     self.isCheapToRelease = isCheapToRelease
+    versions = keepsStamps ? KeyVersions() : nil
     ticks = MemoryTicks(clock: clock)
     mask = Atomic(shards - 1)
     countLimits = Atomic(max(0, countLimit))

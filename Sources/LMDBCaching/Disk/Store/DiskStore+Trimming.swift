@@ -76,6 +76,7 @@ extension DiskStore {
   func enqueueMaintenance() {
     enqueueOnWriterThread { [self] in
       do throws(CacheError) {
+        for observer in observers { observer.recordReads() }
         try flushRecency()
         if let goal = try goalOfLimits() { try trimNow(to: goal) }
         _ = try checkReaders()

@@ -17,6 +17,10 @@ protocol DiskStoreObserver: AnyObject, Sendable {
   func lastAccess(of key: String) -> UInt32?
   /// The entry that `stamp` wrote was removed from the disk to keep a limit, or since it had expired.
   func didEvict(_ key: String, stamp: UInt64)
+  /// What is read without the tier noticing is to be read through it once more, so that ``lastAccess(of:)`` knows.
+  func recordReads()
+  /// From its return on nothing may be read from the store's files.
+  func storeWillClose()
   /// Adds what the tier counted.
   func add(to statistics: inout CacheStatistics)
 }

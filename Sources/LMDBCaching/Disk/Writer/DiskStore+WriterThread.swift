@@ -204,10 +204,12 @@ extension DiskStore {
     state.active = nil
     state.spare = []
     state.sealed = []
+    let observers = state.observers
     state.observers = []
     let journalPath = state.journal?.path
     state.journal = nil
     lock.unlock()
+    for observer in observers { observer.storeWillClose() }
     defer { environment.close() }
     if durability == .fast, failure == nil { try endFastSession() }
     try calling("Closing the cache in \(directory)") { () throws(SystemError) in

@@ -1,0 +1,41 @@
+public import Foundation
+
+/// A Swift value as an NSCoding object, for code that passes such objects on: stored with
+/// ``LMDBCache/setObject(_:forKey:expiresIn:cost:)`` it becomes what ``LMDBCache/set(_:forKey:expiresIn:cost:)`` makes of
+/// the value, and is read with ``LMDBCache/value(_:forKey:)``.
+///
+/// An immutable value may be shared between threads if the value in it may.
+public class CacheValue: NSObject, NSCoding {
+  /// The object for a value. Archiving it happens when it is stored.
+  public static func make(_ value: some Codable) -> CacheValue { TypedCacheValue(value) }
+
+  fileprivate override init() {}
+
+  /// Always nil: no coder writes it.
+  public required convenience init?(coder: NSCoder) { return nil }
+
+  /// Fails: it is a value for a cache to store, not a part of another object's archive.
+  public func encode(with coder: NSCoder) {
+    coder.failWithError(
+      CacheError(.encodingFailed, "A CacheValue is stored by itself; archive the value that it was made of."))
+  }
+
+  func set(in cache: LMDBCache, forKey key: String, expiresIn: Duration?, cost: Int?) throws(CacheError) {
+    preconditionFailure("abstract")
+  }
+}
+
+private final class TypedCacheValue<Value: Codable>: CacheValue {
+  private let value: Value
+
+  init(_ value: Value) {
+    self.value = value
+    super.init()
+  }
+
+  required convenience init?(coder: NSCoder) { return nil }
+
+  override func set(in cache: LMDBCache, forKey key: String, expiresIn: Duration?, cost: Int?) throws(CacheError) {
+    try cache.setShared(value, forKey: key, expiresIn: expiresIn, cost: cost)
+  }
+}

@@ -1,0 +1,72 @@
+import Synchronization
+
+/// Knows whether one entry of a cache has changed.
+@usableFromInline
+package final class EntryGuardian: Sendable {
+  /// The moment as of which something was read from the entry.
+  @usableFromInline
+  struct Stamp: BitwiseCopyable {
+    let version: UInt64
+    /// The newest transaction of another process that the reading has seen.
+    let epoch: UInt64
+    /// Wall-clock nanoseconds since 1970.
+    var expires: Int64 = .max
+  }
+
+  @usableFromInline let stripes = ReaderStripes.shared
+  private let cache: LMDBCache
+  private let store: DiskStore
+  private let key: String
+  private let versions: KeyVersions
+  // Sendable: it points into `versions`, which is kept.
+  private nonisolated(unsafe) let version: UnsafeMutablePointer<Atomic<UInt64>>
+
+  init(_ cache: LMDBCache, key: String) {
+    self.cache = cache
+    self.key = key
+    store = cache.store
+    versions = cache.memoryCache.versions
+    version = versions.word(hash: KeyIdentity.hash(key, seed: KeyIdentity.seed))
+  }
+
+  /// Whether nothing has happened to the entry since. Under a reader stripe: closing the cache advances the version, then
+  /// waits for the stripes, then closes the files that the epoch is read from.
+  @usableFromInline
+  func isCurrent(_ stamp: Stamp) -> Bool {
+    stamp.version == version.pointee.load(ordering: .acquiring) && stamp.epoch >= store.foreignEpoch
+      && (stamp.expires == .max || store.clock.now < stamp.expires)
+  }
+
+  /// To be taken before the entry is read; nil: the cache is closed.
+  func observe() -> Stamp? {
+    let lock = stripes.mine
+    lock.pointee.lock()
+    defer { lock.pointee.unlock() }
+    let version = version.pointee.load(ordering: .acquiring)
+    if versions.isClosed { return nil }
+    return Stamp(version: version, epoch: store.foreignEpoch)
+  }
+
+  /// What was observed, with the time at which the entry that was read then expires.
+  func stamp(_ observed: Stamp) -> Stamp {
+    var stamp = observed
+    stamp.expires = cache.expires(key)
+    return stamp
+  }
+}
+
+extension LMDBCache {
+  /// When the entry expires, in nanoseconds since 1970; `Int64.max`: never, or it is not there or cannot be read.
+  fileprivate func expires(_ key: String) -> Int64 {
+    CacheKey.with(key) { key in
+      if let expires = memoryCache.expires(key) { return expires }
+      do throws(CacheError) {
+        try diskCache.checkOpen()
+        let expires = try store.header(key)?.0.expires ?? 0
+        return expires == 0 ? .max : expires
+      } catch {
+        return .max
+      }
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import Synchronization
+
+#if canImport(Glibc)
+  public import Glibc
+#elseif canImport(Musl)
+  public import Musl
+#elseif canImport(Darwin)
+  public import Darwin
+#endif
+
+/// Lets threads read what another replaces and frees, without a lock that they share: a "big reader" lock.
+///
+/// A reader holds one of several locks, most often one that no other thread uses, while it follows a pointer and copies
+/// what it finds. A writer replaces the pointer, then takes and releases every lock in turn: whoever followed the old
+/// pointer is done by then. Reading costs one atomic exchange on the thread's own cache line; replacing costs one on
+/// each.
+@usableFromInline
+package final class ReaderStripes: @unchecked Sendable {
+  // Unchecked because of the pointer: what it points to are locks, and it is never freed.
+
+  @usableFromInline package static let shared = ReaderStripes()
+
+  /// Two cache lines apart, as the prefetcher fetches pairs.
+  @inlinable static var stride: Int { 128 }
+  @usableFromInline let memory: UnsafeMutableRawPointer
+  @usableFromInline let shift: UInt
+  private let count: Int
+
+  private init() {
+    var bits = 4
+    while bits < 6 && 1 << bits < 4 * sysconf(Int32(_SC_NPROCESSORS_ONLN)) { bits += 1 }
+    count = 1 << bits
+    shift = UInt(UInt.bitWidth - bits)
+    memory = .allocate(byteCount: count * Self.stride, alignment: Self.stride)
+    for number in 0..<count {
+      (memory + number * Self.stride).initializeMemory(as: ShortLock.self, to: ShortLock())
+    }
+  }
+
+  /// The lock for this thread's reads. Critical sections are a few instructions, and call nothing of the user's.
+  @inlinable @inline(__always)
+  var mine: UnsafeMutablePointer<ShortLock> {
+    // Fibonacci hashing of the thread's control block: those of one process differ in the middle bits.
+    #if canImport(Darwin)
+      let thread = UInt(bitPattern: pthread_self())
+    #else
+      let thread = UInt(pthread_self())
+    #endif
+    let number = Int(bitPattern: (thread &* 0x9E37_79B9_7F4A_7C15) &>> shift)
+    return (memory + number &* Self.stride).assumingMemoryBound(to: ShortLock.self)
+  }
+
+  /// Returns when every read that was going on has ended.
+  func waitForReaders() {
+    for number in 0..<count {
+      (memory + number * Self.stride).assumingMemoryBound(to: ShortLock.self).pointee.withLock {}
+    }
+  }
+}
