@@ -8,6 +8,10 @@ let package = Package(
   products: [
     .library(name: "LMDB", targets: ["LMDB"]),
     .library(name: "LMDBCaching", targets: ["LMDBCaching"]),
+    .library(name: "EFStorageCore", targets: ["EFStorageCore"]),
+    .library(name: "EFStorageLMDBCache", targets: ["EFStorageLMDBCache"]),
+    .library(name: "EFStorageUserDefaults", targets: ["EFStorageUserDefaults"]),
+    .library(name: "EFStorageConformance", targets: ["EFStorageConformance"]),
     .executable(name: "lmdb-cache", targets: ["lmdb-cache"]),
   ],
   dependencies: [
@@ -31,6 +35,11 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
         .product(name: "Metrics", package: "swift-metrics"),
       ]),
+    .target(name: "EFStorageCore"),
+    .target(name: "EFStorageLMDBCache", dependencies: ["EFStorageCore", "LMDBCaching"]),
+    .target(name: "EFStorageConformance", dependencies: ["EFStorageCore"]),
+    .target(name: "FoundationArchives"),
+    .target(name: "EFStorageUserDefaults", dependencies: ["EFStorageCore", "FoundationArchives"]),
     .executableTarget(
       name: "lmdb-cache",
       dependencies: [
@@ -39,13 +48,31 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .testTarget(name: "LMDBTests", dependencies: ["LMDB"]),
+    .target(name: "TestSupport", path: "Tests/TestSupport"),
     // What the tests start as other processes.
     .executableTarget(
       name: "CacheTestProcess", dependencies: ["LMDBCaching", .product(name: "Logging", package: "swift-log")],
       path: "Tests/CacheTestProcess"),
     .testTarget(
       name: "LMDBCachingTests",
-      dependencies: ["LMDBCaching", "LMDB", "CacheTestProcess", .product(name: "Logging", package: "swift-log")]),
+      dependencies: [
+        "LMDBCaching", "LMDB", "CacheTestProcess", "TestSupport", .product(name: "Logging", package: "swift-log"),
+      ]),
+    .testTarget(
+      name: "EFStorageTests",
+      dependencies: [
+        "EFStorageConformance", "EFStorageCore", "EFStorageLMDBCache", "EFStorageUserDefaults", "LMDBCaching",
+        "TestSupport", .product(name: "Logging", package: "swift-log"),
+      ]),
+    // No test depends on it: it would be linked into their program, and what it replaces be replaced there.
+    .executableTarget(
+      name: "EFStorageTestProcess", dependencies: ["EFStorageLMDBCache", "EFStorageUserDefaults"],
+      path: "Tests/EFStorageTestProcess"),
+    // Client code in the older language mode, without any of the settings below.
+    .testTarget(
+      name: "EFStorageSwift5Tests", dependencies: ["EFStorageLMDBCache", "EFStorageUserDefaults"],
+      // The old spelling of defaults is to be used there.
+      swiftSettings: [.swiftLanguageMode(.v5), .treatWarning("DeprecatedDeclaration", as: .warning)]),
     .testTarget(name: "CommandLineToolTests", dependencies: ["lmdb-cache", "LMDBCaching"]),
   ],
   swiftLanguageModes: [.v6]
@@ -53,7 +80,7 @@ let package = Package(
 
 // The same compiler settings everywhere. The compiler's warnings become errors in CI, by a flag there:
 // a warning of a newer compiler must not break the build of those who depend on this package.
-for target in package.targets where target.type != .system {
+for target in package.targets where target.type != .system && target.name != "EFStorageSwift5Tests" {
   target.swiftSettings =
     (target.swiftSettings ?? []) + [
       .swiftLanguageMode(.v6),

@@ -1,5 +1,6 @@
 import Foundation
 import LMDB
+import TestSupport
 import Testing
 
 @testable import LMDBCaching
@@ -135,7 +136,7 @@ import Testing
     let before = directory.contents("data.mdb")
     for mode: mode_t in [0o555, 0o000] {
       chmod(directory.path, mode)
-      let child = try ChildProcess()
+      let child = try cacheProcess()
       #expect(child.run("unprivileged") == "ok" || getuid() != 0)
       #expect(child.run("open \(directory.path)") == "error permissionDenied")
       #expect(child.run("open \(directory.path)/new") == "error permissionDenied")

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import LMDBCaching
@@ -58,7 +59,7 @@ import Testing
     var random = SeededRandom(UInt64(load.size + load.keys))
     for cycle in 0..<load.cycles {
       let directory = CacheDirectory()
-      let child = try ChildProcess()
+      let child = try cacheProcess()
       #expect(
         child.run("open \(directory.path) durability=\(load.durability.rawValue)\(load.options)") == "ok")
       child.send("loop k \(load.keys) \(load.size) \(load.clear)")
@@ -86,7 +87,7 @@ import Testing
   @Test func aKillOfAKillLeavesEverything() throws {
     // Each process replays the journal of the one before it, and is killed too.
     for round in 0..<6 {
-      let child = try ChildProcess()
+      let child = try cacheProcess()
       #expect(child.run("open \(directory.path) interval=86400000") == "ok")
       for number in 0..<round {
         #expect(child.run("get r\(number)") == "v\(number)")
@@ -104,20 +105,20 @@ import Testing
 
   @Test(arguments: Durability.allCases) func whatWasRemovedStaysRemoved(_ durability: Durability) throws {
     let open = "open \(directory.path) durability=\(durability.rawValue) interval=86400000"
-    let first = try ChildProcess()
+    let first = try cacheProcess()
     #expect(first.run(open) == "ok")
     for number in 0..<20 { #expect(first.run("set a\(number) v") == "ok") }
     #expect(first.run("flush") == "ok")
     for number in 0..<20 { #expect(first.run("set b\(number) v") == "ok") }
     #expect(first.run("remove a0") == "ok")
     first.kill()
-    let second = try ChildProcess()
+    let second = try cacheProcess()
     #expect(second.run(open) == "ok")
     #expect(second.run("get a0") == "nil")
     #expect(second.run("get b0") == "v")
     #expect(second.run("removeprefix b1") == "ok")
     second.kill()
-    let third = try ChildProcess()
+    let third = try cacheProcess()
     #expect(third.run(open) == "ok")
     #expect(third.run("get b1") == "nil")
     #expect(third.run("get b2") == "v")
@@ -133,7 +134,7 @@ import Testing
 
   @Test func aLiveProcessTakesOverWhatADeadOneWrote() throws {
     let cache = try directory.open()
-    let child = try ChildProcess()
+    let child = try cacheProcess()
     #expect(child.run("open \(directory.path) interval=86400000") == "ok")
     #expect(child.run("set key old") == "ok")
     child.kill()
@@ -144,7 +145,7 @@ import Testing
   }
 
   @Test func aDeadProcesssOlderWriteDoesNotReplaceANewerOne() throws {
-    let child = try ChildProcess()
+    let child = try cacheProcess()
     #expect(child.run("open \(directory.path) interval=86400000") == "ok")
     let cache = try directory.open { $0.groupCommitInterval = .zero }
     #expect(child.run("set key old") == "ok")
@@ -161,7 +162,7 @@ import Testing
   }
 
   @Test func aDeadProcesssWriteFromBeforeARemovalOfAllStaysGone() throws {
-    let child = try ChildProcess()
+    let child = try cacheProcess()
     #expect(child.run("open \(directory.path) interval=86400000") == "ok")
     let cache = try directory.open()
     #expect(child.run("set key old") == "ok")

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import LMDBCaching
@@ -9,7 +10,7 @@ import Testing
 
   @Test func whatTwoProcessesWriteAThirdReads() throws {
     let cache = try directory.open()
-    let children = try (0..<2).map { _ in try ChildProcess() }
+    let children = try (0..<2).map { _ in try cacheProcess() }
     for child in children { #expect(child.run("open \(directory.path) interval=2") == "ok") }
     for (index, child) in children.enumerated() { child.send("range c\(index)- 0 400 60") }
     var seen = 0
@@ -43,7 +44,7 @@ import Testing
 
   @Test func ofTwoWritersToOneKeyOneWins() throws {
     let cache = try directory.open { $0.groupCommitInterval = .milliseconds(1) }
-    let children = try (0..<2).map { _ in try ChildProcess() }
+    let children = try (0..<2).map { _ in try cacheProcess() }
     for child in children { #expect(child.run("open \(directory.path) interval=1") == "ok") }
     for (index, child) in children.enumerated() { child.send("same key w\(index) 3000") }
     let group = DispatchGroup()
@@ -71,7 +72,7 @@ import Testing
 
   @Test func aCommittedWriteReplacesOtherProcessesMemory() throws {
     let cache = try directory.open { $0.groupCommitInterval = .milliseconds(1) }
-    let child = try ChildProcess()
+    let child = try cacheProcess()
     #expect(child.run("open \(directory.path) interval=1") == "ok")
     try cache.write { $0.set("0", forKey: "key") }
     #expect(child.run("get key") == "0")
@@ -94,7 +95,7 @@ import Testing
 
   @Test func anEntryOfOneProcessOutlivesOtherWritesOfAnother() throws {
     let cache = try directory.open(neverCommitting)
-    let child = try ChildProcess()
+    let child = try cacheProcess()
     #expect(child.run("open \(directory.path)") == "ok")
     try cache.set("mine", forKey: "key")
     #expect(child.run("write other theirs") == "ok")
@@ -109,7 +110,7 @@ import Testing
 
   @Test func aRemovalOfAllReachesTheOthers() throws {
     let cache = try directory.open { $0.groupCommitInterval = .milliseconds(1) }
-    let child = try ChildProcess()
+    let child = try cacheProcess()
     #expect(child.run("open \(directory.path)") == "ok")
     for index in 0..<50 { try cache.set(String(index), forKey: "k\(index)") }
     try cache.flush()
@@ -129,7 +130,7 @@ import Testing
 
   @Test func whatARemovalOfAllDropsFromAnothersJournalLeavesItsMemoryToo() throws {
     let cache = try directory.open(neverCommitting)
-    let child = try ChildProcess()
+    let child = try cacheProcess()
     #expect(child.run("open \(directory.path)") == "ok")
     try cache.set("pending", forKey: "key")
     #expect(child.run("removeall") == "ok")
@@ -146,7 +147,7 @@ import Testing
 
   @Test func aPrefixRemovalReachesTheOthers() throws {
     let cache = try directory.open()
-    let child = try ChildProcess()
+    let child = try cacheProcess()
     for index in 0..<40 { try cache.set(String(index), forKey: "\(index % 2)/\(index)") }
     try cache.flush()
     #expect(child.run("open \(directory.path)") == "ok")
@@ -161,7 +162,7 @@ import Testing
 
   @Test func batchesOfAnotherProcessAreSeenWhole() throws {
     let cache = try directory.open()
-    let child = try ChildProcess()
+    let child = try cacheProcess()
     #expect(child.run("open \(directory.path)") == "ok")
     child.send("batches a b 150")
     var last = 0
@@ -185,7 +186,7 @@ import Testing
   @Test func aSnapshotHeldElsewhereKeepsItsMoment() throws {
     let cache = try directory.open()
     try cache.write { $0.set("old", forKey: "key") }
-    let child = try ChildProcess()
+    let child = try cacheProcess()
     #expect(child.run("open \(directory.path)") == "ok")
     #expect(child.run("snapshot key") == "held")
     try cache.write { $0.set("new", forKey: "key") }
@@ -204,7 +205,7 @@ import Testing
     let cache = try directory.open()
     try cache.set("v", forKey: "key")
     try cache.flush()
-    let child = try ChildProcess()
+    let child = try cacheProcess()
     for durability in [Durability.full, .fast] {
       #expect(child.run("open \(directory.path) durability=\(durability.rawValue)") == "error durabilityMismatch")
       #expect(errorCode { try directory.open { $0.durability = durability } } == .durabilityMismatch)

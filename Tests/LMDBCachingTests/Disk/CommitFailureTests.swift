@@ -1,6 +1,7 @@
 import Foundation
 import LMDB
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import LMDBCaching

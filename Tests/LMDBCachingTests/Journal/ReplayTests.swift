@@ -1,5 +1,6 @@
 import Foundation
 import LMDB
+import TestSupport
 import Testing
 
 @testable import LMDBCaching
@@ -110,7 +111,7 @@ import Testing
   }
 
   @Test func aJournalInUseIsLeftAlone() throws {
-    let child = try ChildProcess()
+    let child = try cacheProcess()
     #expect(child.run("open \(directory.path) interval=86400000") == "ok")
     #expect(child.run("set key v") == "ok")
     let cache = try directory.open()

@@ -1,4 +1,5 @@
 import LMDBCaching
+import TestSupport
 import Testing
 
 @Suite struct MemoryCacheTests {

@@ -1,6 +1,7 @@
 import Foundation
 import LMDBCaching
 import Synchronization
+import TestSupport
 import Testing
 
 /// Many threads on one cache; to be run under the thread sanitizer too.

@@ -1,14 +1,14 @@
-import Foundation
+package import Foundation
 
 /// Runs `body` on so many threads of their own, and waits for all of them.
-func concurrently(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
+package func concurrently(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
   let group = DispatchGroup()
   for index in 0..<count { inBackground(group) { body(index) } }
   group.wait()
 }
 
 /// Runs `body` on a thread of its own.
-func inBackground(_ group: DispatchGroup, _ body: @escaping @Sendable () -> Void) {
+package func inBackground(_ group: DispatchGroup, _ body: @escaping @Sendable () -> Void) {
   group.enter()
   let thread = Thread {
     body()
@@ -19,14 +19,14 @@ func inBackground(_ group: DispatchGroup, _ body: @escaping @Sendable () -> Void
 }
 
 /// Whether `body` ends in time: for what could wait for ever. The thread is left behind if it does not.
-func finishes(within seconds: Int = 20, _ body: @escaping @Sendable () -> Void) -> Bool {
+package func finishes(within seconds: Int = 20, _ body: @escaping @Sendable () -> Void) -> Bool {
   let group = DispatchGroup()
   inBackground(group, body)
   return group.wait(timeout: .now() + .seconds(seconds)) == .success
 }
 
 /// Looks again and again until `condition` holds; false when it does not in time.
-func eventually(within limit: Duration = .seconds(10), _ condition: () throws -> Bool) rethrows -> Bool {
+package func eventually(within limit: Duration = .seconds(10), _ condition: () throws -> Bool) rethrows -> Bool {
   let clock = ContinuousClock()
   let deadline = clock.now + limit
   while clock.now < deadline {
@@ -37,18 +37,18 @@ func eventually(within limit: Duration = .seconds(10), _ condition: () throws ->
 }
 
 /// A value behind a lock that the thread sanitizer knows.
-final class Guarded<Value>: @unchecked Sendable {  // Sendable: `value` is touched with `lock` held only.
+package final class Guarded<Value>: @unchecked Sendable {  // Sendable: `value` is touched with `lock` held only.
   private let lock = NSLock()
   private var value: Value
 
-  init(_ value: Value) { self.value = value }
+  package init(_ value: Value) { self.value = value }
 
   @discardableResult
-  func callAsFunction<R>(_ body: (inout Value) -> R) -> R {
+  package func callAsFunction<R>(_ body: (inout Value) -> R) -> R {
     lock.lock()
     defer { lock.unlock() }
     return body(&value)
   }
 
-  var current: Value { self { $0 } }
+  package var current: Value { self { $0 } }
 }

@@ -1,17 +1,17 @@
 import Foundation
 
-@testable import LMDBCaching
-
-/// Another process that uses a cache: see Tests/CacheTestProcess. Killed when it is released.
+/// Another process: one of the programs that are built with the tests. Killed when it is released.
 // Sendable: a test hands it from one thread to another, and never uses it on two at once.
-final class ChildProcess: @unchecked Sendable {
+package final class ChildProcess: @unchecked Sendable {
   private let process = Process()
   private let input = Pipe()
   private let output = Pipe()
   private var buffer = Data()
 
-  init() throws {
-    process.executableURL = Self.executable
+  /// - Parameter program: The name of the program, such as `CacheTestProcess`.
+  package init(_ program: String, _ arguments: [String] = []) throws {
+    process.executableURL = Self.executable(program)
+    process.arguments = arguments
     process.standardInput = input
     process.standardOutput = output
     try process.run()
@@ -20,7 +20,7 @@ final class ChildProcess: @unchecked Sendable {
   deinit { kill() }
 
   /// Beside the test bundle, whatever runs it.
-  private static let executable: URL = {
+  private static func executable(_ program: String) -> URL {
     var folders = [Bundle.main.bundleURL]
     for argument in CommandLine.arguments where argument.contains(".xctest") {
       folders.append(URL(fileURLWithPath: argument).deletingLastPathComponent())
@@ -29,17 +29,17 @@ final class ChildProcess: @unchecked Sendable {
       folders.append(URL(fileURLWithPath: link).deletingLastPathComponent())
     }
     folders += folders.map { $0.deletingLastPathComponent() }
-    let found = folders.map { $0.appendingPathComponent("CacheTestProcess") }
+    let found = folders.map { $0.appendingPathComponent(program) }
       .first { FileManager.default.isExecutableFile(atPath: $0.path) }
-    return found ?? URL(fileURLWithPath: "CacheTestProcess")
-  }()
+    return found ?? URL(fileURLWithPath: program)
+  }
 
-  var identifier: Int32 { process.processIdentifier }
+  package var identifier: Int32 { process.processIdentifier }
 
-  func send(_ line: String) { input.fileHandleForWriting.write(Data((line + "\n").utf8)) }
+  package func send(_ line: String) { input.fileHandleForWriting.write(Data((line + "\n").utf8)) }
 
   /// The next line of its output; nil: it has ended.
-  func readLine() -> String? {
+  package func readLine() -> String? {
     while true {
       if let end = buffer.firstIndex(of: UInt8(ascii: "\n")) {
         defer { buffer = Data(buffer[(end + 1)...]) }
@@ -52,28 +52,21 @@ final class ChildProcess: @unchecked Sendable {
   }
 
   /// Sends a command and returns the answer.
-  func run(_ line: String) -> String? {
+  package func run(_ line: String) -> String? {
     send(line)
     return readLine()
   }
 
   /// The lines it has written and will write, up to its end.
-  func readRemaining() -> [String] {
+  package func readRemaining() -> [String] {
     var lines: [String] = []
     while let line = readLine() { lines.append(line) }
     return lines
   }
 
   /// Ends it at once, as nothing it could notice.
-  func kill() {
+  package func kill() {
     if process.isRunning { _ = Foundation.kill(identifier, SIGKILL) }
     process.waitUntilExit()
   }
-}
-
-/// What the other process stores as its `number`-th write.
-func payload(_ key: String, _ number: Int, _ size: Int) -> String {
-  let head = "\(key)#\(number);"
-  let letter = Character(UnicodeScalar(UInt8(97 + number % 26)))
-  return head + String(repeating: letter, count: max(0, size - head.utf8.count))
 }

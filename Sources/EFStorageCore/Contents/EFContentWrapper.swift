@@ -1,0 +1,23 @@
+/// Something that always has a content.
+@dynamicMemberLookup
+public protocol EFContentWrapper {
+  associatedtype Content
+
+  /// The content, or a default where there is none.
+  var wrappedValue: Content { get set }
+
+  subscript<Value>(dynamicMember keyPath: KeyPath<Content, Value>) -> Value { get }
+  subscript<Value>(dynamicMember keyPath: WritableKeyPath<Content, Value>) -> Value { get set }
+}
+
+extension EFContentWrapper {
+  /// A member of the content.
+  public subscript<Value>(dynamicMember keyPath: KeyPath<Content, Value>) -> Value { wrappedValue[keyPath: keyPath] }
+
+  /// A member of the content. Setting it reads, changes and writes the whole content; two threads that do so at the
+  /// same time can lose one of the changes.
+  public subscript<Value>(dynamicMember keyPath: WritableKeyPath<Content, Value>) -> Value {
+    get { wrappedValue[keyPath: keyPath] }
+    set { wrappedValue[keyPath: keyPath] = newValue }
+  }
+}

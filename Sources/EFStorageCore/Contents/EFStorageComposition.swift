@@ -1,0 +1,80 @@
+/// Two places as one: the content is that of the first, or else that of the second; what is set is written to both.
+///
+/// ```swift
+/// @EFStorageComposition(
+///   EFStorageUserDefaults(wrappedValue: false, forKey: "isNewUser"),
+///   EFStorageUserDefaults(wrappedValue: false, forKey: "firstLaunch"))
+/// var isNewUser: Bool
+/// ```
+///
+/// Each write is tried whatever became of the other. If one fails, the other keeps the new content, each place tells as
+/// it does alone, and ``storeContent(_:)`` throws an ``EFStorageCompositionError``.
+///
+/// Reading changes nothing, unless `backfillsFirst` asks for it: then a content that only the second has is written to
+/// the first. What the first has and cannot read is never replaced by that.
+@propertyWrapper
+public struct EFStorageComposition<A: EFStorage, B: EFStorage, Content>: EFStorage
+where A.Content == Content, B.Content == Content {
+  private var a: A
+  private var b: B
+  private let backfillsFirst: Bool
+
+  /// - Parameters:
+  ///   - a: Is read first; also its default is the one that counts.
+  ///   - b: Is read where `a` has nothing.
+  ///   - backfillsFirst: Whether reading what only `b` has writes it to `a`.
+  public init(_ a: A, _ b: B, backfillsFirst: Bool = false) {
+    self.a = a
+    self.b = b
+    self.backfillsFirst = backfillsFirst
+  }
+
+  public var wrappedValue: Content {
+    get { content ?? a.wrappedValue }
+    set { content = newValue }
+  }
+
+  public var content: Content? {
+    get {
+      // Through `content`, not `loadContent()`: what cannot be read is reported by the place itself.
+      if let content = a.content { return content }
+      guard let content = b.content else { return nil }
+      if backfillsFirst { backfill(content) }
+      return content
+    }
+    set {
+      a.content = newValue
+      b.content = newValue
+    }
+  }
+
+  public func loadContent() throws -> Content? {
+    if let content = try a.loadContent() { return content }
+    guard let content = try b.loadContent() else { return nil }
+    if backfillsFirst { backfill(content) }
+    return content
+  }
+
+  public mutating func storeContent(_ content: Content?) throws {
+    let first = failure { try a.storeContent(content) }
+    let second = failure { try b.storeContent(content) }
+    if first == nil && second == nil { return }
+    throw EFStorageCompositionError(first: first, second: second)
+  }
+
+  /// Writes to the first place what was found in the second, if the first has nothing, rather than something unreadable.
+  private func backfill(_ content: Content) {
+    guard a.isAbsent else { return }
+    var a = a
+    a.content = content
+  }
+
+  private func failure(_ body: () throws -> Void) -> (any Error)? {
+    do {
+      try body()
+      return nil
+    } catch {
+      return error
+    }
+  }
+}

@@ -1,0 +1,40 @@
+/// Something that could not be written or read, as every container reports it.
+public struct EFStorageFailure: Error, Sendable {
+  /// What failed.
+  public enum Kind: Sendable {
+    /// The content could not be turned into what the storage takes. Nothing was written.
+    case conversion
+    /// The storage could not write or remove it. What was stored is still there.
+    case storage
+    /// Something is stored and cannot be read as the content's type. It is kept.
+    case loading
+  }
+
+  public let kind: Kind
+  public let key: String
+  /// The names of the storage's and the content's types.
+  public let storageType: String
+  public let contentType: String
+  /// Why.
+  public let underlying: any Error
+
+  public init(_ kind: Kind, key: String, storage: Any.Type, content: Any.Type, underlying: any Error) {
+    self.kind = kind
+    self.key = key
+    storageType = "\(storage)"
+    contentType = "\(content)"
+    self.underlying = underlying
+  }
+}
+
+extension EFStorageFailure: CustomStringConvertible {
+  public var description: String {
+    switch kind {
+    case .conversion:
+      "A \(contentType) cannot be stored in \(storageType) under \"\(key)\", which is unchanged: \(underlying)"
+    case .storage: "\(storageType) was not changed under \"\(key)\": \(underlying)"
+    case .loading:
+      "What \(storageType) has under \"\(key)\" cannot be read as \(contentType); it is kept: \(underlying)"
+    }
+  }
+}

@@ -1,0 +1,48 @@
+/// A reference that reports its failures: to the observers, to its hooks, and to who asks for the last one.
+package protocol ReportingReference: EFSingleInstanceStorageReference {
+  var failures: FailureRecord { get }
+
+  func onConversionFailure(for content: Content, dueTo error: any Error)
+  func onStorageFailure(_ error: any Error)
+  func onLoadFailure(_ error: any Error)
+}
+
+extension ReportingReference {
+  /// Runs `body`, which writes `content`, and reports the failure it throws.
+  package func reportingWrite(of content: Content?, _ body: () throws(EFStorageFailure) -> Void)
+    throws(EFStorageFailure)
+  {
+    do throws(EFStorageFailure) {
+      try body()
+      failures.clear()
+    } catch {
+      failures.note(error)
+      error.report()
+      if error.kind == .conversion, let content {
+        onConversionFailure(for: content, dueTo: error.underlying)
+      } else {
+        onStorageFailure(error.underlying)
+      }
+      throw error
+    }
+  }
+
+  /// Runs `body`, which reads the content, and reports the error it throws.
+  package func reportingLoad(_ body: () throws -> Content?) throws(EFStorageFailure) -> Content? {
+    do {
+      let content = try body()
+      failures.clear()
+      return content
+    } catch {
+      let failure = failure(.loading, error)
+      failures.note(failure)
+      failure.report()
+      onLoadFailure(error)
+      throw failure
+    }
+  }
+
+  package func failure(_ kind: EFStorageFailure.Kind, _ error: any Error) -> EFStorageFailure {
+    EFStorageFailure(kind, key: key, storage: Storage.self, content: Content.self, underlying: error)
+  }
+}

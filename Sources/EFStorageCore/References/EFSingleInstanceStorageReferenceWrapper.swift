@@ -1,0 +1,91 @@
+/// A property wrapper over a reference, with a default.
+public protocol EFSingleInstanceStorageReferenceWrapper: EFStorage, CustomDebugStringConvertible {
+  associatedtype Ref: EFSingleInstanceStorageReference where Content == Ref.Content
+
+  var key: String { get }
+  var _ref: Ref { get set }
+
+  /// Whether the default is stored where there is nothing, when the wrapper is made and when it is read.
+  var persistDefaultContent: Bool { get }
+  /// Makes the default. Called each time one is needed.
+  var makeDefaultContent: () -> Content { get }
+  /// Removes what is stored; the value is the default again.
+  func removeContentFromUnderlyingStorage()
+
+  init(__ref: Ref, makeDefaultContent: @escaping () -> Content, persistDefaultContent: Bool)
+}
+
+extension EFSingleInstanceStorageReferenceWrapper {
+  /// A property that is stored under `key`:
+  ///
+  /// ```swift
+  /// @EFStorageUserDefaults(forKey: "theme")
+  /// var theme: String = "light"
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - makeDefaultContent: The default: an expression that is evaluated each time one is needed.
+  ///   - key: The key.
+  ///   - storage: Where it is stored; the default storage of its type if none is given.
+  ///   - persistDefaultContent: Whether the default is stored where nothing is. What is stored and cannot be read is
+  ///     not replaced.
+  public init(
+    wrappedValue makeDefaultContent: @escaping @autoclosure () -> Content,
+    forKey key: String, in storage: Ref.Storage = Ref.Storage.makeDefault(),
+    persistDefaultContent: Bool = false
+  ) {
+    self.init(
+      __ref: Ref.forKey(key, in: storage), makeDefaultContent: makeDefaultContent,
+      persistDefaultContent: persistDefaultContent)
+    if persistDefaultContent { persistDefaultIfAbsent(makeDefaultContent) }
+  }
+
+  @available(*, deprecated, message: "Give the default as the property's initial value, or as `wrappedValue:`.")
+  public init(
+    forKey key: String, in storage: Ref.Storage = Ref.Storage.makeDefault(),
+    defaultsTo makeDefaultContent: @escaping @autoclosure () -> Content,
+    persistDefaultContent: Bool = false
+  ) {
+    self.init(
+      wrappedValue: makeDefaultContent(), forKey: key, in: storage, persistDefaultContent: persistDefaultContent)
+  }
+
+  /// The content, or the default, which is stored if the wrapper is to. For `wrappedValue`.
+  public func contentOrDefault() -> Content {
+    if let content = _ref.content { return content }
+    let content = makeDefaultContent()
+    if persistDefaultContent { persistDefaultIfAbsent { content } }
+    return content
+  }
+
+  /// Stores the default, unless something is there, be it readable or not.
+  private func persistDefaultIfAbsent(_ makeDefaultContent: () -> Content) {
+    if _ref.isAbsent { content = makeDefaultContent() }
+  }
+
+  public var key: String { _ref.key }
+
+  public var content: Content? {
+    get { _ref.content }
+    nonmutating set {
+      var ref = _ref
+      ref.content = newValue
+    }
+  }
+
+  public func loadContent() throws -> Content? { try _ref.loadContent() }
+
+  public func storeContent(_ content: Content?) throws {
+    var ref = _ref
+    try ref.storeContent(content)
+  }
+
+  public var debugDescription: String { "\(Ref.Storage.self)[\(key)] : \(content ?? makeDefaultContent())" }
+}
+
+extension EFSingleInstanceStorageReferenceWrapper where Content: ExpressibleByNilLiteral {
+  /// An optional property whose default is nil.
+  public init(forKey key: String, in storage: Ref.Storage = Ref.Storage.makeDefault()) {
+    self.init(wrappedValue: nil, forKey: key, in: storage)
+  }
+}

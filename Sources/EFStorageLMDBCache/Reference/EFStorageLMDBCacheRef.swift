@@ -1,0 +1,114 @@
+public import EFStorageCore
+import Foundation
+public import LMDBCaching
+
+/// The content under one key of an `LMDBCache`.
+///
+/// Obtain it with `forKey(_:in:)` or `cache.efStorage`, not by its initializer.
+///
+/// It never goes stale: a write past it, by the cache, by another wrapper or by another process, is seen by the next
+/// read, as the cache itself would see it. Reading a content that has not changed compares a few words and takes no lock
+/// that threads share. Any number of threads may use it if `Content` is Sendable.
+///
+/// What cannot be read is nil, reported once, and kept. A write that fails changes nothing, so that ``content`` is what is
+/// stored; it is reported, and ``lastFailure`` tells.
+public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleInstanceStorageReference {
+  public let key: String
+  /// Nil if the default cache could not be opened; then there is no content, and writing fails.
+  public let storage: LMDBCache?
+  @usableFromInline let entry: EntryContent<Content>?
+  package let failures = FailureRecord()
+
+  public init(
+    iKnowIShouldNotCallThisDirectlyAndIsResponsibleForUnexpectedBehaviorMyself ignored: Bool,
+    forKey key: String, in storage: LMDBCache?
+  ) {
+    self.key = key
+    self.storage = storage
+    entry = storage.map { EntryContent($0, key: key) }
+  }
+
+  // MARK: Reading
+
+  public var content: Content? {
+    @inlinable get {
+      if let current = entry?.currentContent { return current }
+      return reloaded()
+    }
+    set {
+      // Reported: the setter cannot throw.
+      do { try store(newValue) } catch {}
+    }
+  }
+
+  /// - Throws: `EFStorageFailure` if something is there that cannot be read.
+  public func loadContent() throws -> Content? {
+    guard let entry else { return nil }
+    if let current = entry.currentContent {
+      if current == nil, let error = entry.currentFailure { throw failure(.loading, error) }
+      return current
+    }
+    return try load()
+  }
+
+  @usableFromInline @inline(never)
+  func reloaded() -> Content? {
+    do { return try load() } catch { return nil }
+  }
+
+  private func load() throws(EFStorageFailure) -> Content? {
+    guard let entry, let storage else { return nil }
+    return try reportingLoad { try entry.load { try Content.loadFromLMDBCache(storage, forKey: key) } }
+  }
+
+  // MARK: Writing
+
+  public func storeContent(_ content: Content?) throws { try store(content) }
+
+  /// Stores a content that expires, or removes it.
+  ///
+  /// - Parameters:
+  ///   - expiresIn: After this time the content is gone; nil: never; not positive: at once.
+  ///   - cost: What it counts for against the cache's cost limits; nil: its size in bytes.
+  public func store(
+    _ content: Content?, expiresIn: Duration? = nil, cost: Int? = nil
+  ) throws(EFStorageFailure) {
+    try reportingWrite(of: content) { () throws(EFStorageFailure) in
+      guard let storage else { throw failure(.storage, DefaultCache.shared.reason) }
+      var object: (any NSCoding)?
+      if let content {
+        switch content.asLMDBCacheStorable() {
+        case .success(let storable): object = storable
+        case .failure(let error): throw failure(.conversion, error)
+        }
+      }
+      do throws(CacheError) {
+        try storage.setObject(object, forKey: key, expiresIn: expiresIn, cost: cost)
+      } catch {
+        throw failure(error.code == .encodingFailed ? .conversion : .storage, error)
+      }
+    }
+  }
+
+  // MARK: Failures
+
+  /// The failure of the last write or load, if it failed.
+  public var lastFailure: EFStorageFailure? { failures.last }
+
+  /// Called when a content cannot be archived. Replaceable with `@_dynamicReplacement(for:)`, in any build.
+  public dynamic func onConversionFailure(for content: Content, dueTo error: any Error) {
+    failure(.conversion, error).reportByDefault()
+  }
+
+  /// Called when the cache could not write or remove. Replaceable with `@_dynamicReplacement(for:)`, in any build.
+  public dynamic func onStorageFailure(_ error: any Error) { failure(.storage, error).reportByDefault() }
+
+  /// Called when something is stored that cannot be read as a `Content`; it is kept. Once for each time it was written.
+  /// Replaceable with `@_dynamicReplacement(for:)`, in any build.
+  public dynamic func onLoadFailure(_ error: any Error) { failure(.loading, error).reportByDefault() }
+}
+
+extension EFStorageLMDBCacheRef: ReportingReference {}
+
+// Sendable: what it holds is, but for the content, which is only shared if that is Sendable.
+extension EFStorageLMDBCacheRef: @unchecked Sendable where Content: Sendable {}

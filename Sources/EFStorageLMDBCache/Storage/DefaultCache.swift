@@ -1,0 +1,61 @@
+import EFStorageCore
+import Foundation
+import LMDBCaching
+import Synchronization
+
+/// The cache that is meant where none is named.
+final class DefaultCache: Sendable {
+  static let shared = DefaultCache()
+
+  private enum State {
+    case unopened
+    case cache(LMDBCache)
+    case failed(CacheError, at: ContinuousClock.Instant)
+  }
+
+  private let state = Mutex(State.unopened)
+  private static let pause = Duration.seconds(1)
+
+  var cache: LMDBCache? {
+    get {
+      let (cache, failure) = open()
+      if let failure {
+        EFStorageFailure(.storage, key: "", storage: LMDBCache.self, content: Any.self, underlying: failure).report()
+      }
+      return cache
+    }
+    set { state.withLock { $0 = newValue.map(State.cache) ?? .unopened } }
+  }
+
+  /// Why a reference that was made with the default cache has none.
+  var reason: CacheError {
+    let failure: CacheError? = state.withLock { state in
+      if case .failed(let error, _) = state { error } else { nil }
+    }
+    return failure
+      ?? CacheError(.storageFailed, "There was no cache when this reference was made; make the property anew.")
+  }
+
+  /// The cache, or the failure to open it if that was tried now.
+  private func open() -> (LMDBCache?, CacheError?) {
+    state.withLock { state in
+      switch state {
+      case .cache(let cache): return (cache, nil)
+      case .failed(_, let instant) where instant.duration(to: .now) < Self.pause: return (nil, nil)
+      case .unopened, .failed:
+        do throws(CacheError) {
+          let cache = try LMDBCache(name: Self.name)
+          state = .cache(cache)
+          return (cache, nil)
+        } catch {
+          state = .failed(error, at: .now)
+          return (nil, error)
+        }
+      }
+    }
+  }
+
+  private static var name: String {
+    Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName + ".EFStorage"
+  }
+}

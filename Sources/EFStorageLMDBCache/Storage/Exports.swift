@@ -1,0 +1,3 @@
+// Importing a container is enough.
+@_exported public import EFStorageCore
+@_exported public import LMDBCaching

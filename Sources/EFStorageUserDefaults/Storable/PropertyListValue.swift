@@ -1,0 +1,108 @@
+import Foundation
+
+/// Values as property lists hold them.
+///
+/// What Foundation's user defaults take, and give back from the file, differs between systems. On Linux they are an XML
+/// property list: every integer comes back as `Int`, `Int64` or `UInt64`, every floating-point number as `Double`, arrays
+/// and dictionaries hold optionals, and a date has no fraction of a second; an object of a class that is not supported
+/// ends the process. So everything goes through here.
+enum PropertyListValue {
+  /// The object to store; nil: nothing is to be stored.
+  static func object(of value: any AsIsUserDefaultsStorable) throws(UserDefaultsStorableError) -> Any? {
+    guard let value = unwrapped(value) else { return nil }
+    return try object(value)
+  }
+
+  /// The value that an object is, or nil where it is no `Value`.
+  static func read<Value>(_ type: Value.Type, from object: Any) -> Value? {
+    guard let object = unwrapped(object) else { return nil }
+    if let type = type as? any PropertyListReadable.Type { return type.read(object) as? Value }
+    return object as? Value
+  }
+
+  /// What is in an optional, to any depth.
+  static func unwrapped(_ value: Any) -> Any? {
+    var value = value
+    while let optional = value as? any OptionalValue {
+      guard let wrapped = optional.wrappedAny else { return nil }
+      value = wrapped
+    }
+    return value
+  }
+
+  private static func object(_ value: Any) throws(UserDefaultsStorableError) -> Any {
+    switch value {
+    case let value as Bool: return value
+    case let value as any BinaryInteger: return try integer(value)
+    case let value as Float: return Double(value)
+    case let value as CGFloat: return Double(value)
+    case is Double, is String, is Data: return value
+    case let value as Date: return date(value)
+    case let value as NSNumber: return value
+    case let value as NSString: return String(describing: value)
+    case let value as NSData: return Data(referencing: value)
+    case let value as NSDate: return date(Date(timeIntervalSinceReferenceDate: value.timeIntervalSinceReferenceDate))
+    case let value as [Any]: return try array(value)
+    case let value as [String: Any]: return try dictionary(value)
+    case let value as NSArray: return try array(value.map { $0 })
+    case let value as NSDictionary:
+      guard let value = value as? [String: Any] else {
+        throw UserDefaultsStorableError("A dictionary in user defaults has strings for keys.")
+      }
+      return try dictionary(value)
+    default:
+      throw UserDefaultsStorableError("A \(type(of: value)) is nothing that a property list can hold.")
+    }
+  }
+
+  private static func integer(_ value: some BinaryInteger) throws(UserDefaultsStorableError) -> Any {
+    if let value = Int(exactly: value) { return value }
+    if let value = UInt64(exactly: value) { return value }
+    if let value = Int64(exactly: value) { return value }
+    throw UserDefaultsStorableError("\(value) has more than the 64 bits of a property list's integers.")
+  }
+
+  /// A date of whole seconds is stored as a date. Where the file would lose the fraction it is stored as the number of
+  /// seconds since 2001-01-01 00:00 UTC, which reading a `Date` takes as well.
+  private static func date(_ date: Date) -> Any {
+    #if canImport(Darwin)
+      return date
+    #else
+      let seconds = date.timeIntervalSinceReferenceDate
+      // The years 1 to 9999, which the file's format can write.
+      let isPlain = seconds == seconds.rounded() && seconds > -63_000_000_000 && seconds < 252_000_000_000
+      return isPlain ? date : seconds
+    #endif
+  }
+
+  private static func array(_ values: [Any]) throws(UserDefaultsStorableError) -> [Any] {
+    var objects: [Any] = []
+    objects.reserveCapacity(values.count)
+    for value in values {
+      guard let value = unwrapped(value) else {
+        throw UserDefaultsStorableError("A property list's array cannot hold nil.")
+      }
+      objects.append(try object(value))
+    }
+    return objects
+  }
+
+  private static func dictionary(_ values: [String: Any]) throws(UserDefaultsStorableError) -> [String: Any] {
+    var objects: [String: Any] = [:]
+    for (key, value) in values {
+      // An entry without a value is no entry.
+      guard let value = unwrapped(value) else { continue }
+      objects[key] = try object(value)
+    }
+    return objects
+  }
+}
+
+/// Any optional.
+private protocol OptionalValue {
+  var wrappedAny: Any? { get }
+}
+
+extension Optional: OptionalValue {
+  var wrappedAny: Any? { self }
+}

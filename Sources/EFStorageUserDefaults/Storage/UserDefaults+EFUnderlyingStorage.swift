@@ -1,0 +1,34 @@
+public import EFStorageCore
+public import Foundation
+import Synchronization
+
+extension UserDefaults: EFUnderlyingStorage {
+  /// The defaults that are meant where none are named: ``defaultForEFStorage``. Replaceable with
+  /// `@_dynamicReplacement(for: makeDefault())`; setting ``defaultForEFStorage`` is the supported way.
+  ///
+  /// For a subclass there is a default only when one was set that is of it: Foundation on Linux cannot make one.
+  public dynamic class func makeDefault() -> Self {
+    guard let defaults = defaultForEFStorage as? Self else {
+      preconditionFailure("There are no default \(Self.self); set UserDefaults.defaultForEFStorage, or name a storage.")
+    }
+    return defaults
+  }
+
+  /// The defaults that are meant where none are named: `UserDefaults.standard` unless others were set.
+  ///
+  /// Set it before the first use: references that exist keep the storage they were made with. Any thread.
+  public static var defaultForEFStorage: UserDefaults {
+    get { replacement.withLock { $0?.defaults } ?? .standard }
+    set {
+      let shared = SharedDefaults(defaults: newValue)
+      replacement.withLock { $0 = shared }
+    }
+  }
+
+  private static let replacement = Mutex<SharedDefaults?>(nil)
+}
+
+// Sendable: UserDefaults may be used from any thread, as its documentation says, and locks for itself.
+struct SharedDefaults: @unchecked Sendable {
+  let defaults: UserDefaults
+}

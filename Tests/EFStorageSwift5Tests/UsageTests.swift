@@ -1,0 +1,143 @@
+import EFStorageLMDBCache
+import EFStorageUserDefaults
+import Foundation
+import Testing
+
+// EFStorage's usage page, as its users write it.
+
+struct Settings {
+  @EFStorageUserDefaults(forKey: "someKey")
+  var someValueToBeStoredInUserDefaults: String = "Default Value"
+
+  @EFStorageUserDefaults(
+    forKey: "anotherKey",
+    in: UserDefaults.standard,
+    persistDefaultContent: true)
+  var inAnotherStorage: Bool = true
+
+  @EFStorageComposition(
+    EFStorageUserDefaults(wrappedValue: false, forKey: "isNewUser"),
+    EFStorageVault(wrappedValue: 1, forKey: "isNewUserNumber").asBool)
+  var isNewUser: Bool
+
+  @SomeEFStorage(
+    EFStorageUserDefaults(wrappedValue: false, forKey: "paidBefore")
+      + EFStorageUserDefaults(wrappedValue: false, forKey: "paid")
+      + EFStorageUserDefaults(
+        wrappedValue: true,
+        forKey: "oldHasPaidBeforeKey",
+        persistDefaultContent: true))
+  var hasPaidBefore: Bool
+
+  @EFStorageComposition(
+    EFStorageUserDefaults<String>(
+      wrappedValue: "Nah",
+      forKey: "sameKey"),
+    EFStorageMigrate(
+      from: EFStorageUserDefaults<Int>(
+        wrappedValue: 1551,
+        forKey: "sameKey",
+        persistDefaultContent: true),
+      by: { number in String(number) }
+    )
+  )
+  var mixedType: String
+
+  @EFStorageUserDefaults(forKey: "oldSpelling", defaultsTo: "old")
+  var oldSpelling: String
+
+  @EFStorageDrawer(forKey: "drawer")
+  var drawer: String = "empty"
+
+  @EFStorageVault(forKey: "vault", persistDefaultContent: true)
+  var vault: Int = 7
+
+  @EFStorageUserDefaults(forKey: "nobody")
+  var nobody: String?
+}
+
+extension EFStorageVault where Content == Int {
+  var asBool: EFStorageMigrate<Self, Int, Bool> { EFStorageMigrate(from: self, by: { $0 == 1 }) }
+}
+
+@Suite(.serialized)
+struct UsageTests {
+  init() {
+    for key in UserDefaults.standard.dictionaryRepresentation().keys {
+      UserDefaults.standard.removeObject(forKey: key)
+    }
+  }
+
+  @Test func properties() {
+    var settings = Settings()
+    #expect(settings.someValueToBeStoredInUserDefaults == "Default Value")
+    settings.someValueToBeStoredInUserDefaults = "new"
+    #expect(UserDefaults.standard.string(forKey: "someKey") == "new")
+    #expect(UserDefaults.standard.bool(forKey: "anotherKey"))
+    #expect(settings.isNewUser == false)
+    settings.isNewUser = true
+    #expect(settings.isNewUser)
+    #expect(settings.nobody == nil)
+    settings.nobody = "somebody"
+    #expect(settings.nobody == "somebody")
+    #expect(settings.oldSpelling == "old")
+    #expect(settings.drawer == "empty")
+    settings.drawer = "full"
+    #expect(Drawer.shared.contents["drawer"] == "full")
+    #expect(Settings().drawer == "full")
+    #expect(Vault.efStorage.vault as Int? == 7)
+  }
+
+  @Test func members() {
+    let someReference: EFStorageUserDefaultsRef<String> = UserDefaults.efStorage.someKey
+    let same = EFStorageUserDefaultsRef<String>.forKey("someKey")
+    #expect(someReference === same)
+    UserDefaults.efStorage.someKey = "OwO"
+    #expect(someReference.content == "OwO")
+    #expect(UserDefaults.efStorage.someKey as String? == "OwO")
+    UserDefaults.standard.efStorage.anotherKey = false
+    let reference: EFStorageUserDefaultsRef<Bool> = UserDefaults.standard.efStorage.anotherKey
+    #expect(reference.content == false)
+    #expect(reference === EFStorageUserDefaultsRef<Bool>.forKey("anotherKey", in: UserDefaults.standard))
+    #expect(someReference.count == 3)
+
+    let drawer: EFStorageDrawerRef<String> = Drawer.efStorage.some
+    Drawer.efStorage.some = "content"
+    #expect(drawer.content == "content")
+    Drawer.shared.efStorage.some = nil as String?
+    #expect(drawer.content == nil)
+  }
+
+  @Test func migration() {
+    let settings = Settings()
+    #expect(settings.hasPaidBefore)
+    #expect(settings.mixedType == "1551")
+    var changed = settings
+    changed.mixedType = "Brand New"
+    #expect(UserDefaults.standard.object(forKey: "sameKey") is String)
+    #expect(settings.mixedType == "Brand New")
+    // Made anew, the property of the old type finds what it cannot read, and leaves it.
+    #expect(Settings().mixedType == "Brand New")
+  }
+
+  @Test func failableStorage() {
+    Vault.efStorage.number = 5
+    let inVault: EFStorageVaultRef<Int> = Vault.efStorage.number
+    #expect(inVault.content == 5)
+    let vault: Vault? = Vault.makeDefault()
+    let ofInstance: EFStorageVaultRef<Int> = vault!.efStorage.number
+    #expect(ofInstance === inVault)
+    Vault.isAvailable = false
+    defer { Vault.isAvailable = true }
+    let without: EFStorageVaultRef<Int> = Vault.efStorage.number
+    #expect(without.content == nil && without !== inVault)
+  }
+
+  @Test func strings() {
+    let reference = EFStorageUserDefaultsRef<NSString>.forKey("nsString")
+    reference.content = "WOW"
+    #expect(reference.string == "WOW")
+    reference.content = nil
+    #expect(reference.string == nil)
+  }
+}

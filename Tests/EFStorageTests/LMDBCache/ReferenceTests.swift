@@ -1,0 +1,197 @@
+import EFStorageLMDBCache
+import Foundation
+@testable import LMDBCaching
+import TestSupport
+import Testing
+
+struct ReferenceTests {
+  let directory: TemporaryDirectory
+  let cache: LMDBCache
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    cache = try directory.cache()
+  }
+
+  @Test func seesEveryWayToChangeAnEntry() throws {
+    let reference = EFStorageLMDBCacheRef<Int>.forKey("key", in: cache)
+    let wrapper = EFStorageLMDBCache(wrappedValue: -1, forKey: "key", in: cache)
+    let changes: [(Int?, () throws -> Void)] = [
+      (1, { try cache.set(1, forKey: "key") }),
+      (nil, { try cache.removeValue(forKey: "key") }),
+      (2, { try cache.diskCache.set(2, forKey: "key") }),
+      (nil, { try cache.diskCache.removeValue(forKey: "key") }),
+      (3, { try cache.write { $0.set(3, forKey: "key") } }),
+      (nil, { try cache.removeAll() }),
+      (4, { try cache.setObject(CacheValue.make(4), forKey: "key") }),
+      (nil, { try cache.removeAll(withPrefix: "k") }),
+      (5, { reference.content = 5 }),
+      (nil, { reference.content = nil }),
+      (6, { wrapper.wrappedValue = 6 }),
+      (nil, { wrapper.removeContentFromUnderlyingStorage() }),
+      (7, { cache.efStorage.key = 7 }),
+      (7, { cache.memoryCache.removeAll() }),
+      (nil, { try cache.trim(toCount: 0) }),
+      (8, { _ = try cache.value(Int.self, forKey: "key") { 8 } }),
+      (nil, { try cache.diskCache.trim(toCount: 0) }),
+    ]
+    for (number, (expected, change)) in changes.enumerated() {
+      try change()
+      #expect(reference.content == expected, "change \(number)")
+      #expect(wrapper.wrappedValue == expected ?? -1, "change \(number)")
+    }
+  }
+
+  @Test func contentExpires() throws {
+    let clock = ManualClock()
+    let cache = try directory.cache("expiring") { $0.clock = .manual(clock) }
+    let wrapper = EFStorageLMDBCache(wrappedValue: 0, forKey: "key", in: cache, expiresIn: .seconds(10))
+    wrapper.wrappedValue = 1
+    #expect(wrapper.wrappedValue == 1)
+    clock.advance(by: .seconds(9))
+    #expect(wrapper.wrappedValue == 1)
+    clock.advance(by: .seconds(2))
+    #expect(wrapper.wrappedValue == 0)
+    #expect(EFStorageLMDBCacheRef<Int>.forKey("key", in: cache).content == nil)
+
+    try wrapper._ref.store(2, expiresIn: .seconds(5))
+    #expect(wrapper.wrappedValue == 2)
+    cache.memoryCache.removeAll()
+    // Read from the disk, which knows the expiry as well.
+    #expect(EFStorageLMDBCacheRef<Int>.forKey("key", in: cache).content == 2)
+    clock.advance(by: .seconds(6))
+    #expect(wrapper.wrappedValue == 0)
+  }
+
+  /// A content that is read again and again without a look into the cache is still in use.
+  @Test func readsCountAsAccesses() throws {
+    let clock = ManualClock()
+    let cache = try directory.cache("recency") { $0.clock = .manual(clock) }
+    let reference = EFStorageLMDBCacheRef<Int>.forKey("hot", in: cache)
+    reference.content = 1
+    try cache.set(2, forKey: "cold")
+    for _ in 0..<10 {
+      clock.advance(by: .seconds(60))
+      cache.store.enqueueMaintenance()
+      try cache.flush()
+      #expect(reference.content == 1)
+    }
+    try cache.trim(toAge: .seconds(120))
+    #expect(cache.contains("hot") && !cache.contains("cold"))
+  }
+
+  @Test func seesWritesOfAnotherProcess() throws {
+    let process = try ChildProcess(
+      "EFStorageTestProcess", ["serve-cache", directory.url.appendingPathComponent("cache").path])
+    let wrapper = EFStorageLMDBCache(wrappedValue: "default", forKey: "shared", in: cache)
+    #expect(wrapper.wrappedValue == "default" && process.run("get") == "default")
+    for number in 0..<20 {
+      #expect(process.run("set theirs\(number)") == "done")
+      #expect(wrapper.wrappedValue == "theirs\(number)")
+      wrapper.wrappedValue = "ours\(number)"
+      try cache.flush()
+      #expect(process.run("get") == "ours\(number)")
+    }
+    #expect(process.run("remove") == "done")
+    #expect(wrapper.wrappedValue == "default")
+  }
+
+  @Test func unreadableContentIsKeptAndToldOnce() throws {
+    try cache.set("text", forKey: "unreadable")
+    let failures = Failures(of: "unreadable")
+    let property = EFStorageLMDBCache(wrappedValue: 5, forKey: "unreadable", in: cache, persistDefaultContent: true)
+    for _ in 0..<10 { #expect(property.wrappedValue == 5) }
+    #expect(try cache.value(String.self, forKey: "unreadable") == "text")
+    #expect(failures.kinds == [.loading])
+    #expect(property._ref.lastFailure?.kind == .loading)
+    #expect((property._ref.lastFailure?.underlying as? CacheError)?.code == .typeMismatch)
+    #expect(throws: EFStorageFailure.self) { try property.loadContent() }
+    property.wrappedValue = 6
+    #expect(property.wrappedValue == 6 && property._ref.lastFailure == nil)
+  }
+
+  @Test func failedConversionChangesNothing() throws {
+    struct Refusing: Codable, LMDBCacheStorable, Equatable {
+      var number: Int
+      func encode(to encoder: any Encoder) throws {
+        if number < 0 { throw CocoaError(.coderInvalidValue) }
+        var container = encoder.singleValueContainer()
+        try container.encode(number)
+      }
+      init(_ number: Int) { self.number = number }
+      init(from decoder: any Decoder) throws { number = try decoder.singleValueContainer().decode(Int.self) }
+    }
+    let failures = Failures(of: "refusing")
+    let reference = EFStorageLMDBCacheRef<Refusing>.forKey("refusing", in: cache)
+    reference.content = Refusing(1)
+    reference.content = Refusing(-1)
+    #expect(reference.content == Refusing(1))
+    #expect(failures.kinds == [.conversion])
+    #expect(throws: EFStorageFailure.self) { try reference.storeContent(Refusing(-2)) }
+    #expect(failures.kinds == [.conversion, .conversion])
+  }
+
+  @Test func closedCache() throws {
+    let failures = Failures(of: "closed")
+    let reference = EFStorageLMDBCacheRef<Int>.forKey("closed", in: cache)
+    reference.content = 1
+    #expect(reference.content == 1)
+    try cache.close()
+    #expect(reference.content == nil)
+    reference.content = 2
+    #expect(failures.kinds == [.loading, .storage])
+  }
+
+  /// The files of a cache are closed beneath its memory tier.
+  @Test func diskTierIsClosedFirst() throws {
+    _ = Failures()
+    let reference = EFStorageLMDBCacheRef<Int>.forKey("key", in: cache)
+    reference.content = 1
+    #expect(reference.content == 1)
+    try cache.diskCache.close()
+    #expect(reference.content == nil)
+    #expect(throws: CacheError.self) { try cache.value(Int.self, forKey: "key") }
+  }
+
+  @Test func withoutACache() throws {
+    let failures = Failures(of: "nowhere")
+    let reference = EFStorageLMDBCacheRef<Int>.forKey("nowhere", in: nil)
+    #expect(reference.content == nil)
+    reference.content = 1
+    #expect(reference.content == nil && failures.kinds == [.storage])
+    #expect(reference.lastFailure?.kind == .storage)
+  }
+
+  @Test func defaultCacheCanBeSet() throws {
+    LMDBCache.defaultForEFStorage = cache
+    defer { LMDBCache.defaultForEFStorage = nil }
+    LMDBCache.efStorage.number = 42
+    #expect(try cache.value(forKey: "number") == 42)
+    let reference: EFStorageLMDBCacheRef<Int> = LMDBCache.efStorage.number
+    let same: EFStorageLMDBCacheRef<Int> = cache.efStorage.number
+    #expect(reference === same && reference.content == 42)
+    @EFStorageLMDBCache(forKey: "number") var number: Int?
+    #expect(number == 42)
+    #expect(LMDBCache.efStorage.number as Int? == 42)
+  }
+
+  @Test func objectsAreReleased() throws {
+    final class Tracked: NSObject, NSCoding, LMDBCacheStorable {
+      override init() {}
+      required init?(coder: NSCoder) {}
+      func encode(with coder: NSCoder) {}
+    }
+    let cache = try directory.cache("tracked") { $0.memoryCountLimit = 0 }
+    weak var first: CacheValue?
+    weak var reference: EFStorageLMDBCacheRef<[Int]>?
+    do {
+      let strong = EFStorageLMDBCacheRef<[Int]>.forKey("key", in: cache)
+      reference = strong
+      let value = CacheValue.make([1])
+      first = value
+      try cache.setObject(value, forKey: "key")
+      #expect(strong.content == [1])
+    }
+    #expect(first == nil && reference == nil)
+  }
+}

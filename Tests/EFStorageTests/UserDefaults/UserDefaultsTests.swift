@@ -1,0 +1,78 @@
+import EFStorageUserDefaults
+import Foundation
+import TestSupport
+import Testing
+
+struct UserDefaultsTests {
+  @Test func everyTypeReachesASecondProcess() throws {
+    let temporary = TemporaryDefaults()
+    let writer = try ChildProcess("EFStorageTestProcess", ["write-defaults", temporary.suite])
+    #expect(writer.readRemaining() == [])
+    let reader = try ChildProcess("EFStorageTestProcess", ["read-defaults", temporary.suite])
+    #expect(reader.readRemaining() == ["compared"])
+  }
+
+  @Test func replacedDefaultsAndHooks() throws {
+    let directory = try TemporaryDirectory()
+    let process = try ChildProcess("EFStorageTestProcess", ["replacements", directory.url.path])
+    #expect(process.readRemaining() == ["replaced"])
+  }
+
+  @Test func unreadableContentIsKept() throws {
+    let temporary = TemporaryDefaults()
+    temporary.defaults.set("text", forKey: "defaults.unreadable")
+    let failures = Failures(of: "defaults.unreadable")
+    let property = EFStorageUserDefaults(
+      wrappedValue: 5, forKey: "defaults.unreadable", in: temporary.defaults, persistDefaultContent: true)
+    #expect(property.wrappedValue == 5)
+    #expect(temporary.defaults.string(forKey: "defaults.unreadable") == "text")
+    #expect(Set(failures.kinds) == [.loading])
+    #expect(property._ref.lastFailure?.kind == .loading)
+  }
+
+  @Test func failedConversionChangesNothing() throws {
+    final class Alien: NSObject, NSCoding, AsIsUserDefaultsStorable {
+      override init() {}
+      required init?(coder: NSCoder) {}
+      func encode(with coder: NSCoder) {}
+      func asUserDefaultsStorable() -> Result<any AsIsUserDefaultsStorable, any Error> { .success(self) }
+      static func fromUserDefaults(_ userDefaults: UserDefaults, forKey key: String) -> Self? { nil }
+    }
+    let temporary = TemporaryDefaults()
+    temporary.defaults.set("there", forKey: "alien")
+    let failures = Failures(of: "alien")
+    // Foundation on Linux would end the process.
+    EFStorageUserDefaultsRef<Alien>.forKey("alien", in: temporary.defaults).content = Alien()
+    #expect(failures.kinds == [.conversion])
+    #expect(temporary.defaults.string(forKey: "alien") == "there")
+  }
+
+  @Test func nilRemoves() {
+    let temporary = TemporaryDefaults()
+    @EFStorageUserDefaults(forKey: "name", in: temporary.defaults) var name: String?
+    #expect(name == nil)
+    name = "somebody"
+    #expect(temporary.defaults.string(forKey: "name") == "somebody")
+    name = nil
+    #expect(temporary.defaults.object(forKey: "name") == nil && name == nil)
+  }
+
+  @Test(arguments: [
+    ("number as text", "5" as any Sendable), ("fraction", 1.5), ("too large", 300), ("negative", -1), ("truth", true),
+    ("list", [1]),
+  ])
+  func noIntegerOfEightBits(name: String, object: any Sendable) {
+    let temporary = TemporaryDefaults()
+    _ = Failures()
+    temporary.defaults.set(object, forKey: "key")
+    #expect(EFStorageUserDefaultsRef<UInt8>.forKey("key", in: temporary.defaults).content == nil, "\(name)")
+  }
+
+  @Test func defaultCanBeSet() {
+    let temporary = TemporaryDefaults()
+    #expect(UserDefaults.defaultForEFStorage === UserDefaults.standard)
+    let cache = EFStorageUserDefaultsRef<Int>.forKey("default", in: temporary.defaults)
+    cache.content = 3
+    #expect(temporary.defaults.efStorage.default as Int? == 3)
+  }
+}
