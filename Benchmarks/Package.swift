@@ -20,6 +20,7 @@ let package = Package(
       dependencies: [
         "CReference",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "EFStorageLMDBCache", package: "LMDBCaching"),
         .product(name: "LMDBCaching", package: "LMDBCaching"),
       ]),
   ],

@@ -37,7 +37,7 @@ struct Figures: ParsableCommand {
   }
 
   private var figures: [any Figure] {
-    [MemoryHit(), DiskHit(), DiskSet(), Trim(), EntrySize(), MissRatio()]
+    [MemoryHit(), PropertyAccess(), DiskHit(), DiskSet(), Trim(), EntrySize(), MissRatio()]
   }
 }
 

@@ -8,23 +8,16 @@ package protocol ReportingReference: EFSingleInstanceStorageReference {
 }
 
 extension ReportingReference {
-  /// Runs `body`, which writes `content`, and reports the failure it throws.
-  package func reportingWrite(of content: Content?, _ body: () throws(EFStorageFailure) -> Void)
-    throws(EFStorageFailure)
-  {
-    do throws(EFStorageFailure) {
-      try body()
-      failures.clear()
-    } catch {
-      failures.note(error)
-      error.report()
-      if error.kind == .conversion, let content {
-        onConversionFailure(for: content, dueTo: error.underlying)
-      } else {
-        onStorageFailure(error.underlying)
-      }
-      throw error
+  /// Reports a failure to write `content`, and returns it.
+  package func report(_ failure: EFStorageFailure, writing content: Content?) -> EFStorageFailure {
+    failures.note(failure)
+    failure.report()
+    if failure.kind == .conversion, let content {
+      onConversionFailure(for: content, dueTo: failure.underlying)
+    } else {
+      onStorageFailure(failure.underlying)
     }
+    return failure
   }
 
   /// Runs `body`, which reads the content, and reports the error it throws.

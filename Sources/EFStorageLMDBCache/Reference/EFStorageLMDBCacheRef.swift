@@ -1,5 +1,5 @@
 public import EFStorageCore
-import Foundation
+public import Foundation
 public import LMDBCaching
 
 /// The content under one key of an `LMDBCache`.
@@ -32,10 +32,10 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
 
   public var content: Content? {
     @inlinable get {
-      if let current = entry?.currentContent { return current }
+      if let current = entry?.reader.currentContent { return current }
       return reloaded()
     }
-    set {
+    @inlinable set {
       // Reported: the setter cannot throw.
       do { try store(newValue) } catch {}
     }
@@ -44,7 +44,7 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
   /// - Throws: `EFStorageFailure` if something is there that cannot be read.
   public func loadContent() throws -> Content? {
     guard let entry else { return nil }
-    if let current = entry.currentContent {
+    if let current = entry.reader.currentContent {
       if current == nil, let error = entry.currentFailure { throw failure(.loading, error) }
       return current
     }
@@ -70,24 +70,34 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
   /// - Parameters:
   ///   - expiresIn: After this time the content is gone; nil: never; not positive: at once.
   ///   - cost: What it counts for against the cache's cost limits; nil: its size in bytes.
+  @inlinable
   public func store(
     _ content: Content?, expiresIn: Duration? = nil, cost: Int? = nil
   ) throws(EFStorageFailure) {
-    try reportingWrite(of: content) { () throws(EFStorageFailure) in
-      guard let storage else { throw failure(.storage, DefaultCache.shared.reason) }
-      var object: (any NSCoding)?
-      if let content {
-        switch content.asLMDBCacheStorable() {
-        case .success(let storable): object = storable
-        case .failure(let error): throw failure(.conversion, error)
-        }
-      }
-      do throws(CacheError) {
-        try storage.setObject(object, forKey: key, expiresIn: expiresIn, cost: cost)
-      } catch {
-        throw failure(error.code == .encodingFailed ? .conversion : .storage, error)
-      }
+    // Inlinable up to here, since only the caller's module knows the type.
+    switch content?.asLMDBCacheStorable() {
+    case nil: try store(nil, of: nil, expiresIn, cost)
+    case .success(let object): try store(object, of: content, expiresIn, cost)
+    case .failure(let error): try fail(.conversion, error, content)
     }
+  }
+
+  @usableFromInline @inline(never)
+  func store(
+    _ object: (any NSCoding)?, of content: @autoclosure () -> Content?, _ expiresIn: Duration?, _ cost: Int?
+  ) throws(EFStorageFailure) {
+    guard let storage else { return try fail(.storage, DefaultCache.shared.reason, content()) }
+    do throws(CacheError) {
+      try storage.setObject(object, forKey: key, expiresIn: expiresIn, cost: cost)
+    } catch {
+      return try fail(error.code == .encodingFailed ? .conversion : .storage, error, content())
+    }
+    failures.clear()
+  }
+
+  @usableFromInline @inline(never)
+  func fail(_ kind: EFStorageFailure.Kind, _ error: any Error, _ content: Content?) throws(EFStorageFailure) {
+    throw report(failure(kind, error), writing: content)
   }
 
   // MARK: Failures

@@ -45,16 +45,15 @@ public final class EFStorageUserDefaultsRef<Content: UserDefaultsStorable>: EFSi
   }
 
   private func store(_ content: Content?) throws(EFStorageFailure) {
-    try reportingWrite(of: content) { () throws(EFStorageFailure) in
-      let object: Any?
-      do {
-        object = try content.flatMap { try PropertyListValue.object(of: $0.asUserDefaultsStorable().get()) }
-      } catch {
-        throw failure(.conversion, error)
-      }
-      if let object { storage.set(object, forKey: key) } else { storage.removeObject(forKey: key) }
-      DefaultsSynchronizer.shared.noteChange(of: storage)
+    let object: Any?
+    do {
+      object = try content.flatMap { try PropertyListValue.object(of: $0.asUserDefaultsStorable().get()) }
+    } catch {
+      throw report(failure(.conversion, error), writing: content)
     }
+    if let object { storage.set(object, forKey: key) } else { storage.removeObject(forKey: key) }
+    DefaultsSynchronizer.shared.noteChange(of: storage)
+    failures.clear()
   }
 
   // MARK: Failures

@@ -7,9 +7,11 @@ public import Foundation
 /// An immutable value may be shared between threads if the value in it may.
 public class CacheValue: NSObject, NSCoding {
   /// The object for a value. Archiving it happens when it is stored.
+  @inlinable
   public static func make(_ value: some Codable) -> CacheValue { TypedCacheValue(value) }
 
-  fileprivate override init() {}
+  @usableFromInline
+  override init() {}
 
   /// Always nil: no coder writes it.
   public required convenience init?(coder: NSCoder) { return nil }
@@ -20,14 +22,16 @@ public class CacheValue: NSObject, NSCoding {
       CacheError(.encodingFailed, "A CacheValue is stored by itself; archive the value that it was made of."))
   }
 
-  func set(in cache: LMDBCache, forKey key: String, expiresIn: Duration?, cost: Int?) throws(CacheError) {
+  package func set(in cache: LMDBCache, forKey key: String, expiresIn: Duration?, cost: Int?) throws(CacheError) {
     preconditionFailure("abstract")
   }
 }
 
-private final class TypedCacheValue<Value: Codable>: CacheValue {
+@usableFromInline
+final class TypedCacheValue<Value: Codable>: CacheValue {
   private let value: Value
 
+  @usableFromInline
   init(_ value: Value) {
     self.value = value
     super.init()
@@ -35,7 +39,9 @@ private final class TypedCacheValue<Value: Codable>: CacheValue {
 
   required convenience init?(coder: NSCoder) { return nil }
 
-  override func set(in cache: LMDBCache, forKey key: String, expiresIn: Duration?, cost: Int?) throws(CacheError) {
+  override package func set(in cache: LMDBCache, forKey key: String, expiresIn: Duration?, cost: Int?)
+    throws(CacheError)
+  {
     try cache.setShared(value, forKey: key, expiresIn: expiresIn, cost: cost)
   }
 }

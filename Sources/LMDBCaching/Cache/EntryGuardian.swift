@@ -13,7 +13,6 @@ package final class EntryGuardian: Sendable {
     var expires: Int64 = .max
   }
 
-  @usableFromInline let stripes = ReaderStripes.shared
   private let cache: LMDBCache
   private let store: DiskStore
   private let key: String
@@ -29,9 +28,8 @@ package final class EntryGuardian: Sendable {
     version = versions.word(hash: KeyIdentity.hash(key, seed: KeyIdentity.seed))
   }
 
-  /// Whether nothing has happened to the entry since. Under a reader stripe: closing the cache advances the version, then
-  /// waits for the stripes, then closes the files that the epoch is read from.
-  @usableFromInline
+  /// Whether nothing has happened to the entry since.
+  @inline(__always)
   func isCurrent(_ stamp: Stamp) -> Bool {
     stamp.version == version.pointee.load(ordering: .acquiring) && stamp.epoch >= store.foreignEpoch
       && (stamp.expires == .max || store.clock.now < stamp.expires)
@@ -39,9 +37,6 @@ package final class EntryGuardian: Sendable {
 
   /// To be taken before the entry is read; nil: the cache is closed.
   func observe() -> Stamp? {
-    let lock = stripes.mine
-    lock.pointee.lock()
-    defer { lock.pointee.unlock() }
     let version = version.pointee.load(ordering: .acquiring)
     if versions.isClosed { return nil }
     return Stamp(version: version, epoch: store.foreignEpoch)

@@ -163,7 +163,7 @@ public final class MemoryTier: Sendable {
     return nil
   }
 
-  /// Nothing reads from the store any more when it returns: not from here, and not for an ``EntryContent``.
+  /// Nothing is read from here any more when it returns, and no ``EntryContent`` is believed.
   func close() {
     memory.close()
     versions.close()

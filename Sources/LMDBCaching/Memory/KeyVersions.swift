@@ -39,11 +39,9 @@ package final class KeyVersions: @unchecked Sendable {
   /// Whether the cache is closed: nothing may be read through it any more.
   var isClosed: Bool { closed.load(ordering: .acquiring) }
 
-  /// Makes every copy be looked at again, and no new one be kept. When it returns, nobody reads under
-  /// ``ReaderStripes`` what a copy was validated against.
+  /// Makes every copy be looked at again, and no new one be kept.
   func close() {
     closed.store(true, ordering: .releasing)
     advanceAll()
-    ReaderStripes.shared.waitForReaders()
   }
 }

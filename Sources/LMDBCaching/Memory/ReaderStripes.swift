@@ -1,11 +1,11 @@
 import Synchronization
 
 #if canImport(Glibc)
-  public import Glibc
+  import Glibc
 #elseif canImport(Musl)
-  public import Musl
+  import Musl
 #elseif canImport(Darwin)
-  public import Darwin
+  import Darwin
 #endif
 
 /// Lets threads read what another replaces and frees, without a lock that they share: a "big reader" lock.
@@ -18,12 +18,12 @@ import Synchronization
 package final class ReaderStripes: @unchecked Sendable {
   // Unchecked because of the pointer: what it points to are locks, and it is never freed.
 
-  @usableFromInline package static let shared = ReaderStripes()
+  package static let shared = ReaderStripes()
 
   /// Two cache lines apart, as the prefetcher fetches pairs.
-  @inlinable static var stride: Int { 128 }
-  @usableFromInline let memory: UnsafeMutableRawPointer
-  @usableFromInline let shift: UInt
+  static var stride: Int { 128 }
+  private let memory: UnsafeMutableRawPointer
+  private let shift: UInt
   private let count: Int
 
   private init() {
@@ -38,7 +38,7 @@ package final class ReaderStripes: @unchecked Sendable {
   }
 
   /// The lock for this thread's reads. Critical sections are a few instructions, and call nothing of the user's.
-  @inlinable @inline(__always)
+  @inline(__always)
   var mine: UnsafeMutablePointer<ShortLock> {
     // Fibonacci hashing of the thread's control block: those of one process differ in the middle bits.
     #if canImport(Darwin)

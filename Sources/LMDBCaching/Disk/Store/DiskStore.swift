@@ -114,7 +114,7 @@ final class DiskStore: @unchecked Sendable {
     }
   }
 
-  /// The id of the last transaction of another process. Not to be called once the store is closed.
+  /// The id of the last transaction of another process. It can still be read when the store is closed.
   @inline(__always)
   var foreignEpoch: UInt64 {
     tracker.foreignEpoch(lastTransactionID: environment.lastTransactionIDUnchecked())
