@@ -21,10 +21,19 @@ public struct EFStorageFailure: Error, Sendable {
   public init(_ kind: Kind, key: String, storage: Any.Type, content: Any.Type, underlying: any Error) {
     self.kind = kind
     self.key = key
-    storageType = "\(storage)"
+    storageType = "\((storage as? any OptionalStorage.Type)?.storageType ?? storage)"
     contentType = "\(content)"
     self.underlying = underlying
   }
+}
+
+/// A storage that may not be there goes by its own name.
+private protocol OptionalStorage {
+  static var storageType: Any.Type { get }
+}
+
+extension Optional: OptionalStorage {
+  static var storageType: Any.Type { Wrapped.self }
 }
 
 extension EFStorageFailure: CustomStringConvertible {

@@ -28,9 +28,12 @@ extension ReportingReference {
       return content
     } catch {
       let failure = failure(.loading, error)
-      failures.note(failure)
-      failure.report()
-      onLoadFailure(error)
+      // Told once, not with every read, until it is read or written, or fails for another reason.
+      if failures.last?.description != failure.description {
+        failures.note(failure)
+        failure.report()
+        onLoadFailure(error)
+      }
       throw failure
     }
   }

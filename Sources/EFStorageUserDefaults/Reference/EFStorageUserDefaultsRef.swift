@@ -69,8 +69,8 @@ public final class EFStorageUserDefaultsRef<Content: UserDefaultsStorable>: EFSi
   /// Called when the defaults could not be written. Replaceable with `@_dynamicReplacement(for:)`, in any build.
   public dynamic func onStorageFailure(_ error: any Error) { failure(.storage, error).reportByDefault() }
 
-  /// Called when something is stored that cannot be read as a `Content`; it is kept. Replaceable with
-  /// `@_dynamicReplacement(for:)`, in any build.
+  /// Called when something is stored that cannot be read as a `Content`; it is kept. Once, until it is
+  /// read or written. Replaceable with `@_dynamicReplacement(for:)`, in any build.
   public dynamic func onLoadFailure(_ error: any Error) { failure(.loading, error).reportByDefault() }
 }
 
