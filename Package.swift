@@ -78,6 +78,20 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
+// The keychain is of Linux alone: elsewhere nothing asks for libsecret.
+#if os(Linux)
+  package.products += [.library(name: "EFStorageKeychainAccess", targets: ["EFStorageKeychainAccess"])]
+  package.targets += [
+    .systemLibrary(name: "CSecret", pkgConfig: "libsecret-1", providers: [.apt(["libsecret-1-dev"])]),
+    .target(name: "EFStorageKeychainAccess", dependencies: ["CSecret"]),
+    // What the tests start as another process.
+    .executableTarget(
+      name: "KeychainTestProcess", dependencies: ["EFStorageKeychainAccess"], path: "Tests/KeychainTestProcess"),
+    .testTarget(
+      name: "EFStorageKeychainAccessTests", dependencies: ["EFStorageKeychainAccess", "KeychainTestProcess"]),
+  ]
+#endif
+
 // The same compiler settings everywhere. The compiler's warnings become errors in CI, by a flag there:
 // a warning of a newer compiler must not break the build of those who depend on this package.
 for target in package.targets where target.type != .system && target.name != "EFStorageSwift5Tests" {

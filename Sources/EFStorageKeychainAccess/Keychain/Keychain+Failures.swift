@@ -1,0 +1,31 @@
+import Foundation
+import Synchronization
+
+extension Keychain {
+  /// What is told of a failure that the caller is not: of a subscript, and of the listings that begin with `all`.
+  ///
+  /// Writes the error to standard error, until it is replaced. Process-wide, may be replaced from any thread, and is
+  /// called on the thread that the failure is on, outside of every lock. An error never holds a secret.
+  public static var failureHandler: @Sendable (KeychainError) -> Void {
+    get { handler.withLock { $0 } }
+    set { handler.withLock { $0 = newValue } }
+  }
+
+  private static let handler = Mutex<@Sendable (KeychainError) -> Void> { error in
+    FileHandle.standardError.write(Data("Keychain: \(error)\n".utf8))
+  }
+
+  /// The value, or the default after a failure, which is told to the handler.
+  static func reporting<Value>(default: Value, _ body: () throws(KeychainError) -> Value) -> Value {
+    do {
+      return try body()
+    } catch {
+      failureHandler(error)
+      return `default`
+    }
+  }
+
+  func reporting<Value>(default: Value, _ body: () throws(KeychainError) -> Value) -> Value {
+    Self.reporting(default: `default`, body)
+  }
+}

@@ -1,0 +1,72 @@
+import Foundation
+
+/// Many items at once, in no particular order, and without a snapshot: what others change meanwhile may be in or not.
+///
+/// As in KeychainAccess, the functions that begin with `all` throw nothing: a failure goes to
+/// ``failureHandler``, and the result is empty. ``keys()`` and ``items()`` throw it.
+extension Keychain {
+  /// The keys of this keychain's items; none after a failure, which ``failureHandler`` is told.
+  public func allKeys() -> [String] {
+    reporting(default: []) { () throws(KeychainError) in try keys() }
+  }
+
+  /// This keychain's items with their values, as dictionaries of the keys `class`, `service` or `server`, `protocol`
+  /// and `authenticationType`, `accessGroup`, `key`, `value` (a `String`, or `Data` that is not UTF-8),
+  /// `accessibility` and `synchronizable`; none after a failure, which ``failureHandler`` is told.
+  public func allItems() -> [[String: Any]] {
+    reporting(default: []) { () throws(KeychainError) in try items() }
+  }
+
+  /// The service or server, and the key, of each item of this class that the package has stored for the user, in
+  /// whatever program; none after a failure, which ``failureHandler`` is told.
+  public static func allKeys(_ itemClass: ItemClass) -> [(String, String)] {
+    reporting(default: []) { () throws(KeychainError) in
+      try list(itemClass, scope(itemClass), withSecrets: false, .shared, Patience())
+        .map { ($0[itemClass == .genericPassword ? "service" : "server"] as? String ?? "", $0["key"] as? String ?? "") }
+    }
+  }
+
+  /// Each item of this class that the package has stored for the user, in whatever program, as ``allItems()`` has it
+  /// but without its value; none after a failure, which ``failureHandler`` is told.
+  public static func allItems(_ itemClass: ItemClass) -> [[String: Any]] {
+    reporting(default: []) { () throws(KeychainError) in
+      try list(itemClass, scope(itemClass), withSecrets: false, .shared, Patience())
+    }
+  }
+
+  /// The keys of this keychain's items.
+  public func keys() throws(KeychainError) -> [String] {
+    try store.items(options.checkedScope(), withSecrets: false, options.patience)
+      .compactMap { $0.attributes[Options.Name.key] }
+  }
+
+  /// This keychain's items, as in ``allItems()``.
+  public func items() throws(KeychainError) -> [[String: Any]] {
+    try Self.list(itemClass, options.checkedScope(), withSecrets: true, store, options.patience)
+  }
+
+  private static func scope(_ itemClass: ItemClass) -> [String: String] {
+    [Options.Name.itemClass: itemClass.schema]
+  }
+
+  private static func list(
+    _ itemClass: ItemClass, _ scope: [String: String], withSecrets: Bool, _ store: ItemStore, _ patience: Patience
+  ) throws(KeychainError) -> [[String: Any]] {
+    try store.items(scope, withSecrets: withSecrets, patience).map { dictionary(of: $0, itemClass) }
+  }
+
+  private static func dictionary(of item: StoredItem, _ itemClass: ItemClass) -> [String: Any] {
+    let attributes = Attributes(item, itemClass: itemClass)
+    var dictionary: [String: Any] = ["class": itemClass.description]
+    dictionary["accessGroup"] = attributes.accessGroup
+    dictionary["service"] = attributes.service
+    dictionary["server"] = attributes.server
+    dictionary["protocol"] = attributes.protocol.flatMap(ProtocolType.init)?.description
+    dictionary["authenticationType"] = attributes.authenticationType.flatMap(AuthenticationType.init)?.description
+    dictionary["key"] = attributes.account
+    if let data = attributes.data { dictionary["value"] = String(validating: data, as: UTF8.self) ?? data }
+    dictionary["accessibility"] = attributes.accessible.flatMap(Accessibility.init)?.description
+    dictionary["synchronizable"] = attributes.synchronizable.map { String($0) }
+    return dictionary
+  }
+}

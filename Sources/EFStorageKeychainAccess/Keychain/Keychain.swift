@@ -1,0 +1,126 @@
+public import Foundation
+
+/// Secrets of the user by key, in the freedesktop.org Secret Service: GNOME Keyring, KeePassXC or KWallet.
+///
+/// The names are those of the KeychainAccess package, so that its clients compile. On Apple's platforms, use that
+/// package itself; this one is for Linux.
+///
+/// ```swift
+/// let keychain = Keychain(service: "com.example.github-token")
+/// try keychain.set("01234567-89ab-cdef", key: "kishikawakatsumi")
+/// let token = try keychain.get("kishikawakatsumi")
+/// try keychain.remove("kishikawakatsumi")
+/// ```
+///
+/// **Identity.** An item is one for its class, service (or server, port, protocol and authentication type), access
+/// group and key; to set it again replaces it. Keys compare by their UTF-8 bytes, are case-sensitive, and may be
+/// empty or long, but not hold NUL. Keychains with different services or access groups never see each other's items.
+/// An access group only separates: the service gives every program of the user every item.
+///
+/// **Where secrets are.** In the service, and nowhere else: without one, each call throws
+/// ``KeychainError/Code/serviceUnavailable``, and no file is written in its stead. On the way they are encrypted if
+/// the service can do that. libsecret keeps them in memory that is not paged out, as far as `ulimit -l` allows, and
+/// overwrites it; the `String` and `Data` that callers hand in and get out are copies without that care. Labels,
+/// keys and attributes are not secret.
+///
+/// **Threads.** Use it from any. A call blocks its thread until the service answers: commonly below a millisecond;
+/// at most ``timeout(_:)``, 5 seconds by default, when the service hangs (for each item, when there are many); and up
+/// to ``interactionTimeout(_:)``, one minute by default, while the service asks a person to unlock a keyring. A
+/// server without a person to ask sets ``authenticationUI(_:)`` to `.fail`. Do not call it where nothing may block.
+///
+/// **Life.** All keychains of the process share one connection to the session bus, which is opened by the first call,
+/// and opened again after the bus, the service or a `fork()` has ended it.
+public final class Keychain: Sendable {
+  let options: Options
+  let store: ItemStore
+
+  init(_ options: Options, store: ItemStore = .shared) {
+    self.options = options
+    self.store = store
+  }
+
+  /// The keychain of this program: its service is the main bundle's identifier, or else the name of the process.
+  public convenience init() {
+    self.init(service: Options.defaultService)
+  }
+
+  public convenience init(service: String) {
+    var options = Options()
+    options.service = service
+    self.init(options)
+  }
+
+  /// The items of this program, as for ``init()``, in an access group.
+  public convenience init(accessGroup: String) {
+    self.init(service: Options.defaultService, accessGroup: accessGroup)
+  }
+
+  /// - Parameter accessGroup: The empty one is the same as none.
+  public convenience init(service: String, accessGroup: String) {
+    var options = Options()
+    options.service = service
+    options.accessGroup = accessGroup
+    self.init(options)
+  }
+
+  /// Internet passwords for a server.
+  ///
+  /// - Parameter server: A URL. One that cannot be parsed ends the program, as in KeychainAccess.
+  public convenience init(
+    server: String, protocolType: ProtocolType, accessGroup: String? = nil,
+    authenticationType: AuthenticationType = .default
+  ) {
+    guard let url = URL(string: server) else { preconditionFailure("“\(server)” is no URL of a server") }
+    self.init(
+      server: url, protocolType: protocolType, accessGroup: accessGroup, authenticationType: authenticationType)
+  }
+
+  /// Internet passwords for a server.
+  ///
+  /// - Parameter server: Its host and port count; the scheme, user and path do not. Without a host, all of it is the
+  ///   server's name.
+  public convenience init(
+    server: URL, protocolType: ProtocolType, accessGroup: String? = nil,
+    authenticationType: AuthenticationType = .default
+  ) {
+    var options = Options()
+    options.itemClass = .internetPassword
+    options.server = server
+    options.protocolType = protocolType
+    options.accessGroup = accessGroup
+    options.authenticationType = authenticationType
+    self.init(options)
+  }
+
+  public var itemClass: ItemClass { options.itemClass }
+  /// Empty for internet passwords.
+  public var service: String { options.service }
+  public var accessGroup: String? { options.accessGroup }
+  /// `about:blank` for generic passwords.
+  public var server: URL { options.server }
+  /// Meaningful for internet passwords alone.
+  public var protocolType: ProtocolType { options.protocolType }
+  /// Meaningful for internet passwords alone.
+  public var authenticationType: AuthenticationType { options.authenticationType }
+  public var accessibility: Accessibility { options.accessibility ?? .afterFirstUnlock }
+  public var synchronizable: Bool { options.synchronizable ?? false }
+  public var label: String? { options.label }
+  public var comment: String? { options.comment }
+  public var authenticationPrompt: String? { options.authenticationPrompt }
+  public var authenticationUI: AuthenticationUI { options.patience.authenticationUI }
+  public var timeout: Duration { options.patience.timeout }
+  public var interactionTimeout: Duration { options.patience.interactionTimeout }
+}
+
+/// What the keychain is of, not what is in it: nothing is asked of the service, and no secret is printed.
+extension Keychain: CustomStringConvertible, CustomDebugStringConvertible {
+  public var description: String {
+    let group = accessGroup.map { ", accessGroup: \($0)" } ?? ""
+    return switch itemClass {
+    case .genericPassword: "Keychain(service: \(service)\(group))"
+    case .internetPassword: "Keychain(server: \(server), protocolType: \(protocolType)\(group))"
+    }
+  }
+
+  public var debugDescription: String { description }
+}

@@ -1,0 +1,178 @@
+import Dispatch
+
+/// One operation's talk with the service: its connection, what time is left, and the methods of the Secret Service
+/// interfaces, one function each. Used by one thread.
+final class Exchange {
+  let patience: Patience
+  /// Whether the service holds a prompt that nobody waits for. It holds prompts until the connection ends.
+  private(set) var hasLeftPrompt = false
+  private let connection: ServiceConnection
+  private var deadline: Deadline
+
+  init(_ connection: ServiceConnection, _ patience: Patience, until deadline: Deadline) {
+    self.connection = connection
+    self.patience = patience
+    self.deadline = deadline
+  }
+
+  /// Gives the service its full time again: for the next of many items.
+  func renewDeadline() { deadline = Deadline(after: patience.timeout) }
+
+  // MARK: - Service
+
+  /// The paths of the items that have these attributes, and perhaps more, in all collections.
+  func search(_ attributes: [String: String]) throws(CallFailure) -> (unlocked: [String], locked: [String]) {
+    let reply = try call(Self.service, "Service", "SearchItems", [.strings(attributes)], reply: "(aoao)")
+    return (reply[0].paths, reply[1].paths)
+  }
+
+  /// The secrets of the items, by path. Items that are locked or gone are not among them.
+  func secrets(of paths: [String]) throws(CallFailure) -> [String: Secret] {
+    let reply = try call(
+      Self.service, "Service", "GetSecrets", [.paths(paths), .path(connection.session)], reply: "(a{o(oayays)})")
+    var secrets: [String: Secret] = [:]
+    for (path, secret) in reply[0].properties { secrets[path] = try connection.decode(secret) }
+    return secrets
+  }
+
+  /// Unlocks items or collections, with a prompt where the service needs one.
+  func unlock(_ paths: [String]) throws {
+    let reply = try call(Self.service, "Service", "Unlock", [.paths(paths)], reply: "(aoo)")
+    let prompt = reply[1].text ?? Self.none
+    if prompt != Self.none {
+      _ = try interact(prompt, "The keyring is locked")
+    } else if !Set(paths).isSubset(of: reply[0].paths) {
+      throw KeychainError(
+        .locked, "The keyring is locked, and the service does not unlock it. Unlock it with the service's own program.")
+    }
+  }
+
+  /// Whether there is a collection that new items go to.
+  func hasDefaultCollection() throws(CallFailure) -> Bool {
+    try call(Self.service, "Service", "ReadAlias", [.string("default")], reply: "(o)")[0].text != Self.none
+  }
+
+  /// Creates that collection, for which the service asks for a password.
+  func createDefaultCollection() throws {
+    let label = ["org.freedesktop.Secret.Collection.Label": Variant.string("Default keyring")]
+    let reply = try call(
+      Self.service, "Service", "CreateCollection", [.properties(label), .string("default")], reply: "(oo)")
+    let prompt = reply[1].text ?? Self.none
+    if prompt != Self.none { _ = try interact(prompt, "There is no keyring yet", code: .noKeyring) }
+  }
+
+  // MARK: - Collection
+
+  static let defaultCollection = "/org/freedesktop/secrets/aliases/default"
+
+  /// Creates an item in the default collection, in place of one that has the same attributes. Returns its path.
+  func create(label: String, attributes: [String: String], _ secret: Secret) throws -> String {
+    let properties: [String: Variant] = [
+      "org.freedesktop.Secret.Item.Label": .string(label),
+      "org.freedesktop.Secret.Item.Attributes": .strings(attributes),
+    ]
+    let reply = try call(
+      Self.defaultCollection, "Collection", "CreateItem",
+      [.properties(properties), connection.encode(secret), .boolean(true)], reply: "(oo)")
+    let prompt = reply[1].text ?? Self.none
+    if prompt != Self.none { return try interact(prompt, "The keyring is locked").text ?? Self.none }
+    return reply[0].text ?? Self.none
+  }
+
+  // MARK: - Item
+
+  func item(_ path: String) throws(CallFailure) -> StoredItem {
+    let reply = try connection.call(
+      path, Self.properties, "GetAll", [.string(Self.item)], reply: "(a{sv})", until: deadline)
+    return StoredItem(path: path, properties: reply[0].properties)
+  }
+
+  func setSecret(_ secret: Secret, of path: String) throws(CallFailure) {
+    _ = try call(path, "Item", "SetSecret", [connection.encode(secret)], reply: "()")
+  }
+
+  func setLabel(_ label: String, of path: String) throws(CallFailure) {
+    try set("Label", .string(label), of: path)
+  }
+
+  func setAttributes(_ attributes: [String: String], of path: String) throws(CallFailure) {
+    try set("Attributes", .strings(attributes), of: path)
+  }
+
+  func delete(_ path: String) throws {
+    let reply = try exclusively { () throws(CallFailure) in
+      try call(path, "Item", "Delete", [], reply: "(o)")
+    }
+    let prompt = reply[0].text ?? Self.none
+    if prompt != Self.none { _ = try interact(prompt, "The service asks before it deletes an item") }
+  }
+
+  // MARK: -
+
+  private static let service = "/org/freedesktop/secrets"
+  private static let item = "org.freedesktop.Secret.Item"
+  private static let properties = "org.freedesktop.DBus.Properties"
+  /// The path that stands for no object.
+  private static let none = "/"
+
+  private func call(
+    _ path: String, _ interface: String, _ method: String, _ arguments: [Variant], reply: StaticString
+  ) throws(CallFailure) -> Variant {
+    try connection.call(
+      path, "org.freedesktop.Secret." + interface, method, arguments, reply: reply, until: deadline)
+  }
+
+  private func set(_ name: String, _ value: Variant, of path: String) throws(CallFailure) {
+    _ = try exclusively { () throws(CallFailure) in
+      try connection.call(
+        path, Self.properties, "Set", [.string(Self.item), .string(name), .boxed(value)], reply: "()", until: deadline)
+    }
+  }
+
+  /// Runs the call while no other thread is in one of these.
+  ///
+  /// GNOME Keyring 42 crashes when an item is deleted between the arrival of a property to set and its being set. What
+  /// other processes do cannot be helped; this one never has the two under way at once.
+  private func exclusively<Value>(_ call: () throws(CallFailure) -> Value) throws(CallFailure) -> Value {
+    guard Self.gate.wait(timeout: .now() + .milliseconds(Int(deadline.remainingMilliseconds ?? 0))) == .success else {
+      throw .timedOut
+    }
+    defer { Self.gate.signal() }
+    return try call()
+  }
+
+  private static let gate = DispatchSemaphore(value: 1)
+
+  /// Lets the service ask a person, for as long as the interaction may take. That time is not the service's.
+  private func interact(
+    _ prompt: String, _ reason: String, code: KeychainError.Code = .locked
+  ) throws -> Variant {
+    guard patience.mayPrompt else {
+      hasLeftPrompt = true
+      throw KeychainError(
+        code,
+        "\(reason), and prompts are not allowed. Unlock the keyring first, or allow prompts with "
+          + "authenticationUI(.allow).")
+    }
+    let start = ContinuousClock.now
+    let result: Variant?
+    do {
+      result = try connection.prompt(prompt, shownBy: deadline, until: Deadline(after: patience.interactionTimeout))
+    } catch {
+      guard error.kind == .timedOut, ContinuousClock.now - start >= patience.interactionTimeout else { throw error }
+      hasLeftPrompt = true
+      throw KeychainError(
+        code,
+        "\(reason), and nobody answered the prompt within \(patience.interactionTimeout). Unlock the keyring "
+          + "first, or allow more time with interactionTimeout(_:).")
+    }
+    deadline.postpone(by: ContinuousClock.now - start)
+    guard let result else {
+      throw KeychainError(
+        .promptDismissed,
+        "\(reason), and the prompt was dismissed, or could not be shown. Unlock the keyring first; "
+          + "without a display, the service's own program does it.")
+    }
+    return result
+  }
+}

@@ -1,0 +1,217 @@
+import Foundation
+import Synchronization
+
+/// The items of the Secret Service, found by their attributes, over one connection that is kept between operations.
+///
+/// Safe to use from many threads, which do not wait for each other: the lock guards a reference, and no call is made
+/// under it. Every operation blocks its caller, for at most the time that its ``Patience`` allows.
+final class ItemStore: Sendable {
+  /// What the process uses.
+  static let shared = ItemStore(address: SessionBus.address)
+
+  private let address: @Sendable () throws(KeychainError) -> String
+  private let current = Mutex<ServiceConnection?>(nil)
+
+  /// - Parameter address: Where the bus is. Asked at each operation: when the answer changes, so does the connection.
+  init(address: @escaping @Sendable () throws(KeychainError) -> String) { self.address = address }
+
+  // MARK: - Operations
+
+  /// The secret of the item with these attributes; nil: there is none, or it is locked and to be skipped.
+  func secret(_ attributes: [String: String], _ patience: Patience) throws(KeychainError) -> Secret? {
+    try perform(patience) { exchange in
+      for _ in 0..<Self.attempts {
+        guard let path = try self.find(attributes, exchange) else { return nil }
+        if let secret = try exchange.secrets(of: [path])[path] { return secret }
+        // Removed or locked by another since: look again.
+      }
+      throw KeychainError.unsettled
+    }
+  }
+
+  /// The item with these attributes and its secret; nil as for ``secret(_:_:)``.
+  func item(_ attributes: [String: String], _ patience: Patience) throws(KeychainError) -> StoredItem? {
+    try perform(patience) { exchange in
+      for _ in 0..<Self.attempts {
+        guard let path = try self.find(attributes, exchange) else { return nil }
+        guard let secret = try exchange.secrets(of: [path])[path] else { continue }
+        guard var item = try self.unlessGone({ try exchange.item(path) }) else { continue }
+        item.secret = secret
+        return item
+      }
+      throw KeychainError.unsettled
+    }
+  }
+
+  /// Whether there is an item with these attributes, locked or not.
+  func contains(_ attributes: [String: String], _ patience: Patience) throws(KeychainError) -> Bool {
+    try perform(patience) { exchange in
+      let (unlocked, locked) = try exchange.search(attributes)
+      return !unlocked.isEmpty || !locked.isEmpty
+    }
+  }
+
+  /// Every item with these attributes.
+  func items(
+    _ attributes: [String: String], withSecrets: Bool, _ patience: Patience
+  ) throws(KeychainError) -> [StoredItem] {
+    try perform(patience) { exchange in
+      let paths = try self.findAll(attributes, exchange, skipping: patience.authenticationUI == .skip)
+      exchange.renewDeadline()
+      let secrets = withSecrets && !paths.isEmpty ? try exchange.secrets(of: paths) : [:]
+      return try paths.compactMap { path in
+        exchange.renewDeadline()
+        guard var item = try self.unlessGone({ try exchange.item(path) }) else { return nil }
+        item.secret = secrets[path]
+        return item
+      }
+    }
+  }
+
+  /// Sets the secret of the item with the attributes `identity`, which is created if there is none.
+  ///
+  /// - Parameters:
+  ///   - schema: `xdg:schema` of a new item.
+  ///   - label: nil keeps the one that is there.
+  ///   - defaultLabel: of a new item that gets no label.
+  ///   - additions: further attributes, beside which those that are there stay.
+  func write(
+    _ secret: Secret, identity: [String: String], schema: String, label: String?, defaultLabel: String,
+    additions: [String: String], _ patience: Patience
+  ) throws(KeychainError) {
+    try perform(patience) { exchange in
+      for _ in 0..<Self.attempts {
+        do {
+          let path: String
+          if let found = try self.find(identity, exchange, removingOthers: true) {
+            path = found
+            try exchange.setSecret(secret, of: path)
+          } else {
+            // With the identity alone, so that the service replaces what another has created since.
+            let attributes = identity.merging(["xdg:schema": schema]) { $1 }
+            path = try exchange.create(label: label ?? defaultLabel, attributes: attributes, secret)
+          }
+          if label != nil || !additions.isEmpty {
+            let item = try exchange.item(path)
+            if let label, label != item.label { try exchange.setLabel(label, of: path) }
+            let attributes = item.attributes.merging(additions) { $1 }
+            if attributes != item.attributes { try exchange.setAttributes(attributes, of: path) }
+          }
+          return
+        } catch let failure as CallFailure where failure.kind == .noObject {
+          // Removed by another since, or there is no default collection.
+          if try !exchange.hasDefaultCollection() { try exchange.createDefaultCollection() }
+        } catch let failure as CallFailure where failure.kind == .locked {
+          // An item that is locked is unlocked when it is found again.
+          if try exchange.search(identity) == ([], []) { try exchange.unlock([Exchange.defaultCollection]) }
+        }
+      }
+      throw KeychainError.unsettled
+    }
+  }
+
+  /// Removes every item with these attributes, locked ones after unlocking.
+  func remove(_ attributes: [String: String], _ patience: Patience) throws(KeychainError) {
+    try perform(patience) { exchange in
+      for path in try self.findAll(attributes, exchange, skipping: false) {
+        exchange.renewDeadline()
+        _ = try self.unlessGone { try exchange.delete(path) }
+      }
+    }
+  }
+
+  // MARK: - Finding
+
+  /// How often an operation looks again, when others change what it has found.
+  private static let attempts = 8
+
+  /// The item with these attributes, unlocked. Of several, which no writer of this package leaves, the newest.
+  private func find(
+    _ attributes: [String: String], _ exchange: Exchange, removingOthers: Bool = false
+  ) throws -> String? {
+    var (unlocked, locked) = try exchange.search(attributes)
+    if unlocked.isEmpty, !locked.isEmpty {
+      if exchange.patience.authenticationUI == .skip, !removingOthers { return nil }
+      try exchange.unlock(locked)
+      (unlocked, locked) = try exchange.search(attributes)
+    }
+    guard unlocked.count > 1 else { return unlocked.first }
+    let items = try unlocked.compactMap { path in try unlessGone { try exchange.item(path) } }
+    let newest = items.max { ($0.modified ?? .distantPast, $0.path) < ($1.modified ?? .distantPast, $1.path) }
+    if removingOthers {
+      for item in items where item.path != newest?.path { _ = try unlessGone { try exchange.delete(item.path) } }
+    }
+    return newest?.path
+  }
+
+  private func findAll(
+    _ attributes: [String: String], _ exchange: Exchange, skipping: Bool
+  ) throws -> [String] {
+    let (unlocked, locked) = try exchange.search(attributes)
+    if locked.isEmpty || skipping { return unlocked }
+    try exchange.unlock(locked)
+    return unlocked + locked
+  }
+
+  private func unlessGone<Value>(_ body: () throws -> Value) throws -> Value? {
+    do { return try body() } catch let failure as CallFailure where failure.kind == .noObject { return nil }
+  }
+
+  // MARK: - Connection
+
+  /// Runs an operation on the kept connection; when that turns out to be dead, once more on a new one. Each
+  /// operation can be repeated: it says what is to hold in the end.
+  private func perform<Value>(
+    _ patience: Patience, _ body: (Exchange) throws -> Value
+  ) throws(KeychainError) -> Value {
+    let deadline = Deadline(after: patience.timeout)
+    func attempt(_ connection: ServiceConnection) throws -> Value {
+      let exchange = Exchange(connection, patience, until: deadline)
+      defer { if exchange.hasLeftPrompt { drop(connection) } }
+      return try body(exchange)
+    }
+    let (connection, isNew) = try connect(until: deadline)
+    do {
+      do {
+        return try attempt(connection)
+      } catch let failure as CallFailure where failure.kind == .disconnected || failure.kind == .noSession {
+        drop(connection)
+        if isNew { throw failure }
+      }
+      return try attempt(connect(until: deadline).connection)
+    } catch let error as KeychainError {
+      throw error
+    } catch let failure as CallFailure {
+      throw KeychainError(failure, within: patience.timeout)
+    } catch {
+      throw KeychainError(.unexpected, "The keychain failed.", underlying: String(describing: error))
+    }
+  }
+
+  /// The kept connection, or a new one. Two threads that find none both connect, and the first one's is kept: so
+  /// nobody waits for another's attempt.
+  private func connect(
+    until deadline: Deadline
+  ) throws(KeychainError) -> (connection: ServiceConnection, isNew: Bool) {
+    let address = try self.address()
+    if let kept = current.withLock({ $0 }), kept.address == address, kept.isUsable { return (kept, false) }
+    let connection = try ServiceConnection(address: address, until: deadline)
+    let (kept, dropped) = current.withLock { current -> (ServiceConnection, ServiceConnection?) in
+      if let current, current.address == address, current.isUsable { return (current, connection) }
+      defer { current = connection }
+      return (connection, current)
+    }
+    // What is not kept is closed here, after the lock.
+    withExtendedLifetime(dropped) {}
+    return (kept, true)
+  }
+
+  private func drop(_ connection: ServiceConnection) {
+    let dropped = current.withLock { current -> ServiceConnection? in
+      guard current === connection else { return nil }
+      defer { current = nil }
+      return current
+    }
+    withExtendedLifetime(dropped) {}
+  }
+}

@@ -1,0 +1,8 @@
+/// How long an operation waits, and for whom.
+struct Patience: Sendable, Equatable {
+  var timeout: Duration = .seconds(5)
+  var interactionTimeout: Duration = .seconds(60)
+  var authenticationUI: AuthenticationUI = .allow
+
+  var mayPrompt: Bool { authenticationUI == .allow && interactionTimeout > .zero }
+}

@@ -1,0 +1,131 @@
+import Foundation
+import Testing
+
+@testable import EFStorageKeychainAccess
+
+/// Each has a keyring of its own, which it locks.
+@Suite struct LockTests {
+  static let soon = Duration.seconds(5)
+
+  private static func calls(_ keychain: Keychain) -> [(String, () throws -> Void)] {
+    [
+      ("get", { _ = try keychain.get("k") }),
+      ("get attributes", { _ = try keychain.get("k") { $0 } }),
+      ("set", { try keychain.set("other", key: "k") }),
+      ("set new", { try keychain.set("other", key: "new") }),
+      ("remove", { try keychain.remove("k") }),
+      ("removeAll", { try keychain.removeAll() }),
+      ("keys", { _ = try keychain.keys() }),
+      ("items", { _ = try keychain.items() }),
+    ]
+  }
+
+  @Test func lockedAndUnlocked() throws {
+    let session = try KeyringSession()
+    let keychain = session.keychain()
+    try keychain.set("value", key: "k")
+    try session.lock()
+    for (name, call) in Self.calls(keychain.authenticationUI(.fail)) {
+      let (_, time) = expectFailure(.locked, within: Self.soon, call)
+      print("measured locked, no prompt, \(name): \(time)")
+    }
+    for (_, call) in Self.calls(keychain.interactionTimeout(.zero)) { expectFailure(.locked, within: Self.soon, call) }
+    #expect(try keychain.contains("k"))
+    #expect(try !keychain.contains("new"))
+    try session.unlock()
+    #expect(try keychain.get("k") == "value")
+    #expect(try keychain.keys() == ["k"])
+  }
+
+  @Test func skipping() throws {
+    let session = try KeyringSession()
+    let keychain = session.keychain().authenticationUI(.skip)
+    try keychain.set("value", key: "k")
+    try session.lock()
+    #expect(try keychain.get("k") == nil)
+    #expect(try keychain.get("k") { $0?.data } == nil)
+    #expect(try keychain.keys() == [])
+    #expect(try keychain.contains("k"))
+    expectFailure(.locked, within: Self.soon) { try keychain.set("x", key: "k") }
+    expectFailure(.locked, within: Self.soon) { try keychain.set("x", key: "new") }
+    expectFailure(.locked, within: Self.soon) { try keychain.remove("k") }
+    expectFailure(.locked, within: Self.soon) { try keychain.removeAll() }
+    try session.unlock()
+    #expect(try keychain.get("k") == "value")
+  }
+
+  /// There is nobody to show a prompt.
+  @Test func noPrompter() throws {
+    let session = try KeyringSession()
+    let keychain = session.keychain()
+    try keychain.set("value", key: "k")
+    try session.lock()
+    for (name, call) in Self.calls(keychain) {
+      let (_, time) = expectFailure(.promptDismissed, within: Self.soon, call)
+      print("measured locked, no prompter, \(name): \(time)")
+    }
+    try session.unlock()
+    #expect(try keychain.get("k") == "value")
+  }
+
+  /// The prompter never shows anything.
+  @Test func prompterThatHangs() throws {
+    let session = try KeyringSession(services: [
+      "org.gnome.keyring.SystemPrompter": "/bin/sleep 60", "org.gnome.keyring.PrivatePrompter": "/bin/sleep 60",
+    ])
+    let keychain = session.keychain().interactionTimeout(.milliseconds(300))
+    try keychain.set("value", key: "k")
+    try session.lock()
+    for (_, call) in Self.calls(keychain) {
+      let (_, time) = expectFailure(.locked, within: Self.soon, call)
+      #expect(time > .milliseconds(250))
+    }
+    // The prompts are gone, and nothing waits for them.
+    try session.unlock()
+    #expect(try keychain.get("k") == "value")
+  }
+
+  /// The service ends while it prompts.
+  @Test(arguments: [SIGKILL, SIGTERM]) func endDuringAPrompt(_ signal: Int32) throws {
+    let session = try KeyringSession(services: ["org.gnome.keyring.SystemPrompter": "/bin/sleep 60"])
+    let process = try #require(session.keyring)
+    let keychain = session.keychain()
+    try keychain.set("value", key: "k")
+    try session.lock()
+    let ender = Thread {
+      usleep(300_000)
+      kill(process, signal)
+    }
+    ender.start()
+    expectFailure(.serviceUnavailable, within: Self.soon) { _ = try keychain.get("k") }
+  }
+
+  /// A keyring that was locked when the service started knows its items by digests of their attributes.
+  @Test func neverUnlocked() throws {
+    let session = try KeyringSession()
+    let keychain = session.keychain().authenticationUI(.fail)
+    try keychain.set("value", key: "k")
+    kill(try #require(session.keyring), SIGKILL)
+    let keyring = try session.startKeyring(unlocked: false)
+    expectFailure(.locked, within: Self.soon) { _ = try keychain.get("k") }
+    expectFailure(.locked, within: Self.soon) { _ = try keychain.keys() }
+    #expect(try keychain.contains("k"))
+    try session.unlock()
+    #expect(try keychain.get("k") == "value")
+    #expect(try keychain.keys() == ["k"])
+    keyring.end()
+  }
+
+  /// A service without a keyring would ask for the password of a new one.
+  @Test func noKeyring() throws {
+    let session = try KeyringSession(keyring: false)
+    let keyring = try session.startKeyring(unlocked: false)
+    let keychain = session.keychain()
+    #expect(try keychain.get("k") == nil)
+    #expect(try keychain.keys() == [])
+    try keychain.remove("k")
+    expectFailure(.noKeyring, within: Self.soon) { try keychain.authenticationUI(.fail).set("x", key: "k") }
+    expectFailure(.promptDismissed, within: Self.soon) { try keychain.set("x", key: "k") }
+    keyring.end()
+  }
+}

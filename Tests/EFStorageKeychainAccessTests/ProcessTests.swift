@@ -1,0 +1,47 @@
+import Foundation
+import Testing
+
+@testable import EFStorageKeychainAccess
+
+@Suite struct ProcessTests {
+  let session: KeyringSession
+  let keychain: Keychain
+
+  init() throws {
+    session = try KeyringSession.shared.get()
+    keychain = session.keychain()
+  }
+
+  @Test func readWhatAnotherWrote() throws {
+    let child = try ChildProcess.keychain(bus: session.address)
+    let service = keychain.service
+    #expect(child.run("get \(service) k") == "nil")
+    try keychain.set("от нас", key: "k")
+    #expect(child.run("get \(service) k") == "от нас")
+    #expect(child.run("set \(service) k theirs") == "ok")
+    #expect(try keychain.get("k") == "theirs")
+    #expect(child.run("all \(service)") == "k")
+    #expect(child.run("allitems \(service)") == "1")
+    #expect(child.run("remove \(service) k") == "ok")
+    #expect(try keychain.get("k") == nil)
+    #expect(child.run("all \(service)") == "")
+  }
+
+  @Test func serviceOfTheProgram() throws {
+    let child = try ChildProcess.keychain(bus: session.address)
+    #expect(child.run("default own value") == "KeychainTestProcess")
+    let keychain = session.keychain(service: "KeychainTestProcess")
+    #expect(try keychain.get("own") == "value")
+    try keychain.remove("own")
+  }
+
+  /// Several processes create, replace and read one item: it stays one.
+  @Test func storm() throws {
+    let children = try (0..<4).map { _ in try ChildProcess.keychain(bus: session.address) }
+    for child in children { child.send("storm \(keychain.service) k 50") }
+    for child in children { #expect(child.readLine() == "ok") }
+    #expect(try keychain.keys() == ["k"])
+    #expect(try keychain.get("k")?.hasSuffix("-49") == true)
+    try keychain.removeAll()
+  }
+}

@@ -1,0 +1,246 @@
+import Foundation
+import Testing
+
+@testable import EFStorageKeychainAccess
+
+/// Without a service every call is an error, soon, and nothing is stored anywhere else.
+@Suite struct UnavailableTests {
+  /// Generous, for machines under load; alone, each is below 50 ms.
+  static let soon = Duration.seconds(5)
+
+  private func keychain(_ address: String) -> Keychain {
+    var options = Options()
+    options.service = "test-\(UUID())"
+    return Keychain(options, store: ItemStore { () throws(KeychainError) in address })
+  }
+
+  private func expectUnavailable(_ keychain: Keychain, _ code: KeychainError.Code = .serviceUnavailable) {
+    let calls: [(String, () throws -> Void)] = [
+      ("get", { _ = try keychain.get("k") }),
+      ("get data", { _ = try keychain.getData("k") }),
+      ("get attributes", { _ = try keychain.get("k") { $0 } }),
+      ("set", { try keychain.set("secret", key: "k") }),
+      ("set data", { try keychain.set(Data([1]), key: "k") }),
+      ("remove", { try keychain.remove("k") }),
+      ("removeAll", { try keychain.removeAll() }),
+      ("contains", { _ = try keychain.contains("k") }),
+      ("keys", { _ = try keychain.keys() }),
+      ("items", { _ = try keychain.items() }),
+    ]
+    for (name, call) in calls {
+      let (error, time) = expectFailure(code, within: Self.soon, call)
+      if let error {
+        #expect(!"\(error)".contains("secret\""))
+        #expect(error.message.contains("."), "a remedy")
+      }
+      print("measured \(code) \(name): \(time)")
+    }
+  }
+
+  @Test(arguments: [
+    "unix:path=/nowhere/bus", "unix:abstract=nobody-listens-here-\(UUID())", "tcp:host=127.0.0.1,port=1",
+    "no address", "", "unix:", "unix:path=/dev/null",
+  ])
+  func addressThatPointsNowhere(_ address: String) {
+    expectUnavailable(keychain(address))
+  }
+
+  @Test func busWithoutTheService() throws {
+    let session = try KeyringSession(keyring: false)
+    expectUnavailable(session.keychain())
+  }
+
+  @Test(arguments: ["/nowhere/keyring", "/bin/false"])
+  func serviceThatCannotStart(_ command: String) throws {
+    let session = try KeyringSession(keyring: false, services: ["org.freedesktop.secrets": command])
+    expectFailure(.serviceUnavailable, within: Self.soon) { try session.keychain().set("x", key: "k") }
+  }
+
+  /// Its program runs without taking the name, or has ended well: for the bus it may have left another process.
+  @Test(arguments: ["/bin/sleep 30", "/bin/true"]) func serviceThatStartsForever(_ command: String) throws {
+    let session = try KeyringSession(keyring: false, services: ["org.freedesktop.secrets": command])
+    let (_, time) = expectFailure(.timedOut, within: Self.soon) {
+      try session.keychain().timeout(.milliseconds(300)).set("x", key: "k")
+    }
+    #expect(time > .milliseconds(250))
+  }
+
+  /// It takes connections, and says nothing.
+  @Test func busThatHangs() throws {
+    let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID())").path
+    let listener = try Listener(path)
+    defer { withExtendedLifetime(listener) {} }
+    let (_, time) = expectFailure(.timedOut, within: Self.soon) {
+      _ = try keychain("unix:path=\(path)").timeout(.milliseconds(300)).get("k")
+    }
+    #expect(time > .milliseconds(250))
+  }
+
+  @Test func serviceThatHangs() throws {
+    let session = try KeyringSession()
+    let process = try #require(session.keyring)
+    let keychain = session.keychain()
+    try keychain.set("before", key: "k")
+
+    kill(process, SIGSTOP)
+    // On the connection that is there, and on a new one.
+    for store in [session.store, ItemStore { () throws(KeychainError) in session.address }] {
+      let (_, time) = expectFailure(.timedOut, within: Self.soon) {
+        _ = try Keychain(keychain.options, store: store).timeout(.milliseconds(300)).get("k")
+      }
+      #expect(time > .milliseconds(250))
+    }
+    expectFailure(.timedOut, within: Self.soon) { _ = try keychain.timeout(.zero).get("k") }
+    expectFailure(.timedOut, within: Self.soon) { _ = try keychain.timeout(.seconds(-1)).get("k") }
+
+    kill(process, SIGCONT)
+    #expect(try keychain.get("k") == "before")
+    #expect(try keychain.timeout(.seconds(Int64.max)).get("k") == "before")
+  }
+
+  /// The connection that is kept is dropped when the service has ended, and the next one finds its successor.
+  @Test func serviceThatEndsAndComesBack() throws {
+    let session = try KeyringSession()
+    let process = try #require(session.keyring)
+    let keychain = session.keychain()
+    try keychain.set("before", key: "k")
+
+    kill(process, SIGKILL)
+    expectUnavailable(keychain)
+
+    let keyring = try session.startKeyring()
+    #expect(try keychain.get("k") == "before")
+    keyring.end()
+    expectFailure(.serviceUnavailable, within: Self.soon) { _ = try keychain.get("k") }
+
+    // One that has ended and come back between two calls is not noticed at all.
+    let first = try session.startKeyring()
+    try keychain.set("again", key: "k")
+    first.end()
+    let second = try session.startKeyring()
+    #expect(try keychain.get("k") == "again")
+    second.end()
+  }
+
+  /// While a call waits for it.
+  @Test func serviceThatEndsDuringACall() throws {
+    let session = try KeyringSession()
+    let process = try #require(session.keyring)
+    let keychain = session.keychain()
+    try keychain.set("before", key: "k")
+    kill(process, SIGSTOP)
+    let ender = Thread {
+      usleep(200_000)
+      kill(process, SIGKILL)
+    }
+    ender.start()
+    expectFailure(.serviceUnavailable, within: Self.soon) { _ = try keychain.get("k") }
+  }
+
+  @Test func busThatEnds() throws {
+    var session: KeyringSession? = try KeyringSession()
+    let keychain = try #require(session).keychain()
+    try keychain.set("before", key: "k")
+    session = nil
+    // The process goes on, unlike with the connection that GIO shares.
+    expectUnavailable(keychain)
+  }
+
+  /// The address is asked for at each call.
+  @Test func busThatMoves() throws {
+    let sessions = [try KeyringSession(), try KeyringSession()]
+    let current = Current(sessions[0].address)
+    var options = Options()
+    options.service = "test-\(UUID())"
+    let keychain = Keychain(options, store: ItemStore { () throws(KeychainError) in current.address })
+    try keychain.set("first", key: "k")
+    current.address = sessions[1].address
+    #expect(try keychain.get("k") == nil)
+    current.address = sessions[0].address
+    #expect(try keychain.get("k") == "first")
+  }
+
+  /// A connection and its session are closed: their files do not add up.
+  @Test func noDescriptorStays() throws {
+    func descriptors() throws -> Int {
+      try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap {
+        try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + $0)
+      }.filter { $0.hasPrefix("socket:") }.count
+    }
+    let session = try KeyringSession.shared.get()
+    let keychain = session.keychain()
+    let before = try descriptors()
+    for _ in 0..<100 {
+      let store = ItemStore { () throws(KeychainError) in session.address }
+      #expect(try !Keychain(keychain.options, store: store).contains("k"))
+    }
+    // Closing is not waited for, and other tests have connections.
+    var after = try descriptors()
+    for _ in 0..<100 where after > before + 40 {
+      usleep(50_000)
+      after = try descriptors()
+    }
+    #expect(after <= before + 40)
+  }
+
+  /// Subscripts and listings cannot throw: they tell the handler, and return nothing.
+  @Test func failuresThatAreNotThrown() throws {
+    let keychain = keychain("unix:path=/nowhere/bus")
+    let original = Keychain.failureHandler
+    defer { Keychain.failureHandler = original }
+    let errors = Errors()
+    Keychain.failureHandler = { errors.append($0) }
+    #expect(keychain["k"] == nil)
+    #expect(keychain[string: "k"] == nil)
+    #expect(keychain[data: "k"] == nil)
+    #expect(keychain[attributes: "k"] == nil)
+    keychain["k"] = "top secret"
+    keychain["k"] = nil
+    keychain[string: "k"] = "top secret"
+    keychain[data: "k"] = Data("top secret".utf8)
+    keychain[data: "k"] = nil
+    #expect(keychain.allKeys() == [])
+    #expect(keychain.allItems().isEmpty)
+    #expect(errors.all.map(\.code) == Array(repeating: .serviceUnavailable, count: 11))
+    #expect(!errors.all.contains { "\($0)".contains("top secret") })
+  }
+}
+
+private final class Current: @unchecked Sendable {
+  // Sendable: used by one thread.
+  var address: String
+  init(_ address: String) { self.address = address }
+}
+
+private final class Errors: @unchecked Sendable {
+  // Sendable: used by one thread, the one whose calls fail.
+  private(set) var all: [KeychainError] = []
+  func append(_ error: KeychainError) { all.append(error) }
+}
+
+/// A socket on which nothing is ever accepted.
+private final class Listener {
+  private let descriptor: Int32
+  private let path: String
+
+  init(_ path: String) throws {
+    self.path = path
+    descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    try #require(descriptor >= 0)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    let status = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+    try #require(status == 0)
+    try #require(listen(descriptor, 8) == 0)
+  }
+
+  deinit {
+    close(descriptor)
+    unlink(path)
+  }
+}
