@@ -34,7 +34,8 @@ install_missing_packages() {
       ;;
     *)
       if command -v dpkg-query >/dev/null; then
-        for package in liblmdb-dev libxxhash-dev pkg-config xz-utils; do
+        for package in liblmdb-dev libxxhash-dev pkg-config xz-utils \
+          libsecret-1-dev dbus gnome-keyring libsecret-tools; do
           # The status of a package that was removed is "config-files", and of an unknown one there is none.
           [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
         done
@@ -43,8 +44,10 @@ install_missing_packages() {
         as_root apt-get update -qq >&2
         as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
       else
-        for package in lmdb libxxhash; do pkg-config --exists "$package" || missing+=("$package"); done
-        command -v xz >/dev/null || missing+=(xz)
+        for package in lmdb libxxhash libsecret-1; do pkg-config --exists "$package" || missing+=("$package"); done
+        for package in xz dbus-daemon gnome-keyring-daemon secret-tool; do
+          command -v "$package" >/dev/null || missing+=("$package")
+        done
         [ ${#missing[@]} -eq 0 ] && return
         say "Install the development files of: ${missing[*]}"
         exit 69
