@@ -83,12 +83,13 @@ let package = Package(
   package.products += [.library(name: "EFStorageKeychainAccess", targets: ["EFStorageKeychainAccess"])]
   package.targets += [
     .systemLibrary(name: "CSecret", pkgConfig: "libsecret-1", providers: [.apt(["libsecret-1-dev"])]),
-    .target(name: "EFStorageKeychainAccess", dependencies: ["CSecret"]),
+    .target(name: "EFStorageKeychainAccess", dependencies: ["CSecret", "EFStorageCore", "FoundationArchives"]),
     // What the tests start as another process.
     .executableTarget(
       name: "KeychainTestProcess", dependencies: ["EFStorageKeychainAccess"], path: "Tests/KeychainTestProcess"),
     .testTarget(
-      name: "EFStorageKeychainAccessTests", dependencies: ["EFStorageKeychainAccess", "KeychainTestProcess"]),
+      name: "EFStorageKeychainAccessTests",
+      dependencies: ["EFStorageConformance", "EFStorageKeychainAccess", "KeychainTestProcess", "TestSupport"]),
   ]
 #endif
 

@@ -1,6 +1,6 @@
-import Foundation
+package import Foundation
 
-/// Another process: one of the programs that are built with the tests. Killed when it is released.
+/// Another process that is spoken to by lines. Ended when it is released.
 // Sendable: a test hands it from one thread to another, and never uses it on two at once.
 package final class ChildProcess: @unchecked Sendable {
   private let process = Process()
@@ -8,16 +8,56 @@ package final class ChildProcess: @unchecked Sendable {
   private let output = Pipe()
   private var buffer = Data()
 
-  /// - Parameter program: The name of the program, such as `CacheTestProcess`.
-  package init(_ program: String, _ arguments: [String] = []) throws {
-    process.executableURL = Self.executable(program)
-    process.arguments = arguments
-    process.standardInput = input
-    process.standardOutput = output
-    try process.run()
+  /// How a process is ended.
+  package enum Ending: Sendable {
+    /// At once, by a signal that it cannot notice.
+    case kill
+    /// By the end of its input, for one that has something to clean up.
+    case endOfInput
   }
 
-  deinit { kill() }
+  private let ending: Ending
+
+  /// - Parameter program: The name of a program that is built with the tests, such as `CacheTestProcess`.
+  package convenience init(
+    _ program: String, _ arguments: [String] = [], environment: [String: String]? = nil, ending: Ending = .kill
+  ) throws {
+    try self.init(Self.executable(program), arguments, environment: environment, ending: ending)
+  }
+
+  package init(
+    _ executable: URL, _ arguments: [String] = [], environment: [String: String]? = nil, ending: Ending = .kill
+  ) throws {
+    self.ending = ending
+    process.executableURL = executable
+    process.arguments = arguments
+    process.environment = environment
+    process.standardInput = input
+    process.standardOutput = output
+    // It would inherit that a worker thread blocks signals, and could not be ended by one.
+    var none = sigset_t()
+    var blocked = sigset_t()
+    sigemptyset(&none)
+    pthread_sigmask(SIG_SETMASK, &none, &blocked)
+    defer { pthread_sigmask(SIG_SETMASK, &blocked, nil) }
+    try process.run()
+    // Its end is what shows that nobody speaks to it any more.
+    try output.fileHandleForWriting.close()
+    try input.fileHandleForReading.close()
+  }
+
+  deinit {
+    switch ending {
+    case .kill: kill()
+    case .endOfInput: end()
+    }
+  }
+
+  /// Ends its input, and waits for its end.
+  package func end() {
+    try? input.fileHandleForWriting.close()
+    process.waitUntilExit()
+  }
 
   /// Beside the test bundle, whatever runs it.
   private static func executable(_ program: String) -> URL {

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import EFStorageKeychainAccess
@@ -44,7 +45,7 @@ final class KeyringSession: Sendable {
     let path = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../../Scripts/lib/with-keyring")
       .standardized
     let say = "echo $DBUS_SESSION_BUS_ADDRESS; echo $WITH_KEYRING_DIRECTORY; echo $WITH_KEYRING_PROCESS; exec cat"
-    let script = try ChildProcess(path, arguments + ["sh", "-c", say])
+    let script = try ChildProcess(path, arguments + ["sh", "-c", say], ending: .endOfInput)
     guard let address = script.readLine(), let directory = script.readLine(), let process = script.readLine() else {
       throw NotStarted()
     }
@@ -118,7 +119,7 @@ final class KeyringSession: Sendable {
       """
     let child = try ChildProcess(
       URL(fileURLWithPath: "/bin/sh"), ["-c", command, executable, directory, unlocked ? "--unlock" : ""],
-      environment: environment)
+      environment: environment, ending: .endOfInput)
     // Its first line comes before it takes its name.
     guard child.readLine() != nil else { throw NotStarted() }
     for _ in 0..<500 {

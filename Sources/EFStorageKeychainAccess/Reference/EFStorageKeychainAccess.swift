@@ -1,0 +1,29 @@
+public import EFStorageCore
+
+/// A property that is kept in the user's keychain.
+///
+/// ```swift
+/// @EFStorageKeychainAccess(forKey: "token")
+/// var token: String?
+/// ```
+@propertyWrapper
+public struct EFStorageKeychainAccess<Content: KeychainAccessStorable>: EFSingleInstanceStorageReferenceWrapper {
+  public var _ref: EFStorageKeychainAccessRef<Content>
+  public let makeDefaultContent: () -> Content
+  public let persistDefaultContent: Bool
+
+  public init(
+    __ref: EFStorageKeychainAccessRef<Content>, makeDefaultContent: @escaping () -> Content, persistDefaultContent: Bool
+  ) {
+    _ref = __ref
+    self.makeDefaultContent = makeDefaultContent
+    self.persistDefaultContent = persistDefaultContent
+  }
+
+  public var wrappedValue: Content {
+    get { contentOrDefault() }
+    nonmutating set { _ref.content = newValue }
+  }
+
+  public func removeContentFromUnderlyingStorage() { _ref.content = nil }
+}

@@ -1,0 +1,89 @@
+public import EFStorageCore
+
+/// The content under one key of a keychain.
+///
+/// Obtain it with `forKey(_:in:)` or `Keychain.efStorage`, not by its initializer.
+///
+/// It keeps no secret: each read asks the service, which takes about a millisecond and blocks the thread as the
+/// ``Keychain`` says, so it is never older than what the service says. Any number of threads may use it if `Content` is
+/// Sendable.
+///
+/// What cannot be read, also since there is no service, is nil, reported, and kept. A write that fails changes nothing, so
+/// that ``content`` is what is stored; it is reported, and ``lastFailure`` tells. No report holds what is stored.
+public final class EFStorageKeychainAccessRef<Content: KeychainAccessStorable>: EFSingleInstanceStorageReference {
+  public let key: String
+  public let storage: Keychain
+  package let failures = FailureRecord()
+
+  public init(
+    iKnowIShouldNotCallThisDirectlyAndIsResponsibleForUnexpectedBehaviorMyself ignored: Bool,
+    forKey key: String, in storage: Keychain
+  ) {
+    self.key = key
+    self.storage = storage
+  }
+
+  public var content: Content? {
+    get {
+      do { return try load() } catch { return nil }
+    }
+    set {
+      // Reported: the setter cannot throw.
+      do { try store(newValue) } catch {}
+    }
+  }
+
+  /// - Throws: `EFStorageFailure` if something is there that cannot be read, or the service cannot be asked.
+  public func loadContent() throws -> Content? { try load() }
+
+  /// - Throws: `EFStorageFailure` if the content cannot be converted, or the service does not store it.
+  public func storeContent(_ content: Content?) throws { try store(content) }
+
+  private func load() throws(EFStorageFailure) -> Content? {
+    try reportingLoad { try Content.loadFromKeychain(storage, forKey: key) }
+  }
+
+  private func store(_ content: Content?) throws(EFStorageFailure) {
+    // A nil that is a content, of an optional property, removes: a keychain has no null.
+    let content = content.flatMap { ($0 as? any OptionalContent)?.isNone == true ? nil : $0 }
+    var storable: AsIsKeychainAccessStorable?
+    if let content {
+      do {
+        storable = try content.asKeychainAccessStorable().get()
+      } catch {
+        throw report(failure(.conversion, error), writing: content)
+      }
+    }
+    do throws(KeychainError) {
+      switch storable {
+      case nil: try storage.remove(key)
+      case .string(let string): try storage.set(string, key: key)
+      case .data(let data): try storage.set(data, key: key)
+      }
+    } catch {
+      throw report(failure(.storage, error), writing: content)
+    }
+    failures.clear()
+  }
+
+  // MARK: Failures
+
+  /// The failure of the last write or read, if it failed.
+  public var lastFailure: EFStorageFailure? { failures.last }
+
+  /// Called when a content cannot be converted. Replaceable with `@_dynamicReplacement(for:)`, in any build.
+  public dynamic func onConversionFailure(for content: Content, dueTo error: any Error) {
+    failure(.conversion, error).reportByDefault()
+  }
+
+  /// Called when the keychain could not be written. Replaceable with `@_dynamicReplacement(for:)`, in any build.
+  public dynamic func onStorageFailure(_ error: any Error) { failure(.storage, error).reportByDefault() }
+
+  /// Called when something is stored that cannot be read as a `Content`, or cannot be asked for; it is kept. Once, until it
+  /// is read or written. Replaceable with `@_dynamicReplacement(for:)`, in any build.
+  public dynamic func onLoadFailure(_ error: any Error) { failure(.loading, error).reportByDefault() }
+}
+
+extension EFStorageKeychainAccessRef: ReportingReference {}
+
+extension EFStorageKeychainAccessRef: Sendable where Content: Sendable {}

@@ -1,0 +1,2 @@
+// Importing a container is enough.
+@_exported public import EFStorageCore

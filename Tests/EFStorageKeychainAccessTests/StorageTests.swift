@@ -1,0 +1,158 @@
+import EFStorageConformance
+import EFStorageCore
+import Foundation
+import TestSupport
+import Testing
+
+@testable import EFStorageKeychainAccess
+
+/// The keychain as one of EFStorage's storages.
+@Suite struct StorageTests {
+  struct Login: Codable, Equatable, KeychainAccessStorable {
+    var user: String
+    var attempts: Int?
+  }
+
+  enum Mode: String, Codable, KeychainAccessStorable { case day, night }
+
+  /// As its users wrote it for the original.
+  struct Temperature: Codable, Equatable, KeychainAccessStorable {
+    var degrees: Double
+    func asKeychainAccessStorable() -> Result<AsIsKeychainAccessStorable, any Error> {
+      return "\(degrees)".asKeychainAccessStorable()
+    }
+    static func fromKeychain(_ keychain: Keychain, forKey key: String) -> Temperature? {
+      return String.fromKeychain(keychain, forKey: key).flatMap(Double.init).map(Temperature.init)
+    }
+  }
+
+  let session: KeyringSession
+  let keychain: Keychain
+
+  init() throws {
+    session = try KeyringSession.shared.get()
+    keychain = session.keychain()
+    EFStorageFailure.trapsOnConversionFailureInDebugBuilds = false
+  }
+
+  @Test func conformance() throws {
+    var conformance = EFStorageConformance<EFStorageKeychainAccess<Int>>(
+      storage: keychain, other: session.keychain(), contents: [1, -2, 0])
+    conformance.writePast = { keychain, key, content in
+      if let content { try keychain.set("\(content)", key: key) } else { try keychain.remove(key) }
+    }
+    conformance.writeUnreadable = { keychain, key in try keychain.set("no number", key: key) }
+    conformance.holdsAnything = { keychain, key in try keychain.contains(key) }
+    #expect(conformance.violations() == [])
+    #expect(try keychain.keys() == [])
+  }
+
+  private func roundTrips<Content: KeychainAccessStorable & Equatable>(
+    _ contents: [Content], location: SourceLocation = #_sourceLocation
+  ) {
+    let reference = EFStorageKeychainAccessRef<Content>.forKey("key", in: keychain)
+    for content in contents {
+      reference.content = content
+      #expect(reference.content == content, sourceLocation: location)
+      // Through another connection's eyes.
+      #expect(reference.lastFailure == nil, sourceLocation: location)
+    }
+    reference.content = nil
+    #expect(reference.content == nil, sourceLocation: location)
+  }
+
+  @Test func everyType() {
+    roundTrips([true, false])
+    roundTrips([Int.min, .max])
+    roundTrips([Int8.min, .max])
+    roundTrips([UInt64.max])
+    roundTrips([Float.pi, -.infinity])
+    roundTrips([Double.pi, 0.1 + 0.2, .infinity])
+    roundTrips(["", "secret", "é\0😀"])
+    roundTrips([Data(), Data([0, 255])])
+    roundTrips([Date(timeIntervalSinceReferenceDate: 700_000_001.512_345)])
+    roundTrips([URL(string: "https://example.org/a?b")!])
+    roundTrips([UUID()])
+    roundTrips([["a", "b"], []])
+    roundTrips([["a": [1, 2]]])
+    roundTrips([Login(user: "ada", attempts: nil), Login(user: "", attempts: 3)])
+    roundTrips([Mode.day, .night])
+    roundTrips([Temperature(degrees: -3.5)])
+    roundTrips([NSString(string: "object")])
+    roundTrips([NSNumber(value: 42)])
+    roundTrips([String?.some("there")])
+  }
+
+  @Test func whatIsStoredIsTextWherePeopleExpectText() throws {
+    keychain.efStorage.flag = true
+    keychain.efStorage.mode = Mode.night
+    #expect(try keychain.get("flag") == "true" && keychain.get("mode") == "night")
+  }
+
+  @Test func properties() throws {
+    var failures: [EFStorageFailure.Kind] = []
+    @EFStorageKeychainAccess(forKey: "token", in: keychain) var token: String?
+    #expect(token == nil)
+    token = "secret"
+    #expect(try keychain.get("token") == "secret")
+    token = nil
+    #expect(try !keychain.contains("token"))
+    if let failure = _token._ref.lastFailure { failures.append(failure.kind) }
+    #expect(failures == [])
+
+    @EFStorageComposition(
+      EFStorageKeychainAccess(wrappedValue: false, forKey: "isNewUser", in: keychain),
+      EFStorageKeychainAccess(wrappedValue: true, forKey: "wasNewUser", in: keychain, persistDefaultContent: true))
+    var isNewUser: Bool
+    #expect(isNewUser)
+    isNewUser = false
+    #expect(try keychain.get("isNewUser") == "false" && keychain.get("wasNewUser") == "false")
+  }
+
+  @Test func reportsHoldNoSecret() throws {
+    let reports = Guarded<[String]>([])
+    let observation = EFStorageFailure.observe { failure in
+      if failure.key == "quiet" { reports { $0.append("\(failure)") } }
+    }
+    defer { observation.cancel() }
+    try keychain.set("{\"user\": \"hunter2\", \"attempts\": \"hunter2\"}", key: "quiet")
+    #expect(EFStorageKeychainAccessRef<Login>.forKey("quiet", in: keychain).content == nil)
+    #expect(EFStorageKeychainAccessRef<Int>.forKey("quiet", in: keychain).content == nil)
+    #expect(EFStorageKeychainAccessRef<Mode>.forKey("quiet", in: keychain).content == nil)
+    #expect(reports.current.count == 3)
+    for report in reports.current { #expect(!report.contains("hunter2")) }
+    #expect(try keychain.contains("quiet"))
+  }
+
+  @Test func sameItemsAreTheSameStorage() {
+    let one = Keychain(service: "a").label("label").timeout(.seconds(1))
+    #expect(one == Keychain(service: "a") && one == Keychain(service: "a", accessGroup: ""))
+    #expect(one != Keychain(service: "b") && one != Keychain(service: "a", accessGroup: "group"))
+    #expect(one != Keychain(server: "https://a", protocolType: .https))
+    #expect(
+      Keychain(server: "https://a", protocolType: .https) != Keychain(server: "https://a", protocolType: .http))
+  }
+
+  @Test func defaultCanBeSet() {
+    let before = Keychain.defaultForEFStorage
+    defer { Keychain.defaultForEFStorage = before }
+    #expect(before == Keychain())
+    Keychain.defaultForEFStorage = keychain
+    Keychain.efStorage.number = 5
+    let reference: EFStorageKeychainAccessRef<Int> = Keychain.efStorage.number
+    #expect(reference.content == 5 && reference.storage == keychain)
+    #expect(Keychain.efStorage.number as Int? == 5)
+  }
+
+  @Test func threads() {
+    let reference = EFStorageKeychainAccessRef<Int>.forKey("threads", in: keychain)
+    reference.content = 0
+    concurrently(4) { thread in
+      for step in 0..<20 {
+        if thread == 0 { reference.content = step }
+        if reference.content == nil { Issue.record("nothing is read") }
+      }
+    }
+    #expect(reference.content == 19)
+  }
+}
