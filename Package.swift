@@ -71,8 +71,7 @@ let package = Package(
     // Client code in the older language mode, without any of the settings below.
     .testTarget(
       name: "EFStorageSwift5Tests", dependencies: ["EFStorageLMDBCache", "EFStorageUserDefaults"],
-      // The old spelling of defaults is to be used there.
-      swiftSettings: [.swiftLanguageMode(.v5), .treatWarning("DeprecatedDeclaration", as: .warning)]),
+      swiftSettings: [.swiftLanguageMode(.v5)]),
     .testTarget(name: "CommandLineToolTests", dependencies: ["lmdb-cache", "LMDBCaching"]),
   ],
   swiftLanguageModes: [.v6]

@@ -43,9 +43,6 @@ struct Settings {
   )
   var mixedType: String
 
-  @EFStorageUserDefaults(forKey: "oldSpelling", defaultsTo: "old")
-  var oldSpelling: String
-
   @EFStorageDrawer(forKey: "drawer")
   var drawer: String = "empty"
 
@@ -80,12 +77,20 @@ struct UsageTests {
     #expect(settings.nobody == nil)
     settings.nobody = "somebody"
     #expect(settings.nobody == "somebody")
-    #expect(settings.oldSpelling == "old")
     #expect(settings.drawer == "empty")
     settings.drawer = "full"
     #expect(Drawer.shared.contents["drawer"] == "full")
     #expect(Settings().drawer == "full")
     #expect(Vault.efStorage.vault as Int? == 7)
+  }
+
+  @available(*, deprecated, message: "It uses what is deprecated.")
+  @Test func oldSpelling() {
+    struct Old {
+      @EFStorageUserDefaults(forKey: "oldSpelling", defaultsTo: "old")
+      var spelling: String
+    }
+    #expect(Old().spelling == "old")
   }
 
   @Test func members() {
