@@ -108,6 +108,20 @@ import Testing
     try keychain.removeAll()
   }
 
+  /// What a client writes.
+  @Test func publicInitializers() throws {
+    let name = "test-\(UUID())"
+    for keychain in [
+      Keychain(service: name), Keychain(service: name, accessGroup: "group"),
+      Keychain(server: "https://\(name).example.com", protocolType: .https),
+    ] {
+      try keychain.set("value", key: "k")
+      #expect(try keychain.get("k") == "value")
+      #expect(keychain.allKeys() == ["k"])
+      try keychain.removeAll()
+    }
+  }
+
   @Test func subscripts() throws {
     keychain["k"] = "text"
     #expect(keychain["k"] == "text")

@@ -26,10 +26,7 @@ import Testing
     let keychain = session.keychain()
     try keychain.set("value", key: "k")
     try session.lock()
-    for (name, call) in Self.calls(keychain.authenticationUI(.fail)) {
-      let (_, time) = expectFailure(.locked, within: Self.soon, call)
-      print("measured locked, no prompt, \(name): \(time)")
-    }
+    for (_, call) in Self.calls(keychain.authenticationUI(.fail)) { expectFailure(.locked, within: Self.soon, call) }
     for (_, call) in Self.calls(keychain.interactionTimeout(.zero)) { expectFailure(.locked, within: Self.soon, call) }
     #expect(try keychain.contains("k"))
     #expect(try !keychain.contains("new"))
@@ -61,10 +58,7 @@ import Testing
     let keychain = session.keychain()
     try keychain.set("value", key: "k")
     try session.lock()
-    for (name, call) in Self.calls(keychain) {
-      let (_, time) = expectFailure(.promptDismissed, within: Self.soon, call)
-      print("measured locked, no prompter, \(name): \(time)")
-    }
+    for (_, call) in Self.calls(keychain) { expectFailure(.promptDismissed, within: Self.soon, call) }
     try session.unlock()
     #expect(try keychain.get("k") == "value")
   }

@@ -36,6 +36,22 @@ import Testing
     try keychain.remove("own")
   }
 
+  /// What the library hands out is released: a value that stayed each time would be 2 MB.
+  @Test func noMemoryStays() throws {
+    let child = try ChildProcess.keychain(bus: session.address)
+    let growth = try #require(Int(child.run("repeat \(keychain.service) 500") ?? ""))
+    #expect(growth < 1000, "KiB")
+    try keychain.removeAll()
+  }
+
+  /// GLib does not survive a fork: the child is told so at once, and the parent is not disturbed.
+  @Test func fork() throws {
+    let child = try ChildProcess.keychain(bus: session.address)
+    try keychain.set("value", key: "k")
+    #expect(child.run("fork \(keychain.service)") == "7 value")
+    try keychain.removeAll()
+  }
+
   /// Several processes create, replace and read one item: it stays one.
   @Test func storm() throws {
     let children = try (0..<4).map { _ in try ChildProcess.keychain(bus: session.address) }

@@ -56,7 +56,6 @@ import Testing
         let words = try #require(child.run(command)).split(separator: " ")
         #expect(words.prefix(2) == ["error", "serviceUnavailable"])
         #expect(try #require(Int(words.last ?? "")) < 5000)
-        print("measured process without a bus, \(environment): \(words.last ?? "") ms")
       }
     }
   }

@@ -4,6 +4,11 @@ import Foundation
 // Another process for the keychain's tests: reads commands from its standard input, one a line, words separated by
 // spaces, and answers each with one line. It knows the session bus by its environment alone.
 
+func residentKiB() -> Int {
+  let fields = try! String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
+  return Int(fields[1])! * 4
+}
+
 func run(_ words: [String]) throws -> String {
   let keychain = Keychain(service: words[1]).timeout(.seconds(5))
   switch words[0] {
@@ -13,6 +18,31 @@ func run(_ words: [String]) throws -> String {
   case "storm":
     // The same key, again and again, against other processes.
     for number in 0..<Int(words[3])! { try keychain.set("\(getpid())-\(number)", key: words[2]) }
+  case "repeat":
+    // Reads, writes and lists, so often, and answers by how many KiB the process has grown since a tenth of that.
+    let count = Int(words[2])!
+    var before = 0
+    for number in 0..<count {
+      if number == count / 10 { before = residentKiB() }
+      try keychain.set(Data(repeating: UInt8(truncatingIfNeeded: number), count: 5000), key: "k")
+      _ = try keychain.comment("\(number)").get("k") { $0 }
+      _ = try keychain.keys()
+      if number % 10 == 0 { try keychain.label("\(number)").comment("\(number)").set("x", key: "k") }
+    }
+    return String(residentKiB() - before)
+  case "fork":
+    // A child that goes on with what its parent has begun: the answer is the child's.
+    _ = try keychain.get("k")
+    typealias Fork = @convention(c) () -> pid_t
+    let fork = unsafeBitCast(dlsym(nil, "fork"), to: Fork.self)
+    let child = fork()
+    if child == 0 {
+      do { _ = try keychain.get("k") } catch let error as KeychainError { exit(error.code == .forked ? 7 : 8) }
+      exit(9)
+    }
+    var status: Int32 = 0
+    waitpid(child, &status, 0)
+    return try "\(status >> 8) \(keychain.get("k") ?? "nil")"
   case "default":
     // The keychain that names no service.
     try Keychain().set(words[2], key: words[1])

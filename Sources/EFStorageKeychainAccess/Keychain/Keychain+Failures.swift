@@ -16,16 +16,16 @@ extension Keychain {
   }
 
   /// The value, or the default after a failure, which is told to the handler.
-  static func reporting<Value>(default: Value, _ body: () throws(KeychainError) -> Value) -> Value {
+  static func reporting<Value>(default: Value, _ body: () throws -> Value) -> Value {
     do {
       return try body()
     } catch {
-      failureHandler(error)
+      failureHandler(KeychainError(wrapping: error))
       return `default`
     }
   }
 
-  func reporting<Value>(default: Value, _ body: () throws(KeychainError) -> Value) -> Value {
+  func reporting<Value>(default: Value, _ body: () throws -> Value) -> Value {
     Self.reporting(default: `default`, body)
   }
 }

@@ -7,20 +7,20 @@ import Foundation
 extension Keychain {
   /// The keys of this keychain's items; none after a failure, which ``failureHandler`` is told.
   public func allKeys() -> [String] {
-    reporting(default: []) { () throws(KeychainError) in try keys() }
+    reporting(default: []) { try keys() }
   }
 
   /// This keychain's items with their values, as dictionaries of the keys `class`, `service` or `server`, `protocol`
   /// and `authenticationType`, `accessGroup`, `key`, `value` (a `String`, or `Data` that is not UTF-8),
   /// `accessibility` and `synchronizable`; none after a failure, which ``failureHandler`` is told.
   public func allItems() -> [[String: Any]] {
-    reporting(default: []) { () throws(KeychainError) in try items() }
+    reporting(default: []) { try items() }
   }
 
   /// The service or server, and the key, of each item of this class that the package has stored for the user, in
   /// whatever program; none after a failure, which ``failureHandler`` is told.
   public static func allKeys(_ itemClass: ItemClass) -> [(String, String)] {
-    reporting(default: []) { () throws(KeychainError) in
+    reporting(default: []) {
       try list(itemClass, scope(itemClass), withSecrets: false, .shared, Patience())
         .map { ($0[itemClass == .genericPassword ? "service" : "server"] as? String ?? "", $0["key"] as? String ?? "") }
     }
@@ -29,19 +29,19 @@ extension Keychain {
   /// Each item of this class that the package has stored for the user, in whatever program, as ``allItems()`` has it
   /// but without its value; none after a failure, which ``failureHandler`` is told.
   public static func allItems(_ itemClass: ItemClass) -> [[String: Any]] {
-    reporting(default: []) { () throws(KeychainError) in
+    reporting(default: []) {
       try list(itemClass, scope(itemClass), withSecrets: false, .shared, Patience())
     }
   }
 
   /// The keys of this keychain's items.
-  public func keys() throws(KeychainError) -> [String] {
+  public func keys() throws -> [String] {
     try store.items(options.checkedScope(), withSecrets: false, options.patience)
       .compactMap { $0.attributes[Options.Name.key] }
   }
 
   /// This keychain's items, as in ``allItems()``.
-  public func items() throws(KeychainError) -> [[String: Any]] {
+  public func items() throws -> [[String: Any]] {
     try Self.list(itemClass, options.checkedScope(), withSecrets: true, store, options.patience)
   }
 

@@ -1,13 +1,13 @@
 public import Foundation
 
-/// As in KeychainAccess, subscripts throw nothing: a failure goes to ``failureHandler``, and reads as nil. Use ``get(_:ignoringAttributeSynchronizable:)``
-/// and ``set(_:key:ignoringAttributeSynchronizable:)-(String,_,_)`` where it matters whether a nil is an absent item.
+/// As in KeychainAccess, subscripts throw nothing: a failure goes to ``failureHandler``, and reads as nil. Where it
+/// matters whether nil means that there is no item, call `get` and `set`, which throw.
 extension Keychain {
   /// The item's text; nil: there is none, or a failure. To set nil removes the item.
   public subscript(key: String, ignoringAttributeSynchronizable: Bool = true) -> String? {
-    get { Self.reporting(default: nil) { () throws(KeychainError) in try get(key) } }
+    get { Self.reporting(default: nil) { try get(key) } }
     set {
-      Self.reporting(default: ()) { () throws(KeychainError) in
+      Self.reporting(default: ()) {
         if let newValue { try set(newValue, key: key) } else { try remove(key) }
       }
     }
@@ -21,9 +21,9 @@ extension Keychain {
 
   /// The item's data; nil: there is none, or a failure. To set nil removes the item.
   public subscript(data key: String, ignoringAttributeSynchronizable: Bool = true) -> Data? {
-    get { Self.reporting(default: nil) { () throws(KeychainError) in try getData(key) } }
+    get { Self.reporting(default: nil) { try getData(key) } }
     set {
-      Self.reporting(default: ()) { () throws(KeychainError) in
+      Self.reporting(default: ()) {
         if let newValue { try set(newValue, key: key) } else { try remove(key) }
       }
     }
@@ -31,7 +31,7 @@ extension Keychain {
 
   /// The item's data and attributes; nil: there is none, or a failure.
   public subscript(attributes key: String, ignoringAttributeSynchronizable: Bool = true) -> Attributes? {
-    Self.reporting(default: nil) { () throws(KeychainError) in
+    Self.reporting(default: nil) {
       try store.item(options.identity(key), options.patience).map { Attributes($0, itemClass: itemClass) }
     }
   }

@@ -23,13 +23,15 @@ public import Foundation
 /// overwrites it; the `String` and `Data` that callers hand in and get out are copies without that care. Labels,
 /// keys and attributes are not secret.
 ///
-/// **Threads.** Use it from any. A call blocks its thread until the service answers: commonly below a millisecond;
-/// at most ``timeout(_:)``, 5 seconds by default, when the service hangs (for each item, when there are many); and up
-/// to ``interactionTimeout(_:)``, one minute by default, while the service asks a person to unlock a keyring. A
-/// server without a person to ask sets ``authenticationUI(_:)`` to `.fail`. Do not call it where nothing may block.
+/// **Threads.** Use it from any. A call blocks its thread until the service answers: a read commonly for about a
+/// millisecond, a write for some, as the service writes to the disk; at most for ``timeout(_:)``, 5 seconds by
+/// default, when the service hangs (for each item, when there are many); and up to ``interactionTimeout(_:)``, one
+/// minute by default, while the service asks a person to unlock a keyring. A server without a person to ask sets
+/// ``authenticationUI(_:)`` to `.fail`. Do not call it where nothing may block.
 ///
 /// **Life.** All keychains of the process share one connection to the session bus, which is opened by the first call,
-/// and opened again after the bus, the service or a `fork()` has ended it.
+/// and opened again after the bus or the service has ended it. A process that has used a keychain may not use one in
+/// a child that it forks without `exec`: that is ``KeychainError/Code/forked``.
 public final class Keychain: Sendable {
   let options: Options
   let store: ItemStore

@@ -6,7 +6,7 @@ public struct KeychainError: Error, Sendable, Hashable, CustomStringConvertible 
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     private enum Value: String, Sendable {
       case serviceUnavailable, timedOut, locked, noKeyring, promptDismissed, accessDenied
-      case invalidKey, invalidAttribute, conversion, unexpected
+      case invalidKey, invalidAttribute, conversion, forked, unexpected
     }
     private let value: Value
 
@@ -32,6 +32,8 @@ public struct KeychainError: Error, Sendable, Hashable, CustomStringConvertible 
     public static let invalidAttribute = Code(.invalidAttribute)
     /// The item's data is not UTF-8 and was asked for as text. The item is kept.
     public static let conversion = Code(.conversion)
+    /// The process was forked from one that had used a keychain, without `exec`. GLib cannot be used in it.
+    public static let forked = Code(.forked)
     /// Any other failure of the service; see ``KeychainError/underlying``.
     public static let unexpected = Code(.unexpected)
   }
@@ -76,6 +78,23 @@ extension KeychainError {
       self.init(.unexpected, "The Secret Service could not do it.", underlying: failure.text)
     }
   }
+
+  /// The error itself, if it is one of these.
+  init(wrapping error: any Error) {
+    self =
+      error as? KeychainError
+      ?? KeychainError(.unexpected, "The keychain failed.", underlying: String(describing: error))
+  }
+
+  static let forked = KeychainError(
+    .forked,
+    "A keychain was used before fork(), and cannot be in the child. Use it in the parent alone, or start the "
+      + "child with exec or posix_spawn.")
+
+  static let stillLocked = KeychainError(
+    .locked,
+    "Items are still locked after the service had unlocked their keyring. Unlock it with the service's own "
+      + "program.")
 
   /// Others changed the item each time it had been found.
   static let unsettled = KeychainError(

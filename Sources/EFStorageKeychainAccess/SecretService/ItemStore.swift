@@ -134,6 +134,7 @@ final class ItemStore: Sendable {
       if exchange.patience.authenticationUI == .skip, !removingOthers { return nil }
       try exchange.unlock(locked)
       (unlocked, locked) = try exchange.search(attributes)
+      if unlocked.isEmpty, !locked.isEmpty { throw KeychainError.stillLocked }
     }
     guard unlocked.count > 1 else { return unlocked.first }
     let items = try unlocked.compactMap { path in try unlessGone { try exchange.item(path) } }
@@ -147,10 +148,13 @@ final class ItemStore: Sendable {
   private func findAll(
     _ attributes: [String: String], _ exchange: Exchange, skipping: Bool
   ) throws -> [String] {
-    let (unlocked, locked) = try exchange.search(attributes)
+    var (unlocked, locked) = try exchange.search(attributes)
     if locked.isEmpty || skipping { return unlocked }
     try exchange.unlock(locked)
-    return unlocked + locked
+    (unlocked, locked) = try exchange.search(attributes)
+    // A part would look like the whole.
+    guard locked.isEmpty else { throw KeychainError.stillLocked }
+    return unlocked
   }
 
   private func unlessGone<Value>(_ body: () throws -> Value) throws -> Value? {
@@ -179,12 +183,10 @@ final class ItemStore: Sendable {
         if isNew { throw failure }
       }
       return try attempt(connect(until: deadline).connection)
-    } catch let error as KeychainError {
-      throw error
     } catch let failure as CallFailure {
       throw KeychainError(failure, within: patience.timeout)
     } catch {
-      throw KeychainError(.unexpected, "The keychain failed.", underlying: String(describing: error))
+      throw KeychainError(wrapping: error)
     }
   }
 
@@ -193,6 +195,8 @@ final class ItemStore: Sendable {
   private func connect(
     until deadline: Deadline
   ) throws(KeychainError) -> (connection: ServiceConnection, isNew: Bool) {
+    // Before the lock, which a thread that is not in the child may have held.
+    guard ServiceConnection.canConnect else { throw KeychainError.forked }
     let address = try self.address()
     if let kept = current.withLock({ $0 }), kept.address == address, kept.isUsable { return (kept, false) }
     let connection = try ServiceConnection(address: address, until: deadline)

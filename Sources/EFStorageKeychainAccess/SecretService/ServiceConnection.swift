@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// A connection to the session bus, and a session with the Secret Service on it. Closed with the last reference.
 ///
@@ -14,10 +15,10 @@ final class ServiceConnection: @unchecked Sendable {
   let session: String
   private let bus: OpaquePointer
   private let service: OpaquePointer
-  private let process = getpid()
 
   /// Connects to the bus, starts the service if the bus can, and opens a session.
   init(address: String, until deadline: Deadline) throws(KeychainError) {
+    Self.process.store(getpid(), ordering: .relaxed)
     let bus: OpaquePointer
     do {
       bus = try Calls.connect(to: address, until: deadline)
@@ -51,14 +52,24 @@ final class ServiceConnection: @unchecked Sendable {
   }
 
   deinit {
-    // After a fork, the connection is the parent's: its thread is not here, and closing would take its locks.
-    guard process == getpid() else { return }
+    // In a child, the connection is the parent's, and closing would wait for locks that nobody holds any more.
+    guard Self.canConnect else { return }
     Calls.release(service)
     Calls.close(bus)
   }
 
-  /// Whether calls can go out: the bus has not ended, and this process has not been forked since.
-  var isUsable: Bool { process == getpid() && !Calls.isClosed(bus) }
+  /// Whether this process can have connections. One that was forked from a process with a connection cannot: the
+  /// thread on which GIO runs all of them is not there, and GIO starts no other.
+  static var canConnect: Bool {
+    let process = process.load(ordering: .relaxed)
+    return process == 0 || process == getpid()
+  }
+
+  /// The process that has connected first.
+  private static let process = Atomic<pid_t>(0)
+
+  /// Whether calls can go out: the bus has not ended.
+  var isUsable: Bool { !Calls.isClosed(bus) }
 
   func call(
     _ path: String, _ interface: String, _ method: String, _ arguments: [Variant], reply: StaticString,

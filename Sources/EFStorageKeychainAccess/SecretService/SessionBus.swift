@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// Where the session bus listens, found without starting anything.
 enum SessionBus {
@@ -7,10 +8,15 @@ enum SessionBus {
   /// Never one that makes the library start a bus: a bus that a program starts for itself has no keyring, or one that
   /// ends with the program.
   @Sendable static func address() throws(KeychainError) -> String {
-    try address(
+    if let replacement = replacement.withLock({ $0 }) { return replacement }
+    return try address(
       variable: Calls.environmentVariable("DBUS_SESSION_BUS_ADDRESS"),
       runtimeDirectory: Calls.environmentVariable("XDG_RUNTIME_DIR"))
   }
+
+  /// For tests: the address in place of what the environment says, which cannot be changed safely once there are
+  /// threads.
+  static let replacement = Mutex<String?>(nil)
 
   static func address(variable: String?, runtimeDirectory: String?) throws(KeychainError) -> String {
     if let variable, !variable.isEmpty {

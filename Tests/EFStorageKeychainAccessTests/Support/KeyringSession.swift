@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -7,11 +8,16 @@ import Testing
 /// A session bus with a keyring of its own, ended with the last reference: `Scripts/lib/with-keyring` makes it, around
 /// the tests or, where there is none, as a child that ends with this process.
 final class KeyringSession: Sendable {
-  /// What the tests share, each with services of its own. None of them locks or ends it.
+  /// What the tests share, each with services of its own. None of them locks or ends it. Once it is there, keychains
+  /// that are made by the public initializers use it.
   static let shared = Result {
     guard let address = ProcessInfo.processInfo.environment["DBUS_SESSION_BUS_ADDRESS"],
       let directory = ProcessInfo.processInfo.environment["WITH_KEYRING_DIRECTORY"]
-    else { return try KeyringSession() }
+    else {
+      let session = try KeyringSession()
+      SessionBus.replacement.withLock { $0 = session.address }
+      return session
+    }
     return KeyringSession(address: address, directory: directory)
   }
 
@@ -115,7 +121,7 @@ final class KeyringSession: Sendable {
     // The shell ends the keyring when its input ends.
     let command = """
       "$0" --foreground $2 --components=secrets --control-directory="$1/run/keyring" <"$1/password" &
-      while read -r line; do echo "$line"; done; kill -KILL $!; wait $!
+      while read -r line; do echo "$line"; done; { kill -KILL $!; wait $!; } 2>/dev/null
       """
     let child = try ChildProcess(
       URL(fileURLWithPath: "/bin/sh"), ["-c", command, executable, directory, unlocked ? "--unlock" : ""],
