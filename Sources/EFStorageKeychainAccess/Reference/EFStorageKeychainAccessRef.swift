@@ -54,7 +54,7 @@ public final class EFStorageKeychainAccessRef<Content: KeychainAccessStorable>: 
         throw report(failure(.conversion, error), writing: content)
       }
     }
-    do throws(KeychainError) {
+    do {
       switch storable {
       case nil: try storage.remove(key)
       case .string(let string): try storage.set(string, key: key)
