@@ -14,10 +14,15 @@ let package = Package(
     .library(name: "EFStorageConformance", targets: ["EFStorageConformance"]),
     .executable(name: "lmdb-cache", targets: ["lmdb-cache"]),
   ],
+  traits: [
+    .trait(name: "Compression", description: "ZstandardCompression, over the system's libzstd."),
+    .trait(name: "Encryption", description: "AuthenticatedEncryption, over swift-crypto."),
+  ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
   ],
   targets: [
     .systemLibrary(
@@ -26,6 +31,9 @@ let package = Package(
     .systemLibrary(
       name: "CXXHash", pkgConfig: "libxxhash",
       providers: [.apt(["libxxhash-dev"]), .brew(["xxhash"])]),
+    .systemLibrary(
+      name: "CZstd", pkgConfig: "libzstd",
+      providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]),
     .target(name: "LMDB", dependencies: ["CLMDB"]),
     .target(
       name: "LMDBCaching",
@@ -34,6 +42,8 @@ let package = Package(
         "LMDB",
         .product(name: "Logging", package: "swift-log"),
         .product(name: "Metrics", package: "swift-metrics"),
+        .target(name: "CZstd", condition: .when(traits: ["Compression"])),
+        .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Encryption"])),
       ]),
     .target(name: "EFStorageCore"),
     .target(name: "EFStorageLMDBCache", dependencies: ["EFStorageCore", "LMDBCaching"]),

@@ -14,3 +14,4 @@ let thumbnail = Data()
 func loadUser(_ id: Int) throws -> User { user }
 func fetchUser(_ id: Int) async throws -> User { user }
 func show(_ value: Any) {}
+func secretKey() throws -> Data { Data(count: 32) }

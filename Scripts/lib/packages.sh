@@ -34,7 +34,7 @@ install_missing_packages() {
       ;;
     *)
       if command -v dpkg-query >/dev/null; then
-        for package in liblmdb-dev libxxhash-dev pkg-config xz-utils \
+        for package in liblmdb-dev libxxhash-dev libzstd-dev pkg-config xz-utils \
           libsecret-1-dev dbus gnome-keyring libsecret-tools; do
           # The status of a package that was removed is "config-files", and of an unknown one there is none.
           [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
@@ -44,7 +44,7 @@ install_missing_packages() {
         as_root apt-get update -qq >&2
         as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
       else
-        for package in lmdb libxxhash libsecret-1; do pkg-config --exists "$package" || missing+=("$package"); done
+        for package in lmdb libxxhash libzstd libsecret-1; do pkg-config --exists "$package" || missing+=("$package"); done
         for package in xz dbus-daemon gnome-keyring-daemon secret-tool; do
           command -v "$package" >/dev/null || missing+=("$package")
         done

@@ -39,6 +39,10 @@ public struct CacheConfiguration: Sendable {
   /// How NSCoding objects are archived and read.
   public var objectCoding = ObjectCoding()
 
+  /// What values go through on their way to the disk, in this order: compression before encryption. Their identifiers
+  /// differ.
+  public var valueTransforms: [any ValueTransform] = []
+
   /// Where the cache takes the time from: ``CacheClock/system``, or a manual clock in tests.
   public var clock: CacheClock = .system
 
@@ -57,6 +61,10 @@ extension CacheConfiguration {
     try require((1 << 16)...(1 << 30) ~= journalSize, "journalSize is 64 KiB … 1 GiB.")
     try require(mapSize >= 1 << 20, "mapSize is at least 1 MiB.")
     try require(groupCommitInterval >= .zero, "groupCommitInterval is not negative.")
+    let identifiers = valueTransforms.map(\.identifier)
+    try require(
+      Set(identifiers).count == identifiers.count && !identifiers.contains(0) && identifiers.count < 256,
+      "The identifiers of valueTransforms differ, and none is 0.")
     try require(
       memoryCountLimit >= 0 && memoryCostLimit >= 0 && diskCountLimit >= 0 && diskCostLimit >= 0
         && freeDiskSpaceLimit >= 0, "A limit is not negative.")

@@ -7,7 +7,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     private enum Value: String, Sendable {
       case closed, forked, typeMismatch, encodingFailed, decodingFailed, corruptedRecord, unsupportedRecord
       case invalidDirectory, permissionDenied, remoteFileSystem, durabilityMismatch, unsupportedVersion
-      case noSpace, storageFailed, notCommitted, invalidArgument
+      case noSpace, storageFailed, notCommitted, invalidArgument, missingTransform
     }
     private let value: Value
 
@@ -44,6 +44,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     public static let storageFailed = Code(.storageFailed)
     /// The write is accepted and visible in this process, but its commit failed so far; it is tried again.
     public static let notCommitted = Code(.notCommitted)
+    /// The entry was written with a ``ValueTransform`` that the cache does not have. The entry is kept.
+    public static let missingTransform = Code(.missingTransform)
     /// An argument is out of its documented range.
     public static let invalidArgument = Code(.invalidArgument)
   }

@@ -14,7 +14,7 @@ struct EFStorageStormTests {
     for key in keys { cache.efStorage[dynamicMember: key] = key + "#" + String(repeating: "x", count: 40) }
     concurrently(4) { thread in
       var random = SeededRandom(UInt64(thread))
-      for step in 0..<20_000 {
+      for step in 0..<8_000 {
         let key = keys[random.below(keys.count)]
         let reference = EFStorageLMDBCacheRef<String>.forKey(key, in: cache)
         switch random.below(thread == 0 ? 4 : 40) {
@@ -35,11 +35,11 @@ struct EFStorageStormTests {
     reference.content = 0
     concurrently(4) { thread in
       if thread == 0 {
-        for number in 1...20_000 { reference.content = number }
+        for number in 1...10_000 { reference.content = number }
         return
       }
       var last = 0
-      while last < 20_000 {
+      while last < 10_000 {
         for read in [reference.content, try? cache.value(Int.self, forKey: "counter"), reference.content] {
           guard let read, read >= last else {
             Issue.record("\(read as Any) after \(last)")

@@ -28,7 +28,9 @@ struct RecordHeader {
     fileprivate static let expires = Flags(rawValue: 2)
     fileprivate static let wideCost = Flags(rawValue: 4)
     fileprivate static let key = Flags(rawValue: 8)
-    fileprivate static let known: Flags = [.file, .expires, .wideCost, .key]
+    /// The value, wherever it is, went through ``ValueTransforms``.
+    static let transformed = Flags(rawValue: 16)
+    fileprivate static let known: Flags = [.file, .expires, .wideCost, .key, .transformed]
   }
 
   private(set) var checksum: UInt32 = 0
@@ -69,7 +71,7 @@ struct RecordHeader {
     lastAccess = load(20, as: UInt32.self)
     cost = Int(load(24, as: UInt32.self))
     expires = 0
-    if flags.isDisjoint(with: [.expires, .wideCost, .key, .file]) {
+    if flags.isSubset(of: .transformed) {
       payloadLength = record.count &- Self.baseSize
       return
     }

@@ -21,14 +21,17 @@ extension DiskStore {
       case .onStack(let count):
         let bytes = UnsafeRawBufferPointer(rebasing: scratch[..<count])
         guard let record = try verified(found, bytes, key) else { return nil }
-        guard record.header.flags.contains(.file) else { return try body(record) }
-        return try fileContents(record, key)?.withBytes { (bytes) throws(CacheError) in
+        if record.header.flags.isDisjoint(with: [.file, .transformed]) { return try body(record) }
+        return try value(of: record, key)?.withBytes { (bytes) throws(CacheError) in
           try body(record.replacingPayload(with: bytes))
         }
       case .allocated(let data):
         return try data.withBytes { (bytes) throws(CacheError) -> R? in
           guard let record = try verified(found, bytes, key) else { return nil }
-          return try body(record)
+          guard record.header.flags.contains(.transformed) else { return try body(record) }
+          return try value(of: record, key)?.withBytes { (bytes) throws(CacheError) in
+            try body(record.replacingPayload(with: bytes))
+          }
         }
       }
     }
@@ -39,8 +42,8 @@ extension DiskStore {
     guard let found = try copyRecord(key, copy: { Data($0) }) else { return nil }
     return try found.payload.withBytes { (bytes) throws(CacheError) -> StoredRecord<Data>? in
       guard let record = try verified(found, bytes, key) else { return nil }
-      guard record.header.flags.contains(.file) else { return found }
-      return try fileContents(record, key).map { record.replacingPayload(with: $0) }
+      if record.header.flags.isDisjoint(with: [.file, .transformed]) { return found }
+      return try value(of: record, key).map { record.replacingPayload(with: $0) }
     }
   }
 
@@ -201,8 +204,8 @@ extension DiskStore {
     return try record.payload.withBytes { (bytes) throws(CacheError) -> StoredRecord<Data>? in
       guard record.header.isIntact(headerHash: record.headerHash, payload: bytes) else { throw corrupted(key.string) }
       if record.header.isExpired(at: clock.now) { return nil }
-      guard record.header.flags.contains(.file) else { return record }
-      return try fileContents(record.replacingPayload(with: bytes), key).map { record.replacingPayload(with: $0) }
+      if record.header.flags.isDisjoint(with: [.file, .transformed]) { return record }
+      return try value(of: record.replacingPayload(with: bytes), key).map { record.replacingPayload(with: $0) }
     }
   }
 
@@ -221,7 +224,9 @@ extension DiskStore {
         try environment.withReadTransaction { (txn) throws(LMDBError) -> CacheError? in
           try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) -> CacheError? in
             try txn.withValue(forKey: databaseKey) { bytes -> CacheError? in
-              guard let header = RecordHeader(bytes), header.keyLength == 0, !header.flags.contains(.file) else {
+              guard let header = RecordHeader(bytes), header.keyLength == 0,
+                header.flags.isDisjoint(with: [.file, .transformed])
+              else {
                 isElsewhere = true
                 return nil
               }
@@ -238,13 +243,23 @@ extension DiskStore {
       if let failure { throw failure }
     }
     if isElsewhere {
-      // Copied: it is pending, in a file, or under a digest. The copy counts itself.
+      // Copied: it is pending, in a file, transformed, or under a digest. The copy counts itself.
       if let record = try readData(key) { record.payload.withUnsafeBytes { body($0.bytes) } }
     } else if isFound {
       counters.hits.increment()
     } else {
       counters.misses.increment()
     }
+  }
+
+  /// The value of a record that is in a file, or transformed, or both; nil: its file is gone.
+  private func value(of record: StoredRecord<UnsafeRawBufferPointer>, _ key: CacheKey) throws(CacheError) -> Data? {
+    guard record.header.flags.contains(.file) else {
+      return try transforms.restore(record.payload, record.header, key)
+    }
+    guard let contents = try fileContents(record, key) else { return nil }
+    guard record.header.flags.contains(.transformed) else { return contents }
+    return try contents.withBytes { (bytes) throws(CacheError) in try transforms.restore(bytes, record.header, key) }
   }
 
   private func fileContents(

@@ -28,8 +28,29 @@ extension DiskStore {
   func put(
     _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, by observer: (any DiskStoreObserver)?
   ) throws(CacheError) -> WriteOutcome {
+    if !transforms.isEmpty { return try putTransformed(key, header: header, payload: payload, by: observer) }
+    return try putAsIs(key, header: header, payload: payload, by: observer)
+  }
+
+  @inline(__always)
+  private func putAsIs(
+    _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, by observer: (any DiskStoreObserver)?
+  ) throws(CacheError) -> WriteOutcome {
     if payload.count > inlineThreshold { return try putFile(key, header: header, payload: payload, by: observer) }
     return try putInline(key, header: header, payload: payload, by: observer)
+  }
+
+  private func putTransformed(
+    _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, by observer: (any DiskStoreObserver)?
+  ) throws(CacheError) -> WriteOutcome {
+    guard let transformed = try transforms.apply(to: payload, header, key) else {
+      return try putAsIs(key, header: header, payload: payload, by: observer)
+    }
+    var header = header
+    header.flags.insert(.transformed)
+    return try transformed.withBytes { (bytes) throws(CacheError) in
+      try putAsIs(key, header: header, payload: bytes, by: observer)
+    }
   }
 
   private func putInline(
@@ -161,6 +182,7 @@ extension DiskStore {
   private func withValueFiles(
     _ operations: [BatchOperation]
   ) throws(CacheError) -> ([BatchOperation], [ValueFileReference]) {
+    let operations = try transformed(operations)
     var prepared = operations
     var written: [ValueFileReference] = []
     for (index, operation) in operations.enumerated() {
@@ -182,6 +204,22 @@ extension DiskStore {
       }
     }
     return (prepared, written)
+  }
+
+  private func transformed(_ operations: [BatchOperation]) throws(CacheError) -> [BatchOperation] {
+    if transforms.isEmpty { return operations }
+    var changed = operations
+    for (index, operation) in operations.enumerated() {
+      guard case .put(var put) = operation else { continue }
+      let bytes = try put.payload.withBytes { (bytes) throws(CacheError) in
+        try CacheKey.with(put.key) { (key) throws(CacheError) in try transforms.apply(to: bytes, put.header, key) }
+      }
+      guard let bytes else { continue }
+      put.header.flags.insert(.transformed)
+      put.payload = Array(bytes)
+      changed[index] = .put(put)
+    }
+    return changed
   }
 
   // MARK: The common part

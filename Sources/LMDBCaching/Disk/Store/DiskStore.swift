@@ -21,6 +21,7 @@ final class DiskStore: @unchecked Sendable {
   let databaseKey: DatabaseKey
   let files: ValueFiles
   let inlineThreshold: Int
+  let transforms: ValueTransforms
   let journalSize: Int
   let groupCommitNanoseconds: Int64
   let tracker: TransactionTracker
@@ -85,6 +86,7 @@ final class DiskStore: @unchecked Sendable {
     metrics = CacheMetrics(directory: opened.directory)
     files = ValueFiles(cacheDirectory: opened.directory)
     inlineThreshold = configuration.inlineThreshold
+    transforms = ValueTransforms(transforms: configuration.valueTransforms)
     journalSize = configuration.journalSize
     groupCommitNanoseconds = configuration.groupCommitInterval.clampedNanoseconds
     tracker = TransactionTracker(lastTransactionID: opened.lastTransactionID)

@@ -1,0 +1,37 @@
+public import Foundation
+
+/// Changes the archived bytes of values on their way to the disk, and changes them back: compression, encryption.
+///
+/// A cache applies its transforms in the order of ``CacheConfiguration/valueTransforms``, and undoes them in reverse. Each
+/// record says which were applied to it, so the list may change: what the list has at the time of reading must contain
+/// those of the record, in any order. The memory tier holds values as they are.
+///
+/// Its functions are called on the thread that reads or writes, without a lock, from several threads at once.
+public protocol ValueTransform: Sendable {
+  /// What records know it by: 128 … 255 for your own; it is part of the file format. 1 … 127 are this package's.
+  var identifier: UInt8 { get }
+
+  /// The changed bytes; nil leaves them as they are, and the record does not name this transform.
+  func apply(to bytes: Data, _ context: ValueTransformContext) throws -> Data?
+
+  /// Undoes ``apply(to:_:)``. The bytes may be anything that somebody wrote: it has to throw rather than trap, and must
+  /// return at most ``ValueTransformContext/maximumLength`` bytes.
+  func restore(_ bytes: Data, _ context: ValueTransformContext) throws -> Data
+}
+
+/// What a transform knows of the entry.
+public struct ValueTransformContext: Sendable {
+  public let key: String
+  /// The key and what the record's header says of format, expiry, cost and creation, for an authenticated cipher: a value
+  /// cannot be moved to another key or be made to live longer.
+  public let authenticatedData: Data
+  /// The greatest length of a restored value, in bytes.
+  public let maximumLength: Int
+}
+
+/// A transform could not be undone, or applied.
+public struct ValueTransformError: Error, CustomStringConvertible {
+  public let description: String
+
+  public init(_ description: String) { self.description = description }
+}

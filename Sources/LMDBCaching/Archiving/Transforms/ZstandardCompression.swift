@@ -1,0 +1,61 @@
+#if Compression
+  import CZstd
+  public import Foundation
+
+  /// Compresses values with Zstandard (RFC 8878). There with the package trait `Compression`.
+  ///
+  /// A value that does not become shorter is stored as it is.
+  public struct ZstandardCompression: ValueTransform {
+    public var identifier: UInt8 { 1 }
+    /// Faster at the low end, smaller at the high end: 1 … 19, and negative ones that are faster still.
+    public let level: Int
+    /// Shorter values, in bytes, are not tried.
+    public let minimumLength: Int
+
+    public init(level: Int = 3, minimumLength: Int = 256) {
+      self.level = min(19, max(-100, level))
+      self.minimumLength = max(0, minimumLength)
+    }
+
+    public func apply(to bytes: Data, _ context: ValueTransformContext) throws -> Data? {
+      if bytes.count < minimumLength { return nil }
+      var compressed = Data(count: ZSTD_compressBound(bytes.count))
+      let length = compressed.withUnsafeMutableBytes { target in
+        bytes.withUnsafeBytes { source in
+          ZSTD_compress(target.baseAddress, target.count, source.baseAddress, source.count, Int32(level))
+        }
+      }
+      try check(length)
+      if length >= bytes.count { return nil }
+      compressed.count = length
+      return compressed
+    }
+
+    public func restore(_ bytes: Data, _ context: ValueTransformContext) throws -> Data {
+      let length = bytes.withUnsafeBytes { ZSTD_getFrameContentSize($0.baseAddress, $0.count) }
+      guard length != czstd_contentsize_error(), length != czstd_contentsize_unknown() else {
+        throw ValueTransformError("It is no frame of Zstandard with a known length.")
+      }
+      // A frame of n bytes holds blocks of at most 128 KiB behind headers of three, so a longer one is made up. That
+      // bounds what a few bytes can make this allocate.
+      guard length <= UInt64(context.maximumLength), length / (128 << 10) <= UInt64(bytes.count) else {
+        throw ValueTransformError("Its frame of Zstandard claims to hold \(length) bytes, which cannot be.")
+      }
+      var restored = Data(count: Int(length))
+      let written = restored.withUnsafeMutableBytes { target in
+        bytes.withUnsafeBytes { source in
+          ZSTD_decompress(target.baseAddress, target.count, source.baseAddress, source.count)
+        }
+      }
+      try check(written)
+      guard written == restored.count else { throw ValueTransformError("Its frame of Zstandard ends too early.") }
+      return restored
+    }
+
+    private func check(_ result: Int) throws {
+      if ZSTD_isError(result) != 0 {
+        throw ValueTransformError("Zstandard: \(String(cString: ZSTD_getErrorName(result)))")
+      }
+    }
+  }
+#endif

@@ -1,0 +1,253 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import LMDBCaching
+
+/// Adds its identifier to every byte, and leaves values alone that begin with a zero.
+private struct Shift: ValueTransform {
+  var identifier: UInt8
+  var restores = true
+
+  func apply(to bytes: Data, _ context: ValueTransformContext) throws -> Data? {
+    if context.key == "refused" { throw ValueTransformError("refused") }
+    return bytes.first == 0 ? nil : Data(bytes.map { $0 &+ identifier })
+  }
+
+  func restore(_ bytes: Data, _ context: ValueTransformContext) throws -> Data {
+    if !restores { throw ValueTransformError("cannot") }
+    return Data(bytes.map { $0 &- identifier })
+  }
+}
+
+/// Multiplies by three: what it does with ``Shift`` depends on their order.
+private struct Triple: ValueTransform {
+  var identifier: UInt8 { 200 }
+  func apply(to bytes: Data, _ context: ValueTransformContext) throws -> Data? { Data(bytes.map { $0 &* 3 }) }
+  func restore(_ bytes: Data, _ context: ValueTransformContext) throws -> Data { Data(bytes.map { $0 &* 171 }) }
+}
+
+struct TransformTests {
+  let directory = CacheDirectory()
+
+  static let sizes = [0, 1, 100, 1_024, 5_000, 200_000]
+
+  private func open(_ transforms: [any ValueTransform]) throws(CacheError) -> LMDBCache {
+    try directory.open {
+      $0.valueTransforms = transforms
+      $0.inlineThreshold = 100_000
+    }
+  }
+
+  @Test(arguments: sizes) func restoresInReverse(size: Int) throws {
+    var random = SeededRandom(UInt64(size))
+    let data = Data([1] + random.bytes(size))
+    let untouched = Data([0] + random.bytes(size))
+    var cache = try open([Shift(identifier: 130), Triple()])
+    try cache.set(data, forKey: "data")
+    try cache.set(untouched, forKey: "untouched")
+    try cache.set("text", forKey: "text")
+    try cache.write { batch in
+      batch.set(data, forKey: "batch")
+      batch.set([1, 2, 3], forKey: "numbers")
+    }
+    for _ in 0..<2 {
+      cache.memoryCache.removeAll()
+      #expect(try cache.value(forKey: "data") == data)
+      #expect(try cache.value(forKey: "untouched") == untouched)
+      #expect(try cache.value(forKey: "text") == "text")
+      #expect(try cache.value(forKey: "batch") == data)
+      #expect(try cache.value(forKey: "numbers") == [1, 2, 3])
+      #expect(try cache.withBytes(forKey: "data") { $0.withUnsafeBytes { Data($0) } } == data)
+      #expect(try cache.read { try $0.value(forKey: "batch") } == data)
+      try cache.close()
+      // The order at the time of reading makes no difference, nor what was added since.
+      cache = try open([Shift(identifier: 131), Triple(), Shift(identifier: 130)])
+    }
+    try cache.close()
+  }
+
+  @Test func replayRestores() throws {
+    let cache = try directory.open {
+      neverCommitting(&$0)
+      $0.valueTransforms = [Triple()]
+    }
+    try cache.set("text", forKey: "key")
+    let crashed = directory.crashed(cache)
+    let reopened = try crashed.open { $0.valueTransforms = [Triple()] }
+    #expect(try reopened.value(forKey: "key") == "text")
+    try reopened.close()
+    try cache.close()
+  }
+
+  @Test func missingTransformIsAnError() throws {
+    var cache = try open([Shift(identifier: 130)])
+    try cache.set("text", forKey: "key")
+    try cache.close()
+    cache = try open([])
+    #expect(errorCode { try cache.value(String.self, forKey: "key") } == .missingTransform)
+    #expect(errorCode { try cache.withBytes(forKey: "key") { _ in } } == .missingTransform)
+    #expect(errorCode { try cache.read { try $0.value(String.self, forKey: "key") } } == .missingTransform)
+    #expect(cache.contains("key") && cache.count == 1)
+    try cache.close()
+    cache = try open([Shift(identifier: 130)])
+    #expect(try cache.value(forKey: "key") == "text")
+    try cache.close()
+  }
+
+  @Test func failuresKeepWhatIsThere() throws {
+    var cache = try open([Shift(identifier: 130)])
+    #expect(errorCode { try cache.set(1, forKey: "refused") } == .encodingFailed)
+    #expect(errorCode { try cache.write { $0.set(1, forKey: "refused") } } == .encodingFailed)
+    #expect(cache.count == 0)
+    try cache.set("text", forKey: "key")
+    try cache.close()
+    cache = try open([Shift(identifier: 130, restores: false)])
+    #expect(errorCode { try cache.value(String.self, forKey: "key") } == .decodingFailed)
+    #expect(cache.contains("key"))
+    try cache.close()
+  }
+
+  @Test func identifiersDiffer() {
+    #expect(errorCode { try open([Triple(), Triple()]) } == .invalidArgument)
+    #expect(errorCode { try open([Shift(identifier: 0)]) } == .invalidArgument)
+  }
+
+  #if Compression
+    @Test(arguments: sizes) func compression(size: Int) throws {
+      var random = SeededRandom(UInt64(size))
+      let noise = Data(random.bytes(size))
+      let text = Data(String(repeating: "all work and no play ", count: size / 21 + 1).utf8)
+      let cache = try open([ZstandardCompression()])
+      try cache.set(noise, forKey: "noise")
+      try cache.set(text, forKey: "text")
+      try cache.flush()
+      cache.memoryCache.removeAll()
+      #expect(try cache.value(forKey: "noise") == noise)
+      #expect(try cache.value(forKey: "text") == text)
+      let sizes = try Dictionary(uniqueKeysWithValues: cache.entries().map { ($0.key, $0.size) })
+      #expect(sizes["noise"] == noise.count)
+      if size >= 1_024 { #expect(sizes["text"]! < text.count / 4) }
+      try cache.close()
+    }
+
+    /// Made-up frames: an error in bounded time and memory.
+    @Test func hostileFrames() throws {
+      let compression = ZstandardCompression()
+      let context = ValueTransformContext(key: "", authenticatedData: Data(), maximumLength: 1 << 20)
+      let text = Data(String(repeating: "text ", count: 1_000).utf8)
+      let frame = try #require(try compression.apply(to: text, context))
+      #expect(try compression.restore(frame, context) == text)
+      var random = SeededRandom(1)
+      for _ in 0..<20_000 {
+        var bytes = frame
+        switch random.below(3) {
+        case 0: bytes = Data(random.bytes(random.below(40)))
+        case 1: bytes = bytes.prefix(random.below(bytes.count))
+        default: for _ in 0...random.below(4) { bytes[random.below(bytes.count)] ^= UInt8(1 << random.below(8)) }
+        }
+        if let restored = try? compression.restore(bytes, context) { #expect(restored.count <= 1 << 20) }
+      }
+      // A frame that claims a terabyte.
+      var claim = Data([0x28, 0xB5, 0x2F, 0xFD, 0xC0, 0x58])
+      withUnsafeBytes(of: UInt64(1) << 40) { claim.append(contentsOf: $0) }
+      claim.append(contentsOf: [1, 0, 0])
+      #expect(throws: ValueTransformError.self) { try compression.restore(claim, context) }
+    }
+  #endif
+
+  #if Encryption
+    private func encryption(
+      _ algorithm: AuthenticatedEncryption.Algorithm, _ key: UInt8 = 7, length: Int = 32
+    ) -> AuthenticatedEncryption {
+      AuthenticatedEncryption(algorithm) { Data(repeating: key, count: length) }
+    }
+
+    @Test(arguments: [AuthenticatedEncryption.Algorithm.aesGCM, .chaChaPoly])
+    func encrypts(algorithm: AuthenticatedEncryption.Algorithm) throws {
+      let secret = Data("the secret in this value".utf8)
+      var cache = try open([encryption(algorithm)])
+      try cache.set(secret, forKey: "key")
+      try cache.set(Data(), forKey: "empty")
+      try cache.set(Data(repeating: 1, count: 150_000), forKey: "file")
+      try cache.flush()
+      try cache.close()
+      for name in directory.names() + directory.valueFiles where name.hasSuffix("mdb") || name.contains("/") {
+        #expect(directory.contents(name).range(of: secret) == nil, "\(name) holds the secret")
+      }
+      cache = try open([encryption(algorithm)])
+      #expect(try cache.value(forKey: "key") == secret)
+      #expect(try cache.value(forKey: "empty") == Data())
+      #expect(try cache.value(forKey: "file") == Data(repeating: 1, count: 150_000))
+      try cache.close()
+    }
+
+    @Test(arguments: [AuthenticatedEncryption.Algorithm.aesGCM, .chaChaPoly])
+    func wrongKeyIsAnErrorNotAMiss(algorithm: AuthenticatedEncryption.Algorithm) throws {
+      var cache = try open([encryption(algorithm)])
+      try cache.set("secret", forKey: "key")
+      try cache.close()
+      cache = try open([encryption(algorithm, 8)])
+      #expect(errorCode { try cache.value(String.self, forKey: "key") } == .decodingFailed)
+      #expect(cache.contains("key"))
+      try cache.close()
+      cache = try open([AuthenticatedEncryption(algorithm) { throw ValueTransformError("no key") }])
+      #expect(errorCode { try cache.value(String.self, forKey: "key") } == .decodingFailed)
+      #expect(errorCode { try cache.set("other", forKey: "key") } == .encodingFailed)
+      try cache.close()
+      cache = try open([encryption(algorithm, length: 17)])
+      #expect(errorCode { try cache.set("other", forKey: "key") } == .encodingFailed)
+      try cache.close()
+      cache = try open([encryption(algorithm)])
+      #expect(try cache.value(forKey: "key") == "secret")
+      try cache.close()
+    }
+
+    /// A value is bound to its key and to its header.
+    @Test func boundToTheEntry() throws {
+      let transforms = ValueTransforms(transforms: [encryption(.aesGCM)])
+      let header = RecordHeader(format: .string, expires: 5, now: 1, cost: 2)
+      let value = Array("secret".utf8)
+      let stored = try CacheKey.with("key") { (key) throws(CacheError) in
+        try value.withBytes { (bytes) throws(CacheError) in try transforms.apply(to: bytes, header, key) }
+      }
+      let transformed = try #require(stored)
+      func restore(_ header: RecordHeader, _ key: String) throws -> Data {
+        try CacheKey.with(key) { (key) throws(CacheError) in
+          try transformed.withBytes { (bytes) throws(CacheError) in try transforms.restore(bytes, header, key) }
+        }
+      }
+      #expect(try restore(header, "key") == Data(value))
+      #expect(errorCode { try restore(header, "other") } == .decodingFailed)
+      for change: (inout RecordHeader) -> Void in [
+        { $0.expires = 6 }, { $0.cost = 3 }, { $0.format = .bytes }, { $0.created = 2 },
+      ] {
+        var changed = header
+        change(&changed)
+        #expect(errorCode { try restore(changed, "key") } == .decodingFailed)
+      }
+      // What changes in the life of an entry is not bound.
+      var touched = header
+      touched.lastAccess = 9
+      touched.stamp = 9
+      #expect(try restore(touched, "key") == Data(value))
+    }
+  #endif
+
+  #if Compression && Encryption
+    @Test func compressesThenEncrypts() throws {
+      let text = String(repeating: "all work and no play ", count: 1_000)
+      let cache = try open([ZstandardCompression(), AuthenticatedEncryption(.chaChaPoly) { Data(count: 32) }])
+      try cache.set(text, forKey: "text")
+      try cache.set(User(name: text), forKey: "user")
+      try cache.flush()
+      cache.memoryCache.removeAll()
+      #expect(try cache.value(forKey: "text") == text)
+      #expect(try cache.value(User.self, forKey: "user")?.name == text)
+      for entry in try cache.entries() { #expect(entry.size < 1_000) }
+      try cache.close()
+    }
+
+    private struct User: Codable, Sendable { var name: String }
+  #endif
+}
