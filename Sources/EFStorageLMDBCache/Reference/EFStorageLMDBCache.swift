@@ -16,7 +16,8 @@ public import LMDBCaching
 public struct EFStorageLMDBCache<Content: LMDBCacheStorable>: EFSingleInstanceStorageReferenceWrapper {
   @usableFromInline private(set) var storage: PropertyStorage<Content>
   // Reading the value goes by these, which count no references: to count those of the storage, which every thread that
-  // reads the property shares, takes several times as long as all else. `storage` keeps both alive.
+  // reads the property shares, takes several times as long as all else. `storage` keeps both alive, and the caller of a
+  // getter keeps the wrapper.
   @usableFromInline private(set) var unmanaged: Unmanaged<PropertyStorage<Content>>
   @usableFromInline private(set) var reader: EntryReader<Content>?
 
