@@ -1,0 +1,98 @@
+extension CBORReader {
+  /// Reads a text string.
+  ///
+  /// - Throws: `.invalidUTF8`, `.unexpectedItem`, or what makes the item malformed.
+  mutating func readText() throws(CBORError) -> String {
+    let start = offset
+    if let bytes = try readDefinite(.text) { return try Self.text(bytes, at: start) }
+    // Each chunk has to be text of its own (RFC 8949 §3.2.3): no scalar is split between two.
+    var text = ""
+    try readChunks(.text) { (chunk) throws(CBORError) in text += try Self.text(chunk, at: start) }
+    return text
+  }
+
+  /// Reads a byte string.
+  mutating func readByteString() throws(CBORError) -> [UInt8] {
+    if let bytes = try readDefinite(.bytes) { return Array(bytes) }
+    var all: [UInt8] = []
+    try readChunks(.bytes) { chunk in all.append(contentsOf: chunk) }
+    return all
+  }
+
+  /// Reads a string of definite length: its bytes in the input, unchecked. Nil, without moving: its length is
+  /// indefinite.
+  ///
+  /// - Throws: `.unexpectedItem` if the next item is not of this type, `.lengthOverInput`.
+  @inline(__always)
+  mutating func readDefinite(_ major: CBORMajorType) throws(CBORError) -> UnsafeRawBufferPointer? {
+    let start = offset
+    let head = try readHead()
+    guard head.initialByte >> 5 == major.rawValue else { throw CBORError(.unexpectedItem, at: start) }
+    if head.isIndefinite {
+      rewind(to: start)
+      return nil
+    }
+    return try slice(head.argument, start)
+  }
+
+  /// Reads a string of definite or indefinite length, and hands out its bytes in the input chunk by chunk, unchecked.
+  mutating func readChunks(
+    _ major: CBORMajorType, _ body: (UnsafeRawBufferPointer) throws(CBORError) -> Void
+  ) throws(CBORError) {
+    let start = offset
+    let head = try readHead()
+    guard head.major == major else { throw CBORError(.unexpectedItem, at: start) }
+    guard head.isIndefinite else { return try body(try slice(head.argument, start)) }
+    while try !readBreak() {
+      let start = offset
+      let head = try readHead()
+      guard head.major == major, !head.isIndefinite else { throw CBORError(.wrongChunk, at: start) }
+      try body(try slice(head.argument, start))
+    }
+  }
+
+  @inline(__always)
+  private mutating func slice(_ length: UInt64, _ start: Int) throws(CBORError) -> UnsafeRawBufferPointer {
+    guard length <= UInt64(remaining) else { throw CBORError(.lengthOverInput, at: start) }
+    let count = Int(truncatingIfNeeded: length)
+    let slice = UnsafeRawBufferPointer(start: bytes.baseAddress.unsafelyUnwrapped + offset, count: count)
+    advance(count)
+    return slice
+  }
+
+  @inline(__always)
+  private static func text(_ bytes: UnsafeRawBufferPointer, at start: Int) throws(CBORError) -> String {
+    guard let text = String(validating: bytes, as: UTF8.self) else { throw CBORError(.invalidUTF8, at: start) }
+    return text
+  }
+
+  /// Whether the bytes are UTF-8: no surrogates, no overlong forms.
+  @inline(__always)
+  static func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard let base = bytes.baseAddress else { return true }
+    var index = 0
+    // Most text is ASCII.
+    while index &+ 8 <= bytes.count {
+      if base.loadUnaligned(fromByteOffset: index, as: UInt64.self) & 0x8080_8080_8080_8080 != 0 { break }
+      index &+= 8
+    }
+    while index < bytes.count {
+      if base.load(fromByteOffset: index, as: UInt8.self) >= 0x80 {
+        return isUTF8BeyondASCII(UnsafeRawBufferPointer(rebasing: bytes[index...]))
+      }
+      index &+= 1
+    }
+    return true
+  }
+
+  private static func isUTF8BeyondASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    bytes.withMemoryRebound(to: UInt8.self) { bytes in
+      do {
+        _ = try UTF8Span(validating: Span(_unsafeElements: bytes))
+        return true
+      } catch {
+        return false
+      }
+    }
+  }
+}
