@@ -34,11 +34,14 @@ let package = Package(
     .systemLibrary(
       name: "CZstd", pkgConfig: "libzstd",
       providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]),
+    .systemLibrary(name: "CPlatform"),
     .target(name: "LMDB", dependencies: ["CLMDB"]),
     .target(
       name: "LMDBCaching",
       dependencies: [
+        "CPlatform",
         "CXXHash",
+        "FoundationArchives",
         "LMDB",
         .product(name: "Logging", package: "swift-log"),
         .product(name: "Metrics", package: "swift-metrics"),

@@ -77,7 +77,7 @@ import Testing
     #expect(abs(seconds - 3600) <= 2)
   }
 
-  private struct User: Codable { var name: String }
+  private struct User: Codable { var name: String, score = 0.5, tags: [String] = ["a\n"] }
 
   @Test func whatIsStoredInBinaryIsShownAsText() async throws {
     let cache = try DiskCache(directory: URL(fileURLWithPath: scratch.cache))
@@ -106,11 +106,19 @@ import Testing
   @Test func codableValuesAndObjectsAreShownAsStored() async throws {
     let cache = try DiskCache(directory: URL(fileURLWithPath: scratch.cache))
     try cache.set(User(name: "Ada"), forKey: "user")
+    try cache.set(Array(repeating: "long", count: 400_000), forKey: "long")
     try cache.setObject(NSString("object"), forKey: "object")
     try cache.set([1, 2] as [UInt8], forKey: "bytes")
     let archive = try cache.withBytes(forKey: "object") { $0.withUnsafeBytes { Data($0) } }
     try cache.close()
-    #expect(try await Tool.run("get", "user", "--cache", scratch.cache).text == #"{"name":"Ada"}"#)
+    #expect(
+      try await Tool.run("get", "user", "--cache", scratch.cache).text
+        == #"{"name": "Ada", "tags": ["a\n"], "score": 0.5}"# + "\n")
+    let raw = try await Tool.run("get", "user", "--raw", "--cache", scratch.cache).output
+    #expect(try CBORDecoder().decode(User.self, from: raw).name == "Ada")
+    let cut = try await Tool.run("get", "long", "--cache", scratch.cache)
+    #expect(cut.text.count < 1_100_000 && cut.text.hasSuffix("…\n"))
+    #expect(cut.status == 0 && cut.errors.contains("--raw"))
     #expect(try await Tool.run("get", "object", "--cache", scratch.cache).output == archive)
     #expect(try await Tool.run("get", "bytes", "--cache", scratch.cache).output == Data([1, 2]))
   }

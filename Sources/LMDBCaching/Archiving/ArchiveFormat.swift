@@ -37,8 +37,10 @@ public struct ArchiveFormat: RawRepresentable, Hashable, Sendable {
   public static let floatArray = ArchiveFormat(rawValue: 24)
   public static let doubleArray = ArchiveFormat(rawValue: 25)
 
-  /// JSON text (RFC 8259): `Codable` values.
+  /// JSON text (RFC 8259): `Codable` values, as earlier versions wrote them. Still read.
   public static let json = ArchiveFormat(rawValue: 32)
+  /// CBOR (RFC 8949): `Codable` values. See ``CBOREncoder``.
+  public static let cbor = ArchiveFormat(rawValue: 33)
   /// An archive of `NSKeyedArchiver`: `NSCoding` objects.
   public static let keyedArchive = ArchiveFormat(rawValue: 34)
   /// What ``ObjectCoding/customArchive`` made.
@@ -69,6 +71,7 @@ extension ArchiveFormat: CustomStringConvertible {
     case .floatArray: "float array"
     case .doubleArray: "double array"
     case .json: "json"
+    case .cbor: "cbor"
     case .keyedArchive: "keyed archive"
     case .custom: "custom"
     default: "format \(rawValue)"

@@ -1,4 +1,5 @@
 import Foundation
+import FoundationArchives
 
 /// Turns Swift values into the bytes of a record and back.
 enum ValueArchiver {
@@ -8,7 +9,7 @@ enum ValueArchiver {
     of value: V, _ body: (ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> R
   ) throws(CacheError) -> R {
     if let result = try RawArchiving.withRawBytes(of: value, body) { return result }
-    return try encode(value).withRawBytes { (_, bytes) throws(CacheError) in try body(.json, bytes) }
+    return try withEncoded(value) { (bytes) throws(CacheError) in try body(.cbor, bytes) }
   }
 
   /// Reads a value back. The record's format decides how, not the type that is asked for.
@@ -22,36 +23,30 @@ enum ValueArchiver {
       }
       // A type of the caller's, such as an optional or an enumeration with a raw value, over a raw record.
       guard let stored = RawArchiving.anyValue(from: bytes, format: format) else { throw mismatch(type, format, key) }
-      return try decode(type, from: encode(stored), format, key)
+      return try withEncoded(stored) { (bytes) throws(CacheError) in try decode(type, from: bytes, format, key) }
     }
-    guard format == .json else { throw mismatch(type, format, key) }
-    let data = Data(
-      bytesNoCopy: UnsafeMutableRawPointer(mutating: bytes.baseAddress ?? UnsafeRawPointer(bitPattern: 1)!),
-      count: bytes.count, deallocator: .none)
-    return try decode(type, from: data, format, key)
+    guard format == .cbor || format == .json else { throw mismatch(type, format, key) }
+    return try decode(type, from: bytes, format, key)
   }
 
-  private static func encode(_ value: some Encodable) throws(CacheError) -> Data {
-    let encoder = JSONEncoder()
-    encoder.nonConformingFloatEncodingStrategy = .convertToString(
-      positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
+  private static func withEncoded<V: Encodable, R>(
+    _ value: V, _ body: (UnsafeRawBufferPointer) throws(CacheError) -> R
+  ) throws(CacheError) -> R {
+    let result: Result<R, CacheError>
     do {
-      return try encoder.encode(value)
+      result = try CBOREncoder().withEncoded(value, body)
     } catch {
       throw CacheError(
-        .encodingFailed, "A value of type \(type(of: value)) cannot be encoded; nothing was written.", underlying: error
-      )
+        .encodingFailed, "A value of type \(V.self) cannot be encoded; nothing was written.", underlying: error)
     }
+    return try result.get()
   }
 
   private static func decode<V: Codable>(
-    _ type: V.Type, from data: Data, _ format: ArchiveFormat, _ key: String
+    _ type: V.Type, from bytes: UnsafeRawBufferPointer, _ format: ArchiveFormat, _ key: String
   ) throws(CacheError) -> V {
-    let decoder = JSONDecoder()
-    decoder.nonConformingFloatDecodingStrategy = .convertFromString(
-      positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
     do {
-      return try decoder.decode(type, from: data)
+      return format == .json ? try decodeJSON(type, bytes) : try CBORDecoder().decode(type, from: bytes)
     } catch let error as DecodingError {
       if case .dataCorrupted = error {
         throw CacheError(
@@ -64,6 +59,14 @@ enum ValueArchiver {
         .decodingFailed, "Decoding the entry \(quoted(key)) as \(type) failed. It is kept; remove or replace it.",
         underlying: error)
     }
+  }
+
+  /// What earlier versions wrote.
+  private static func decodeJSON<V: Codable>(_ type: V.Type, _ bytes: UnsafeRawBufferPointer) throws -> V {
+    let data = Data(
+      bytesNoCopy: UnsafeMutableRawPointer(mutating: bytes.baseAddress ?? UnsafeRawPointer(bitPattern: 1)!),
+      count: bytes.count, deallocator: .none)
+    return try JSON.value(type, from: data)
   }
 
   private static func mismatch(

@@ -41,6 +41,7 @@ package final class EntryContent<Content>: @unchecked Sendable {
   /// Whether the error would be the same if the entry were read again.
   private func isAboutTheEntry(_ error: any Error) -> Bool {
     guard let error = error as? CacheError else { return true }
-    return [.typeMismatch, .decodingFailed, .corruptedRecord, .unsupportedRecord, .missingTransform].contains(error.code)
+    return [.typeMismatch, .decodingFailed, .corruptedRecord, .unsupportedRecord, .missingTransform].contains(
+      error.code)
   }
 }

@@ -25,8 +25,19 @@ enum ScalarText {
     case .uint64Array: try list([UInt64].self, key, cache)
     case .floatArray: try list([Float].self, key, cache)
     case .doubleArray: try list([Double].self, key, cache)
+    case .cbor: try diagnostic(key, cache)
     // An array of bytes is bytes.
     default: nil
+    }
+  }
+
+  private static func diagnostic(_ key: String, _ cache: DiskCache) throws -> String? {
+    try cache.withBytes(forKey: key) { bytes in
+      let diagnostic = try CBORDiagnostic(bytes)
+      if diagnostic.isCut {
+        StandardError.write("lmdb-cache: the value is too long to be shown whole; --raw writes all of it\n")
+      }
+      return diagnostic.text
     }
   }
 

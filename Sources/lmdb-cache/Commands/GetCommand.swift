@@ -9,11 +9,11 @@ struct GetCommand: ParsableCommand {
     abstract: "Writes the value under a key to standard output.",
     discussion: """
       Strings, bytes, JSON and archives are written as they are stored, byte for byte, with nothing added. Numbers, \
-      booleans, dates, UUIDs and arrays of numbers, which are stored in binary, are written as one line of text, \
-      unless --raw is given.
+      booleans, dates, UUIDs and arrays of numbers, which are stored in binary, are written as one line of text, and \
+      Codable values, which are CBOR, in its diagnostic notation (RFC 8949, section 8), unless --raw is given.
 
       Example:
-        lmdb-cache get user:42 --cache ./demo | jq .name
+        lmdb-cache get user:42 --cache ./demo
 
       Exits with 1 and writes nothing if there is no such key, or its entry has expired.
 

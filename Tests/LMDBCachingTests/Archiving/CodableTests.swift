@@ -51,6 +51,80 @@ import Testing
     try cache.close()
   }
 
+  @Test func codableValuesAreStoredAsCBOR() throws {
+    let cache = try directory.open()
+    try cache.set(Self.user, forKey: "user")
+    try cache.set(Int?.some(5), forKey: "optional")
+    #expect(try cache.entries().map(\.format) == [.cbor, .cbor])
+    let stored = try cache.withBytes(forKey: "user") { bytes in bytes.withUnsafeBytes { Data($0) } }
+    #expect(try stored == CBOREncoder().encode(Self.user))
+    #expect(try CBORDecoder().decode(User.self, from: #require(stored)) == Self.user)
+    try cache.close()
+  }
+
+  /// Puts bytes into the cache as a record of any format.
+  func put(_ bytes: Data, _ format: ArchiveFormat, forKey key: String, in cache: LMDBCache) throws {
+    try bytes.withBytes { (bytes) throws(CacheError) in
+      try CacheKey.with(key) { (key) throws(CacheError) in
+        let store = cache.diskCache.store
+        let header = try store.header(for: key, format, bytes, expiresIn: nil, cost: nil)
+        _ = try store.put(key, header: header, payload: bytes, by: nil)
+      }
+    }
+  }
+
+  @Test(arguments: Place.allCases) func entriesOfEarlierVersionsAreRead(_ place: Place) throws {
+    let cache = try directory.open(neverCommitting)
+    let json = JSONEncoder()
+    json.nonConformingFloatEncodingStrategy = .convertToString(
+      positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
+    try put(json.encode(Self.user), .json, forKey: "user", in: cache)
+    try put(Data("5".utf8), .json, forKey: "optional", in: cache)
+    try place.settle(cache)
+    #expect(try cache.value(User.self, forKey: "user") == Self.user)
+    #expect(try cache.value(Int?.self, forKey: "optional") == 5)
+    #expect(errorCode { try cache.value(Address.self, forKey: "user") } == .typeMismatch)
+    try cache.close()
+  }
+
+  @Test func damagedArchivesAreErrorsAndStay() throws {
+    let cache = try directory.open()
+    for format in [ArchiveFormat.cbor, .json] {
+      try put(Data([0x9F, 1]), format, forKey: "key", in: cache)
+      for _ in 0..<2 {
+        #expect(errorCode { try cache.value([Int?].self, forKey: "key") } == .decodingFailed)
+        #expect(errorCode { try cache.value(User.self, forKey: "key") } == .decodingFailed)
+      }
+      #expect(cache.count == 1)
+    }
+    try put(Data([1]), ArchiveFormat(rawValue: 200), forKey: "key", in: cache)
+    #expect(errorCode { try cache.value(User.self, forKey: "key") } == .typeMismatch)
+    try cache.close()
+  }
+
+  final class Cycle: Codable, Sendable {
+    let child: [String: Cycle]
+    init(from decoder: any Decoder) throws { child = [:] }
+    init() { child = [:] }
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.unkeyedContainer()
+      try container.encode(["self": self])
+    }
+  }
+
+  @Test func aCycleIsAnErrorWithItsPath() throws {
+    let cache = try directory.open()
+    do throws(CacheError) {
+      try cache.set(Cycle(), forKey: "cycle")
+      Issue.record("A cycle has been encoded.")
+    } catch {
+      #expect(error.code == .encodingFailed)
+      #expect("\(error)".contains("[0].self[0].self") && "\(error)".contains("cycle of references"))
+    }
+    #expect(cache.count == 0)
+    try cache.close()
+  }
+
   @Test(arguments: Place.allCases) func anotherTypeIsAMismatchAndTheEntryStays(_ place: Place) throws {
     let cache = try directory.open(neverCommitting)
     try cache.set(Self.user, forKey: "user")

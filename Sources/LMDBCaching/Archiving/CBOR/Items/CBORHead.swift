@@ -9,7 +9,8 @@ struct CBORHead: Equatable {
   /// The value, length, count, tag number or simple value; the bits of a floating-point number; 0 if indefinite.
   let argument: UInt64
 
-  @inline(__always) var major: CBORMajorType { CBORMajorType(rawValue: initialByte >> 5).unsafelyUnwrapped }
+  // Three bits, and eight cases with consecutive raw values.
+  @inline(__always) var major: CBORMajorType { unsafeBitCast(initialByte >> 5, to: CBORMajorType.self) }
   @inline(__always) var information: UInt8 { initialByte & 0x1F }
   @inline(__always) var isIndefinite: Bool { information == Self.indefinite }
   @inline(__always) var isBreak: Bool { initialByte == Self.breakByte }

@@ -21,6 +21,11 @@ extension CBORWriter {
     }
   }
 
+  /// The integer -1 - `argument`, which may have more bits than any type of integers.
+  mutating func writeNegative(_ argument: UInt128) {
+    writeWideInteger(.negative, CBORTag.negativeBignum, argument)
+  }
+
   @inline(never)
   private mutating func writeWideInteger<I: FixedWidthInteger>(_ major: CBORMajorType, _ tag: UInt64, _ argument: I) {
     if let short = UInt64(exactly: argument) { return writeHead(major, short) }

@@ -10,7 +10,7 @@ struct CBORWriter: ~Copyable {
   static let longestHead = 9
 
   private var base: UnsafeMutableRawPointer
-  private var capacity: Int
+  private(set) var capacity: Int
   /// How many bytes have been written.
   private(set) var count = 0
 

@@ -1,0 +1,38 @@
+/// Gives what has an indefinite length a definite one, so that nobody else has to know both.
+///
+/// Documents with indefinite lengths come from other programs; this package never writes them.
+enum CBORDefiniteForm {
+  /// The same items with definite lengths. `tape` is that of a scan of `bytes`.
+  static func write(
+    _ bytes: UnsafeRawBufferPointer, _ tape: borrowing CBORTape, to writer: inout CBORWriter
+  ) throws(CBORError) {
+    var reader = CBORReader(bytes)
+    var entry = 0
+    while !reader.isAtEnd {
+      let start = reader.offset
+      let head = try reader.readHead()
+      // An array's or map's own end is all that a break can be: those of strings are read with them.
+      if head.isBreak { continue }
+      switch head.major {
+      case .array, .map:
+        writer.writeHead(head.major, UInt64(tape[entry].count))
+        entry += 1
+      case .bytes, .text:
+        try writeString(head, start, &reader, &writer)
+      case .unsigned, .negative, .tag, .simple:
+        writer.append(UnsafeRawBufferPointer(rebasing: bytes[start..<reader.offset]))
+      }
+    }
+  }
+
+  private static func writeString(
+    _ head: CBORHead, _ start: Int, _ reader: inout CBORReader, _ writer: inout CBORWriter
+  ) throws(CBORError) {
+    reader.rewind(to: start)
+    var length = 0
+    try reader.readChunks(head.major) { chunk in length += chunk.count }
+    writer.writeHead(head.major, UInt64(length))
+    reader.rewind(to: start)
+    try reader.readChunks(head.major) { chunk in writer.append(chunk) }
+  }
+}

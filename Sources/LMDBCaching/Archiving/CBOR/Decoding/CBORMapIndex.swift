@@ -1,0 +1,54 @@
+import Foundation
+
+/// Where the values of a large map are, by their keys.
+final class CBORMapIndex {
+  enum Key {
+    /// In the document's bytes.
+    case text(UnsafeRawBufferPointer)
+    case integer(Int)
+  }
+
+  private struct Entry {
+    let name: UnsafeRawBufferPointer
+    let value: CBORPosition
+  }
+
+  private var names: [Entry] = []
+  private var numbers: [Int: CBORPosition] = [:]
+
+  /// - Parameters:
+  ///   - isSorted: Whether the keys come in the order of deterministic encoding.
+  ///   - capacity: How many there are, which is known and not only announced.
+  ///   - fill: Calls its argument with every key and the position of its value.
+  init(isSorted: Bool, capacity: Int, _ fill: ((Key, CBORPosition) -> Void) -> Void) {
+    names.reserveCapacity(capacity)
+    fill { key, value in
+      switch key {
+      case .text(let name): names.append(Entry(name: name, value: value))
+      case .integer(let number): numbers[number] = value
+      }
+    }
+    if !isSorted { names.sort { Self.order($0.name, $1.name) < 0 } }
+  }
+
+  func value(_ number: Int) -> CBORPosition? { numbers[number] }
+
+  func value(_ name: UnsafeRawBufferPointer) -> CBORPosition? {
+    var low = 0
+    var high = names.count
+    while low < high {
+      let middle = (low + high) / 2
+      let order = Self.order(names[middle].name, name)
+      if order == 0 { return names[middle].value }
+      if order < 0 { low = middle + 1 } else { high = middle }
+    }
+    return nil
+  }
+
+  /// The order of the encoded keys: shorter ones first.
+  private static func order(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
+    if a.count != b.count { return a.count < b.count ? -1 : 1 }
+    guard let a = a.baseAddress, let other = b.baseAddress else { return 0 }
+    return Int(memcmp(a, other, b.count))
+  }
+}

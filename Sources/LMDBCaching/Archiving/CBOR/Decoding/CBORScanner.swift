@@ -1,0 +1,269 @@
+import Foundation
+
+/// One pass over a document that finds everything which could be wrong with it, before a value is made of it.
+///
+/// Afterwards all that is left to check is whether the items are what a type expects. The pass takes time in
+/// proportion to the input; a map whose keys are not sorted takes that of sorting them. It does not recurse, and
+/// allocates 16 bytes for every array and map that is there, never for one that is only announced.
+struct CBORScanner {
+  private let bytes: UnsafeRawBufferPointer
+  private let base: UnsafeRawPointer
+  private let maximumDepth: Int
+
+  /// An array or a map around the one that is being scanned; at the bottom, the document.
+  struct Level: BitwiseCopyable {
+    /// What `left` is in the beginning, if the length is indefinite. Even, as for a definite map.
+    static let indefinite = Int.max - 1
+
+    /// The entry on the tape; -1: none, it is the document.
+    var tape = -1
+    /// How many items are still to come. In a map an even number says that the next one is a key.
+    var left: Int
+    var isMap = false
+    var isIndefinite = false
+    /// Whether the keys so far prove by their order that they differ.
+    var isSorted = true
+    /// How many arrays, maps and tags there are down to this one.
+    var depth = 0
+    var start = 0
+    /// The last key, if it can be compared; empty before the first one.
+    var keyStart = 0
+    var keyEnd = 0
+  }
+
+  /// Fills `tape`; whether anything has an indefinite length. See ``CBORDefiniteForm``.
+  ///
+  /// - Parameter bytes: Fewer than `UInt32.max` of them.
+  static func scan(
+    _ bytes: UnsafeRawBufferPointer, maximumDepth: Int, into tape: inout CBORTape
+  ) throws(CBORError) -> Bool {
+    tape.truncate(to: 0)
+    guard let base = bytes.baseAddress, bytes.count > 0 else { throw CBORError(.endOfInput, at: 0) }
+    return try CBORScanner(bytes: bytes, base: base, maximumDepth: maximumDepth).run(&tape)
+  }
+
+  private func run(_ tape: inout CBORTape) throws(CBORError) -> Bool {
+    var hasIndefinite = false
+    var outer = CBORStack<Level>(capacity: 8)
+    var level = Level(left: 1)
+    var offset = 0
+    while true {
+      let start: Int
+      if try isAtEnd(level, offset) {
+        guard level.tape >= 0 else { break }
+        if level.isIndefinite { offset &+= 1 }
+        try close(level, at: offset, &tape, isDefinite: !hasIndefinite)
+        start = level.start
+        level = outer.removeLast()
+      } else {
+        start = offset
+        var head = try readHead(&offset)
+        var depth = level.depth
+        while head.initialByte >> 5 == CBORMajorType.tag.rawValue {
+          depth &+= 1
+          guard depth <= maximumDepth else { throw CBORError(.tooDeep, at: start) }
+          head = try readHead(&offset)
+        }
+        switch head.major {
+        case .unsigned, .negative, .tag: break
+        case .simple:
+          if head.isBreak { throw CBORError(.unexpectedBreak, at: offset - 1) }
+        case .bytes, .text:
+          hasIndefinite = hasIndefinite || head.isIndefinite
+          offset = try endOfString(head, start, offset)
+        case .array, .map:
+          guard depth < maximumDepth else { throw CBORError(.tooDeep, at: start) }
+          hasIndefinite = hasIndefinite || head.isIndefinite
+          outer.append(level)
+          level = try open(head, start, offset, depth, tape.count)
+          tape.append(
+            CBORTapeEntry(end: 0, next: 0, count: UInt32(truncatingIfNeeded: head.argument), isSorted: false))
+          continue
+        }
+      }
+      // The item that began at `start` is complete.
+      if level.isMap && level.left & 1 == 0 {
+        if level.isSorted { level.isSorted = isBehindLastKey(level, start, offset) }
+        level.keyStart = start
+        level.keyEnd = offset
+      }
+      level.left &-= 1
+    }
+    guard offset == bytes.count else { throw CBORError(.trailingBytes, at: offset) }
+    return hasIndefinite
+  }
+
+  @inline(__always)
+  private func isAtEnd(_ level: Level, _ offset: Int) throws(CBORError) -> Bool {
+    if !level.isIndefinite { return level.left == 0 }
+    guard offset < bytes.count else { throw CBORError(.endOfInput, at: offset) }
+    guard bytes[offset] == CBORHead.breakByte else { return false }
+    if level.isMap && level.left & 1 != 0 { throw CBORError(.unexpectedBreak, at: offset) }
+    return true
+  }
+
+  @inline(__always)
+  private func readHead(_ offset: inout Int) throws(CBORError) -> CBORHead {
+    guard offset < bytes.count else { throw CBORError(.endOfInput, at: offset) }
+    let initialByte = base.load(fromByteOffset: offset, as: UInt8.self)
+    if initialByte & 0x1F < 24 {
+      offset &+= 1
+      return CBORHead(initialByte: initialByte, argument: UInt64(initialByte & 0x1F))
+    }
+    let (argument, end) = try longHead(initialByte, offset)
+    offset = end
+    return CBORHead(initialByte: initialByte, argument: argument)
+  }
+
+  @inline(never)
+  private func longHead(_ initialByte: UInt8, _ offset: Int) throws(CBORError) -> (UInt64, Int) {
+    var reader = CBORReader(bytes, at: offset)
+    return (try reader.readHead().argument, reader.offset)
+  }
+
+  // MARK: Strings
+
+  @inline(__always)
+  private func endOfString(_ head: CBORHead, _ start: Int, _ offset: Int) throws(CBORError) -> Int {
+    if head.isIndefinite { return try endOfChunks(head, offset) }
+    guard head.argument <= UInt64(bytes.count &- offset) else { throw CBORError(.lengthOverInput, at: start) }
+    let count = Int(truncatingIfNeeded: head.argument)
+    if head.major == .text && !isShortASCII(offset, count) {
+      guard CBORReader.isUTF8(UnsafeRawBufferPointer(start: base + offset, count: count)) else {
+        throw CBORError(.invalidUTF8, at: start)
+      }
+    }
+    return offset &+ count
+  }
+
+  private func endOfChunks(_ head: CBORHead, _ offset: Int) throws(CBORError) -> Int {
+    var reader = CBORReader(bytes, at: offset - 1)
+    try reader.skipString(head.major)
+    return reader.offset
+  }
+
+  /// Most text is, and that can be told at a glance.
+  @inline(__always)
+  private func isShortASCII(_ start: Int, _ count: Int) -> Bool {
+    guard count <= 8, start &+ 8 <= bytes.count else { return false }
+    if count == 0 { return true }
+    // Of eight bytes those that are not the text's are shifted out.
+    let word = UInt64(littleEndian: base.loadUnaligned(fromByteOffset: start, as: UInt64.self))
+    return word &<< UInt64(truncatingIfNeeded: 8 &* (8 &- count)) & 0x8080_8080_8080_8080 == 0
+  }
+
+  // MARK: Arrays and maps
+
+  @inline(__always)
+  private func open(
+    _ head: CBORHead, _ start: Int, _ offset: Int, _ depth: Int, _ tape: Int
+  ) throws(CBORError) -> Level {
+    let isMap = head.major == .map
+    var left = Level.indefinite
+    if !head.isIndefinite {
+      let remaining = bytes.count &- offset
+      guard head.argument <= UInt64(isMap ? remaining / 2 : remaining) else {
+        throw CBORError(.lengthOverInput, at: start)
+      }
+      left = Int(truncatingIfNeeded: head.argument) &* (isMap ? 2 : 1)
+    }
+    return Level(
+      tape: tape, left: left, isMap: isMap, isIndefinite: head.isIndefinite, depth: depth &+ 1, start: start,
+      keyStart: offset, keyEnd: offset)
+  }
+
+  /// Completes the tape's entry of the innermost array or map.
+  @inline(__always)
+  private func close(_ level: Level, at end: Int, _ tape: inout CBORTape, isDefinite: Bool) throws(CBORError) {
+    var count = tape[level.tape].count
+    if level.isIndefinite {
+      count = UInt32(truncatingIfNeeded: (Level.indefinite &- level.left) / (level.isMap ? 2 : 1))
+    }
+    tape[level.tape] = CBORTapeEntry(
+      end: UInt32(truncatingIfNeeded: end), next: UInt32(truncatingIfNeeded: tape.count), count: count,
+      isSorted: level.isMap && level.isSorted)
+    // Keys of indefinite length are compared when they have their definite form.
+    if level.isMap && !level.isSorted && isDefinite { try checkKeys(of: level, tape) }
+  }
+
+  /// Whether a key is behind the last one in the order of deterministic encoding, and can be written in one way only.
+  @inline(__always)
+  private func isBehindLastKey(_ level: Level, _ start: Int, _ end: Int) -> Bool {
+    let initialByte = base.load(fromByteOffset: start, as: UInt8.self)
+    // Integers and strings with the shortest head are known by their bytes.
+    guard initialByte < CBORMajorType.array.rawValue << 5,
+      initialByte & 0x1F < 24 || Self.hasShortestHead(base + start, initialByte)
+    else { return false }
+    let length = level.keyEnd &- level.keyStart
+    if length == 0 { return true }
+    let lastByte = base.load(fromByteOffset: level.keyStart, as: UInt8.self)
+    if lastByte != initialByte { return lastByte < initialByte }
+    // No encoded item is the beginning of another.
+    return memcmp(base + level.keyStart, base + start, min(length, end &- start)) < 0
+  }
+
+  /// Whether a head that was read before is the shortest for its argument.
+  private static func hasShortestHead(_ head: UnsafeRawPointer, _ initialByte: UInt8) -> Bool {
+    let argument = head + 1
+    switch initialByte & 0x1F {
+    case 24: return argument.load(as: UInt8.self) >= 24
+    case 25: return UInt16(bigEndian: argument.loadUnaligned(as: UInt16.self)) > UInt16(UInt8.max)
+    case 26: return UInt32(bigEndian: argument.loadUnaligned(as: UInt32.self)) > UInt32(UInt16.max)
+    case 27: return UInt64(bigEndian: argument.loadUnaligned(as: UInt64.self)) > UInt64(UInt32.max)
+    default: return false
+    }
+  }
+
+  // MARK: Keys in disorder
+
+  /// A key by what it is, and not by how it is written. Other keys than integers and strings are their bytes.
+  private struct Key {
+    let type: UInt8
+    let number: UInt64
+    let offset: Int
+    let count: Int
+  }
+
+  /// - Throws: `.duplicateKey` if two keys of a map are the same.
+  private func checkKeys(of level: Level, _ tape: borrowing CBORTape) throws(CBORError) {
+    let document = CBORDocument(bytes)
+    var position = CBORPosition(offset: UInt32(level.start), tape: UInt32(level.tape))
+    document.skipTags(&position)
+    let pairs = document.enter(&position, tape)
+    var keys: [Key] = []
+    for _ in 0..<pairs {
+      keys.append(key(at: &position, document, tape))
+      document.skip(&position, tape)
+    }
+    keys.sort { order($0, $1) < 0 }
+    for index in keys.indices.dropFirst() where order(keys[index - 1], keys[index]) == 0 {
+      throw CBORError(.duplicateKey, at: max(keys[index - 1].offset, keys[index].offset))
+    }
+  }
+
+  private func key(
+    at position: inout CBORPosition, _ document: CBORDocument, _ tape: borrowing CBORTape
+  ) -> Key {
+    let start = Int(position.offset)
+    var content = position
+    let head = document.readHead(&content)
+    document.skip(&position, tape)
+    let end = Int(position.offset)
+    let type = head.initialByte >> 5
+    switch head.major {
+    case .unsigned, .negative: return Key(type: type, number: head.argument, offset: end, count: 0)
+    case .bytes, .text:
+      let offset = Int(content.offset)
+      return Key(type: type, number: 0, offset: offset, count: end - offset)
+    case .array, .map, .tag, .simple: return Key(type: type, number: 0, offset: start, count: end - start)
+    }
+  }
+
+  private func order(_ a: Key, _ b: Key) -> Int {
+    if a.type != b.type { return a.type < b.type ? -1 : 1 }
+    if a.number != b.number { return a.number < b.number ? -1 : 1 }
+    if a.count != b.count { return a.count < b.count ? -1 : 1 }
+    if a.count == 0 { return 0 }
+    return Int(memcmp(base + a.offset, base + b.offset, a.count))
+  }
+}

@@ -1,0 +1,113 @@
+/// The decoder that a type is handed, and its single value container.
+struct CBORValueDecoder: Decoder, SingleValueDecodingContainer {
+  let session: CBORDecodingSession
+  let position: CBORPosition
+  let path: CBORCodingPath.Reference
+
+  init(session: CBORDecodingSession, position: CBORPosition, path: CBORCodingPath.Reference) {
+    self.session = session
+    self.position = position
+    self.path = path
+  }
+
+  var codingPath: [any CodingKey] { session.path.keys(to: path) }
+  var userInfo: [CodingUserInfoKey: Any] { session.userInfo }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+    try checkPresent([String: Any].self)
+    return KeyedDecodingContainer(CBORKeyedDecoding<Key>(try session.mapReader(at: position, path: path)))
+  }
+
+  func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+    try checkPresent([Any].self)
+    return try CBORUnkeyedDecoding(session, at: position, path: path)
+  }
+
+  func singleValueContainer() throws -> any SingleValueDecodingContainer {
+    try session.checkOpen()
+    return self
+  }
+
+  private func checkPresent(_ type: Any.Type) throws {
+    if position.isAbsent { throw CBORValueError.null.decodingError(type, codingPath) }
+  }
+
+  // MARK: The single value
+
+  func decodeNil() -> Bool {
+    // There is no way to throw; the next call does.
+    guard session.isOpen else { return false }
+    return position.isAbsent || session.isNil(position)
+  }
+
+  @inline(__always)
+  private func value<V>(_ read: (CBORPosition) throws(CBORValueError) -> V) throws -> V {
+    try session.checkOpen()
+    try checkPresent(V.self)
+    do throws(CBORValueError) {
+      return try read(position)
+    } catch {
+      throw error.decodingError(V.self, codingPath)
+    }
+  }
+
+  @inline(__always)
+  private func integer<I: FixedWidthInteger>(_ type: I.Type) throws -> I {
+    try value { (position) throws(CBORValueError) in try session.integer(type, at: position) }
+  }
+
+  func decode(_ type: Bool.Type) throws -> Bool {
+    try value { (position) throws(CBORValueError) in try session.bool(at: position) }
+  }
+
+  func decode(_ type: String.Type) throws -> String {
+    try value { (position) throws(CBORValueError) in try session.string(at: position) }
+  }
+
+  func decode(_ type: Double.Type) throws -> Double {
+    try value { (position) throws(CBORValueError) in try session.double(at: position) }
+  }
+
+  func decode(_ type: Float.Type) throws -> Float {
+    try value { (position) throws(CBORValueError) in try session.float(at: position) }
+  }
+
+  func decode(_ type: Int.Type) throws -> Int { try integer(type) }
+  func decode(_ type: Int8.Type) throws -> Int8 { try integer(type) }
+  func decode(_ type: Int16.Type) throws -> Int16 { try integer(type) }
+  func decode(_ type: Int32.Type) throws -> Int32 { try integer(type) }
+  func decode(_ type: Int64.Type) throws -> Int64 { try integer(type) }
+  func decode(_ type: Int128.Type) throws -> Int128 { try integer(type) }
+  func decode(_ type: UInt.Type) throws -> UInt { try integer(type) }
+  func decode(_ type: UInt8.Type) throws -> UInt8 { try integer(type) }
+  func decode(_ type: UInt16.Type) throws -> UInt16 { try integer(type) }
+  func decode(_ type: UInt32.Type) throws -> UInt32 { try integer(type) }
+  func decode(_ type: UInt64.Type) throws -> UInt64 { try integer(type) }
+  func decode(_ type: UInt128.Type) throws -> UInt128 { try integer(type) }
+
+  func decode<T: Decodable>(_ type: T.Type) throws -> T {
+    try session.checkOpen()
+    if let value = try leaf(type) { return value }
+    let mark = session.path.mark
+    defer { session.path.pop(to: mark) }
+    return try session.value(type, at: position, path: session.path.push(under: path))
+  }
+
+  /// The value that is not within another.
+  func decodeRoot<T: Decodable>(_ type: T.Type) throws -> T {
+    if let value = try leaf(type) { return value }
+    return try type.init(from: self)
+  }
+
+  @inline(__always)
+  private func leaf<T>(_ type: T.Type) throws -> T? {
+    let leaf = CBORLeaf.of(type)
+    guard leaf != .none else { return nil }
+    try checkPresent(type)
+    do throws(CBORValueError) {
+      return try session.leaf(leaf, type, at: position)
+    } catch {
+      throw error.decodingError(type, codingPath)
+    }
+  }
+}
