@@ -18,6 +18,22 @@ package func inBackground(_ group: DispatchGroup, _ body: @escaping @Sendable ()
   thread.start()
 }
 
+/// What `body` returns on a thread with so many bytes of stack.
+package func onThread<R: Sendable>(stack: Int, _ body: @escaping @Sendable () -> R) -> R {
+  let result = Guarded<R?>(nil)
+  let group = DispatchGroup()
+  group.enter()
+  let thread = Thread {
+    let value = body()
+    result { $0 = value }
+    group.leave()
+  }
+  thread.stackSize = stack
+  thread.start()
+  group.wait()
+  return result.current!
+}
+
 /// Whether `body` ends in time: for what could wait for ever. The thread is left behind if it does not.
 package func finishes(within seconds: Int = 20, _ body: @escaping @Sendable () -> Void) -> Bool {
   let group = DispatchGroup()

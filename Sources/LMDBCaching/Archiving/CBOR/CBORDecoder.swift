@@ -48,15 +48,15 @@ public struct CBORDecoder: Sendable {
 
   /// The same, from bytes that are borrowed.
   func decode<T: Decodable>(_ type: T.Type, from bytes: UnsafeRawBufferPointer) throws -> T {
-    var session = CBORDecodingSession.take()
-    defer { CBORDecodingSession.close(&session) }
+    let session: CBORDecodingSession
     do throws(CBORError) {
       guard bytes.count <= min(maximumSize, Int(UInt32.max) - 1) else { throw CBORError(.tooLarge, at: 0) }
-      try session.open(bytes, self)
+      session = try CBORDecodingSession.open(bytes, self)
     } catch {
       throw DecodingError.dataCorrupted(
         .init(codingPath: [], debugDescription: "The given data was not valid CBOR. \(error)", underlyingError: error))
     }
+    defer { session.close() }
     return try CBORValueDecoder(session: session, position: .start, path: CBORCodingPath.root).decodeRoot(type)
   }
 }

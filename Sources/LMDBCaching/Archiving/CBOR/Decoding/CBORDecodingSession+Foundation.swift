@@ -76,7 +76,7 @@ extension CBORDecodingSession {
       "An extended time (tag 1001) is of a form other than {1: seconds}, {4: [exponent, mantissa]} and {5: …}.")
     var position = position
     document.skipTags(&position)
-    guard document.initialByte(position) >> 5 == CBORMajorType.map.rawValue, document.enter(&position, tape) == 1
+    guard document.initialByte(position) >> 5 == CBORMajorType.map.rawValue, enter(&position) == 1
     else { throw unsupported }
     let key = document.readHead(&position)
     guard key.major == .unsigned else { throw unsupported }
@@ -129,7 +129,7 @@ extension CBORDecodingSession {
   ) throws(CBORValueError) -> (exponent: Int, magnitude: UInt128, isNegative: Bool)? {
     var position = position
     document.skipTags(&position)
-    guard document.initialByte(position) >> 5 == CBORMajorType.array.rawValue, document.enter(&position, tape) == 2
+    guard document.initialByte(position) >> 5 == CBORMajorType.array.rawValue, enter(&position) == 2
     else { return nil }
     let exponent = try integer(Int.self, at: position)
     skip(&position)

@@ -3,68 +3,73 @@ import Foundation
 // Values that are read without asking their types.
 
 extension CBORDecodingSession {
-  /// A value whose type was found to be that of `leaf`; nil: the item has another form, and the type is to be asked.
+  /// A value whose type was found to be that of `leaf`.
+  ///
+  /// It is thrown, and not returned as nil, that the type is to be asked: an optional of a type that is known at run
+  /// time only costs more than all the rest.
+  /// - Throws: `.otherForm` if the item has a form that the type itself may know.
   @inline(__always)
-  func leaf<T>(_ leaf: CBORLeaf, _ type: T.Type, at position: CBORPosition) throws(CBORValueError) -> T? {
+  func leaf<T>(_ leaf: CBORLeaf, _ type: T.Type, at position: CBORPosition) throws(CBORValueError) -> T {
     switch leaf {
-    case .none: return nil
-    case .data: return cast(try data(at: position), to: type)
-    case .date: return cast(try date(at: position), to: type)
-    case .url: return cast(try url(at: position), to: type)
-    case .uuid: return cast(try uuid(at: position), to: type)
-    case .decimal: return cast(try decimal(at: position), to: type)
-    case .string: return cast(try string(at: position), to: type)
-    case .bool: return cast(try bool(at: position), to: type)
-    case .double: return cast(try double(at: position), to: type)
-    case .float: return cast(try float(at: position), to: type)
-    case .int: return cast(try integer(Int.self, at: position), to: type)
-    case .int8: return cast(try integer(Int8.self, at: position), to: type)
-    case .int16: return cast(try integer(Int16.self, at: position), to: type)
-    case .int32: return cast(try integer(Int32.self, at: position), to: type)
-    case .int64: return cast(try integer(Int64.self, at: position), to: type)
-    case .int128: return cast(try integer(Int128.self, at: position), to: type)
-    case .uint: return cast(try integer(UInt.self, at: position), to: type)
-    case .uint8: return cast(try integer(UInt8.self, at: position), to: type)
-    case .uint16: return cast(try integer(UInt16.self, at: position), to: type)
-    case .uint32: return cast(try integer(UInt32.self, at: position), to: type)
-    case .uint64: return cast(try integer(UInt64.self, at: position), to: type)
-    case .uint128: return cast(try integer(UInt128.self, at: position), to: type)
+    case .none: throw .otherForm
+    case .data: return try cast(data(at: position), to: type)
+    case .date: return try cast(date(at: position), to: type)
+    case .url: return try cast(url(at: position), to: type)
+    case .uuid: return try cast(uuid(at: position), to: type)
+    case .decimal: return try cast(decimal(at: position), to: type)
+    case .string: return try cast(string(at: position), to: type)
+    case .bool: return try cast(bool(at: position), to: type)
+    case .double: return try cast(double(at: position), to: type)
+    case .float: return try cast(float(at: position), to: type)
+    case .int: return try cast(integer(Int.self, at: position), to: type)
+    case .int8: return try cast(integer(Int8.self, at: position), to: type)
+    case .int16: return try cast(integer(Int16.self, at: position), to: type)
+    case .int32: return try cast(integer(Int32.self, at: position), to: type)
+    case .int64: return try cast(integer(Int64.self, at: position), to: type)
+    case .int128: return try cast(integer(Int128.self, at: position), to: type)
+    case .uint: return try cast(integer(UInt.self, at: position), to: type)
+    case .uint8: return try cast(integer(UInt8.self, at: position), to: type)
+    case .uint16: return try cast(integer(UInt16.self, at: position), to: type)
+    case .uint32: return try cast(integer(UInt32.self, at: position), to: type)
+    case .uint64: return try cast(integer(UInt64.self, at: position), to: type)
+    case .uint128: return try cast(integer(UInt128.self, at: position), to: type)
     case .stringArray:
-      return cast(
-        try array(of: String.self, at: position) { (session, position) throws(CBORValueError) in
+      return try cast(
+        array(of: String.self, at: position) { (session, position) throws(CBORValueError) in
           try session.string(at: position)
         }, to: type)
     case .boolArray:
-      return cast(
-        try array(of: Bool.self, at: position) { (session, position) throws(CBORValueError) in
+      return try cast(
+        array(of: Bool.self, at: position) { (session, position) throws(CBORValueError) in
           try session.bool(at: position)
         }, to: type)
     case .doubleArray:
-      return cast(
-        try array(of: Double.self, at: position) { (session, position) throws(CBORValueError) in
+      return try cast(
+        array(of: Double.self, at: position) { (session, position) throws(CBORValueError) in
           try session.double(at: position)
         }, to: type)
     case .floatArray:
-      return cast(
-        try array(of: Float.self, at: position) { (session, position) throws(CBORValueError) in
+      return try cast(
+        array(of: Float.self, at: position) { (session, position) throws(CBORValueError) in
           try session.float(at: position)
         }, to: type)
-    case .intArray: return cast(try integers(Int.self, at: position), to: type)
-    case .int8Array: return cast(try integers(Int8.self, at: position), to: type)
-    case .int16Array: return cast(try integers(Int16.self, at: position), to: type)
-    case .int32Array: return cast(try integers(Int32.self, at: position), to: type)
-    case .int64Array: return cast(try integers(Int64.self, at: position), to: type)
-    case .uintArray: return cast(try integers(UInt.self, at: position), to: type)
-    case .uint8Array: return cast(try integers(UInt8.self, at: position), to: type)
-    case .uint16Array: return cast(try integers(UInt16.self, at: position), to: type)
-    case .uint32Array: return cast(try integers(UInt32.self, at: position), to: type)
-    case .uint64Array: return cast(try integers(UInt64.self, at: position), to: type)
+    case .intArray: return try cast(integers(Int.self, at: position), to: type)
+    case .int8Array: return try cast(integers(Int8.self, at: position), to: type)
+    case .int16Array: return try cast(integers(Int16.self, at: position), to: type)
+    case .int32Array: return try cast(integers(Int32.self, at: position), to: type)
+    case .int64Array: return try cast(integers(Int64.self, at: position), to: type)
+    case .uintArray: return try cast(integers(UInt.self, at: position), to: type)
+    case .uint8Array: return try cast(integers(UInt8.self, at: position), to: type)
+    case .uint16Array: return try cast(integers(UInt16.self, at: position), to: type)
+    case .uint32Array: return try cast(integers(UInt32.self, at: position), to: type)
+    case .uint64Array: return try cast(integers(UInt64.self, at: position), to: type)
     }
   }
 
   @inline(__always)
-  private func cast<Source, Target>(_ value: Source?, to type: Target.Type) -> Target? {
-    value.map { RawArchiving.cast($0, to: type) }
+  private func cast<Source, Target>(_ value: Source?, to type: Target.Type) throws(CBORValueError) -> Target {
+    guard let value else { throw .otherForm }
+    return RawArchiving.cast(value, to: type)
   }
 
   @inline(__always)
@@ -85,7 +90,7 @@ extension CBORDecodingSession {
     var position = position
     document.skipTags(&position)
     guard document.initialByte(position) >> 5 == CBORMajorType.array.rawValue else { return nil }
-    let count = document.enter(&position, tape)
+    let count = enter(&position)
     var elements: [Element] = []
     // So many there are: the scan has counted them.
     elements.reserveCapacity(count)

@@ -1,91 +1,48 @@
 import Foundation
 
-/// What the decoders and containers of one call of ``CBORDecoder`` share.
-final class CBORDecodingSession {
-  // Unchecked: no access to these is under way while another begins, and a check would cost as much as the access.
-  @exclusivity(unchecked) private(set) var document = CBORDocument(UnsafeRawBufferPointer(start: nil, count: 0))
-  @exclusivity(unchecked) private(set) var tape = CBORTape()
-  @exclusivity(unchecked) var path = CBORCodingPath()
-  /// Whether the document's bytes are there. They are the caller's, and go when the call returns; a container that
-  /// somebody has kept may still be there then.
-  @exclusivity(unchecked) private(set) var isOpen = false
-  @exclusivity(unchecked) private(set) var userInfo: [CodingUserInfoKey: Any] = [:]
-  @exclusivity(unchecked) private var nesting = CBORNesting(maximumDepth: 0)
-  /// The document, if it had to be rewritten.
-  @exclusivity(unchecked) private var definite: CBORWriter?
-  /// Readers of maps that were used, by the depth of the map, to be used again if nobody holds them any more.
-  @exclusivity(unchecked) private var readers: [CBORMapReader?] = Array(repeating: nil, count: 16)
-  /// How many of them there may be.
-  @exclusivity(unchecked) private var readerCount = 0
+/// One call of ``CBORDecoder``, for the decoders and containers that it hands out.
+///
+/// It is two words that are copied and compared for nothing, where a reference would be counted: the standard library
+/// copies a keyed container for every value that is decoded from it. What it points to is never freed, but used by
+/// one call after another; so a container that somebody keeps for longer than it is good for finds another call
+/// there, and throws.
+struct CBORDecodingSession: BitwiseCopyable {
+  let state: UnsafeMutablePointer<CBORDecodingState>
+  /// Which call this is of those that use the state.
+  private let call: UInt32
 
-  private static let spares = CBORSpares<CBORDecodingSession>(limit: 8)
-
-  private init() {}
-
-  static func take() -> CBORDecodingSession { spares.take() ?? CBORDecodingSession() }
-
-  /// Checks the bytes, and takes them for the document until ``close()``.
-  func open(_ bytes: UnsafeRawBufferPointer, _ options: CBORDecoder) throws(CBORError) {
-    userInfo = options.userInfo
-    nesting = CBORNesting(maximumDepth: options.maximumDepth)
-    document = CBORDocument(bytes)
-    if try CBORScanner.scan(bytes, maximumDepth: scanDepth, into: &tape) {
-      var writer = CBORWriter(capacity: bytes.count)
-      try CBORDefiniteForm.write(bytes, tape, to: &writer)
-      // The writer is not written to any more, so that its bytes stay where they are.
-      document = CBORDocument(writer.withBytes { bytes in bytes })
-      definite = consume writer
-      _ = try CBORScanner.scan(document.bytes, maximumDepth: scanDepth, into: &tape)
+  /// Checks the bytes, and takes them for the document of a call until ``close()``.
+  static func open(
+    _ bytes: UnsafeRawBufferPointer, _ options: CBORDecoder
+  ) throws(CBORError) -> CBORDecodingSession {
+    let state = CBORDecodingState.take()
+    do throws(CBORError) {
+      try state.pointee.open(bytes, options)
+    } catch {
+      state.pointee.close()
+      CBORDecodingState.give(back: state)
+      throw error
     }
-    isOpen = true
+    return CBORDecodingSession(state: state, call: state.pointee.call)
   }
 
-  /// A value that takes the last level may itself be some arrays and tags: a decimal fraction with a bignum.
-  private var scanDepth: Int { nesting.maximumDepth + 4 }
-
-  /// Lets go of the document, and of this session unless somebody still holds it.
-  static func close(_ session: inout CBORDecodingSession) {
-    session.isOpen = false
-    session.document = CBORDocument(UnsafeRawBufferPointer(start: nil, count: 0))
-    session.definite = nil
-    session.userInfo = [:]
-    session.path.removeAll()
-    session.endReaders()
-    if session.tape.capacity <= 4096 { spares.put(&session) }
+  /// Ends the call. The document's bytes are the caller's, and go with it.
+  func close() {
+    state.pointee.close()
+    CBORDecodingState.give(back: state)
   }
 
-  /// A reader of the map at `position`.
-  @inline(__always)
-  func mapReader(at position: CBORPosition, path: CBORCodingPath.Reference) throws -> CBORMapReader {
-    var position = position
-    try requireContainer(.map, [String: Any].self, at: &position, path)
-    let depth = self.path.depth(of: path)
-    if depth < readers.count, isKnownUniquelyReferenced(&readers[depth]), let reader = readers[depth] {
-      reader.begin(self, at: position, path: path)
-      return reader
-    }
-    return anotherMapReader(at: position, path, depth)
+  @inline(__always) var isOpen: Bool { state.pointee.call == call }
+  @inline(__always) var document: CBORDocument { state.pointee.document }
+  var userInfo: [CodingUserInfoKey: Any] { isOpen ? state.pointee.userInfo : [:] }
+
+  @inline(__always) var path: CBORCodingPath {
+    _read { yield state.pointee.path }
+    nonmutating _modify { yield &state.pointee.path }
   }
 
-  @inline(never)
-  private func anotherMapReader(
-    at position: CBORPosition, _ path: CBORCodingPath.Reference, _ depth: Int
-  ) -> CBORMapReader {
-    let reader = CBORMapReader()
-    reader.begin(self, at: position, path: path)
-    if depth < readers.count {
-      readers[depth] = reader
-      readerCount = max(readerCount, depth + 1)
-    }
-    return reader
-  }
-
-  /// Keeps the readers that nobody else holds. They must not hold this session, which would keep itself alive then.
-  private func endReaders() {
-    for index in 0..<readerCount {
-      if isKnownUniquelyReferenced(&readers[index]) { readers[index]?.end() } else { readers[index] = nil }
-    }
-  }
+  /// The keys from the root; none after the call is over.
+  func keys(to path: CBORCodingPath.Reference) -> [any CodingKey] { isOpen ? self.path.keys(to: path) : [] }
 
   /// - Throws: `DecodingError.dataCorrupted` after the call is over.
   @inline(__always)
@@ -106,7 +63,11 @@ final class CBORDecodingSession {
   // MARK: Positions
 
   @inline(__always)
-  func skip(_ position: inout CBORPosition) { document.skip(&position, tape) }
+  func skip(_ position: inout CBORPosition) { document.skip(&position, state.pointee.tape) }
+
+  /// Moves from the head of an array or map to what is in it; how many elements or pairs that is.
+  @inline(__always)
+  func enter(_ position: inout CBORPosition) -> Int { document.enter(&position, state.pointee.tape) }
 
   @inline(__always)
   func isNil(_ position: CBORPosition) -> Bool {
@@ -120,14 +81,15 @@ final class CBORDecodingSession {
   /// Makes a value of any type of what is at `position`, by asking the type.
   @inline(__always)
   func value<T: Decodable>(_ type: T.Type, at position: CBORPosition, path: CBORCodingPath.Reference) throws -> T {
-    if let failure = nesting.check(self.path.depth(of: path)) { throw depthError(path, failure) }
+    if let failure = state.pointee.nesting.check(self.path.depth(of: path)) { throw depthError(path, failure) }
     return try type.init(from: CBORValueDecoder(session: self, position: position, path: path))
   }
 
   /// The path of a container within another, which nobody tells when it is done with.
   func nestedPath(_ key: some CodingKey, under parent: CBORCodingPath.Reference) throws -> CBORCodingPath.Reference {
-    let path = self.path.push(copying: key, under: parent)
-    if let failure = nesting.check(self.path.depth(of: path)) { throw depthError(path, failure) }
+    try checkOpen()
+    let path = path.push(copying: key, under: parent)
+    if let failure = state.pointee.nesting.check(self.path.depth(of: path)) { throw depthError(path, failure) }
     return path
   }
 
@@ -136,7 +98,7 @@ final class CBORDecodingSession {
       .init(
         codingPath: self.path.keys(to: path),
         debugDescription: """
-          \(nesting.description(failure)). If the source is trusted, raise maximumDepth, or decode on a thread with a \
+          \(state.pointee.nesting.description(failure)). If the source is trusted, raise maximumDepth, or decode on a thread with a \
           larger stack.
           """))
   }

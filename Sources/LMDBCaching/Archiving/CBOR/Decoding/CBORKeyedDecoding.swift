@@ -111,13 +111,13 @@ struct CBORKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   @inline(__always)
   private func value<T: Decodable>(_ type: T.Type, at position: CBORPosition, _ key: Key) throws -> T {
-    let session: CBORDecodingSession = map.session
+    let session = map.session
     let leaf = CBORLeaf.of(type)
     if leaf != .none {
       do throws(CBORValueError) {
-        if let value = try session.leaf(leaf, type, at: position) { return value }
+        return try session.leaf(leaf, type, at: position)
       } catch {
-        throw error.decodingError(type, codingPath + [key])
+        guard case .otherForm = error else { throw error.decodingError(type, codingPath + [key]) }
       }
     }
     return try withUnsafePointer(to: key) { key in
@@ -135,7 +135,7 @@ struct CBORKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let position = try position(key)
     let path = try map.session.nestedPath(key, under: map.path)
     return KeyedDecodingContainer(
-      CBORKeyedDecoding<NestedKey>(try map.session.mapReader(at: position, path: path)))
+      CBORKeyedDecoding<NestedKey>(try CBORMapReader(map.session, at: position, path: path)))
   }
 
   func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {

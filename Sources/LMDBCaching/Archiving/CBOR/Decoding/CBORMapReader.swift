@@ -5,45 +5,40 @@ import Foundation
 /// Keys that are asked for in the order in which they are stored are found at once, each behind the one before. In a
 /// small map the search goes on from there; for a large one an index is made, once, so that every access takes
 /// logarithmic time.
-final class CBORMapReader {
-  // Nil only between two uses, when nobody holds this reader.
-  private(set) var session: CBORDecodingSession!
-  private(set) var path = CBORCodingPath.root
-  /// How many entries.
-  private(set) var count = 0
-  private var isSorted = false
+struct CBORMapReader: BitwiseCopyable {
+  let session: CBORDecodingSession
+  let path: CBORCodingPath.Reference
+  /// Where the map begins.
+  private let start: CBORPosition
   /// The first key.
-  private var first = CBORPosition.start
-  /// The value that was found last; the search begins behind it. Absent: none was.
-  private var lastValue = CBORPosition.absent
-  /// How many entries there are up to and including the last value.
-  private var passed = 0
-  private var index: CBORMapIndex?
+  private let first: CBORPosition
+  private let entries: UInt32
+  private let isSorted: Bool
+  /// Shared with the maps of the same depth: it is this map's as long as it has the same serial.
+  private let search: UnsafeMutablePointer<CBORMapSearch>
+  private let serial: UInt64
 
   /// The largest map that is searched without an index.
   private static let smallCount = 24
 
-  /// Begins with the map at `position`, which is known to be one.
+  /// - Throws: `DecodingError` if there is no map at `position`.
   @inline(__always)
-  func begin(_ session: CBORDecodingSession, at position: CBORPosition, path: CBORCodingPath.Reference) {
+  init(_ session: CBORDecodingSession, at position: CBORPosition, path: CBORCodingPath.Reference) throws {
     var position = position
+    try session.requireContainer(.map, [String: Any].self, at: &position, path)
+    start = position
+    isSorted = session.state.pointee.tape[Int(position.tape)].isSorted
+    entries = UInt32(truncatingIfNeeded: session.enter(&position))
+    first = position
     self.session = session
     self.path = path
-    isSorted = session.tape[Int(position.tape)].isSorted
-    count = session.document.enter(&position, session.tape)
-    first = position
-    lastValue = .absent
-    passed = 0
-    index = nil
+    search = session.state.pointee.search(depth: session.path.depth(of: path))
+    serial = session.state.pointee.nextSerial()
   }
 
-  /// Lets go of everything, for the next use.
-  func end() {
-    index = nil
-    session = nil
-  }
-
-  var codingPath: [any CodingKey] { session.path.keys(to: path) }
+  var codingPath: [any CodingKey] { session.keys(to: path) }
+  /// How many entries.
+  @inline(__always) private var count: Int { Int(entries) }
 
   // MARK: Search
 
@@ -64,13 +59,14 @@ final class CBORMapReader {
   }
 
   private func find(_ name: UnsafeRawBufferPointer) -> CBORPosition? {
-    if let index { return index.value(name) }
+    if search.pointee.serial != serial { beginSearch() }
+    if search.pointee.hasIndex { return index.value(name) }
     var position = first
     var place = 0
-    if !lastValue.isAbsent {
-      position = lastValue
+    if !search.pointee.lastValue.isAbsent {
+      position = search.pointee.lastValue
       session.skip(&position)
-      place = passed
+      place = Int(search.pointee.passed)
     }
     var left = count
     while left > 0 {
@@ -81,15 +77,24 @@ final class CBORMapReader {
       let isMatch = readKey(&position, equalTo: name)
       place &+= 1
       if isMatch {
-        lastValue = position
-        passed = place
+        search.pointee.lastValue = position
+        search.pointee.passed = UInt32(truncatingIfNeeded: place)
         return position
       }
-      if count > Self.smallCount { return makeIndex().value(name) }
+      if count > Self.smallCount {
+        search.pointee.hasIndex = true
+        return index.value(name)
+      }
       session.skip(&position)
       left &-= 1
     }
     return nil
+  }
+
+  /// Takes the search over from another map.
+  private func beginSearch() {
+    let hasIndex = count > Self.smallCount && session.state.pointee.indexes[start.offset] != nil
+    search.pointee = CBORMapSearch(serial: serial, hasIndex: hasIndex)
   }
 
   /// Moves past a key, and compares it with a name.
@@ -108,8 +113,7 @@ final class CBORMapReader {
   }
 
   private func findInteger(_ number: Int) -> CBORPosition? {
-    if let index { return index.value(number) }
-    if count > Self.smallCount { return makeIndex().value(number) }
+    if count > Self.smallCount { return index.value(number) }
     var position = first
     for _ in 0..<count {
       let key = position
@@ -120,7 +124,9 @@ final class CBORMapReader {
     return nil
   }
 
-  private func makeIndex() -> CBORMapIndex {
+  /// The index of this map, which is made when it is asked for first, and kept until the call ends.
+  private var index: CBORMapIndex {
+    if let index = session.state.pointee.indexes[start.offset] { return index }
     let made = CBORMapIndex(isSorted: isSorted, capacity: count) { add in
       var position = first
       for _ in 0..<count {
@@ -131,7 +137,7 @@ final class CBORMapReader {
         session.skip(&position)
       }
     }
-    index = made
+    session.state.pointee.indexes[start.offset] = made
     return made
   }
 

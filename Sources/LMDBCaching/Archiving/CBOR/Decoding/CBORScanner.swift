@@ -15,20 +15,21 @@ struct CBORScanner {
     /// What `left` is in the beginning, if the length is indefinite. Even, as for a definite map.
     static let indefinite = Int.max - 1
 
-    /// The entry on the tape; -1: none, it is the document.
-    var tape = -1
     /// How many items are still to come. In a map an even number says that the next one is a key.
-    var left: Int
-    var isMap = false
-    var isIndefinite = false
+    let left: Int
+    let isMap: Bool
+    let isIndefinite: Bool
     /// Whether the keys so far prove by their order that they differ.
-    var isSorted = true
+    let isSorted: Bool
+    /// On the tape; -1: none, this is the document.
+    let entry: Int
     /// How many arrays, maps and tags there are down to this one.
-    var depth = 0
-    var start = 0
-    /// The last key, if it can be compared; empty before the first one.
-    var keyStart = 0
-    var keyEnd = 0
+    let depth: Int
+    /// Where it begins.
+    let begin: Int
+    /// The last key; empty before the first one.
+    let keyStart: Int
+    let keyEnd: Int
   }
 
   /// Fills `tape`; whether anything has an indefinite length. See ``CBORDefiniteForm``.
@@ -45,23 +46,37 @@ struct CBORScanner {
   private func run(_ tape: inout CBORTape) throws(CBORError) -> Bool {
     var hasIndefinite = false
     var outer = CBORStack<Level>(capacity: 8)
-    var level = Level(left: 1)
+    // The innermost level is in these, and not in a Level, so that it is in registers.
+    var (left, isMap, isIndefinite, isSorted) = (1, false, false, true)
+    var (entry, depth, begin, keyStart, keyEnd) = (-1, 0, 0, 0, 0)
     var offset = 0
     while true {
       let start: Int
-      if try isAtEnd(level, offset) {
-        guard level.tape >= 0 else { break }
-        if level.isIndefinite { offset &+= 1 }
-        try close(level, at: offset, &tape, isDefinite: !hasIndefinite)
-        start = level.start
-        level = outer.removeLast()
+      var isAtEnd = left == 0
+      if isIndefinite { isAtEnd = try isBreak(at: offset, isValueNext: isMap && left & 1 != 0) }
+      if isAtEnd {
+        guard entry >= 0 else { break }
+        if isIndefinite {
+          offset &+= 1
+          tape[entry].count = UInt32(truncatingIfNeeded: (Level.indefinite &- left) / (isMap ? 2 : 1))
+        }
+        tape[entry].end = UInt32(truncatingIfNeeded: offset)
+        tape[entry].next = UInt32(truncatingIfNeeded: tape.count)
+        tape[entry].isSorted = isMap && isSorted
+        // Keys of indefinite length are compared when they have their definite form.
+        if isMap && !isSorted && !hasIndefinite { try checkKeys(ofMapAt: begin, entry, tape) }
+        start = begin
+        let level = outer.removeLast()
+        (left, isMap, isIndefinite, isSorted) = (level.left, level.isMap, level.isIndefinite, level.isSorted)
+        (entry, depth, begin) = (level.entry, level.depth, level.begin)
+        (keyStart, keyEnd) = (level.keyStart, level.keyEnd)
       } else {
         start = offset
         var head = try readHead(&offset)
-        var depth = level.depth
+        var innerDepth = depth
         while head.initialByte >> 5 == CBORMajorType.tag.rawValue {
-          depth &+= 1
-          guard depth <= maximumDepth else { throw CBORError(.tooDeep, at: start) }
+          innerDepth &+= 1
+          guard innerDepth <= maximumDepth else { throw CBORError(.tooDeep, at: start) }
           head = try readHead(&offset)
         }
         switch head.major {
@@ -69,36 +84,38 @@ struct CBORScanner {
         case .simple:
           if head.isBreak { throw CBORError(.unexpectedBreak, at: offset - 1) }
         case .bytes, .text:
-          hasIndefinite = hasIndefinite || head.isIndefinite
+          if head.isIndefinite { hasIndefinite = true }
           offset = try endOfString(head, start, offset)
         case .array, .map:
-          guard depth < maximumDepth else { throw CBORError(.tooDeep, at: start) }
-          hasIndefinite = hasIndefinite || head.isIndefinite
-          outer.append(level)
-          level = try open(head, start, offset, depth, tape.count)
+          guard innerDepth < maximumDepth else { throw CBORError(.tooDeep, at: start) }
+          if head.isIndefinite { hasIndefinite = true }
+          outer.append(
+            Level(
+              left: left, isMap: isMap, isIndefinite: isIndefinite, isSorted: isSorted, entry: entry, depth: depth,
+              begin: begin, keyStart: keyStart, keyEnd: keyEnd))
+          (isMap, isIndefinite, isSorted) = (head.major == .map, head.isIndefinite, true)
+          left = try items(in: head, start, offset)
+          (entry, depth, begin, keyStart, keyEnd) = (tape.count, innerDepth &+ 1, start, offset, offset)
           tape.append(
             CBORTapeEntry(end: 0, next: 0, count: UInt32(truncatingIfNeeded: head.argument), isSorted: false))
           continue
         }
       }
       // The item that began at `start` is complete.
-      if level.isMap && level.left & 1 == 0 {
-        if level.isSorted { level.isSorted = isBehindLastKey(level, start, offset) }
-        level.keyStart = start
-        level.keyEnd = offset
+      if isMap && left & 1 == 0 {
+        if isSorted { isSorted = isInOrder(keyStart, keyEnd, start, offset) }
+        (keyStart, keyEnd) = (start, offset)
       }
-      level.left &-= 1
+      left &-= 1
     }
     guard offset == bytes.count else { throw CBORError(.trailingBytes, at: offset) }
     return hasIndefinite
   }
 
-  @inline(__always)
-  private func isAtEnd(_ level: Level, _ offset: Int) throws(CBORError) -> Bool {
-    if !level.isIndefinite { return level.left == 0 }
+  private func isBreak(at offset: Int, isValueNext: Bool) throws(CBORError) -> Bool {
     guard offset < bytes.count else { throw CBORError(.endOfInput, at: offset) }
     guard bytes[offset] == CBORHead.breakByte else { return false }
-    if level.isMap && level.left & 1 != 0 { throw CBORError(.unexpectedBreak, at: offset) }
+    if isValueNext { throw CBORError(.unexpectedBreak, at: offset) }
     return true
   }
 
@@ -155,51 +172,30 @@ struct CBORScanner {
   // MARK: Arrays and maps
 
   @inline(__always)
-  private func open(
-    _ head: CBORHead, _ start: Int, _ offset: Int, _ depth: Int, _ tape: Int
-  ) throws(CBORError) -> Level {
+  private func items(in head: CBORHead, _ start: Int, _ offset: Int) throws(CBORError) -> Int {
+    if head.isIndefinite { return Level.indefinite }
     let isMap = head.major == .map
-    var left = Level.indefinite
-    if !head.isIndefinite {
-      let remaining = bytes.count &- offset
-      guard head.argument <= UInt64(isMap ? remaining / 2 : remaining) else {
-        throw CBORError(.lengthOverInput, at: start)
-      }
-      left = Int(truncatingIfNeeded: head.argument) &* (isMap ? 2 : 1)
+    let remaining = bytes.count &- offset
+    guard head.argument <= UInt64(isMap ? remaining / 2 : remaining) else {
+      throw CBORError(.lengthOverInput, at: start)
     }
-    return Level(
-      tape: tape, left: left, isMap: isMap, isIndefinite: head.isIndefinite, depth: depth &+ 1, start: start,
-      keyStart: offset, keyEnd: offset)
-  }
-
-  /// Completes the tape's entry of the innermost array or map.
-  @inline(__always)
-  private func close(_ level: Level, at end: Int, _ tape: inout CBORTape, isDefinite: Bool) throws(CBORError) {
-    var count = tape[level.tape].count
-    if level.isIndefinite {
-      count = UInt32(truncatingIfNeeded: (Level.indefinite &- level.left) / (level.isMap ? 2 : 1))
-    }
-    tape[level.tape] = CBORTapeEntry(
-      end: UInt32(truncatingIfNeeded: end), next: UInt32(truncatingIfNeeded: tape.count), count: count,
-      isSorted: level.isMap && level.isSorted)
-    // Keys of indefinite length are compared when they have their definite form.
-    if level.isMap && !level.isSorted && isDefinite { try checkKeys(of: level, tape) }
+    return Int(truncatingIfNeeded: head.argument) &* (isMap ? 2 : 1)
   }
 
   /// Whether a key is behind the last one in the order of deterministic encoding, and can be written in one way only.
   @inline(__always)
-  private func isBehindLastKey(_ level: Level, _ start: Int, _ end: Int) -> Bool {
+  private func isInOrder(_ lastStart: Int, _ lastEnd: Int, _ start: Int, _ end: Int) -> Bool {
     let initialByte = base.load(fromByteOffset: start, as: UInt8.self)
     // Integers and strings with the shortest head are known by their bytes.
     guard initialByte < CBORMajorType.array.rawValue << 5,
       initialByte & 0x1F < 24 || Self.hasShortestHead(base + start, initialByte)
     else { return false }
-    let length = level.keyEnd &- level.keyStart
+    let length = lastEnd &- lastStart
     if length == 0 { return true }
-    let lastByte = base.load(fromByteOffset: level.keyStart, as: UInt8.self)
+    let lastByte = base.load(fromByteOffset: lastStart, as: UInt8.self)
     if lastByte != initialByte { return lastByte < initialByte }
     // No encoded item is the beginning of another.
-    return memcmp(base + level.keyStart, base + start, min(length, end &- start)) < 0
+    return memcmp(base + lastStart, base + start, min(length, end &- start)) < 0
   }
 
   /// Whether a head that was read before is the shortest for its argument.
@@ -225,9 +221,9 @@ struct CBORScanner {
   }
 
   /// - Throws: `.duplicateKey` if two keys of a map are the same.
-  private func checkKeys(of level: Level, _ tape: borrowing CBORTape) throws(CBORError) {
+  private func checkKeys(ofMapAt start: Int, _ entry: Int, _ tape: borrowing CBORTape) throws(CBORError) {
     let document = CBORDocument(bytes)
-    var position = CBORPosition(offset: UInt32(level.start), tape: UInt32(level.tape))
+    var position = CBORPosition(offset: UInt32(start), tape: UInt32(entry))
     document.skipTags(&position)
     let pairs = document.enter(&position, tape)
     var keys: [Key] = []

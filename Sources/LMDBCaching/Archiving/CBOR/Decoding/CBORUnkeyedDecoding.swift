@@ -11,13 +11,13 @@ struct CBORUnkeyedDecoding: UnkeyedDecodingContainer {
   init(_ session: CBORDecodingSession, at position: CBORPosition, path: CBORCodingPath.Reference) throws {
     var position = position
     try session.requireContainer(.array, [Any].self, at: &position, path)
-    elements = UInt32(truncatingIfNeeded: session.document.enter(&position, session.tape))
+    elements = UInt32(truncatingIfNeeded: session.enter(&position))
     self.session = session
     self.path = path
     self.position = position
   }
 
-  var codingPath: [any CodingKey] { session.path.keys(to: path) }
+  var codingPath: [any CodingKey] { session.keys(to: path) }
   /// How many elements there are, which was checked: it can be trusted for reserving memory.
   var count: Int? { Int(elements) }
   var currentIndex: Int { Int(index) }
@@ -110,12 +110,11 @@ struct CBORUnkeyedDecoding: UnkeyedDecodingContainer {
     let leaf = CBORLeaf.of(type)
     if leaf != .none {
       do throws(CBORValueError) {
-        if let value = try session.leaf(leaf, type, at: position) {
-          advance()
-          return value
-        }
+        let value = try session.leaf(leaf, type, at: position)
+        advance()
+        return value
       } catch {
-        throw error.decodingError(type, codingPath + [key])
+        guard case .otherForm = error else { throw error.decodingError(type, codingPath + [key]) }
       }
     }
     let mark = session.path.mark
@@ -136,7 +135,7 @@ struct CBORUnkeyedDecoding: UnkeyedDecodingContainer {
     keyedBy type: NestedKey.Type
   ) throws -> KeyedDecodingContainer<NestedKey> {
     try checkNext(KeyedDecodingContainer<NestedKey>.self)
-    let map = try session.mapReader(at: position, path: try session.nestedPath(key, under: path))
+    let map = try CBORMapReader(session, at: position, path: try session.nestedPath(key, under: path))
     advance()
     return KeyedDecodingContainer(CBORKeyedDecoding<NestedKey>(map))
   }

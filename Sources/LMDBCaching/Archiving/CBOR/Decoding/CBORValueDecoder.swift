@@ -10,12 +10,12 @@ struct CBORValueDecoder: Decoder, SingleValueDecodingContainer {
     self.path = path
   }
 
-  var codingPath: [any CodingKey] { session.path.keys(to: path) }
+  var codingPath: [any CodingKey] { session.keys(to: path) }
   var userInfo: [CodingUserInfoKey: Any] { session.userInfo }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
     try checkPresent([String: Any].self)
-    return KeyedDecodingContainer(CBORKeyedDecoding<Key>(try session.mapReader(at: position, path: path)))
+    return KeyedDecodingContainer(CBORKeyedDecoding<Key>(try CBORMapReader(session, at: position, path: path)))
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
@@ -87,7 +87,10 @@ struct CBORValueDecoder: Decoder, SingleValueDecodingContainer {
 
   func decode<T: Decodable>(_ type: T.Type) throws -> T {
     try session.checkOpen()
-    if let value = try leaf(type) { return value }
+    let leaf = CBORLeaf.of(type)
+    if leaf != .none {
+      do throws(CBORValueError) { return try value(leaf, type) } catch { try askInstead(type, error) }
+    }
     let mark = session.path.mark
     defer { session.path.pop(to: mark) }
     return try session.value(type, at: position, path: session.path.push(under: path))
@@ -95,19 +98,20 @@ struct CBORValueDecoder: Decoder, SingleValueDecodingContainer {
 
   /// The value that is not within another.
   func decodeRoot<T: Decodable>(_ type: T.Type) throws -> T {
-    if let value = try leaf(type) { return value }
+    let leaf = CBORLeaf.of(type)
+    if leaf != .none {
+      do throws(CBORValueError) { return try value(leaf, type) } catch { try askInstead(type, error) }
+    }
     return try type.init(from: self)
   }
 
   @inline(__always)
-  private func leaf<T>(_ type: T.Type) throws -> T? {
-    let leaf = CBORLeaf.of(type)
-    guard leaf != .none else { return nil }
-    try checkPresent(type)
-    do throws(CBORValueError) {
-      return try session.leaf(leaf, type, at: position)
-    } catch {
-      throw error.decodingError(type, codingPath)
-    }
+  private func value<T>(_ leaf: CBORLeaf, _ type: T.Type) throws(CBORValueError) -> T {
+    if position.isAbsent { throw .null }
+    return try session.leaf(leaf, type, at: position)
+  }
+
+  private func askInstead(_ type: Any.Type, _ error: CBORValueError) throws {
+    guard case .otherForm = error else { throw error.decodingError(type, codingPath) }
   }
 }

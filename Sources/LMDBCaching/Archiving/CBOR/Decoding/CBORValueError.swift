@@ -6,6 +6,8 @@ enum CBORValueError: Error {
   case mismatch(String, expected: Any.Type? = nil)
   /// It is of the right type, but has no such value.
   case corrupted(String)
+  /// It is not of the form that the decoder knows; the type is to be asked.
+  case otherForm
 
   func decodingError(_ type: Any.Type, _ path: [any CodingKey]) -> DecodingError {
     switch self {
@@ -19,6 +21,8 @@ enum CBORValueError: Error {
       .typeMismatch(
         expected ?? type,
         .init(codingPath: path, debugDescription: "Expected to decode \(expected ?? type) but found \(found) instead."))
+    case .otherForm:
+      CBORValueError.mismatch("another form").decodingError(type, path)
     case .corrupted(let description):
       .dataCorrupted(.init(codingPath: path, debugDescription: description))
     }

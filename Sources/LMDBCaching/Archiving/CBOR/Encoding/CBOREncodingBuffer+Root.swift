@@ -11,7 +11,8 @@ extension CBOREncodingBuffer {
   static func end(_ buffer: inout CBOREncodingBuffer) {
     buffer.abandon()
     buffer.session.end()
-    if buffer.writer.capacity <= largestSpare { spares.put(&buffer) }
+    // Taken back only if nobody else holds it.
+    if buffer.writer.capacity <= largestSpare, isKnownUniquelyReferenced(&buffer) { spares.put(buffer) }
   }
 
   /// Encodes the value that is not within another.

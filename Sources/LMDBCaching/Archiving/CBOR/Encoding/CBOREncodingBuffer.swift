@@ -19,7 +19,7 @@ final class CBOREncodingBuffer {
   @exclusivity(unchecked) var entries = CBORStack<CBOREncodingEntry>(capacity: 8)
   @exclusivity(unchecked) var holes: [CBOREncodingHole] = []
   /// Where in `holes` the container of a key is, for values with several of them.
-  var holeNames: [CBOREncodingHole.Name: Int] = [:]
+  @exclusivity(unchecked) var holeNames: [CBOREncodingHole.Name: Int] = [:]
 
   init(_ session: CBOREncodingSession) { self.session = session }
 

@@ -2,16 +2,16 @@ import Foundation
 
 /// What all the buffers of one call of ``CBOREncoder`` share.
 final class CBOREncodingSession {
-  private(set) var userInfo: [CodingUserInfoKey: Any] = [:]
   // Unchecked: no access to these is under way while another begins, and a check would cost as much as the access.
+  @exclusivity(unchecked) private(set) var userInfo: [CodingUserInfoKey: Any] = [:]
   @exclusivity(unchecked) var path = CBORCodingPath()
   @exclusivity(unchecked) var nesting = CBORNesting(maximumDepth: 0)
   /// What went wrong where nothing could be thrown; whoever can throw next does.
   @exclusivity(unchecked) var failure: Failure?
   /// Where maps are put in order.
   @exclusivity(unchecked) var scratch = CBORWriter()
-  private var lastSerial: UInt64 = 0
-  private var spareBuffers: [CBOREncodingBuffer] = []
+  @exclusivity(unchecked) private var lastSerial: UInt64 = 0
+  @exclusivity(unchecked) private var spareBuffers: [CBOREncodingBuffer] = []
 
   struct Failure {
     let path: [any CodingKey]
@@ -19,7 +19,7 @@ final class CBOREncodingSession {
   }
 
   func begin(_ options: CBOREncoder) {
-    userInfo = options.userInfo
+    if !options.userInfo.isEmpty { userInfo = options.userInfo }
     nesting = CBORNesting(maximumDepth: options.maximumDepth)
   }
 
@@ -45,9 +45,9 @@ final class CBOREncodingSession {
   /// Lets go of what is not needed for the next value.
   func end() {
     // Each of them holds this session.
-    spareBuffers = []
-    failure = nil
-    userInfo = [:]
+    if !spareBuffers.isEmpty { spareBuffers = [] }
+    if failure != nil { failure = nil }
+    if !userInfo.isEmpty { userInfo = [:] }
     path.removeAll()
     if scratch.capacity > CBOREncodingBuffer.largestSpare { scratch = CBORWriter(capacity: 0) }
   }
