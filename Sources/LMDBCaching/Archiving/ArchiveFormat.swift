@@ -45,6 +45,8 @@ public struct ArchiveFormat: RawRepresentable, Hashable, Sendable {
   public static let keyedArchive = ArchiveFormat(rawValue: 34)
   /// What ``ObjectCoding/customArchive`` made.
   public static let custom = ArchiveFormat(rawValue: 35)
+  /// CBOR (RFC 8949) of ``CBORKeyedArchiver``: `NSCoding` objects.
+  public static let objectGraph = ArchiveFormat(rawValue: 36)
 }
 
 extension ArchiveFormat: CustomStringConvertible {
@@ -74,6 +76,7 @@ extension ArchiveFormat: CustomStringConvertible {
     case .cbor: "cbor"
     case .keyedArchive: "keyed archive"
     case .custom: "custom"
+    case .objectGraph: "object graph"
     default: "format \(rawValue)"
     }
   }

@@ -1,24 +1,56 @@
 import Foundation
+import FoundationArchives
 
 /// Turns NSCoding objects into the bytes of a record and back.
 enum ObjectArchiver {
-  static func archive(
-    _ object: any NSCoding, with coding: ObjectCoding
-  ) throws(CacheError) -> (format: ArchiveFormat, data: Data) {
-    do {
-      if let customArchive = coding.customArchive { return (.custom, try customArchive(object)) }
-      return (.keyedArchive, try NSKeyedArchiver.archivedData(withRootObject: object, requiringSecureCoding: false))
-    } catch {
-      throw CacheError(
-        .encodingFailed, "An object of class \(type(of: object)) cannot be archived; nothing was written.",
-        underlying: error)
+  /// Archives an object and calls `body` with the bytes, which are valid in it only.
+  static func withArchive<R>(
+    of object: any NSCoding, with coding: ObjectCoding,
+    _ body: (ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> R
+  ) throws(CacheError) -> R {
+    if let customArchive = coding.customArchive {
+      let data = try archiving(object) { try customArchive(object) }
+      return try data.withBytes { (bytes) throws(CacheError) in try body(.custom, bytes) }
     }
+    #if !canImport(Darwin)
+      if coding.archiving == .cbor {
+        if let result = try FoundationValue.withRawBytes(of: object, body) { return result }
+        let archiver = CBORKeyedArchiver(requiringSecureCoding: false)
+        archiver.encode(object as Any?, forKey: NSKeyedArchiveRootObjectKey)
+        archiver.finish()
+        if let failure = archiver.failure { throw cannotArchive(object, failure) }
+        return try archiver.writer.withBytes { (bytes) throws(CacheError) in try body(.objectGraph, bytes) }
+      }
+    #endif
+    let data = try archiving(object) {
+      #if !canImport(Darwin)
+        try CBORKeyedArchiver.rehearse(object)
+      #endif
+      return try NSKeyedArchiver.archivedData(withRootObject: object, requiringSecureCoding: false)
+    }
+    return try data.withBytes { (bytes) throws(CacheError) in try body(.keyedArchive, bytes) }
+  }
+
+  private static func archiving<R>(_ object: any NSCoding, _ body: () throws -> R) throws(CacheError) -> R {
+    do {
+      return try body()
+    } catch {
+      throw cannotArchive(object, error)
+    }
+  }
+
+  private static func cannotArchive(_ object: any NSCoding, _ error: any Error) -> CacheError {
+    CacheError(
+      .encodingFailed, "An object of class \(type(of: object)) cannot be archived; nothing was written.",
+      underlying: error)
   }
 
   static func object(
     from data: Data, format: ArchiveFormat, with coding: ObjectCoding, forKey key: String
   ) throws(CacheError) -> any NSCoding {
     switch format {
+    case .objectGraph:
+      return try data.withBytes { (bytes) throws(CacheError) in try graphObject(from: bytes, with: coding, key) }
     case .keyedArchive: return try keyedObject(from: data, with: coding, key)
     case .custom:
       guard let customUnarchive = coding.customUnarchive else {
@@ -32,14 +64,39 @@ enum ObjectArchiver {
           .decodingFailed, "customUnarchive failed for the entry \(quoted(key)). It is kept.", underlying: error)
       }
     default:
-      let value = data.withUnsafeBytes { RawArchiving.anyValue(from: $0, format: format) }
-      guard let value, let object = foundationObject(of: value) else {
+      let object = data.withUnsafeBytes { FoundationValue.object(from: $0, format: format) }
+      guard let object else {
         throw CacheError(
           .typeMismatch,
           "The entry \(quoted(key)) is stored as \(format), which is no object; read it with value(_:forKey:).")
       }
       return object
     }
+  }
+
+  private static func graphObject(
+    from bytes: UnsafeRawBufferPointer, with coding: ObjectCoding, _ key: String
+  ) throws(CacheError) -> any NSCoding {
+    #if canImport(Darwin)
+      throw CacheError(
+        .decodingFailed, "The object under \(quoted(key)) was archived as CBOR, which is not read on this platform.")
+    #else
+      let object: Any?
+      do {
+        object = try CBORKeyedUnarchiver.read(bytes) { unarchiver in
+          unarchiver.requiresSecureCoding = coding.allowedClasses != nil
+          return try unarchiver.root(of: coding.allowedClasses.map { FoundationValue.classes + $0 } ?? [])
+        }
+      } catch {
+        throw CacheError(
+          .decodingFailed, "The object under \(quoted(key)) cannot be unarchived. It is kept; remove or replace it.",
+          underlying: error)
+      }
+      guard let object = object as? any NSCoding else {
+        throw CacheError(.typeMismatch, "The archive under \(quoted(key)) holds no NSCoding object.")
+      }
+      return object
+    #endif
   }
 
   private static func keyedObject(
@@ -53,10 +110,10 @@ enum ObjectArchiver {
       if let allowed = coding.allowedClasses {
         #if canImport(Darwin)
           unarchiver.requiresSecureCoding = true
-          object = unarchiver.decodeObject(of: foundationClasses + allowed, forKey: NSKeyedArchiveRootObjectKey)
+          object = unarchiver.decodeObject(of: FoundationValue.classes + allowed, forKey: NSKeyedArchiveRootObjectKey)
         #else
           // Foundation here ends the process when it meets a class that is not allowed: it is not to meet one.
-          guard try namesOnly(foundationClasses + allowed, data) else { throw notAllowed(key) }
+          guard try namesOnly(FoundationValue.classes + allowed, data) else { throw notAllowed(key) }
           object = unarchiver.decodeObject(forKey: NSKeyedArchiveRootObjectKey)
         #endif
       } else {
@@ -73,7 +130,7 @@ enum ObjectArchiver {
     guard let object else { throw notAllowed(key) }
     // On Linux the unarchiver hands out Swift values for some of Foundation's classes.
     if let coding = object as? any NSCoding { return coding }
-    if let bridged = foundationObject(of: object) { return bridged }
+    if let bridged = FoundationObject.bridging(object) { return bridged }
     throw CacheError(
       .typeMismatch, "The archive under \(quoted(key)) holds a \(type(of: object)), which is no NSCoding object.")
   }
@@ -96,31 +153,5 @@ enum ObjectArchiver {
       else { return false }
     }
     return true
-  }
-
-  /// Foundation's value classes, which any archive may hold.
-  private static let foundationClasses: [AnyClass] = [
-    NSString.self, NSNumber.self, NSData.self, NSDate.self, NSArray.self, NSDictionary.self, NSSet.self,
-    NSOrderedSet.self, NSURL.self, NSUUID.self, NSNull.self,
-  ]
-
-  private static func foundationObject(of value: Any) -> (any NSCoding)? {
-    switch value {
-    case let value as String: NSString(string: value)
-    case let value as Data: NSData(data: value)
-    case let value as Bool: NSNumber(value: value)
-    case let value as Int64: NSNumber(value: value)
-    case let value as UInt64: NSNumber(value: value)
-    case let value as Int: NSNumber(value: value)
-    case let value as Double: NSNumber(value: value)
-    case let value as Float: NSNumber(value: value)
-    case let value as Date: NSDate(timeIntervalSinceReferenceDate: value.timeIntervalSinceReferenceDate)
-    case let value as UUID: NSUUID(uuidString: value.uuidString)
-    case let value as URL: NSURL(string: value.absoluteString)
-    case let value as [Any]: NSArray(array: value)
-    case let value as [AnyHashable: Any]: NSDictionary(dictionary: value)
-    case let value as Set<AnyHashable>: NSSet(set: value)
-    default: nil
-    }
   }
 }

@@ -279,8 +279,7 @@ public final class DiskCache: Sendable {
   ) throws(CacheError) {
     try checkOpen()
     guard let object else { return try removeValue(forKey: key) }
-    let (format, data) = try ObjectArchiver.archive(object, with: objectCoding)
-    try data.withBytes { (bytes) throws(CacheError) in
+    try ObjectArchiver.withArchive(of: object, with: objectCoding) { (format, bytes) throws(CacheError) in
       try CacheKey.with(key) { (key) throws(CacheError) in
         let header = try store.header(for: key, format, bytes, expiresIn: expiresIn, cost: cost)
         try require(try store.put(key, header: header, payload: bytes, by: nil))

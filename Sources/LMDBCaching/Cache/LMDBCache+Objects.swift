@@ -39,8 +39,7 @@ extension LMDBCache {
     if let value = object as? CacheValue {
       return try value.set(in: self, forKey: key, expiresIn: expiresIn, cost: cost)
     }
-    let (format, data) = try ObjectArchiver.archive(object, with: diskCache.objectCoding)
-    try data.withBytes { (bytes) throws(CacheError) in
+    try ObjectArchiver.withArchive(of: object, with: diskCache.objectCoding) { (format, bytes) throws(CacheError) in
       try put(
         TypedMemoryValue(SharedObject(object: object)), format, bytes, forKey: key, expiresIn: expiresIn, cost: cost)
     }

@@ -25,7 +25,7 @@ enum ScalarText {
     case .uint64Array: try list([UInt64].self, key, cache)
     case .floatArray: try list([Float].self, key, cache)
     case .doubleArray: try list([Double].self, key, cache)
-    case .cbor: try diagnostic(key, cache)
+    case .cbor, .objectGraph: try diagnostic(key, cache)
     // An array of bytes is bytes.
     default: nil
     }

@@ -8,8 +8,12 @@ import Testing
 @Suite struct ObjectTests {
   let directory = CacheDirectory()
 
-  @Test(arguments: Place.allCases) func objectsComeBack(_ place: Place) throws {
-    let cache = try directory.open(neverCommitting)
+  @Test(arguments: Place.allCases, [ObjectCoding.Archiving.cbor, .keyedArchive])
+  func objectsComeBack(_ place: Place, _ archiving: ObjectCoding.Archiving) throws {
+    let cache = try directory.open { configuration in
+      neverCommitting(&configuration)
+      configuration.objectCoding.archiving = archiving
+    }
     try cache.setObject(NSString(string: "text"), forKey: "string")
     try cache.setObject(NSArray(array: [NSNumber(value: 1), NSString(string: "two")]), forKey: "array")
     try cache.setObject(Note(title: "title", count: 7), forKey: "note")
@@ -20,11 +24,39 @@ import Testing
     let note = try #require(try cache.object(forKey: "note") as? Note)
     #expect(note.title == "title" && note.count == 7)
     #expect(cache.containsObject(forKey: "note"))
-    #expect(try cache.entries().map(\.format) == [.keyedArchive, .keyedArchive, .keyedArchive])
+    let formats: [ArchiveFormat] =
+      archiving == .cbor ? [.objectGraph, .objectGraph, .string] : [.keyedArchive, .keyedArchive, .keyedArchive]
+    #expect(try cache.entries().map(\.format) == formats)
     #expect(try cache.diskCache.object(forKey: "note") is Note)
     // Kept in memory from now on: the same instance each time.
     let again = try #require(try cache.object(forKey: "note") as? Note)
     #expect(try cache.object(forKey: "note") as? Note === again)
+    try cache.close()
+    // The record says how it is to be read.
+    let other = try directory.open { $0.objectCoding.archiving = archiving == .cbor ? .keyedArchive : .cbor }
+    #expect(try other.object(forKey: "string") as? NSString == "text")
+    #expect((try other.object(forKey: "array") as? NSArray)?.count == 2)
+    #expect((try other.object(forKey: "note") as? Note)?.title == "title")
+    try other.close()
+  }
+
+  private final class Hidden: NSObject, NSCoding {
+    override init() {}
+    func encode(with coder: NSCoder) {}
+    init?(coder: NSCoder) {}
+  }
+
+  /// Foundation's archiver ends the process for them.
+  @Test(arguments: [ObjectCoding.Archiving.cbor, .keyedArchive])
+  func classesWithoutANameAreAnError(_ archiving: ObjectCoding.Archiving) throws {
+    let cache = try directory.open { $0.objectCoding.archiving = archiving }
+    try cache.setObject(NSString(string: "old"), forKey: "key")
+    for object in [Hidden(), NSArray(array: [Hidden()]), NSDictionary(dictionary: ["a": [Hidden()]])] as [any NSCoding]
+    {
+      #expect(errorCode { try cache.setObject(object, forKey: "key") } == .encodingFailed)
+    }
+    #expect(errorCode { try cache.setObject(NSArray(array: [Thread()]), forKey: "key") } == .encodingFailed)
+    #expect(try cache.object(forKey: "key") as? NSString == "old")
     try cache.close()
   }
 
@@ -104,12 +136,14 @@ import Testing
     try cache.set(Data([1]), forKey: "data")
     try cache.set(["a": 1], forKey: "codable")
     try cache.setObject(NSString(string: "object"), forKey: "object")
+    try cache.setObject(Note(title: "t", count: 1), forKey: "note")
     try place.settle(cache)
     #expect(try cache.object(forKey: "string") as? NSString == "text")
     #expect((try cache.object(forKey: "number") as? NSNumber)?.intValue == 42)
     #expect(try cache.object(forKey: "data") as? NSData == NSData(data: Data([1])))
     #expect(errorCode { try cache.object(forKey: "codable") } == .typeMismatch)
-    #expect(errorCode { try cache.value(String.self, forKey: "object") } == .typeMismatch)
+    #expect(try cache.value(String.self, forKey: "object") == "object")
+    #expect(errorCode { try cache.value(String.self, forKey: "note") } == .typeMismatch)
     #expect(try cache.value(String.self, forKey: "string") == "text")
     #expect(try cache.object(forKey: "object") as? NSString == "object")
     try cache.close()
