@@ -108,6 +108,7 @@ import Testing
     try cache.set(User(name: "Ada"), forKey: "user")
     try cache.set(Array(repeating: "long", count: 400_000), forKey: "long")
     try cache.setObject(NSString("object"), forKey: "object")
+    try cache.setObject(NSArray(array: [NSString("a"), NSNumber(value: 1)]), forKey: "list")
     try cache.set([1, 2] as [UInt8], forKey: "bytes")
     let archive = try cache.withBytes(forKey: "object") { $0.withUnsafeBytes { Data($0) } }
     try cache.close()
@@ -120,6 +121,7 @@ import Testing
     #expect(cut.text.count < 1_100_000 && cut.text.hasSuffix("…\n"))
     #expect(cut.status == 0 && cut.errors.contains("--raw"))
     #expect(try await Tool.run("get", "object", "--cache", scratch.cache).output == archive)
+    #expect(try await Tool.run("get", "list", "--cache", scratch.cache).text == #"{"root": ["a", 1]}"# + "\n")
     #expect(try await Tool.run("get", "bytes", "--cache", scratch.cache).output == Data([1, 2]))
   }
 
