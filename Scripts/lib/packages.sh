@@ -20,6 +20,15 @@ require_swift() {
   fi
 }
 
+# Of a Debian package. The status of one that was removed is "config-files", and of an unknown one there is none.
+is_installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
+
+install_debian() {
+  say "Installing with apt-get: $*"
+  as_root apt-get update -qq >&2 &&
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >&2
+}
+
 # The packages are named as Debian names them; elsewhere the same libraries have to be there already.
 install_missing_packages() {
   local package missing=()
@@ -36,13 +45,10 @@ install_missing_packages() {
       if command -v dpkg-query >/dev/null; then
         for package in liblmdb-dev libxxhash-dev libzstd-dev pkg-config xz-utils \
           libsecret-1-dev dbus gnome-keyring libsecret-tools; do
-          # The status of a package that was removed is "config-files", and of an unknown one there is none.
-          [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
+          is_installed "$package" || missing+=("$package")
         done
         [ ${#missing[@]} -eq 0 ] && return
-        say "Installing with apt-get: ${missing[*]}"
-        as_root apt-get update -qq >&2
-        as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
+        install_debian "${missing[@]}"
       else
         for package in lmdb libxxhash libzstd libsecret-1; do pkg-config --exists "$package" || missing+=("$package"); done
         for package in xz dbus-daemon gnome-keyring-daemon secret-tool; do

@@ -1,0 +1,76 @@
+extension Goal {
+  /// In the order of the report. Their subjects are named as the workloads name them.
+  public static let all: [Goal] = memory + disk + archive
+
+  private static let memory: [Goal] = {
+    let cache = "LMDBCaching.MemoryCache"
+    let dictionary = "Mutex<Dictionary>"
+    func goal(
+      _ workload: String, _ subject: String, _ peer: String, _ bound: Bound, threads: (Int, Int) = (1, 1)
+    ) -> Goal {
+      let count = threads.0 > 1 ? ", \(threads.0) threads" : ""
+      return Goal(
+        "\(workload) 200 k: \(subject)\(count) / \(peer)", bound,
+        Selection(workload: workload, subject: subject, threads: threads.0),
+        of: Selection(workload: workload, subject: peer, threads: threads.1)
+      ) { $0.keys == 200_000 }
+    }
+    return [
+      goal("memory.get.random", cache, dictionary, .timeAtMost(0.7)),
+      goal("memory.get.random", "LMDBCaching.LMDBCache", dictionary, .timeAtMost(0.7)),
+      goal("memory.get.random", cache, "Foundation.NSCache", .timeAtMost(0.2)),
+      goal("memory.get.random", cache, cache, .workAtLeast(1.7), threads: (2, 1)),
+      goal("memory.get.random", "LMDBCaching.LMDBCache, Codable struct", cache, .timeAtMost(1.3)),
+      goal("memory.get.missing", cache, dictionary, .timeAtMost(0.7)),
+      // The dictionary only inserts; the cache evicts as well.
+      goal("memory.set.evicting", cache, dictionary, .timeAtMost(1)),
+    ]
+  }()
+
+  private static let disk: [Goal] = {
+    func goal(_ workload: String, _ subject: String, _ peer: String, _ bound: Bound) -> Goal {
+      Goal(
+        "\(workload) 100 B: \(subject) / \(peer)", bound, Selection(workload: workload, subject: subject),
+        of: Selection(workload: workload, subject: peer)
+      ) { $0.valueSize == 100 }
+    }
+    return [
+      goal("disk.get.random", "LMDBCaching.DiskCache, withBytes", "LMDB in C", .timeAtMost(1.25)),
+      goal("disk.get.random", "LMDBCaching.DiskCache, Data", "LMDB in C", .timeAtMost(1.25)),
+      goal("disk.set", "LMDBCaching.DiskCache", "SQLite (GRDB)", .fasterAtLeast(20)),
+      // Each beside the floor that promises as much: with a synchronization for each commit, and without.
+      goal("disk.set.batch1000", "LMDBCaching.DiskCache", "LMDB in C, synchronizing", .timeAtMost(1.2)),
+      goal("disk.set.batch1000", "LMDBCaching.DiskCache, fast", "LMDB in C", .timeAtMost(1.2)),
+      Goal(
+        "disk.get.struct: LMDBCaching.LMDBCache / LMDB in C and the decoder", .timeAtMost(1.2),
+        Selection(workload: "disk.get.struct", subject: "LMDBCaching.LMDBCache"),
+        of: Selection(workload: "disk.get.struct", subject: "LMDB in C, then the decoder")
+      ) { _ in true },
+    ]
+  }()
+
+  private static let archive: [Goal] = {
+    func goals(
+      _ content: String, _ subject: String, _ peer: String, encode: Bound, decode: Bound
+    ) -> [Goal] {
+      [("archive.encode", encode), ("archive.decode", decode)].map { workload, bound in
+        Goal(
+          "\(workload) \(content): \(subject) / \(peer)", bound, Selection(workload: workload, subject: subject),
+          of: Selection(workload: workload, subject: peer)
+        ) { $0.content == content }
+      }
+    }
+    // What has a raw form is stored in it, and by way of no coder.
+    let stored = "LMDBCaching, as it is stored"
+    func both(_ content: String, _ subject: String, _ peer: String, _ bound: Bound) -> [Goal] {
+      goals(content, subject, peer, encode: bound, decode: bound)
+    }
+    return both("Int", stored, "JSONEncoder", .fasterAtLeast(15))
+      + both("String of 20 bytes", stored, "JSONEncoder", .fasterAtLeast(15))
+      + both("Data of 4 KB", stored, "memcpy", .timeAtMost(2))
+      + both("struct of 5 fields", "LMDBCaching.CBOREncoder", "JSONEncoder", .fasterAtLeast(5))
+      + goals(
+        "object of 5 fields", "LMDBCaching.CBORKeyedArchiver", "NSKeyedArchiver", encode: .fasterAtLeast(200),
+        decode: .fasterAtLeast(50))
+  }()
+}

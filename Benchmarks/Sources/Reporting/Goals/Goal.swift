@@ -1,0 +1,46 @@
+/// A ratio of two results that the project wants to reach.
+public struct Goal: Sendable {
+  /// Which of the results.
+  struct Selection: Sendable {
+    let workload: String
+    let subject: String
+    var threads = 1
+  }
+
+  public let name: String
+  public let bound: Bound
+  let own: Selection
+  let peer: Selection
+  /// Of both.
+  private let parameters: @Sendable (Parameters) -> Bool
+
+  init(
+    _ name: String, _ bound: Bound, _ own: Selection, of peer: Selection,
+    where parameters: @escaping @Sendable (Parameters) -> Bool
+  ) {
+    self.name = name
+    self.bound = bound
+    self.own = own
+    self.peer = peer
+    self.parameters = parameters
+  }
+
+  /// nil: neither the one nor the other was measured. With one of them alone the goal counts as not measured.
+  public func judgement(_ results: [SubjectResult]) -> Judgement? {
+    switch (find(own, results), find(peer, results)) {
+    case (nil, nil): return nil
+    case (let own?, let peer?):
+      let measured = bound.figure(
+        own: own.nanosecondsPerOperation.median, peer: peer.nanosecondsPerOperation.median, threads: own.threads)
+      return Judgement(goal: name, bound: bound, measured: measured)
+    default: return Judgement(goal: name, bound: bound, measured: nil)
+    }
+  }
+
+  private func find(_ selection: Selection, _ results: [SubjectResult]) -> SubjectResult? {
+    results.first {
+      $0.workload == selection.workload && $0.subject == selection.subject && $0.threads == selection.threads
+        && parameters($0.parameters)
+    }
+  }
+}

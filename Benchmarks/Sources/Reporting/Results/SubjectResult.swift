@@ -1,0 +1,56 @@
+/// What was measured of one subject at one workload.
+public struct SubjectResult: Encodable, Sendable {
+  public struct Times: Encodable, Sendable {
+    public var min: Double
+    public var median: Double
+
+    /// - Parameter times: of the rounds, one or more.
+    public init(_ times: [Double]) {
+      min = times.min()!
+      median = times.median
+    }
+  }
+
+  public var workload: String
+  public var subject: String
+  public var threads: Int
+  public var parameters: Parameters
+  /// As a thread sees it: two threads that do twice the work of one have the same time.
+  public var nanosecondsPerOperation: Times
+  public var runs: Int
+  /// Of each thread.
+  public var operationsPerRun: Int
+  /// What else the rounds told, as medians: the hit ratio, a longest wait.
+  public var readings: [String: Double]
+
+  public init(
+    workload: String, subject: String, threads: Int, parameters: Parameters, times: [Double], operationsPerRun: Int,
+    readings: [String: Double] = [:]
+  ) {
+    self.workload = workload
+    self.subject = subject
+    self.threads = threads
+    self.parameters = parameters
+    nanosecondsPerOperation = Times(times)
+    runs = times.count
+    self.operationsPerRun = operationsPerRun
+    self.readings = readings
+  }
+
+  private enum CodingKeys: CodingKey {
+    case workload, subject, threads, nanosecondsPerOperation, runs, operationsPerRun
+  }
+
+  // The parameters and the readings stand beside the rest.
+  public func encode(to encoder: any Encoder) throws {
+    try parameters.encode(to: encoder)
+    try readings.encode(to: encoder)
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(workload, forKey: .workload)
+    try container.encode(subject, forKey: .subject)
+    try container.encode(threads, forKey: .threads)
+    try container.encode(nanosecondsPerOperation, forKey: .nanosecondsPerOperation)
+    try container.encode(runs, forKey: .runs)
+    try container.encode(operationsPerRun, forKey: .operationsPerRun)
+  }
+}

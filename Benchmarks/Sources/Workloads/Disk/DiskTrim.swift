@@ -1,0 +1,33 @@
+import Foundation
+import LMDBCaching
+import Reporting
+
+/// Trims half of the entries while another thread reads; the longest that it waited is told.
+enum DiskTrim {
+  static func workload(keys count: Int) -> Workload {
+    Workload("disk.trim", Parameters(keys: count, valueSize: 100)) { setting in
+      var cache: DiskCache?
+      var reader: StalledReader?
+      return [
+        Trial(
+          "LMDBCaching.DiskCache", operations: count / 2,
+          before: {
+            let filled = try DiskCache(directory: try setting.directory())
+            let value = Data(repeating: 7, count: 100)
+            for number in 0..<count { try filled.set(value, forKey: RequestKeys.text(number)) }
+            try filled.flush()
+            cache = filled
+            reader = StalledReader { _ = try filled.value(Data.self, forKey: RequestKeys.text($0 % count)) }
+          },
+          after: {
+            let wait = reader?.stop() ?? 0
+            guard let cache, cache.count == count / 2 else { throw WorkloadError("The trim left another count.") }
+            try cache.close()
+            try setting.remove(cache.directory)
+            return ["longestWaitMilliseconds": wait]
+          },
+          body: { try cache?.trim(toCount: count / 2) })
+      ]
+    }
+  }
+}

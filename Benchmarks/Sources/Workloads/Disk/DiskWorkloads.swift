@@ -1,0 +1,20 @@
+/// What is done on the disk, with values of three sizes that cannot be compressed. The files are in the system's page
+/// cache, as those of a program are that uses them.
+enum DiskWorkloads {
+  static func all(_ setting: Setting) -> [Workload] {
+    let sizes = setting.pick(check: [100], quick: [100, 4096, 102_400], full: [100, 4096, 102_400])
+    let shapes = sizes.map { size in
+      switch size {
+      case ..<1000: DiskShape(size: size, count: setting.pick(check: 2000, quick: 10_000, full: 100_000))
+      case ..<10_000: DiskShape(size: size, count: setting.pick(check: 500, quick: 2000, full: 20_000))
+      default: DiskShape(size: size, count: setting.pick(check: 100, quick: 100, full: 1000))
+      }
+    }
+    return shapes.map(DiskWrites.set) + shapes.map(DiskWrites.setInBatches) + shapes.map(DiskWrites.replace)
+      + shapes.map(DiskReads.random) + shapes.map(DiskReads.missing) + shapes.map(DiskWrites.remove)
+      + shapes.map(DiskReads.reopen) + [
+        DiskStructs.workload(keys: shapes[0].count),
+        DiskTrim.workload(keys: setting.pick(check: 2000, quick: 50_000, full: 100_000)),
+      ]
+  }
+}

@@ -1,0 +1,9 @@
+/// Every workload there is, in the order of the report.
+public enum Catalogue {
+  public static func workloads(_ setting: Setting) -> [Workload] {
+    [
+      MemoryWorkloads.all(setting), DiskWorkloads.all(setting), ArchiveWorkloads.all(setting),
+      WrapperWorkloads.all(setting), TraceWorkloads.all(setting),
+    ].flatMap(\.self)
+  }
+}

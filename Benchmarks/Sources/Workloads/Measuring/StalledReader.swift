@@ -1,0 +1,42 @@
+import Foundation
+import Synchronization
+
+/// A thread that reads random keys until it is told to stop, and notes the longest that a read took.
+final class StalledReader: Sendable {
+  private let isDone = Atomic<Bool>(false)
+  private let longest = Atomic<UInt64>(0)
+  private let ended = DispatchSemaphore(value: 0)
+
+  /// Returns when the thread reads.
+  init(_ read: @escaping @Sendable (Int) throws -> Void) {
+    let started = DispatchSemaphore(value: 0)
+    Thread.detachNewThread { [self] in
+      var random = SplitMix(state: 5)
+      func timeOfRead() -> UInt64 {
+        let start = DispatchTime.now().uptimeNanoseconds
+        do {
+          try read(Int(truncatingIfNeeded: random.next() >> 2))
+        } catch {
+          fatalError("A reader failed: \(error)")
+        }
+        return DispatchTime.now().uptimeNanoseconds - start
+      }
+      // A thread's first reads set up what it reads with, and wait for nobody.
+      for _ in 0..<100 { _ = timeOfRead() }
+      started.signal()
+      while !isDone.load(ordering: .relaxed) {
+        let taken = timeOfRead()
+        if taken > longest.load(ordering: .relaxed) { longest.store(taken, ordering: .relaxed) }
+      }
+      ended.signal()
+    }
+    started.wait()
+  }
+
+  /// Ends the thread; the longest wait in milliseconds.
+  func stop() -> Double {
+    isDone.store(true, ordering: .relaxed)
+    ended.wait()
+    return Double(longest.load(ordering: .relaxed)) / 1e6
+  }
+}

@@ -1,0 +1,15 @@
+import Foundation
+import LMDBCaching
+
+/// What the cache archives Codable values by.
+struct CBORCoder: ValueCoder {
+  let name = "LMDBCaching.CBOREncoder"
+  private let encoder = CBOREncoder()
+  private let decoder = CBORDecoder()
+
+  func encode<Value: Codable & Sendable>(_ value: Value) throws -> Data { try encoder.encode(value) }
+
+  func decode<Value: Codable & Sendable>(_ type: Value.Type, from archive: Data) throws -> Value {
+    try decoder.decode(type, from: archive)
+  }
+}

@@ -1,0 +1,22 @@
+#if !canImport(Darwin)
+  import Foundation
+  import LMDBCaching
+
+  /// What the cache archives objects by.
+  struct CBORObjectCoder: ObjectCoder {
+    let name = "LMDBCaching.CBORKeyedArchiver"
+
+    func encode(_ object: any NSCoding) throws -> Data {
+      try CBORKeyedArchiver.archivedData(withRootObject: object, requiringSecureCoding: false)
+    }
+
+    func decode(from archive: Data) throws -> Any {
+      let unarchiver = try CBORKeyedUnarchiver(forReadingFrom: archive)
+      unarchiver.requiresSecureCoding = false
+      guard let object = unarchiver.decodeObject(forKey: NSKeyedArchiveRootObjectKey) else {
+        throw unarchiver.error ?? WorkloadError("The archive is empty.")
+      }
+      return object
+    }
+  }
+#endif

@@ -1,0 +1,43 @@
+import Foundation
+import LMDBCaching
+
+/// Both tiers; what is read is in memory.
+struct OwnCache<Content: Numbered>: MemorySubject {
+  static var name: String {
+    Content.self == Int.self ? "LMDBCaching.LMDBCache" : "LMDBCaching.LMDBCache, Codable struct"
+  }
+
+  private let cache: LMDBCache
+
+  init(capacity: Int?, _ setting: Setting) throws {
+    var configuration = CacheConfiguration()
+    configuration.memoryCountLimit = capacity ?? .max
+    cache = try LMDBCache(directory: try setting.directory(), configuration: configuration)
+  }
+
+  func number(forKey key: String) throws -> Int? { try cache.value(Content.self, forKey: key)?.number }
+
+  func set(_ value: Payload, forKey key: String) throws { try cache.set(Content(number: value.number), forKey: key) }
+
+  func finish() throws {
+    guard cache.statistics.diskHits == 0 else { throw WorkloadError("A read was not served from memory.") }
+    try cache.close()
+    try FileManager.default.removeItem(at: cache.directory)
+  }
+}
+
+/// A value made of a number.
+protocol Numbered: Codable, Sendable {
+  init(number: Int)
+  var number: Int { get }
+}
+
+extension Int: Numbered {
+  init(number: Int) { self = number }
+  var number: Int { self }
+}
+
+extension Profile: Numbered {
+  init(number: Int) { self.init(id: number) }
+  var number: Int { id }
+}

@@ -1,0 +1,9 @@
+import Synchronization
+
+/// Properties in memory, which any thread may use.
+final class LockedProperties: Sendable {
+  static let text = "a string that is longer than fifteen bytes"
+
+  let number = Mutex(1)
+  let text = Mutex(LockedProperties.text)
+}

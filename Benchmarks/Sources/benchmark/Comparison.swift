@@ -1,0 +1,46 @@
+import Reporting
+import Workloads
+
+/// One workload, by all its subjects in turns.
+struct Comparison {
+  private let workload: Workload
+  private let rounds: Rounds
+
+  init(_ workload: Workload, _ rounds: Rounds) {
+    self.workload = workload
+    self.rounds = rounds
+  }
+
+  /// - Parameter share: The time that the workload may take; nil: as long as its rounds do.
+  func run(_ setting: Setting, share: Duration?) throws -> [SubjectResult] {
+    let clock = ContinuousClock()
+    let begin = clock.now
+    let trials = try workload.trials(setting)
+    var times = Array(repeating: [Double](), count: trials.count)
+    var readings = Array(repeating: [String: [Double]](), count: trials.count)
+    let start = clock.now
+    // The first round warms up and is verified, and does not count.
+    var round = -1
+    while rounds.goesOn(done: round, measuring: clock.now - start, spent: clock.now - begin, share: share) {
+      // Back and forth, so that nobody always follows the same other.
+      for place in round % 2 == 0 ? Array(trials.indices) : trials.indices.reversed() {
+        let trial = trials[place]
+        try trial.before()
+        let time = try clock.measure { try trial.body() }
+        if round < 0 { try trial.verify() }
+        let found = try trial.after()
+        if round < 0 { continue }
+        times[place].append(time / .nanoseconds(1) / Double(trial.operations))
+        readings[place].merge(found.mapValues { [$0] }, uniquingKeysWith: +)
+      }
+      round += 1
+    }
+    for trial in trials { try trial.finish() }
+    return trials.indices.map { place in
+      SubjectResult(
+        workload: workload.name, subject: trials[place].subject, threads: trials[place].threads,
+        parameters: workload.parameters, times: times[place], operationsPerRun: trials[place].operations,
+        readings: readings[place].mapValues(\.median))
+    }
+  }
+}

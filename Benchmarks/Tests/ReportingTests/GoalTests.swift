@@ -1,0 +1,75 @@
+import Testing
+
+@testable import Reporting
+
+@Suite struct GoalTests {
+  @Test(arguments: [
+    // Bound, own time, peer's time, threads, the figure, whether it is reached.
+    (Bound.timeAtMost(0.7), 70.0, 100.0, 1, 0.7, true),
+    (.timeAtMost(0.7), 71, 100, 1, 0.71, false),
+    (.fasterAtLeast(20), 5, 100, 1, 20, true),
+    (.fasterAtLeast(20), 10, 100, 1, 10, false),
+    // Each thread needs as long as one alone did: twice the work.
+    (.workAtLeast(1.7), 100, 100, 2, 2, true),
+    (.workAtLeast(1.7), 200, 100, 2, 1, false),
+    (.workAtLeast(1.6), 125, 100, 2, 1.6, true),
+  ])
+  func comparesAsItIsAsked(_ bound: Bound, _ own: Double, _ peer: Double, _ threads: Int, _ figure: Double, _ ok: Bool)
+  {
+    let goal = Goal(
+      "a goal", bound, .init(workload: "w", subject: "own", threads: threads), of: .init(workload: "w", subject: "peer")
+    ) { _ in true }
+    let judgement = goal.judgement([result("w", "peer", peer), result("w", "own", own, threads: threads)])
+    #expect(judgement?.measured == figure)
+    #expect(judgement?.isReached == ok)
+  }
+
+  @Test func takesTheWorkloadTheThreadsAndTheParametersThatItNames() {
+    let goal = Goal(
+      "a goal", .timeAtMost(1), .init(workload: "w", subject: "s"), of: .init(workload: "w", subject: "peer")
+    ) { $0.keys == 200 }
+    let judgement = goal.judgement([
+      result("other", "s", 1, Parameters(keys: 200)), result("w", "s", 2, Parameters(keys: 100)),
+      result("w", "s", 3, threads: 2, Parameters(keys: 200)), result("w", "s", 4, Parameters(keys: 200)),
+      result("w", "peer", 1000, Parameters(keys: 100)), result("w", "peer", 8, Parameters(keys: 200)),
+    ])
+    #expect(judgement?.measured == 0.5)
+  }
+
+  @Test func isNotReachedWhereOneOfTwoWasNotMeasuredAndNotMentionedWhereNoneWas() {
+    let goal = Goal(
+      "a goal", .timeAtMost(1), .init(workload: "w", subject: "own"), of: .init(workload: "w", subject: "peer")
+    ) { _ in true }
+    #expect(goal.judgement([]) == nil)
+    let judgement = goal.judgement([result("w", "own", 1)])
+    #expect(judgement == Judgement(goal: "a goal", bound: .timeAtMost(1), measured: nil))
+    #expect(judgement?.isReached == false)
+  }
+
+  @Test func comparesMediansAndNotTheLeast() {
+    let own = SubjectResult(
+      workload: "w", subject: "own", threads: 1, parameters: Parameters(), times: [1, 90, 90], operationsPerRun: 1)
+    let goal = Goal(
+      "a goal", .timeAtMost(1), .init(workload: "w", subject: "own"), of: .init(workload: "w", subject: "peer")
+    ) { _ in true }
+    #expect(goal.judgement([own, result("w", "peer", 45)])?.measured == 2)
+  }
+
+  @Test func theTableSaysWhatWasAskedMeasuredAndReached() {
+    let table = Judgement.table([
+      Judgement(goal: "first", bound: .timeAtMost(0.7), measured: 0.65),
+      Judgement(goal: "second", bound: .fasterAtLeast(200), measured: 150),
+      Judgement(goal: "third", bound: .workAtLeast(1.7), measured: nil),
+    ])
+    let lines = table.split(separator: "\n").map { $0.split(separator: " ").joined(separator: " ") }
+    #expect(
+      lines == [
+        "Goals: 1 of 3 reached", "asked measured", "first ≤ 0.7 × 0.65 × reached",
+        "second ≥ 200 × as fast 150 × missed", "third ≥ 1.7 × the work – not measured",
+      ])
+  }
+
+  @Test func everyGoalHasANameOfItsOwn() {
+    #expect(Set(Goal.all.map(\.name)).count == Goal.all.count)
+  }
+}
