@@ -14,22 +14,39 @@ enum RawArchiving {
     if V.self == Int.self { return try cast(value, to: Int.self).withRawBytes(body) }
     if V.self == Double.self { return try cast(value, to: Double.self).withRawBytes(body) }
     if V.self == Bool.self { return try cast(value, to: Bool.self).withRawBytes(body) }
+    if V.self == Date.self { return try cast(value, to: Date.self).withRawBytes(body) }
+    if V.self == UUID.self { return try cast(value, to: UUID.self).withRawBytes(body) }
     if !isRaw(V.self) { return nil }
     guard let raw = value as? any RawArchivable else { return nil }
     return try raw.withRawBytes(body)
   }
 
-  /// Reads a value of a raw type; `.some(nil)`: the record does not hold one; `nil`: `V` is no raw type.
+  /// Why there is no value of a raw type.
+  enum Failure: Error {
+    /// The type is none that is stored raw.
+    case otherType
+    /// The record holds a value of another type, or one out of this type's range.
+    case mismatch
+  }
+
+  /// Reads a value of a raw type.
+  ///
+  /// That there is none is thrown: an optional of a type that is known at run time only costs more than all the rest.
   @inline(__always)
-  static func value<V>(_ type: V.Type, from bytes: UnsafeRawBufferPointer, format: ArchiveFormat) -> V?? {
-    if V.self == Data.self { return .some(Data(rawBytes: bytes, format: format).map { cast($0, to: V.self) }) }
-    if V.self == String.self { return .some(String(rawBytes: bytes, format: format).map { cast($0, to: V.self) }) }
-    if V.self == Int.self { return .some(Int(rawBytes: bytes, format: format).map { cast($0, to: V.self) }) }
-    if V.self == Double.self { return .some(Double(rawBytes: bytes, format: format).map { cast($0, to: V.self) }) }
-    if V.self == Bool.self { return .some(Bool(rawBytes: bytes, format: format).map { cast($0, to: V.self) }) }
-    if !isRaw(V.self) { return nil }
-    guard let raw = V.self as? any RawArchivable.Type else { return nil }
-    return .some(raw.init(rawBytes: bytes, format: format) as? V)
+  static func value<V>(
+    _ type: V.Type, from bytes: UnsafeRawBufferPointer, format: ArchiveFormat
+  ) throws(Failure) -> V {
+    if V.self == Data.self { return try cast(Data.read(bytes, format), to: type) }
+    if V.self == String.self { return try cast(String.read(bytes, format), to: type) }
+    if V.self == Int.self { return try cast(Int.read(bytes, format), to: type) }
+    if V.self == Double.self { return try cast(Double.read(bytes, format), to: type) }
+    if V.self == Bool.self { return try cast(Bool.read(bytes, format), to: type) }
+    if V.self == Date.self { return try cast(Date.read(bytes, format), to: type) }
+    if V.self == UUID.self { return try cast(UUID.read(bytes, format), to: type) }
+    if !isRaw(type) { throw .otherType }
+    guard let raw = type as? any RawArchivable.Type, let value = raw.init(rawBytes: bytes, format: format) as? V
+    else { throw .mismatch }
+    return value
   }
 
   /// The value of a raw record by the record's own format, for readers that ask for another type.
@@ -83,5 +100,15 @@ enum RawArchiving {
   @inline(__always)
   static func cast<Source, Target>(_ value: Source, to type: Target.Type) -> Target {
     withUnsafePointer(to: value) { UnsafeRawPointer($0).assumingMemoryBound(to: Target.self).pointee }
+  }
+}
+
+extension RawArchivable {
+  @inline(__always)
+  fileprivate static func read(
+    _ bytes: UnsafeRawBufferPointer, _ format: ArchiveFormat
+  ) throws(RawArchiving.Failure) -> Self {
+    guard let value = Self(rawBytes: bytes, format: format) else { throw .mismatch }
+    return value
   }
 }

@@ -17,9 +17,10 @@ enum ValueArchiver {
     _ type: V.Type, from bytes: UnsafeRawBufferPointer, format: ArchiveFormat, forKey key: String
   ) throws(CacheError) -> V {
     if format.rawValue < ArchiveFormat.json.rawValue {
-      if let raw = RawArchiving.value(type, from: bytes, format: format) {
-        guard let value = raw else { throw mismatch(type, format, key) }
-        return value
+      do throws(RawArchiving.Failure) {
+        return try RawArchiving.value(type, from: bytes, format: format)
+      } catch {
+        if case .mismatch = error { throw mismatch(type, format, key) }
       }
       // A type of the caller's, such as an optional or an enumeration with a raw value, over a raw record.
       guard let stored = RawArchiving.anyValue(from: bytes, format: format) else { throw mismatch(type, format, key) }

@@ -24,7 +24,8 @@ extension LMDBCache {
       }
       let object = try ObjectArchiver.object(
         from: record.payload, format: record.header.format, with: diskCache.objectCoding, forKey: key.string)
-      memoryCache.keep(SharedObject(object: object), key, record.header, validated: record.validated, token: token)
+      memoryCache.keep(
+        TypedMemoryValue(SharedObject(object: object)), key, record.header, validated: record.validated, token: token)
       return object
     }
   }

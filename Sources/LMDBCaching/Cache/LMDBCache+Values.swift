@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 extension LMDBCache {
   // MARK: Reading
@@ -46,37 +46,49 @@ extension LMDBCache {
   }
 
   /// Reads from the disk and keeps the value in memory, unless the key is written meanwhile.
-  @usableFromInline
+  @inlinable
   func load<V: Codable>(_ type: V.Type, _ key: String) throws(CacheError) -> V? {
-    try diskCache.checkOpen()
-    return try CacheKey.with(key) { (key) throws(CacheError) -> V? in
-      let token = memoryCache.token(key)
-      if V.self == Data.self {
-        guard let record = try store.readData(key) else { return memoryOnlyValue(type, key) }
-        guard record.header.format == .bytes else { return try decode(type, record.payload, record.header, key) }
-        memoryCache.keep(record.payload, key, record.header, validated: record.validated, token: token)
-        return RawArchiving.cast(record.payload, to: type)
-      }
-      return try store.read(key) { (record) throws(CacheError) in
-        let value = try ValueArchiver.value(
-          type, from: record.payload, format: record.header.format, forKey: key.string)
-        memoryCache.keep(value, key, record.header, validated: record.validated, token: token)
-        return value
-      } ?? memoryOnlyValue(type, key)
+    // As above: what finds and keeps the value does not need its type.
+    let found = try load(key, isData: type == Data.self) { (format, bytes) throws(CacheError) -> MemoryValue in
+      TypedMemoryValue(try DiskCache.decode(type, format, bytes, key))
     }
+    guard let found else { return memoryOnlyValue(type, key) }
+    return unsafeDowncast(found, to: TypedMemoryValue<V>.self).value
   }
 
-  private func decode<V: Codable>(
-    _ type: V.Type, _ data: Data, _ header: RecordHeader, _ key: CacheKey
-  ) throws(CacheError) -> V {
-    try data.withBytes { (bytes) throws(CacheError) in
-      try ValueArchiver.value(type, from: bytes, format: header.format, forKey: key.string)
+  /// - Parameters:
+  ///   - isData: whether bytes are asked for, which are copied once only.
+  ///   - decode: makes the value of any other record.
+  @usableFromInline
+  func load(
+    _ key: String, isData: Bool, _ decode: (ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> MemoryValue
+  ) throws(CacheError) -> MemoryValue? {
+    try diskCache.checkOpen()
+    return try CacheKey.with(key) { (key) throws(CacheError) -> MemoryValue? in
+      let token = memoryCache.token(key)
+      if isData {
+        guard let record = try store.readData(key) else { return nil }
+        let value: MemoryValue
+        if record.header.format == .bytes {
+          value = TypedMemoryValue(record.payload)
+        } else {
+          value = try record.payload.withBytes { (bytes) throws(CacheError) in try decode(record.header.format, bytes) }
+        }
+        memoryCache.keep(value, key, record.header, validated: record.validated, token: token)
+        return value
+      }
+      return try store.read(key) { (record) throws(CacheError) in
+        let value = try decode(record.header.format, record.payload)
+        memoryCache.keep(value, key, record.header, validated: record.validated, token: token)
+        return value
+      }
     }
   }
 
   /// A value that is in memory only, since the disk fails, asked for as another type than it was stored as.
-  private func memoryOnlyValue<V: Codable>(_ type: V.Type, _ key: CacheKey) -> V? {
-    store.isMemoryOnly(key) ? memoryCache.anyValue(key) as? V : nil
+  @usableFromInline
+  func memoryOnlyValue<V: Codable>(_ type: V.Type, _ key: String) -> V? {
+    CacheKey.with(key) { key in store.isMemoryOnly(key) ? memoryCache.anyValue(key) as? V : nil }
   }
 
   /// Another process has written: asks the disk whether the entry in memory is still the newest.

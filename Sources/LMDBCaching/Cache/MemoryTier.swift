@@ -137,10 +137,10 @@ public final class MemoryTier: Sendable {
   func token(_ key: CacheKey) -> UInt64? { memory.token(hash: key.hash) }
 
   /// Keeps a value that was read from the disk, unless the key was written since `token` was taken.
-  func keep<V>(_ value: V, _ key: CacheKey, _ header: RecordHeader, validated: UInt64, token: UInt64?) {
+  func keep(_ value: MemoryValue, _ key: CacheKey, _ header: RecordHeader, validated: UInt64, token: UInt64?) {
     guard let token else { return }
     _ = memory.promote(
-      key.string, hash: key.hash, value: TypedMemoryValue(value), cost: header.cost,
+      key.string, hash: key.hash, value: value, cost: header.cost,
       expires: header.expires == 0 ? .max : header.expires, stamp: header.stamp, validated: validated, token: token)
   }
 

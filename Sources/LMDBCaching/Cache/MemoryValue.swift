@@ -21,6 +21,7 @@ class MemoryValue: @unchecked Sendable {
 final class TypedMemoryValue<V>: MemoryValue, @unchecked Sendable {
   @usableFromInline let value: V
 
+  @usableFromInline
   init(_ value: V) {
     self.value = value
     super.init(type: ObjectIdentifier(V.self))

@@ -14,6 +14,12 @@
         return writeObject(payload(of: value, as: AnyObject.self), record)
       }
       guard record.pointee.form == .swiftOther else { return Self.writePlain(value, record, to: &writer) }
+      if let elements = record.pointee.elements {
+        let array = ClassTable.record(of: NSArray.self)
+        guard enter(array) else { return }
+        elements.write(value, to: self)
+        return leave()
+      }
       let object = value as AnyObject
       let bridged = ClassTable.record(of: type(of: object))
       guard bridged.pointee.form != .unsupported, bridged.pointee.form != .foundationCluster || object is any NSCoding

@@ -55,7 +55,7 @@
     /// - Throws: ``CacheError/Code/decodingFailed``: the data is no archive, or not whole.
     public convenience init(forReadingFrom data: Data) throws {
       let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: data.count, alignment: 1)
-      _ = data.copyBytes(to: copy)
+      data.withUnsafeBytes { copy.copyMemory(from: $0) }
       try self.init(UnsafeRawBufferPointer(copy), owned: copy)
     }
 

@@ -10,6 +10,8 @@
     let form: ValueForm
     /// For ``ValueForm/object``.
     let coding: (any NSCoding.Type)?
+    /// For Swift's arrays.
+    let elements: (any SwiftElements.Type)?
     let hashing: Hashing
     /// Where the class is in ``FoundationCoding/all``.
     let foundationCoding: Int
@@ -92,6 +94,7 @@
       self.form = form
       self.hashing = hashing
       self.coding = coding
+      elements = type as? any SwiftElements.Type
       self.foundationCoding = foundationCoding
       self.supportsSecureCoding = supportsSecureCoding
       self.isNSObject = isNSObject
