@@ -21,23 +21,16 @@
   ///
   /// A coder is for one archive and one thread.
   public final class CBORKeyedArchiver: NSCoder {
-    // Unchecked: every access is a call into the writer, which calls nothing back.
-    @exclusivity(unchecked) var writer = CBORWriter(capacity: 512)
-    var identities = IdentityTable()
-    /// In the order of their offsets.
-    var references: ContiguousArray<ObjectReference> = []
-    /// Where the keys of the objects being encoded are; the innermost object's are the last ones.
-    @exclusivity(unchecked) var keyOffsets: ContiguousArray<Int> = []
+    /// What is kept for the next archive.
+    private let buffers: ArchivingBuffers
     /// The object being encoded; nil: the top level.
-    var frame = EncodingFrame()
-    /// The classes of the objects being encoded, for messages.
-    var path: ContiguousArray<ClassRecord.Reference> = []
-    var depth = 0
+    @exclusivity(unchecked) var frame = EncodingFrame()
+    @exclusivity(unchecked) var depth = 0
     @exclusivity(unchecked) var nesting = CBORNesting(maximumDepth: ObjectGraph.maximumDepth)
-    var failure: (any Error)?
-    var isFinished = false
-    var names = ClassNameMap()
-    var replacements: [ObjectIdentifier: Any?] = [:]
+    @exclusivity(unchecked) var failure: (any Error)?
+    @exclusivity(unchecked) var isFinished = false
+    @exclusivity(unchecked) var names = ClassNameMap()
+    @exclusivity(unchecked) var replacements: [ObjectIdentifier: Any?] = [:]
     /// Whether what is written is thrown away, and only meant to find what ends the process in `NSKeyedArchiver`.
     var isRehearsal = false
     private let isSecure: Bool
@@ -46,9 +39,40 @@
     ///   error.
     public init(requiringSecureCoding: Bool) {
       isSecure = requiringSecureCoding
+      buffers = ArchivingBuffers.take()
       super.init()
       // The head of the map of the top level; its count is filled in at the end.
       writer.writeMapHead(count: 0)
+    }
+
+    deinit { buffers.giveBack() }
+
+    @inline(__always) var writer: CBORWriter {
+      _read { yield buffers.writer }
+      _modify { yield &buffers.writer }
+    }
+
+    @inline(__always) var identities: IdentityTable {
+      _read { yield buffers.identities }
+      _modify { yield &buffers.identities }
+    }
+
+    /// In the order of their offsets.
+    @inline(__always) var references: ContiguousArray<ObjectReference> {
+      _read { yield buffers.references }
+      _modify { yield &buffers.references }
+    }
+
+    /// Where the keys of the objects being encoded are; the innermost object's are the last ones.
+    @inline(__always) var keyOffsets: ContiguousArray<Int> {
+      _read { yield buffers.keyOffsets }
+      _modify { yield &buffers.keyOffsets }
+    }
+
+    /// The classes of the objects being encoded, for messages.
+    @inline(__always) var path: ContiguousArray<ClassRecord.Reference> {
+      _read { yield buffers.path }
+      _modify { yield &buffers.path }
     }
 
     /// Archives an object and what it refers to.

@@ -70,6 +70,13 @@
 
     mutating func refer(to index: Int) { entries[index].isReferenced = true }
 
+    /// Lets go of all objects, and keeps the memory.
+    mutating func removeAll() {
+      entries.removeAll(keepingCapacity: true)
+      if !slots.isEmpty { slots = [] }
+      if !late.isEmpty { late = [] }
+    }
+
     /// The bytes from `offset` on have moved.
     mutating func shift(by distance: Int, from offset: Int) {
       for index in late where entries[index].offset >= offset { entries[index].offset += distance }

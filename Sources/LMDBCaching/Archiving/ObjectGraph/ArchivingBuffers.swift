@@ -1,0 +1,30 @@
+#if !canImport(Darwin)
+  /// The memory that an archiver works in: to allocate it takes longer than to archive a small object.
+  final class ArchivingBuffers {
+    // Unchecked: every access is a step that calls nothing back.
+    @exclusivity(unchecked) var writer = CBORWriter(capacity: 512)
+    @exclusivity(unchecked) var identities = IdentityTable()
+    @exclusivity(unchecked) var references: ContiguousArray<ObjectReference> = []
+    @exclusivity(unchecked) var keyOffsets: ContiguousArray<Int> = []
+    @exclusivity(unchecked) var path: ContiguousArray<ClassRecord.Reference> = []
+
+    private static let spares = CBORSpares<ArchivingBuffers>(limit: 8)
+    /// Buffers that have grown larger are freed.
+    private static let largestSpare = 64 << 10
+
+    static func take() -> ArchivingBuffers { spares.take() ?? ArchivingBuffers() }
+
+    /// Takes the memory back from an archiver that is done, without the objects it had.
+    func giveBack() {
+      guard writer.capacity <= Self.largestSpare, keyOffsets.count <= 512, identities.entries.count <= 512 else {
+        return
+      }
+      writer.removeAll()
+      identities.removeAll()
+      if !references.isEmpty { references.removeAll() }
+      keyOffsets.removeAll(keepingCapacity: true)
+      path.removeAll(keepingCapacity: true)
+      Self.spares.put(self)
+    }
+  }
+#endif
