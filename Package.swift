@@ -12,6 +12,7 @@ let package = Package(
     .library(name: "EFStorageLMDBCache", targets: ["EFStorageLMDBCache"]),
     .library(name: "EFStorageUserDefaults", targets: ["EFStorageUserDefaults"]),
     .library(name: "EFStorageConformance", targets: ["EFStorageConformance"]),
+    .library(name: "GarageStorage", targets: ["GarageStorage"]),
     .executable(name: "lmdb-cache", targets: ["lmdb-cache"]),
   ],
   traits: [
@@ -53,6 +54,7 @@ let package = Package(
     .target(name: "EFStorageConformance", dependencies: ["EFStorageCore"]),
     .target(name: "FoundationArchives"),
     .target(name: "EFStorageUserDefaults", dependencies: ["EFStorageCore", "FoundationArchives"]),
+    .target(name: "GarageStorage", dependencies: ["LMDB"]),
     .executableTarget(
       name: "lmdb-cache",
       dependencies: [
@@ -85,6 +87,13 @@ let package = Package(
     .testTarget(
       name: "EFStorageSwift5Tests", dependencies: ["EFStorageLMDBCache", "EFStorageUserDefaults"],
       swiftSettings: [.swiftLanguageMode(.v5)]),
+    // What the tests start as another process; it also measures.
+    .executableTarget(
+      name: "GarageTestProcess", dependencies: ["GarageStorage"], path: "Tests/GarageTestProcess"),
+    .testTarget(
+      name: "GarageStorageTests", dependencies: ["GarageStorage", "GarageTestProcess", "LMDB", "TestSupport"]),
+    .testTarget(
+      name: "GarageStorageSwift5Tests", dependencies: ["GarageStorage"], swiftSettings: [.swiftLanguageMode(.v5)]),
     .testTarget(name: "CommandLineToolTests", dependencies: ["lmdb-cache", "LMDBCaching"]),
   ],
   swiftLanguageModes: [.v6]
@@ -107,7 +116,7 @@ let package = Package(
 
 // The same compiler settings everywhere. The compiler's warnings become errors in CI, by a flag there:
 // a warning of a newer compiler must not break the build of those who depend on this package.
-for target in package.targets where target.type != .system && target.name != "EFStorageSwift5Tests" {
+for target in package.targets where target.type != .system && !target.name.hasSuffix("Swift5Tests") {
   target.swiftSettings =
     (target.swiftSettings ?? []) + [
       .swiftLanguageMode(.v6),

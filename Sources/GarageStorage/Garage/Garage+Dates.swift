@@ -1,0 +1,63 @@
+public import Foundation
+
+extension Garage {
+  /// How dates are stored by the calling thread.
+  ///
+  /// By default as text of ISO 8601 in UTC ("1950-01-01T05:00:00Z"), with a fraction of a second where the date has one,
+  /// so that the very same date is read back. A date outside the years 0 to 9999 is the number of its seconds since 2001.
+  public var dateEncodingStrategy: JSONEncoder.DateEncodingStrategy {
+    encodingOverride ?? .custom { try ISODate.encode($0, to: $1) }
+  }
+
+  /// How dates are read by the calling thread.
+  ///
+  /// By default text of ISO 8601 with any zone and with or without a fraction, and what ``dateEncodingStrategy`` writes by
+  /// default.
+  public var dateDecodingStrategy: JSONDecoder.DateDecodingStrategy {
+    decodingOverride ?? .custom { try ISODate.decode(from: $0) }
+  }
+
+  var encodingOverride: JSONEncoder.DateEncodingStrategy? {
+    let thread = Self.thread
+    return state.withLock { $0.encodingDates[thread]?.last }
+  }
+
+  var decodingOverride: JSONDecoder.DateDecodingStrategy? {
+    let thread = Self.thread
+    return state.withLock { $0.decodingDates[thread]?.last }
+  }
+
+  /// Runs a closure in which the calling thread parks dates in another form.
+  ///
+  /// The identifier of a `Hashable` object does not depend on it.
+  public func withDateEncodingStrategy<Result>(
+    _ strategy: JSONEncoder.DateEncodingStrategy, _ closure: () throws -> Result
+  ) rethrows -> Result {
+    let thread = Self.thread
+    state.withLock { $0.encodingDates[thread, default: []].append(strategy) }
+    defer {
+      state.withLock { state in
+        state.encodingDates[thread]?.removeLast()
+        if state.encodingDates[thread]?.isEmpty == true { state.encodingDates[thread] = nil }
+      }
+    }
+    return try closure()
+  }
+
+  /// Runs a closure in which the calling thread reads dates in another form.
+  ///
+  /// A ``Reference`` that is resolved after the closure uses the form of the thread that resolves it.
+  public func withDateDecodingStrategy<Result>(
+    _ strategy: JSONDecoder.DateDecodingStrategy, _ closure: () throws -> Result
+  ) rethrows -> Result {
+    let thread = Self.thread
+    state.withLock { $0.decodingDates[thread, default: []].append(strategy) }
+    defer {
+      state.withLock { state in
+        state.decodingDates[thread]?.removeLast()
+        if state.decodingDates[thread]?.isEmpty == true { state.decodingDates[thread] = nil }
+      }
+    }
+    return try closure()
+  }
+}

@@ -1,0 +1,38 @@
+extension Garage {
+  /// Deletes an object. Objects that it points to are kept, and so are those that point to it.
+  ///
+  /// - Throws: ``GarageError/failedToRetrieveObject(_:_:)`` if it is not parked; ``GarageError/storageFailed(_:)``.
+  public func delete<T: Encodable>(_ object: T) throws {
+    try delete(key(of: object))
+  }
+
+  func delete(_ key: ObjectKey) throws {
+    try change { view in
+      try self.check(key, view)
+      var changes = PendingChanges()
+      changes.delete(key)
+      return changes
+    }
+  }
+
+  /// Throws if an object is not parked.
+  func check(_ key: ObjectKey, _ view: GarageView) throws {
+    guard try view.record(key) != nil else {
+      throw GarageError.failedToRetrieveObject(ObjectKey.shortName(ofType: key.type), key.identifier)
+    }
+  }
+
+  /// Deletes all objects of a type, and nothing they point to, in one transaction.
+  public func deleteAll<T>(_ objectType: T.Type) throws {
+    var changes = PendingChanges()
+    changes.clear(type: TypeIdentity.of(objectType).name)
+    try change(changes)
+  }
+
+  /// Deletes all objects, of all types, in one transaction.
+  public func deleteAllObjects() throws {
+    var changes = PendingChanges()
+    changes.clearAll()
+    try change(changes)
+  }
+}

@@ -1,0 +1,86 @@
+public import Foundation
+
+extension Garage {
+  /// Describes a durable store with a name: a directory in `$XDG_DATA_HOME/<program>` or `~/.local/share/<program>` on
+  /// Linux, in `Library/Application Support/<program>` on Apple platforms.
+  ///
+  /// - Parameter storeName: May have folders in it: "Accounts/Main.garage".
+  public static func makePersistentStoreDescription(_ storeName: String) -> PersistentStoreDescription {
+    PersistentStoreDescription(url: dataDirectory.appendingPathComponent(storeName, isDirectory: true))
+  }
+
+  private static var dataDirectory: URL {
+    let program = Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName
+    #if canImport(Darwin)
+      let base = FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask).first
+    #else
+      let path = ProcessInfo.processInfo.environment["XDG_DATA_HOME"]
+      let base = path.flatMap { $0.hasPrefix("/") ? URL(fileURLWithPath: $0) : nil }
+    #endif
+    let folder = base ?? FileManager.default.homeDirectoryForCurrentUser.appendingPathComponent(".local/share")
+    return folder.appendingPathComponent(program, isDirectory: true)
+  }
+
+  /// Opens the stores now, to hear of errors before the first operation.
+  ///
+  /// - Parameter block: Called for each description, before this returns, with the error if there is one.
+  public func loadPersistentStores(
+    completionHandler block: (PersistentStoreDescription, (any Error)?) -> Void
+  ) {
+    for (index, description) in descriptions.enumerated() {
+      guard index == 0 else {
+        block(description, GarageError.invalidStore("A garage has one store. Make another garage for the other one."))
+        continue
+      }
+      do {
+        _ = try store()
+        block(description, nil)
+      } catch {
+        block(description, error)
+      }
+    }
+  }
+
+  /// Closes the store. What was not saved is forgotten, and operations throw from now on.
+  public func close() {
+    writing.withLock {
+      let store = state.withLock { state in
+        state.isClosed = true
+        defer { state.store = nil }
+        return state.store
+      }
+      store?.close()
+    }
+  }
+
+  /// The store, which is opened if it is not yet.
+  func store() throws -> any GarageStore {
+    if let store = try openStore() { return store }
+    return try loading.withLock {
+      if let store = try openStore() { return store }
+      guard let description = descriptions.first else {
+        throw GarageError.invalidStore("The garage has no store. Give it a PersistentStoreDescription.")
+      }
+      let store: any GarageStore
+      switch description.type {
+      case .inMemory: store = MemoryStore()
+      case .durable:
+        guard let url = description.url, url.isFileURL else {
+          throw GarageError.invalidStore("A durable store needs the URL of a directory. Set the description's url.")
+        }
+        store = try LMDBStore(directory: url, mapSize: description.mapSize)
+      default:
+        throw GarageError.invalidStore(
+          "There is no store of type \"\(description.type.rawValue)\". Use .durable or .inMemory.")
+      }
+      state.withLock { $0.store = store }
+      return store
+    }
+  }
+
+  private func openStore() throws -> (any GarageStore)? {
+    let (store, isClosed) = state.withLock { ($0.store, $0.isClosed) }
+    guard !isClosed else { throw GarageError.invalidStore("The garage was closed. Make another one.") }
+    return store
+  }
+}

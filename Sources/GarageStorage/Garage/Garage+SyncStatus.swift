@@ -1,0 +1,56 @@
+extension Garage {
+  /// Sets the sync status of a parked object, and leaves what is stored of it as it is.
+  ///
+  /// The object's own property is not changed.
+  ///
+  /// - Throws: ``GarageError/failedToRetrieveObject(_:_:)`` if it is not parked; ``GarageError/storageFailed(_:)``.
+  public func setSyncStatus<T: Encodable & Syncable>(_ syncStatus: SyncStatus, for object: T) throws {
+    try setSyncStatus(syncStatus, for: [object])
+  }
+
+  /// Sets the sync status of parked objects, in one transaction.
+  ///
+  /// - Throws: as for one object, if any of them is not parked. No status is set then.
+  public func setSyncStatus<T: Encodable & Syncable>(_ syncStatus: SyncStatus, for objects: [T]) throws {
+    try setSyncStatus(syncStatus, keys: try objects.map { try key(of: $0) })
+  }
+
+  func setSyncStatus(_ syncStatus: SyncStatus, keys: [ObjectKey]) throws {
+    try change { view in
+      var changes = PendingChanges()
+      for key in keys {
+        try self.check(key, view)
+        changes.setStatus(syncStatus, key)
+      }
+      return changes
+    }
+  }
+
+  /// The sync status that is stored for an object.
+  ///
+  /// - Throws: ``GarageError/failedToRetrieveObject(_:_:)`` if it is not parked; ``GarageError/storageFailed(_:)``.
+  public func syncStatus<T: Encodable & Syncable>(for object: T) throws -> SyncStatus {
+    try syncStatus(key(of: object))
+  }
+
+  func syncStatus(_ key: ObjectKey) throws -> SyncStatus {
+    try read { view in
+      guard let record = try view.record(key) else {
+        throw GarageError.failedToRetrieveObject(ObjectKey.shortName(ofType: key.type), key.identifier)
+      }
+      return record.status
+    }
+  }
+
+  /// Retrieves the objects of a type that have a sync status. Only these, and what they point to, are read.
+  ///
+  /// - Throws: as ``retrieve(_:identifier:)-(_,S)`` does, if any of them cannot be read.
+  public func retrieveAll<T: Decodable & Syncable>(withStatus syncStatus: SyncStatus) throws -> [T] {
+    try retrieveAll(T.self, withStatus: syncStatus)
+  }
+
+  /// The same, with the type named.
+  public func retrieveAll<T: Decodable & Syncable>(_ objectType: T.Type, withStatus syncStatus: SyncStatus) throws -> [T] {
+    try retrieveAll(objectType) { view in try view.records(ofType: TypeIdentity.of(objectType).name, syncStatus) }
+  }
+}

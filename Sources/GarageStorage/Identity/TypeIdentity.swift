@@ -1,0 +1,76 @@
+import Foundation
+import Synchronization
+
+/// What the garage knows of a type: the name it is stored under, and whether its values have an identifier.
+struct TypeIdentity: Sendable {
+  /// The name with the module: "App.Person". The same in every process and build.
+  let name: String
+  /// The name without the module, for messages: "Person".
+  let shortName: String
+  /// What the keys of all the type's objects begin with.
+  let prefix: [UInt8]
+  /// Whether values are objects of their own when they are nested in others.
+  let isIdentified: Bool
+  /// Whether it conforms to `Identifiable`, with an identifier that can be stored or not.
+  let isIdentifiable: Bool
+
+  private struct Known {
+    var identities: [ObjectIdentifier: TypeIdentity] = [:]
+    var types: [String: Any.Type] = [:]
+  }
+
+  private static let known = Mutex(Known())
+
+  static func of(_ type: Any.Type) -> TypeIdentity {
+    let identifier = ObjectIdentifier(type)
+    if let identity = known.withLock({ $0.identities[identifier] }) { return identity }
+    let identity = TypeIdentity(type)
+    known.withLock { known in
+      known.identities[identifier] = identity
+      known.types[identity.name] = type
+    }
+    return identity
+  }
+
+  /// The type that a stored name stands for, if this process has parked or retrieved it, or if it is a class that can
+  /// be found by its name.
+  static func type(named name: String) -> Any.Type? {
+    known.withLock { $0.types[name] } ?? NSClassFromString(name)
+  }
+
+  private init(_ type: Any.Type) {
+    name = Self.stableName(of: type)
+    shortName = String(describing: type)
+    prefix = ObjectKey.prefix(ofType: name)
+    if let identifiable = type as? any Identifiable.Type {
+      isIdentifiable = true
+      isIdentified = Self.canBeStored(identifiable)
+    } else {
+      isIdentifiable = false
+      isIdentified = false
+    }
+  }
+
+  /// The type's qualified name, without the addresses that stand for the context of private and local types.
+  private static func stableName(of type: Any.Type) -> String {
+    var name = String(reflecting: type)
+    let opening = "(unknown context at $"
+    while let start = name.range(of: opening), let end = name.range(of: ").", range: start.upperBound..<name.endIndex) {
+      name.removeSubrange(start.lowerBound..<end.upperBound)
+    }
+    return name
+  }
+
+  private static func canBeStored<T: Identifiable>(_ type: T.Type) -> Bool {
+    T.ID.self == String.self || T.ID.self == UUID.self || T.ID.self is any LosslessStringConvertible.Type
+  }
+
+  /// The text of an `Identifiable`'s identifier; nil: of a type that has none.
+  static func identifier(of value: some Identifiable) -> String? {
+    let id: Any = value.id
+    if let text = id as? String { return text }
+    if let uuid = id as? UUID { return uuid.uuidString }
+    if let convertible = id as? any LosslessStringConvertible { return String(convertible) }
+    return nil
+  }
+}

@@ -1,0 +1,68 @@
+import Foundation
+
+/// A property that was a mapped object without an identifier and is `Codable` now.
+///
+/// GarageStorage stores such an object as a text of JSON inside the JSON of its owner. This reads both that and what is
+/// stored now, and stores the latter. A property that is not there, or null, is nil.
+@propertyWrapper
+public struct Migratable<Value: Decodable>: Decodable {
+  public var wrappedValue: Value?
+
+  public init(wrappedValue: Value?) { self.wrappedValue = wrappedValue }
+
+  public init() { wrappedValue = nil }
+
+  /// - Throws: what `Value` throws, if the JSON is in neither form.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    if container.decodeNil() {
+      wrappedValue = nil
+    } else if let tree = decoder as? TreeDecoder, let anonymous = tree.json.originalAnonymous {
+      wrappedValue = try tree.session.anonymous(Value.self, anonymous, tree)
+    } else {
+      wrappedValue = try container.decode(Value.self)
+    }
+  }
+}
+
+extension Migratable: Encodable where Value: Encodable {
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    if let wrappedValue { try container.encode(wrappedValue) } else { try container.encodeNil() }
+  }
+}
+
+extension Migratable: Sendable where Value: Sendable {}
+extension Migratable: Equatable where Value: Equatable {}
+extension Migratable: Hashable where Value: Hashable {}
+
+extension KeyedDecodingContainer {
+  /// A property that is not there is nil.
+  public func decode<Value>(_ type: Migratable<Value>.Type, forKey key: Key) throws -> Migratable<Value> {
+    try decodeIfPresent(type, forKey: key) ?? Migratable()
+  }
+}
+
+extension RetrievalSession {
+  /// An anonymous object in the original's form, which is encrypted on its own if its owner is.
+  func anonymous<T: Decodable>(
+    _ type: T.Type, _ anonymous: (json: String, status: Int?), _ decoder: TreeDecoder
+  ) throws -> T {
+    var bytes = Array(anonymous.json.utf8)
+    if bytes.first != UInt8(ascii: "{"), let delegate = garage.dataEncryptionDelegate {
+      bytes = Array(try delegate.decrypt(anonymous.json))
+    }
+    let json: JSONValue
+    do throws(JSONParser.Failure) {
+      json = try JSONParser.value(of: bytes)
+    } catch {
+      throw decoder.corrupted("An anonymous object is no JSON: \(error)")
+    }
+    let value = try decode(type, from: json, at: decoder.codingPath)
+    guard var syncable = value as? any Syncable, let status = anonymous.status.flatMap(SyncStatus.init(rawValue:)) else {
+      return value
+    }
+    syncable.syncStatus = status
+    return (syncable as? T) ?? value
+  }
+}

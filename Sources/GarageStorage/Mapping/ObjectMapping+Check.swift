@@ -1,0 +1,19 @@
+extension ObjectMapping {
+  /// The mapping of a class, if it can be used.
+  static func checked(_ type: any MappableObject.Type) throws(GarageError) -> ObjectMapping {
+    let mapping = type.objectMapping
+    let name = String(describing: type)
+    if let attribute = mapping.identifyingAttribute, mapping.properties[attribute] == nil {
+      throw .invalidMapping(name, "The identifyingAttribute \"\(attribute)\" is not among the mappings. Add it.")
+    }
+    for (attribute, property) in mapping.properties where property.write == nil {
+      throw .invalidMapping(
+        name,
+        """
+        "\(attribute)" is no variable, or its type is neither Codable nor a MappableObject nor an optional, an array or \
+        a dictionary with String keys of these. Map another property.
+        """)
+    }
+    return mapping
+  }
+}

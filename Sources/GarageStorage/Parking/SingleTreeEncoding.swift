@@ -1,0 +1,28 @@
+/// A value that is no container.
+struct SingleTreeEncoding: SingleValueEncodingContainer {
+  let encoder: TreeEncoder
+
+  var codingPath: [any CodingKey] { encoder.codingPath }
+
+  private func put(_ value: JSONValue) { encoder.slot.content = .value(value) }
+
+  func encodeNil() { put(.null) }
+  func encode(_ value: Bool) { put(.bool(value)) }
+  func encode(_ value: String) { put(.string(value)) }
+  func encode(_ value: Double) { put(JSONValue(value)) }
+  func encode(_ value: Float) { put(JSONValue(value)) }
+  func encode(_ value: Int) { put(.number(String(value))) }
+  func encode(_ value: Int8) { put(.number(String(value))) }
+  func encode(_ value: Int16) { put(.number(String(value))) }
+  func encode(_ value: Int32) { put(.number(String(value))) }
+  func encode(_ value: Int64) { put(.number(String(value))) }
+  func encode(_ value: UInt) { put(.number(String(value))) }
+  func encode(_ value: UInt8) { put(.number(String(value))) }
+  func encode(_ value: UInt16) { put(.number(String(value))) }
+  func encode(_ value: UInt32) { put(.number(String(value))) }
+  func encode(_ value: UInt64) { put(.number(String(value))) }
+
+  func encode<T: Encodable>(_ value: T) throws {
+    try encoder.session.encode(value, into: encoder.slot, at: codingPath)
+  }
+}

@@ -1,0 +1,65 @@
+/// The members of an object.
+struct KeyedTreeDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
+  let decoder: TreeDecoder
+  let members: [String: JSONValue]
+
+  var codingPath: [any CodingKey] { decoder.codingPath }
+  var allKeys: [Key] { members.keys.compactMap { Key(stringValue: $0) } }
+
+  func contains(_ key: Key) -> Bool { members[key.stringValue] != nil }
+
+  private func json(_ key: Key) throws -> JSONValue {
+    guard let json = members[key.stringValue] else {
+      throw DecodingError.keyNotFound(
+        key, .init(codingPath: codingPath, debugDescription: "There is no \"\(key.stringValue)\""))
+    }
+    return json
+  }
+
+  private func nested(_ key: Key) throws -> TreeDecoder { decoder.nested(try json(key), key) }
+
+  func decodeNil(forKey key: Key) throws -> Bool { try json(key) == .null }
+  func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try nested(key).scalar(type) }
+  func decode(_ type: String.Type, forKey key: Key) throws -> String { try nested(key).scalar(type) }
+  func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try nested(key).scalar(type) }
+  func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try nested(key).scalar(type) }
+  func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try nested(key).scalar(type) }
+  func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try nested(key).scalar(type) }
+  func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try nested(key).scalar(type) }
+  func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try nested(key).scalar(type) }
+  func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try nested(key).scalar(type) }
+  func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try nested(key).scalar(type) }
+  func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try nested(key).scalar(type) }
+  func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try nested(key).scalar(type) }
+  func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try nested(key).scalar(type) }
+  func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try nested(key).scalar(type) }
+
+  func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
+    try decoder.session.decode(type, from: try json(key), at: codingPath + [key])
+  }
+
+  /// An optional property that points to an object that was deleted is nil.
+  func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
+    guard let json = members[key.stringValue], json != .null else { return nil }
+    if try decoder.session.isMissing(type, json) { return nil }
+    return try decoder.session.decode(type, from: json, at: codingPath + [key])
+  }
+
+  func nestedContainer<NestedKey: CodingKey>(
+    keyedBy type: NestedKey.Type, forKey key: Key
+  ) throws -> KeyedDecodingContainer<NestedKey> {
+    try nested(key).container(keyedBy: type)
+  }
+
+  func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+    try nested(key).unkeyedContainer()
+  }
+
+  func superDecoder() throws -> any Decoder {
+    decoder.nested(members[NameKey.superclass.stringValue] ?? .null, NameKey.superclass)
+  }
+
+  func superDecoder(forKey key: Key) throws -> any Decoder {
+    decoder.nested(members[key.stringValue] ?? .null, key)
+  }
+}

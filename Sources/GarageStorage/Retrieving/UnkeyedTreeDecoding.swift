@@ -1,0 +1,64 @@
+/// The elements of an array.
+struct UnkeyedTreeDecoding: UnkeyedDecodingContainer {
+  let decoder: TreeDecoder
+  let elements: [JSONValue]
+  private(set) var currentIndex = 0
+
+  init(decoder: TreeDecoder, elements: [JSONValue]) {
+    self.decoder = decoder
+    self.elements = elements
+  }
+
+  var codingPath: [any CodingKey] { decoder.codingPath }
+  var count: Int? { elements.count }
+  var isAtEnd: Bool { currentIndex >= elements.count }
+
+  /// The next element, passed only if it can be read, as `JSONDecoder` does.
+  private mutating func next<T>(_ type: Any.Type, _ body: (TreeDecoder) throws -> T) throws -> T {
+    let key = IndexKey(currentIndex)
+    guard !isAtEnd else {
+      throw DecodingError.valueNotFound(
+        type, .init(codingPath: codingPath + [key], debugDescription: "The array has no more elements"))
+    }
+    let value = try body(decoder.nested(elements[currentIndex], key))
+    currentIndex += 1
+    return value
+  }
+
+  mutating func decodeNil() throws -> Bool {
+    guard !isAtEnd else { return try next(Never.self) { _ in true } }
+    guard elements[currentIndex] == .null else { return false }
+    currentIndex += 1
+    return true
+  }
+  mutating func decode(_ type: Bool.Type) throws -> Bool { try next(type) { try $0.scalar(type) } }
+  mutating func decode(_ type: String.Type) throws -> String { try next(type) { try $0.scalar(type) } }
+  mutating func decode(_ type: Double.Type) throws -> Double { try next(type) { try $0.scalar(type) } }
+  mutating func decode(_ type: Float.Type) throws -> Float { try next(type) { try $0.scalar(type) } }
+  mutating func decode(_ type: Int.Type) throws -> Int { try next(type) { try $0.scalar(type) } }
+  mutating func decode(_ type: Int8.Type) throws -> Int8 { try next(type) { try $0.scalar(type) } }
+  mutating func decode(_ type: Int16.Type) throws -> Int16 { try next(type) { try $0.scalar(type) } }
+  mutating func decode(_ type: Int32.Type) throws -> Int32 { try next(type) { try $0.scalar(type) } }
+  mutating func decode(_ type: Int64.Type) throws -> Int64 { try next(type) { try $0.scalar(type) } }
+  mutating func decode(_ type: UInt.Type) throws -> UInt { try next(type) { try $0.scalar(type) } }
+  mutating func decode(_ type: UInt8.Type) throws -> UInt8 { try next(type) { try $0.scalar(type) } }
+  mutating func decode(_ type: UInt16.Type) throws -> UInt16 { try next(type) { try $0.scalar(type) } }
+  mutating func decode(_ type: UInt32.Type) throws -> UInt32 { try next(type) { try $0.scalar(type) } }
+  mutating func decode(_ type: UInt64.Type) throws -> UInt64 { try next(type) { try $0.scalar(type) } }
+
+  mutating func decode<T: Decodable>(_ type: T.Type) throws -> T {
+    try next(type) { try $0.session.decode(type, from: $0.json, at: $0.codingPath) }
+  }
+
+  mutating func nestedContainer<NestedKey: CodingKey>(
+    keyedBy type: NestedKey.Type
+  ) throws -> KeyedDecodingContainer<NestedKey> {
+    try next(Any.self) { try $0.container(keyedBy: type) }
+  }
+
+  mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
+    try next(Any.self) { try $0.unkeyedContainer() }
+  }
+
+  mutating func superDecoder() throws -> any Decoder { try next(Any.self) { $0 } }
+}

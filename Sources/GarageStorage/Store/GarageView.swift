@@ -1,0 +1,69 @@
+/// What a garage shows: what is stored at one moment, with the changes that wait to be saved.
+struct GarageView {
+  let snapshot: any StoreSnapshot
+  let pending: PendingChanges
+
+  func record(_ key: ObjectKey) throws(GarageError) -> StoredRecord? {
+    let change = pending.objects[key]
+    if let change {
+      switch change.content {
+      case .deleted: return nil
+      case .parked(let content, let isEncrypted):
+        if let status = change.status {
+          return StoredRecord(content: content, isEncrypted: isEncrypted, status: status)
+        }
+        let stored = pending.hides(key) ? nil : try snapshot.record(key)
+        return StoredRecord(
+          content: content, isEncrypted: isEncrypted, status: stored?.status ?? .undetermined)
+      case .unchanged: break
+      }
+    }
+    guard !pending.hides(key), var record = try snapshot.record(key) else { return nil }
+    record.status = change?.status ?? record.status
+    return record
+  }
+
+  /// All objects of a type, in the order of their keys.
+  func records(ofType type: String) throws(GarageError) -> [(ObjectKey, StoredRecord)] {
+    try with(type, pending.hides(type: type) ? [] : try snapshot.records(ofType: type)) { _ in true }
+  }
+
+  /// The objects of a type that have a status, in the order of their keys.
+  func records(ofType type: String, _ status: SyncStatus) throws(GarageError) -> [(ObjectKey, StoredRecord)] {
+    let stored = pending.hides(type: type) ? [] : try snapshot.records(ofType: type, status)
+    return try with(type, stored) { $0.status == status }
+  }
+
+  /// Puts the waiting changes of a type over what is stored.
+  private func with(
+    _ type: String, _ stored: [(ObjectKey, StoredRecord)], _ isWanted: (StoredRecord) -> Bool
+  ) throws(GarageError) -> [(ObjectKey, StoredRecord)] {
+    let changed = pending.objects.keys.filter { $0.type == type }
+    guard !changed.isEmpty else { return stored }
+    var records = stored.filter { pending.objects[$0.0] == nil }
+    for key in changed {
+      if let record = try record(key), isWanted(record) { records.append((key, record)) }
+    }
+    return records.sorted { $0.0.bytes.lexicographicallyPrecedes($1.0.bytes) }
+  }
+
+  /// The names of the types that may have objects.
+  func types() throws(GarageError) -> Set<String> {
+    let stored = try snapshot.types().filter { !pending.hides(type: $0) }
+    return Set(stored).union(pending.objects.keys.lazy.map(\.type))
+  }
+
+  /// What a type with this name is called now; nil: it has no other name.
+  func alias(ofType name: String) throws(GarageError) -> String? {
+    let stored = pending.clearsAll ? nil : try snapshot.alias(ofType: name)
+    let alias = pending.aliases[name] ?? stored
+    return alias == name ? nil : alias
+  }
+
+  func isEncrypted() throws(GarageError) -> Bool {
+    let isWaiting = pending.objects.values.contains { change in
+      if case .parked(_, isEncrypted: true) = change.content { true } else { false }
+    }
+    return try isWaiting || (!pending.clearsAll && snapshot.isEncrypted())
+  }
+}

@@ -1,0 +1,162 @@
+import LMDB
+
+/// Writes changes in a transaction. What is there already is read in that transaction, so that nothing another process
+/// wrote is undone.
+struct LMDBCommit {
+  private let changes: PendingChanges
+  private let databases: LMDBStore.Databases
+
+  init(_ changes: PendingChanges, _ databases: LMDBStore.Databases) {
+    self.changes = changes
+    self.databases = databases
+  }
+
+  func run(_ transaction: borrowing WriteTransaction) throws(GarageError) {
+    do throws(LMDBError) {
+      try clear(transaction)
+    } catch {
+      throw .storageFailed(error)
+    }
+    try checkEncryption(transaction)
+    do throws(LMDBError) {
+      // In the order of the keys, which is the cheapest.
+      for (key, change) in changes.objects.sorted(by: { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }) {
+        try apply(change, key, transaction)
+      }
+      for (old, new) in changes.aliases { try setAlias(old, new, transaction) }
+    } catch {
+      throw .storageFailed(error)
+    }
+  }
+
+  private func clear(_ transaction: borrowing WriteTransaction) throws(LMDBError) {
+    if changes.clearsAll {
+      try transaction.removeAll(in: databases.objects)
+      try transaction.removeAll(in: databases.statuses)
+      try transaction.removeAll(in: databases.aliases)
+      _ = try [LMDBSnapshot.Fact.isEncrypted.rawValue].withBytes { (key) throws(LMDBError) in
+        try transaction.remove(forKey: key, in: databases.facts)
+      }
+    }
+    for type in changes.clearedTypes {
+      let prefix = ObjectKey.prefix(ofType: type)
+      try remove(prefix, in: databases.objects, transaction)
+      for status in SyncStatus.allCases {
+        try remove([UInt8(status.rawValue)] + prefix, in: databases.statuses, transaction)
+      }
+    }
+  }
+
+  private func remove(
+    _ prefix: [UInt8], in database: Database, _ transaction: borrowing WriteTransaction
+  ) throws(LMDBError) {
+    try prefix.withBytes { (start) throws(LMDBError) in
+      try transaction.withCursor(in: database) { (cursor) throws(LMDBError) in
+        var entry = try cursor.seek(toKeyAtOrAfter: start)
+        while let present = entry, present.key.starts(with: prefix) {
+          try cursor.remove()
+          entry = try cursor.next()
+        }
+      }
+    }
+  }
+
+  /// A garage that holds something encrypted gets nothing in plain text.
+  private func checkEncryption(_ transaction: borrowing WriteTransaction) throws(GarageError) {
+    var storesPlainText = false
+    var storesEncrypted = false
+    for change in changes.objects.values {
+      if case .parked(_, let isEncrypted) = change.content {
+        if isEncrypted { storesEncrypted = true } else { storesPlainText = true }
+      }
+    }
+    do throws(LMDBError) {
+      let isEncrypted = try [LMDBSnapshot.Fact.isEncrypted.rawValue].withBytes { (key) throws(LMDBError) in
+        try transaction.withValue(forKey: key, in: databases.facts) { _ in true } ?? false
+      }
+      if storesEncrypted && !isEncrypted {
+        try LMDBSnapshot.setFact(.isEncrypted, 1, transaction, databases)
+      }
+      guard isEncrypted, storesPlainText else { return }
+    } catch {
+      throw .storageFailed(error)
+    }
+    throw .missingEncryptionDelegate("The garage")
+  }
+
+  private func apply(
+    _ change: PendingChanges.Change, _ key: ObjectKey, _ transaction: borrowing WriteTransaction
+  ) throws(LMDBError) {
+    try key.bytes.withBytes { (place) throws(LMDBError) in
+      // The status, and the bytes if they are needed again.
+      var isThere = false
+      var before: SyncStatus?
+      var bytes: [UInt8] = []
+      _ = try transaction.withValue(forKey: place, in: databases.objects) { value in
+        isThere = true
+        before = StoredRecord.status(in: value)
+        if case .unchanged = change.content { bytes = Array(value) }
+      }
+      var after: SyncStatus?
+      switch change.content {
+      case .deleted:
+        _ = try transaction.remove(forKey: place, in: databases.objects)
+      case .parked(let content, let isEncrypted):
+        let status = change.status ?? before ?? .undetermined
+        after = status
+        let record = StoredRecord(content: content, isEncrypted: isEncrypted, status: status)
+        try record.bytes(for: key).withBytes { (value) throws(LMDBError) in
+          try transaction.put(value, forKey: place, in: databases.objects)
+        }
+      case .unchanged:
+        // Deleted by another process, or damaged: nothing to set.
+        guard isThere, before != nil else { return }
+        after = change.status ?? before
+        StoredRecord.set(after ?? .undetermined, in: &bytes)
+        try bytes.withBytes { (value) throws(LMDBError) in
+          try transaction.put(value, forKey: place, in: databases.objects)
+        }
+      }
+      try index(key, from: before, to: after, isThere, transaction)
+    }
+  }
+
+  private func index(
+    _ key: ObjectKey, from before: SyncStatus?, to after: SyncStatus?, _ wasThere: Bool,
+    _ transaction: borrowing WriteTransaction
+  ) throws(LMDBError) {
+    guard before != after else { return }
+    // Of a damaged record it is not known under which status it is.
+    let removed = before.map { [$0] } ?? (wasThere ? SyncStatus.allCases : [])
+    for status in removed {
+      _ = try ([UInt8(status.rawValue)] + key.bytes).withBytes { (entry) throws(LMDBError) in
+        try transaction.remove(forKey: entry, in: databases.statuses)
+      }
+    }
+    guard let after else { return }
+    try ([UInt8(after.rawValue)] + key.bytes).withBytes { (entry) throws(LMDBError) in
+      try [UInt8(1)].withBytes { (value) throws(LMDBError) in
+        try transaction.put(value, forKey: entry, in: databases.statuses)
+      }
+    }
+  }
+
+  private func setAlias(
+    _ old: String, _ new: String, _ transaction: borrowing WriteTransaction
+  ) throws(LMDBError) {
+    try ObjectKey.prefix(ofType: old).withBytes { (key) throws(LMDBError) in
+      if old == new {
+        _ = try transaction.remove(forKey: key, in: databases.aliases)
+      } else {
+        try Array(new.utf8).withBytes { (value) throws(LMDBError) in
+          try transaction.put(value, forKey: key, in: databases.aliases)
+        }
+      }
+    }
+  }
+}
+
+extension StoredRecord {
+  /// Replaces the status in a record's bytes.
+  static func set(_ status: SyncStatus, in bytes: inout [UInt8]) { bytes[2] = UInt8(status.rawValue) }
+}

@@ -1,0 +1,19 @@
+/// What is stored at one moment, without the changes that wait. Not to be used after the body it is lent to.
+protocol StoreSnapshot: AnyObject {
+  func record(_ key: ObjectKey) throws(GarageError) -> StoredRecord?
+
+  /// All objects of a type, in the order of their keys.
+  func records(ofType type: String) throws(GarageError) -> [(ObjectKey, StoredRecord)]
+
+  /// The objects of a type that have a status, in the order of their keys. Only these are read.
+  func records(ofType type: String, _ status: SyncStatus) throws(GarageError) -> [(ObjectKey, StoredRecord)]
+
+  /// The names of the types that have objects.
+  func types() throws(GarageError) -> [String]
+
+  /// What a type that had this name is called now.
+  func alias(ofType name: String) throws(GarageError) -> String?
+
+  /// Whether something was ever stored encrypted, since the garage was empty.
+  func isEncrypted() throws(GarageError) -> Bool
+}
