@@ -1,3 +1,5 @@
+import Synchronization
+
 extension Garage {
   /// Whether every operation that changes something is saved before it returns. Default true.
   ///

@@ -1,4 +1,5 @@
 public import Foundation
+import Synchronization
 
 extension Garage {
   /// How dates are stored by the calling thread.

@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 
 // Mapped objects, under the names that the original gives to what takes the Objective-C runtime there.
 

@@ -1,4 +1,5 @@
-public import Foundation
+import Foundation
+import Synchronization
 
 extension Garage {
   /// Describes a durable store with a name: a directory in `$XDG_DATA_HOME/<program>` or `~/.local/share/<program>` on

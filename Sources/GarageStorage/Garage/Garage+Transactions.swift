@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 extension Garage {
   static var thread: ObjectIdentifier { ObjectIdentifier(Thread.current) }

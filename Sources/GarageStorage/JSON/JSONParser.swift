@@ -38,7 +38,8 @@ struct JSONParser {
     case UInt8(ascii: "t"): return try word("true", .bool(true))
     case UInt8(ascii: "f"): return try word("false", .bool(false))
     case UInt8(ascii: "n"): return try word("null", .null)
-    case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return try number()
+    case UInt8(ascii: "-"): return try number()
+    case let byte? where 48...57 ~= byte: return try number()
     case nil: throw failure("the text ends too soon")
     default: throw failure("there is no value")
     }

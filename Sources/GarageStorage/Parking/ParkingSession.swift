@@ -154,13 +154,16 @@ final class ParkingSession {
 
   private func encode(_ date: Date, with encoder: TreeEncoder) throws {
     var container = encoder.singleValueContainer()
+    guard let dates else { return try ISODate.encode(date, to: encoder) }
     switch dates {
-    case nil: try ISODate.encode(date, to: encoder)
     case .deferredToDate: try date.encode(to: encoder)
     case .secondsSince1970: try container.encode(date.timeIntervalSince1970)
     case .millisecondsSince1970: try container.encode(date.timeIntervalSince1970 * 1_000)
     case .iso8601: try container.encode(ISODate.text(of: date, hasFraction: false) ?? date.ISO8601Format())
-    case .formatted(let formatter): try container.encode(formatter.string(from: date))
+    // Elsewhere it is a custom one.
+    #if canImport(Darwin)
+      case .formatted(let formatter): try container.encode(formatter.string(from: date))
+    #endif
     case .custom(let encode): try encode(date, encoder)
     @unknown default: try ISODate.encode(date, to: encoder)
     }

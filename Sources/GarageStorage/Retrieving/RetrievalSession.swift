@@ -191,8 +191,8 @@ final class RetrievalSession {
   }
 
   private func date(_ decoder: TreeDecoder) throws -> Date {
+    guard let dates else { return try ISODate.decode(from: decoder) }
     switch dates {
-    case nil: return try ISODate.decode(from: decoder)
     case .deferredToDate: return try Date(from: decoder)
     case .secondsSince1970: return Date(timeIntervalSince1970: try decoder.scalar(Double.self))
     case .millisecondsSince1970: return Date(timeIntervalSince1970: try decoder.scalar(Double.self) / 1_000)
@@ -200,12 +200,15 @@ final class RetrievalSession {
       let text = try decoder.scalar(String.self)
       guard let date = ISODate.date(of: text) else { throw decoder.corrupted("\"\(text)\" is no date of ISO 8601") }
       return date
-    case .formatted(let formatter):
-      let text = try decoder.scalar(String.self)
-      guard let date = formatter.date(from: text) else {
-        throw decoder.corrupted("\"\(text)\" has not the format of the date strategy")
-      }
-      return date
+    // Elsewhere it is a custom one.
+    #if canImport(Darwin)
+      case .formatted(let formatter):
+        let text = try decoder.scalar(String.self)
+        guard let date = formatter.date(from: text) else {
+          throw decoder.corrupted("\"\(text)\" has not the format of the date strategy")
+        }
+        return date
+    #endif
     case .custom(let decode): return try decode(decoder)
     @unknown default: return try ISODate.decode(from: decoder)
     }

@@ -61,9 +61,9 @@ struct GarageView {
   }
 
   func isEncrypted() throws(GarageError) -> Bool {
-    let isWaiting = pending.objects.values.contains { change in
-      if case .parked(_, isEncrypted: true) = change.content { true } else { false }
+    if pending.objects.values.contains(where: \.isEncrypted) {
+      return true
     }
-    return try isWaiting || (!pending.clearsAll && snapshot.isEncrypted())
+    return pending.clearsAll ? false : try snapshot.isEncrypted()
   }
 }

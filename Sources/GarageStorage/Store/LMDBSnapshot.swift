@@ -1,4 +1,5 @@
 import LMDB
+import Synchronization
 
 /// What an LMDB environment holds at one moment.
 final class LMDBSnapshot: StoreSnapshot {

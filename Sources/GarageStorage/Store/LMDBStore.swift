@@ -65,27 +65,22 @@ final class LMDBStore: GarageStore {
   func close() { environment.close() }
 
   private func checkVersion(_ directory: URL) throws(GarageError) {
+    let stored: UInt8?
     do throws(LMDBError) {
-      let stored = try environment.withReadTransaction { (transaction) throws(LMDBError) in
+      stored = try environment.withReadTransaction { (transaction) throws(LMDBError) in
         try LMDBSnapshot.fact(.version, transaction, databases)
       }
-      if let stored {
-        guard stored == Self.version else {
-          throw GarageError.invalidStore(
-            "The garage at \(directory.path) has format \(stored). Open it with a newer version of this package.")
+      if stored == nil {
+        try write { (transaction) throws(LMDBError) in
+          try LMDBSnapshot.setFact(.version, Self.version, transaction, databases)
         }
-        return
       }
-      try write { (transaction) throws(LMDBError) in
-        try LMDBSnapshot.setFact(.version, Self.version, transaction, databases)
-      }
-    } catch let error as LMDBError {
-      throw .storageFailed(error)
-    } catch let error as GarageError {
-      throw error
     } catch {
       throw .storageFailed(error)
     }
+    guard let stored, stored != Self.version else { return }
+    throw .invalidStore(
+      "The garage at \(directory.path) has format \(stored). Open it with a newer version of this package.")
   }
 
   // MARK: - Reading

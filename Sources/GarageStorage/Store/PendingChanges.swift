@@ -10,6 +10,10 @@ struct PendingChanges {
     var content: Content
     /// Nil: the one that is stored, or undetermined if the object is new.
     var status: SyncStatus?
+
+    var isEncrypted: Bool {
+      if case .parked(_, isEncrypted: true) = content { true } else { false }
+    }
   }
 
   private(set) var clearsAll = false
