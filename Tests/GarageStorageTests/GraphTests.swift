@@ -1,0 +1,156 @@
+import Foundation
+import GarageStorage
+import TestSupport
+import Testing
+
+@Suite struct GraphTests {
+  /// Sam and Nick, each the other's brother and among its siblings.
+  func brothers() -> (Person, Person) {
+    let sam = makeSam()
+    let nick = sam.brother!
+    nick.brother = sam
+    nick.siblings = [sam, sam.siblings[1]]
+    return (sam, nick)
+  }
+
+  @Test(arguments: Kind.allCases)
+  func aCycleIsParkedOnce(kind: Kind) throws {
+    try kind.with { garage in
+      let (sam, nick) = brothers()
+      try garage.park(sam)
+      for name in ["Sam", "Nick", "Emily"] { #expect(try garage.content(Person.self, name) != nil) }
+      try garage.parkAll([nick, sam])
+    }
+  }
+
+  @Test(arguments: Kind.allCases)
+  func aCycleOfPlainPropertiesIsAnErrorThatNamesIt(kind: Kind) throws {
+    try kind.with { garage in
+      let (sam, nick) = brothers()
+      nick.siblings = []
+      sam.siblings = []
+      try garage.park(sam)
+      let error = #expect(throws: GarageError.self) { try garage.retrieve(Person.self, identifier: "Sam") }
+      #expect(error == .cycle(path: #"Person "Sam".brother → Person "Nick".brother → Person "Sam""#))
+      #expect(error?.description.contains("@Reference") == true)
+      #expect(throws: GarageError.self) { try garage.retrieveAll(Person.self) }
+      // The type is still retrievable in another form, and the objects can be replaced.
+      nick.brother = nil
+      try garage.park(nick)
+      #expect(try garage.retrieve(Person.self, identifier: "Sam")?.brother?.name == "Nick")
+    }
+  }
+
+  @Test func whatWasParkedInACycleIsReadWithReferences() throws {
+    try Kind.inMemory.with { garage in
+      let (sam, _) = brothers()
+      try garage.park(sam)
+      try garage.migrateAll(fromOldClassName: "Person", to: Friend.self)
+      let found = try #require(try garage.retrieve(Friend.self, identifier: "Sam"))
+      #expect(found.brother?.brother === found)
+      #expect(found.siblings[0] === found.brother)
+    }
+  }
+
+  @Test func oneObjectReachedTwiceIsOneInstance() throws {
+    try Kind.durable.with { garage in
+      try garage.park(makeSam())
+      let sam = try #require(try garage.retrieve(Person.self, identifier: "Sam"))
+      #expect(sam.siblings[0] === sam.brother)
+      let all = try garage.retrieveAll(Person.self)
+      let again = try #require(all.first { $0.name == "Sam" })
+      #expect(all.contains { $0 === again.brother })
+      #expect(again.brother !== sam.brother)
+    }
+  }
+
+  final class Node: Codable {
+    var next: Node?
+  }
+
+  struct Holder: Codable, Identifiable {
+    var id: String
+    var node: Node
+  }
+
+  @Test func anAnonymousObjectThatContainsItselfIsAnError() throws {
+    try Kind.inMemory.with { garage in
+      let node = Node()
+      node.next = Node()
+      node.next?.next = node
+      defer { node.next = nil }
+      #expect(throws: GarageError.cycle(path: "Holder \"a\".node.next.next → Node")) {
+        try garage.park(Holder(id: "a", node: node))
+      }
+      #expect(try garage.retrieveAll(Holder.self).isEmpty)
+      // Twice side by side is no cycle.
+      struct Two: Codable, Identifiable {
+        var id: String
+        var one: Node
+        var other: Node
+      }
+      let leaf = Node()
+      try garage.park(Two(id: "a", one: leaf, other: leaf))
+      #expect(try garage.retrieve(Two.self, identifier: "a") != nil)
+    }
+  }
+
+  /// A struct with an identifier and an anonymous object that contain copies of each other without end.
+  @Test func copiesWithoutEndAreParkedInFiniteSteps() throws {
+    final class Box: Codable {
+      var nodes: [Ring] = []
+    }
+    struct Ring: Codable, Identifiable {
+      var id: String
+      var box: Box
+    }
+    try Kind.inMemory.with { garage in
+      let box = Box()
+      let ring = Ring(id: "a", box: box)
+      box.nodes = [ring]
+      defer { box.nodes = [] }
+      try garage.park(ring)
+      #expect(throws: GarageError.self) { try garage.retrieve(Ring.self, identifier: "a") }
+    }
+  }
+
+  @Test func whatIsNestedTooDeeplyIsAnErrorOnASmallStack() throws {
+    func chain(_ length: Int) -> Node {
+      let first = Node()
+      var last = first
+      for _ in 1..<length {
+        last.next = Node()
+        last = last.next!
+      }
+      return first
+    }
+    func people(_ length: Int) -> [Person] {
+      let people = (0..<length).map { Person("\($0)") }
+      for index in 1..<length { people[index - 1].brother = people[index] }
+      return people
+    }
+    // The least stack that platforms give to a thread.
+    let result = Guarded<Result<Void, any Error>?>(nil)
+    let thread = Thread {
+      let outcome = Result {
+        try Kind.inMemory.with { garage in
+          try garage.park(Holder(id: "a", node: chain(126)))
+          #expect(try garage.retrieve(Holder.self, identifier: "a") != nil)
+          #expect(throws: GarageError.self) { try garage.park(Holder(id: "b", node: chain(300))) }
+          try garage.park(people(128)[0])
+          #expect(try garage.retrieve(Person.self, identifier: "0") != nil)
+          // Any chain can be parked: references nest nothing.
+          try garage.park(people(5_000)[0])
+          let error = #expect(throws: GarageError.self) { try garage.retrieve(Person.self, identifier: "0") }
+          guard case .nestedTooDeeply? = error else { throw error ?? GarageError.invalidStore("no error") }
+          #expect(try garage.retrieve(Person.self, identifier: "4990") != nil)
+        }
+      }
+      result { $0 = outcome }
+    }
+    thread.stackSize = 512 << 10
+    thread.start()
+    #expect(eventually(within: .seconds(60)) { result.current != nil })
+    try result.current?.get()
+  }
+}

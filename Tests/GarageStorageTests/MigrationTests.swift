@@ -1,0 +1,170 @@
+import Foundation
+import Testing
+
+@testable import GarageStorage
+
+@Suite struct MigrationTests {
+  class OldPerson: Mappable, Syncable {
+    var id: String { name }
+    var name = ""
+    var birthdate = Date(timeIntervalSinceReferenceDate: 0.5)
+    var best: OldPerson?
+    var syncStatus = SyncStatus.undetermined
+
+    private enum CodingKeys: CodingKey { case name, birthdate, best }
+
+    convenience init(_ name: String, _ best: OldPerson? = nil, _ status: SyncStatus = .undetermined) {
+      self.init()
+      self.name = name
+      self.best = best
+      syncStatus = status
+    }
+  }
+
+  final class NewPerson: Codable, Identifiable, Syncable {
+    var id: String
+    var birthdate: Date
+    var best: NewPerson?
+    var syncStatus = SyncStatus.undetermined
+
+    private enum CodingKeys: String, CodingKey { case id = "name", birthdate, best }
+  }
+
+  struct House: Codable, Identifiable {
+    var id: String
+    var owner: NewPerson
+  }
+
+  struct OldHouse: Codable, Identifiable {
+    var id: String
+    var owner: OldPerson
+  }
+
+  @Test(arguments: Kind.allCases, [true, false])
+  func objectsGetTheNewType(kind: Kind, autosaves: Bool) throws {
+    try kind.with { garage in
+      let nick = OldPerson("Nick", nil, .syncing)
+      try garage.parkAll([OldPerson("Sam", nick, .synced), nick])
+      try garage.park(OldHouse(id: "h", owner: nick))
+      garage.isAutosaveEnabled = autosaves
+      try garage.migrateAll(fromOldClassName: "MigrationTests.OldPerson".components(separatedBy: ".")[1], to: NewPerson.self)
+      try garage.save()
+
+      #expect(try garage.retrieveAll(OldPerson.self).isEmpty)
+      let sam = try #require(try garage.retrieve(NewPerson.self, identifier: "Sam"))
+      #expect(sam.best?.id == "Nick")
+      #expect(sam.birthdate.timeIntervalSinceReferenceDate == 0.5)
+      #expect(sam.syncStatus == .synced && sam.best?.syncStatus == .syncing)
+      #expect(try garage.retrieveAll(NewPerson.self, withStatus: .syncing).map(\.id) == ["Nick"])
+      let json = try #require(try garage.content(NewPerson.self, "Sam"))
+      #expect(json.contains("MigrationTests.NewPerson"))
+
+      // What points to it by the old name finds it.
+      try garage.migrateAll(fromOldClassName: "OldHouse", to: House.self)
+      #expect(try garage.retrieve(House.self, identifier: "h")?.owner.id == "Nick")
+
+      // Again, and of nothing, nothing happens.
+      try garage.migrateAll(from: OldPerson.self, to: NewPerson.self)
+      try garage.migrateAll(fromOldClassName: "Nothing", to: NewPerson.self)
+      #expect(try garage.retrieveAll(NewPerson.self).count == 2)
+    }
+  }
+
+  @Test(arguments: Kind.allCases)
+  func nothingNewerIsOverwritten(kind: Kind) throws {
+    try kind.with { garage in
+      try garage.parkAll([OldPerson("Nick"), OldPerson("Sam")])
+      try garage.put(#"{"name":"Sam","birthdate":7}"#, type: NewPerson.self, "Sam")
+      let error = #expect(throws: GarageError.self) { try garage.migrateAll(from: OldPerson.self, to: NewPerson.self) }
+      guard case .migrationConflict? = error else { throw error ?? GarageError.invalidStore("no error") }
+      #expect(try garage.retrieveAll(OldPerson.self).count == 2)
+      #expect(try garage.retrieveAll(NewPerson.self).count == 1)
+    }
+  }
+
+  @Test(arguments: Kind.allCases)
+  func whatCannotBeReadLeavesEverythingAsItWas(kind: Kind) throws {
+    try kind.with { garage in
+      try garage.parkAll([OldPerson("Nick"), OldPerson("Sam")])
+      try garage.put(#"{"name":"Zoe"}"#, type: OldPerson.self, "Zoe")
+      #expect(throws: GarageError.self) { try garage.migrateAll(from: OldPerson.self, to: NewPerson.self) }
+      #expect(try garage.content(OldPerson.self, "Zoe") != nil)
+      #expect(try garage.retrieve(OldPerson.self, identifier: "Sam") != nil)
+      #expect(try garage.retrieveAll(NewPerson.self).isEmpty)
+    }
+  }
+
+  @Test func aNameOfTwoTypesIsAnError() throws {
+    let garage = Garage(with: [.inMemory])
+    for type in ["A.Person", "B.Person"] {
+      var changes = PendingChanges()
+      changes.park(
+        ObjectKey(type: type, identifier: "x"), Array(#"{"name":"x","birthdate":0}"#.utf8), isEncrypted: false, nil)
+      try garage.change(changes)
+    }
+    #expect(throws: GarageError.self) { try garage.migrateAll(fromOldClassName: "Person", to: NewPerson.self) }
+    try garage.migrateAll(fromOldClassName: "A.Person", to: NewPerson.self)
+    #expect(try garage.retrieveAll(NewPerson.self).count == 1)
+  }
+
+  @Test func theOldTypeCanBeParkedAgain() throws {
+    try Kind.durable.with { garage in
+      try garage.park(OldPerson("Sam", OldPerson("Nick")))
+      try garage.migrateAll(from: OldPerson.self, to: NewPerson.self)
+      try garage.park(OldPerson("Zoe", OldPerson("Nick")))
+      #expect(try garage.retrieve(OldPerson.self, identifier: "Zoe")?.best?.name == "Nick")
+      #expect(try garage.retrieve(NewPerson.self, identifier: "Sam")?.best?.id == "Nick")
+    }
+  }
+
+  // MARK: - Migratable
+
+  struct Home: Codable, Hashable, Syncable {
+    var city: String
+    var syncStatus = SyncStatus.undetermined
+    private enum CodingKeys: CodingKey { case city }
+  }
+
+  final class Owner: Mappable {
+    var id: String { name }
+    var name = ""
+    @Migratable var home: Home?
+  }
+
+  @Test func anAnonymousObjectOfTheOriginalIsRead() throws {
+    let garage = Garage(with: [.inMemory])
+    try garage.put(
+      #"""
+      {"name":"Sam","home":{"gs_identifier":"kGSAnonymousObject","gs_type":"MCAddress",
+      "kGSAnonymousDataKey":"{\"city\":\"Boston\"}","gs_syncStatus":3}}
+      """#, type: Owner.self, "Sam")
+    let sam = try #require(try garage.retrieve(Owner.self, identifier: "Sam"))
+    #expect(sam.home == Home(city: "Boston", syncStatus: .synced))
+    try garage.park(sam)
+    #expect(try garage.content(Owner.self, "Sam") == #"{"home":{"city":"Boston"},"name":"Sam"}"#)
+    #expect(try garage.retrieve(Owner.self, identifier: "Sam")?.home?.city == "Boston")
+    sam.home = nil
+    try garage.park(sam)
+    #expect(try garage.retrieve(Owner.self, identifier: "Sam")?.home == nil)
+    try garage.put(#"{"name":"Sam"}"#, type: Owner.self, "Sam")
+    #expect(try garage.retrieve(Owner.self, identifier: "Sam")?.home == nil)
+  }
+
+  @Test(arguments: [
+    #"{"gs_identifier":"kGSAnonymousObject","kGSAnonymousDataKey":"{"}"#,
+    #"{"gs_identifier":"kGSAnonymousObject","kGSAnonymousDataKey":"{}"}"#, "7", "{}",
+  ])
+  func whatIsNeitherIsAnError(home: String) throws {
+    let garage = Garage(with: [.inMemory])
+    try garage.put("{\"name\":\"Sam\",\"home\":\(home)}", type: Owner.self, "Sam")
+    #expect(throws: GarageError.self) { try garage.retrieve(Owner.self, identifier: "Sam") }
+  }
+
+  @Test func otherCodersReadAndWriteIt() throws {
+    let owner = try JSONDecoder().decode(Owner.self, from: Data(#"{"name":"Sam","home":{"city":"Rome"}}"#.utf8))
+    #expect(owner.home?.city == "Rome")
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .sortedKeys
+    #expect(String(decoding: try encoder.encode(owner), as: UTF8.self) == #"{"home":{"city":"Rome"},"name":"Sam"}"#)
+  }
+}

@@ -1,0 +1,197 @@
+import Foundation
+import LMDB
+import TestSupport
+import Testing
+
+@testable import GarageStorage
+
+@Suite struct ReferenceTests {
+  /// Three friends, each pointing to all.
+  func park(in garage: Garage) throws {
+    let (sam, nick, emily) = (Friend("Sam"), Friend("Nick"), Friend("Emily"))
+    sam.brother = nick
+    nick.brother = sam
+    for friend in [sam, nick, emily] { friend.siblings = [sam, nick, emily].filter { $0 !== friend } }
+    try garage.park(sam)
+    for friend in [sam, nick, emily] {
+      friend.brother = nil
+      friend.siblings = []
+    }
+  }
+
+  @Test(arguments: Kind.allCases)
+  func identityIsKeptAroundACycle(kind: Kind) throws {
+    try kind.with { garage in
+      try park(in: garage)
+      #expect(try garage.retrieveAll(Friend.self).count == 3)
+      let sam = try #require(try garage.retrieve(Friend.self, identifier: "Sam"))
+      let nick = try #require(sam.brother)
+      #expect(nick.name == "Nick")
+      #expect(nick.brother === sam)
+      #expect(sam.siblings.map(\.name) == ["Nick", "Emily"])
+      #expect(sam.siblings[0] === nick)
+      #expect(sam.siblings[1].siblings[0] === sam)
+      #expect(sam.siblings[1].siblings[1] === nick)
+      let other = try #require(try garage.retrieve(Friend.self, identifier: "Sam"))
+      #expect(other !== sam && other.brother !== nick)
+    }
+  }
+
+  @Test func nothingIsReadBeforeItIsAskedFor() throws {
+    try Kind.durable.with { garage in
+      try park(in: garage)
+      let store = try garage.lmdb
+      let before = store.recordsRead.load(ordering: .relaxed)
+      let sam = try #require(try garage.retrieve(Friend.self, identifier: "Sam"))
+      #expect(store.recordsRead.load(ordering: .relaxed) - before == 1)
+      #expect(!sam.$brother.isLoaded)
+      #expect(sam.$brother.identifiers == ["Nick"])
+      #expect(sam.$siblings.identifiers == ["Nick", "Emily"])
+      #expect(sam.$brother == sam.$brother)
+      _ = sam.brother
+      #expect(sam.$brother.isLoaded)
+      #expect(store.recordsRead.load(ordering: .relaxed) - before == 2)
+      _ = sam.siblings[0]
+      #expect(store.recordsRead.load(ordering: .relaxed) - before == 3)
+    }
+  }
+
+  @Test func longChainsAreParkedAndFollowed() throws {
+    try Kind.inMemory.with { garage in
+      let friends = (0..<20_000).map { Friend("\($0)") }
+      for index in 1..<friends.count { friends[index - 1].brother = friends[index] }
+      defer { for friend in friends { friend.brother = nil } }
+      try garage.park(friends[0])
+      var friend = try garage.retrieve(Friend.self, identifier: 0)
+      var kept: [Friend] = []
+      while let next = friend {
+        kept.append(next)
+        friend = next.brother
+      }
+      #expect(kept.count == friends.count)
+      for friend in kept { friend.brother = nil }
+    }
+  }
+
+  @Test func aFailureIsObservableAndLosesNothing() throws {
+    let directory = GarageDirectory()
+    let garage = directory.garage()
+    try park(in: garage)
+    try garage.delete(Friend("Nick"))
+    let sam = try #require(try garage.retrieve(Friend.self, identifier: "Sam"))
+    #expect(sam.$brother.failure == nil)
+    #expect(sam.brother == nil)
+    #expect(sam.$brother.failure as? GarageError == .failedToRetrieveObject("Friend", "Nick"))
+    #expect(throws: GarageError.failedToRetrieveObject("Friend", "Nick")) { try sam.$brother.resolve() }
+    #expect(sam.siblings.map(\.name) == ["Emily"])
+
+    // It is parked as it was, and found when it is there again.
+    try garage.park(sam)
+    try garage.park(Friend("Nick"))
+    #expect(try garage.retrieve(Friend.self, identifier: "Sam")?.brother?.name == "Nick")
+    #expect(sam.brother?.name == "Nick")
+    #expect(sam.$brother.failure == nil)
+  }
+
+  @Test func addingToAnArrayKeepsWhatIsOutOfReach() throws {
+    let directory = GarageDirectory()
+    let garage = directory.garage()
+    try park(in: garage)
+    let sam = try #require(try garage.retrieve(Friend.self, identifier: "Sam"))
+    try garage.put("no JSON", type: Friend.self, "Emily")
+    #expect(sam.siblings.map(\.name) == ["Nick"])
+    guard case .damaged? = sam.$siblings.failure as? GarageError else { throw GarageError.invalidStore("no failure") }
+    sam.siblings.append(Friend("Zoe"))
+    #expect(sam.$siblings.identifiers == ["Nick", "Zoe", "Emily"])
+    sam.$siblings.removeAll()
+    #expect(sam.$siblings.identifiers.isEmpty)
+    // What was deleted is not kept.
+    let nick = try #require(try garage.retrieve(Friend.self, identifier: "Nick"))
+    try garage.delete(Friend("Emily"))
+    nick.siblings.append(Friend("Zoe"))
+    #expect(nick.$siblings.identifiers == ["Sam", "Zoe"])
+  }
+
+  @Test func itHoldsItsObjectUntilItIsUnloaded() throws {
+    try Kind.inMemory.with { garage in
+      try park(in: garage)
+      let sam = try #require(try garage.retrieve(Friend.self, identifier: "Sam"))
+      weak var nick = sam.brother
+      #expect(nick != nil)
+      sam.$brother.unload()
+      #expect(nick == nil)
+      #expect(sam.brother?.name == "Nick")
+      nick = sam.brother
+      nick?.$brother.unload()
+      nick?.$siblings.unload()
+    }
+  }
+
+  @Test func anUnreadReferenceLeavesTheObjectAsItIs() throws {
+    try Kind.inMemory.with { garage in
+      try park(in: garage)
+      let sam = try #require(try garage.retrieve(Friend.self, identifier: "Sam"))
+      let nick = Friend("Nick")
+      nick.age = 50
+      try garage.park(nick)
+      sam.age = 3
+      try garage.park(sam)
+      #expect(try garage.retrieve(Friend.self, identifier: "Nick")?.age == 50)
+      // One that was read is parked with its owner.
+      let again = try #require(try garage.retrieve(Friend.self, identifier: "Sam"))
+      again.brother?.age = 51
+      try garage.park(again)
+      #expect(try garage.retrieve(Friend.self, identifier: "Nick")?.age == 51)
+    }
+  }
+
+  @Test func aReferenceGoesToAnotherGarageWithItsObject() throws {
+    let other = Garage(with: [.inMemory])
+    try Kind.inMemory.with { garage in
+      try park(in: garage)
+      let sam = try #require(try garage.retrieve(Friend.self, identifier: "Sam"))
+      try other.park(sam)
+      #expect(try other.retrieveAll(Friend.self).map(\.name) == ["Emily", "Nick", "Sam"])
+    }
+  }
+
+  @Test func anObjectParkedBeforeItHadThePropertyIsRead() throws {
+    try Kind.inMemory.with { garage in
+      try garage.put(#"{"name":"Sam","age":1}"#, type: Friend.self, "Sam")
+      let sam = try #require(try garage.retrieve(Friend.self, identifier: "Sam"))
+      #expect(sam.brother == nil && sam.siblings.isEmpty)
+      try garage.put(#"{"name":"Sam","age":1,"brother":null,"siblings":{}}"#, type: Friend.self, "Sam")
+      #expect(throws: GarageError.self) { try garage.retrieve(Friend.self, identifier: "Sam") }
+    }
+  }
+
+  @Test func otherEncodersWriteIdentifiersAndOthersDecodersReadObjects() throws {
+    let sam = Friend("Sam")
+    sam.brother = Friend("Nick")
+    sam.brother?.brother = sam
+    defer { sam.brother = nil }
+    let json = String(decoding: try JSONEncoder().encode(sam), as: UTF8.self)
+    #expect(json.contains(#""brother":"Nick""#))
+    let text = #"{"name":"Sam","age":1,"brother":{"name":"Nick","age":2},"siblings":[{"name":"Zoe","age":3}]}"#
+    let read = try JSONDecoder().decode(Friend.self, from: Data(text.utf8))
+    #expect(read.brother?.name == "Nick" && read.siblings[0].age == 3)
+  }
+
+  @Test func aDamagedIndexOfNamesEndsNowhere() throws {
+    try Kind.inMemory.with { garage in
+      var changes = PendingChanges()
+      changes.rename("A", to: "B")
+      try garage.change(changes)
+      changes = PendingChanges()
+      changes.rename("B", to: "C")
+      try garage.change(changes)
+      changes = PendingChanges()
+      changes.rename("C", to: "A")
+      try garage.change(changes)
+      try garage.put(
+        #"{"name":"Sam","age":1,"brother":{"gs_identifier":"x","gs_type":"A"}}"#, type: Friend.self, "Sam")
+      let sam = try #require(try garage.retrieve(Friend.self, identifier: "Sam"))
+      #expect(sam.brother == nil)
+    }
+  }
+}
