@@ -16,7 +16,9 @@ import Testing
   let directory = GarageDirectory()
 
   /// Fails a call for the garage's files while `body` runs.
-  func failing(_ call: FaultInjection.Call, _ status: Int32 = ENOSPC, _ garage: Garage, _ body: () throws -> Void) throws {
+  func failing(
+    _ call: FaultInjection.Call, status: Int32 = ENOSPC, _ garage: Garage, _ body: () throws -> Void
+  ) throws {
     let path = try garage.lmdb.environment.directory
     try FaultInjection.with(.directory(path), .init(call, returns: status, count: .max), perform: body)
   }
@@ -41,7 +43,8 @@ import Testing
     try garage.parkAll([Pet(1), Pet(2)])
     try failing(.txnCommit, garage) {
       #expect(throws: GarageError.self) { try garage.save() }
-      #expect(try garage.retrieveAll(Pet.self).count == 2)
+      let waiting = try garage.retrieveAll(Pet.self)
+      #expect(waiting.count == 2)
       garage.isAutosaveEnabled = true
       #expect(throws: GarageError.self) { try garage.park(Pet(3)) }
     }
@@ -56,7 +59,7 @@ import Testing
     let garage = directory.garage()
     try garage.park(Pet(1))
     _ = try garage.retrieveAll(Pet.self)
-    try failing(call, EIO, garage) {
+    try failing(call, status: EIO, garage) {
       #expect(throws: GarageError.self) { try garage.retrieveAll(Pet.self, withStatus: .notSynced) }
       #expect(throws: GarageError.self) { try garage.delete(Pet(1)) }
     }

@@ -115,7 +115,7 @@ import Testing
   }
 
   @Test func whatIsNestedTooDeeplyIsAnErrorOnASmallStack() throws {
-    func chain(_ length: Int) -> Node {
+    @Sendable func chain(_ length: Int) -> Node {
       let first = Node()
       var last = first
       for _ in 1..<length {
@@ -124,7 +124,7 @@ import Testing
       }
       return first
     }
-    func people(_ length: Int) -> [Person] {
+    @Sendable func people(_ length: Int) -> [Person] {
       let people = (0..<length).map { Person("\($0)") }
       for index in 1..<length { people[index - 1].brother = people[index] }
       return people

@@ -1,5 +1,5 @@
 import Foundation
-import LMDB
+import Synchronization
 import TestSupport
 import Testing
 
