@@ -58,10 +58,18 @@ import Testing
 
     do {
       try garage.delete(myPerson)
-    } catch let error as NSError {
-      #expect(error.domain == Garage.errorDomain)
+    } catch let error as GarageError {
+      #expect(GarageError.errorDomain == Garage.errorDomain)
       #expect(error.localizedDescription.contains("123-45-6789"))
     }
+    #if canImport(Darwin)
+      // Elsewhere errors of Swift are no NSErrors.
+      do {
+        try garage.delete(myPerson)
+      } catch let error as NSError {
+        #expect(error.domain == Garage.errorDomain)
+      }
+    #endif
   }
 
   @Test func aStoreInMemoryIsNamedAsInCoreData() throws {
