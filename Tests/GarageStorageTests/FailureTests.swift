@@ -61,6 +61,7 @@ import Testing
     _ = try garage.retrieveAll(Pet.self)
     try failing(call, status: EIO, garage) {
       #expect(throws: GarageError.self) { try garage.retrieveAll(Pet.self, withStatus: .notSynced) }
+      guard call != .cursorGet else { return }
       #expect(throws: GarageError.self) { try garage.delete(Pet(1)) }
     }
     #expect(try garage.retrieveAll(Pet.self).count == 1)
@@ -145,9 +146,12 @@ import Testing
   // MARK: - Damage
 
   static let damage = [
-    "", "{", "nonsense", "[1]", "null", "{\"number\":1}", "{\"number\":\"x\",\"name\":\"\"}", "{\"number\":1e99,\"name\":\"\"}",
-    "{\"number\":1,\"name\":\"a\",\"name\":\"b\"}", "{\"number\":1,\"name\":\"\\ud800\"}", "{\"number\":1,\"name\":\"a\"} x",
-    String(repeating: "[", count: 100_000), String(repeating: "{\"a\":", count: 100_000), "\"\\", "-", "01", "1.", "tru",
+    "", "{", "nonsense", "[1]", "null", "{\"number\":1}", "{\"number\":\"x\",\"name\":\"\"}",
+    "{\"number\":1e99,\"name\":\"\"}",
+    "{\"number\":1,\"name\":\"a\",\"name\":\"b\"}", "{\"number\":1,\"name\":\"\\ud800\"}",
+    "{\"number\":1,\"name\":\"a\"} x",
+    String(repeating: "[", count: 100_000), String(repeating: "{\"a\":", count: 100_000), "\"\\", "-", "01", "1.",
+    "tru",
     "{\"number\":1,\"name\":\"\u{1}\"}",
   ]
 
@@ -222,7 +226,9 @@ import Testing
     }
   }
 
-  @Test(arguments: [[], [1], [1, 0, 9, 0], [2, 0, 0, 0, 123], [1, 2, 0, 0, 255, 255, 255, 255, 1, 0, 0, 0, 65]] as [[UInt8]])
+  @Test(
+    arguments: [[], [1], [1, 0, 9, 0], [2, 0, 0, 0, 123], [1, 2, 0, 0, 255, 255, 255, 255, 1, 0, 0, 0, 65]] as [[UInt8]]
+  )
   func aDamagedRecordIsAnErrorAndCanBeReplaced(bytes: [UInt8]) throws {
     let garage = directory.garage()
     try garage.parkAll([Pet(1, "old", .syncing), Pet(2)])

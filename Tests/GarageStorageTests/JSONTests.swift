@@ -10,7 +10,9 @@ import Testing
     var integers: [Int64] = [.min, -1, 0, 1, .max]
     var unsigned: [UInt64] = [0, .max]
     var small: [Int8] = [.min, .max]
-    var doubles: [Double] = [0, -0.5, 1e-300, .leastNonzeroMagnitude, .greatestFiniteMagnitude, .infinity, -.infinity, 0.1]
+    var doubles: [Double] = [
+      0, -0.5, 1e-300, .leastNonzeroMagnitude, .greatestFiniteMagnitude, .infinity, -.infinity, 0.1,
+    ]
     var floats: [Float] = [0.1, .greatestFiniteMagnitude, .infinity]
     var decimal = Decimal(string: "12345678901234567890.0123456789")!
     var text = "\"\\/\u{8}\u{c}\n\r\t\u{1f}é👩‍👩‍👧\u{2028}"

@@ -159,7 +159,9 @@ import Testing
 
   @Test func damagedContentIsAnError() throws {
     let garage = Garage(with: [.inMemory])
-    for text in ["[]", "7", #"{"name":7}"#, #"{"friends":{}}"#, #"{"friends":[7]}"#, #"{"home":"x"}"#, #"{"places":[]}"#] {
+    for text in [
+      "[]", "7", #"{"name":7}"#, #"{"friends":{}}"#, #"{"friends":[7]}"#, #"{"home":"x"}"#, #"{"places":[]}"#,
+    ] {
       try garage.put(text, type: Human.self, "1")
       #expect(throws: GarageError.self) { try garage.retrieveObject(Human.self, identifier: "1") }
     }

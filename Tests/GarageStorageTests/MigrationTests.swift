@@ -47,7 +47,8 @@ import Testing
       try garage.parkAll([OldPerson("Sam", nick, .synced), nick])
       try garage.park(OldHouse(id: "h", owner: nick))
       garage.isAutosaveEnabled = autosaves
-      try garage.migrateAll(fromOldClassName: "MigrationTests.OldPerson".components(separatedBy: ".")[1], to: NewPerson.self)
+      try garage.migrateAll(
+        fromOldClassName: "OldPerson", to: NewPerson.self)
       try garage.save()
 
       #expect(try garage.retrieveAll(OldPerson.self).isEmpty)

@@ -97,8 +97,10 @@ import Testing
     }
   }
 
-  static let identifiers = ["", "a", "é", "e\u{301}", "\0", "👩‍👩‍👧", String(repeating: "x", count: 380), String(repeating: "x", count: 381),
-    String(repeating: "ü", count: 5_000)]
+  static let identifiers = [
+    "", "a", "é", "e\u{301}", "\0", "👩‍👩‍👧", String(repeating: "x", count: 380), String(repeating: "x", count: 381),
+    String(repeating: "ü", count: 5_000),
+  ]
 
   @Test(arguments: Kind.allCases)
   func identifiersOfAnyLengthAndContentAreTheirBytes(kind: Kind) throws {

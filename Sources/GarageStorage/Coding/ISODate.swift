@@ -3,14 +3,15 @@ import Foundation
 /// Dates as ISO 8601 text that is read back as the very same date.
 ///
 /// The form of the original for whole seconds ("1950-01-01T05:00:00Z"), with as many digits of a fraction as the date
-/// needs. A date outside the years 0 to 9999 is the number of its seconds since 2001. The arithmetic of days is
+/// needs. A date outside the years 0 to 9999, or closer before 2001 than a fraction can tell, is the number of its seconds
+/// since 2001. The arithmetic of days is
 /// Hinnant's ("chrono-compatible low-level date algorithms").
 enum ISODate {
   private static let secondsTo2001 = 978_307_200
 
   static func encode(_ date: Date, to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
-    if let text = text(of: date) {
+    if let text = text(of: date), self.date(of: text) == date {
       try container.encode(text)
     } else {
       try container.encode(date.timeIntervalSinceReferenceDate)

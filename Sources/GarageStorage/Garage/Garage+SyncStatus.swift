@@ -50,7 +50,9 @@ extension Garage {
   }
 
   /// The same, with the type named.
-  public func retrieveAll<T: Decodable & Syncable>(_ objectType: T.Type, withStatus syncStatus: SyncStatus) throws -> [T] {
+  public func retrieveAll<T: Decodable & Syncable>(
+    _ objectType: T.Type, withStatus syncStatus: SyncStatus
+  ) throws -> [T] {
     try retrieveAll(objectType) { view in try view.records(ofType: TypeIdentity.of(objectType).name, syncStatus) }
   }
 }

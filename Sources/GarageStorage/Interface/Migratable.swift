@@ -59,7 +59,8 @@ extension RetrievalSession {
       throw decoder.corrupted("An anonymous object is no JSON: \(error)")
     }
     let value = try decode(type, from: json, at: decoder.codingPath)
-    guard var syncable = value as? any Syncable, let status = anonymous.status.flatMap(SyncStatus.init(rawValue:)) else {
+    guard var syncable = value as? any Syncable, let status = anonymous.status.flatMap(SyncStatus.init(rawValue:))
+    else {
       return value
     }
     syncable.syncStatus = status

@@ -39,7 +39,8 @@ public final class ObjectMapping {
   }
 
   /// Adds a property. The compiler checks that it is `Codable` and can be set.
-  public func addMapping<Root: NSObject, Value: Codable>(_ name: String, _ path: ReferenceWritableKeyPath<Root, Value>) {
+  public func addMapping<Root: NSObject, Value: Codable>(_ name: String, _ path: ReferenceWritableKeyPath<Root, Value>)
+  {
     properties[name] = Self.property(path)
   }
 

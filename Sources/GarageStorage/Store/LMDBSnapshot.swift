@@ -29,7 +29,8 @@ final class LMDBSnapshot: StoreSnapshot {
     let found = try reading { () throws(LMDBError) in try parsed(key.bytes) }
     switch found {
     case nil: return nil
-    case .parsed(let other, let record)? where other.type == key.type && other.identifier.utf8.elementsEqual(key.identifier.utf8):
+    case .parsed(let other, let record)?
+    where other.type == key.type && other.identifier.utf8.elementsEqual(key.identifier.utf8):
       return record
     case .parsed?, .damaged?: throw damaged(key.label)
     }
@@ -77,7 +78,8 @@ final class LMDBSnapshot: StoreSnapshot {
       var records: [(ObjectKey, StoredRecord)] = []
       for key in keys {
         switch try parsed(key) {
-        case .parsed(let key, let record)?: records.append((key, record))
+        // The record is what counts, should the two disagree.
+        case .parsed(let key, let record)?: if record.status == status { records.append((key, record)) }
         case .damaged?, nil: isDamaged = true
         }
       }
