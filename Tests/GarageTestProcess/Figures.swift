@@ -4,7 +4,6 @@ import GarageStorage
 /// Measures what grows with the number of objects: parks so many, in batches, and looks for some of them.
 func figures(_ count: Int) throws {
   let directory = FileManager.default.temporaryDirectory.appendingPathComponent("garage-figures-\(getpid())")
-  defer { try? FileManager.default.removeItem(at: directory) }
   let garage = makeGarage(directory.path)
   let clock = ContinuousClock()
   func line(_ name: String, _ times: Int, _ body: () throws -> Void) rethrows {
@@ -50,4 +49,43 @@ func figures(_ count: Int) throws {
     }
   }
   try line("retrieve all, for each", count) { _ = try garage.retrieveAll(Item.self) }
+
+  try FileManager.default.removeItem(at: directory)
+  let thread = Thread {
+    do {
+      print("128 nested objects on a stack of 512 KiB:", try nested(128))
+    } catch {
+      print("128 nested objects: \(error)")
+    }
+    exit(0)
+  }
+  thread.stackSize = 512 << 10
+  thread.start()
+  Thread.sleep(forTimeInterval: 60)
+}
+
+final class Link: Mappable {
+  var id: Int { number }
+  var number = 0
+  var next: Link?
+}
+
+/// Parks a chain of objects, and retrieves it from its first one. Returns its length.
+private func nested(_ count: Int) throws -> Int {
+  let garage = Garage(with: [.inMemory])
+  var first: Link?
+  for number in (0..<count).reversed() {
+    let link = Link()
+    link.number = number
+    link.next = first
+    first = link
+  }
+  if let first { try garage.park(first) }
+  var length = 0
+  var link = try garage.retrieve(Link.self, identifier: 0)
+  while let present = link {
+    length += 1
+    link = present.next
+  }
+  return length
 }
