@@ -4,7 +4,7 @@
 /// is represented by its digest, and the record then holds it in full.
 struct ObjectKey: Hashable {
   /// At most 1 + 120 + 1 + 380 bytes, and one more in the index by status.
-  private static let longestType = 120
+  static let longestType = 120
   private static let longestIdentifier = 380
 
   let type: String
@@ -52,20 +52,5 @@ struct ObjectKey: Hashable {
   static func shortName(ofType name: String) -> String {
     guard !name.contains("<"), let dot = name.lastIndex(of: ".") else { return name }
     return String(name[name.index(after: dot)...])
-  }
-}
-
-extension ObjectKey {
-  /// Whether the bytes hold a digest in place of the type or of the identifier.
-  var isDigest: Bool { bytes[0] == 0xff || bytes[prefixCount] == 1 }
-
-  /// The type and the identifier that a key's bytes name; nil: they hold a digest, or are no key.
-  init?(bytes key: UnsafeRawBufferPointer) {
-    guard let length = key.first.map(Int.init), length <= Self.longestType, key.count > length + 1,
-      key[length + 1] == 0,
-      let type = String(validating: key[1..<length + 1], as: UTF8.self),
-      let identifier = String(validating: key[(length + 2)...], as: UTF8.self)
-    else { return nil }
-    self.init(type: type, identifier: identifier)
   }
 }

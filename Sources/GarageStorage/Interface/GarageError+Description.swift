@@ -36,7 +36,9 @@ extension GarageError: CustomStringConvertible {
     case .unencodable(let type, let identifier, let error):
       "\(type) \"\(identifier)\" cannot be encoded: \(Self.text(of: error)). Correct its value or its encode(to:)."
     case .damaged(let type, let identifier, let reason):
-      "The stored \(type) \"\(identifier)\" is damaged: \(reason). Park it again, or delete it."
+      identifier.isEmpty
+        ? "A stored \(type) is damaged: \(reason). Park it again, or delete all objects of the type."
+        : "The stored \(type) \"\(identifier)\" is damaged: \(reason). Park it again, or delete it."
     case .missingEncryptionDelegate(let what):
       "\(what) is encrypted. Set the garage's dataEncryptionDelegate, the one it was parked with."
     case .invalidMapping(let type, let reason):

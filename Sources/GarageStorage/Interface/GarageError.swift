@@ -35,7 +35,8 @@ public enum GarageError: Error, Sendable {
   /// The object of the type cannot be encoded. Nothing was parked.
   case unencodable(String, String, any Error)
 
-  /// What is stored for the type and the identifier is damaged, for the reason given. It is kept.
+  /// What is stored for the type and the identifier is damaged, for the reason given. It is kept. The identifier is empty
+  /// where it is not known.
   case damaged(String, String, String)
 
   /// The garage, or the named object in it, is encrypted, and there is no ``Garage/dataEncryptionDelegate``.

@@ -160,7 +160,7 @@ final class RetrievalSession {
   func decode<T: Decodable>(_ type: T.Type, from json: JSONValue, at path: [any CodingKey]) throws -> T {
     // A class that has no identifier may have subclasses that do.
     if let reference = json.reference, TypeIdentity.of(type).isIdentified || T.self is AnyClass {
-      return try nest(path) { try referenced(type, reference, path) }
+      return try referenced(type, reference, path)
     }
     return try inPlace(type, json, path)
   }

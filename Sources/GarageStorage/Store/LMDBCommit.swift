@@ -155,8 +155,3 @@ struct LMDBCommit {
     }
   }
 }
-
-extension StoredRecord {
-  /// Replaces the status in a record's bytes.
-  static func set(_ status: SyncStatus, in bytes: inout [UInt8]) { bytes[2] = UInt8(status.rawValue) }
-}

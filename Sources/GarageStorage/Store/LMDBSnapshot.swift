@@ -32,7 +32,7 @@ final class LMDBSnapshot: StoreSnapshot {
     case .parsed(let other, let record)?
     where other.type == key.type && other.identifier.utf8.elementsEqual(key.identifier.utf8):
       return record
-    case .parsed?, .damaged?: throw damaged(key.label)
+    case .parsed?, .damaged?: throw damaged(key.type, key.identifier)
     }
   }
 
@@ -50,8 +50,8 @@ final class LMDBSnapshot: StoreSnapshot {
     }
   }
 
-  private func damaged(_ what: String) -> GarageError {
-    .damaged(what, "", "its record cannot be read")
+  private func damaged(_ type: String, _ identifier: String) -> GarageError {
+    .damaged(ObjectKey.shortName(ofType: type), identifier, "its record cannot be read")
   }
 
   func records(ofType type: String) throws(GarageError) -> [(ObjectKey, StoredRecord)] {
@@ -64,7 +64,7 @@ final class LMDBSnapshot: StoreSnapshot {
       }
       return records
     }
-    guard !isDamaged else { throw damaged(type) }
+    guard !isDamaged else { throw damaged(type, "") }
     return records.filter { $0.0.type == type }
   }
 
@@ -85,7 +85,7 @@ final class LMDBSnapshot: StoreSnapshot {
       }
       return records
     }
-    guard !isDamaged else { throw damaged(type) }
+    guard !isDamaged else { throw damaged(type, "") }
     return records.filter { $0.0.type == type }
   }
 

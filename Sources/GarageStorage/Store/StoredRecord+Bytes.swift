@@ -27,6 +27,9 @@ extension StoredRecord {
     return SyncStatus(rawValue: Int(bytes[2]))
   }
 
+  /// Replaces the status in a record's bytes.
+  static func set(_ status: SyncStatus, in bytes: inout [UInt8]) { bytes[2] = UInt8(status.rawValue) }
+
   /// Reads a record.
   ///
   /// - Parameter key: The bytes it was found by.

@@ -1,0 +1,11 @@
+/// A member's name; "super" for the part that belongs to a superclass.
+struct NameKey: CodingKey {
+  var stringValue: String
+  var intValue: Int? { nil }
+
+  static let superclass = NameKey("super")
+
+  init(_ name: String) { stringValue = name }
+  init?(stringValue: String) { self.stringValue = stringValue }
+  init?(intValue: Int) { nil }
+}
