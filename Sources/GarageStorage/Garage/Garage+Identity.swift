@@ -4,7 +4,7 @@ extension Garage {
   /// The identifier an object is parked under: its own if it is `Identifiable`, else a digest of its content.
   ///
   /// The digest is SHA-256 of the object's JSON with sorted keys, in hexadecimal: the same in every process, unlike
-  /// `hashValue`. It is what ``retrieve(_:identifier:)-(_,S)`` finds a `Hashable` object by.
+  /// `hashValue`. It is what ``retrieve(_:identifier:)`` finds a `Hashable` object by.
   ///
   /// - Throws: ``GarageError/missingConformance(_:)``, ``GarageError/unsupportedIDConformance(_:)``, and what the
   ///   object's `encode(to:)` throws.

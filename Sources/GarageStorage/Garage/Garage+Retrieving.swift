@@ -26,7 +26,7 @@ extension Garage {
 
   /// Retrieves all objects of a type, from one moment, in the order of their identifiers' bytes.
   ///
-  /// - Throws: as ``retrieve(_:identifier:)-(_,S)`` does, if any of them cannot be read.
+  /// - Throws: as ``retrieve(_:identifier:)`` does, if any of them cannot be read.
   public func retrieveAll<T: Decodable>(_ objectType: T.Type) throws -> [T] {
     try retrieveAll(objectType) { view in try view.records(ofType: TypeIdentity.of(objectType).name) }
   }

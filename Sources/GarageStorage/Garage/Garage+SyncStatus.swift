@@ -44,7 +44,7 @@ extension Garage {
 
   /// Retrieves the objects of a type that have a sync status. Only these, and what they point to, are read.
   ///
-  /// - Throws: as ``retrieve(_:identifier:)-(_,S)`` does, if any of them cannot be read.
+  /// - Throws: as ``retrieve(_:identifier:)`` does, if any of them cannot be read.
   public func retrieveAll<T: Decodable & Syncable>(withStatus syncStatus: SyncStatus) throws -> [T] {
     try retrieveAll(T.self, withStatus: syncStatus)
   }
