@@ -13,6 +13,7 @@ public final class DiskCache: Sendable {
   private let coding: Mutex<ObjectCoding>
   private let isClosed = Atomic<Bool>(false)
   private let maintenance: Mutex<Maintenance>
+  let observers = ChangeObservers()
 
   private struct Maintenance {
     var interval: Duration = .seconds(60)
@@ -48,6 +49,7 @@ public final class DiskCache: Sendable {
     let timer = maintenance.withLock { $0.timer.take() }
     timer?.cancel()
     if store.environment.isForked { return }
+    observers.end(store.feed)
     try store.release()
   }
 

@@ -138,6 +138,7 @@ extension LMDBCache {
       let header = try store.header(for: key, format, bytes, expiresIn: expiresIn, cost: cost)
       let outcome = try store.put(key, header: header, payload: bytes, by: memoryCache)
       memoryCache.insert(value, key, header, outcome)
+      store.noteChange(key, outcome.stamp)
       try outcome.checkCommitted()
     }
   }
@@ -148,6 +149,7 @@ extension LMDBCache {
     try CacheKey.with(key) { (key) throws(CacheError) in
       let outcome = try store.remove(key, by: memoryCache)
       memoryCache.didChange(key.string, hash: key.hash, stamp: outcome.stamp)
+      store.noteChange(key, outcome.stamp)
       try outcome.checkCommitted()
     }
   }

@@ -52,6 +52,8 @@ public final class ManualClock: Sendable {
     }
   }
 
+  var timerCount: Int { state.withLock { $0.timers.count } }
+
   func removeTimer(_ id: UInt64) {
     // The closure may own the cache that owns this timer: it goes after the lock.
     let removed = state.withLock { $0.timers.removeValue(forKey: id) }

@@ -60,4 +60,12 @@ enum BatchOperation {
     case .removeAll(let prefix): observer.didRemoveAll(withPrefix: prefix ?? "", stamp: firstStamp)
     }
   }
+
+  func noteChange(in store: DiskStore, firstStamp: UInt64, lastStamp: UInt64) {
+    switch self {
+    case .put(let put): CacheKey.with(put.key) { store.noteChange($0, lastStamp) }
+    case .remove(let key): CacheKey.with(key) { store.noteChange($0, lastStamp) }
+    case .removeAll(let prefix): store.noteRemoval(ofAll: prefix ?? "", stamp: firstStamp, lastStamp: lastStamp)
+    }
+  }
 }

@@ -124,6 +124,7 @@ extension DiskStore {
         try session.removeAllEntries()
       }
       for observer in observers { observer.didRemoveAll(withPrefix: "", stamp: stamp &+ 1) }
+      noteRemoval(ofAll: "", stamp: stamp, lastStamp: 0)
       return
     }
     var candidates = try scan()
@@ -171,6 +172,7 @@ extension DiskStore {
     for observer in observers {
       for victim in removed { observer.didEvict(victim.key, stamp: victim.stamp) }
     }
+    for victim in removed { noteRemoval(victim.key, victim.stamp, victim.isExpired ? .expiry : .eviction) }
     let expired = removed.count { $0.isExpired }
     counters.expirations.increment(by: expired)
     counters.evictions.increment(by: removed.count - expired)
@@ -209,7 +211,7 @@ extension DiskStore {
     return candidates
   }
 
-  private static func position(
+  static func position(
     _ cursor: borrowing Cursor, after key: [UInt8]?
   ) throws(LMDBError) -> Cursor.Entry? {
     guard let key else { return try cursor.first() }

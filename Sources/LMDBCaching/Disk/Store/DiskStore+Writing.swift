@@ -138,6 +138,7 @@ extension DiskStore {
       }
     }
     for observer in observers { observer.didRemoveAll(withPrefix: prefix ?? "", stamp: outcome.stamp) }
+    noteRemoval(ofAll: prefix ?? "", stamp: outcome.stamp, lastStamp: outcome.stamp)
     return outcome
   }
 
@@ -174,6 +175,7 @@ extension DiskStore {
     for observer in observers {
       for operation in prepared { operation.didChange(observer, firstStamp: firstStamp, lastStamp: outcome.stamp) }
     }
+    for operation in prepared { operation.noteChange(in: self, firstStamp: firstStamp, lastStamp: outcome.stamp) }
     try outcome.checkCommitted()
     try commitPending()
   }
@@ -228,10 +230,13 @@ extension DiskStore {
 
   private func didChange(_ key: CacheKey, _ stamp: UInt64, by writer: (any DiskStoreObserver)?) {
     // The common case is one observer, the writer itself.
-    if observerCount.load(ordering: .acquiring) <= (writer == nil ? 0 : 1) { return }
-    for observer in observers where observer !== writer {
-      observer.didChange(key.string, hash: key.hash, stamp: stamp)
+    if observerCount.load(ordering: .acquiring) > (writer == nil ? 0 : 1) {
+      for observer in observers where observer !== writer {
+        observer.didChange(key.string, hash: key.hash, stamp: stamp)
+      }
     }
+    // A writer that has a memory tier says so itself, when that has the value too.
+    if writer == nil { noteChange(key, stamp) }
   }
 
   /// With the lock held.

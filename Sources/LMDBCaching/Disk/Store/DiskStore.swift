@@ -28,6 +28,7 @@ final class DiskStore: @unchecked Sendable {
   let recency = RecencyTable()
   let limits: Mutex<DiskLimits>
   let counters = DiskCounters()
+  let feed: ChangeFeed
   let metrics: CacheMetrics
   let processLock: ProcessLock
 
@@ -78,6 +79,7 @@ final class DiskStore: @unchecked Sendable {
     stateMemory.initialize(to: State())
     directory = opened.directory
     environment = opened.environment
+    feed = ChangeFeed(opened.environment)
     processLock = opened.processLock
     durability = configuration.durability
     clock = configuration.clock

@@ -67,6 +67,7 @@ extension DiskStore {
     _ segment: JournalSegment, _ session: inout WriteSession, _ report: inout CommitReport
   ) throws(LMDBError) {
     if segment.clearStamp > session.foreignClearStamp { try session.removeAll(stamp: segment.clearStamp) }
+    if segment.clearStamp > 0 || !segment.prefixRemovals.isEmpty { followAgain() }
     for removal in segment.prefixRemovals {
       try removal.prefix.withBytes { (prefix) throws(LMDBError) in try session.removeAll(withPrefix: prefix) }
     }

@@ -70,6 +70,14 @@ extension DiskStore {
     lock.unlock()
   }
 
+  /// Commits what waits, unless that failed last. On the writer thread.
+  func commitWaiting() {
+    lock.lock()
+    let hasFrames = !state.sealed.isEmpty || state.active.map { !$0.isEmpty } ?? false
+    if hasFrames && state.failure == nil && canSealOrCommit { commitSealed() }
+    lock.unlock()
+  }
+
   private enum Action {
     case commit
     case job

@@ -1,0 +1,39 @@
+extension LMDBCache {
+  /// What happens to the entries whose keys start with `prefix`, byte for byte, from this call's return on.
+  ///
+  /// ```swift
+  /// for await change in cache.changes(withPrefix: "user:") {
+  ///   switch change {
+  ///   case .set(let key): show(try cache.value(User.self, forKey: key))
+  ///   case .missed: reload()
+  ///   default: break
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// **What is told.** Writes, removals and trims by anybody: this object, others on the directory, ``diskCache``, other
+  /// processes. Who reads a key after having been told of it sees what was told, or something newer. An entry that is
+  /// written again before its change was taken has one change, the last; so a key may be told more than once too, and a
+  /// removal also if there was nothing.
+  ///
+  /// **When.** What this process does is told before the call that does it returns. What another process does is told
+  /// after it was committed (``CacheConfiguration/groupCommitInterval`` of that process, or at once by its
+  /// ``write(_:)``) and noticed, within 50 ms; then the entries under the prefix are read through, in the background,
+  /// about a microsecond each. The next look comes no sooner than after ten times the time that took.
+  ///
+  /// **Limits.** At most `bufferingLimit` changes, and 1 MiB of keys, wait to be taken. When there are more they are
+  /// dropped, and ``CacheChange/missed`` takes their place. Changes of other processes are told one by one for up to
+  /// 65,536 entries, and 16 MiB of keys, under the prefix; where there are more, their changes are told as ``CacheChange/missed``.
+  /// So are those that fall into the moment in which the observation begins.
+  ///
+  /// An observer costs about 100 bytes for each entry under its prefix; each write of this process under it about a
+  /// microsecond; and twenty looks a second. Without one there is no cost.
+  ///
+  /// The sequence ends when this object is closed or released, or the task that waits is cancelled; for a cache that is
+  /// closed, or belongs to the parent of a forked process, it is empty.
+  ///
+  /// - Parameter bufferingLimit: 1 or more; less is taken for 1.
+  public func changes(withPrefix prefix: String = "", bufferingLimit: Int = 1_024) -> CacheChanges {
+    diskCache.changes(withPrefix: prefix, bufferingLimit: bufferingLimit)
+  }
+}

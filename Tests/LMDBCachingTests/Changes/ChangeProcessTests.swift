@@ -1,0 +1,247 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import LMDBCaching
+
+/// What one process is told of another's changes.
+@Suite(.serialized) struct ChangeProcessTests {
+  let directory = CacheDirectory()
+  let clock = ManualClock(now: Int64(Date().timeIntervalSince1970 * 1e9))
+
+  func open(_ change: (inout CacheConfiguration) -> Void = { _ in }) throws -> LMDBCache {
+    try directory.open { configuration in
+      neverCommitting(&configuration)
+      configuration.clock = .manual(clock)
+      change(&configuration)
+    }
+  }
+
+  func child() throws -> ChildProcess {
+    let child = try cacheProcess()
+    #expect(child.run("open \(directory.path) interval=1") == "ok")
+    return child
+  }
+
+  /// Lets the cache look after other processes once, and returns what it told.
+  func told(_ changes: CacheChanges, by cache: LMDBCache) throws -> [CacheChange] {
+    clock.advance(by: ChangeFeed.interval)
+    try cache.settle()
+    return changes.taken()
+  }
+
+  @Test func everyCommittedChangeIsTold() throws {
+    let cache = try open()
+    let child = try child()
+    for key in ["a1", "a2", "a3", "b"] { #expect(child.run("write \(key) old") == "ok") }
+    let changes = cache.changes(withPrefix: "a")
+    #expect(try told(changes, by: cache) == [])
+    #expect(child.run("write a2 new") == "ok")
+    #expect(child.run("write b new") == "ok")
+    #expect(try told(changes, by: cache) == [.set(key: "a2")])
+    #expect(try cache.value(String.self, forKey: "a2") == "new")
+    #expect(child.run("write c new") == "ok")
+    #expect(try told(changes, by: cache) == [])
+    #expect(child.run("remove a1") == "ok")
+    #expect(child.run("set a4 new") == "ok")
+    #expect(child.run("flush") == "ok")
+    #expect(Set(try told(changes, by: cache).map(\.key)) == ["a1", "a4"])
+    #expect(child.run("removeprefix a") == "ok")
+    #expect(child.run("flush") == "ok")
+    #expect(try told(changes, by: cache) == ["a2", "a3", "a4"].map { .removed(key: $0) })
+    #expect(child.run("write a5 new") == "ok")
+    #expect(child.run("removeall") == "ok")
+    #expect(child.run("write a6 new") == "ok")
+    #expect(try told(changes, by: cache) == [.removedAll(prefix: ""), .set(key: "a6")])
+    #expect(try told(changes, by: cache) == [])
+    try cache.close()
+  }
+
+  @Test func longKeysAreToldByTheirNames() throws {
+    let cache = try open()
+    let child = try child()
+    let long = "a" + String(repeating: "long", count: 300)
+    let changes = cache.changes(withPrefix: "a")
+    #expect(try told(changes, by: cache) == [])
+    #expect(child.run("write \(long) new") == "ok")
+    #expect(try told(changes, by: cache) == [.set(key: long)])
+    #expect(child.run("remove \(long)") == "ok")
+    #expect(child.run("flush") == "ok")
+    #expect(try told(changes, by: cache) == [.removed(key: long)])
+    try cache.close()
+  }
+
+  @Test func whatThisProcessWroteIsNotToldAgain() throws {
+    let cache = try open()
+    let child = try child()
+    #expect(child.run("write a0 theirs") == "ok")
+    try cache.set("before", forKey: "a1")
+    let changes = cache.changes(withPrefix: "a")
+    try cache.set("pending", forKey: "a2")
+    try cache.set("gone", forKey: "a3")
+    try cache.removeValue(forKey: "a3")
+    try cache.removeValue(forKey: "a0")
+    #expect(Set(changes.taken().map(\.key)) == ["a2", "a3", "a0"])
+    for round in 0..<3 {
+      // Pending, then committed, then committed and another's on top.
+      #expect(child.run("write other \(round)") == "ok")
+      #expect(try told(changes, by: cache) == [])
+      if round == 0 { try cache.flush() }
+    }
+    try cache.removeAll(withPrefix: "a1")
+    #expect(changes.taken() == [.removedAll(prefix: "a1")])
+    try cache.set("again", forKey: "a1")
+    #expect(changes.taken() == [.set(key: "a1")])
+    for round in 0..<2 {
+      #expect(child.run("write other \(round)") == "ok")
+      #expect(try told(changes, by: cache) == [])
+      try cache.flush()
+    }
+    try cache.close()
+  }
+
+  @Test func ofTwoWritersToOneKeyTheLastIsTold() throws {
+    let cache = try open()
+    let child = try child()
+    let changes = cache.changes()
+    #expect(try told(changes, by: cache) == [])
+    try cache.set("mine", forKey: "key")
+    #expect(changes.taken() == [.set(key: "key")])
+    // Mine is pending, and is what this process sees.
+    #expect(child.run("write key theirs") == "ok")
+    #expect(try told(changes, by: cache) == [])
+    try cache.flush()
+    #expect(try told(changes, by: cache) == [])
+    #expect(try cache.value(String.self, forKey: "key") == "mine")
+    #expect(child.run("write key theirs") == "ok")
+    #expect(try told(changes, by: cache) == [.set(key: "key")])
+    #expect(child.run("remove key") == "ok")
+    #expect(child.run("flush") == "ok")
+    #expect(try told(changes, by: cache) == [.removed(key: "key")])
+    try cache.close()
+  }
+
+  @Test func theJournalOfADeadProcessIsTold() throws {
+    let cache = try directory.open()
+    let child = try cacheProcess()
+    #expect(child.run("open \(directory.path) interval=86400000") == "ok")
+    let changes = cache.changes(withPrefix: "a")
+    #expect(child.run("set a1 acknowledged") == "ok")
+    child.kill()
+    #expect(eventually { changes.taken().contains(.set(key: "a1")) })
+    #expect(try cache.value(String.self, forKey: "a1") == "acknowledged")
+    try cache.close()
+  }
+
+  @Test func whatChangesAsTheObservationBeginsIsMissed() throws {
+    let cache = try open()
+    let child = try child()
+    let isHeld = DispatchSemaphore(value: 0)
+    // Nothing is followed before this ends.
+    cache.store.enqueueOnWriterThread { isHeld.wait() }
+    let changes = cache.changes()
+    #expect(child.run("write key theirs") == "ok")
+    isHeld.signal()
+    try cache.settle()
+    #expect(changes.taken() == [.missed])
+    #expect(child.run("write key more") == "ok")
+    #expect(try told(changes, by: cache) == [.set(key: "key")])
+    try cache.close()
+  }
+
+  @Test func ofTooManyEntriesItIsToldThatSomethingChanged() throws {
+    let cache = try open()
+    let child = try child()
+    for index in 0..<30 { #expect(child.run("write k\(index) old") == "ok") }
+    let changes = cache.diskCache.changes(withPrefix: "k", bufferingLimit: 100, trackingLimit: 20)
+    #expect(try told(changes, by: cache) == [])
+    #expect(child.run("write other new") == "ok")
+    #expect(try told(changes, by: cache) == [])
+    #expect(child.run("write k7 new") == "ok")
+    #expect(try told(changes, by: cache) == [.missed])
+    try cache.set("mine", forKey: "k8")
+    #expect(changes.taken() == [.set(key: "k8")])
+    #expect(child.run("remove k9") == "ok")
+    #expect(child.run("flush") == "ok")
+    #expect(try told(changes, by: cache) == [.missed])
+    // With few entries each is told again.
+    for index in 0..<25 { #expect(child.run("remove k\(index)") == "ok") }
+    #expect(child.run("flush") == "ok")
+    #expect(try told(changes, by: cache) == [.missed])
+    _ = try told(changes, by: cache)
+    #expect(child.run("write k27 new") == "ok")
+    #expect(try told(changes, by: cache) == [.set(key: "k27")])
+    // Until there are too many.
+    for index in 0..<30 { try cache.set(index, forKey: "k\(index)") }
+    #expect(changes.taken().count == 30)
+    #expect(child.run("write k27 new") == "ok")
+    #expect(try told(changes, by: cache) == [.missed])
+    try cache.close()
+  }
+
+  @Test(.timeLimit(.minutes(1))) func aTaskIsTold() async throws {
+    let cache = try directory.open()
+    let child = try child()
+    let changes = cache.changes(withPrefix: "user:")
+    let values = Task {
+      var values: [String] = []
+      for await change in changes {
+        guard let key = change.key else { continue }
+        values.append(try cache.value(String.self, forKey: key) ?? "nil")
+        if values.last == "2" { break }
+      }
+      return values
+    }
+    #expect(child.run("write user:1 1") == "ok")
+    #expect(child.run("write user:1 2") == "ok")
+    #expect(try await values.value.last == "2")
+    try cache.close()
+  }
+
+  /// More entries than one part, and a random history: what the observer believes is what there is.
+  @Test(arguments: [1, 2, 3] as [UInt64]) func theObserverEndsUpWithTheTruth(_ seed: UInt64) throws {
+    var random = SeededRandom(seed)
+    let cache = try open()
+    let child = try child()
+    for line in ["range a 0 2500 10", "range b 0 500 10"] {
+      child.send(line)
+      for _ in 0..<(line.hasPrefix("range a") ? 2_500 : 500) { _ = child.readLine() }
+      #expect(child.readLine() == "ok")
+    }
+    #expect(child.run("flush") == "ok")
+    let changes = cache.changes(withPrefix: "a", bufferingLimit: 10_000)
+    #expect(try told(changes, by: cache) == [])
+    var believed = Dictionary(uniqueKeysWithValues: try cache.entries(withPrefix: "a").map { ($0.key, ()) })
+    for _ in 0..<40 {
+      for _ in 0..<random.below(6) {
+        let key = "\(random.below(4) == 0 ? "b" : "a")\(random.below(2_600))"
+        switch random.below(9) {
+        case 0: #expect(child.run("write \(key) x") == "ok")
+        case 1: #expect(child.run("remove \(key)") == "ok")
+        case 2: #expect(child.run("removeprefix a\(random.below(100))") == "ok")
+        case 3: try cache.set("mine", forKey: key)
+        case 4: try cache.removeValue(forKey: key)
+        case 5: try cache.removeAll(withPrefix: "a\(random.below(100))")
+        case 6: try cache.flush()
+        case 7 where random.below(20) == 0: #expect(child.run("removeall") == "ok")
+        default: #expect(child.run("set \(key) y") == "ok")
+        }
+      }
+      for change in try told(changes, by: cache) { Self.apply(change, to: &believed) }
+    }
+    #expect(child.run("flush") == "ok")
+    try cache.flush()
+    for _ in 0..<2 { for change in try told(changes, by: cache) { Self.apply(change, to: &believed) } }
+    #expect(believed.keys.sorted() == (try cache.entries(withPrefix: "a").map(\.key).sorted()))
+    try cache.close()
+  }
+
+  static func apply(_ change: CacheChange, to believed: inout [String: ()]) {
+    switch change {
+    case .set(let key): believed[key] = ()
+    case .removed(let key), .evicted(let key), .expired(let key): believed[key] = nil
+    case .removedAll(let prefix): believed = believed.filter { !$0.key.utf8.starts(with: prefix.utf8) }
+    case .missed: Issue.record("nothing was to be missed")
+    }
+  }
+}

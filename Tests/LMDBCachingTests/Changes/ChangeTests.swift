@@ -1,0 +1,247 @@
+import Foundation
+import LMDB
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import LMDBCaching
+
+/// What one process is told of its own changes.
+@Suite struct ChangeTests {
+  let directory = CacheDirectory()
+  let clock = ManualClock()
+
+  func open(_ change: (inout CacheConfiguration) -> Void = { _ in }) throws -> LMDBCache {
+    try directory.open { configuration in
+      neverCommitting(&configuration)
+      configuration.clock = .manual(clock)
+      change(&configuration)
+    }
+  }
+
+  @Test func everyWayToChangeAnEntryIsTold() throws {
+    let cache = try open { $0.inlineThreshold = 1_000 }
+    let other = try open()
+    let changes = cache.changes(withPrefix: "a")
+    try cache.set(1, forKey: "a1")
+    try cache.diskCache.set(2, forKey: "a2")
+    try other.set(3, forKey: "a3")
+    try cache.setObject(NSString("4"), forKey: "a4")
+    try cache.set(String(repeating: "5", count: 5_000), forKey: "a5")
+    #expect(changes.taken() == (1...5).map { .set(key: "a\($0)") })
+    try cache.removeValue(forKey: "a1")
+    try cache.diskCache.removeValue(forKey: "a2")
+    try other.removeValue(forKey: "a3")
+    #expect(changes.taken() == (1...3).map { .removed(key: "a\($0)") })
+    try cache.write { batch in
+      batch.set(1, forKey: "a1")
+      batch.set(1, forKey: "b")
+      batch.removeValue(forKey: "a4")
+    }
+    #expect(changes.taken() == [.set(key: "a1"), .removed(key: "a4")])
+    try other.removeAll(withPrefix: "a5")
+    #expect(changes.taken() == [.removedAll(prefix: "a5")])
+    try cache.diskCache.removeAll()
+    #expect(changes.taken() == [.removedAll(prefix: "")])
+    try other.close()
+    try cache.close()
+  }
+
+  @Test func aBatchIsToldAsItEnds() throws {
+    let cache = try open()
+    let changes = cache.changes()
+    try cache.write { batch in
+      batch.set(1, forKey: "before")
+      batch.removeAll()
+      batch.set(2, forKey: "after")
+    }
+    let told = changes.taken()
+    #expect(told.contains(.removedAll(prefix: "")))
+    #expect(told.last == .set(key: "after"))
+    #expect(!told.contains(.set(key: "before")))
+    try cache.close()
+  }
+
+  @Test func trimsAreTold() throws {
+    let cache = try open()
+    try cache.set(1, forKey: "expiring", expiresIn: .seconds(10))
+    for index in 0..<3 {
+      clock.advance(by: .seconds(120))
+      try cache.set(index, forKey: "k\(index)")
+    }
+    let changes = cache.changes()
+    try cache.trim(toCount: 2)
+    #expect(Set(changes.taken().map { "\($0)" }) == ["expired(key: \"expiring\")", "evicted(key: \"k0\")"])
+    try cache.trim(toCount: 0)
+    #expect(changes.taken() == [.removedAll(prefix: "")])
+    try cache.close()
+  }
+
+  static let long = String(repeating: "long", count: 200)
+
+  struct Boundary: Sendable, CustomTestStringConvertible {
+    var prefix: String
+    var inside: [String]
+    var outside: [String]
+    var testDescription: String { prefix }
+  }
+
+  static let boundaries = [
+    Boundary(prefix: "", inside: ["", "a", long, "é"], outside: []),
+    Boundary(prefix: "user:", inside: ["user:", "user:1", "user:" + long], outside: ["user", "user;", "use", "", "User:1"]),
+    Boundary(prefix: "\u{E9}", inside: ["\u{E9}", "\u{E9}t"], outside: ["e\u{301}", "e", "\u{EA}"]),
+    Boundary(prefix: "e", inside: ["e\u{301}", "e"], outside: ["\u{E9}"]),
+    Boundary(prefix: long, inside: [long, long + "x"], outside: ["long", long.dropLast() + "x"]),
+  ]
+
+  @Test(arguments: boundaries) func thePrefixIsOfBytes(_ boundary: Boundary) throws {
+    let cache = try open()
+    let changes = cache.changes(withPrefix: boundary.prefix)
+    for key in boundary.outside + boundary.inside { try cache.set(1, forKey: key) }
+    let told = changes.taken()
+    #expect(told.map { Array(($0.key ?? "none").utf8) } == boundary.inside.map { Array($0.utf8) })
+    for key in boundary.outside where !boundary.prefix.utf8.starts(with: key.utf8) {
+      try cache.removeAll(withPrefix: key)
+      #expect(changes.taken() == [])
+    }
+    for key in boundary.inside + [String(boundary.prefix.prefix(2))] {
+      try cache.removeAll(withPrefix: key)
+      #expect(changes.taken().first == .removedAll(prefix: key))
+    }
+    try cache.close()
+  }
+
+  @Test func whatNobodyTookIsOneChangeForEachKey() throws {
+    let cache = try open()
+    let changes = cache.changes()
+    for number in 0..<100 { try cache.set(number, forKey: "k\(number % 3)") }
+    try cache.removeValue(forKey: "k1")
+    #expect(changes.taken() == [.set(key: "k0"), .removed(key: "k1"), .set(key: "k2")])
+    try cache.set(1, forKey: "k0")
+    try cache.removeAll()
+    try cache.set(1, forKey: "k2")
+    #expect(changes.taken() == [.removedAll(prefix: ""), .set(key: "k2")])
+    try cache.close()
+  }
+
+  @Test func aSlowConsumerIsToldThatItMissedSomething() async throws {
+    let cache = try open()
+    let changes = cache.changes(bufferingLimit: 10)
+    for index in 0..<10 { try cache.set(index, forKey: "k\(index)") }
+    #expect(changes.taken().count == 10)
+    for index in 0..<35 { try cache.set(index, forKey: "k\(index)") }
+    var iterator = changes.makeAsyncIterator()
+    #expect(await iterator.next() == .missed)
+    // What happened after it is there.
+    let rest = changes.taken()
+    #expect(rest.count <= 10 && rest.last == .set(key: "k34"))
+    // Keys count for their bytes too.
+    for index in 0..<9 { try cache.set(index, forKey: String(repeating: "x", count: 200_000) + String(index)) }
+    #expect(changes.taken().first == .missed)
+    try cache.close()
+  }
+
+  @Test func whoIsToldReadsNothingOlder() async throws {
+    let cache = try directory.open { $0.groupCommitInterval = .milliseconds(1) }
+    let changes = cache.changes(withPrefix: "key")
+    let last = 3_000
+    async let seen: [Int] = {
+      var seen: [Int] = []
+      for await change in changes {
+        guard let value = try? cache.value(Int.self, forKey: change.key ?? "key") else { continue }
+        seen.append(value)
+        if value == last { break }
+      }
+      return seen
+    }()
+    inBackground(DispatchGroup()) {
+      for number in 0...last { try? cache.set(number, forKey: "key") }
+    }
+    // The last change told finds the last value; without it this would wait for ever.
+    let values = await seen
+    #expect(values.last == last)
+    #expect(values == values.sorted())
+    try cache.close()
+  }
+
+  @Test func whatIsKeptInMemoryOnlyIsTold() throws {
+    let cache = try open { $0.journalSize = 64 << 10 }
+    let changes = cache.changes()
+    let session = FaultInjection.begin(.directory(directory.path), [.init(.txnCommit, returns: 28, count: .max)])
+    for index in 0..<400 { try cache.set(String(repeating: "v", count: 1_000), forKey: "k\(index)") }
+    if case .memoryOnly = cache.health {} else { Issue.record("\(cache.health)") }
+    #expect(changes.taken() == (0..<400).map { .set(key: "k\($0)") })
+    FaultInjection.end(session)
+    clock.advance(by: .seconds(60))
+    try cache.close()
+  }
+
+  // MARK: The end
+
+  @Test func itEndsWhenTheCacheIsClosed() async throws {
+    let cache = try open()
+    let other = try open()
+    let changes = cache.changes()
+    let others = other.changes()
+    try cache.set(1, forKey: "key")
+    try cache.close()
+    var iterator = changes.makeAsyncIterator()
+    // What was told before is not lost.
+    #expect(await iterator.next() == .set(key: "key"))
+    #expect(await iterator.next() == nil)
+    try other.set(2, forKey: "key")
+    #expect(others.taken() == [.set(key: "key")])
+    try other.close()
+    var ended = cache.changes().makeAsyncIterator()
+    #expect(await ended.next() == nil)
+  }
+
+  @Test(.timeLimit(.minutes(1))) func whoWaitsIsWokenByTheEnd() async throws {
+    for ending in ["close", "disk", "release", "cancel"] {
+      var cache: LMDBCache? = try open()
+      let changes = cache!.changes()
+      let store = cache!.store
+      let waiting = Guarded(false)
+      let task = Task {
+        waiting { $0 = true }
+        var count = 0
+        for await _ in changes { count += 1 }
+        return count
+      }
+      while !waiting.current { await Task.yield() }
+      try cache!.set(1, forKey: "key")
+      switch ending {
+      case "close": try cache!.close()
+      case "disk": try cache!.diskCache.close()
+      case "release": cache = nil
+      default: task.cancel()
+      }
+      #expect(await task.value <= 1, "\(ending)")
+      if ending == "cancel" {
+        // Cancelled, it is over for who else waits.
+        #expect(await changes.makeAsyncIterator().observation.mailbox.next() == nil)
+      }
+      try cache?.close()
+      #expect(store.feed.watches.isEmpty, "\(ending)")
+    }
+  }
+
+  @Test func nothingIsLeftOfAnObservationThatNobodyHolds() async throws {
+    let cache = try open()
+    let timers = clock.timerCount
+    for _ in 0..<100 {
+      let changes = cache.changes(withPrefix: "a")
+      try cache.set(1, forKey: "a")
+      for await change in changes {
+        #expect(change == .set(key: "a"))
+        break
+      }
+    }
+    #expect(cache.store.feed.watches.isEmpty)
+    let isObserved = cache.store.feed.isObserved.load(ordering: .relaxed)
+    #expect(!isObserved)
+    #expect(clock.timerCount == timers)
+    try cache.settle()
+    try cache.close()
+  }
+}
