@@ -11,8 +11,9 @@ extension DiskStore {
 
   /// Follows soon, on the writer thread, if there is anything new. Any thread.
   func followIfNeeded() {
-    guard feed.isObserved.load(ordering: .relaxed), foreignEpoch > feed.followedTransaction.load(ordering: .acquiring)
-      || feed.followedTransaction.load(ordering: .acquiring) == 0,
+    guard feed.isObserved.load(ordering: .relaxed),
+      foreignEpoch > feed.followedTransaction.load(ordering: .acquiring)
+        || feed.followedTransaction.load(ordering: .acquiring) == 0,
       clock.monotonic >= feed.nextFollow.load(ordering: .relaxed),
       !feed.isFollowQueued.exchange(true, ordering: .acquiringAndReleasing)
     else { return }

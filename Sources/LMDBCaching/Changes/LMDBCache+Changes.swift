@@ -18,16 +18,17 @@ extension LMDBCache {
   ///
   /// **When.** What this process does is told before the call that does it returns. What another process does is told
   /// after it was committed (``CacheConfiguration/groupCommitInterval`` of that process, or at once by its
-  /// ``write(_:)``) and noticed, within 50 ms; then the entries under the prefix are read through, in the background,
-  /// about a microsecond each. The next look comes no sooner than after ten times the time that took.
+  /// ``write(_:)``) and noticed, within 55 ms; then the entries under the prefix are read through, in the background,
+  /// which takes half a microsecond each. The next look comes no sooner than after ten times the time that took: with
+  /// 60,000 entries under the prefix and a process that writes all the time, after a third of a second.
   ///
   /// **Limits.** At most `bufferingLimit` changes, and 1 MiB of keys, wait to be taken. When there are more they are
   /// dropped, and ``CacheChange/missed`` takes their place. Changes of other processes are told one by one for up to
-  /// 65,536 entries, and 16 MiB of keys, under the prefix; where there are more, their changes are told as ``CacheChange/missed``.
-  /// So are those that fall into the moment in which the observation begins.
+  /// 65,536 entries, and 16 MiB of keys, under the prefix; where there are more, their changes are told as
+  /// ``CacheChange/missed``. So are those that fall into the moment in which the observation begins.
   ///
-  /// An observer costs about 100 bytes for each entry under its prefix; each write of this process under it about a
-  /// microsecond; and twenty looks a second. Without one there is no cost.
+  /// An observer costs about 200 bytes for each entry under its prefix, a tenth of a microsecond for each write of this
+  /// process under it, and twenty looks a second. Without one there is no cost.
   ///
   /// The sequence ends when this object is closed or released, or the task that waits is cancelled; for a cache that is
   /// closed, or belongs to the parent of a forked process, it is empty.

@@ -88,7 +88,8 @@ import Testing
 
   static let boundaries = [
     Boundary(prefix: "", inside: ["", "a", long, "é"], outside: []),
-    Boundary(prefix: "user:", inside: ["user:", "user:1", "user:" + long], outside: ["user", "user;", "use", "", "User:1"]),
+    Boundary(
+      prefix: "user:", inside: ["user:", "user:1", "user:" + long], outside: ["user", "user;", "use", "", "User:1"]),
     Boundary(prefix: "\u{E9}", inside: ["\u{E9}", "\u{E9}t"], outside: ["e\u{301}", "e", "\u{EA}"]),
     Boundary(prefix: "e", inside: ["e\u{301}", "e"], outside: ["\u{E9}"]),
     Boundary(prefix: long, inside: [long, long + "x"], outside: ["long", long.dropLast() + "x"]),
