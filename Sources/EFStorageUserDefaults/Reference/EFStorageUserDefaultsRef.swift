@@ -1,5 +1,6 @@
 public import EFStorageCore
 public import Foundation
+import FoundationArchives
 
 /// The content under one key of user defaults.
 ///
@@ -52,7 +53,11 @@ public final class EFStorageUserDefaultsRef<Content: UserDefaultsStorable>: EFSi
       throw report(failure(.conversion, error), writing: content)
     }
     if let object { storage.set(object, forKey: key) } else { storage.removeObject(forKey: key) }
-    DefaultsSynchronizer.shared.noteChange(of: storage)
+    DefaultsSynchronizer.shared.noteChange(of: storage) {
+      EFStorageFailure(
+        .storage, key: "", storage: UserDefaults.self, content: Any.self, underlying: CocoaError(.fileWriteUnknown)
+      ).report()
+    }
     failures.clear()
   }
 

@@ -1,4 +1,5 @@
 public import Foundation
+import FoundationArchives
 
 /// A type that a property list holds as it is: the numbers, `String`, `Bool`, `Data`, `Date`, and arrays and dictionaries
 /// of them. Other types conform to ``UserDefaultsStorable``.

@@ -1,5 +1,6 @@
 public import EFStorageCore
 public import Foundation
+import FoundationArchives
 import Synchronization
 
 extension UserDefaults: EFUnderlyingStorage {
@@ -26,9 +27,4 @@ extension UserDefaults: EFUnderlyingStorage {
   }
 
   private static let replacement = Mutex<SharedDefaults?>(nil)
-}
-
-// Sendable: UserDefaults may be used from any thread, as its documentation says, and locks for itself.
-struct SharedDefaults: @unchecked Sendable {
-  let defaults: UserDefaults
 }

@@ -1,29 +1,34 @@
-import EFStorageCore
-import Foundation
+package import Foundation
 import Synchronization
 
 /// Writes defaults to their file soon after they were changed.
 ///
 /// Apple's systems do that by themselves. Foundation on Linux does it when `synchronize()` is called, and what was not
 /// synchronized is lost with the process.
-final class DefaultsSynchronizer: Sendable {
-  static let shared = DefaultsSynchronizer()
+package final class DefaultsSynchronizer: Sendable {
+  package static let shared = DefaultsSynchronizer()
 
   /// Changes within this time are written together.
   private static let delay = DispatchTimeInterval.milliseconds(100)
 
-  private let dirty = Mutex<[SharedDefaults]>([])
+  private struct Change {
+    let shared: SharedDefaults
+    let onFailure: @Sendable () -> Void
+  }
+
+  private let dirty = Mutex<[Change]>([])
 
   private init() {
     atexit { DefaultsSynchronizer.shared.synchronize() }
   }
 
-  func noteChange(of defaults: UserDefaults) {
+  /// - Parameter onFailure: Called, on some thread, if the file could not be written.
+  package func noteChange(of defaults: UserDefaults, onFailure: @escaping @Sendable () -> Void) {
     #if !canImport(Darwin)
-      let changed = SharedDefaults(defaults: defaults)
+      let change = Change(shared: SharedDefaults(defaults: defaults), onFailure: onFailure)
       let isFirst = dirty.withLock { dirty in
         let isFirst = dirty.isEmpty
-        if !dirty.contains(where: { $0.defaults === changed.defaults }) { dirty.append(changed) }
+        if !dirty.contains(where: { $0.shared.defaults === change.shared.defaults }) { dirty.append(change) }
         return isFirst
       }
       if isFirst {
@@ -37,11 +42,6 @@ final class DefaultsSynchronizer: Sendable {
       defer { dirty = [] }
       return dirty
     }
-    for shared in changed where !shared.defaults.synchronize() {
-      EFStorageFailure(
-        .storage, key: "", storage: UserDefaults.self, content: Any.self,
-        underlying: CocoaError(.fileWriteUnknown)
-      ).report()
-    }
+    for change in changed where !change.shared.defaults.synchronize() { change.onFailure() }
   }
 }

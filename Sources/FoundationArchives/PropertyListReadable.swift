@@ -1,12 +1,12 @@
-import Foundation
+package import Foundation
 
 /// A type that is read from what a property list gives.
-protocol PropertyListReadable {
+package protocol PropertyListReadable {
   static func read(_ object: Any) -> Self?
 }
 
 extension PropertyListReadable where Self: FixedWidthInteger {
-  static func read(_ object: Any) -> Self? {
+  package static func read(_ object: Any) -> Self? {
     // A truth value is no number, though an NSNumber is either.
     if object is Bool, !(object is Self) { return nil }
     if let integer = object as? any BinaryInteger { return Self(exactly: integer) }
@@ -16,7 +16,7 @@ extension PropertyListReadable where Self: FixedWidthInteger {
 }
 
 extension PropertyListReadable where Self: BinaryFloatingPoint {
-  static func read(_ object: Any) -> Self? {
+  package static func read(_ object: Any) -> Self? {
     if object is Bool, !(object is Self) { return nil }
     if let number = object as? Double {
       // Not exactly: Float.nan came from Double.nan, which is not equal to itself.
@@ -43,7 +43,7 @@ extension Double: PropertyListReadable {}
 extension CGFloat: PropertyListReadable {}
 
 extension Bool: PropertyListReadable {
-  static func read(_ object: Any) -> Bool? {
+  package static func read(_ object: Any) -> Bool? {
     if let value = object as? Bool { return value }
     guard let integer = Int.read(object), integer == 0 || integer == 1 else { return nil }
     return integer == 1
@@ -51,14 +51,14 @@ extension Bool: PropertyListReadable {
 }
 
 extension Date: PropertyListReadable {
-  static func read(_ object: Any) -> Date? {
+  package static func read(_ object: Any) -> Date? {
     if let date = object as? Date { return date }
     return Double.read(object).map(Date.init(timeIntervalSinceReferenceDate:))
   }
 }
 
 extension Array: PropertyListReadable {
-  static func read(_ object: Any) -> [Element]? {
+  package static func read(_ object: Any) -> [Element]? {
     guard let objects = object as? [Any] else { return nil }
     var elements: [Element] = []
     elements.reserveCapacity(objects.count)
@@ -71,7 +71,7 @@ extension Array: PropertyListReadable {
 }
 
 extension Dictionary: PropertyListReadable {
-  static func read(_ object: Any) -> [Key: Value]? {
+  package static func read(_ object: Any) -> [Key: Value]? {
     guard let objects = object as? [AnyHashable: Any] else { return nil }
     var values: [Key: Value] = [:]
     for (key, object) in objects {
@@ -83,5 +83,7 @@ extension Dictionary: PropertyListReadable {
 }
 
 extension Optional: PropertyListReadable {
-  static func read(_ object: Any) -> Wrapped?? { PropertyListValue.read(Wrapped.self, from: object).map(Optional.some) }
+  package static func read(_ object: Any) -> Wrapped?? {
+    PropertyListValue.read(Wrapped.self, from: object).map(Optional.some)
+  }
 }
