@@ -13,6 +13,8 @@ let package = Package(
     .library(name: "EFStorageUserDefaults", targets: ["EFStorageUserDefaults"]),
     .library(name: "EFStorageConformance", targets: ["EFStorageConformance"]),
     .library(name: "GarageStorage", targets: ["GarageStorage"]),
+    .library(name: "EFStorageStorez", targets: ["EFStorageStorez"]),
+    .library(name: "Storez", targets: ["Storez"]),
     .executable(name: "lmdb-cache", targets: ["lmdb-cache"]),
   ],
   traits: [
@@ -55,6 +57,11 @@ let package = Package(
     .target(name: "FoundationArchives"),
     .target(name: "EFStorageUserDefaults", dependencies: ["EFStorageCore", "FoundationArchives"]),
     .target(name: "GarageStorage", dependencies: ["LMDB"]),
+    .target(
+      name: "Storez",
+      dependencies: ["FoundationArchives", "LMDBCaching", .product(name: "Logging", package: "swift-log")]),
+    // Apart, so that neither of the two brings the other.
+    .target(name: "EFStorageStorez", dependencies: ["EFStorageLMDBCache", "Storez"]),
     .executableTarget(
       name: "lmdb-cache",
       dependencies: [
@@ -94,6 +101,11 @@ let package = Package(
       name: "GarageStorageTests", dependencies: ["GarageStorage", "GarageTestProcess", "LMDB", "TestSupport"]),
     .testTarget(
       name: "GarageStorageSwift5Tests", dependencies: ["GarageStorage"], swiftSettings: [.swiftLanguageMode(.v5)]),
+    .testTarget(
+      name: "StorezTests",
+      dependencies: [
+        "EFStorageStorez", "LMDBCaching", "Storez", "TestSupport", .product(name: "Logging", package: "swift-log"),
+      ]),
     .testTarget(name: "CommandLineToolTests", dependencies: ["lmdb-cache", "LMDBCaching"]),
   ],
   swiftLanguageModes: [.v6]

@@ -1,0 +1,3 @@
+// Importing the bridge is enough.
+@_exported public import EFStorageLMDBCache
+@_exported public import Storez

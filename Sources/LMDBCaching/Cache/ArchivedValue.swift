@@ -1,0 +1,30 @@
+package import Foundation
+
+/// A value that is archived and not stored yet: for those who have to know that it can be before they announce it.
+package struct ArchivedValue {
+  fileprivate let value: MemoryValue
+  fileprivate let format: ArchiveFormat
+  fileprivate let bytes: [UInt8]
+}
+
+extension LMDBCache {
+  /// - Throws: `.encodingFailed`.
+  package func archive<V: Codable>(_ value: V) throws(CacheError) -> ArchivedValue {
+    try ValueArchiver.withArchive(of: value) { (format, bytes) throws(CacheError) in
+      ArchivedValue(value: TypedMemoryValue(value), format: format, bytes: Array(bytes))
+    }
+  }
+
+  /// - Throws: `.encodingFailed`.
+  package func archive(object: any NSCoding) throws(CacheError) -> ArchivedValue {
+    let (format, data) = try ObjectArchiver.archive(object, with: diskCache.objectCoding)
+    return ArchivedValue(value: TypedMemoryValue(SharedObject(object: object)), format: format, bytes: Array(data))
+  }
+
+  /// - Throws: as ``set(_:forKey:expiresIn:cost:)``.
+  package func set(_ archived: ArchivedValue, forKey key: String) throws(CacheError) {
+    try archived.bytes.withBytes { (bytes) throws(CacheError) in
+      try put(archived.value, archived.format, bytes, forKey: key, expiresIn: nil, cost: nil)
+    }
+  }
+}

@@ -1,0 +1,9 @@
+/// A type that a ``CacheStore`` keeps as an object of another type. Types without a conversion are kept as they are.
+public protocol CacheConvertible {
+  associatedtype CacheType: CacheSupportedType
+
+  /// The value; nil: the object is of none. It is kept then, and reported.
+  static func decode(cacheValue value: CacheType) -> Self?
+  /// The object to keep; nil: there is none. What was kept stays then, and it is reported.
+  var encodeForCache: CacheType? { get }
+}

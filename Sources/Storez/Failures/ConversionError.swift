@@ -1,0 +1,14 @@
+/// Why a value cannot be converted; becomes a ``StorezFailure``.
+struct ConversionError: Error, CustomStringConvertible {
+  let description: String
+
+  init(_ description: String) { self.description = description }
+
+  static func notEncoded(_ type: Any.Type, _ function: String) -> ConversionError {
+    ConversionError("\(type).\(function) is nil; return what is to be stored.")
+  }
+
+  static func notDecoded(_ type: Any.Type, _ stored: Any) -> ConversionError {
+    ConversionError("It is a \(Swift.type(of: stored)), of which \(type) cannot be made.")
+  }
+}

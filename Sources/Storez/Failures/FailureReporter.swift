@@ -1,0 +1,43 @@
+import Logging
+import Synchronization
+
+/// Tells what fails in one store.
+final class FailureReporter: Sendable {
+  private struct State {
+    var handler: (@Sendable (StorezFailure) -> Void)?
+    /// The keys of which it was told that they cannot be read.
+    var unreadable: Set<String> = []
+  }
+
+  private static let maximumUnreadable = 1_024
+  private static let logger = Logger(label: "storez")
+
+  private let state = Mutex(State())
+
+  var handler: (@Sendable (StorezFailure) -> Void)? {
+    get { state.withLock { $0.handler } }
+    set { state.withLock { $0.handler = newValue } }
+  }
+
+  func report(_ failure: StorezFailure) {
+    if let collector = FailureCollector.current {
+      collector.note(failure)
+      return
+    }
+    let (isNew, handler) = state.withLock { state in
+      guard failure.code == .decoding else { return (true, state.handler) }
+      if state.unreadable.count >= Self.maximumUnreadable { state.unreadable = [] }
+      return (state.unreadable.insert(failure.key).inserted, state.handler)
+    }
+    // One that is read all the time is told of once.
+    if !isNew { return }
+    if let handler { return handler(failure) }
+    Self.logger.warning("\(failure.message)", metadata: ["key": "\(failure.key)", "failure": "\(failure)"])
+  }
+
+  func didWrite(_ key: String) {
+    state.withLock { state in
+      if !state.unreadable.isEmpty { state.unreadable.remove(key) }
+    }
+  }
+}

@@ -1,0 +1,67 @@
+public import LMDBCaching
+
+/// Values in an `LMDBCache`: read in nanoseconds, still there after a crash, shared between processes.
+///
+/// ```swift
+/// let store = LMDBStore(cache: try LMDBCache(name: "settings"))
+/// store.set(Weather.temperature, value: 21)
+/// try store.cache.value(Double.self, forKey: Weather.temperature.stringValue)  // the same entry
+/// ```
+///
+/// Values are `Codable`, objects that conform to `NSCoding`, or ``LMDBConvertible``, and optionals of these. Each is an
+/// entry of the cache under the key's name, stored as the cache itself stores it. Where there is none ``get(_:)`` returns
+/// the key's default; so it does where it cannot be read, which is reported and kept.
+///
+/// A cache may lose entries: one with limits evicts them. Give a store that must not lose anything a cache without.
+///
+/// Any thread may use it. A value that is not Sendable is shared between the threads that get it.
+public final class LMDBStore: Store, Sendable {
+  public let cache: LMDBCache
+  let reporter = FailureReporter()
+
+  /// - Parameter cache: Is not closed by the store.
+  public init(cache: LMDBCache) { self.cache = cache }
+
+  /// See ``UserDefaultsStore/onFailure``.
+  public var onFailure: (@Sendable (StorezFailure) -> Void)? {
+    get { reporter.handler }
+    set { reporter.handler = newValue }
+  }
+
+  /// Removes every entry of the cache, whoever made it. For a cache that is used for other things too there is
+  /// ``removeAll(in:)``.
+  public func clear() { removeAll(in: GlobalNamespace.self) }
+
+  // MARK: For the typed functions
+
+  func access<K: KeyType, C: EntryCodec<K.ValueType>>(_ key: K, _ codec: C.Type) -> Access<K> {
+    Access(key: key, reporter: reporter) { [cache] in
+      do {
+        return try C.value(in: cache, key.stringValue)
+      } catch let error as CacheError where !error.isAboutTheEntry {
+        throw StorezFailure(
+          .storage, key: key.stringValue, "The cache cannot be read; \"\(key.stringValue)\" has its default value.",
+          underlying: error)
+      }
+    }
+  }
+
+  @discardableResult
+  func set<K: KeyType, C: EntryCodec<K.ValueType>>(_ key: K, _ value: K.ValueType, _ codec: C.Type) -> Bool {
+    access(key, codec).set(value) {
+      try C.archive($0, cache)
+    } write: { archived in
+      if let archived {
+        try cache.set(archived, forKey: key.stringValue)
+      } else {
+        try cache.removeValue(forKey: key.stringValue)
+      }
+    }
+  }
+}
+
+extension CacheError {
+  fileprivate var isAboutTheEntry: Bool {
+    [.typeMismatch, .decodingFailed, .corruptedRecord, .unsupportedRecord, .missingTransform].contains(code)
+  }
+}

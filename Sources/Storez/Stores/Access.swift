@@ -1,0 +1,55 @@
+/// Gets and sets the value of one key: the part that all stores have in common.
+struct Access<K: KeyType> {
+  let key: K
+  let reporter: FailureReporter
+  /// The value that is stored; nil: nothing is.
+  let read: () throws -> K.ValueType?
+
+  /// What is stored, or the default value.
+  func get() -> K.ValueType {
+    do {
+      return try read() ?? key.defaultValue
+    } catch {
+      let failure =
+        error as? StorezFailure
+        ?? StorezFailure(
+          .decoding, key: key.stringValue,
+          "What is stored under \"\(key.stringValue)\" cannot be read as \(K.ValueType.self). It is kept; set or remove it.",
+          underlying: error)
+      reporter.report(failure)
+      return key.defaultValue
+    }
+  }
+
+  /// Sets the value, with all hooks; false: it failed, and was reported.
+  func set<Encoded>(
+    _ value: K.ValueType, encode: (K.ValueType) throws -> Encoded, write: (Encoded) throws -> Void
+  ) -> Bool {
+    SettingLock.withLock {
+      let oldValue = get()
+      let newValue = key.processChange(oldValue, newValue: value)
+      let encoded: Encoded
+      do {
+        encoded = try encode(newValue)
+      } catch {
+        return fail(.encoding, "The new value of \"\(key.stringValue)\" cannot be stored; the old one stays.", error)
+      }
+      key.willChange(oldValue, newValue: newValue)
+      K.NamespaceType.preCommitHook()
+      do {
+        try write(encoded)
+      } catch {
+        return fail(.storage, "The new value of \"\(key.stringValue)\" was not written; the old one stays.", error)
+      }
+      reporter.didWrite(key.stringValue)
+      K.NamespaceType.postCommitHook()
+      key.didChange(oldValue, newValue: newValue)
+      return true
+    }
+  }
+
+  private func fail(_ code: StorezFailure.Code, _ message: String, _ error: any Error) -> Bool {
+    reporter.report(StorezFailure(code, key: key.stringValue, message, underlying: error))
+    return false
+  }
+}

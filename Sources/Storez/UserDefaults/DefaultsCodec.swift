@@ -1,0 +1,71 @@
+import Foundation
+import FoundationArchives
+
+/// How values of one kind are held by user defaults.
+protocol DefaultsCodec<Value>: SendableMetatype {
+  associatedtype Value
+
+  /// Nil: nothing is to be stored.
+  static func object(for value: Value) throws -> Any?
+  static func value(of object: Any) throws -> Value
+}
+
+/// An archive by `NSKeyedArchiver`.
+enum CodingDefaults<Value: NSCoding>: DefaultsCodec {
+  static func object(for value: Value) throws -> Any? { try KeyedArchive.data(of: value) }
+
+  static func value(of object: Any) throws -> Value {
+    if let data = object as? Data, !(Value.self is NSData.Type) || KeyedDefaults.isArchive(data) {
+      return try KeyedArchive.object(Value.self, from: data)
+    }
+    // What others wrote, as it is.
+    if let value = object as? Value ?? FoundationObject.bridging(object) as? Value { return value }
+    throw ConversionError.notDecoded(Value.self, object)
+  }
+}
+
+/// An archive of the object that the value is converted to.
+enum ConvertibleDefaults<Value: UserDefaultsConvertible>: DefaultsCodec {
+  static func object(for value: Value) throws -> Any? {
+    if PropertyListValue.unwrapped(value) == nil { return nil }
+    guard let object = value.encodeForUserDefaults else {
+      throw ConversionError.notEncoded(Value.self, "encodeForUserDefaults")
+    }
+    return try CodingDefaults.object(for: object)
+  }
+
+  static func value(of object: Any) throws -> Value {
+    let object = try CodingDefaults<Value.UserDefaultsType>.value(of: object)
+    guard let value = Value.decode(userDefaultsValue: object) else {
+      throw ConversionError.notDecoded(Value.self, object)
+    }
+    return value
+  }
+}
+
+/// JSON: an array of the one value, in a `Data`.
+enum CodableDefaults<Value: Codable>: DefaultsCodec {
+  static func object(for value: Value) throws -> Any? {
+    if PropertyListValue.unwrapped(value) == nil { return nil }
+    return try JSON.data(of: [value])
+  }
+
+  static func value(of object: Any) throws -> Value {
+    guard let data = object as? Data else {
+      // What others wrote, or registered, as it is.
+      if let value = PropertyListValue.read(Value.self, from: object) { return value }
+      throw ConversionError.notDecoded(Value.self, object)
+    }
+    if KeyedDefaults.isArchive(data), let value = try KeyedDefaults.value(Value.self, from: data) { return value }
+    guard let value = try JSON.value([Value].self, from: data).first else {
+      throw ConversionError.notDecoded(Value.self, data)
+    }
+    return value
+  }
+}
+
+/// Optionals, of which nil is not stored.
+enum NullableDefaults<Codec: DefaultsCodec>: DefaultsCodec {
+  static func object(for value: Codec.Value?) throws -> Any? { try value.flatMap { try Codec.object(for: $0) } }
+  static func value(of object: Any) throws -> Codec.Value? { try Codec.value(of: object) }
+}
