@@ -2,8 +2,14 @@ package import Foundation
 
 /// Objects in the archives that `NSKeyedArchiver` writes.
 package enum KeyedArchive {
+  /// - Throws: what the archiver reports, or, on Linux, ``UnnamedClassError``.
   package static func data(of object: any NSCoding) throws -> Data {
-    try NSKeyedArchiver.archivedData(withRootObject: object, requiringSecureCoding: false)
+    #if !canImport(Darwin)
+      // Foundation here ends the process when it meets a class that it has no name for.
+      let name = String(reflecting: type(of: object))
+      guard name.split(separator: ".").count == 2 else { throw UnnamedClassError(name) }
+    #endif
+    return try NSKeyedArchiver.archivedData(withRootObject: object, requiringSecureCoding: false)
   }
 
   /// - Throws: what the unarchiver reports, or `CocoaError.coderReadCorrupt` if the archive holds another class.

@@ -11,6 +11,16 @@ enum ObjectArchiver {
     if let customArchive = coding.customArchive {
       let data = try archiving(object) { try customArchive(object) }
       return try data.withBytes { (bytes) throws(CacheError) in try body(.custom, bytes) }
+  static func archive(
+    _ object: any NSCoding, with coding: ObjectCoding
+  ) throws(CacheError) -> (format: ArchiveFormat, data: Data) {
+    do {
+      if let customArchive = coding.customArchive { return (.custom, try customArchive(object)) }
+      return (.keyedArchive, try KeyedArchive.data(of: object))
+    } catch {
+      throw CacheError(
+        .encodingFailed, "An object of class \(type(of: object)) cannot be archived; nothing was written.",
+        underlying: error)
     }
     #if !canImport(Darwin)
       if coding.archiving == .cbor {

@@ -1,0 +1,9 @@
+/// A class that Foundation on Linux cannot name in an archive.
+package struct UnnamedClassError: Error, CustomStringConvertible {
+  package let description: String
+
+  init(_ name: String) {
+    description =
+      "\(name) is not at the top level of a module, and only such classes can be archived here. Move it there."
+  }
+}

@@ -1,0 +1,127 @@
+import Foundation
+import Storez
+import TestSupport
+import Testing
+
+/// What every store keeps.
+struct StoreTests {
+  @Test(arguments: try AnyStore.makeAll()) func optionalityIsOfTheType(_ store: AnyStore) {
+    let nullable = Key<Animals, String?>(id: "nullable", defaultValue: nil)
+    #expect(store.getOptional(nullable) == nil)
+    store.setOptional(nullable, "")
+    #expect(store.getOptional(nullable) == "")
+    store.setOptional(nullable, nil)
+    #expect(store.getOptional(nullable) == nil)
+    let withDefault = Key<Animals, String?>(id: "nullable", defaultValue: "default")
+    #expect(store.getOptional(withDefault) == "default")
+    let nonnull = Key<Animals, Int>(id: "nonnull", defaultValue: 7)
+    #expect(store.getCount(nonnull) == 7)
+    store.setCount(nonnull, 8)
+    #expect(store.getCount(nonnull) == 8)
+  }
+
+  @Test(arguments: try AnyStore.makeAll()) func convertedValuesComeBack(_ store: AnyStore) {
+    let key = Key<Animals, Words>(id: "words", defaultValue: Words("none"))
+    #expect(store.getWords(key) == Words("none"))
+    store.setWords(key, Words("fill", "in"))
+    #expect(store.getWords(key) == Words("fill", "in"))
+    let nullable = Key<Animals, Words?>(id: "words", defaultValue: nil)
+    #expect(store.getOptionalWords(nullable) == Words("fill", "in"))
+    store.setOptionalWords(nullable, nil)
+    #expect(store.getOptionalWords(nullable) == nil)
+    #expect(store.getWords(key) == Words("none"))
+  }
+
+  @Test(arguments: try AnyStore.makeAll()) func theChangeBlockMakesWhatIsStored(_ store: AnyStore) {
+    let key = Key<Animals, String?>(id: "block", defaultValue: nil) { [$0, "Heisenberg"].compactMap(\.self).joined() }
+    store.setOptional(key, "say ")
+    #expect(store.getOptional(key) == "say Heisenberg")
+    // Into nil too.
+    let forgetting = Key<Animals, String?>(id: "block", defaultValue: nil) { _ in nil }
+    store.setOptional(forgetting, "something")
+    #expect(store.getOptional(key) == nil)
+  }
+
+  @Test(arguments: try AnyStore.makeAll()) func hooksAreCalledInOrder(_ store: AnyStore) {
+    let recorder = Recorder()
+    Recorder.$current.withValue(recorder) {
+      var key = RecordingKey(stringValue: "animals:recorded:text", defaultValue: "default")
+      let plain = key
+      key.read = { "(\(store.getText(plain)))" }
+      key.process = { $0.uppercased() }
+      store.setText(key, "one")
+      #expect(
+        recorder.taken == [
+          "process default one", "will default ONE (default)", "pre", "post", "did default ONE (ONE)",
+        ])
+      store.setText(key, "two")
+      #expect(recorder.taken == ["process ONE two", "will ONE TWO (ONE)", "pre", "post", "did ONE TWO (TWO)"])
+    }
+  }
+
+  @Test(arguments: try AnyStore.makeAll()) func aHookMaySetAnotherValue(_ store: AnyStore) {
+    let recorder = Recorder()
+    Recorder.$current.withValue(recorder) {
+      var key = RecordingKey(stringValue: "outer", defaultValue: "")
+      key.process = { value in
+        store.setCount(Animals.count, value.count)
+        return value
+      }
+      let setting = key
+      #expect(finishes { store.setText(setting, "four") })
+      #expect(store.getCount(Animals.count) == 4)
+    }
+  }
+
+  @Test(arguments: try AnyStore.makeAll()) func whatCannotBeEncodedLeavesTheOldValue(_ store: AnyStore) throws {
+    let failures = Guarded<[StorezFailure]>([])
+    store.observe { failure in failures { $0.append(failure) } }
+    let key = Key<Animals, Words>(id: "words", defaultValue: Words("none"))
+    store.setWords(key, Words("old"))
+    store.setWords(key, Words("with;semicolon"))
+    #expect(store.getWords(key) == Words("old"))
+    let optional = Key<Animals, Words?>(id: "words", defaultValue: nil)
+    store.setOptionalWords(optional, Words("with;semicolon"))
+    #expect(store.getOptionalWords(optional) == Words("old"))
+    #expect(failures.current.map(\.code) == [.encoding, .encoding])
+    #expect(failures.current.allSatisfy { $0.key == "animals:words" && $0.message.contains("stays") })
+    let error = #expect(throws: StorezFailure.self) {
+      try store.store.throwing { _ in store.setWords(key, Words("with;semicolon")) }
+    }
+    #expect(error?.code == .encoding)
+    #expect(failures.current.count == 2)
+    try store.store.throwing { _ in store.setWords(key, Words("new")) }
+    #expect(store.getWords(key) == Words("new"))
+  }
+
+  @Test(arguments: try AnyStore.makeAll()) func whatCannotBeReadIsKeptAndReported(_ store: AnyStore) {
+    let failures = Guarded<[StorezFailure]>([])
+    store.observe { failure in failures { $0.append(failure) } }
+    let text = Key<Animals, String?>(id: "text", defaultValue: nil)
+    let number = Key<Animals, Int>(id: "text", defaultValue: 5)
+    store.setOptional(text, "no number")
+    for _ in 0..<3 { #expect(store.getCount(number) == 5) }
+    // Once, until it is set.
+    #expect(failures.current.map(\.code) == [.decoding])
+    #expect(failures.current.first?.key == "animals:text")
+    #expect(store.getOptional(text) == "no number")
+    let error = #expect(throws: StorezFailure.self) { try store.store.throwing { _ in store.getCount(number) } }
+    #expect(error?.code == .decoding)
+    // Setting replaces it, which is what the message says.
+    store.setCount(number, 6)
+    #expect(store.getCount(number) == 6)
+    store.setOptional(text, "again")
+    #expect(store.getCount(number) == 5)
+    #expect(failures.current.count > 1)
+  }
+
+  @Test(arguments: try AnyStore.makeAll()) func clearingRemovesEverything(_ store: AnyStore) {
+    store.setCount(Animals.count, 3)
+    store.setOptional(Animals.name, "name")
+    store.store.clear()
+    #expect(store.getCount(Animals.count) == 0)
+    #expect(store.getOptional(Animals.name) == nil)
+    store.setCount(Animals.count, 4)
+    #expect(store.getCount(Animals.count) == 4)
+  }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import Storez
+import TestSupport
+import Testing
+
+/// Several threads on one store. Run under the thread sanitizer too.
+struct StorezStormTests {
+  /// Counts what is set; no set may come between the read and the write of another.
+  struct Counter: KeyType {
+    typealias NamespaceType = Animals
+    let stringValue = "animals:counter"
+    let defaultValue = 0
+    func processChange(_ oldValue: Int, newValue: Int) -> Int { oldValue + newValue }
+  }
+
+  @Test(arguments: [0, 1, 2]) func noIncrementIsLost(_ kind: Int) throws {
+    let suite = TemporarySuite()
+    let temporary = try TemporaryCache()
+    let memory = CacheStore()
+    let key = Counter()
+    let isDone = Guarded(false)
+    let group = DispatchGroup()
+    let get: @Sendable () -> Int = {
+      switch kind {
+      case 0: suite.store.get(key)
+      case 1: memory.get(key)
+      default: temporary.store.get(key)
+      }
+    }
+    inBackground(group) {
+      var last = 0
+      while !isDone.current {
+        let value = get()
+        if value < last { Issue.record("\(value) after \(last)") }
+        last = value
+      }
+    }
+    concurrently(4) { _ in
+      for _ in 0..<100 {
+        switch kind {
+        case 0: suite.store.set(key, value: 1)
+        case 1: memory.set(key, value: 1)
+        default: temporary.store.set(key, value: 1)
+        }
+      }
+    }
+    isDone { $0 = true }
+    group.wait()
+    #expect(get() == 400)
+  }
+
+  @Test func hooksOfTwoStoresMaySetInEachOther() throws {
+    struct Crossing: KeyType {
+      typealias NamespaceType = Animals
+      let stringValue = "animals:crossing"
+      let defaultValue = 0
+      let other: CacheStore
+      func didChange(_ oldValue: Int, newValue: Int) { other.set(Animals.count, value: newValue) }
+    }
+    let (first, second) = (CacheStore(), CacheStore())
+    #expect(
+      finishes {
+        concurrently(4) { thread in
+          for number in 0..<500 {
+            let (store, other) = thread % 2 == 0 ? (first, second) : (second, first)
+            store.set(Crossing(other: other), value: number)
+          }
+        }
+      })
+  }
+}

@@ -1,0 +1,45 @@
+import Foundation
+import LMDBCaching
+import Logging
+import Storez
+
+/// User defaults in a suite of their own, which go away with the object.
+final class TemporarySuite: Sendable {
+  let suite = "storez-test-" + UUID().uuidString
+  let store: UserDefaultsStore
+
+  init() { store = UserDefaultsStore(suite: suite) }
+
+  deinit {
+    store.clear()
+    store.defaults.removePersistentDomain(forName: suite)
+    _ = store.defaults.synchronize()
+    // An empty file is left by Foundation.
+    let configuration = ProcessInfo.processInfo.environment["XDG_CONFIG_HOME"] ?? NSHomeDirectory() + "/.config"
+    try? FileManager.default.removeItem(atPath: configuration + "/\(suite).plist")
+  }
+}
+
+/// A cache in a directory of its own, which goes away with the object.
+final class TemporaryCache: Sendable {
+  let url = FileManager.default.temporaryDirectory.appendingPathComponent("storez-test-" + UUID().uuidString)
+  let cache: LMDBCache
+  let store: LMDBStore
+
+  init() throws {
+    cache = try Self.open(url)
+    store = LMDBStore(cache: cache)
+  }
+
+  static func open(_ url: URL) throws -> LMDBCache {
+    var configuration = CacheConfiguration()
+    configuration.mapSize = 1 << 30
+    configuration.logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+    return try LMDBCache(directory: url, configuration: configuration)
+  }
+
+  deinit {
+    try? cache.close()
+    try? FileManager.default.removeItem(at: url)
+  }
+}

@@ -1,0 +1,31 @@
+import Foundation
+import Storez
+
+/// Converted for every store. Words with a semicolon cannot be stored, and what starts with one cannot be read.
+struct Words: Equatable, Sendable {
+  var words: [String]
+
+  private var text: String? { words.contains { $0.contains(";") } ? nil : words.joined(separator: ";") }
+
+  private init?(text: String) {
+    if text.hasPrefix(";") { return nil }
+    words = text.components(separatedBy: ";")
+  }
+
+  init(_ words: String...) { self.words = words }
+}
+
+extension Words: UserDefaultsConvertible {
+  static func decode(userDefaultsValue value: NSString) -> Words? { Words(text: String(describing: value)) }
+  var encodeForUserDefaults: NSString? { text.map { NSString(string: $0) } }
+}
+
+extension Words: CacheConvertible {
+  static func decode(cacheValue value: NSString) -> Words? { Words(text: String(describing: value)) }
+  var encodeForCache: NSString? { text.map { NSString(string: $0) } }
+}
+
+extension Words: LMDBConvertible {
+  static func decode(lmdbValue value: String) -> Words? { Words(text: value) }
+  var encodeForLMDB: String? { text }
+}
