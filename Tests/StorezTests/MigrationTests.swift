@@ -53,7 +53,7 @@ struct MigrationTests {
     let migration = UserDefaultsStore.Migration(to: object, from: "weather:object") { _ in
       NSDate(timeIntervalSinceReferenceDate: 1)
     }
-    store.migrate([migration])
+    #expect(throws: Never.self) { try store.throwing { $0.migrate([migration]) } }
     #expect(store.get(object) == NSDate(timeIntervalSinceReferenceDate: 1))
     // It can be read now.
     store.set(object, value: NSDate(timeIntervalSinceReferenceDate: 2))

@@ -5,7 +5,7 @@ import Synchronization
 final class FailureReporter: Sendable {
   private struct State {
     var handler: (@Sendable (StorezFailure) -> Void)?
-    /// The keys of which it was told that they cannot be read.
+    /// The keys of which it was told that their values cannot be read.
     var unreadable: Set<String> = []
   }
 
@@ -19,17 +19,17 @@ final class FailureReporter: Sendable {
     set { state.withLock { $0.handler = newValue } }
   }
 
-  func report(_ failure: StorezFailure) {
+  /// - Parameter isFromReading: What is read all the time is told of once, until it is set.
+  func report(_ failure: StorezFailure, isFromReading: Bool = false) {
     if let collector = FailureCollector.current {
       collector.note(failure)
       return
     }
     let (isNew, handler) = state.withLock { state in
-      guard failure.code == .decoding else { return (true, state.handler) }
+      guard isFromReading else { return (true, state.handler) }
       if state.unreadable.count >= Self.maximumUnreadable { state.unreadable = [] }
       return (state.unreadable.insert(failure.key).inserted, state.handler)
     }
-    // One that is read all the time is told of once.
     if !isNew { return }
     if let handler { return handler(failure) }
     Self.logger.warning("\(failure.message)", metadata: ["key": "\(failure.key)", "failure": "\(failure)"])

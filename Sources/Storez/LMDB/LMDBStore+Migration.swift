@@ -80,7 +80,7 @@ extension LMDBStore {
       if isInPlace ? isReadable(newKey, codec) : cache.contains(newKey) { return }
       do {
         guard let old = try cache.sharedValue(Old.self, forKey: oldKey), let value = processor(old) else { return }
-        if set(key, value, codec) && !isInPlace { try cache.removeValue(forKey: oldKey) }
+        if set(key, value, codec, reportsUnreadable: !isInPlace) && !isInPlace { try cache.removeValue(forKey: oldKey) }
       } catch {
         reporter.report(
           StorezFailure(

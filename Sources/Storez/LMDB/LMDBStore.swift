@@ -47,8 +47,12 @@ public final class LMDBStore: Store, Sendable {
   }
 
   @discardableResult
-  func set<K: KeyType, C: EntryCodec<K.ValueType>>(_ key: K, _ value: K.ValueType, _ codec: C.Type) -> Bool {
-    access(key, codec).set(value) {
+  func set<K: KeyType, C: EntryCodec<K.ValueType>>(
+    _ key: K, _ value: K.ValueType, _ codec: C.Type, reportsUnreadable: Bool = true
+  ) -> Bool {
+    var access = access(key, codec)
+    access.reportsUnreadable = reportsUnreadable
+    return access.set(value) {
       try C.archive($0, cache)
     } write: { archived in
       if let archived {

@@ -2,6 +2,8 @@
 struct Access<K: KeyType> {
   let key: K
   let reporter: FailureReporter
+  /// Whether a stored value that cannot be read is news.
+  var reportsUnreadable = true
   /// The value that is stored; nil: nothing is.
   let read: () throws -> K.ValueType?
 
@@ -10,13 +12,14 @@ struct Access<K: KeyType> {
     do {
       return try read() ?? key.defaultValue
     } catch {
+      if !reportsUnreadable { return key.defaultValue }
       let failure =
         error as? StorezFailure
         ?? StorezFailure(
           .decoding, key: key.stringValue,
           "What is stored under \"\(key.stringValue)\" cannot be read as \(K.ValueType.self). It is kept; set or remove it.",
           underlying: error)
-      reporter.report(failure)
+      reporter.report(failure, isFromReading: true)
       return key.defaultValue
     }
   }

@@ -68,7 +68,7 @@ extension UserDefaultsStore {
       let isInPlace = oldKey == newKey
       guard isInPlace ? !isReadable(old, as: codec) : defaults.object(forKey: newKey) == nil else { return }
       guard let value = processor(old) else { return }
-      if set(key, value, codec) && !isInPlace { remove(oldKey) }
+      if set(key, value, codec, reportsUnreadable: !isInPlace) && !isInPlace { remove(oldKey) }
     }
   }
 

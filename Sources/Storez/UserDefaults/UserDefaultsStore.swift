@@ -64,8 +64,12 @@ public final class UserDefaultsStore: Store, @unchecked Sendable {
   }
 
   @discardableResult
-  func set<K: KeyType, C: DefaultsCodec<K.ValueType>>(_ key: K, _ value: K.ValueType, _ codec: C.Type) -> Bool {
-    access(key, codec).set(value) {
+  func set<K: KeyType, C: DefaultsCodec<K.ValueType>>(
+    _ key: K, _ value: K.ValueType, _ codec: C.Type, reportsUnreadable: Bool = true
+  ) -> Bool {
+    var access = access(key, codec)
+    access.reportsUnreadable = reportsUnreadable
+    return access.set(value) {
       try C.object(for: $0)
     } write: {
       write($0, key.stringValue)
