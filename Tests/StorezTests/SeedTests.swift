@@ -59,7 +59,19 @@ private enum Mode: Int, UserDefaultsConvertible {
   var encode: NSNumber? { NSNumber(value: rawValue) }
 }
 
+/// It implements neither spelling.
+private struct Empty: UserDefaultsConvertible {
+  typealias UserDefaultsType = NSString
+}
+
 struct SeedTests {
+  @Test func aConversionThatIsNotImplementedIsReported() {
+    let suite = TemporarySuite()
+    let key = Key<GlobalNamespace, Empty?>(id: "empty", defaultValue: nil)
+    #expect(throws: StorezFailure.self) { try suite.store.throwing { $0.set(key, value: Empty()) } }
+    #expect(suite.store.defaults.object(forKey: "empty") == nil)
+  }
+
   @Test func theSmallStore() {
     let store = TaggedStore()
     store.set(key: "number", value: NSNumber(value: 3))

@@ -9,7 +9,8 @@ public import Foundation
 /// }
 /// ```
 ///
-/// `decode(value:)` and `encode` are another spelling of the two: implement one pair. An optional of such a type is one.
+/// `decode(value:)` and `encode` are an older spelling of the two: implement one pair. Call the newer one, which is always
+/// there. An optional of such a type is one.
 public protocol UserDefaultsConvertible {
   /// What the two functions say; need not be named.
   associatedtype UserDefaultsType: UserDefaultsSupportedType
@@ -27,8 +28,9 @@ extension UserDefaultsConvertible {
   public static func decode(userDefaultsValue value: UserDefaultsType) -> Self? { decode(value: value) }
   public var encodeForUserDefaults: UserDefaultsType? { encode }
 
-  public static func decode(value: UserDefaultsType) -> Self? { decode(userDefaultsValue: value) }
-  public var encode: UserDefaultsType? { encodeForUserDefaults }
+  // Not the other way round as well: a type that implements neither pair would call itself for ever.
+  public static func decode(value: UserDefaultsType) -> Self? { nil }
+  public var encode: UserDefaultsType? { nil }
 }
 
 extension Optional: UserDefaultsConvertible where Wrapped: UserDefaultsConvertible {
