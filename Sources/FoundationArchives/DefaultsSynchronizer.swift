@@ -16,10 +16,19 @@ package final class DefaultsSynchronizer: Sendable {
     let onFailure: @Sendable () -> Void
   }
 
+  // Recursive: a change posts a notification, whose observers may make another one.
+  private let lock = NSRecursiveLock()
   private let dirty = Mutex<[Change]>([])
 
   private init() {
     atexit { DefaultsSynchronizer.shared.synchronize() }
+  }
+
+  /// Runs what changes defaults while nothing is synchronized: Foundation on Linux does not bear both at once.
+  package func changing<R>(_ body: () throws -> R) rethrows -> R {
+    lock.lock()
+    defer { lock.unlock() }
+    return try body()
   }
 
   /// - Parameter onFailure: Called, on some thread, if the file could not be written.
@@ -42,6 +51,6 @@ package final class DefaultsSynchronizer: Sendable {
       defer { dirty = [] }
       return dirty
     }
-    for change in changed where !change.shared.defaults.synchronize() { change.onFailure() }
+    for change in changed where !changing({ change.shared.defaults.synchronize() }) { change.onFailure() }
   }
 }

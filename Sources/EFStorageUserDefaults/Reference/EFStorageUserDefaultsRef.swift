@@ -52,7 +52,9 @@ public final class EFStorageUserDefaultsRef<Content: UserDefaultsStorable>: EFSi
     } catch {
       throw report(failure(.conversion, error), writing: content)
     }
-    if let object { storage.set(object, forKey: key) } else { storage.removeObject(forKey: key) }
+    DefaultsSynchronizer.shared.changing {
+      if let object { storage.set(object, forKey: key) } else { storage.removeObject(forKey: key) }
+    }
     DefaultsSynchronizer.shared.noteChange(of: storage) {
       EFStorageFailure(
         .storage, key: "", storage: UserDefaults.self, content: Any.self, underlying: CocoaError(.fileWriteUnknown)

@@ -45,11 +45,13 @@ public final class UserDefaultsStore: Store, @unchecked Sendable {
   /// earlier one; what else is in the standard defaults stays.
   public func clear() {
     SettingLock.withLock {
-      if let suite {
-        for key in (defaults.persistentDomain(forName: suite) ?? [:]).keys { defaults.removeObject(forKey: key) }
-      } else {
-        for key in StandardKeys.all(in: defaults) { defaults.removeObject(forKey: key) }
-        StandardKeys.removeAll(in: defaults)
+      DefaultsSynchronizer.shared.changing {
+        if let suite {
+          for key in (defaults.persistentDomain(forName: suite) ?? [:]).keys { defaults.removeObject(forKey: key) }
+        } else {
+          for key in StandardKeys.all(in: defaults) { defaults.removeObject(forKey: key) }
+          StandardKeys.removeAll(in: defaults)
+        }
       }
       noteChange()
     }
@@ -59,7 +61,7 @@ public final class UserDefaultsStore: Store, @unchecked Sendable {
 
   func access<K: KeyType, C: DefaultsCodec<K.ValueType>>(_ key: K, _ codec: C.Type) -> Access<K> {
     Access(key: key, reporter: reporter) { [defaults] in
-      try defaults.object(forKey: key.stringValue).map { try C.value(of: $0) }
+      try DefaultsSynchronizer.shared.changing { defaults.object(forKey: key.stringValue) }.map { try C.value(of: $0) }
     }
   }
 
@@ -78,13 +80,15 @@ public final class UserDefaultsStore: Store, @unchecked Sendable {
 
   private func write(_ object: Any?, _ key: String) {
     guard let object else { return remove(key) }
-    if suite == nil { StandardKeys.insert(key, in: defaults) }
-    defaults.set(object, forKey: key)
+    DefaultsSynchronizer.shared.changing {
+      if suite == nil { StandardKeys.insert(key, in: defaults) }
+      defaults.set(object, forKey: key)
+    }
     noteChange()
   }
 
   func remove(_ key: String) {
-    defaults.removeObject(forKey: key)
+    DefaultsSynchronizer.shared.changing { defaults.removeObject(forKey: key) }
     noteChange()
   }
 
