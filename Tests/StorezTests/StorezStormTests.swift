@@ -18,6 +18,8 @@ struct StorezStormTests {
     let temporary = try TemporaryCache()
     let memory = CacheStore()
     let key = Counter()
+    // Long enough for user defaults to be synchronized meanwhile.
+    let perThread = 1_500
     let isDone = Guarded(false)
     let group = DispatchGroup()
     let get: @Sendable () -> Int = {
@@ -36,7 +38,7 @@ struct StorezStormTests {
       }
     }
     concurrently(4) { _ in
-      for _ in 0..<100 {
+      for _ in 0..<perThread {
         switch kind {
         case 0: suite.store.set(key, value: 1)
         case 1: memory.set(key, value: 1)
@@ -46,7 +48,7 @@ struct StorezStormTests {
     }
     isDone { $0 = true }
     group.wait()
-    #expect(get() == 400)
+    #expect(get() == 4 * perThread)
   }
 
   @Test func hooksOfTwoStoresMaySetInEachOther() throws {
