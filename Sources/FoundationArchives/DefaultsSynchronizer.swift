@@ -24,7 +24,8 @@ package final class DefaultsSynchronizer: Sendable {
     atexit { DefaultsSynchronizer.shared.synchronize() }
   }
 
-  /// Runs what changes defaults while nothing is synchronized: Foundation on Linux does not bear both at once.
+  /// Runs what changes defaults while nothing is synchronized, so that no change falls between Foundation's reading of
+  /// the file and its writing.
   package func changing<R>(_ body: () throws -> R) rethrows -> R {
     lock.lock()
     defer { lock.unlock() }

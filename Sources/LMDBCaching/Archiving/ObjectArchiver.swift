@@ -11,16 +11,6 @@ enum ObjectArchiver {
     if let customArchive = coding.customArchive {
       let data = try archiving(object) { try customArchive(object) }
       return try data.withBytes { (bytes) throws(CacheError) in try body(.custom, bytes) }
-  static func archive(
-    _ object: any NSCoding, with coding: ObjectCoding
-  ) throws(CacheError) -> (format: ArchiveFormat, data: Data) {
-    do {
-      if let customArchive = coding.customArchive { return (.custom, try customArchive(object)) }
-      return (.keyedArchive, try KeyedArchive.data(of: object))
-    } catch {
-      throw CacheError(
-        .encodingFailed, "An object of class \(type(of: object)) cannot be archived; nothing was written.",
-        underlying: error)
     }
     #if !canImport(Darwin)
       if coding.archiving == .cbor {
@@ -36,7 +26,7 @@ enum ObjectArchiver {
       #if !canImport(Darwin)
         try CBORKeyedArchiver.rehearse(object)
       #endif
-      return try NSKeyedArchiver.archivedData(withRootObject: object, requiringSecureCoding: false)
+      return try KeyedArchive.data(of: object)
     }
     return try data.withBytes { (bytes) throws(CacheError) in try body(.keyedArchive, bytes) }
   }

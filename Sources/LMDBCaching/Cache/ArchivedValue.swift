@@ -17,8 +17,9 @@ extension LMDBCache {
 
   /// - Throws: `.encodingFailed`.
   package func archive(object: any NSCoding) throws(CacheError) -> ArchivedValue {
-    let (format, data) = try ObjectArchiver.archive(object, with: diskCache.objectCoding)
-    return ArchivedValue(value: TypedMemoryValue(SharedObject(object: object)), format: format, bytes: Array(data))
+    try ObjectArchiver.withArchive(of: object, with: diskCache.objectCoding) { (format, bytes) throws(CacheError) in
+      ArchivedValue(value: TypedMemoryValue(SharedObject(object: object)), format: format, bytes: Array(bytes))
+    }
   }
 
   /// - Throws: as ``set(_:forKey:expiresIn:cost:)``.
