@@ -82,6 +82,8 @@ import Testing
     try cache.removeValue(forKey: "a3")
     try cache.removeValue(forKey: "a0")
     #expect(Set(changes.taken().map(\.key)) == ["a2", "a3", "a0"])
+    // What others commit before this is missed.
+    try cache.settle()
     for round in 0..<3 {
       // Pending, then committed, then committed and another's on top.
       #expect(child.run("write other \(round)") == "ok")
