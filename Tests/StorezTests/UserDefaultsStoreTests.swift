@@ -59,16 +59,14 @@ import Testing
   }
 
   #if !canImport(Darwin)
-    @Test func aClassThatCannotBeNamedIsReported() throws {
-      let temporary = try TemporaryCache()
+    /// Foundation's archiver ends the process for it; the cache's own takes it.
+    @Test func aNestedClassIsReportedOrStored() throws {
       let key = Key<GlobalNamespace, Nested?>(id: "nested", defaultValue: nil)
-      for set in [
-        { try store.throwing { $0.set(key, value: Nested()) } },
-        { try temporary.store.throwing { $0.set(key, value: Nested()) } },
-      ] {
-        let error = #expect(throws: StorezFailure.self) { try set() }
-        #expect(error?.code == .encoding)
-      }
+      let error = #expect(throws: StorezFailure.self) { try store.throwing { $0.set(key, value: Nested()) } }
+      #expect(error?.code == .encoding)
+      let temporary = try TemporaryCache()
+      try temporary.store.throwing { $0.set(key, value: Nested()) }
+      #expect(try temporary.store.throwing { $0.get(key) } != nil)
     }
   #endif
 
