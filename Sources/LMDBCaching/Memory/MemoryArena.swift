@@ -6,87 +6,105 @@
   import Musl
 #endif
 
-/// Memory for a store's chunks of slots.
+/// Memory for a store's tables and for its chunks of slots.
 ///
-/// The first megabyte comes from the allocator, chunk by chunk, so that a small cache is small. What comes after is cut
-/// from regions of 2 MiB that the kernel may back by huge pages: in a large cache nearly every hit would otherwise miss
-/// the processor's address cache as well. A region none of whose chunks is in use is given back, but for one.
+/// What is small comes from the allocator, so that a small cache is small: tables below 256 KiB, and the first megabyte
+/// of chunks. The rest is cut from regions of 2 MiB that the kernel may back by huge pages: in a large cache nearly
+/// every hit would otherwise miss the processor's address cache as well. A region none of which is in use is given
+/// back, but for the last one of the chunks of slots.
 @usableFromInline
 final class MemoryArena: @unchecked Sendable {
   // Unchecked: everything mutable is used under the lock.
 
-  private struct Region {
-    let base: UnsafeMutableRawPointer
-    var fresh = 0
-    var live = 0
-    var free: [UnsafeMutableRawPointer] = []
-  }
-
-  private static let regionBytes = 2 << 20
   private static let smallBytes = 1 << 20
+  private static let smallTableBytes = 256 << 10
 
   private let lock = ShortLock()
   private let chunkBytes: Int
-  private let perRegion: Int
   private var small = 0
-  private var regions: [UInt: Region] = [:]
-  /// Regions with room, the one to use next last.
-  private var open: [UInt] = []
+  private var regions: [UInt: MemoryRegion] = [:]
+  /// For each size the regions with room, the one to use next last.
+  private var open: [Int: [UInt]] = [:]
 
   init(chunkBytes: Int) {
-    // Whole cache lines, so that entries that divide a line never straddle two.
+    // Whole cache lines, so that details that divide a line never straddle two.
     self.chunkBytes = (chunkBytes + 63) & ~63
-    perRegion = Self.regionBytes / self.chunkBytes
   }
 
   deinit {
     for region in regions.values { region.base.deallocate() }
   }
 
+  // MARK: Chunks of slots
+
   @usableFromInline
-  func allocate() -> UnsafeMutableRawPointer {
-    lock.lock()
-    defer { lock.unlock() }
-    guard perRegion > 1, small >= Self.smallBytes else {
+  func allocateChunk() -> UnsafeMutableRawPointer {
+    lock.withLock {
+      if small >= Self.smallBytes { return cut(chunkBytes) }
       small += chunkBytes
       return .allocate(byteCount: chunkBytes, alignment: 64)
     }
-    if open.isEmpty {
-      let base = UnsafeMutableRawPointer.allocate(byteCount: Self.regionBytes, alignment: Self.regionBytes)
-      #if os(Linux)
-        madvise(base, Self.regionBytes, MADV_HUGEPAGE)
-      #endif
-      regions[UInt(bitPattern: base)] = Region(base: base)
-      open.append(UInt(bitPattern: base))
-    }
-    let key = open[open.count - 1]
-    let chunk: UnsafeMutableRawPointer
-    if let recycled = regions[key]!.free.popLast() {
-      chunk = recycled
-    } else {
-      chunk = regions[key]!.base + regions[key]!.fresh * chunkBytes
-      regions[key]!.fresh += 1
-    }
-    regions[key]!.live += 1
-    if regions[key]!.live == perRegion { open.removeLast() }
-    return chunk
   }
 
   @usableFromInline
-  func deallocate(_ chunk: UnsafeMutableRawPointer) {
-    lock.lock()
-    defer { lock.unlock() }
-    let key = UInt(bitPattern: chunk) & ~UInt(Self.regionBytes - 1)
-    guard regions[key] != nil else {
+  func deallocateChunk(_ chunk: UnsafeMutableRawPointer) {
+    lock.withLock {
+      if giveBack(chunk, keepingOne: true) { return }
       small -= chunkBytes
-      return chunk.deallocate()
+      chunk.deallocate()
     }
-    if regions[key]!.live == perRegion { open.append(key) }
-    regions[key]!.live -= 1
-    regions[key]!.free.append(chunk)
-    if regions[key]!.live == 0, open.count > 1 {
+  }
+
+  // MARK: Tables
+
+  /// Memory for an array of a table, aligned to cache lines.
+  @usableFromInline
+  func allocate(bytes: Int) -> UnsafeMutableRawPointer {
+    if bytes < Self.smallTableBytes { return .allocate(byteCount: bytes, alignment: 64) }
+    let rounded = (bytes + 63) & ~63
+    if rounded <= MemoryRegion.bytes / 2 { return lock.withLock { cut(rounded) } }
+    return Self.allocateRegion(bytes: (bytes + MemoryRegion.bytes - 1) & ~(MemoryRegion.bytes - 1))
+  }
+
+  /// Ends what `allocate(bytes:)` returned for the same size.
+  @usableFromInline
+  func deallocate(_ memory: UnsafeMutableRawPointer, bytes: Int) {
+    if bytes >= Self.smallTableBytes, lock.withLock({ giveBack(memory, keepingOne: false) }) { return }
+    memory.deallocate()
+  }
+
+  // MARK: Under the lock
+
+  private func cut(_ bytes: Int) -> UnsafeMutableRawPointer {
+    if open[bytes, default: []].isEmpty {
+      let base = Self.allocateRegion(bytes: MemoryRegion.bytes)
+      regions[UInt(bitPattern: base)] = MemoryRegion(chunkBytes: bytes, base: base)
+      open[bytes, default: []].append(UInt(bitPattern: base))
+    }
+    let key = open[bytes]!.last!
+    let chunk = regions[key]!.allocate()
+    if regions[key]!.isFull { open[bytes]!.removeLast() }
+    return chunk
+  }
+
+  /// False: it is of no region.
+  private func giveBack(_ chunk: UnsafeMutableRawPointer, keepingOne: Bool) -> Bool {
+    let key = UInt(bitPattern: chunk) & ~UInt(MemoryRegion.bytes - 1)
+    guard let bytes = regions[key]?.chunkBytes else { return false }
+    if regions[key]!.isFull { open[bytes]!.append(key) }
+    regions[key]!.deallocate(chunk)
+    if regions[key]!.live == 0, !keepingOne || open[bytes]!.count > 1 {
       regions.removeValue(forKey: key)!.base.deallocate()
-      open.remove(at: open.firstIndex(of: key)!)
+      open[bytes]!.remove(at: open[bytes]!.firstIndex(of: key)!)
     }
+    return true
+  }
+
+  private static func allocateRegion(bytes: Int) -> UnsafeMutableRawPointer {
+    let base = UnsafeMutableRawPointer.allocate(byteCount: bytes, alignment: MemoryRegion.bytes)
+    #if os(Linux)
+      madvise(base, bytes, MADV_HUGEPAGE)
+    #endif
+    return base
   }
 }

@@ -28,18 +28,19 @@ extension MemoryCore {
         let isFull = byCost ? small.cost >= self.cost / 10 : small.count &* 10 >= count
         slot = isFull ? young : old
       }
-      let entry = slabs.entry(slot)
+      let place = place(of: slot)
+      let entry = table.entries + place
       let isExpired = entry.pointee.hasExpiry && slabs.details(slot).pointee.expires <= clock.now
       if !isExpired, turns < 1_024 {
         if entry.pointee.isMain {
           if entry.pointee.frequency > 0 {
             entry.pointee.frequency &-= 1
-            moveToMain(slot)
+            moveToMain(slot, entry)
             continue
           }
         } else if entry.pointee.frequency >= 2 {
           entry.pointee.frequency = 0
-          moveToMain(slot)
+          moveToMain(slot, entry)
           continue
         }
       }
@@ -52,7 +53,7 @@ extension MemoryCore {
         }
       }
       cost = slabs.details(slot).pointee.cost
-      return take(slot: slot)
+      return take(at: place)
     }
   }
 
@@ -62,9 +63,9 @@ extension MemoryCore {
   }
 
   @inlinable
-  mutating func moveToMain(_ slot: UInt32) {
-    unlink(slot)
-    slabs.entry(slot).pointee.isMain = true
+  mutating func moveToMain(_ slot: UInt32, _ entry: UnsafeMutablePointer<Entry>) {
+    unlink(slot, isMain: entry.pointee.isMain)
+    entry.pointee.isMain = true
     main.push(slot, in: slabs)
   }
 }

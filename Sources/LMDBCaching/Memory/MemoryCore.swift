@@ -1,23 +1,24 @@
-/// One shard's entries, index, queues and ghost; every member is used under the shard's lock only.
+/// One shard's entries, queues and ghost; every member is used under the shard's lock only.
 ///
 /// The fields that a hit reads come first, so that with the lock they share one cache line.
 @frozen @usableFromInline
 struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
   @usableFromInline typealias Entry = MemoryEntry<Key, Value>
   @usableFromInline typealias Pair = MemoryPair<Key, Value>
+  @usableFromInline typealias Table = MemoryTable<Key, Value>
 
   /// The shard mask these contents were placed by; `closedMask` once closed.
   @usableFromInline var mask: Int
-  @usableFromInline var index: MemoryIndex
+  @usableFromInline var table: MemoryTable<Key, Value>
   @usableFromInline var hits = 0
   @usableFromInline var misses = 0
-  @usableFromInline var slabs: MemorySlabs<Key, Value>
+  @usableFromInline var slabs: MemorySlabs
   @usableFromInline var small = MemoryQueue()
   @usableFromInline var main = MemoryQueue()
   @usableFromInline var ghost = MemoryGhost()
   /// The latest mutation's stamp for each of 64 groups of keys; nil where the owner keeps no stamps.
   @usableFromInline var stripes: UnsafeMutablePointer<UInt64>?
-  /// Moves of entries between slots; a scan that sees it change starts again.
+  /// Moves of details between slots; a scan that sees it change starts again.
   @usableFromInline var relocations = 0
   @usableFromInline var insertions = 0
   @usableFromInline var evictions = 0
@@ -29,7 +30,7 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
   @inlinable
   init(mask: Int, arena: Unmanaged<MemoryArena>) {
     self.mask = mask
-    index = MemoryIndex(capacityLog2: MemoryIndex.smallestLog2)
+    table = Table(capacityLog2: Table.smallestLog2, arena: arena)
     slabs = MemorySlabs(arena: arena)
   }
 
@@ -47,28 +48,22 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
 
   // MARK: Looking up
 
-  /// The place in the index of `key`'s entry; nil: there is none.
+  /// The place of `key`'s entry, valid until an entry is added or removed; nil: there is none.
   @inlinable @inline(__always)
-  func find(_ key: borrowing Key, hash: UInt64) -> Int? {
-    let tag = UInt64(truncatingIfNeeded: hash & 0xFFFF_FFFF)
-    var place = index.home(of: UInt32(truncatingIfNeeded: tag))
-    while true {
-      let word = index.words[place]
-      if word &>> 32 == tag, word != 0 {
-        let entry = slabs.entry(slot(of: word))
-        if KeyIdentity.same(entry.pointee.key, copy key) { return place }
-      } else if word == 0 {
-        return nil
-      }
-      place = index.next(place)
-    }
+  func find(_ key: borrowing Key, hash: UInt64) -> Int? { table.find(key, hash: hash) }
+
+  /// The place of the entry whose details are in `slot`.
+  @inlinable @inline(__always)
+  func place(of slot: UInt32) -> Int {
+    table.place(of: slot, tag: UInt32(truncatingIfNeeded: slabs.details(slot).pointee.hash))
   }
 
+  /// The entry whose details are in `slot`.
   @inlinable @inline(__always)
-  func slot(of word: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: word) &- 1 }
+  func entry(of slot: UInt32) -> UnsafeMutablePointer<Entry> { table.entries + place(of: slot) }
 
   @inlinable @inline(__always)
-  func slot(at place: Int) -> UInt32 { slot(of: index.words[place]) }
+  func details(at place: Int) -> UnsafeMutablePointer<MemoryDetails> { slabs.details(table.slot(at: place)) }
 
   // MARK: Adding and removing
 
@@ -80,15 +75,14 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
   ) {
     let tag = UInt32(truncatingIfNeeded: hash)
     let isMain = ghost.words != nil && ghost.take(tag, window: ghostWindow)
-    if (count &+ 1) &* 16 > index.capacity &* 13 { index.resize(toLog2: 33 &- index.shift) }
+    makePlace()
     let slot = slabs.allocate()
-    slabs.entry(slot).initialize(
+    (table.entries + table.insert(slot, tag: tag)).initialize(
       to: Entry(
         key: key, value: value, accessed: accessed, isMain: isMain, hasExpiry: expires != .max, hasCost: cost != 0))
     slabs.details(slot).initialize(to: MemoryDetails(hash: hash, cost: cost, expires: expires))
     if stripes != nil { slabs.stamps(slot).initialize(to: MemoryStamps(stamp: stamp, validated: validated)) }
     push(slot, isMain: isMain)
-    index.insert(slot, tag: tag)
     insertions &+= 1
   }
 
@@ -97,31 +91,31 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
   mutating func adopt(
     _ entry: UnsafeMutablePointer<Entry>, _ details: MemoryDetails, _ stamps: UnsafeMutablePointer<MemoryStamps>?
   ) {
-    if (count &+ 1) &* 16 > index.capacity &* 13 { index.resize(toLog2: 33 &- index.shift) }
+    makePlace()
     let slot = slabs.allocate()
-    slabs.entry(slot).moveInitialize(from: entry, count: 1)
+    let isMain = entry.pointee.isMain
+    let place = table.insert(slot, tag: UInt32(truncatingIfNeeded: details.hash))
+    (table.entries + place).moveInitialize(from: entry, count: 1)
     slabs.details(slot).initialize(to: details)
     if let stamps { slabs.stamps(slot).initialize(to: stamps.pointee) }
-    push(slot, isMain: slabs.entry(slot).pointee.isMain)
-    index.insert(slot, tag: UInt32(truncatingIfNeeded: details.hash))
+    push(slot, isMain: isMain)
   }
 
-  /// Removes the entry at a place of the index and returns what it held.
+  /// Makes room in the table for one more entry.
+  @inlinable @inline(__always)
+  mutating func makePlace() {
+    if table.isFull(count) { table.resize(toLog2: table.capacityLog2 &+ 1, arena: slabs.arena) }
+  }
+
+  /// Removes the entry at a place and returns what it held.
   @inlinable
   mutating func take(at place: Int) -> Pair {
-    let slot = slot(at: place)
-    index.remove(at: place)
-    unlink(slot)
-    let entry = slabs.entry(slot).move()
+    let slot = table.slot(at: place)
+    let entry = (table.entries + place).move()
+    table.remove(at: place)
+    unlink(slot, isMain: entry.isMain)
     slabs.free(slot)
     return Pair(key: entry.key, value: entry.value)
-  }
-
-  /// Removes the entry in `slot`.
-  @inlinable
-  mutating func take(slot: UInt32) -> Pair {
-    let hash = slabs.details(slot).pointee.hash
-    return take(at: index.place(of: slot, tag: UInt32(truncatingIfNeeded: hash)))
   }
 
   // MARK: Queues
@@ -133,17 +127,18 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
   }
 
   @inlinable @inline(__always)
-  mutating func unlink(_ slot: UInt32) {
-    if slabs.entry(slot).pointee.isMain { main.unlink(slot, in: slabs) } else { small.unlink(slot, in: slabs) }
+  mutating func unlink(_ slot: UInt32, isMain: Bool) {
+    if isMain { main.unlink(slot, in: slabs) } else { small.unlink(slot, in: slabs) }
   }
 
   /// Changes an entry's cost in place.
   @inlinable
-  mutating func setCost(_ cost: Int64, of slot: UInt32) {
-    let details = slabs.details(slot)
+  mutating func setCost(_ cost: Int64, at place: Int) {
+    let details = details(at: place)
+    let entry = table.entries + place
     let difference = cost &- details.pointee.cost
     details.pointee.cost = cost
-    slabs.entry(slot).pointee.hasCost = cost != 0
-    if slabs.entry(slot).pointee.isMain { main.cost &+= difference } else { small.cost &+= difference }
+    entry.pointee.hasCost = cost != 0
+    if entry.pointee.isMain { main.cost &+= difference } else { small.cost &+= difference }
   }
 }

@@ -2,16 +2,11 @@
 @frozen @usableFromInline
 package struct MemoryEntryAccess<Key, Value> {
   @usableFromInline let entry: UnsafeMutablePointer<MemoryEntry<Key, Value>>
-  @usableFromInline let details: UnsafeMutablePointer<MemoryDetails>
   @usableFromInline let stamps: UnsafeMutablePointer<MemoryStamps>?
 
   @inlinable @inline(__always)
-  init(
-    entry: UnsafeMutablePointer<MemoryEntry<Key, Value>>, details: UnsafeMutablePointer<MemoryDetails>,
-    stamps: UnsafeMutablePointer<MemoryStamps>?
-  ) {
+  init(entry: UnsafeMutablePointer<MemoryEntry<Key, Value>>, stamps: UnsafeMutablePointer<MemoryStamps>?) {
     self.entry = entry
-    self.details = details
     self.stamps = stamps
   }
 
@@ -28,8 +23,4 @@ package struct MemoryEntryAccess<Key, Value> {
     get { stamps?.pointee.validated ?? 0 }
     nonmutating set { stamps?.pointee.validated = newValue }
   }
-
-  /// Wall-clock nanoseconds since 1970 from which the entry is dead; `Int64.max`: never.
-  @inlinable @inline(__always)
-  package var expires: Int64 { entry.pointee.hasExpiry ? details.pointee.expires : .max }
 }

@@ -11,7 +11,7 @@ struct MemoryQueue {
 
   /// Puts a slot, whose details are set but for the links, at the head.
   @inlinable @inline(__always)
-  mutating func push<Key, Value>(_ slot: UInt32, in slabs: MemorySlabs<Key, Value>) {
+  mutating func push(_ slot: UInt32, in slabs: MemorySlabs) {
     let details = slabs.details(slot)
     details.pointee.previous = MemoryDetails.none
     details.pointee.next = head
@@ -27,7 +27,7 @@ struct MemoryQueue {
 
   /// Takes a slot out, wherever it is.
   @inlinable @inline(__always)
-  mutating func unlink<Key, Value>(_ slot: UInt32, in slabs: MemorySlabs<Key, Value>) {
+  mutating func unlink(_ slot: UInt32, in slabs: MemorySlabs) {
     let details = slabs.details(slot)
     let (previous, next) = (details.pointee.previous, details.pointee.next)
     if previous == MemoryDetails.none { head = next } else { slabs.details(previous).pointee.next = next }

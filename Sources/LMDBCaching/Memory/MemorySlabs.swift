@@ -1,10 +1,9 @@
-/// Slots for entries, in chunks of 256, so that growing moves nothing and a slot's number stays valid while it lives.
+/// Slots for entries' details, in chunks of 256, so that growing moves none and a slot's number stays valid while its
+/// entry lives.
 ///
-/// Owned memory: `deallocate()` ends it, once no slot holds an entry.
+/// Owned memory: `deallocate()` ends it.
 @frozen @usableFromInline
-struct MemorySlabs<Key, Value> {
-  @usableFromInline typealias Entry = MemoryEntry<Key, Value>
-
+struct MemorySlabs {
   @usableFromInline var table: UnsafeMutablePointer<MemorySlab>
   @usableFromInline var tableCount: Int32 = 0
   @usableFromInline var tableCapacity: Int32 = 4
@@ -17,12 +16,9 @@ struct MemorySlabs<Key, Value> {
 
   @inlinable static var slotsLog2: UInt32 { 8 }
   @inlinable static var slotsPerSlab: UInt32 { 1 << slotsLog2 }
-  /// A chunk is its slots' entries, then their details, then their stamps if the store keeps any.
-  @inlinable static var detailsOffset: Int {
-    (MemoryLayout<Entry>.stride &* Int(truncatingIfNeeded: slotsPerSlab) &+ 63) & ~63
-  }
+  /// A chunk is its slots' details, then their stamps if the store keeps any.
   @inlinable static var stampsOffset: Int {
-    detailsOffset &+ MemoryLayout<MemoryDetails>.stride &* Int(truncatingIfNeeded: slotsPerSlab)
+    MemoryLayout<MemoryDetails>.stride &* Int(truncatingIfNeeded: slotsPerSlab)
   }
 
   @inlinable
@@ -37,14 +33,8 @@ struct MemorySlabs<Key, Value> {
   }
 
   @inlinable @inline(__always)
-  func entry(_ slot: UInt32) -> UnsafeMutablePointer<Entry> {
-    let base = table[Int(truncatingIfNeeded: slot &>> Self.slotsLog2)].base.unsafelyUnwrapped
-    return base.assumingMemoryBound(to: Entry.self) + Int(truncatingIfNeeded: slot & (Self.slotsPerSlab &- 1))
-  }
-
-  @inlinable @inline(__always)
   func details(_ slot: UInt32) -> UnsafeMutablePointer<MemoryDetails> {
-    let base = table[Int(truncatingIfNeeded: slot &>> Self.slotsLog2)].base.unsafelyUnwrapped + Self.detailsOffset
+    let base = table[Int(truncatingIfNeeded: slot &>> Self.slotsLog2)].base.unsafelyUnwrapped
     return base.assumingMemoryBound(to: MemoryDetails.self) + Int(truncatingIfNeeded: slot & (Self.slotsPerSlab &- 1))
   }
 
@@ -59,7 +49,7 @@ struct MemorySlabs<Key, Value> {
   @inlinable
   func isLive(_ slot: UInt32) -> Bool { details(slot).pointee.previous != MemoryDetails.free }
 
-  /// A slot whose entry and details are to be initialised.
+  /// A slot whose details are to be initialised.
   @inlinable
   mutating func allocate() -> UInt32 {
     if partial < 0 { addSlab() }
@@ -79,7 +69,7 @@ struct MemorySlabs<Key, Value> {
     return UInt32(bitPattern: number) &<< Self.slotsLog2 | offset
   }
 
-  /// Takes back a slot whose entry has been moved out or destroyed.
+  /// Takes back a slot whose entry is gone.
   @inlinable
   mutating func free(_ slot: UInt32) {
     let number = Int32(truncatingIfNeeded: slot &>> Self.slotsLog2)
@@ -126,7 +116,7 @@ struct MemorySlabs<Key, Value> {
       number = tableCount
       tableCount += 1
     }
-    (table + Int(number)).initialize(to: MemorySlab(base: arena._withUnsafeGuaranteedRef { $0.allocate() }))
+    (table + Int(number)).initialize(to: MemorySlab(base: arena._withUnsafeGuaranteedRef { $0.allocateChunk() }))
     chunks += 1
     linkPartial(number)
   }
@@ -134,7 +124,7 @@ struct MemorySlabs<Key, Value> {
   @inlinable @inline(never)
   mutating func removeSlab(_ number: Int32) {
     unlinkPartial(number)
-    arena._withUnsafeGuaranteedRef { $0.deallocate(table[Int(number)].base!) }
+    arena._withUnsafeGuaranteedRef { $0.deallocateChunk(table[Int(number)].base!) }
     table[Int(number)] = MemorySlab(base: nil)
     table[Int(number)].next = vacant
     vacant = number
@@ -144,7 +134,7 @@ struct MemorySlabs<Key, Value> {
   @inlinable
   func deallocate() {
     for number in 0..<Int(tableCount) {
-      if let base = table[number].base { arena._withUnsafeGuaranteedRef { $0.deallocate(base) } }
+      if let base = table[number].base { arena._withUnsafeGuaranteedRef { $0.deallocateChunk(base) } }
     }
     table.deallocate()
   }

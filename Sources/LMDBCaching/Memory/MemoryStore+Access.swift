@@ -17,15 +17,13 @@ extension MemoryStore {
       shard.pointee.lock.unlock()
       return .miss
     }
-    let slot = shard.pointee.core.slot(at: place)
-    let entry = shard.pointee.core.slabs.entry(slot)
-    let details = shard.pointee.core.slabs.details(slot)
-    if entry.pointee.hasExpiry, details.pointee.expires <= clock.now {
+    let entry = shard.pointee.core.table.entries + place
+    if isExpired(shard, place) {
       expire(shard, place: place)
       return .miss
     }
-    let stamps = shard.pointee.core.stripes == nil ? nil : shard.pointee.core.slabs.stamps(slot)
-    guard let result = body(MemoryEntryAccess(entry: entry, details: details, stamps: stamps)) else {
+    let stamps = shard.pointee.core.stripes == nil ? nil : stamps(shard, place)
+    guard let result = body(MemoryEntryAccess(entry: entry, stamps: stamps)) else {
       shard.pointee.core.misses &+= 1
       shard.pointee.lock.unlock()
       return .miss
@@ -56,13 +54,13 @@ extension MemoryStore {
     guard let shard = lockShard(hash: hash) else { return false }
     defer { shard.pointee.lock.unlock() }
     guard let place = shard.pointee.core.find(key, hash: hash) else { return false }
-    return !isExpired(shard, shard.pointee.core.slot(at: place))
+    return !isExpired(shard, place)
   }
 
   @inlinable @inline(__always)
-  func isExpired(_ shard: UnsafeMutablePointer<Shard>, _ slot: UInt32) -> Bool {
-    shard.pointee.core.slabs.entry(slot).pointee.hasExpiry
-      && shard.pointee.core.slabs.details(slot).pointee.expires <= clock.now
+  func isExpired(_ shard: UnsafeMutablePointer<Shard>, _ place: Int) -> Bool {
+    shard.pointee.core.table.entries[place].hasExpiry
+      && shard.pointee.core.details(at: place).pointee.expires <= clock.now
   }
 
   /// When the entry was last accessed, in seconds since 1970 to within a tenth of a second; nil: no entry. Not an
@@ -71,7 +69,7 @@ extension MemoryStore {
     guard let shard = lockShard(hash: hash) else { return nil }
     defer { shard.pointee.lock.unlock() }
     guard let place = shard.pointee.core.find(key, hash: hash) else { return nil }
-    let tick = shard.pointee.core.slabs.entry(shard.pointee.core.slot(at: place)).pointee.accessed
+    let tick = shard.pointee.core.table.entries[place].accessed
     return Double(ticks.nanoseconds(of: tick)) / 1e9
   }
 

@@ -41,7 +41,7 @@ extension MemoryStore {
       shard.pointee.lock.lock()
       var kept = MemoryDetails.none
       if step == 0, let place = shard.pointee.core.find(key, hash: hash) {
-        kept = shard.pointee.core.slot(at: place)
+        kept = shard.pointee.core.table.slot(at: place)
       }
       let isShort = makeRoom(shard, count: 0, cost: 0, keeping: kept, countLimit, costLimit, &remains)
       shard.pointee.lock.unlock()
@@ -105,7 +105,8 @@ extension MemoryStore {
         queues[position].next = details.previous
         let target = shard(number(of: details.hash, mask: shards - 1))
         let stamps = target.pointee.core.stripes == nil ? nil : old[source].slabs.stamps(slot)
-        target.pointee.core.adopt(old[source].slabs.entry(slot), details, stamps)
+        let place = old[source].table.place(of: slot, tag: UInt32(truncatingIfNeeded: details.hash))
+        target.pointee.core.adopt(old[source].table.entries + place, details, stamps)
       }
       queues.removeAll { $0.next == MemoryDetails.none }
     }

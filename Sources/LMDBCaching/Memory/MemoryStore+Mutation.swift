@@ -25,7 +25,7 @@ extension MemoryStore {
       shard.pointee.lock.unlock()
       return nil
     }
-    if isExpired(shard, shard.pointee.core.slot(at: place)) {
+    if isExpired(shard, place) {
       var remains = Remains()
       take(shard, place: place, &remains)
       shard.pointee.core.expirations &+= 1
@@ -34,7 +34,8 @@ extension MemoryStore {
       return nil
     }
     let pair = takePair(shard, place: place)
-    shard.pointee.lock.unlock()
+    shard.pointee.core.shrinkAfterRemoval()
+    unlock(shard, hash: hash)
     return pair.value
   }
 
@@ -55,24 +56,24 @@ extension MemoryStore {
     }
     let clamped = Int64(clamping: min(max(cost, 0), Int(clamping: Int64(1) << 55)))
     if let place {
-      let slot = shard.pointee.core.slot(at: place)
-      let entry = shard.pointee.core.slabs.entry(slot)
+      let entry = shard.pointee.core.table.entries + place
       let old = entry.pointee.value
       entry.pointee.value = value
       remains.append(Pair(key: nil, value: old))
       entry.pointee.accessed = tick
       if entry.pointee.frequency < 3 { entry.pointee.frequency &+= 1 }
       if shard.pointee.core.stripes != nil {
-        shard.pointee.core.slabs.stamps(slot).pointee = MemoryStamps(stamp: stamp, validated: validated)
+        stamps(shard, place).pointee = MemoryStamps(stamp: stamp, validated: validated)
       }
       // The details are not touched for what they do not change.
       if entry.pointee.hasExpiry || expires != .max {
         entry.pointee.hasExpiry = expires != .max
-        shard.pointee.core.slabs.details(slot).pointee.expires = expires
+        shard.pointee.core.details(at: place).pointee.expires = expires
       }
-      let oldCost = entry.pointee.hasCost ? shard.pointee.core.slabs.details(slot).pointee.cost : 0
+      let oldCost = entry.pointee.hasCost ? shard.pointee.core.details(at: place).pointee.cost : 0
       if clamped == oldCost { return false }
-      shard.pointee.core.setCost(clamped, of: slot)
+      shard.pointee.core.setCost(clamped, at: place)
+      let slot = shard.pointee.core.table.slot(at: place)
       return makeRoom(shard, count: 0, cost: clamped &- oldCost, keeping: slot, countLimit, costLimit, &remains)
     }
     let isOver = makeRoom(
@@ -136,7 +137,7 @@ extension MemoryStore {
 
   @inlinable
   func takePair(_ shard: UnsafeMutablePointer<Shard>, place: Int) -> Pair {
-    let cost = shard.pointee.core.slabs.details(shard.pointee.core.slot(at: place)).pointee.cost
+    let cost = shard.pointee.core.details(at: place).pointee.cost
     totals.pointee.add(count: -1, cost: 0 &- cost)
     return shard.pointee.core.take(at: place)
   }

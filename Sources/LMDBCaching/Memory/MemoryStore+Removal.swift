@@ -74,7 +74,7 @@ extension MemoryStore {
   package func removeAll(olderThan stamp: UInt64) {
     forEachChunk { shard, slots, remains in
       for slot in slots where shard.pointee.core.slabs.holds(slot) {
-        if stampOf(shard, slot) < stamp { takeSlot(shard, slot, &remains) }
+        if stampOf(shard, slot) < stamp { take(shard, place: shard.pointee.core.place(of: slot), &remains) }
       }
     }
     compact()
@@ -89,7 +89,7 @@ extension MemoryStore {
     forEachChunk { shard, slots, remains in
       for slot in slots where shard.pointee.core.slabs.holds(slot) {
         guard stampOf(shard, slot) < stamp else { continue }
-        let key = shard.pointee.core.slabs.entry(slot).pointee.key
+        let key = shard.pointee.core.entry(of: slot).pointee.key
         keys.append((key, shard.pointee.core.slabs.details(slot).pointee.hash))
       }
     }

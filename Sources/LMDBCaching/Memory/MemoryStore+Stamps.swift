@@ -111,8 +111,9 @@ extension MemoryStore {
     let stripe = stripe(shard, hash)
     if stamp > stripe.pointee { stripe.pointee = stamp }
     removeOlder(shard, key, hash: hash, stamp: stamp, &remains)
+    shard.pointee.core.shrinkAfterRemoval()
     versions?.advance(hash: hash)
-    shard.pointee.lock.unlock()
+    unlock(shard, hash: hash)
     release(remains)
     return .done
   }
@@ -135,9 +136,8 @@ extension MemoryStore {
     guard let shard = lockShard(hash: hash) else { return nil }
     defer { shard.pointee.lock.unlock() }
     guard let place = shard.pointee.core.find(key, hash: hash) else { return nil }
-    let slot = shard.pointee.core.slot(at: place)
-    return shard.pointee.core.slabs.entry(slot).pointee.hasExpiry
-      ? shard.pointee.core.slabs.details(slot).pointee.expires : .max
+    return shard.pointee.core.table.entries[place].hasExpiry
+      ? shard.pointee.core.details(at: place).pointee.expires : .max
   }
 
   // MARK: Under the lock
@@ -150,7 +150,7 @@ extension MemoryStore {
 
   @inlinable @inline(__always)
   func stamps(_ shard: UnsafeMutablePointer<Shard>, _ place: Int) -> UnsafeMutablePointer<MemoryStamps> {
-    shard.pointee.core.slabs.stamps(shard.pointee.core.slot(at: place))
+    shard.pointee.core.slabs.stamps(shard.pointee.core.table.slot(at: place))
   }
 
   /// The stamp of an entry; 0 in a store without stamps.
@@ -164,6 +164,6 @@ extension MemoryStore {
     _ shard: UnsafeMutablePointer<Shard>, _ key: Key, hash: UInt64, stamp: UInt64, _ remains: inout Remains
   ) {
     guard let place = shard.pointee.core.find(key, hash: hash) else { return }
-    if stampOf(shard, shard.pointee.core.slot(at: place)) < stamp { take(shard, place: place, &remains) }
+    if stampOf(shard, shard.pointee.core.table.slot(at: place)) < stamp { take(shard, place: place, &remains) }
   }
 }

@@ -69,27 +69,21 @@ extension MemoryStore {
     forEachChunk { shard, slots, remains in
       for slot in slots {
         guard shard.pointee.core.slabs.holds(slot) else { continue }
-        let entry = shard.pointee.core.slabs.entry(slot)
+        let place = shard.pointee.core.place(of: slot)
+        let entry = shard.pointee.core.table.entries + place
         let isExpired = entry.pointee.hasExpiry && shard.pointee.core.slabs.details(slot).pointee.expires <= now
         guard isExpired || ticks.nanoseconds(of: entry.pointee.accessed) &+ tickLength <= moment else {
           if entry.pointee.hasExpiry { hasExpiring.store(true, ordering: .relaxed) }
           continue
         }
         if isExpired { shard.pointee.core.expirations += 1 } else { shard.pointee.core.evictions += 1 }
-        takeSlot(shard, slot, &remains)
+        take(shard, place: place, &remains)
       }
     }
     compact()
   }
 
   // MARK: Scanning
-
-  @inlinable
-  func takeSlot(_ shard: UnsafeMutablePointer<Shard>, _ slot: UInt32, _ remains: inout Remains) {
-    let cost = shard.pointee.core.slabs.details(slot).pointee.cost
-    totals.pointee.add(count: -1, cost: 0 &- cost)
-    remains.append(shard.pointee.core.take(slot: slot))
-  }
 
   /// Runs `body` under the lock of each shard on one chunk of slots after the other, then releases what it removed.
   ///
@@ -112,7 +106,7 @@ extension MemoryStore {
       var remains = Remains()
       shard.pointee.lock.lock()
       if relocations != shard.pointee.core.relocations {
-        // Entries moved between chunks: some not yet visited may be in a visited one.
+        // Details moved between chunks: some not yet visited may be in a visited one.
         relocations = shard.pointee.core.relocations
         chunk = 0
       }
@@ -135,7 +129,7 @@ extension MemoryStore {
         shard.pointee.lock.lock()
         isDone = !shard.pointee.core.compact()
         if isDone {
-          shard.pointee.core.shrinkIndex()
+          shard.pointee.core.shrinkTable()
           publishHint(shard, number)
         }
         shard.pointee.lock.unlock()

@@ -1,4 +1,3 @@
-public import CXXHash
 public import Synchronization
 
 /// The memory tier's core: a map from keys to values with S3-FIFO eviction, in up to 16 shards.
@@ -16,7 +15,7 @@ package final class MemoryStore<Key: Hashable & Sendable, Value: Sendable>: @unc
   @usableFromInline typealias Pair = MemoryPair<Key, Value>
   @usableFromInline typealias Remains = MemoryRemains<Key, Value>
 
-  /// One allocation: a hint per shard (128 bytes), the totals (128 bytes), the shards.
+  /// One allocation: a hint per shard (256 bytes), the totals (128 bytes), the shards.
   @usableFromInline let memory: UnsafeMutableRawPointer
   let arena: MemoryArena
   @usableFromInline let seed = KeyIdentity.seed
@@ -42,7 +41,8 @@ package final class MemoryStore<Key: Hashable & Sendable, Value: Sendable>: @unc
   let autoTrim = Mutex(AutoTrim())
 
   @inlinable static var shardCount: Int { 16 }
-  @inlinable static var shardsOffset: Int { 256 }
+  @inlinable static var totalsOffset: Int { 256 }
+  @inlinable static var shardsOffset: Int { 384 }
 
   /// - Parameters:
   ///   - countLimit: the most entries to hold, 0 and up.
@@ -64,8 +64,8 @@ package final class MemoryStore<Key: Hashable & Sendable, Value: Sendable>: @unc
     costLimits = Atomic(max(0, costLimit))
     splitCount = Atomic(
       Self.splitCount(countLimit: max(0, countLimit), costLimit: max(0, costLimit), shards: shards))
-    (memory + 128).bindMemory(to: MemoryTotals.self, capacity: 1).initialize(to: MemoryTotals())
-    arena = MemoryArena(chunkBytes: MemorySlabs<Key, Value>.slabBytes(keepsStamps: keepsStamps))
+    (memory + Self.totalsOffset).bindMemory(to: MemoryTotals.self, capacity: 1).initialize(to: MemoryTotals())
+    arena = MemoryArena(chunkBytes: MemorySlabs.slabBytes(keepsStamps: keepsStamps))
     for number in 0..<Self.shardCount {
       let pointer = (memory + Self.shardsOffset + number * Shard.stride).bindMemory(to: Shard.self, capacity: 1)
       pointer.initialize(to: Shard(mask: shards - 1, arena: .passUnretained(arena)))
@@ -73,8 +73,8 @@ package final class MemoryStore<Key: Hashable & Sendable, Value: Sendable>: @unc
         pointer.pointee.core.stripes = .allocate(capacity: MemoryCore<Key, Value>.stripeCount)
         pointer.pointee.core.stripes!.initialize(repeating: 0, count: MemoryCore<Key, Value>.stripeCount)
       }
-      (memory + number * 8).bindMemory(to: Atomic<UInt>.self, capacity: 1)
-        .initialize(to: Atomic(pointer.pointee.core.index.hint))
+      hint(number).initialize(to: MemoryHint())
+      publishHint(pointer, number)
     }
   }
 
@@ -82,7 +82,7 @@ package final class MemoryStore<Key: Hashable & Sendable, Value: Sendable>: @unc
     for number in 0..<Self.shardCount {
       let shard = shard(number)
       Self.destroy(shard.pointee.core.detach())
-      shard.pointee.core.index.deallocate()
+      shard.pointee.core.table.deallocate(arena: .passUnretained(arena))
       shard.pointee.core.slabs.deallocate()
       shard.pointee.core.stripes?.deallocate()
       shard.deinitialize(count: 1)
@@ -98,12 +98,14 @@ package final class MemoryStore<Key: Hashable & Sendable, Value: Sendable>: @unc
   }
 
   @inlinable @inline(__always)
-  func hint(_ number: Int) -> UnsafeMutablePointer<Atomic<UInt>> {
-    memory.assumingMemoryBound(to: Atomic<UInt>.self) + number
+  func hint(_ number: Int) -> UnsafeMutablePointer<MemoryHint> {
+    memory.assumingMemoryBound(to: MemoryHint.self) + number
   }
 
   @inlinable @inline(__always)
-  var totals: UnsafeMutablePointer<MemoryTotals> { (memory + 128).assumingMemoryBound(to: MemoryTotals.self) }
+  var totals: UnsafeMutablePointer<MemoryTotals> {
+    (memory + Self.totalsOffset).assumingMemoryBound(to: MemoryTotals.self)
+  }
 
   @inlinable @inline(__always)
   func number(of hash: UInt64, mask: Int) -> Int { Int(truncatingIfNeeded: hash &>> 60) & mask }
@@ -112,21 +114,13 @@ package final class MemoryStore<Key: Hashable & Sendable, Value: Sendable>: @unc
   @inlinable @inline(__always)
   package func hash(of key: Key) -> UInt64 { KeyIdentity.hash(key, seed: seed) }
 
-  /// Starts loading the part of the index where `hash` is looked up.
-  @inlinable @inline(__always)
-  func prefetch(_ number: Int, hash: UInt64) {
-    let hint = hint(number).pointee.load(ordering: .relaxed)
-    let home = UInt(truncatingIfNeeded: (hash & 0xFFFF_FFFF) &>> UInt64(truncatingIfNeeded: hint & 63))
-    cxxhash_prefetch(UnsafeRawPointer(bitPattern: (hint & ~63) &+ home &* 8))
-  }
-
   /// Locks the shard of `hash` and returns it; nil, with nothing locked, once the store is closed.
   @inlinable @inline(__always)
   func lockShard(hash: UInt64) -> UnsafeMutablePointer<Shard>? {
     while true {
       let mask = mask.load(ordering: .relaxed)
       let number = number(of: hash, mask: mask)
-      prefetch(number, hash: hash)
+      hint(number).pointee.prefetch(hash: hash, stride: MemoryLayout<Entry>.stride)
       let shard = shard(number)
       shard.pointee.lock.lock()
       if shard.pointee.core.mask == mask { return shard }
@@ -136,7 +130,7 @@ package final class MemoryStore<Key: Hashable & Sendable, Value: Sendable>: @unc
     }
   }
 
-  /// Ends a critical section in which the index may have been replaced.
+  /// Ends a critical section in which the table may have been replaced.
   @inlinable @inline(__always)
   func unlock(_ shard: UnsafeMutablePointer<Shard>, hash: UInt64) {
     let number = number(of: hash, mask: shard.pointee.core.mask)
@@ -146,10 +140,7 @@ package final class MemoryStore<Key: Hashable & Sendable, Value: Sendable>: @unc
 
   @inlinable @inline(__always)
   func publishHint(_ shard: UnsafeMutablePointer<Shard>, _ number: Int) {
-    let hint = shard.pointee.core.index.hint
-    if self.hint(number).pointee.load(ordering: .relaxed) != hint {
-      self.hint(number).pointee.store(hint, ordering: .relaxed)
-    }
+    hint(number).pointee.publish(shard.pointee.core.table)
   }
 
   // MARK: Totals and limits
