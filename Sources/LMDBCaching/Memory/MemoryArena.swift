@@ -8,7 +8,7 @@
 
 /// Memory for a store's tables and for its chunks of slots.
 ///
-/// What is small comes from the allocator, so that a small cache is small: tables below 256 KiB, and the first megabyte
+/// What is small comes from the allocator, so that a small cache is small: arrays below 128 KiB, and the first megabyte
 /// of chunks. The rest is cut from regions of 2 MiB that the kernel may back by huge pages: in a large cache nearly
 /// every hit would otherwise miss the processor's address cache as well. A region none of which is in use is given
 /// back, but for the last one of the chunks of slots.
@@ -17,7 +17,7 @@ final class MemoryArena: @unchecked Sendable {
   // Unchecked: everything mutable is used under the lock.
 
   private static let smallBytes = 1 << 20
-  private static let smallTableBytes = 256 << 10
+  private static let smallTableBytes = 128 << 10
 
   private let lock = ShortLock()
   private let chunkBytes: Int

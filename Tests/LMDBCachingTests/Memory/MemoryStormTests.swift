@@ -61,4 +61,62 @@ import Testing
     }
     #expect(cache.count == 1_000)
   }
+
+  @Test func readersRunThroughGrowthAndShrinking() {
+    let cache = MemoryCache<String, Int>()
+    // These are there all the time, wherever the table has them.
+    for number in 0..<500 { cache.set(number, forKey: "kept \(number)") }
+    let isDone = Flag()
+    concurrently(3) { worker in
+      if worker == 0 {
+        for round in 0..<4 {
+          for number in 0..<8_000 { cache.set(number, forKey: "passing \(number)") }
+          if round % 2 == 0 {
+            for number in 0..<8_000 { cache.removeValue(forKey: "passing \(number)") }
+          } else {
+            cache.removeAll { $0.hasPrefix("passing") }
+          }
+        }
+        return isDone.value.store(true, ordering: .relaxed)
+      }
+      var random = SeededRandom(UInt64(worker) + 5)
+      while !isDone.value.load(ordering: .relaxed) {
+        let number = random.below(500)
+        #expect(cache.value(forKey: "kept \(number)") == number)
+        if let value = cache.value(forKey: "passing \(number)") { #expect(value == number) }
+      }
+    }
+    #expect(cache.count == 500)
+  }
+
+  @Test func aScanSeesWhatIsThereAllTheTime() {
+    let cache = MemoryCache<Int, Int>()
+    for number in 0..<3_000 { cache.set(number, forKey: number) }
+    let isDone = Flag()
+    concurrently(3) { worker in
+      if worker == 0 {
+        for _ in 0..<20 {
+          var seen: Set<Int> = []
+          cache.removeAll { key in
+            if key < 3_000 { seen.insert(key) }
+            return false
+          }
+          #expect(seen.count == 3_000)
+        }
+        return isDone.value.store(true, ordering: .relaxed)
+      }
+      // Others come and go, so entries and details move beneath the scan.
+      var random = SeededRandom(UInt64(worker) + 3)
+      while !isDone.value.load(ordering: .relaxed) {
+        let first = 3_000 + random.below(10_000) * worker
+        for number in first..<(first + 2_000) { cache.set(number, forKey: number) }
+        if worker == 1 {
+          for number in first..<(first + 2_000) { cache.removeValue(forKey: number) }
+        } else {
+          cache.removeAll { $0 >= first && $0 < first + 2_000 }
+        }
+      }
+    }
+    #expect((0..<3_000).allSatisfy { cache.value(forKey: $0) == $0 })
+  }
 }
