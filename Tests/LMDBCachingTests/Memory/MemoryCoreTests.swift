@@ -104,7 +104,7 @@ import Testing
     for number in 0..<100_000 { cache.set(number, forKey: number) }
     cache.trim(toCount: 100)
     for number in 0..<MemoryStore<Int, Int>.shardCount {
-      #expect(cache.store.shard(number).pointee.core.table.capacity <= 64)
+      #expect(cache.store.shard(number).pointee.core.table.capacity <= 512)
       #expect(cache.store.shard(number).pointee.core.slabs.chunks <= 1)
     }
   }
