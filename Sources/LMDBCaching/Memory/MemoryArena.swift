@@ -11,7 +11,8 @@
 /// What is small comes from the allocator, so that a small cache is small: arrays below 128 KiB, and the first megabyte
 /// of chunks. The rest is cut from regions of 2 MiB that the kernel may back by huge pages: in a large cache nearly
 /// every hit would otherwise miss the processor's address cache as well. A region none of which is in use is given
-/// back, but for the last one of the chunks of slots.
+/// back, but for the last one of the chunks of slots. Arrays above 512 KiB come from the allocator again: the kernel may
+/// take 10 ms to find huge pages for one, during which its shard is locked.
 @usableFromInline
 final class MemoryArena: @unchecked Sendable {
   // Unchecked: everything mutable is used under the lock.
@@ -62,8 +63,8 @@ final class MemoryArena: @unchecked Sendable {
   func allocate(bytes: Int) -> UnsafeMutableRawPointer {
     if bytes < Self.smallTableBytes { return .allocate(byteCount: bytes, alignment: 64) }
     let rounded = (bytes + 63) & ~63
-    if rounded <= MemoryRegion.bytes / 2 { return lock.withLock { cut(rounded) } }
-    return Self.allocateRegion(bytes: (bytes + MemoryRegion.bytes - 1) & ~(MemoryRegion.bytes - 1))
+    if rounded <= MemoryRegion.bytes / 4 { return lock.withLock { cut(rounded) } }
+    return .allocate(byteCount: bytes, alignment: 64)
   }
 
   /// Ends what `allocate(bytes:)` returned for the same size.
@@ -77,7 +78,10 @@ final class MemoryArena: @unchecked Sendable {
 
   private func cut(_ bytes: Int) -> UnsafeMutableRawPointer {
     if open[bytes, default: []].isEmpty {
-      let base = Self.allocateRegion(bytes: MemoryRegion.bytes)
+      let base = UnsafeMutableRawPointer.allocate(byteCount: MemoryRegion.bytes, alignment: MemoryRegion.bytes)
+      #if os(Linux)
+        madvise(base, MemoryRegion.bytes, MADV_HUGEPAGE)
+      #endif
       regions[UInt(bitPattern: base)] = MemoryRegion(chunkBytes: bytes, base: base)
       open[bytes, default: []].append(UInt(bitPattern: base))
     }
@@ -98,13 +102,5 @@ final class MemoryArena: @unchecked Sendable {
       open[bytes]!.remove(at: open[bytes]!.firstIndex(of: key)!)
     }
     return true
-  }
-
-  private static func allocateRegion(bytes: Int) -> UnsafeMutableRawPointer {
-    let base = UnsafeMutableRawPointer.allocate(byteCount: bytes, alignment: MemoryRegion.bytes)
-    #if os(Linux)
-      madvise(base, bytes, MADV_HUGEPAGE)
-    #endif
-    return base
   }
 }
