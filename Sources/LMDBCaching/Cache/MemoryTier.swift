@@ -123,7 +123,9 @@ public final class MemoryTier: Sendable {
   func look(up key: String, hash: UInt64, as type: ObjectIdentifier, in store: DiskStore) -> Look {
     let access = memory.access(key, hash: hash) { entry -> Look? in
       // The store is open: it is closed only after this tier, whose shard is locked here.
-      if entry.validated < store.foreignEpoch { return .unvalidated(stamp: entry.stamp) }
+      // Where no other process has written since the store was opened, the entry's own word need not be fetched.
+      let epoch = store.foreignEpoch
+      if epoch != store.tracker.first, entry.validated < epoch { return .unvalidated(stamp: entry.stamp) }
       let value = entry.value
       return value.type == type ? .hit(value) : .otherType
     }

@@ -7,12 +7,15 @@ import Synchronization
 /// An entry is current as of a transaction id; it stays so until another process commits. ``foreignEpoch`` is
 /// the newest id known to be another process's: an entry validated at it, or later, is current.
 final class TransactionTracker: Sendable {
+  /// The last id when this process began: whatever it has read since is current as of it at least.
+  let first: UInt64
   /// Every id up to this one has been looked at.
   private let known: Atomic<UInt64>
   private let foreign: Atomic<UInt64>
   private let lock = Mutex(())
 
   init(lastTransactionID: UInt64) {
+    first = lastTransactionID
     known = Atomic(lastTransactionID)
     foreign = Atomic(lastTransactionID)
   }
