@@ -1,6 +1,6 @@
 public import LMDBCaching
 
-/// Values in an `LMDBCache`: read in nanoseconds, still there after a crash, shared between processes.
+/// Values in an `LMDBCache`: read from memory if they are there, still there after a crash, shared between processes.
 ///
 /// ```swift
 /// let store = LMDBStore(cache: try LMDBCache(name: "settings"))
