@@ -107,6 +107,16 @@ let package = Package(
         "EFStorageStorez", "LMDBCaching", "Storez", "TestSupport", .product(name: "Logging", package: "swift-log"),
       ]),
     .testTarget(name: "CommandLineToolTests", dependencies: ["lmdb-cache", "LMDBCaching"]),
+    // The trials of what the cache promises: `soak` runs their long form, the tests a short one.
+    .target(
+      name: "Reliability",
+      dependencies: ["LMDB", "LMDBCaching", "TestSupport", .product(name: "Logging", package: "swift-log")],
+      path: "Tests/Reliability"),
+    .executableTarget(
+      name: "soak",
+      dependencies: ["Reliability", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+      path: "Tests/Soak"),
+    .testTarget(name: "ReliabilityTests", dependencies: ["Reliability", "TestSupport", "soak"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,28 @@
+/// What a trial found.
+package struct TrialReport: Sendable {
+  /// What was counted, in the order it is shown.
+  package private(set) var figures: [(name: String, value: Int)] = []
+  /// What the cache failed to keep, a line each; the first hundred.
+  package private(set) var failures: [String] = []
+  package private(set) var failureCount = 0
+
+  package init() {}
+
+  package var isPassed: Bool { failureCount == 0 }
+
+  /// Adds to a figure; the first time it also gives it its place.
+  package mutating func count(_ name: String, _ value: Int = 1) {
+    if let index = figures.firstIndex(where: { $0.name == name }) {
+      figures[index].value += value
+    } else {
+      figures.append((name, value))
+    }
+  }
+
+  package mutating func fail(_ failure: String) {
+    failureCount += 1
+    if failures.count < 100 { failures.append(failure) }
+  }
+
+  package subscript(name: String) -> Int { figures.first { $0.name == name }?.value ?? 0 }
+}
