@@ -25,6 +25,8 @@ import Testing
 
   /// Lets the cache look after other processes once, and returns what it told.
   func told(_ changes: CacheChanges, by cache: LMDBCache) throws -> [CacheChange] {
+    // It pauses for as long as it takes to look: not while the clock jumps.
+    try cache.settle()
     clock.advance(by: ChangeFeed.interval)
     try cache.settle()
     return changes.taken()
