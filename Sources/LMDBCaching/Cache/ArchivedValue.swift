@@ -11,7 +11,8 @@ extension LMDBCache {
   /// - Throws: `.encodingFailed`.
   package func archive<V: Codable>(_ value: V) throws(CacheError) -> ArchivedValue {
     try ValueArchiver.withArchive(of: value) { (format, bytes) throws(CacheError) in
-      ArchivedValue(value: TypedMemoryValue(value), format: format, bytes: Array(bytes))
+      ArchivedValue(
+        value: TypedMemoryValue.make(value, archiveLength: bytes.count), format: format, bytes: Array(bytes))
     }
   }
 

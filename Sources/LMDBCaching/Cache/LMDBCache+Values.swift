@@ -50,7 +50,7 @@ extension LMDBCache {
   func load<V: Codable>(_ type: V.Type, _ key: String) throws(CacheError) -> V? {
     // As above: what finds and keeps the value does not need its type.
     let found = try load(key, isData: type == Data.self) { (format, bytes) throws(CacheError) -> MemoryValue in
-      TypedMemoryValue(try DiskCache.decode(type, format, bytes, key))
+      TypedMemoryValue.make(try DiskCache.decode(type, format, bytes, key), archiveLength: bytes.count)
     }
     guard let found else { return memoryOnlyValue(type, key) }
     return unsafeDowncast(found, to: TypedMemoryValue<V>.self).value
@@ -124,7 +124,9 @@ extension LMDBCache {
     _ value: V, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil
   ) throws(CacheError) {
     try ValueArchiver.withArchive(of: value) { (format, bytes) throws(CacheError) in
-      try put(TypedMemoryValue(value), format, bytes, forKey: key, expiresIn: expiresIn, cost: cost)
+      try put(
+        TypedMemoryValue.make(value, archiveLength: bytes.count), format, bytes, forKey: key, expiresIn: expiresIn,
+        cost: cost)
     }
   }
 

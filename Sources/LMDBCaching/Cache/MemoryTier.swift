@@ -43,7 +43,8 @@ public final class MemoryTier: Sendable {
   }
 
   /// Whether values that are dropped are released on a background queue, so that no caller pays for a long
-  /// `deinit`; true by default. At most a bounded number waits: with more, callers release themselves.
+  /// `deinit`; true by default. At most a bounded number waits: with more, callers release themselves. Values that are
+  /// no objects and whose archive has 1 KiB at most are always released at once: handing them over takes longer.
   public var releasesAsynchronously: Bool {
     get { cache.releasesAsynchronously }
     set { cache.releasesAsynchronously = newValue }

@@ -18,8 +18,8 @@ class MemoryValue: @unchecked Sendable {
 
 // Sendable: as the superclass says.
 @usableFromInline
-final class TypedMemoryValue<V>: MemoryValue, @unchecked Sendable {
-  @usableFromInline let value: V
+class TypedMemoryValue<V>: MemoryValue, @unchecked Sendable {
+  @usableFromInline final let value: V
 
   @usableFromInline
   init(_ value: V) {
@@ -27,8 +27,23 @@ final class TypedMemoryValue<V>: MemoryValue, @unchecked Sendable {
     super.init(type: ObjectIdentifier(V.self))
   }
 
+  /// The value in a box that knows where it may be released.
+  ///
+  /// - Parameter archiveLength: How many bytes the value is on the disk: as much memory it holds, roughly.
+  @usableFromInline
+  static func make(_ value: V, archiveLength: Int) -> TypedMemoryValue<V> {
+    archiveLength <= 1024 && !(V.self is AnyClass) ? ShortMemoryValue(value) : TypedMemoryValue(value)
+  }
+
   override var any: Any { value }
   override var isCheapToRelease: Bool { RawArchiving.isCheapToRelease(V.self) }
+}
+
+/// A value of which there is so little that handing it to another thread takes longer than releasing it. Not an object,
+/// whose `deinit` may do anything.
+// Sendable: as the superclass says.
+private final class ShortMemoryValue<V>: TypedMemoryValue<V>, @unchecked Sendable {
+  override var isCheapToRelease: Bool { true }
 }
 
 /// An NSCoding object in the memory tier, which hands out the very instance that was stored, as NSCache and
