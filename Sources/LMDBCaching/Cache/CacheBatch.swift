@@ -1,6 +1,6 @@
 /// The changes that ``LMDBCache/write(_:)`` makes as one, in the order in which they are given.
 public struct CacheBatch: ~Copyable {
-  private(set) var operations: [BatchOperation] = []
+  let frames = BatchFrames()
   /// The first failure; it makes the whole batch fail.
   private(set) var failure: CacheError?
   private let store: DiskStore
@@ -13,24 +13,25 @@ public struct CacheBatch: ~Copyable {
     _ value: V, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil
   ) {
     do throws(CacheError) {
-      let operation = try ValueArchiver.withArchive(of: value) { (format, bytes) throws(CacheError) in
-        try CacheKey.with(key) { (hashed) throws(CacheError) in
-          let header = try store.header(for: hashed, format, bytes, expiresIn: expiresIn, cost: cost)
-          return BatchOperation.put(.init(key: key, header: header, payload: Array(bytes)))
+      try ValueArchiver.withArchive(of: value) { (format, bytes) throws(CacheError) in
+        try CacheKey.with(key) { (key) throws(CacheError) in
+          let header = try store.header(for: key, format, bytes, expiresIn: expiresIn, cost: cost)
+          try store.put(key, header: header, payload: bytes, into: frames)
         }
       }
-      operations.append(operation)
     } catch {
       if failure == nil { failure = error }
     }
   }
 
   /// Removes the entry under `key`, if there is one.
-  public mutating func removeValue(forKey key: String) { operations.append(.remove(key)) }
+  public mutating func removeValue(forKey key: String) { CacheKey.with(key) { frames.remove($0) } }
 
   /// Removes every entry; what the batch sets after it stays.
-  public mutating func removeAll() { operations.append(.removeAll(prefix: nil)) }
+  public mutating func removeAll() { frames.removeAll(withPrefix: nil) }
 
   /// Removes every entry whose key starts with `prefix`.
-  public mutating func removeAll(withPrefix prefix: String) { operations.append(.removeAll(prefix: prefix)) }
+  public mutating func removeAll(withPrefix prefix: String) {
+    withUTF8Bytes(of: prefix) { frames.removeAll(withPrefix: $0) }
+  }
 }

@@ -303,7 +303,7 @@ public final class DiskCache: Sendable {
     var batch = CacheBatch(store)
     try body(&batch)
     if let failure = batch.failure { throw failure }
-    try store.write(batch.operations)
+    try store.write(batch.frames)
   }
 
   /// See ``LMDBCache/read(_:)``.

@@ -25,4 +25,20 @@ extension UnsafeRawBufferPointer {
   func hasPrefix(_ prefix: UnsafeRawBufferPointer) -> Bool {
     count >= prefix.count && compare(self, prefix, prefix.count) == 0
   }
+
+  /// How many bytes both begin with, `limit` at most.
+  @inline(__always)
+  func sharedPrefix(with other: UnsafeRawBufferPointer, limit: Int) -> Int {
+    let limit = Swift.min(limit, count, other.count)
+    var offset = 0
+    while offset + 8 <= limit {
+      let difference =
+        loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+        ^ other.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+      if difference != 0 { return offset + difference.littleEndian.trailingZeroBitCount / 8 }
+      offset += 8
+    }
+    while offset < limit && self[offset] == other[offset] { offset += 1 }
+    return offset
+  }
 }

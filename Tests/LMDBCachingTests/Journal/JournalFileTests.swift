@@ -106,20 +106,20 @@ import Testing
     let (crashed, name, _) = try crashed { cache in
       try cache.set("before", forKey: "key1")
       // As `write`, without the commit that it waits for.
-      let operations = try (0..<4).map { index in
+      let batch = BatchFrames()
+      for index in 0..<4 {
         try ValueArchiver.withArchive(of: "batch") { (format, bytes) throws(CacheError) in
-          let key = "key\(index)"
-          let header = try CacheKey.with(key) { (key) throws(CacheError) in
-            try cache.store.header(for: key, format, bytes, expiresIn: nil, cost: nil)
+          try CacheKey.with("key\(index)") { (key) throws(CacheError) in
+            let header = try cache.store.header(for: key, format, bytes, expiresIn: nil, cost: nil)
+            try cache.store.put(key, header: header, payload: bytes, into: batch)
           }
-          return BatchOperation.put(.init(key: key, header: header, payload: Array(bytes)))
         }
       }
       cache.store.lock.withLock {
-        for (index, operation) in operations.enumerated() {
-          let stamp = cache.store.state.lastStamp + UInt64(index + 1)
-          operation.append(
-            to: cache.store.state.active, stamp: stamp, flags: index < 3 ? .batchContinues : [])
+        var stamp = cache.store.state.lastStamp
+        cache.store.state.active?.append(batch) { _ in
+          stamp += 1
+          return stamp
         }
       }
     }

@@ -35,8 +35,8 @@ struct JournalFrame {
   var operation: Operation { Operation(rawValue: base.load(fromByteOffset: 4, as: UInt8.self)) ?? .remove }
   var flags: Flags { Flags(rawValue: base.load(fromByteOffset: 5, as: UInt8.self)) }
   var stamp: UInt64 { base.load(fromByteOffset: 16, as: UInt64.self) }
-  private var keyLength: Int { Int(base.load(fromByteOffset: 24, as: UInt32.self)) }
-  private var recordLength: Int { Int(base.load(fromByteOffset: 28, as: UInt32.self)) }
+  var keyLength: Int { Int(base.load(fromByteOffset: 24, as: UInt32.self)) }
+  var recordLength: Int { Int(base.load(fromByteOffset: 28, as: UInt32.self)) }
 
   @inline(__always)
   var key: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base + Self.headerSize, count: keyLength) }
@@ -52,19 +52,29 @@ struct JournalFrame {
   @inline(__always)
   static func size(keyLength: Int, recordLength: Int) -> Int { headerSize + padded(keyLength) + padded(recordLength) }
 
-  /// Writes the frame's header in front of a key and a record that are in place already.
+  /// Writes a frame's key, and of its header what is known before its place among the others is. There has to be room
+  /// for the padding, which the frame's check covers.
+  @inline(__always)
+  static func writeFields(
+    _ base: UnsafeMutableRawPointer, _ operation: Operation, key: UnsafeRawBufferPointer, recordLength: Int
+  ) {
+    base.storeBytes(of: UInt32(headerSize + padded(key.count) + recordLength), as: UInt32.self)
+    base.storeBytes(of: operation.rawValue, toByteOffset: 4, as: UInt8.self)
+    base.storeBytes(of: 0, toByteOffset: 6, as: UInt16.self)
+    base.storeBytes(of: UInt32(key.count), toByteOffset: 24, as: UInt32.self)
+    base.storeBytes(of: UInt32(recordLength), toByteOffset: 28, as: UInt32.self)
+    if key.isEmpty { return }
+    base.storeBytes(of: 0, toByteOffset: headerSize + padded(key.count) - 8, as: UInt64.self)
+    (base + headerSize).copyMemory(from: key.baseAddress!, byteCount: key.count)
+  }
+
+  /// Completes a frame of which everything else is in place, the record's header included.
   @inline(__always)
   static func seal(
-    _ base: UnsafeMutableRawPointer, _ operation: Operation, flags: Flags, stamp: UInt64, keyLength: Int,
-    recordLength: Int, seed: UInt64
+    _ base: UnsafeMutableRawPointer, flags: Flags, stamp: UInt64, keyLength: Int, recordLength: Int, seed: UInt64
   ) {
-    base.storeBytes(of: UInt32(headerSize + padded(keyLength) + recordLength), as: UInt32.self)
-    base.storeBytes(of: operation.rawValue, toByteOffset: 4, as: UInt8.self)
     base.storeBytes(of: flags.rawValue, toByteOffset: 5, as: UInt8.self)
-    base.storeBytes(of: 0, toByteOffset: 6, as: UInt16.self)
     base.storeBytes(of: stamp, toByteOffset: 16, as: UInt64.self)
-    base.storeBytes(of: UInt32(keyLength), toByteOffset: 24, as: UInt32.self)
-    base.storeBytes(of: UInt32(recordLength), toByteOffset: 28, as: UInt32.self)
     base.storeBytes(
       of: check(base, keyLength: keyLength, recordLength: recordLength, seed: seed), toByteOffset: 8, as: UInt64.self)
   }

@@ -13,6 +13,11 @@ final class JournalSegment {
     let stamp: UInt64
   }
 
+  private enum Owner {
+    case segment
+    case batch(BatchFrames)
+  }
+
   enum Lookup {
     /// Nothing here about this key.
     case unknown
@@ -20,8 +25,8 @@ final class JournalSegment {
     case found(JournalFrame)
   }
 
-  /// Owns memory of its own instead of a part of a journal file.
-  private let ownsMemory: Bool
+  /// Whose the memory is when it is no part of a journal file.
+  private let owner: Owner?
   private let base: UnsafeMutableRawPointer
   let capacity: Int
   private let seed: UInt64
@@ -52,7 +57,7 @@ final class JournalSegment {
     self.base = base
     self.capacity = capacity
     self.seed = seed
-    ownsMemory = false
+    owner = nil
     generation = UInt64.random(in: 1..<1 << 48)
     (words, mask) = Self.makeWords(1024)
     base.storeBytes(of: generation, as: UInt64.self)
@@ -63,18 +68,28 @@ final class JournalSegment {
     base = .allocate(byteCount: Self.headerSize + capacity, alignment: 64)
     self.capacity = Self.headerSize + capacity
     seed = 0
-    ownsMemory = true
+    owner = .segment
+    generation = 1
+    (words, mask) = Self.makeWords(1024)
+  }
+
+  /// A batch where it lies, which is larger than a journal segment: its frames are yet to be ``append(_:stamp:)``ed.
+  init(of batch: BatchFrames) {
+    base = batch.memory
+    capacity = Self.headerSize + batch.size
+    seed = 0
+    owner = .batch(batch)
     generation = 1
     (words, mask) = Self.makeWords(1024)
   }
 
   deinit {
     words.deallocate()
-    if ownsMemory { base.deallocate() }
+    if case .segment? = owner { base.deallocate() }
   }
 
   var isEmpty: Bool { used == Self.headerSize }
-  var isMapped: Bool { !ownsMemory }
+  var isMapped: Bool { owner == nil }
   var free: Int { capacity - used }
 
   private static func makeWords(_ capacity: Int) -> (UnsafeMutablePointer<UInt64>, Int) {
@@ -86,7 +101,7 @@ final class JournalSegment {
   /// Forgets every frame. The next generation makes those in the file invalid.
   func reset() {
     generation += 1
-    if !ownsMemory { base.storeBytes(of: generation, as: UInt64.self) }
+    if isMapped { base.storeBytes(of: generation, as: UInt64.self) }
     used = Self.headerSize
     count = 0
     clearStamp = 0
@@ -111,16 +126,13 @@ final class JournalSegment {
   }
 
   func removeAll(stamp: UInt64, flags: JournalFrame.Flags) {
-    forgetIndexed { _ in true }
-    prefixRemovals = []
-    clearStamp = stamp
+    forgetAll(stamp: stamp)
     append(.removeAll, key: .init(start: nil, count: 0), stamp: stamp, flags: flags, recordLength: 0, hash: nil) { _ in
     }
   }
 
   func removeAll(prefix: UnsafeRawBufferPointer, stamp: UInt64, flags: JournalFrame.Flags) {
-    forgetIndexed { $0.key.hasPrefix(prefix) }
-    prefixRemovals.append(PrefixRemoval(prefix: Array(prefix), stamp: stamp))
+    forget(prefix: prefix, stamp: stamp)
     append(.removePrefix, key: prefix, stamp: stamp, flags: flags, recordLength: 0, hash: nil) { _ in }
   }
 
@@ -129,21 +141,45 @@ final class JournalSegment {
     _ operation: JournalFrame.Operation, key: UnsafeRawBufferPointer, stamp: UInt64, flags: JournalFrame.Flags,
     recordLength: Int, hash: UInt64?, fill: (UnsafeMutableRawPointer) -> Void
   ) {
-    let start = base + used
-    let body = start + JournalFrame.headerSize
-    let paddedKey = JournalFrame.padded(key.count)
-    if paddedKey > 0 {
-      // The padding is covered by the frame's check.
-      body.storeBytes(of: 0, toByteOffset: paddedKey - 8, as: UInt64.self)
-      body.copyMemory(from: key.baseAddress!, byteCount: key.count)
-    }
-    fill(body + paddedKey)
+    let frame = base + used
+    JournalFrame.writeFields(frame, operation, key: key, recordLength: recordLength)
+    fill(frame + JournalFrame.headerSize + JournalFrame.padded(key.count))
     JournalFrame.seal(
-      start, operation, flags: flags, stamp: stamp, keyLength: key.count, recordLength: recordLength,
-      seed: frameSeed(generation))
+      frame, flags: flags, stamp: stamp, keyLength: key.count, recordLength: recordLength, seed: frameSeed(generation))
     if let hash { index(key, hash, offset: used) }
     used += JournalFrame.size(keyLength: key.count, recordLength: recordLength)
     lastStamp = stamp
+  }
+
+  /// Appends the frames of a batch, each with the stamp that `stamp` returns for it.
+  func append(_ batch: BatchFrames, stamp: (BatchFrames.Entry) -> UInt64) {
+    let start = used - Self.headerSize
+    if base != batch.memory {
+      (base + used).copyMemory(from: batch.memory + Self.headerSize, byteCount: batch.size)
+    }
+    let seed = frameSeed(generation)
+    for index in batch.entries.indices {
+      let entry = batch.entries[index]
+      let place = base + start + entry.offset
+      let frame = JournalFrame(base: place)
+      let stamp = stamp(entry)
+      let (keyLength, recordLength) = (frame.keyLength, frame.recordLength)
+      if entry.headerLength > 0 {
+        RecordHeader.seal(
+          place + JournalFrame.headerSize + JournalFrame.padded(keyLength), stamp: stamp,
+          fixedLength: entry.headerLength, keyHash: entry.keyHash, payloadHash: entry.payloadHash)
+      }
+      JournalFrame.seal(
+        place, flags: index + 1 < batch.entries.count ? .batchContinues : [], stamp: stamp, keyLength: keyLength,
+        recordLength: recordLength, seed: seed)
+      switch frame.operation {
+      case .put, .remove: self.index(frame.key, entry.keyIdentity ?? 0, offset: start + entry.offset)
+      case .removeAll: forgetAll(stamp: stamp)
+      case .removePrefix: forget(prefix: frame.key, stamp: stamp)
+      }
+      lastStamp = stamp
+    }
+    used += batch.size
   }
 
   @inline(__always)
@@ -179,6 +215,17 @@ final class JournalSegment {
     var position = Int(truncatingIfNeeded: word >> 32) & mask
     while words[position] != 0 { position = (position + 1) & mask }
     words[position] = word
+  }
+
+  private func forgetAll(stamp: UInt64) {
+    forgetIndexed { _ in true }
+    prefixRemovals = []
+    clearStamp = stamp
+  }
+
+  private func forget(prefix: UnsafeRawBufferPointer, stamp: UInt64) {
+    forgetIndexed { $0.key.hasPrefix(prefix) }
+    prefixRemovals.append(PrefixRemoval(prefix: Array(prefix), stamp: stamp))
   }
 
   private func forgetIndexed(where condition: (JournalFrame) -> Bool) {

@@ -99,7 +99,7 @@ struct RecordHeader {
 
   /// The length of the header, the key not included.
   @inline(__always)
-  private var fixedLength: Int {
+  var fixedLength: Int {
     Self.baseSize &+ (expires != 0 ? 8 : 0) &+ (isWide ? 8 : 0) &+ (keyLength != 0 ? 4 : 0)
   }
 
@@ -116,6 +116,13 @@ struct RecordHeader {
   /// Writes the header with the checksum that belongs to `keyHash` and `payloadHash`.
   @inline(__always)
   mutating func write(to base: UnsafeMutableRawPointer, keyHash: UInt64, payloadHash: UInt64) {
+    writeFields(to: base)
+    Self.seal(base, stamp: stamp, fixedLength: fixedLength, keyHash: keyHash, payloadHash: payloadHash)
+  }
+
+  /// Writes everything but the stamp and the checksum: see ``seal(_:stamp:fixedLength:keyHash:payloadHash:)``.
+  @inline(__always)
+  mutating func writeFields(to base: UnsafeMutableRawPointer) {
     func store<T: FixedWidthInteger & BitwiseCopyable>(_ value: T, _ offset: Int) {
       base.storeBytes(of: value.littleEndian, toByteOffset: offset, as: T.self)
     }
@@ -126,7 +133,6 @@ struct RecordHeader {
     store(Self.version, 4)
     store(format.rawValue, 5)
     store(flags.rawValue, 6)
-    store(stamp, 8)
     store(created, 16)
     store(lastAccess, 20)
     store(UInt32(truncatingIfNeeded: isWide ? 0 : cost), 24)
@@ -140,9 +146,16 @@ struct RecordHeader {
       offset += 8
     }
     if keyLength != 0 { store(keyLength, offset) }
-    let header = Self.headerHash(base, count: fixedLength, keyHash: keyHash)
-    checksum = Self.checksum(headerHash: header, payloadHash: payloadHash)
-    store(checksum, 0)
+  }
+
+  /// Completes a header whose other fields are written.
+  @inline(__always)
+  static func seal(
+    _ base: UnsafeMutableRawPointer, stamp: UInt64, fixedLength: Int, keyHash: UInt64, payloadHash: UInt64
+  ) {
+    base.storeBytes(of: stamp.littleEndian, toByteOffset: 8, as: UInt64.self)
+    let header = headerHash(base, count: fixedLength, keyHash: keyHash)
+    base.storeBytes(of: checksum(headerHash: header, payloadHash: payloadHash).littleEndian, as: UInt32.self)
   }
 
   // MARK: The checksum

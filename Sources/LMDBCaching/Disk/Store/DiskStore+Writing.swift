@@ -142,88 +142,6 @@ extension DiskStore {
     return outcome
   }
 
-  // MARK: Batches
-
-  /// Writes all operations as one: the journal, the database and readers see all of them or nothing. Returns
-  /// the last stamp when they are committed; they have consecutive stamps up to it.
-  func write(_ operations: [BatchOperation]) throws(CacheError) {
-    if operations.isEmpty { return }
-    let (prepared, newFiles) = try withValueFiles(operations)
-    let size = prepared.reduce(0) { $0 + $1.frameSize }
-    var firstStamp: UInt64 = 0
-    let outcome: WriteOutcome
-    do throws(CacheError) {
-      outcome = try append(
-        size: size, unrecorded: nil,
-        body: { segment in
-          for (index, operation) in prepared.enumerated() {
-            let stamp = nextStamp()
-            if index == 0 { firstStamp = stamp }
-            if let hash = operation.hash {
-              announce(hash, stamp)
-            } else {
-              for observer in state.observers { observer.willChangeAll(stamp: stamp) }
-            }
-            operation.append(to: segment, stamp: stamp, flags: index + 1 < prepared.count ? .batchContinues : [])
-          }
-          return state.lastStamp
-        })
-    } catch {
-      removeFiles(newFiles)
-      throw error
-    }
-    for observer in observers {
-      for operation in prepared { operation.didChange(observer, firstStamp: firstStamp, lastStamp: outcome.stamp) }
-    }
-    for operation in prepared { operation.noteChange(in: self, firstStamp: firstStamp, lastStamp: outcome.stamp) }
-    try outcome.checkCommitted()
-    try commitPending()
-  }
-
-  /// The operations with files in place of the values that are too long for the database.
-  private func withValueFiles(
-    _ operations: [BatchOperation]
-  ) throws(CacheError) -> ([BatchOperation], [ValueFileReference]) {
-    let operations = try transformed(operations)
-    var prepared = operations
-    var written: [ValueFileReference] = []
-    for (index, operation) in operations.enumerated() {
-      guard case .put(let put) = operation, put.payload.count > inlineThreshold else { continue }
-      let result = outcome { () throws(SystemError) in
-        try put.payload.withBytes { (payload) throws(SystemError) in
-          try withUTF8Bytes(of: put.key) { (key) throws(SystemError) in
-            try files.write(payload, key: key, synchronized: durability != .fast)
-          }
-        }
-      }
-      switch result {
-      case .success(let reference):
-        written.append(reference)
-        prepared[index] = .put(put.referring(to: reference))
-      case .failure(let error):
-        removeFiles(written)
-        throw CacheError(error, during: "Writing the value file of \(quoted(put.key))")
-      }
-    }
-    return (prepared, written)
-  }
-
-  private func transformed(_ operations: [BatchOperation]) throws(CacheError) -> [BatchOperation] {
-    if transforms.isEmpty { return operations }
-    var changed = operations
-    for (index, operation) in operations.enumerated() {
-      guard case .put(var put) = operation else { continue }
-      let bytes = try put.payload.withBytes { (bytes) throws(CacheError) in
-        try CacheKey.with(put.key) { (key) throws(CacheError) in try transforms.apply(to: bytes, put.header, key) }
-      }
-      guard let bytes else { continue }
-      put.header.flags.insert(.transformed)
-      put.payload = Array(bytes)
-      changed[index] = .put(put)
-    }
-    return changed
-  }
-
   // MARK: The common part
 
   var observers: [any DiskStoreObserver] { lock.withLock { state.observers } }
@@ -241,17 +159,24 @@ extension DiskStore {
 
   /// With the lock held.
   @inline(__always)
-  private func announce(_ hash: UInt64, _ stamp: UInt64) {
+  func announce(_ hash: UInt64, _ stamp: UInt64) {
     for observer in state.observers { observer.willChange(hash: hash, stamp: stamp) }
   }
 
   /// A stamp greater than every one before, on the clock that all processes of this boot share. With the lock held.
   @inline(__always)
-  private func nextStamp() -> UInt64 {
+  func nextStamp() -> UInt64 {
     let now = ((state.stampBase &+ UInt64(clock.monotonic)) & ~0xFF) | Self.processTag
     let next = now > state.lastStamp ? now : state.lastStamp &+ 0x100
     state.lastStamp = next
     return next
+  }
+
+  /// The stamp after the last one, for all but the first write of a batch: it needs no look at the clock.
+  @inline(__always)
+  func followingStamp() -> UInt64 {
+    state.lastStamp &+= 0x100
+    return state.lastStamp
   }
 
   /// The low byte of this process's stamps, so that two processes hardly ever make the same one.
@@ -262,8 +187,9 @@ extension DiskStore {
   /// `body` runs with the lock held and returns the last stamp it used. When nothing can be recorded, its segment is
   /// nil and `unrecorded` notes what is stale on the disk now; without `unrecorded` the error is thrown instead.
   @inline(__always)
-  private func append(
-    size: Int, unrecorded: ((inout UnrecordedKeys, UInt64) -> Void)?, body: (JournalSegment?) -> UInt64
+  func append(
+    size: Int, unrecorded: ((inout UnrecordedKeys, UInt64) -> Void)?,
+    large: (() -> JournalSegment)? = nil, body: (JournalSegment?) -> UInt64
   ) throws(CacheError) -> WriteOutcome {
     lock.lock()
     if state.isStopping {
@@ -275,7 +201,7 @@ extension DiskStore {
       segment = active
     } else {
       do throws(CacheError) {
-        segment = try segmentWithRoom(for: size)
+        segment = try segmentWithRoom(for: size, large)
       } catch {
         defer { lock.unlock() }
         guard let unrecorded, error.code != .closed else { throw error }
@@ -318,7 +244,7 @@ extension DiskStore {
 
   /// A segment with `size` bytes free: the active one, or the next one after sealing that, or for what is larger
   /// than any journal segment one of its own. With the lock held; waits for the writer thread.
-  private func segmentWithRoom(for size: Int) throws(CacheError) -> JournalSegment {
+  private func segmentWithRoom(for size: Int, _ large: (() -> JournalSegment)?) throws(CacheError) -> JournalSegment {
     try makeJournalIfNeeded()
     while true {
       if state.isStopping { throw .closed }
@@ -329,7 +255,7 @@ extension DiskStore {
         lock.signalAll(.work)
         if size <= state.active!.free { return state.active! }
         // Sealed at once: its write waits for the commit, so it needs no journal.
-        let own = JournalSegment(capacity: size)
+        let own = large?() ?? JournalSegment(capacity: size)
         state.lastNumber += 1
         own.number = state.lastNumber
         state.active!.number = own.number + 1

@@ -1,8 +1,8 @@
 /// The frames of one segment in LMDB's key order: sorted writes touch each page once.
 struct CommitPlan: ~Copyable {
   struct Entry {
-    /// The first eight bytes of the database key, big-endian: most comparisons end here.
-    let order: UInt64
+    /// Eight bytes of the database key, big-endian, from the first in which the keys differ: most comparisons end here.
+    fileprivate(set) var order: UInt64 = 0
     let databaseKey: UnsafeRawBufferPointer
     let frame: JournalFrame
   }
@@ -20,8 +20,10 @@ struct CommitPlan: ~Copyable {
         ownKeys.append(own)
         key = UnsafeRawBufferPointer(rebasing: own[..<databaseKey.write(key, to: own)])
       }
-      entries.append(Entry(order: Self.order(key), databaseKey: key, frame: frame))
+      entries.append(Entry(databaseKey: key, frame: frame))
     }
+    let shared = sharedPrefix
+    for index in entries.indices { entries[index].order = Self.order(entries[index].databaseKey, from: shared) }
     entries.sort { first, second in
       if first.order != second.order { return first.order < second.order }
       if first.databaseKey.precedes(second.databaseKey) { return true }
@@ -33,11 +35,21 @@ struct CommitPlan: ~Copyable {
 
   deinit { for key in ownKeys { key.deallocate() } }
 
+  /// The length of the prefix that all keys have.
+  private var sharedPrefix: Int {
+    guard let first = entries.first?.databaseKey else { return 0 }
+    var shared = first.count
+    for entry in entries where shared > 0 { shared = first.sharedPrefix(with: entry.databaseKey, limit: shared) }
+    return shared
+  }
+
   @inline(__always)
-  private static func order(_ key: UnsafeRawBufferPointer) -> UInt64 {
-    if key.count >= 8 { return UInt64(bigEndian: key.loadUnaligned(as: UInt64.self)) }
+  private static func order(_ key: UnsafeRawBufferPointer, from start: Int) -> UInt64 {
+    if key.count - start >= 8 {
+      return UInt64(bigEndian: key.loadUnaligned(fromByteOffset: start, as: UInt64.self))
+    }
     var order: UInt64 = 0
-    for index in 0..<key.count { order |= UInt64(key[index]) << (56 - 8 * UInt64(index)) }
+    for index in start..<key.count { order |= UInt64(key[index]) << (56 - 8 * UInt64(index - start)) }
     return order
   }
 }

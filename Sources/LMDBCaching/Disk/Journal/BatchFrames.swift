@@ -1,0 +1,151 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// The operations of an atomic batch as journal frames, complete but for what is known only when the batch takes its
+/// place among the other writes: the stamps, and the checks over them.
+///
+/// So everything that takes long is done on the caller's thread and without a lock: a value is copied here from its
+/// archive, and every hash over a key or a value is computed once. Not thread-safe. (The run-time exclusivity checks of
+/// its properties cost more than the copy.)
+final class BatchFrames {
+  struct Entry {
+    /// Where the frame begins, in the batch's memory.
+    let offset: Int
+    /// Of one key, as the memory tier and the journal's index use it; nil: the operation concerns any number of keys.
+    let keyIdentity: UInt64?
+    /// The length of the record's header, the key not included; 0: there is no record.
+    let headerLength: Int
+    let keyHash: UInt64
+    fileprivate(set) var payloadHash: UInt64
+  }
+
+  /// A value that goes into a file; its record has the room for the reference.
+  private struct LargeValue {
+    let entry: Int
+    let bytes: [UInt8]
+  }
+
+  /// The frames, after as much room as a segment has in front of its own.
+  @exclusivity(unchecked) private(set) var memory: UnsafeMutableRawPointer
+  @exclusivity(unchecked) private var capacity: Int
+  @exclusivity(unchecked) private var used = JournalSegment.headerSize
+  @exclusivity(unchecked) private(set) var entries: [Entry] = []
+  private var largeValues: [LargeValue] = []
+
+  init() {
+    capacity = 4096
+    memory = malloc(capacity)
+  }
+
+  deinit { free(memory) }
+
+  var isEmpty: Bool { entries.isEmpty }
+  /// Bytes of all frames.
+  var size: Int { used - JournalSegment.headerSize }
+
+  // MARK: Collecting
+
+  func put(_ key: CacheKey, _ header: RecordHeader, _ payload: UnsafeRawBufferPointer) {
+    put(key, header, payload, length: payload.count)
+  }
+
+  /// - Parameter payload: what goes into a file when ``writeFiles(_:)`` is called.
+  func putFile(_ key: CacheKey, _ header: RecordHeader, _ payload: UnsafeRawBufferPointer) {
+    var header = header
+    header.flags.insert(.file)
+    largeValues.append(LargeValue(entry: entries.count, bytes: Array(payload)))
+    put(key, header, UnsafeRawBufferPointer(start: nil, count: 0), length: ValueFileReference.size)
+  }
+
+  func remove(_ key: CacheKey) {
+    let offset = used
+    _ = append(.remove, key.utf8, recordLength: 0)
+    entries.append(Entry(offset: offset, keyIdentity: key.hash, headerLength: 0, keyHash: 0, payloadHash: 0))
+  }
+
+  /// - Parameter prefix: of the keys to remove; nil: every key.
+  func removeAll(withPrefix prefix: UnsafeRawBufferPointer?) {
+    let offset = used
+    if let prefix {
+      _ = append(.removePrefix, prefix, recordLength: 0)
+    } else {
+      _ = append(.removeAll, UnsafeRawBufferPointer(start: nil, count: 0), recordLength: 0)
+    }
+    entries.append(Entry(offset: offset, keyIdentity: nil, headerLength: 0, keyHash: 0, payloadHash: 0))
+  }
+
+  @inline(__always)
+  private func put(_ key: CacheKey, _ header: RecordHeader, _ payload: UnsafeRawBufferPointer, length: Int) {
+    var header = header
+    if !DatabaseKey.isPlain(key.utf8) { header.keyLength = UInt32(key.utf8.count) }
+    let offset = used
+    let record = append(.put, key.utf8, recordLength: header.payloadOffset + length)
+    header.writeFields(to: record)
+    if header.keyLength != 0 {
+      (record + header.keyOffset).copyMemory(from: key.utf8.baseAddress!, byteCount: key.utf8.count)
+    }
+    if !payload.isEmpty {
+      (record + header.payloadOffset).copyMemory(from: payload.baseAddress!, byteCount: payload.count)
+    }
+    entries.append(
+      Entry(
+        offset: offset, keyIdentity: key.hash, headerLength: header.fixedLength,
+        keyHash: RecordHeader.keyHash(key.utf8), payloadHash: RecordHeader.payloadHash(payload)))
+  }
+
+  /// Makes room for a frame and writes what is known of it; returns the place of its record.
+  @inline(__always)
+  private func append(
+    _ operation: JournalFrame.Operation, _ key: UnsafeRawBufferPointer, recordLength: Int
+  ) -> UnsafeMutableRawPointer {
+    let size = JournalFrame.size(keyLength: key.count, recordLength: recordLength)
+    if size > capacity - used { grow(by: size) }
+    let frame = memory + used
+    JournalFrame.writeFields(frame, operation, key: key, recordLength: recordLength)
+    used += size
+    return frame + JournalFrame.headerSize + JournalFrame.padded(key.count)
+  }
+
+  private func grow(by size: Int) {
+    capacity = max(capacity * 2, used + size)
+    guard let moved = realloc(memory, capacity) else { fatalError("no memory for a batch of \(capacity) bytes") }
+    memory = moved
+  }
+
+  // MARK: Values in files
+
+  /// Writes the files of the values that `putFile` was called with, and refers to them. When one fails those before it
+  /// are there: they are in `written`.
+  func writeFiles(to files: ValueFiles, synchronized: Bool, written: inout [ValueFileReference]) throws(CacheError) {
+    for large in largeValues {
+      let frame = frame(of: entries[large.entry])
+      let result = large.bytes.withUnsafeBytes { bytes in
+        outcome { () throws(SystemError) in try files.write(bytes, key: frame.key, synchronized: synchronized) }
+      }
+      guard case .success(let reference) = result else {
+        if case .failure(let error) = result {
+          throw CacheError(
+            error, during: "Writing the value file of \(quoted(String(decoding: frame.key, as: UTF8.self)))")
+        }
+        continue
+      }
+      written.append(reference)
+      let payload =
+        UnsafeMutableRawPointer(mutating: frame.record.baseAddress!)
+        + (frame.recordLength - ValueFileReference.size)
+      reference.write(to: payload)
+      entries[large.entry].payloadHash = RecordHeader.payloadHash(
+        UnsafeRawBufferPointer(start: payload, count: ValueFileReference.size))
+    }
+    largeValues = []
+  }
+
+  // MARK: Reading
+
+  func frame(of entry: Entry) -> JournalFrame { JournalFrame(base: memory + entry.offset) }
+}

@@ -1,0 +1,83 @@
+import Synchronization
+
+/// Writes that are made as one.
+extension DiskStore {
+  /// Adds a put to a batch: transformed, and in a file of its own if it is long.
+  func put(
+    _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, into batch: BatchFrames
+  ) throws(CacheError) {
+    guard !transforms.isEmpty, let transformed = try transforms.apply(to: payload, header, key) else {
+      return putAsIs(key, header, payload, into: batch)
+    }
+    var header = header
+    header.flags.insert(.transformed)
+    transformed.withBytes { putAsIs(key, header, $0, into: batch) }
+  }
+
+  private func putAsIs(
+    _ key: CacheKey, _ header: RecordHeader, _ payload: UnsafeRawBufferPointer, into batch: BatchFrames
+  ) {
+    if payload.count > inlineThreshold {
+      batch.putFile(key, header, payload)
+    } else {
+      batch.put(key, header, payload)
+    }
+  }
+
+  /// Writes all operations as one: the journal, the database and readers see all of them or nothing. Returns
+  /// when they are committed; they have consecutive stamps.
+  func write(_ batch: BatchFrames) throws(CacheError) {
+    if batch.isEmpty { return }
+    var newFiles: [ValueFileReference] = []
+    var firstStamp: UInt64 = 0
+    let outcome: WriteOutcome
+    do throws(CacheError) {
+      try batch.writeFiles(to: files, synchronized: durability != .fast, written: &newFiles)
+      outcome = try append(size: batch.size, unrecorded: nil, large: { JournalSegment(of: batch) }) { segment in
+        segment?.append(batch) { entry in
+          let stamp = firstStamp == 0 ? nextStamp() : followingStamp()
+          if firstStamp == 0 { firstStamp = stamp }
+          if let hash = entry.keyIdentity {
+            announce(hash, stamp)
+          } else {
+            for observer in state.observers { observer.willChangeAll(stamp: stamp) }
+          }
+          return stamp
+        }
+        return state.lastStamp
+      }
+    } catch {
+      removeFiles(newFiles)
+      throw error
+    }
+    didChange(batch, firstStamp: firstStamp, lastStamp: outcome.stamp)
+    try outcome.checkCommitted()
+    try commitPending()
+  }
+
+  /// What a removal of many keys left in memory is of before the batch; a single key's value is of before its end.
+  private func didChange(_ batch: BatchFrames, firstStamp: UInt64, lastStamp: UInt64) {
+    let observers = observers
+    let isObserved = feed.isObserved.load(ordering: .relaxed)
+    if observers.isEmpty && !isObserved { return }
+    for observer in observers {
+      for entry in batch.entries {
+        let text = String(decoding: batch.frame(of: entry).key, as: UTF8.self)
+        if let hash = entry.keyIdentity {
+          observer.didChange(text, hash: hash, stamp: lastStamp)
+        } else {
+          observer.didRemoveAll(withPrefix: text, stamp: firstStamp)
+        }
+      }
+    }
+    guard isObserved else { return }
+    for entry in batch.entries {
+      let text = String(decoding: batch.frame(of: entry).key, as: UTF8.self)
+      if entry.keyIdentity == nil {
+        noteRemoval(ofAll: text, stamp: firstStamp, lastStamp: lastStamp)
+      } else {
+        CacheKey.with(text) { noteChange($0, lastStamp) }
+      }
+    }
+  }
+}
