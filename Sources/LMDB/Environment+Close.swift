@@ -23,6 +23,10 @@ extension Environment {
     while !finish(), backoff.pause() {}
   }
 
+  /// Makes every later operation throw `.panic`: the file was found damaged, and LMDB must not look at it again.
+  /// Running ones go on. It still has to be closed.
+  package func breakOff() { control.pointee.raise(.broken) }
+
   /// Closes the files if nobody uses them. Returns whether there is nothing left to wait for.
   private func finish() -> Bool {
     guard writerMutex.tryLock() else { return false }

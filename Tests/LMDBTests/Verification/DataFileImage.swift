@@ -1,0 +1,84 @@
+import LMDB
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// The bytes of a data file, to be changed and written back. It reads what is sound, and does not check.
+struct DataFileImage {
+  let path: String
+  var bytes: [UInt8]
+
+  init(_ directory: String) {
+    path = directory + "/data.mdb"
+    let file = fopen(path, "rb")!
+    defer { fclose(file) }
+    var status = stat()
+    precondition(fstat(fileno(file), &status) == 0)
+    bytes = [UInt8](repeating: 0, count: Int(status.st_size))
+    precondition(fread(&bytes, 1, bytes.count, file) == bytes.count)
+  }
+
+  func write() {
+    let file = fopen(path, "wb")!
+    defer { fclose(file) }
+    precondition(fwrite(bytes, 1, bytes.count, file) == bytes.count)
+  }
+
+  func load<T: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, _ type: T.Type = T.self) -> T {
+    bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: type) }
+  }
+
+  mutating func store<T: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, _ value: T) {
+    bytes.withUnsafeMutableBytes { $0.storeBytes(of: value, toByteOffset: offset, as: T.self) }
+  }
+
+  mutating func change<T: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, _ type: T.Type, _ body: (T) -> T) {
+    store(offset, body(load(offset, type)))
+  }
+
+  var pageSize: Int { Int(load(40, UInt32.self)) }
+
+  /// Where the meta page of the last transaction starts.
+  var meta: Int { load(144, UInt64.self) < load(pageSize + 144, UInt64.self) ? pageSize : 0 }
+  var otherMeta: Int { meta == 0 ? pageSize : 0 }
+  /// Where the records of the free list and of the main database start.
+  var free: Int { meta + 40 }
+  var main: Int { meta + 88 }
+  var lastPage: Int { Int(load(meta + 136, UInt64.self)) }
+
+  /// Where the pages of the main tree start, from the root down its first branches.
+  var spine: [Int] { spine(load(main + 40, UInt64.self)) }
+
+  /// The same of the free list's tree.
+  var freeSpine: [Int] { spine(load(free + 40, UInt64.self)) }
+
+  private func spine(_ root: UInt64) -> [Int] {
+    var page = Int(root) * pageSize
+    var pages = [page]
+    while load(page + 10, UInt16.self) == 1 {
+      page = Int(load(node(0, of: page), UInt32.self)) * pageSize
+      pages.append(page)
+    }
+    return pages
+  }
+
+  func count(of page: Int) -> Int { (Int(load(page + 12, UInt16.self)) - 16) / 2 }
+
+  /// Where an entry of a page starts.
+  func node(_ index: Int, of page: Int) -> Int { page + Int(load(page + 16 + 2 * index, UInt16.self)) }
+
+  /// Where an entry's value, or the number of its first page, starts.
+  func data(_ node: Int) -> Int { node + 8 + Int(load(node + 6, UInt16.self)) }
+
+  /// Where the first large value of the first leaf starts, its entry and its page.
+  var large: (node: Int, page: Int) {
+    let leaf = spine.last!
+    let node = (0..<count(of: leaf)).map { self.node($0, of: leaf) }.first { load($0 + 4, UInt16.self) == 1 }!
+    return (node, Int(load(data(node), UInt64.self)) * pageSize)
+  }
+}

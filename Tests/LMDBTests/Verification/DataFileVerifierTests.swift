@@ -1,0 +1,413 @@
+import LMDB
+import Testing
+
+/// What LMDB writes is sound; what has one field changed is not.
+@Suite struct DataFileVerifierTests {
+  let directory = TemporaryDirectory()
+
+  private func verify() throws -> VerifiedDataFile? { try DataFileVerifier.verify(directory: directory.path) }
+
+  // MARK: Sound files
+
+  @Test func noFileAndAnEmptyOneAreNothing() throws {
+    #expect(try verify() == nil)
+    var image: DataFileImage
+    try directory.open().close()
+    image = DataFileImage(directory.path)
+    image.bytes = []
+    image.write()
+    #expect(try verify() == nil)
+  }
+
+  @Test func aNewDatabaseIsSound() throws {
+    try directory.open().close()
+    let file = try #require(try verify())
+    #expect(file.entries == 0 && file.pages == 2 && file.transactionID == 0 && file.depth == 0)
+  }
+
+  @Test func oneKey() throws {
+    let environment = try directory.open()
+    try environment.put([1], [1])
+    environment.close()
+    let file = try #require(try verify())
+    #expect(file.entries == 1 && file.depth == 1 && file.leafPages == 1 && file.branchPages == 0)
+    #expect(file.unreferencedPages == 0)
+  }
+
+  @Test func anEmptiedDatabase() throws {
+    let environment = try directory.open()
+    let write = try environment.beginWrite()
+    for number in 0..<2_000 { try write.put([UInt8](repeating: 7, count: number % 5_000), bytes("key \(number)")) }
+    try write.commit()
+    let removal = try environment.beginWrite()
+    for number in 0..<2_000 { #expect(try removal.remove(bytes("key \(number)"))) }
+    try removal.commit()
+    let file = try #require(try verify())
+    #expect(file.entries == 0 && file.depth == 0 && file.freePages > 100 && file.unreferencedPages == 0)
+    environment.close()
+  }
+
+  @Test func manyLevelsOfLongKeys() throws {
+    let environment = try directory.open { $0.mapSize = 256 << 20 }
+    let write = try environment.beginWrite()
+    var random = SeededGenerator(seed: 1)
+    for _ in 0..<9_000 { try write.put([1, 2, 3], random.bytes(500)) }
+    try write.commit()
+    environment.close()
+    let file = try #require(try verify())
+    #expect(file.depth >= 5 && file.entries == 9_000 && file.unreferencedPages == 0)
+    #expect(file.bytesRead < file.size + 2 * 4096)
+  }
+
+  @Test func namedDatabases() throws {
+    let environment = try directory.open { $0.maxDatabases = 3 }
+    for name in ["a", "b", "c"] {
+      let database = try environment.openDatabase(named: name)
+      let write = try environment.beginWrite()
+      for number in 0..<500 where name != "c" {
+        try write.put([UInt8](repeating: 1, count: number * 20), bytes("\(name)\(number)"), in: database)
+      }
+      try write.put([1], bytes("main \(name)"))
+      try write.commit()
+    }
+    environment.close()
+    let file = try #require(try verify())
+    #expect(file.entries == 6 && file.overflowPages > 100 && file.unreferencedPages == 0)
+  }
+
+  @Test func freePagesThatAReaderHolds() throws {
+    let environment = try directory.open()
+    try environment.put([1], [1])
+    try environment.withReadTransaction { _ throws(LMDBError) in
+      for round in UInt8(0)..<60 {
+        let write = try environment.beginWrite()
+        for key in UInt8(0)..<100 { try write.put([UInt8](repeating: round, count: 2_000), [key]) }
+        try write.commit()
+      }
+      let file = try? DataFileVerifier.verify(directory: directory.path)
+      #expect(file.map { $0.freePages > 3_000 && $0.unreferencedPages == 0 } == true)
+    }
+    // The free list itself is large now, and is used up again.
+    for round in UInt8(0)..<20 {
+      let write = try environment.beginWrite()
+      for key in UInt8(0)..<100 { try write.put([UInt8](repeating: round, count: 30_000), [key]) }
+      try write.commit()
+      #expect(try verify()?.unreferencedPages == 0)
+    }
+    environment.close()
+  }
+
+  /// LMDB does not write pages that are free again when the transaction ends: the file may end before them.
+  @Test func freePagesPastTheEndOfTheFile() throws {
+    let environment = try directory.open()
+    // So that there are free pages to be used again.
+    for number in UInt8(1)...6 { try environment.put([number], [1]) }
+    let write = try environment.beginWrite()
+    try write.put([7], [1])
+    try write.put([UInt8](repeating: 1, count: 200_000), [2])
+    #expect(try write.remove([2]))
+    try write.commit()
+    environment.close()
+    let file = try #require(try verify())
+    #expect(file.size < file.pages * file.pageSize)
+    #expect(try DataFileVerifier.checkMeta(directory: directory.path)?.isWhole == false)
+  }
+
+  @Test(arguments: [UInt64](1...6)) func whateverIsWrittenStaysSound(_ seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    let environment = try directory.open { $0.mapSize = 256 << 20 }
+    defer { environment.close() }
+    var keys: [[UInt8]] = []
+    for round in 0..<60 {
+      let write = try environment.beginWrite()
+      for _ in 0..<Int.random(in: 1...120, using: &random) {
+        if let key = keys.randomElement(using: &random), Int.random(in: 0..<3, using: &random) == 0 {
+          _ = try write.remove(key)
+        } else {
+          let key =
+            Bool.random(using: &random)
+            ? bytes("key \(Int.random(in: 0..<400, using: &random))")
+            : random.bytes(Int.random(in: 1...511, using: &random))
+          let sizes = [0, 1, 40, 1_000, 2_030, 4_080, 4_081, 20_000, 100_000]
+          let size = sizes.randomElement(using: &random)!
+          try write.put([UInt8](repeating: UInt8(round), count: size), key)
+          keys.append(key)
+        }
+      }
+      if Int.random(in: 0..<20, using: &random) == 0 { try write.removeAll() }
+      if Int.random(in: 0..<10, using: &random) == 0 { write.abort() } else { try write.commit() }
+      let file = try verify()
+      #expect(file?.entries == (try environment.info().entries))
+      // Pages of values that one transaction wrote and removed, LMDB may forget: lost room, and no damage.
+      #expect(file != nil)
+    }
+  }
+
+  // MARK: Damage
+
+  /// Three levels, large values, and free pages.
+  private func makeDatabase() throws {
+    let environment = try directory.open()
+    let write = try environment.beginWrite()
+    for number in 1_000..<1_900 {
+      let key = bytes("key \(number)") + [UInt8](repeating: 9, count: 300)
+      try write.put([UInt8](repeating: 1, count: number % 40 == 0 ? 30_000 : 50), key)
+    }
+    try write.commit()
+    for number in [1_100, 1_200, 1_500] {
+      let write = try environment.beginWrite()
+      _ = try write.remove(bytes("key \(number)") + [UInt8](repeating: 9, count: 300))
+      try write.commit()
+    }
+    environment.close()
+    let file = try #require(try verify())
+    #expect(file.depth == 3 && file.freePages > 2 && file.overflowPages > 8)
+  }
+
+  struct Damage: CustomTestStringConvertible, Sendable {
+    let testDescription: String
+    let kinds: Set<DataFileFinding.Kind>
+    let change: @Sendable (inout DataFileImage) -> Void
+
+    init(
+      _ description: String, _ kinds: DataFileFinding.Kind...,
+      change: @escaping @Sendable (inout DataFileImage) -> Void
+    ) {
+      testDescription = description
+      self.kinds = Set(kinds)
+      self.change = change
+    }
+  }
+
+  static let damages: [Damage] =
+    metaDamages + levelDamages(0) + levelDamages(1) + levelDamages(2) + referenceDamages + freeListDamages
+
+  private static let freeListDamages: [Damage] =
+    [
+      Damage("free list: a page in use is free", .doubleUse) { image in
+        let node = image.node(0, of: image.freeSpine.last!)
+        image.store(image.data(node) + 8, UInt64(image.spine[0] / image.pageSize))
+        image.store(image.data(node), 1 as UInt64)
+      },
+      Damage("free list: a page twice", .freeList) { image in
+        let node = image.node(0, of: image.freeSpine.last!)
+        image.store(image.data(node) + 16, image.load(image.data(node) + 8, UInt64.self))
+      },
+      Damage("free list: a page past the last", .freeList) { image in
+        let node = image.node(0, of: image.freeSpine.last!)
+        image.store(image.data(node) + 8, UInt64(image.lastPage + 1))
+      },
+      Damage("free list: a meta page", .freeList, .doubleUse) { image in
+        let node = image.node(0, of: image.freeSpine.last!)
+        image.store(image.data(node) + 8, 1 as UInt64)
+        image.store(image.data(node), 1 as UInt64)
+      },
+      Damage("free list: more pages than the record holds", .freeList) { image in
+        image.store(image.data(image.node(0, of: image.freeSpine.last!)), UInt64.max)
+      },
+      Damage("free list: of a transaction to come", .freeList, .keyOrder) { image in
+        image.store(image.node(0, of: image.freeSpine.last!) + 8, 1_000 as UInt64)
+      },
+      Damage("free list: a key of two bytes", .node) { image in
+        image.store(image.node(0, of: image.freeSpine.last!) + 6, 2 as UInt16)
+      },
+      Damage("cut in the middle", .truncated) { image in
+        image.bytes.removeLast(image.bytes.count / 2)
+      },
+      Damage("cut by a byte", .truncated) { $0.bytes.removeLast() },
+      Damage("cut after the first page", .truncated) { $0.bytes.removeLast($0.bytes.count - $0.pageSize) },
+      Damage("cut in the first page", .notDatabase) { $0.bytes.removeLast($0.bytes.count - 100) },
+      Damage("zeros", .notDatabase) { image in
+        image.bytes = [UInt8](repeating: 0, count: image.bytes.count)
+      },
+    ]
+
+  private static let metaDamages: [Damage] = [
+    Damage("first magic", .meta) { $0.store(16, 1 as UInt32) },
+    Damage("second magic", .notDatabase) { $0.store($0.pageSize + 16, 1 as UInt32) },
+    Damage("both magics", .notDatabase) { image in
+      image.store(image.pageSize + 16, 1 as UInt32)
+      image.store(16, 1 as UInt32)
+    },
+    Damage("first version", .meta) { $0.store(20, 2 as UInt32) },
+    Damage("second version", .meta) { $0.store($0.pageSize + 20, 9 as UInt32) },
+    Damage("both versions", .version) { image in
+      image.store(image.pageSize + 20, 2 as UInt32)
+      image.store(20, 2 as UInt32)
+    },
+    Damage("number of a meta page", .pageNumber) { $0.store($0.otherMeta, 5 as UInt64) },
+    Damage("flags of a meta page", .pageFlags) { $0.store($0.otherMeta + 10, 0 as UInt16) },
+    Damage("page size zero", .pageSize) { $0.store(40, 0 as UInt32) },
+    Damage("page size odd", .pageSize) { $0.store(40, 4097 as UInt32) },
+    Damage("page size doubled", .pageSize, .notDatabase) { $0.store(40, UInt32(2 * $0.pageSize)) },
+    Damage("page size huge", .pageSize) { $0.store(40, 1 << 31 as UInt32) },
+    Damage("second page size", .pageSize) { $0.store($0.pageSize + 40, 8192 as UInt32) },
+    Damage("map size", .meta) { $0.store($0.meta + 32, 4096 as UInt64) },
+    Damage("map size huge", .meta) { $0.store($0.otherMeta + 32, UInt64.max) },
+    Damage("last page less", .pageNumber, .freeList) { $0.change($0.meta + 136, UInt64.self) { $0 - 1 } },
+    Damage("last page more", .truncated) { $0.change($0.meta + 136, UInt64.self) { $0 + 1 } },
+    Damage("last page huge", .meta) { $0.store($0.meta + 136, UInt64.max) },
+    Damage("last page far", .truncated, .meta) { $0.store($0.meta + 136, 1 << 23 as UInt64) },
+    Damage("last page 0", .meta) { $0.store($0.meta + 136, 0 as UInt64) },
+    Damage("transaction of the other parity", .meta) { $0.change($0.meta + 144, UInt64.self) { $0 + 1 } },
+    Damage("transaction far ahead", .meta) { $0.change($0.meta + 144, UInt64.self) { $0 + 2 } },
+    Damage("transaction behind", .meta) { $0.change($0.meta + 144, UInt64.self) { $0 - 4 } },
+    Damage("flags of the free list", .meta) { $0.store($0.free + 4, 0 as UInt16) },
+    Damage("flags of the database", .unsupported) { $0.store($0.main + 4, 4 as UInt16) },
+    Damage("padding of the database", .unsupported) { $0.store($0.main, 4 as UInt32) },
+    Damage("depth less", .pageFlags) { $0.change($0.main + 6, UInt16.self) { $0 - 1 } },
+    Damage("depth more", .pageFlags) { $0.change($0.main + 6, UInt16.self) { $0 + 1 } },
+    Damage("depth zero", .depth) { $0.store($0.main + 6, 0 as UInt16) },
+    Damage("depth huge", .depth) { $0.store($0.main + 6, UInt16.max) },
+    Damage("free list's depth", .pageFlags, .depth) { $0.store($0.free + 6, 9 as UInt16) },
+    Damage("branch pages", .statistics) { $0.change($0.main + 8, UInt64.self) { $0 + 1 } },
+    Damage("leaf pages", .statistics) { $0.change($0.main + 16, UInt64.self) { $0 - 1 } },
+    Damage("overflow pages", .statistics) { $0.change($0.main + 24, UInt64.self) { $0 + 1 } },
+    Damage("entries", .statistics) { $0.store($0.main + 32, UInt64.max) },
+    Damage("free list's entries", .statistics) { $0.change($0.free + 32, UInt64.self) { $0 + 1 } },
+    Damage("root in a meta page", .pageNumber) { $0.store($0.main + 40, 1 as UInt64) },
+    Damage("root past the end", .pageNumber) { $0.store($0.main + 40, UInt64($0.lastPage + 1)) },
+    Damage("root huge", .pageNumber) { $0.store($0.main + 40, UInt64.max - 1) },
+    Damage("no root", .depth) { $0.store($0.main + 40, UInt64.max) },
+    Damage("the free list's root is the database's", .freeList, .pageFlags, .node) {
+      $0.store($0.free + 40, $0.load($0.main + 40, UInt64.self))
+    },
+  ]
+
+  private static func levelDamages(_ level: Int) -> [Damage] {
+    [
+      Damage("level \(level): number", .pageNumber) { $0.change($0.spine[level], UInt64.self) { $0 ^ 1 } },
+      Damage("level \(level): flags", .pageFlags) { $0.change($0.spine[level] + 10, UInt16.self) { $0 ^ 3 } },
+      Damage("level \(level): no flags", .pageFlags) { $0.store($0.spine[level] + 10, 0 as UInt16) },
+      Damage("level \(level): more flags", .pageFlags) { $0.change($0.spine[level] + 10, UInt16.self) { $0 | 0x20 } },
+      Damage("level \(level): lower odd", .bounds) { $0.change($0.spine[level] + 12, UInt16.self) { $0 + 1 } },
+      Damage("level \(level): lower less", .bounds) { $0.change($0.spine[level] + 12, UInt16.self) { $0 - 2 } },
+      Damage("level \(level): lower zero", .bounds) { $0.store($0.spine[level] + 12, 0 as UInt16) },
+      Damage("level \(level): no entries", .node) { image in
+        image.store(image.spine[level] + 12, 16 as UInt16)
+      },
+      Damage("level \(level): upper less", .bounds) { $0.change($0.spine[level] + 14, UInt16.self) { $0 - 2 } },
+      Damage("level \(level): upper more", .node) { $0.change($0.spine[level] + 14, UInt16.self) { $0 + 2 } },
+      Damage("level \(level): upper past the page", .bounds) { $0.store($0.spine[level] + 14, UInt16.max) },
+      Damage("level \(level): entry past the page", .node) { $0.store($0.spine[level] + 16, UInt16.max) },
+      Damage("level \(level): entry in the free room", .node) { $0.store($0.spine[level] + 16, 16 as UInt16) },
+      Damage("level \(level): key huge", .node) { image in
+        image.store(image.node(1, of: image.spine[level]) + 6, UInt16.max)
+      },
+      Damage("level \(level): key empty", .node, .bounds) { image in
+        image.store(image.node(1, of: image.spine[level]) + 6, 0 as UInt16)
+      },
+      Damage("level \(level): key greater", .keyOrder) { image in
+        image.store(image.node(1, of: image.spine[level]) + 8, 0xFF as UInt8)
+      },
+      Damage("level \(level): key less", .keyOrder) { image in
+        let page = image.spine[level]
+        image.store(image.node(image.count(of: page) - 1, of: page) + 8, 0 as UInt8)
+      },
+      Damage("level \(level): zeroed", .pageNumber) { image in
+        let page = image.spine[level]
+        image.bytes.replaceSubrange(
+          page..<page + image.pageSize, with: [UInt8](repeating: 0, count: image.pageSize))
+      },
+    ]
+  }
+
+  private static let referenceDamages: [Damage] = [
+    Damage("branch: child in use", .doubleUse, .pageFlags) { image in
+      let page = image.spine[0]
+      image.store(image.node(1, of: page), image.load(image.node(0, of: page), UInt32.self))
+    },
+    Damage("branch: its own child", .doubleUse) { image in
+      image.store(image.node(0, of: image.spine[1]), UInt32(image.spine[1] / image.pageSize))
+    },
+    Damage("branch: children exchanged", .keyOrder) { image in
+      let page = image.spine[1]
+      let (first, second) = (image.node(0, of: page), image.node(1, of: page))
+      let number = image.load(first, UInt32.self)
+      image.store(first, image.load(second, UInt32.self))
+      image.store(second, number)
+    },
+    Damage("branch: child past the end", .pageNumber) { image in
+      image.store(image.node(0, of: image.spine[1]) + 4, 1 as UInt16)
+    },
+    Damage("branch: child is free", .doubleUse) { image in
+      let node = image.node(0, of: image.freeSpine.last!)
+      image.store(image.node(0, of: image.spine[1]), UInt32(image.load(image.data(node) + 8, UInt64.self)))
+    },
+    Damage("leaf: value huge", .node) { $0.store($0.node(1, of: $0.spine[2]), UInt32.max) },
+    Damage("leaf: value longer", .bounds, .node) { $0.change($0.node(1, of: $0.spine[2]), UInt32.self) { $0 + 2 } },
+    Damage("leaf: unknown flags", .unsupported) { $0.store($0.node(1, of: $0.spine[2]) + 4, 4 as UInt16) },
+    Damage("leaf: a database", .node) { $0.store($0.node(1, of: $0.spine[2]) + 4, 2 as UInt16) },
+    Damage("leaf: two entries in one place", .bounds, .keyOrder) { image in
+      image.store(image.spine[2] + 18, image.load(image.spine[2] + 16, UInt16.self))
+    },
+    Damage("large value: longer than its pages", .overflow) { $0.change($0.large.node, UInt32.self) { $0 + 4096 } },
+    Damage("large value: page 0", .overflow) { $0.store($0.data($0.large.node), 0 as UInt64) },
+    Damage("large value: past the end", .overflow) { $0.store($0.data($0.large.node), UInt64.max) },
+    Damage("large value: in a leaf", .pageFlags) { image in
+      image.store(image.data(image.large.node), UInt64(image.spine[1] / image.pageSize))
+    },
+    Damage("large value: number", .pageNumber) { $0.store($0.large.page, 1 as UInt64) },
+    Damage("large value: flags", .pageFlags) { $0.store($0.large.page + 10, 2 as UInt16) },
+    Damage("large value: fewer pages", .overflow) { $0.change($0.large.page + 12, UInt32.self) { $0 - 1 } },
+    Damage("large value: more pages", .doubleUse, .statistics, .pageNumber, .truncated) {
+      $0.change($0.large.page + 12, UInt32.self) { $0 + 1 }
+    },
+    Damage("large value: billions of pages", .pageNumber) { $0.store($0.large.page + 12, UInt32.max) },
+  ]
+
+  @Test(arguments: damages) func aChangedFieldIsFound(_ damage: Damage) throws {
+    try makeDatabase()
+    var image = DataFileImage(directory.path)
+    damage.change(&image)
+    image.write()
+    let finding = try #require(self.finding())
+    #expect(damage.kinds.contains(finding.kind), "\(finding)")
+    #expect(finding.detail.isEmpty == false)
+  }
+
+  private func finding() -> DataFileFinding? {
+    do throws(DataFileError) {
+      _ = try DataFileVerifier.verify(directory: directory.path)
+      return nil
+    } catch {
+      guard case .finding(let finding) = error else { return nil }
+      return finding
+    }
+  }
+
+  /// Whatever is in the file: an answer, and no trap.
+  @Test(arguments: [UInt64](1...4)) func noiseIsAnswered(_ seed: UInt64) throws {
+    try makeDatabase()
+    let whole = DataFileImage(directory.path)
+    var random = SeededGenerator(seed: seed)
+    var found = 0
+    for round in 0..<300 {
+      var image = whole
+      let page = Int.random(in: 0...whole.lastPage, using: &random)
+      let place = round % 3 == 0 ? Int.random(in: 0...1, using: &random) : page
+      for _ in 0..<Int.random(in: 1...20, using: &random) {
+        let range = round % 2 == 0 ? 0..<160 : 0..<whole.pageSize
+        let offset = place * whole.pageSize + Int.random(in: range, using: &random)
+        image.bytes[offset] = UInt8.random(in: .min ... .max, using: &random)
+      }
+      image.write()
+      if finding() != nil { found += 1 }
+    }
+    #expect(found > 60)
+  }
+
+  @Test func aFileThatCannotBeReadIsNoFinding() throws {
+    let folder = directory.makeDirectory("data.mdb")
+    var failure: DataFileError?
+    do throws(DataFileError) {
+      _ = try DataFileVerifier.verify(directory: directory.path)
+    } catch {
+      failure = error
+    }
+    guard case .unreadable = failure else {
+      Issue.record("\(String(describing: failure)) of \(folder)")
+      return
+    }
+  }
+}
