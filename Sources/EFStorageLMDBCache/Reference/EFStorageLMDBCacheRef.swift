@@ -10,6 +10,9 @@ public import LMDBCaching
 /// read, as the cache itself would see it. Reading a content that has not changed compares a few words and takes no lock
 /// that threads share. Any number of threads may use it if `Content` is Sendable.
 ///
+/// A cache that was damaged is made anew when it is opened, and what it had is lost. A reference to a key with nothing
+/// in it then reports that when it is made, with ``onStorageFailure(_:)``, before any default is stored.
+///
 /// What cannot be read is nil, reported once, and kept. A write that fails changes nothing, so that ``content`` is what is
 /// stored; it is reported, and ``lastFailure`` tells.
 public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleInstanceStorageReference {
@@ -26,6 +29,14 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
     self.key = key
     self.storage = storage
     entry = storage.map { EntryContent($0, key: key) }
+    if let storage, let recovery = storage.recovery, !storage.contains(key) { reportLoss(recovery) }
+  }
+
+  /// Whoever reads the content would take it for one that was never set.
+  private func reportLoss(_ recovery: CacheRecovery) {
+    let error = CacheError(
+      .rebuilt, "The cache was damaged, and was made anew when it was opened. Set what is needed again: \(recovery)")
+    _ = report(failure(.loss, error), writing: nil)
   }
 
   // MARK: Reading
@@ -58,7 +69,11 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
 
   private func load() throws(EFStorageFailure) -> Content? {
     guard let entry, let storage else { return nil }
-    return try reportingLoad { try entry.load { try Content.loadFromLMDBCache(storage, forKey: key) } }
+    let earlier = failures.last
+    let content = try reportingLoad { try entry.load { try Content.loadFromLMDBCache(storage, forKey: key) } }
+    // That there is nothing still is what was reported.
+    if content == nil, let earlier, earlier.kind == .loss { failures.note(earlier) }
+    return content
   }
 
   // MARK: Writing
@@ -110,8 +125,12 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
     failure(.conversion, error).reportByDefault()
   }
 
-  /// Called when the cache could not write or remove. Replaceable with `@_dynamicReplacement(for:)`, in any build.
-  public dynamic func onStorageFailure(_ error: any Error) { failure(.storage, error).reportByDefault() }
+  /// Called when the cache could not write or remove, and when the reference is made of a cache that was damaged and
+  /// made anew (`CacheError.Code.rebuilt`) and has nothing under the key. Replaceable with `@_dynamicReplacement(for:)`,
+  /// in any build.
+  public dynamic func onStorageFailure(_ error: any Error) {
+    failure((error as? CacheError)?.code == .rebuilt ? .loss : .storage, error).reportByDefault()
+  }
 
   /// Called when something is stored that cannot be read as a `Content`; it is kept. Once, until it is
   /// read or written. Replaceable with `@_dynamicReplacement(for:)`, in any build.

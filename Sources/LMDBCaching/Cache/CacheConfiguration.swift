@@ -36,6 +36,10 @@ public struct CacheConfiguration: Sendable {
   /// opening to what `ulimit -v` allows.
   public var mapSize: Int = 64 << 30
 
+  /// When the database's file is checked before it is used. What it cannot be trusted with is set aside, and the cache
+  /// made anew: see ``LMDBCache/recovery``.
+  public var verification: CacheVerification = .afterUncleanExit
+
   /// How NSCoding objects are archived and read.
   public var objectCoding = ObjectCoding()
 

@@ -15,7 +15,8 @@ extension CacheError {
     case .forked: code = .forked
     case .noSpace: code = .noSpace
     case .permissionDenied, .readOnlyFileSystem: code = .permissionDenied
-    case .corrupted, .invalid: code = .corruptedRecord
+    case .corrupted, .pageNotFound, .panic: code = .damagedDatabase
+    case .invalid: code = .corruptedRecord
     default: code = .storageFailed
     }
     self.init(code, "\(activity) failed: \(error.message)", underlying: error)

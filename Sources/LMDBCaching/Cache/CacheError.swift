@@ -7,7 +7,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     private enum Value: String, Sendable {
       case closed, forked, typeMismatch, encodingFailed, decodingFailed, corruptedRecord, unsupportedRecord
       case invalidDirectory, permissionDenied, remoteFileSystem, durabilityMismatch, unsupportedVersion
-      case noSpace, storageFailed, notCommitted, invalidArgument, missingTransform
+      case noSpace, storageFailed, notCommitted, invalidArgument, missingTransform, damagedDatabase, busy
+      case rebuilt
     }
     private let value: Value
 
@@ -46,6 +47,13 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     public static let notCommitted = Code(.notCommitted)
     /// The entry was written with a ``ValueTransform`` that the cache does not have. The entry is kept.
     public static let missingTransform = Code(.missingTransform)
+    /// The database's file is damaged. While it is open: nothing is read from it or written to it any more, and the
+    /// next opening verifies it. At opening: other processes have it open, so that it cannot be set aside.
+    public static let damagedDatabase = Code(.damagedDatabase)
+    /// Another process is at the cache, and was for too long or is not to be disturbed. Try again.
+    public static let busy = Code(.busy)
+    /// The cache was damaged, and made anew when it was opened: see ``CacheRecovery``.
+    public static let rebuilt = Code(.rebuilt)
     /// An argument is out of its documented range.
     public static let invalidArgument = Code(.invalidArgument)
   }

@@ -21,6 +21,7 @@ struct CacheMetrics: Sendable {
       (gauge("commits"), { @Sendable in $0.commits }),
       (gauge("failed_commits"), { @Sendable in $0.failedCommits }),
       (gauge("corrupted_records"), { @Sendable in $0.corruptedRecords }),
+      (gauge("recoveries"), { @Sendable in $0.recoveries }),
     ]
     count = gauge("entries")
     cost = gauge("cost")

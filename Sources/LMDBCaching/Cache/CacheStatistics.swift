@@ -24,6 +24,10 @@ public struct CacheStatistics: Sendable, Equatable {
   /// Writes replayed from journals of processes that died.
   public var replayedWrites = 0
 
+  /// How often the cache's files were set aside, since they were damaged: 1 if this opening did, and see
+  /// ``LMDBCache/recovery``.
+  public var recoveries = 0
+
   public init() {}
 
   /// Hits of either tier by reads; 0 before the first read.

@@ -70,6 +70,10 @@ public final class DiskCache: Sendable {
     isClosed.load(ordering: .relaxed) || store.environment.isForked ? .closed : store.health
   }
 
+  /// What opening had to set aside, since it was damaged; nil: nothing. Of this process: others that opened the
+  /// directory since find the new cache sound.
+  public var recovery: CacheRecovery? { store.recovery }
+
   /// What the directory's disk tier has done since this process opened it.
   public var statistics: CacheStatistics {
     var statistics = CacheStatistics()
@@ -310,7 +314,7 @@ public final class DiskCache: Sendable {
   public func read<R>(_ body: (borrowing CacheSnapshot) throws -> R) throws -> R {
     try checkOpen()
     try store.commitPending()
-    return try storing("Opening a snapshot of \(store.directory)") { () throws(LMDBError) in
+    return try store.trusting("Opening a snapshot of \(store.directory)") { () throws(LMDBError) in
       try store.environment.withReadTransaction { (txn) throws(LMDBError) in
         let snapshot = CacheSnapshot(store, txn)
         return Result { try body(snapshot) }

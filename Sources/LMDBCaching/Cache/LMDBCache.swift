@@ -42,7 +42,9 @@ public final class LMDBCache: Sendable {
   /// first); each object has a memory tier of its own.
   ///
   /// - Throws: ``CacheError`` with `.invalidDirectory`, `.permissionDenied`, `.remoteFileSystem`,
-  ///   `.durabilityMismatch`, `.unsupportedVersion`, `.invalidArgument`, `.noSpace` or `.storageFailed`.
+  ///   `.durabilityMismatch`, `.unsupportedVersion`, `.invalidArgument`, `.noSpace` or `.storageFailed`;
+  ///   `.corruptedRecord` for a directory that holds something else; `.damagedDatabase` for a damaged cache that other
+  ///   processes have open. One that nobody else has open is set aside and made anew: see ``recovery``.
   public init(directory: URL, configuration: CacheConfiguration = CacheConfiguration()) throws(CacheError) {
     diskCache = try DiskCache(directory: directory, configuration: configuration)
     store = diskCache.store
@@ -77,6 +79,9 @@ public final class LMDBCache: Sendable {
 
   /// The state of the disk tier.
   public var health: CacheHealth { diskCache.health }
+
+  /// What opening had to set aside, since it was damaged; nil: nothing. See ``DiskCache/recovery``.
+  public var recovery: CacheRecovery? { diskCache.recovery }
 
   /// What this object and its disk tier have done since they were opened.
   public var statistics: CacheStatistics {

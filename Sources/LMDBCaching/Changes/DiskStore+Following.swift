@@ -126,7 +126,7 @@ extension DiskStore {
   }
 
   private func part(of prefix: String, at position: FollowPosition) throws(CacheError) -> FollowPart {
-    try storing("Following the changes of \(directory)") { () throws(LMDBError) in
+    try trusting("Following the changes of \(directory)") { () throws(LMDBError) in
       try environment.withReadTransaction { (txn) throws(LMDBError) in
         guard case .metadata(let metadata)? = try Self.readMetadata(txn) else {
           throw LMDBError(

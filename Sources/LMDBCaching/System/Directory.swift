@@ -51,6 +51,17 @@ enum Directory {
     if unlink(path) != 0 && errno != ENOENT { throw SystemError("unlink", path) }
   }
 
+  /// Removes a directory and all that is in it; links are removed, and not followed.
+  static func removeTree(_ path: String) throws(SystemError) {
+    for name in try names(in: path) {
+      let child = path + "/" + name
+      var status = stat()
+      if lstat(child, &status) != 0 { continue }  // Gone since it was listed.
+      if status.st_mode & S_IFMT == S_IFDIR { try removeTree(child) } else { try removeFile(child) }
+    }
+    if rmdir(path) != 0 && errno != ENOENT { throw SystemError("rmdir", path) }
+  }
+
   static func move(_ source: String, to destination: String) throws(SystemError) {
     if rename(source, destination) != 0 { throw SystemError("rename", destination) }
   }

@@ -34,6 +34,8 @@ extension CacheError {
     case EACCES, EPERM, EROFS:
       self.init(
         .permissionDenied, "\(activity): no permission. Give this user read and write access.", underlying: error)
+    case EBUSY:
+      self.init(.busy, "\(activity): another process is in the way. Try again.", underlying: error)
     default:
       self.init(.storageFailed, "\(activity) failed.", underlying: error)
     }

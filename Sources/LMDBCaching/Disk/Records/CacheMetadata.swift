@@ -24,6 +24,9 @@ struct CacheMetadata {
   var expiring = 0
   /// Those of them whose value is in a file.
   var files = 0
+  /// The sum of ``RecordHeader/digest(of:)`` over the entries: it tells whether a page is an older version of itself,
+  /// which nothing else would. Nil: the cache was made by a version that did not keep it.
+  var digest: UInt64? = 0
 
   init(durability: Durability) { self.durability = durability }
 
@@ -53,6 +56,7 @@ struct CacheMetadata {
     metadata.cost = load(64, as: Int.self)
     metadata.expiring = load(72, as: Int.self)
     metadata.files = load(80, as: Int.self)
+    metadata.digest = load(96, as: UInt32.self) == 1 ? load(88, as: UInt64.self) : nil
     return .metadata(metadata)
   }
 
@@ -72,8 +76,13 @@ struct CacheMetadata {
     store(cost, 64)
     store(expiring, 72)
     store(files, 80)
+    store(digest ?? 0, 88)
+    store(digest == nil ? 0 as UInt32 : 1, 96)
     store(cxxhash_64(UnsafeRawPointer(bytes.baseAddress! + 8), Self.size - 8, 0), 0)
   }
+
+  /// Takes a record's bytes in exchange for those that were there.
+  mutating func replace(_ old: UInt64, by new: UInt64) { digest = digest.map { $0 &- old &+ new } }
 
   mutating func add(_ header: RecordHeader) {
     count += 1

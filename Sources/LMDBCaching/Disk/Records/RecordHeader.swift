@@ -199,6 +199,16 @@ struct RecordHeader {
     isIntact(headerHash: headerHash(record, key: key), payload: payload(of: record))
   }
 
+  /// What stands for a record in ``CacheMetadata/digest``: of its checksum and its stamp, which every version has in
+  /// the same place. 0: there is none.
+  static func digest(of record: UnsafeRawBufferPointer) -> UInt64 {
+    guard record.count >= 16 else { return 0 }
+    let checksum = UInt64(UInt32(littleEndian: record.loadUnaligned(as: UInt32.self)))
+    let stamp = UInt64(littleEndian: record.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+    let word = (stamp ^ (checksum << 32 | checksum)) &* 0x9E37_79B9_7F4A_7C15
+    return word ^ word >> 29
+  }
+
   @inline(__always)
   func payload(of record: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: record.baseAddress! + payloadOffset, count: payloadLength)

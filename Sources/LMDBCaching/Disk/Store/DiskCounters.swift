@@ -11,6 +11,7 @@ final class DiskCounters: Sendable {
   let failedCommits = Atomic<Int>(0)
   let corruptedRecords = Atomic<Int>(0)
   let replayedWrites = Atomic<Int>(0)
+  let recoveries = Atomic<Int>(0)
 
   func add(to statistics: inout CacheStatistics) {
     statistics.diskHits += hits.load(ordering: .relaxed)
@@ -22,6 +23,7 @@ final class DiskCounters: Sendable {
     statistics.failedCommits += failedCommits.load(ordering: .relaxed)
     statistics.corruptedRecords += corruptedRecords.load(ordering: .relaxed)
     statistics.replayedWrites += replayedWrites.load(ordering: .relaxed)
+    statistics.recoveries += recoveries.load(ordering: .relaxed)
   }
 }
 

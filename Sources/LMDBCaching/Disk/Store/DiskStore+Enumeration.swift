@@ -5,7 +5,7 @@ extension DiskStore {
   /// The live entries whose keys start with `prefix`, in the byte order of their keys, as of one moment.
   func entries(withPrefix prefix: String) throws(CacheError) -> [CacheEntry] {
     try commitPending()
-    return try storing("Listing \(directory)") { () throws(LMDBError) in
+    return try trusting("Listing \(directory)") { () throws(LMDBError) in
       try environment.withReadTransaction { (txn) throws(LMDBError) in try entries(withPrefix: prefix, txn) }
     }
   }

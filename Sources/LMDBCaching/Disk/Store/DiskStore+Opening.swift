@@ -17,6 +17,7 @@ extension DiskStore {
     let processLock: ProcessLock
     let metadata: CacheMetadata
     let lastTransactionID: UInt64
+    let recovery: CacheRecovery?
   }
 
   private struct WeakStore: Sendable { weak var store: DiskStore? }
@@ -82,14 +83,30 @@ extension DiskStore {
   private static func openFiles(
     _ directory: String, _ configuration: CacheConfiguration
   ) throws(CacheError) -> Opened {
-    let processLock = try calling("Opening the cache in \(directory)") { () throws(SystemError) in
+    let openingLock = try calling("Opening the cache in \(directory)") { () throws(SystemError) in
+      try OpeningLock(directory: directory)
+    }
+    // Until the database is open: who comes meanwhile finds this process here.
+    let opened = try openLockedFiles(directory, configuration)
+    openingLock.unlock()
+    return opened
+  }
+
+  private static func openLockedFiles(
+    _ directory: String, _ configuration: CacheConfiguration
+  ) throws(CacheError) -> Opened {
+    let activity = "Opening the cache in \(directory)"
+    let processLock = try calling(activity) { () throws(SystemError) in
       let processLock = try ProcessLock(directory: directory)
       try FastSession.discardUntrusted(directory, processLock, logger: configuration.logger)
+      return processLock
+    }
+    let recovery = try OpeningCheck(directory: directory, configuration: configuration, processLock: processLock).run()
+    try calling(activity) { () throws(SystemError) in
       // Before LMDB makes the files. One that is there has to be looked at first: see `beginFastSession`.
       if configuration.durability == .fast, !Directory.exists(directory + "/data.mdb") {
         try FastSession.begin(directory)
       }
-      return processLock
     }
     var options = Environment.Options()
     options.mapSize = configuration.mapSize
@@ -105,11 +122,13 @@ extension DiskStore {
     do throws(CacheError) {
       if configuration.durability == .fast { try beginFastSession(environment, directory) }
       let metadata = try initializeMetadata(environment, directory, configuration)
+      try markOpened(directory, configuration.durability)
       return Opened(
         directory: directory, environment: environment, processLock: processLock, metadata: metadata,
-        lastTransactionID: environment.lastTransactionIDUnchecked())
+        lastTransactionID: environment.lastTransactionIDUnchecked(), recovery: recovery)
     } catch {
       environment.close()
+      distrustIfDamaged(directory, error)
       throw error
     }
   }
@@ -185,7 +204,7 @@ extension DiskStore {
     }
   }
 
-  private static func durabilityMismatch(_ directory: String, _ stored: Durability, _ asked: Durability) -> CacheError {
+  static func durabilityMismatch(_ directory: String, _ stored: Durability, _ asked: Durability) -> CacheError {
     CacheError(
       .durabilityMismatch,
       "\(directory) is a cache with durability .\(stored), and .\(asked) was asked for. All processes have to agree: "

@@ -79,7 +79,7 @@ extension DiskStore {
       }
     }
     if found == nil {
-      found = try storing("Reading \(quoted(key.string))") { () throws(LMDBError) in
+      found = try trusting("Reading \(quoted(key.string))") { () throws(LMDBError) in
         try environment.withReadTransaction { (txn) throws(LMDBError) in try stored(key, in: txn, copy) }
       }
     }
@@ -170,7 +170,7 @@ extension DiskStore {
       }
       if let pending { return try pending.get() }
     }
-    return try storing("Reading \(quoted(key.string))") { () throws(LMDBError) in
+    return try trusting("Reading \(quoted(key.string))") { () throws(LMDBError) in
       try environment.withReadTransaction { (txn) throws(LMDBError) in
         let id = txn.id
         return try storedHeader(key, in: txn).map { ($0, id) }
@@ -192,12 +192,12 @@ extension DiskStore {
   // MARK: In a snapshot
 
   func header(_ key: CacheKey, in txn: borrowing ReadTransaction) throws(CacheError) -> RecordHeader? {
-    try storing("Reading \(quoted(key.string))") { () throws(LMDBError) in try storedHeader(key, in: txn) }
+    try trusting("Reading \(quoted(key.string))") { () throws(LMDBError) in try storedHeader(key, in: txn) }
   }
 
   /// The record as of a snapshot, without counting an access.
   func readData(_ key: CacheKey, in txn: borrowing ReadTransaction) throws(CacheError) -> StoredRecord<Data>? {
-    let found = try storing("Reading \(quoted(key.string))") { () throws(LMDBError) in
+    let found = try trusting("Reading \(quoted(key.string))") { () throws(LMDBError) in
       try stored(key, in: txn) { Data($0) }
     }
     guard let record = try found.get() else { return nil }
@@ -220,7 +220,7 @@ extension DiskStore {
     }
     var isFound = false
     if !isElsewhere {
-      let failure = try storing("Reading \(quoted(key.string))") { () throws(LMDBError) in
+      let failure = try trusting("Reading \(quoted(key.string))") { () throws(LMDBError) in
         try environment.withReadTransaction { (txn) throws(LMDBError) -> CacheError? in
           try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) -> CacheError? in
             try txn.withValue(forKey: databaseKey) { bytes -> CacheError? in

@@ -98,7 +98,7 @@ extension DiskStore {
   }
 
   private func checkReaders() throws(CacheError) -> Int {
-    try storing("Looking for dead readers of \(directory)") { () throws(LMDBError) in try environment.checkReaders() }
+    try trusting("Looking for dead readers of \(directory)") { () throws(LMDBError) in try environment.checkReaders() }
   }
 
   /// Drops the least recently used tenth, for a map that is full. On the writer thread.
@@ -186,7 +186,7 @@ extension DiskStore {
     var resumeAfter: [UInt8]?
     var isAtEnd = false
     while !isAtEnd {
-      try storing("Trimming \(directory)") { () throws(LMDBError) in
+      try trusting("Trimming \(directory)") { () throws(LMDBError) in
         // A snapshot that lasts keeps pages from being used again: look at a part at a time.
         try environment.withReadTransaction { (txn) throws(LMDBError) in
           try txn.withCursor { (cursor) throws(LMDBError) in
@@ -253,7 +253,7 @@ extension DiskStore {
   }
 
   private func transact(_ body: (inout WriteSession) throws(LMDBError) -> Void) throws(CacheError) {
-    try storing("Trimming \(directory)") { () throws(LMDBError) in
+    try trusting("Trimming \(directory)") { () throws(LMDBError) in
       var session = try WriteSession(self)
       try body(&session)
       removeFiles(try session.commit(tracker))

@@ -43,6 +43,10 @@ final class DiskStore: @unchecked Sendable {
   let hasPending = Atomic<Bool>(false)
   let observerCount = Atomic<Int>(0)
   let isTrimQueued = Atomic<Bool>(false)
+  /// The file is damaged, and not used any more.
+  let isDistrusted = Atomic<Bool>(false)
+  /// What opening had to set aside.
+  let recovery: CacheRecovery?
   /// Of the writer thread only.
   var isCommitting = false
 
@@ -81,6 +85,8 @@ final class DiskStore: @unchecked Sendable {
     environment = opened.environment
     feed = ChangeFeed(opened.environment)
     processLock = opened.processLock
+    recovery = opened.recovery
+    if opened.recovery != nil { counters.recoveries.increment() }
     durability = configuration.durability
     clock = configuration.clock
     logger = configuration.logger

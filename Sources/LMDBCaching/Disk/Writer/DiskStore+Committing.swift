@@ -12,7 +12,7 @@ extension DiskStore {
     do throws(LMDBError) {
       return .success(try makingRoom { () throws(LMDBError) in try commitOnce(batch) })
     } catch {
-      return .failure(CacheError(error, during: "Committing to \(directory)"))
+      return .failure(failure(error, during: "Committing to \(directory)"))
     }
   }
 
@@ -149,7 +149,7 @@ extension DiskStore {
 
   /// Number of entries and their cost, as committed.
   func metadata() throws(CacheError) -> CacheMetadata {
-    try storing("Reading the counts of \(directory)") { () throws(LMDBError) in
+    try trusting("Reading the counts of \(directory)") { () throws(LMDBError) in
       let reading = try environment.withReadTransaction { (txn) throws(LMDBError) in try Self.readMetadata(txn) }
       guard case .metadata(let metadata)? = reading else {
         throw LMDBError(
@@ -162,6 +162,6 @@ extension DiskStore {
   /// Makes everything written so far safe from a power cut, in every durability mode.
   func flush() throws(CacheError) {
     try commitPending()
-    try storing("Synchronizing \(directory)") { () throws(LMDBError) in try environment.sync(force: true) }
+    try trusting("Synchronizing \(directory)") { () throws(LMDBError) in try environment.sync(force: true) }
   }
 }

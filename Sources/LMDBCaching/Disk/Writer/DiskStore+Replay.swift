@@ -15,6 +15,7 @@ extension DiskStore {
           try makingRoom { () throws(LMDBError) in try replay(journal) }
         } catch {
           // It stays for the next scan.
+          _ = failure(error, during: "Replaying \(path)")
           logger.error("cache journal not replayed", metadata: ["path": "\(path)", "error": "\(error)"])
           continue
         }
@@ -81,7 +82,7 @@ extension DiskStore {
 
   /// Removes the watermarks of journals that are gone. On the writer thread, at times.
   func sweepWatermarks() throws(CacheError) {
-    try storing("Removing marks of old journals in \(directory)") { () throws(LMDBError) in
+    try trusting("Removing marks of old journals in \(directory)") { () throws(LMDBError) in
       let session = try WriteSession(self)
       var removed = 0
       for journal in try session.journalsWithWatermark()

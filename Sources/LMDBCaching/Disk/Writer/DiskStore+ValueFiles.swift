@@ -27,7 +27,7 @@ extension DiskStore {
     }
     for (name, key) in found {
       if let key, isReferredToByPending(name, key) { continue }
-      if let key, try storing(activity, { () throws(LMDBError) in try isReferredTo(name, key) }) { continue }
+      if let key, try trusting(activity, { () throws(LMDBError) in try isReferredTo(name, key) }) { continue }
       try calling(activity) { () throws(SystemError) in try files.remove(name: name) }
       logger.notice("orphaned cache value file removed", metadata: ["name": "\(name)"])
     }

@@ -20,6 +20,8 @@ extension DiskStore {
 
   private func runWriter() {
     var nextScan = clock.monotonic + Self.peerScanInterval
+    var lastID = environment.lastTransactionIDUnchecked()
+    var markedID = lastID
     lock.lock()
     while true {
       switch nextAction(nextScan: nextScan) {
@@ -33,6 +35,7 @@ extension DiskStore {
       case .scanForPeers:
         lock.unlock()
         replayOrphanedJournals()
+        markIfIdle(since: &lastID, marked: &markedID)
         nextScan = clock.monotonic + Self.peerScanInterval
         lock.lock()
       case .wait(let nanoseconds):
@@ -220,6 +223,7 @@ extension DiskStore {
     for observer in observers { observer.storeWillClose() }
     defer { environment.close() }
     if durability == .fast, failure == nil { try endFastSession() }
+    if failure == nil { markCleanExit() }
     try calling("Closing the cache in \(directory)") { () throws(SystemError) in
       try processLock.unlock()
       // With writes that could not be committed the journal stays: the next to open the directory replays it.

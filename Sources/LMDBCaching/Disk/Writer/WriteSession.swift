@@ -32,10 +32,12 @@ struct WriteSession: ~Copyable {
     guard let header = RecordHeader(record) else { return }
     var old: RecordHeader?
     var oldFile: ValueFileReference?
+    var oldDigest: UInt64 = 0
     _ = try txn.upsert(
       forKey: key, size: record.count,
       existing: { bytes in
         old = RecordHeader(bytes)
+        oldDigest = RecordHeader.digest(of: bytes)
         oldFile = Self.file(of: bytes, old)
         return true
       },
@@ -43,6 +45,7 @@ struct WriteSession: ~Copyable {
     if let old { metadata.subtract(old) }
     if let oldFile { superfluousFiles.append(oldFile) }
     metadata.add(header)
+    metadata.replace(oldDigest, by: RecordHeader.digest(of: record))
     metadata.lastStamp = max(metadata.lastStamp, header.stamp)
   }
 
@@ -55,13 +58,16 @@ struct WriteSession: ~Copyable {
   ) throws(LMDBError) -> Bool {
     var old: RecordHeader?
     var oldFile: ValueFileReference?
+    var oldDigest: UInt64 = 0
     try txn.withValue(forKey: key) { bytes in
       old = RecordHeader(bytes)
+      oldDigest = RecordHeader.digest(of: bytes)
       if let header = old, let cacheKey, !header.belongs(to: cacheKey, in: bytes) { old = nil }
       oldFile = Self.file(of: bytes, old)
     }
     guard let old, condition(old), try txn.remove(forKey: key) else { return false }
     metadata.subtract(old)
+    metadata.replace(oldDigest, by: 0)
     if let oldFile { superfluousFiles.append(oldFile) }
     return true
   }
@@ -72,10 +78,12 @@ struct WriteSession: ~Copyable {
 
   /// Puts a record's last access right, which changes nothing else of it.
   mutating func touch(_ key: CacheKey, lastAccess: UInt32) throws(LMDBError) {
+    var oldDigest: UInt64 = 0
     let rewritten = try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) -> [UInt8]? in
       try txn.withValue(forKey: databaseKey) { bytes -> [UInt8]? in
         guard var header = RecordHeader(bytes), header.lastAccess < lastAccess, header.isIntact(bytes, key: key.utf8)
         else { return nil }
+        oldDigest = RecordHeader.digest(of: bytes)
         header.lastAccess = lastAccess
         var record = Array(bytes)
         let payloadHash = RecordHeader.payloadHash(header.payload(of: bytes))
@@ -88,6 +96,7 @@ struct WriteSession: ~Copyable {
     }
     guard let rewritten else { return }
     try rewritten.withBytes { (record) throws(LMDBError) in
+      metadata.replace(oldDigest, by: RecordHeader.digest(of: record))
       try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) in
         try txn.put(record, forKey: databaseKey)
       }
@@ -98,7 +107,7 @@ struct WriteSession: ~Copyable {
   mutating func removeAll(
     withPrefix prefix: UnsafeRawBufferPointer, where condition: (RecordHeader) -> Bool = { _ in true }
   ) throws(LMDBError) {
-    var removed: [(RecordHeader, ValueFileReference?)] = []
+    var removed: [(RecordHeader, UInt64, ValueFileReference?)] = []
     try txn.withCursor { (cursor) throws(LMDBError) in
       for range in KeyRange.ranges(ofPrefix: prefix) {
         var position = try range.first(cursor)
@@ -107,7 +116,7 @@ struct WriteSession: ~Copyable {
             let key = DatabaseKey.key(ofDatabaseKey: entry.key, record: entry.value, header: header),
             key.hasPrefix(prefix), condition(header)
           {
-            removed.append((header, Self.file(of: entry.value, header)))
+            removed.append((header, RecordHeader.digest(of: entry.value), Self.file(of: entry.value, header)))
             try cursor.remove()
             // LMDB leaves the cursor where the next entry has moved to.
             position = try cursor.current() ?? nil
@@ -117,8 +126,9 @@ struct WriteSession: ~Copyable {
         }
       }
     }
-    for (header, file) in removed {
+    for (header, digest, file) in removed {
       metadata.subtract(header)
+      metadata.replace(digest, by: 0)
       if let file { superfluousFiles.append(file) }
     }
   }
@@ -155,6 +165,7 @@ struct WriteSession: ~Copyable {
     metadata.cost = 0
     metadata.expiring = 0
     metadata.files = 0
+    metadata.digest = 0
   }
 
   // MARK: Watermarks: up to which stamp a journal is in the database

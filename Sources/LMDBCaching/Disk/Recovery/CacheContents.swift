@@ -1,0 +1,55 @@
+import LMDB
+
+/// What the entries of a database say of it as a cache, gathered while its structure is verified.
+final class CacheContents {
+  private var metadata: CacheMetadata.Reading?
+  private var digest: UInt64 = 0
+  private var count = 0
+  /// Whether each record is held against its checksum, as far as it is in a tree's page.
+  private let checksRecords: Bool
+  private(set) var damagedRecords = 0
+
+  init(checksRecords: Bool = false) { self.checksRecords = checksRecords }
+
+  /// - Parameters:
+  ///   - record: Its beginning, if it is a large one.
+  ///   - size: Its length.
+  func note(_ key: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, size: Int) {
+    if key.first == DatabaseKey.reservedMarker {
+      if key.elementsEqual(CacheMetadata.key) { metadata = CacheMetadata.read(record) }
+      return
+    }
+    count += 1
+    digest &+= RecordHeader.digest(of: record)
+    if checksRecords, record.count == size, !isIntact(key, record) { damagedRecords += 1 }
+  }
+
+  private func isIntact(_ key: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer) -> Bool {
+    guard let header = RecordHeader(record) else { return record.count > 4 && record[4] > RecordHeader.version }
+    guard let cacheKey = DatabaseKey.key(ofDatabaseKey: key, record: record, header: header) else { return false }
+    return header.isIntact(record, key: cacheKey)
+  }
+
+  /// Whether the cache's own record is there and can be read.
+  var hasMetadata: Bool { if case .metadata? = metadata { true } else { false } }
+
+  enum Judgement {
+    case sound
+    /// Not a cache of this version; whoever opens it says so.
+    case other
+    case damaged(String)
+  }
+
+  var judgement: Judgement {
+    switch metadata {
+    case .none:
+      // A new one, before its first transaction.
+      return count == 0 ? .sound : .damaged("the cache's own record is missing")
+    case .newerVersion: return .other
+    case .corrupted: return .damaged("the cache's own record is damaged")
+    case .metadata(let metadata):
+      guard let expected = metadata.digest, expected != digest else { return .sound }
+      return .damaged("the entries are not those of the last transaction")
+    }
+  }
+}

@@ -1,0 +1,398 @@
+import Foundation
+import LMDB
+import TestSupport
+import Testing
+
+@testable import LMDBCaching
+
+/// Files that cannot be trusted are set aside, and the cache goes on.
+@Suite struct RecoveryTests {
+  let directory = CacheDirectory()
+
+  private var quarantines: [String] { directory.names().filter { $0.hasPrefix(Quarantine.prefix) } }
+
+  /// Writes some entries and closes the cache.
+  private func fill(_ change: (inout CacheConfiguration) -> Void = { _ in }) throws {
+    let cache = try directory.open(change)
+    for index in 0..<500 { try cache.set("value \(index)", forKey: "key \(index)") }
+    try cache.close()
+  }
+
+  /// Changes the file as somebody would who is not LMDB.
+  private func damage(_ directory: CacheDirectory, _ change: (inout Data) -> Void) {
+    var data = directory.contents("data.mdb")
+    change(&data)
+    directory.write(data, to: "data.mdb")
+  }
+
+  /// The root of the main database, and where its page starts.
+  private static func root(_ data: Data) -> (page: UInt64, offset: Int) {
+    data.withUnsafeBytes { bytes in
+      let meta =
+        bytes.loadUnaligned(fromByteOffset: 144, as: UInt64.self)
+          < bytes.loadUnaligned(fromByteOffset: 4096 + 144, as: UInt64.self) ? 4096 : 0
+      let page = bytes.loadUnaligned(fromByteOffset: meta + 128, as: UInt64.self)
+      return (page, Int(page) * 4096)
+    }
+  }
+
+  private static func zeroRoot(_ data: inout Data) {
+    let offset = root(data).offset
+    data.replaceSubrange(offset..<offset + 4096, with: Data(count: 4096))
+  }
+
+  @Test func aDamagedFileIsSetAsideAndTheCacheGoesOn() throws {
+    try fill()
+    damage(directory, Self.zeroRoot)
+    let damaged = directory.contents("data.mdb")
+    let page = Self.root(damaged).page
+    let cache = try directory.open()
+    let recovery = try #require(cache.recovery)
+    #expect(recovery.page == page)
+    #expect(recovery.finding.contains("page \(page)"))
+    #expect(try Data(contentsOf: recovery.quarantine.appendingPathComponent("data.mdb")) == damaged)
+    #expect(try Data(contentsOf: recovery.quarantine.appendingPathComponent("finding.txt")).count > 10)
+    #expect(recovery.quarantine.deletingLastPathComponent().path == directory.path)
+    #expect(cache.statistics.recoveries == 1)
+    #expect(cache.health.isHealthy)
+    #expect(cache.count == 0)
+    #expect(try cache.value(String.self, forKey: "key 1") == nil)
+    try cache.set("new", forKey: "key 1")
+    try cache.close()
+    let again = try directory.open()
+    #expect(again.recovery == nil)
+    #expect(again.statistics.recoveries == 0)
+    #expect(try again.value(String.self, forKey: "key 1") == "new")
+    try again.close()
+    #expect(quarantines.count == 1)
+  }
+
+  @Test func oneQuarantineIsKept() throws {
+    for round in 0..<3 {
+      try fill()
+      damage(directory) { $0.removeLast($0.count / 2) }
+      let cache = try directory.open()
+      #expect(cache.recovery?.finding.contains("truncated") == true)
+      #expect(cache.recovery?.quarantine.lastPathComponent == quarantines.first)
+      #expect(quarantines.count == 1, "\(round)")
+      try cache.close()
+    }
+  }
+
+  @Test func acknowledgedWritesOfTheJournalSurvive() throws {
+    try fill { $0.inlineThreshold = 5_000 }
+    let cache = try directory.open {
+      neverCommitting(&$0)
+      $0.inlineThreshold = 5_000
+    }
+    let large = Data(repeating: 7, count: 9_000)
+    try cache.set(large, forKey: "committed file")
+    try cache.flush()
+    try cache.set("acknowledged", forKey: "key 3")
+    try cache.set(large, forKey: "acknowledged file")
+    try cache.removeValue(forKey: "key 4")
+    let crashed = directory.crashed(cache)
+    try cache.close()
+    #expect(crashed.valueFiles.count == 2)
+    damage(crashed, Self.zeroRoot)
+    let recovered = try crashed.open { $0.inlineThreshold = 5_000 }
+    let recovery = try #require(recovered.recovery)
+    #expect(try recovered.value(String.self, forKey: "key 3") == "acknowledged")
+    #expect(try recovered.value(Data.self, forKey: "acknowledged file") == large)
+    #expect(try recovered.value(Data.self, forKey: "committed file") == nil)
+    #expect(try recovered.value(String.self, forKey: "key 5") == nil)
+    #expect(recovered.count == 2)
+    #expect(crashed.valueFiles.count == 1)
+    let moved = try FileManager.default.contentsOfDirectory(atPath: recovery.quarantine.path + "/values")
+    #expect(moved.count == 1)
+    try recovered.close()
+  }
+
+  @Test func damageBesideOthersIsTheNamedErrorAndChangesNothing() throws {
+    try fill()
+    damage(directory) { $0.removeLast($0.count / 2) }
+    let before = directory.contents("data.mdb")
+    do {
+      // As a process that has the cache open.
+      let other = try ProcessLock(directory: directory.path)
+      #expect(errorCode { try directory.open() } == .damagedDatabase)
+      #expect(directory.contents("data.mdb") == before)
+      #expect(quarantines.isEmpty)
+      try other.unlock()
+    }
+    let cache = try directory.open()
+    #expect(cache.recovery != nil)
+    try cache.close()
+  }
+
+  /// LMDB does not write pages that are free again when their transaction ends.
+  @Test func aFileWithoutItsLastFreePagesIsOpenedBesideOthers() throws {
+    let cache = try directory.open()
+    // So that there are free pages to be used again.
+    for _ in 0..<6 {
+      try cache.set("v", forKey: "key")
+      try cache.flush()
+    }
+    let transaction = try cache.store.environment.beginWrite()
+    let key = [DatabaseKey.reservedMarker, 1]
+    try key.withBytes { (key) throws(LMDBError) in
+      try transaction.put(key, forKey: key)
+      try [UInt8](repeating: 1, count: 300_000).withBytes { (value) throws(LMDBError) in
+        try transaction.put(value, forKey: key)
+      }
+      _ = try transaction.remove(forKey: key)
+    }
+    try transaction.commit()
+    #expect(try DataFileVerifier.checkMeta(directory: directory.path)?.isWhole == false)
+    let child = try cacheProcess()
+    #expect(child.run("open \(directory.path)") == "ok")
+    #expect(child.run("get key") == "v")
+    try cache.close()
+  }
+
+  @Test func aDirectoryThatIsNotOursIsRefused() throws {
+    var options = Environment.Options()
+    options.mapSize = 64 << 20
+    let environment = try Environment.open(directory: directory.path, options: options)
+    let transaction = try environment.beginWrite()
+    try [UInt8]("foreign".utf8).withBytes { (bytes) throws(LMDBError) in try transaction.put(bytes, forKey: bytes) }
+    try transaction.commit()
+    environment.close()
+    damage(directory, Self.zeroRoot)
+    let before = directory.contents("data.mdb")
+    for _ in 0..<2 { #expect(errorCode { try directory.open() } == .corruptedRecord) }
+    #expect(directory.contents("data.mdb") == before)
+    #expect(quarantines.isEmpty)
+  }
+
+  @Test(arguments: [false, true]) func anotherDurabilityIsStillRefused(_ isVoid: Bool) throws {
+    try fill { $0.durability = .full }
+    if isVoid { try CleanExitMark.makeVoid(in: directory.path) }
+    #expect(try isMarkedSound(directory) == !isVoid)
+    damage(directory, Self.zeroRoot)
+    let before = directory.contents("data.mdb")
+    #expect(errorCode { try directory.open() } == .durabilityMismatch)
+    #expect(directory.contents("data.mdb") == before)
+    let cache = try directory.open { $0.durability = .full }
+    #expect(cache.recovery != nil)
+    try cache.close()
+  }
+
+  // MARK: The mark
+
+  private func isMarkedSound(_ directory: CacheDirectory) throws -> Bool {
+    guard case .mark(let mark) = try CleanExitMark.read(in: directory.path) else { return false }
+    return try mark.holds(in: directory.path)
+  }
+
+  @Test(arguments: Durability.allCases) func theMarkHoldsAfterACleanExitOnly(_ durability: Durability) throws {
+    try fill { $0.durability = durability }
+    #expect(try isMarkedSound(directory))
+    // A copy is another file.
+    #expect(try !isMarkedSound(directory.copy()))
+    let cache = try directory.open { $0.durability = durability }
+    #expect(try isMarkedSound(directory))
+    try cache.set("v", forKey: "key")
+    try cache.flush()
+    #expect(try !isMarkedSound(directory))
+    try cache.close()
+    #expect(try isMarkedSound(directory))
+    damage(directory) { $0[$0.count - 1] ^= 1 }
+    #expect(try !isMarkedSound(directory))
+  }
+
+  @Test func aFileThatIsPutInPlaceOfTheOtherIsVerified() throws {
+    try fill()
+    let other = CacheDirectory()
+    let cache = try other.open()
+    try cache.set("other", forKey: "key 1")
+    try cache.close()
+    directory.write(other.contents("data.mdb"), to: "data.mdb")
+    #expect(try !isMarkedSound(directory))
+    let opened = try directory.open()
+    #expect(opened.recovery == nil)
+    #expect(try opened.value(String.self, forKey: "key 1") == "other")
+    try opened.close()
+  }
+
+  @Test(arguments: [0, 1, 50, 95, 96, 200]) func aDamagedMarkIsNone(_ length: Int) throws {
+    try fill()
+    var mark = directory.contents(CleanExitMark.name) + Data(repeating: 3, count: 200)
+    mark[20] ^= 1
+    directory.write(mark.prefix(length), to: CleanExitMark.name)
+    #expect(try !isMarkedSound(directory))
+    let cache = try directory.open()
+    #expect(cache.recovery == nil)
+    #expect(cache.count == 500)
+    try cache.close()
+  }
+
+  @Test func aCacheThatIsLeftAloneForAWhileIsMarked() throws {
+    let clock = ManualClock()
+    let cache = try directory.open { $0.clock = .manual(clock) }
+    try cache.set("v", forKey: "key")
+    try cache.flush()
+    #expect(
+      eventually {
+        clock.advance(by: .seconds(2))
+        return (try? isMarkedSound(directory)) == true
+      })
+    try cache.close()
+  }
+
+  /// Nothing that is dated changed, as with a medium that fails: that is what ``CacheVerification/always`` is for.
+  @Test func alwaysVerifiesWhatIsMarkedSound() throws {
+    try fill()
+    // A number that LMDB counts up and down, and does not look at.
+    damage(directory) { data in
+      let root = Self.root(data)
+      let meta = data.withUnsafeBytes {
+        $0.loadUnaligned(fromByteOffset: 128, as: UInt64.self) == root.page ? 0 : 4096
+      }
+      data[meta + 104] ^= 1
+    }
+    try CleanExitMark.write(in: directory.path, durability: .ordered, isSynchronized: true)
+    var cache = try directory.open()
+    #expect(cache.recovery == nil)
+    #expect(try cache.value(String.self, forKey: "key 1") == "value 1")
+    try cache.close()
+    cache = try directory.open { $0.verification = .always }
+    #expect(cache.recovery?.finding.contains("statistics") == true)
+    try cache.close()
+  }
+
+  // MARK: What the structure does not show
+
+  /// A write that the medium lost leaves a page as it was before: every checksum in it is right.
+  @Test func anOlderVersionOfAPageIsFound() throws {
+    for value in ["first", "second"] {
+      let cache = try directory.open()
+      for index in 0..<10 { try cache.set("\(value) \(index)", forKey: "key \(index)") }
+      try cache.close()
+    }
+    var hasOlder = false
+    damage(directory) { data in
+      let root = Self.root(data)
+      for offset in stride(from: 2 * 4096, to: data.count, by: 4096) where offset != root.offset {
+        let page = data[offset..<offset + 4096]
+        if page.range(of: Data("first 3".utf8)) != nil, page.range(of: Data("first 9".utf8)) != nil {
+          data.replaceSubrange(root.offset + 8..<root.offset + 4096, with: Data(page.dropFirst(8)))
+          hasOlder = true
+          break
+        }
+      }
+    }
+    #expect(hasOlder)
+    let cache = try directory.open()
+    #expect(cache.recovery != nil)
+    #expect(try cache.value(String.self, forKey: "key 3") == nil)
+    try cache.close()
+  }
+
+  @Test func theDigestFollowsEveryChange() throws {
+    let clock = ManualClock()
+    let cache = try directory.open { $0.clock = .manual(clock) }
+    var random = SeededRandom(7)
+    for round in 0..<40 {
+      try cache.write { batch in
+        for _ in 0..<20 {
+          let key = "\(random.below(40))" + String(repeating: "k", count: random.below(4) == 0 ? 600 : 0)
+          if random.below(3) == 0 {
+            batch.removeValue(forKey: key)
+          } else {
+            batch.set(Data(count: random.below(6_000)), forKey: key)
+          }
+        }
+      }
+      switch random.below(8) {
+      case 0: try cache.removeAll(withPrefix: "1")
+      case 1: try cache.removeAll()
+      case 2: try cache.trim(toCount: 15)
+      case 3:
+        clock.advance(by: .seconds(120))
+        cache.memoryCache.removeAll()
+        for key in 0..<40 { _ = try cache.value(Data.self, forKey: "\(key)") }
+        // Writes the accesses down.
+        try cache.trim(toCount: 30)
+      default: break
+      }
+      try cache.flush()
+      let contents = CacheContents(checksRecords: true)
+      _ = try DataFileVerifier.verify(directory: directory.path, visit: contents.note)
+      guard case .sound = contents.judgement else {
+        Issue.record("round \(round): \(contents.judgement)")
+        break
+      }
+      #expect(contents.damagedRecords == 0 && contents.hasMetadata)
+    }
+    try cache.close()
+  }
+
+  /// One record's loss is not the cache's.
+  @Test func aDamagedRecordIsNoDamagedFile() throws {
+    try fill()
+    damage(directory) { data in
+      let place = data.range(of: Data("value 77".utf8), in: data.startIndex..<data.endIndex)
+      // In the header of one, and in the value of another.
+      if let place { data[place.lowerBound - 20] ^= 1 }
+      var start = data.startIndex
+      while let place = data.range(of: Data("value 88".utf8), in: start..<data.endIndex) {
+        data[place.lowerBound] ^= 1
+        start = place.upperBound
+      }
+    }
+    let cache = try directory.open()
+    #expect(cache.recovery == nil)
+    #expect(errorCode { try cache.value(String.self, forKey: "key 88") } == .corruptedRecord)
+    #expect(try cache.value(String.self, forKey: "key 99") == "value 99")
+    try cache.close()
+  }
+
+  @Test func aDamagedOwnRecordIsRepairedByTheSecondOpening() throws {
+    let cache = try directory.open()
+    try cache.set("v", forKey: "key")
+    try cache.flush()
+    try OpeningTests.rewriteMetadata(cache.store.environment) { $0[60] ^= 1 }
+    try cache.close()
+    #expect(errorCode { try directory.open() } == .corruptedRecord)
+    let again = try directory.open()
+    #expect(again.recovery?.finding.contains("own record") == true)
+    try again.close()
+  }
+
+  // MARK: While it is open
+
+  /// `MDB_CORRUPTED`, `MDB_PAGE_NOTFOUND`, `MDB_PANIC`.
+  static let faults: [(FaultInjection.Call, Int32)] = [
+    (.get, -30796), (.get, -30797), (.cursorPut, -30796), (.txnBegin, -30795),
+  ]
+
+  @Test(arguments: faults)
+  func damageThatIsMetTurnsTheCacheToMemory(_ fault: (FaultInjection.Call, Int32)) throws {
+    let cache = try directory.open()
+    try cache.set("old", forKey: "key")
+    try cache.set("old", forKey: "other")
+    try cache.flush()
+    cache.memoryCache.removeAll()
+    let session = FaultInjection.begin(.directory(directory.path), [.init(fault.0, returns: fault.1, count: 1)])
+    if fault.0 == .get { #expect(errorCode { try cache.value(String.self, forKey: "other") } == .damagedDatabase) }
+    try cache.set("new", forKey: "key")
+    _ = errorCode { try cache.flush() }
+    FaultInjection.end(session)
+    guard case .memoryOnly(let error) = cache.health else {
+      Issue.record("\(cache.health)")
+      return
+    }
+    #expect(error.code == .damagedDatabase)
+    // From memory; nothing else is read any more.
+    #expect(try cache.value(String.self, forKey: "key") == "new")
+    #expect(errorCode { try cache.value(String.self, forKey: "other") } == .damagedDatabase)
+    #expect(errorCode { try cache.close() } == .notCommitted)
+    #expect(try !isMarkedSound(directory))
+    let again = try directory.open()
+    #expect(again.recovery == nil)
+    #expect(try again.value(String.self, forKey: "key") == "new")
+    #expect(try again.value(String.self, forKey: "other") == "old")
+    try again.close()
+  }
+}

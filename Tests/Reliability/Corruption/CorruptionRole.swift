@@ -1,0 +1,92 @@
+import Foundation
+import LMDBCaching
+import TestSupport
+
+/// Opens damaged caches, reads them, writes to them and opens them again: a line in, a line out.
+///
+///     verification shape directory  →  ok RECOVERIES ERRORS MISSING EARLIER   or   wrong …
+enum CorruptionRole: TrialRole {
+  static let name = "corruption-reader"
+
+  static func run(_ arguments: [String]) throws {
+    while let line = readLine() {
+      let words = line.split(separator: " ", maxSplits: 2).map(String.init)
+      guard words.count == 3, let shape = CorruptionShape(rawValue: words[1]) else { return answer("unknown \(line)") }
+      let round = Round(
+        shape: shape, verification: words[0] == "always" ? .always : .afterUncleanExit, directory: words[2])
+      answer(round.run())
+    }
+  }
+
+  private final class Round {
+    let shape: CorruptionShape
+    let verification: CacheVerification
+    let directory: URL
+    var recoveries = 0, errors = 0, missing = 0, earlier = 0
+    var wrong: [String] = []
+
+    init(shape: CorruptionShape, verification: CacheVerification, directory: String) {
+      self.shape = shape
+      self.verification = verification
+      self.directory = URL(fileURLWithPath: directory)
+    }
+
+    func run() -> String {
+      for opening in 0..<2 { use(isFirst: opening == 0) }
+      if let wrong = wrong.first { return "wrong \(wrong)" }
+      return "ok \(recoveries) \(errors) \(missing) \(earlier)"
+    }
+
+    private func use(isFirst: Bool) {
+      do {
+        let cache = try LMDBCache(directory: directory, configuration: CorruptionShape.configuration(verification))
+        if cache.recovery != nil { recoveries += 1 }
+        for key in shape.keys { read(key, cache) }
+        enumerate(cache)
+        let written = Data("written \(isFirst)".utf8)
+        do {
+          try cache.set(written, forKey: "written")
+          if try cache.value(Data.self, forKey: "written") != written { wrong.append("the new value is lost") }
+          try cache.set(shape.value("another", 1), forKey: "another")
+          try cache.removeValue(forKey: shape.keys[0])
+          try cache.set(shape.value(shape.keys[0], CorruptionShape.lastVersion), forKey: shape.keys[0])
+          try cache.flush()
+        } catch {
+          errors += 1
+        }
+        if isFirst { try cache.trim(toCount: shape.keys.count) }
+        try cache.close()
+      } catch {
+        errors += 1
+      }
+    }
+
+    private func read(_ key: String, _ cache: LMDBCache) {
+      do {
+        guard let value = try cache.value(Data.self, forKey: key) else {
+          missing += 1
+          return
+        }
+        if value == shape.value(key, CorruptionShape.lastVersion) { return }
+        let version = (1..<CorruptionShape.lastVersion).first { value == shape.value(key, $0) }
+        if version != nil { earlier += 1 } else { wrong.append("\(key.prefix(20)) has \(value.count) other bytes") }
+      } catch {
+        errors += 1
+      }
+    }
+
+    private func enumerate(_ cache: LMDBCache) {
+      let known = Set(shape.keys + ["written", "another"])
+      do {
+        for entry in try cache.entries() where !known.contains(entry.key) {
+          // Listing reads no value, so that a damaged record may have any key; its value must not be had.
+          if try cache.value(Data.self, forKey: entry.key) != nil, !entry.key.hasPrefix("other ") {
+            wrong.append("an unknown key \(entry.key.prefix(20))")
+          }
+        }
+      } catch {
+        errors += 1
+      }
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import LMDBCaching
+import Logging
+import TestSupport
+
+/// A kind of database that the trial damages: made once, and copied for every round.
+enum CorruptionShape: String, CaseIterable {
+  case small, deep, large, longKeys, valueFiles, freePages
+
+  static let inlineThreshold = 60_000
+
+  /// How many keys it has been given.
+  private var keyCount: Int {
+    switch self {
+    case .small: 12
+    case .deep: 1_500
+    case .large: 60
+    case .longKeys: 250
+    case .valueFiles: 30
+    case .freePages: 300
+    }
+  }
+
+  var keys: [String] {
+    (0..<keyCount).map { number in
+      switch self {
+      case .deep: "key \(number)" + String(repeating: "-", count: 200)
+      // Longer than LMDB takes, some of them.
+      case .longKeys: "\(number)" + String(repeating: "k", count: number % 2 == 0 ? 500 : 900)
+      default: "key \(number)"
+      }
+    }
+  }
+
+  private var valueSize: Int {
+    switch self {
+    case .small, .longKeys: 60
+    case .deep: 20
+    case .large: 20_000
+    case .valueFiles: 70_000
+    case .freePages: 900
+    }
+  }
+
+  /// What the `version`-th write puts under a key.
+  func value(_ key: String, _ version: Int) -> Data {
+    var random = SeededRandom(UInt64(version) &* 0x9E37 &+ key.utf8.reduce(0) { $0 &* 31 &+ UInt64($1) })
+    let word = random.next()
+    let size = valueSize + Int(word % 64)
+    var data = Data("\(version) \(word) \(key.prefix(40)) ".utf8)
+    while data.count < size { withUnsafeBytes(of: random.next()) { data.append(contentsOf: $0) } }
+    return data.prefix(size)
+  }
+
+  /// The last version of each key. The older ones are in free pages, and in the images of earlier moments.
+  static let lastVersion = 3
+
+  static func configuration(_ verification: CacheVerification) -> CacheConfiguration {
+    var configuration = CacheConfiguration()
+    configuration.mapSize = 256 << 20
+    configuration.journalSize = 1 << 16
+    configuration.inlineThreshold = inlineThreshold
+    configuration.verification = verification
+    configuration.logger = Logger(label: "soak", factory: { _ in SwiftLogNoOpLogHandler() })
+    return configuration
+  }
+
+  /// Makes it in `directory`, and beside it an image of its database before the last writes.
+  func make(in directory: URL, earlier: URL) throws {
+    let keys = keys
+    for version in 1...Self.lastVersion {
+      let cache = try LMDBCache(directory: directory, configuration: Self.configuration(.afterUncleanExit))
+      for part in stride(from: 0, to: keys.count, by: 40) {
+        try cache.write { batch in
+          for key in keys[part..<min(part + 40, keys.count)] { batch.set(value(key, version), forKey: key) }
+        }
+      }
+      if self == .freePages {
+        for number in 0..<800 { try cache.set(Data(count: 3_000), forKey: "other \(number)") }
+        try cache.flush()
+        try cache.removeAll(withPrefix: "other")
+      }
+      try cache.close()
+      if version == Self.lastVersion - 1 {
+        try FileManager.default.copyItem(at: directory.appendingPathComponent("data.mdb"), to: earlier)
+      }
+    }
+  }
+}

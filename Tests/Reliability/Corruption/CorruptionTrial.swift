@@ -1,0 +1,173 @@
+import Foundation
+@_spi(Testing) import LMDBCaching
+import TestSupport
+
+/// Whatever becomes of a cache's file, who opens it neither crashes nor reads what nobody wrote.
+///
+/// Three ways in turn: after an unclean exit, with a file that was changed after a clean one, and one that was changed
+/// in a way that no date shows, opened by a process that always verifies.
+///
+/// In the long form every twentieth round is one that is not promised: a change that no date shows, opened by a process
+/// that trusts a clean exit. What becomes of those is counted, and shows what verifying is for.
+enum CorruptionTrial: Trial {
+  static let name = "corruption"
+  static let summary =
+    "a page of the database is changed, zeroed, cut off, exchanged or put back: no crash, no wrong value"
+  static let defaultCount = 20_000
+
+  fileprivate enum Circumstance: String, CaseIterable { case unclean, changed, silent, trusted }
+
+  /// Memory-backed where there is one, for its speed.
+  private static func workDirectory(_ settings: TrialSettings) throws -> URL {
+    let fast = URL(fileURLWithPath: "/dev/shm", isDirectory: true)
+    guard FileManager.default.isWritableFile(atPath: fast.path) else {
+      return URL(fileURLWithPath: settings.directory, isDirectory: true)
+    }
+    let url = fast.appendingPathComponent("soak-corruption-\(UUID().uuidString)", isDirectory: true)
+    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    return url
+  }
+
+  static func run(_ settings: TrialSettings) throws -> TrialReport {
+    let work = try workDirectory(settings)
+    defer { if work.path.hasPrefix("/dev/shm/") { try? FileManager.default.removeItem(at: work) } }
+    var report = TrialReport()
+    var random = SeededRandom(settings.seed)
+    let models = try CorruptionShape.allCases.map { try Model($0, in: work) }
+    var reader: ChildProcess?
+    for name in ["rounds", "crashes", "hangs", "wrong values", "recoveries", "errors", "missing", "earlier values"] {
+      report.count(name, 0)
+    }
+    for round in 0..<settings.count {
+      let model = models[round % models.count]
+      let corruption = Corruption.allCases.randomElement(using: &random)!
+      let circumstance =
+        settings.count >= 1_000 && round % 20 == 19
+        ? Circumstance.trusted : [.unclean, .changed, .silent][round / models.count % 3]
+      let directory = work.appendingPathComponent("round")
+      let done = try model.damage(directory, corruption, circumstance, &random)
+      let description = "round \(round), \(model.shape), \(circumstance): \(done.text)"
+      if reader == nil { reader = try makeReader() }
+      let timer = Watchdog(reader!, seconds: circumstance == .trusted ? 5 : 20)
+      let answer = reader!.run(
+        "\(circumstance == .silent ? "always" : "afterUncleanExit") \(model.shape.rawValue) \(directory.path)")
+      let hung = timer.cancel()
+      if circumstance == .trusted {
+        if !countTrusted(answer, hung, &report) { reader = nil }
+        continue
+      }
+      report.count("rounds")
+      report.count("\(corruption.rawValue)")
+      report.count("\(done.kind.rawValue) pages")
+      let words = answer?.split(separator: " ") ?? []
+      if answer == nil {
+        report.count(hung ? "hangs" : "crashes")
+        report.fail("\(description): the process \(hung ? "hung" : "crashed")")
+        reader = nil
+      } else if words.first == "ok", words.count == 5 {
+        let numbers = words.dropFirst().map { Int($0)! }
+        report.count("recoveries", numbers[0])
+        report.count("errors", numbers[1])
+        report.count("missing", numbers[2])
+        report.count("earlier values", numbers[3])
+        // The newest meta page gone, LMDB is one transaction back: what a power cut leaves as well. Nothing else may
+        // bring an older value.
+        if numbers[3] > 0, done.kind != .meta {
+          report.count("wrong values")
+          report.fail("\(description): \(numbers[3]) values that were replaced")
+        }
+      } else {
+        report.count("wrong values")
+        report.fail("\(description): \(answer!)")
+      }
+    }
+    return report
+  }
+
+  private static func makeReader() throws -> ChildProcess {
+    var environment = ProcessInfo.processInfo.environment
+    // A crash is told by the end of its output.
+    environment["SWIFT_BACKTRACE"] = "enable=no"
+    return try ChildProcess("soak", ["role", CorruptionRole.name], environment: environment)
+  }
+
+  /// Returns whether the process lives.
+  private static func countTrusted(_ answer: String?, _ hung: Bool, _ report: inout TrialReport) -> Bool {
+    report.count("not promised: rounds")
+    guard let answer else {
+      report.count(hung ? "not promised: hangs" : "not promised: crashes")
+      return false
+    }
+    let numbers = answer.split(separator: " ").dropFirst().compactMap { Int($0) }
+    if answer.hasPrefix("ok"), numbers.count == 4 {
+      if numbers[3] > 0 { report.count("not promised: rounds with earlier values") }
+    } else {
+      report.count("not promised: rounds with wrong values")
+    }
+    return true
+  }
+
+  /// Ends a process that does not answer.
+  private final class Watchdog: @unchecked Sendable {
+    // Sendable: the lock guards what both threads touch.
+    private let lock = NSLock()
+    private var state = (isDone: false, hasFired: false)
+
+    init(_ process: ChildProcess, seconds: Int) {
+      let identifier = process.identifier
+      DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(seconds)) { [self] in
+        lock.withLock {
+          if state.isDone { return }
+          state.hasFired = true
+          kill(identifier, SIGKILL)
+        }
+      }
+    }
+
+    /// Whether it was too late.
+    func cancel() -> Bool {
+      lock.withLock {
+        state.isDone = true
+        return state.hasFired
+      }
+    }
+  }
+
+  /// A whole cache, and how to make a damaged copy of it.
+  private struct Model {
+    let shape: CorruptionShape
+    private let directory: URL
+    private let image: DatabaseImage
+    private let earlier: DatabaseImage
+    /// Everything but the database, relative to the directory.
+    private let others: [String]
+
+    init(_ shape: CorruptionShape, in work: URL) throws {
+      self.shape = shape
+      directory = work.appendingPathComponent(shape.rawValue)
+      let old = work.appendingPathComponent(shape.rawValue + "-earlier")
+      try shape.make(in: directory, earlier: old)
+      image = try DatabaseImage(directory.appendingPathComponent("data.mdb"))
+      earlier = try DatabaseImage(old)
+      others = try FileManager.default.contentsOfDirectory(atPath: directory.path)
+        .filter { $0 != "data.mdb" && $0 != "lock.mdb" }
+    }
+
+    func damage(
+      _ target: URL, _ corruption: Corruption, _ circumstance: Circumstance, _ random: inout SeededRandom
+    ) throws -> (kind: DatabaseImage.PageKind, text: String) {
+      let files = FileManager.default
+      if files.fileExists(atPath: target.path) { try files.removeItem(at: target) }
+      try files.createDirectory(at: target, withIntermediateDirectories: false)
+      for name in others where name != "clean-exit" || circumstance != .unclean {
+        try files.copyItem(at: directory.appendingPathComponent(name), to: target.appendingPathComponent(name))
+      }
+      var bytes = image.bytes
+      let done = corruption.apply(to: &bytes, of: image, earlier: earlier, &random)
+      try Data(bytes).write(to: target.appendingPathComponent("data.mdb"))
+      // As if the medium had done it: the mark fits what is there.
+      if circumstance == .silent || circumstance == .trusted { try TestingMark.write(in: target.path) }
+      return done
+    }
+  }
+}
