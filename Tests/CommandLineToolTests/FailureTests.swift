@@ -40,7 +40,9 @@ import Testing
     #expect(result.output.isEmpty == !arguments.isEmpty)
   }
 
-  @Test(arguments: ["replay", "get", "set", "rm", "ls", "stat", "trim", "clear"])
+  @Test(arguments: [
+    "replay", "get", "set", "rm", "ls", "stat", "trim", "clear", "verify",
+  ])
   func everyCommandExplainsItself(_ command: String) async throws {
     let help = try await run([command, "--help"])
     #expect(help.status == 0)

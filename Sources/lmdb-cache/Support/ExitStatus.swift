@@ -10,6 +10,7 @@ enum ExitStatus: Int32 {
   case software = 70
   case cannotCreate = 73
   case inputOutput = 74
+  case busy = 75
   case noPermission = 77
   /// What a shell makes of SIGINT.
   case interrupted = 130
@@ -18,7 +19,8 @@ enum ExitStatus: Int32 {
   static let explanation = """
     Exit codes: 0 done; 1 not found, or the answer is no; 64 wrong usage; 65 the data is not what it should be; \
     66 no such file or cache; 69 a program that is needed is not installed; 70 a fault of the tool; 73 the cache \
-    cannot be created there; 74 the disk is full or failed; 77 permission denied; 130 interrupted.
+    cannot be created there; 74 the disk is full or failed; 75 another \
+    process is in the way; 77 permission denied; 130 interrupted.
     """
 
   var code: ExitCode { ExitCode(rawValue) }

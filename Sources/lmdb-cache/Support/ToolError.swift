@@ -14,10 +14,13 @@ struct ToolError: Error {
   init(_ error: CacheError) {
     status =
       switch error.code {
-      case .typeMismatch, .decodingFailed, .corruptedRecord, .unsupportedRecord, .unsupportedVersion: .dataError
+      case .typeMismatch, .decodingFailed, .corruptedRecord, .unsupportedRecord, .unsupportedVersion,
+        .damagedDatabase:
+        .dataError
       case .invalidArgument, .durabilityMismatch: .usage
       case .invalidDirectory, .remoteFileSystem: .cannotCreate
       case .permissionDenied: .noPermission
+      case .busy: .busy
       case .noSpace, .storageFailed, .notCommitted: .inputOutput
       default: .software
       }
