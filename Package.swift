@@ -107,10 +107,14 @@ let package = Package(
         "EFStorageStorez", "LMDBCaching", "Storez", "TestSupport", .product(name: "Logging", package: "swift-log"),
       ]),
     .testTarget(name: "CommandLineToolTests", dependencies: ["lmdb-cache", "LMDBCaching"]),
+    // In front of the C library's functions that write, in the program it is linked into.
+    .target(name: "WriteLog", path: "Tests/WriteLog"),
     // The trials of what the cache promises: `soak` runs their long form, the tests a short one.
     .target(
       name: "Reliability",
-      dependencies: ["LMDB", "LMDBCaching", "TestSupport", .product(name: "Logging", package: "swift-log")],
+      dependencies: [
+        "LMDB", "LMDBCaching", "TestSupport", "WriteLog", .product(name: "Logging", package: "swift-log"),
+      ],
       path: "Tests/Reliability"),
     .executableTarget(
       name: "soak",

@@ -8,6 +8,7 @@
 #if defined(__linux__)
 // The C library declares it for GNU sources only, which Swift does not import it as.
 extern int pthread_getattr_np(pthread_t thread, pthread_attr_t *attributes);
+extern int syncfs(int descriptor);
 #endif
 
 /// The lowest address of the calling thread's stack and its size in bytes; not 0: the system does not tell.

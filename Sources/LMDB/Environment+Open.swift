@@ -71,7 +71,8 @@ extension Environment {
 
   /// Opens the files. The registry's lock is held.
   private static func create(_ path: String, _ options: Options) throws(LMDBError) -> Environment {
-    let handle = try openHandle(path, options)
+    if !options.isReadOnly { try Platform.reserveLockFile(at: path + "/lock.mdb", options) }
+    let handle = try FileSizeSignal.blocked { () throws(LMDBError) in try openHandle(path, options) }
     do throws(LMDBError) {
       try openMainDatabase(handle)
       var statistics = MDB_stat()

@@ -18,7 +18,8 @@ extension Environment {
     try lockWriter("Environment.beginWrite")
     do throws(LMDBError) {
       let transaction = try beginAsWriter(flags: 0)
-      writer = WriterState()
+      writer.cursor = nil
+      writer.isDoomed = false
       return WriteTransaction(environment: self, handle: transaction)
     } catch {
       unlockWriter()
@@ -42,11 +43,14 @@ extension Environment {
       throw error
     }
     control.pointee.writerThread.store(Platform.currentThread, ordering: .relaxed)
+    writer.fileSizeSignal = .block()
   }
 
   func unlockWriter() {
+    let signal = writer.fileSizeSignal.take()
     control.pointee.writerThread.store(0, ordering: .relaxed)
     writerMutex.unlock()
+    signal?.restore()
   }
 
   /// Begins a transaction for who holds the write lock, after following other processes' larger maps.

@@ -51,7 +51,7 @@ extension LMDBError {
     public static let pageNotFound = Code(.pageNotFound)
     /// The operation does not fit the database's flags (`MDB_INCOMPATIBLE`).
     public static let incompatible = Code(.incompatible)
-    /// The disk or the quota is full (`ENOSPC`, `EDQUOT`).
+    /// The disk or the quota is full (`ENOSPC`, `EDQUOT`), or the file would exceed `ulimit -f` (`EFBIG`).
     public static let noSpace = Code(.noSpace)
     /// The device failed (`EIO`).
     public static let ioError = Code(.ioError)
@@ -108,7 +108,9 @@ extension LMDBError {
       case .pageFull: "LMDB ran out of space inside a page. Abort the transaction; rebuild the file if it persists."
       case .pageNotFound: "The file is damaged or truncated. Set it aside and rebuild it."
       case .incompatible: "The database has flags that do not allow this operation."
-      case .noSpace: "The disk or the quota is full. Free some space, and retry the whole transaction."
+      case .noSpace:
+        "The disk or the quota is full, or a limit of file sizes (ulimit -f) is reached. Free some space or raise the "
+          + "limit, and retry the whole transaction."
       case .ioError: "The storage device failed. Check the disk."
       case .permissionDenied: "Permission denied. Check the owner and mode of the directory and of its files."
       case .readOnlyFileSystem: "The file system is read-only. Open the environment read-only, or choose another place."

@@ -43,7 +43,7 @@ extension LMDBError.Code {
       case MDB_PAGE_FULL, MDB_CURSOR_FULL: .pageFull
       case MDB_PAGE_NOTFOUND: .pageNotFound
       case MDB_INCOMPATIBLE: .incompatible
-      case ENOSPC, EDQUOT: .noSpace
+      case ENOSPC, EDQUOT, EFBIG: .noSpace
       case EIO: .ioError
       case EACCES, EPERM: .permissionDenied
       case EROFS: .readOnlyFileSystem

@@ -1,3 +1,5 @@
+import CLMDB
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Musl)
@@ -69,6 +71,31 @@ enum Platform {
     }
     return FileIdentity(status)
   }
+
+  /// Makes the lock file with all its blocks, where the file system can: LMDB makes it with a hole, and a process that
+  /// writes into a hole of a mapped file on a full disk is ended by SIGBUS.
+  ///
+  /// No environment of this process may have the file open: closing it drops LMDB's locks.
+  static func reserveLockFile(at path: String, _ options: Environment.Options) throws(LMDBError) {
+    #if os(Linux)
+      let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, mode_t(options.fileMode))
+      // Whatever is wrong with the file, LMDB meets it too.
+      guard descriptor >= 0 else {
+        if errno == ENOSPC || errno == EDQUOT { throw LMDBError(errno: errno, operation: "open") }
+        return
+      }
+      defer { close(descriptor) }
+      var status = stat()
+      guard fstat(descriptor, &status) == 0 else { throw LMDBError(errno: errno, operation: "fstat") }
+      let size = max(Int(status.st_size), lockFileSize(options))
+      if Int(status.st_blocks) * 512 >= size { return }
+      let failure = FileSizeSignal.blocked { clmdb_reserve(descriptor, off_t(size)) }
+      guard failure == 0 else { throw LMDBError(errno: failure, operation: "fallocate") }
+    #endif
+  }
+
+  /// What LMDB makes it: two cache lines of state, and one for each reader.
+  private static func lockFileSize(_ options: Environment.Options) -> Int { 128 + Int(options.maxReaders) * 64 }
 
   /// Maps the beginning of a file, shared and read-only.
   static func map(_ descriptor: Int32, length: Int) throws(LMDBError) -> UnsafeMutableRawPointer {

@@ -39,7 +39,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     public static let durabilityMismatch = Code(.durabilityMismatch)
     /// The directory was written by a newer version of this package.
     public static let unsupportedVersion = Code(.unsupportedVersion)
-    /// The disk, or the quota, is full.
+    /// The disk, or the quota, is full, or a file would exceed the limit of file sizes (`ulimit -f`).
     public static let noSpace = Code(.noSpace)
     /// Any other failure of LMDB or of the file system; see ``CacheError/underlying``.
     public static let storageFailed = Code(.storageFailed)

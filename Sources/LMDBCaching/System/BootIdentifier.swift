@@ -1,3 +1,5 @@
+import Synchronization
+
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)
@@ -7,12 +9,20 @@
 #endif
 
 /// Tells one run of the operating system from another.
-struct BootIdentifier: Equatable {
+package struct BootIdentifier: Equatable, Sendable {
   /// The high and low halves; both 0 where the system tells nothing.
   let high: UInt64
   let low: UInt64
 
-  static let current: BootIdentifier = {
+  static var current: BootIdentifier { simulated.withLock { $0 } ?? system }
+
+  private static let simulated = Mutex<BootIdentifier?>(nil)
+
+  /// Makes this process take the system for another run of it, from the next opening of a cache on. For tests only:
+  /// of what is found after a power cut.
+  package static func simulate(boot: UInt64) { simulated.withLock { $0 = BootIdentifier(high: boot, low: boot) } }
+
+  private static let system: BootIdentifier = {
     #if os(Linux)
       // 8-4-4-4-12 hexadecimal digits.
       var digits: [UInt8] = []

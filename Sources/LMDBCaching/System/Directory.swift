@@ -1,3 +1,5 @@
+import CPlatform
+
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)
@@ -9,8 +11,13 @@
 /// Directory operations of the operating system, each status checked.
 enum Directory {
   /// Makes `path` and what is missing above it.
-  static func create(_ path: String) throws(SystemError) {
-    if mkdir(path, 0o700) == 0 { return }
+  ///
+  /// - Parameter synchronized: Whether a new directory has to be there after a power cut.
+  static func create(_ path: String, synchronized: Bool = false) throws(SystemError) {
+    if mkdir(path, 0o700) == 0 {
+      if synchronized { try synchronizeParent(of: path) }
+      return
+    }
     switch errno {
     case EEXIST:
       var status = stat()
@@ -18,8 +25,8 @@ enum Directory {
       if status.st_mode & S_IFMT != S_IFDIR { throw SystemError("mkdir", path, errno: ENOTDIR) }
     case ENOENT:
       guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { throw SystemError("mkdir", path) }
-      try create(String(path[..<slash]))
-      try create(path)
+      try create(String(path[..<slash]), synchronized: synchronized)
+      try create(path, synchronized: synchronized)
     default:
       throw SystemError("mkdir", path)
     }
@@ -67,6 +74,38 @@ enum Directory {
   }
 
   static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
+  /// Makes the name of a new directory durable. One that may be entered and not read cannot be synchronized; it is
+  /// then with the file system to keep the order.
+  private static func synchronizeParent(of path: String) throws(SystemError) {
+    var end = path.endIndex
+    while end > path.startIndex, path[path.index(before: end)] == "/" { end = path.index(before: end) }
+    let parent = path[..<end].lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    do throws(SystemError) {
+      try synchronize(parent)
+    } catch {
+      if error.errno != EACCES { throw error }
+    }
+  }
+
+  /// Makes renames and removals in `path` durable; there may be no such directory.
+  static func synchronizeIfPresent(_ path: String) throws(SystemError) {
+    do throws(SystemError) {
+      try synchronize(path)
+    } catch {
+      if error.errno != ENOENT { throw error }
+    }
+  }
+
+  /// Makes everything on the volume of `path` durable.
+  static func synchronizeVolume(of path: String) throws(SystemError) {
+    let directory = try File(path, flags: O_RDONLY | O_DIRECTORY)
+    #if os(Linux)
+      if syncfs(directory.descriptor) != 0 { throw SystemError("syncfs", path) }
+    #else
+      sync()
+    #endif
+  }
 
   /// Makes renames and removals in `path` durable.
   static func synchronize(_ path: String) throws(SystemError) {

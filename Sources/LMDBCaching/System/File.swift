@@ -1,3 +1,5 @@
+import LMDB
+
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)
@@ -32,6 +34,13 @@ struct File: ~Copyable {
     throw SystemError("flock", path)
   }
 
+  /// Waits until it is the file's only owner.
+  borrowing func lock() throws(SystemError) {
+    while flock(descriptor, LOCK_EX) != 0 {
+      if errno != EINTR { throw SystemError("flock", path) }
+    }
+  }
+
   borrowing func status() throws(SystemError) -> stat {
     var status = stat()
     if fstat(descriptor, &status) != 0 { throw SystemError("fstat", path) }
@@ -52,7 +61,7 @@ struct File: ~Copyable {
   /// Reserves the blocks of the file's first `size` bytes, so that writing them through a map cannot fail.
   borrowing func preallocate(_ size: Int) throws(SystemError) {
     #if os(Linux)
-      let status = posix_fallocate(descriptor, 0, off_t(size))
+      let status = FileSizeSignal.blocked { posix_fallocate(descriptor, 0, off_t(size)) }
       if status != 0 { throw SystemError("posix_fallocate", path, errno: status) }
     #else
       var store = fstore_t(
@@ -64,6 +73,8 @@ struct File: ~Copyable {
   }
 
   borrowing func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
+    let signal = FileSizeSignal.block()
+    defer { signal.restore() }
     var rest = bytes
     #if os(Linux)
       typealias Write = (Int32, UnsafeRawPointer?, Int) -> Int

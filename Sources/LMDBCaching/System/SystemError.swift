@@ -31,6 +31,11 @@ extension CacheError {
     case ENOSPC, EDQUOT:
       self.init(
         .noSpace, "\(activity): the disk is full. Free some space; the cache goes on by itself.", underlying: error)
+    case EFBIG:
+      self.init(
+        .noSpace,
+        "\(activity): the file would exceed the limit of file sizes. Raise it (ulimit -f); the cache goes on by itself.",
+        underlying: error)
     case EACCES, EPERM, EROFS:
       self.init(
         .permissionDenied, "\(activity): no permission. Give this user read and write access.", underlying: error)

@@ -35,7 +35,7 @@ struct ValueFiles: Sendable {
   ) throws(SystemError) -> ValueFileReference {
     let reference = ValueFileReference(valueHash: RecordHeader.payloadHash(value), length: value.count)
     let temporary = path(reference.name + Self.temporarySuffix)
-    try Directory.create(directory)
+    try Directory.create(directory, synchronized: synchronized)
     do throws(SystemError) {
       let file = try File(temporary, flags: O_WRONLY | O_CREAT | O_EXCL)
       var header = [UInt8](repeating: 0, count: Self.headerSize)

@@ -84,9 +84,9 @@ struct JournalFile: ~Copyable {
   }
 
   /// The blocks reserved by ``preallocate`` are read as zeros: no generation was ever 0.
-  static func frames(
+  static func runs(
     in contents: UnsafeRawBufferPointer
-  ) -> (identifier: UInt64, frames: [JournalFrame])? {
+  ) -> (identifier: UInt64, runs: [JournalRun])? {
     guard contents.count >= headerSize, contents.load(as: UInt64.self) == magic,
       contents.load(fromByteOffset: 32, as: UInt64.self) == cxxhash_64(contents.baseAddress!, 32, 0)
     else { return nil }
@@ -94,12 +94,12 @@ struct JournalFile: ~Copyable {
     let segmentSize = contents.load(fromByteOffset: 16, as: UInt64.self)
     let count = contents.load(fromByteOffset: 24, as: UInt64.self)
     guard count > 0, count <= 64, segmentSize <= UInt64(contents.count - headerSize) / count else { return nil }
-    var frames: [JournalFrame] = []
+    var runs: [JournalRun] = []
     for index in 0..<Int(count) {
       let start = headerSize + index * Int(segmentSize)
       let segment = UnsafeRawBufferPointer(rebasing: contents[start..<start + Int(segmentSize)])
-      frames += JournalSegment.frames(in: segment, seed: identifier)
+      if let run = JournalSegment.run(in: segment, seed: identifier) { runs.append(run) }
     }
-    return (identifier, frames.sorted { $0.stamp < $1.stamp })
+    return (identifier, runs.sorted { $0.frames[0].stamp < $1.frames[0].stamp })
   }
 }

@@ -5,8 +5,10 @@ import CXXHash
 /// Not thread-safe: ``DiskStore`` guards it with its lock. While a segment is being committed nothing is
 /// appended to it, so the writer thread may read it without the lock.
 final class JournalSegment {
-  /// Room for the generation, one cache line.
+  /// Room for the generation and the stamp of the frame before the first, one cache line: a disk writes both or
+  /// neither.
   static let headerSize = 64
+  private static let previousOffset = 8
 
   struct PrefixRemoval {
     let prefix: [UInt8]
@@ -109,6 +111,11 @@ final class JournalSegment {
     prefixRemovals = []
     supersededFiles = []
     words.update(repeating: 0, count: mask + 1)
+  }
+
+  /// Notes which frame was written last before this segment was made active; see ``JournalRun``.
+  func follow(_ previous: UInt64) {
+    if isMapped { base.storeBytes(of: previous, toByteOffset: Self.previousOffset, as: UInt64.self) }
   }
 
   // MARK: Appending. There has to be room: the caller has checked `free`.
@@ -269,9 +276,9 @@ final class JournalSegment {
     for index in 0...mask where words[index] != 0 { body(frame(of: words[index])) }
   }
 
-  /// The frames of a segment in a file, oldest first, up to the first that is torn or of an older generation.
-  static func frames(in segment: UnsafeRawBufferPointer, seed: UInt64) -> [JournalFrame] {
-    guard segment.count >= headerSize else { return [] }
+  /// The frames of a segment in a file, up to the first that is torn or of an older generation; nil: there is none.
+  static func run(in segment: UnsafeRawBufferPointer, seed: UInt64) -> JournalRun? {
+    guard segment.count >= headerSize else { return nil }
     let generation = segment.load(as: UInt64.self)
     var frames: [JournalFrame] = []
     var wholeBatches = 0
@@ -285,7 +292,8 @@ final class JournalSegment {
     }
     // A batch whose end is missing never happened.
     frames.removeSubrange(wholeBatches...)
-    return frames
+    if frames.isEmpty { return nil }
+    return JournalRun(previous: segment.load(fromByteOffset: previousOffset, as: UInt64.self), frames: frames)
   }
 }
 

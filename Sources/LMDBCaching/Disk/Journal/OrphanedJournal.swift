@@ -15,7 +15,7 @@ struct OrphanedJournal: ~Copyable {
   private let contents: UnsafeMutableRawBufferPointer
   let identifier: UInt64
   /// Oldest first; valid as long as this value lives.
-  let frames: [JournalFrame]
+  let runs: [JournalRun]
 
   /// nil: the journal's owner lives, or another process is at it, or it is gone.
   init?(path: String) throws(SystemError) {
@@ -31,10 +31,10 @@ struct OrphanedJournal: ~Copyable {
     let contents = UnsafeMutableRawBufferPointer.allocate(
       byteCount: size <= Self.maximumSize ? size : 0, alignment: 64)
     var identifier: UInt64 = 0
-    var frames: [JournalFrame] = []
+    var runs: [JournalRun] = []
     do throws(SystemError) {
-      if try file.read(contents), let found = JournalFile.frames(in: UnsafeRawBufferPointer(contents)) {
-        (identifier, frames) = found
+      if try file.read(contents), let found = JournalFile.runs(in: UnsafeRawBufferPointer(contents)) {
+        (identifier, runs) = found
       }
     } catch {
       contents.deallocate()
@@ -43,7 +43,7 @@ struct OrphanedJournal: ~Copyable {
     self.file = file
     self.contents = contents
     self.identifier = identifier
-    self.frames = frames
+    self.runs = runs
   }
 
   deinit { contents.deallocate() }

@@ -42,7 +42,7 @@ extension DiskStore {
       let store = DiskStore(opening: opened, configuration: configuration, databaseKey: databaseKey)
       stores[directory] = WeakStore(store: store)
       // Before anything is read or committed: what a dead process wrote was acknowledged.
-      store.replayOrphanedJournals()
+      store.replayOrphanedJournals(isOpening: true)
       store.startWriter()
       return store
     }
@@ -60,7 +60,7 @@ extension DiskStore {
   private static func prepare(_ path: String) throws(CacheError) -> String {
     let (directory, isRemote): (String, Bool)
     do throws(SystemError) {
-      try Directory.create(path)
+      try Directory.create(path, synchronized: true)
       directory = try Directory.canonicalPath(path)
       isRemote = try Directory.isRemote(directory)
     } catch {
@@ -116,6 +116,7 @@ extension DiskStore {
       case .full: .full
       case .fast: .noSync
       }
+    if configuration.durability != .fast { try NewDatabase.make(in: directory, options) }
     let environment = try storing("Opening the database in \(directory)") { () throws(LMDBError) in
       try Environment.open(directory: directory, options: options)
     }

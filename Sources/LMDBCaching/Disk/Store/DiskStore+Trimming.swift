@@ -125,7 +125,7 @@ extension DiskStore {
       }
       for observer in observers { observer.didRemoveAll(withPrefix: "", stamp: stamp &+ 1) }
       noteRemoval(ofAll: "", stamp: stamp, lastStamp: 0)
-      return
+      return synchronizeReplacedFiles()
     }
     var candidates = try scan()
     candidates.sort {
@@ -153,6 +153,8 @@ extension DiskStore {
       // Writers must not wait for a trim.
       commitIfDue()
     }
+    // It is done for the space.
+    synchronizeReplacedFiles()
   }
 
   private func remove(_ victims: ArraySlice<TrimCandidate>) throws(CacheError) {
@@ -256,7 +258,7 @@ extension DiskStore {
     try trusting("Trimming \(directory)") { () throws(LMDBError) in
       var session = try WriteSession(self)
       try body(&session)
-      removeFiles(try session.commit(tracker))
+      removeReplacedFiles(try session.commit(tracker))
       counters.commits.increment()
     }
   }

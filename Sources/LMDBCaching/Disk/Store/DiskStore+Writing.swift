@@ -274,7 +274,11 @@ extension DiskStore {
   /// Hands the active segment over to the writer thread. With the lock held; there has to be a spare one.
   func seal() {
     let next = state.spare.removeLast()
-    if let active = state.active { state.sealed.append(active) }
+    if let active = state.active {
+      state.sealed.append(active)
+      if !active.isEmpty { state.lastFrameStamp = active.lastStamp }
+    }
+    next.follow(state.lastFrameStamp)
     state.lastNumber += 1
     next.number = state.lastNumber
     state.active = next

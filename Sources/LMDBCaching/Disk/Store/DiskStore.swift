@@ -49,12 +49,16 @@ final class DiskStore: @unchecked Sendable {
   let recovery: CacheRecovery?
   /// Of the writer thread only.
   var isCommitting = false
+  /// Of the writer thread, and of opening before that: why a dead process's journal could not be applied.
+  var replayFailure: LMDBError?
 
   struct State: ~Copyable {
     var journal: JournalFile?
     /// The segment that writes are appended to; nil before the first write.
     var active: JournalSegment?
     var spare: [JournalSegment] = []
+    /// The stamp of the last frame in the segments that were active before.
+    var lastFrameStamp: UInt64 = 0
     /// Full segments, oldest first: the writer thread commits them.
     var sealed: [JournalSegment] = []
     /// Counts segments as they are made active; the active one's number is the latest.
@@ -67,6 +71,10 @@ final class DiskStore: @unchecked Sendable {
     var lastStamp: UInt64 = 0
     var stampBase: UInt64 = 0
     var observers: [any DiskStoreObserver] = []
+
+    /// With ``Durability/ordered``: value files that the last commit made superfluous. A power cut may undo it, so they
+    /// stay until the next one, or a sync, has made it durable.
+    var replacedFiles: [ValueFileReference] = []
 
     /// Work for the writer thread, oldest first.
     var jobs: [@Sendable () -> Void] = []

@@ -17,9 +17,17 @@ enum FastSession {
 
   static func begin(_ directory: String) throws(SystemError) {
     let boot = BootIdentifier.current
-    let file = try File(directory + "/" + name, flags: O_WRONLY | O_CREAT | O_TRUNC)
-    try file.write(Array("\(boot.high) \(boot.low)\n".utf8))
-    try file.synchronize()
+    // Complete before it gets its name: a part of a mark, of a full disk, would have the cache discarded.
+    let new = directory + "/" + name + "-" + String(UInt64.random(in: .min ... .max), radix: 16)
+    do throws(SystemError) {
+      let file = try File(new, flags: O_WRONLY | O_CREAT | O_EXCL)
+      try file.write(Array("\(boot.high) \(boot.low)\n".utf8))
+      try file.synchronize()
+      try Directory.move(new, to: directory + "/" + name)
+    } catch {
+      unlink(new)
+      throw error
+    }
     try Directory.synchronize(directory)
   }
 
@@ -50,7 +58,10 @@ enum FastSession {
       for name in try Directory.names(in: directory + "/" + folder) {
         try Directory.removeFile(directory + "/" + folder + "/" + name)
       }
+      try Directory.synchronizeIfPresent(directory + "/" + folder)
     }
+    // The mark goes last: were it gone after a power cut, and the database not, that would be believed.
+    try Directory.synchronize(directory)
     try end(directory)
   }
 

@@ -19,6 +19,11 @@ struct UnrecordedKeys {
     everything = stamp
   }
 
+  mutating func formUnion(_ other: UnrecordedKeys) {
+    stamps.merge(other.stamps) { max($0, $1) }
+    everything = max(everything, other.everything)
+  }
+
   /// The stamp before which what is under `key` is stale; 0: it is not.
   func stamp(of key: UnsafeRawBufferPointer) -> UInt64 { max(everything, stamps[Array(key)] ?? 0) }
 

@@ -8,6 +8,12 @@ extension DiskStore {
 
   /// Commits segments, oldest first, as one transaction. On the writer thread.
   func commit(_ batch: CommitBatch) -> Result<CommitReport, CacheError> {
+    // Before what is newer: a removal leaves nothing that an older write could be held against.
+    if replayFailure != nil { replayOrphanedJournals() }
+    if let replayFailure {
+      return .failure(
+        CacheError(replayFailure, during: "Applying the journal of a process that ended, in \(directory)"))
+    }
     if isMapNearlyFull { _ = makeRoom() }
     do throws(LMDBError) {
       return .success(try makingRoom { () throws(LMDBError) in try commitOnce(batch) })
@@ -50,7 +56,7 @@ extension DiskStore {
       count += segment.count
     }
     try remove(batch.unrecorded, &session)
-    if let journal = batch.journal, let last = segments.last(where: \.isMapped)?.lastStamp, last > 0 {
+    if let journal = batch.journal, let last = segments.map(\.lastStamp).max(), last > 0 {
       try session.setWatermark(last, ofJournal: journal)
     }
     let metadata = session.metadata
@@ -58,7 +64,9 @@ extension DiskStore {
     counters.commits.increment()
     counters.committedWrites.increment(by: count)
     for segment in segments { superfluous += segment.supersededFiles }
-    removeFiles(superfluous)
+    removeReplacedFiles(superfluous)
+    // What went past the journal is in no image of it.
+    if durability == .ordered, segments.contains(where: { !$0.isMapped }) { try synchronize() }
     if limits.withLock({ $0 }).isFarExceeded(by: metadata) { enqueueTrimToLimits() }
     return report
   }
@@ -162,6 +170,6 @@ extension DiskStore {
   /// Makes everything written so far safe from a power cut, in every durability mode.
   func flush() throws(CacheError) {
     try commitPending()
-    try trusting("Synchronizing \(directory)") { () throws(LMDBError) in try environment.sync(force: true) }
+    try trusting("Synchronizing \(directory)") { () throws(LMDBError) in try synchronize() }
   }
 }

@@ -1,9 +1,14 @@
 import LMDB
 import Logging
+import Synchronization
 
 extension DiskStore {
   /// Applies the journals whose processes are gone, and removes them. On the writer thread, or before it is started.
-  func replayOrphanedJournals() {
+  ///
+  /// - Parameter isOpening: Whether nobody has read anything yet. What is on the disk under the keys of a journal that
+  ///   cannot be applied now, since the disk is full, say, is then hidden: it is older than what was acknowledged.
+  func replayOrphanedJournals(isOpening: Bool = false) {
+    replayFailure = nil
     do throws(SystemError) {
       let folder = directory + "/" + JournalFile.folder
       let own = lock.withLock { state.journal?.path }
@@ -17,6 +22,8 @@ extension DiskStore {
           // It stays for the next scan.
           _ = failure(error, during: "Replaying \(path)")
           logger.error("cache journal not replayed", metadata: ["path": "\(path)", "error": "\(error)"])
+          replayFailure = error
+          if isOpening { hideWhatIsOlder(than: journal) }
           continue
         }
         try journal.remove()
@@ -29,24 +36,78 @@ extension DiskStore {
   /// Applies what is not in the database yet. Never puts an older write over a newer one, and nothing from before
   /// a `removeAll`.
   private func replay(_ journal: borrowing OrphanedJournal) throws(LMDBError) {
-    if journal.frames.isEmpty { return }
+    if journal.runs.isEmpty { return }
     var session = try WriteSession(self)
     let watermark = try session.watermark(ofJournal: journal.identifier)
     var count = 0
-    for frame in journal.frames where frame.stamp > watermark {
+    for frame in JournalRun.frames(of: journal.runs, after: watermark) {
       try apply(frame, &session)
       session.metadata.lastStamp = max(session.metadata.lastStamp, frame.stamp)
       count += 1
     }
-    try session.removeWatermark(ofJournal: journal.identifier)
-    let superfluous = try session.commit(tracker)
+    // It stays until the journal's end is durable: one that comes back after a power cut must not be replayed again.
+    if count > 0 { try session.setWatermark(session.metadata.lastStamp, ofJournal: journal.identifier) }
+    removeReplacedFiles(try session.commit(tracker))
     noteReplay()
     counters.replayedWrites.increment(by: count)
-    removeFiles(superfluous)
+    // The journal is removed now. A power cut must not undo the commit and leave neither.
+    if durability == .ordered { try synchronize() }
     if count > 0 {
       logger.notice(
         "cache journal of a process that ended without closing it replayed",
         metadata: ["directory": "\(directory)", "writes": "\(count)"])
+    }
+  }
+
+  private func hideWhatIsOlder(than journal: borrowing OrphanedJournal) {
+    var stale = UnrecordedKeys()
+    let runs = journal.runs
+    do throws(LMDBError) {
+      try environment.withReadTransaction { (txn) throws(LMDBError) in
+        for run in runs {
+          for frame in run.frames { try note(frame, in: txn, &stale) }
+        }
+      }
+    } catch {
+      // It cannot be read, so nothing stale will be.
+      logger.error("cache not read", metadata: ["directory": "\(directory)", "error": "\(error)"])
+    }
+    let newest = runs.last?.frames.last?.stamp ?? 0
+    lock.withLock {
+      // What is written from now on is newer.
+      state.lastStamp = max(state.lastStamp, newest)
+      if stale.isEmpty { return }
+      state.unrecorded.formUnion(stale)
+      hasPending.store(true, ordering: .releasing)
+    }
+  }
+
+  private func note(
+    _ frame: JournalFrame, in txn: borrowing ReadTransaction, _ stale: inout UnrecordedKeys
+  ) throws(LMDBError) {
+    switch frame.operation {
+    case .put, .remove:
+      let stamp = try databaseKey.withDatabaseKey(frame.key) { (key) throws(LMDBError) -> UInt64? in
+        try txn.withValue(forKey: key) { RecordHeader($0)?.stamp } ?? nil
+      }
+      if let stamp, stamp < frame.stamp { stale.insert(frame.key, stamp: frame.stamp) }
+    case .removePrefix, .removeAll:
+      var keys: [[UInt8]] = []
+      try txn.withCursor { (cursor) throws(LMDBError) in
+        for range in KeyRange.ranges(ofPrefix: frame.key) {
+          var position = try range.first(cursor)
+          while let entry = position, range.contains(entry.key) {
+            if let header = RecordHeader(entry.value), header.stamp < frame.stamp,
+              let key = DatabaseKey.key(ofDatabaseKey: entry.key, record: entry.value, header: header),
+              key.hasPrefix(frame.key)
+            {
+              keys.append(Array(key))
+            }
+            position = try cursor.next()
+          }
+        }
+      }
+      for key in keys { key.withUnsafeBytes { stale.insert($0, stamp: frame.stamp) } }
     }
   }
 
@@ -82,15 +143,21 @@ extension DiskStore {
 
   /// Removes the watermarks of journals that are gone. On the writer thread, at times.
   func sweepWatermarks() throws(CacheError) {
-    try trusting("Removing marks of old journals in \(directory)") { () throws(LMDBError) in
+    let activity = "Removing marks of old journals in \(directory)"
+    let gone = try trusting(activity) { () throws(LMDBError) -> [UInt64] in
       let session = try WriteSession(self)
-      var removed = 0
-      for journal in try session.journalsWithWatermark()
-      where !Directory.exists(JournalFile.path(in: directory, identifier: journal)) {
-        try session.removeWatermark(ofJournal: journal)
-        removed += 1
-      }
-      if removed == 0 { return session.abort() }
+      let journals = try session.journalsWithWatermark()
+      session.abort()
+      return journals.filter { !Directory.exists(JournalFile.path(in: directory, identifier: $0)) }
+    }
+    if gone.isEmpty { return }
+    // Without its mark, a journal whose removal a power cut undoes would bring back what was removed since.
+    try calling(activity) { () throws(SystemError) in
+      try Directory.synchronizeIfPresent(directory + "/" + JournalFile.folder)
+    }
+    try trusting(activity) { () throws(LMDBError) in
+      let session = try WriteSession(self)
+      for journal in gone { try session.removeWatermark(ofJournal: journal) }
       _ = try session.commit(tracker)
     }
   }

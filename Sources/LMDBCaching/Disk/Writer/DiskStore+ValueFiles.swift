@@ -16,6 +16,46 @@ extension DiskStore {
     }
   }
 
+  /// Removes the files that a commit just made superfluous, or with ``Durability/ordered``, where a power cut may still
+  /// undo that commit, those of the commit before. On the writer thread, or before it is started.
+  func removeReplacedFiles(_ replaced: [ValueFileReference]) {
+    guard durability == .ordered else { return removeFiles(replaced) }
+    let earlier = lock.withLock {
+      let earlier = state.replacedFiles
+      state.replacedFiles = replaced
+      return earlier
+    }
+    removeFiles(earlier)
+  }
+
+  /// Waits until everything committed is on the disk, then removes the files that waited for that.
+  func synchronize() throws(LMDBError) {
+    let replaced = lock.withLock {
+      let replaced = state.replacedFiles
+      state.replacedFiles = []
+      return replaced
+    }
+    do throws(LMDBError) {
+      try environment.sync(force: true)
+    } catch {
+      lock.withLock { state.replacedFiles = replaced + state.replacedFiles }
+      throw error
+    }
+    removeFiles(replaced)
+  }
+
+  /// The same when nothing else is due, if files wait for it.
+  func synchronizeReplacedFiles() {
+    if lock.withLock({ state.replacedFiles.isEmpty }) { return }
+    do throws(LMDBError) {
+      try synchronize()
+    } catch {
+      logger.warning(
+        "cache not synchronized: replaced value files stay",
+        metadata: ["directory": "\(directory)", "error": "\(error)"])
+    }
+  }
+
   /// Removes the value files that no record refers to: left over by a process that died between the two. On the
   /// writer thread.
   ///
@@ -25,9 +65,16 @@ extension DiskStore {
     let found = try calling(activity) { () throws(SystemError) in
       try files.files(olderThan: Int(clock.now / 1_000_000_000) - age)
     }
+    var orphans: [String] = []
     for (name, key) in found {
       if let key, isReferredToByPending(name, key) { continue }
       if let key, try trusting(activity, { () throws(LMDBError) in try isReferredTo(name, key) }) { continue }
+      orphans.append(name)
+    }
+    if orphans.isEmpty { return }
+    // Before a power cut the last commit, of whichever process, might come undone, and refer to one of them again.
+    if durability == .ordered { try trusting(activity) { () throws(LMDBError) in try synchronize() } }
+    for name in orphans {
       try calling(activity) { () throws(SystemError) in try files.remove(name: name) }
       logger.notice("orphaned cache value file removed", metadata: ["name": "\(name)"])
     }

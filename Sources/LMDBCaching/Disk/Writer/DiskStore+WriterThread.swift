@@ -35,12 +35,16 @@ extension DiskStore {
       case .scanForPeers:
         lock.unlock()
         replayOrphanedJournals()
+        synchronizeReplacedFiles()
         markIfIdle(since: &lastID, marked: &markedID)
         nextScan = clock.monotonic + Self.peerScanInterval
         lock.lock()
       case .wait(let nanoseconds):
         _ = lock.wait(for: .work, nanoseconds: nanoseconds)
       case .stop:
+        lock.unlock()
+        synchronizeReplacedFiles()
+        lock.lock()
         state.isClosed = true
         lock.signalAll(.progress)
         lock.unlock()
@@ -52,7 +56,7 @@ extension DiskStore {
   /// Commits the sealed segments, or the active one when a write has sealed none. With the lock held, which is
   /// released meanwhile.
   private func commitSealed() {
-    if state.sealed.isEmpty { seal() }
+    if state.sealed.isEmpty && !state.spare.isEmpty { seal() }
     let batch = CommitBatch(
       segments: state.sealed, unrecorded: state.unrecorded, isComplete: state.active.map(\.isEmpty) ?? true,
       journal: state.journal?.identifier)
@@ -122,8 +126,8 @@ extension DiskStore {
       || now >= active.firstAppend + groupCommitNanoseconds
   }
 
-  /// Making the journal may have failed: then there is no segment to seal.
-  private var canSealOrCommit: Bool { !state.sealed.isEmpty || !state.spare.isEmpty }
+  /// Without a journal, when making it has failed, there is no segment to seal, but stale entries can be removed.
+  private var canSealOrCommit: Bool { !state.sealed.isEmpty || !state.spare.isEmpty || state.active == nil }
 
   /// Takes the segments back, or notes the failure. With the lock held.
   private func didCommit(_ batch: CommitBatch, _ result: Result<CommitReport, CacheError>) {
@@ -244,6 +248,10 @@ extension DiskStore {
     }
     guard isOnlyOwner else { return }
     try storing("Synchronizing \(directory)") { () throws(LMDBError) in try environment.sync(force: true) }
-    try calling("Closing the cache in \(directory)") { () throws(SystemError) in try FastSession.end(directory) }
+    try calling("Closing the cache in \(directory)") { () throws(SystemError) in
+      // The database, its name, the value files of all processes: all of it is believed from now on.
+      try Directory.synchronizeVolume(of: directory)
+      try FastSession.end(directory)
+    }
   }
 }

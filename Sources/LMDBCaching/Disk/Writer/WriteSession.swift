@@ -11,6 +11,9 @@ struct WriteSession: ~Copyable {
   let foreignClearStamp: UInt64
   /// Value files to remove after the commit.
   private(set) var superfluousFiles: [ValueFileReference] = []
+  /// Value files of records put by this transaction. A batch that is applied a second time, since what comes after its
+  /// commit failed, replaces records by themselves.
+  private var currentFiles: [ValueFileReference] = []
   private let databaseKey: DatabaseKey
 
   init(_ store: DiskStore) throws(LMDBError) {
@@ -43,7 +46,8 @@ struct WriteSession: ~Copyable {
       },
       fill: { $0.copyMemory(from: record) })
     if let old { metadata.subtract(old) }
-    if let oldFile { superfluousFiles.append(oldFile) }
+    if let oldFile { drop(oldFile) }
+    if let file = Self.file(of: record, header) { currentFiles.append(file) }
     metadata.add(header)
     metadata.replace(oldDigest, by: RecordHeader.digest(of: record))
     metadata.lastStamp = max(metadata.lastStamp, header.stamp)
@@ -68,7 +72,7 @@ struct WriteSession: ~Copyable {
     guard let old, condition(old), try txn.remove(forKey: key) else { return false }
     metadata.subtract(old)
     metadata.replace(oldDigest, by: 0)
-    if let oldFile { superfluousFiles.append(oldFile) }
+    if let oldFile { drop(oldFile) }
     return true
   }
 
@@ -129,8 +133,13 @@ struct WriteSession: ~Copyable {
     for (header, digest, file) in removed {
       metadata.subtract(header)
       metadata.replace(digest, by: 0)
-      if let file { superfluousFiles.append(file) }
+      if let file { drop(file) }
     }
+  }
+
+  private mutating func drop(_ file: ValueFileReference) {
+    superfluousFiles.append(file)
+    if !currentFiles.isEmpty { currentFiles.removeAll { $0 == file } }
   }
 
   /// Removes every entry, with whole pages at a time, and with them what other processes wrote before `stamp` and have
@@ -152,7 +161,7 @@ struct WriteSession: ~Copyable {
           position = try cursor.next()
         }
       }
-      superfluousFiles += found
+      for file in found { drop(file) }
     }
     let watermarks = try watermarks()
     try txn.removeAll()
@@ -219,7 +228,8 @@ struct WriteSession: ~Copyable {
   /// Writes the metadata and commits; returns the value files that nothing refers to any more.
   consuming func commit(_ tracker: TransactionTracker) throws(LMDBError) -> [ValueFileReference] {
     try DiskStore.write(metadata, txn)
-    let files = superfluousFiles
+    let current = currentFiles
+    let files = current.isEmpty ? superfluousFiles : superfluousFiles.filter { !current.contains($0) }
     let id = txn.id
     tracker.willCommit(id)
     do throws(LMDBError) {

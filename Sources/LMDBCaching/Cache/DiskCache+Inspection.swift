@@ -1,0 +1,15 @@
+import Synchronization
+
+// What the trials of the cache's promises look at, and no caller needs.
+extension DiskCache {
+  /// Whether every write so far is committed; if so it is at most one commit away from being safe from a power cut.
+  package var isCommitted: Bool { !store.hasPending.load(ordering: .acquiring) }
+
+  /// Removes the value files that no entry refers to, however new they are. No write may be under way, in any process.
+  package func sweepAllValueFiles() throws(CacheError) {
+    try checkOpen()
+    try store.onWriterThread { [store] in
+      outcome { () throws(CacheError) in try store.sweepValueFiles(olderThan: -3_600) }
+    }
+  }
+}
