@@ -105,6 +105,15 @@ final class Session {
     case "close":
       try opened().close()
       cache = nil
+    #if os(Linux)
+      case "addressspace":
+        // So many bytes more than there are mapped now.
+        let pages = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")[0]
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit)
+        limit.rlim_cur = rlim_t(Int(pages)! * sysconf(Int32(_SC_PAGESIZE)) + number(1))
+        if setrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit) != 0 { return "no" }
+    #endif
     case "unprivileged":
       // The tests may run as root, whom no permission stops.
       if setgid(65534) != 0 || setuid(65534) != 0 { return "no" }

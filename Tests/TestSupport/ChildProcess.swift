@@ -59,6 +59,9 @@ package final class ChildProcess: @unchecked Sendable {
     process.waitUntilExit()
   }
 
+  /// Where a program is that is built with the tests, for what starts it by another one.
+  package static func path(of program: String) -> String { executable(program).path }
+
   /// Beside the test bundle, whatever runs it.
   private static func executable(_ program: String) -> URL {
     var folders = [Bundle.main.bundleURL]

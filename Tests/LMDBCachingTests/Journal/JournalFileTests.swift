@@ -38,7 +38,7 @@ import Testing
   /// Where the frames of the segment in use are.
   static func frames(_ journal: Data) -> [(range: Range<Int>, frame: [UInt8])] {
     journal.withUnsafeBytes { bytes in
-      let found = JournalFile.frames(in: bytes)!.frames
+      let found = JournalFile.runs(in: bytes)!.runs.flatMap(\.frames)
       return found.map { frame in
         let start = frame.base - bytes.baseAddress!
         return (start..<start + frame.length, Array(bytes[start..<start + frame.length]))

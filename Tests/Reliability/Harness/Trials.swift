@@ -1,10 +1,16 @@
 /// What `soak` knows.
 package enum Trials {
   package static let all: [any Trial.Type] = [
-    CorruptionTrial.self
+    CorruptionTrial.self,
+    FullDiskTrial.self,
+    PowerLossTrial.self,
   ]
 
   package static let roles: [any TrialRole.Type] = [
-    CorruptionRole.self
+    CorruptionRole.self,
+    FullDiskStage.self,
+    FullDiskUser.self,
+    PowerLossReader.self,
+    PowerLossWriter.self,
   ]
 }

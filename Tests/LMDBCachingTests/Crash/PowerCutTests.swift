@@ -1,0 +1,142 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import LMDBCaching
+
+/// What has to be on the disk before something else is. The trial `power-loss` cuts the power at any moment; these are
+/// the single rules.
+@Suite struct PowerCutTests {
+  let directory = CacheDirectory()
+
+  static func large(_ byte: UInt8) -> Data { Data(repeating: byte, count: 50_000) }
+
+  func opened(_ durability: Durability) throws -> LMDBCache {
+    try directory.open {
+      neverCommitting(&$0); $0.inlineThreshold = 10_000; $0.durability = durability
+    }
+  }
+
+  /// A power cut may undo the last commit of `.ordered`, and then the old record is the one that counts again.
+  @Test(arguments: Durability.allCases) func aReplacedFileStaysWhileItsRecordMayComeBack(_ durability: Durability)
+    throws
+  {
+    let cache = try opened(durability)
+    try cache.set(Self.large(1), forKey: "key")
+    try cache.flush()
+    let first = directory.valueFiles
+    try cache.set(Self.large(2), forKey: "key")
+    try cache.store.commitPending()
+    #expect(directory.valueFiles.count == (durability == .ordered ? 2 : 1))
+    #expect(durability != .ordered || Set(directory.valueFiles).isSuperset(of: first))
+    // The next commit has waited for the one before.
+    try cache.write { $0.set(1, forKey: "other") }
+    #expect(directory.valueFiles.count == 1)
+    #expect(Set(directory.valueFiles).isDisjoint(with: first))
+    try cache.removeValue(forKey: "key")
+    try cache.flush()
+    #expect(directory.valueFiles == [])
+    try cache.set(Self.large(3), forKey: "key")
+    try cache.flush()
+    try cache.set(Self.large(4), forKey: "key")
+    try cache.close()
+    #expect(directory.valueFiles.count == 1)
+  }
+
+  @Test func whatWaitsForADurableCommitGoesByItself() throws {
+    let clock = ManualClock()
+    let cache = try directory.open {
+      neverCommitting(&$0); $0.inlineThreshold = 10_000; $0.clock = .manual(clock)
+    }
+    try cache.set(Self.large(1), forKey: "key")
+    try cache.flush()
+    try cache.removeValue(forKey: "key")
+    try cache.store.commitPending()
+    #expect(directory.valueFiles.count == 1)
+    #expect(
+      eventually {
+        clock.advance(by: .seconds(2))
+        return directory.valueFiles.isEmpty
+      })
+    try cache.close()
+  }
+
+  /// A journal that was replayed and removed may be there again after a power cut.
+  @Test func aJournalThatComesBackChangesNothing() throws {
+    let cache = try directory.open(neverCommitting)
+    try cache.set("old", forKey: "key")
+    try cache.set("kept", forKey: "other")
+    let crashed = directory.crashed(cache)
+    try cache.close()
+    let journal = try #require(crashed.journals.first)
+    let contents = crashed.contents(journal)
+    let second = try crashed.open()
+    #expect(try second.value(String.self, forKey: "key") == "old")
+    try second.removeValue(forKey: "key")
+    try second.close()
+    crashed.write(contents, to: journal)
+    let third = try crashed.open()
+    #expect(try third.value(String.self, forKey: "key") == nil)
+    #expect(try third.value(String.self, forKey: "other") == "kept")
+    #expect(third.count == 1)
+    try third.close()
+  }
+
+  /// Pages of a map reach the disk in any order: later writes must not be there without earlier ones.
+  @Test func nothingIsReplayedBehindAGap() throws {
+    let cache = try directory.open {
+      neverCommitting(&$0); $0.journalSize = 64 << 10
+    }
+    // No segment is committed while the writer thread is kept busy.
+    let (hold, isHeld) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    cache.store.enqueueOnWriterThread {
+      isHeld.signal()
+      hold.wait()
+    }
+    isHeld.wait()
+    for number in 0..<10 { try cache.set(String(repeating: "v", count: 3_000) + "\(number)", forKey: "key\(number)") }
+    let crashed = directory.copy()
+    hold.signal()
+    try cache.close()
+    let journal = try #require(crashed.journals.first)
+    let whole = crashed.contents(journal)
+    let runs = Self.runs(whole)
+    #expect(runs.count == 2 || runs.count == 3)
+    // The end of the first run's segment is lost.
+    let lost = runs[0].last!
+    var torn = whole
+    for index in lost { torn[index] = 0 }
+    crashed.write(torn, to: journal)
+    let reopened = try crashed.open()
+    let kept = runs[0].count - 1
+    for number in 0..<10 {
+      #expect((try reopened.value(String.self, forKey: "key\(number)") != nil) == (number < kept))
+    }
+    #expect(reopened.count == kept)
+    try reopened.close()
+  }
+
+  /// Where the frames of each run are, in the order of the runs.
+  static func runs(_ journal: Data) -> [[Range<Int>]] {
+    journal.withUnsafeBytes { bytes in
+      JournalFile.runs(in: bytes)!.runs.map { run in
+        run.frames.map { frame in
+          let start = frame.base - bytes.baseAddress!
+          return start..<start + frame.length
+        }
+      }
+    }
+  }
+
+  /// A power cut, or a death, in the middle of making a new cache.
+  @Test func whatIsLeftOfANewDatabaseIsInNobodysWay() throws {
+    directory.write(Data(repeating: 0, count: 8_192), to: "new/data.mdb")
+    directory.write(Data(repeating: 9, count: 100), to: "new/lock.mdb")
+    let cache = try directory.open()
+    try cache.set(1, forKey: "key")
+    try cache.flush()
+    #expect(!directory.names().contains("new"))
+    #expect(try cache.value(Int.self, forKey: "key") == 1)
+    try cache.close()
+  }
+}

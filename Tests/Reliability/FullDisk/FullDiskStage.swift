@@ -1,0 +1,375 @@
+import Foundation
+import TestSupport
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// One round of the trial, in a mount namespace of its own: mounts a small disk, has it filled and freed while another
+/// process uses a cache on it, ends that process now and then, and holds what it reads against what it wrote.
+///
+/// Arguments: the place, a directory, the seed, the durability, the number of steps. Answers `count NAME NUMBER`, and
+/// `wrong …` for what must not be.
+struct FullDiskStage: TrialRole {
+  static let name = "full-disk-stage"
+  private static let keyCount = 30
+
+  private let place: FullDiskPlace
+  private let directory: String
+  private let durability: String
+  private var random: SeededRandom
+  private var user: ChildProcess?
+  private var isFull = false
+  private var number = 0
+  /// What is under each key for the running process.
+  private var current: [Int: Int] = [:]
+  /// What may be found under each key when the process has died; -1 for nothing.
+  private var possible: [Int: Set<Int>] = [:]
+  /// Whether the disk and the journal have every write: the cache was healthy, and no trim may be undone.
+  private var isExact = true
+  /// Keys that were written while it was not: the memory alone may have them.
+  private var unsure: Set<Int> = []
+  /// Keys whose values may come back from the journal of a process that died: one of those that are possible.
+  private var returning: Set<Int> = []
+  /// Keys that this step wrote.
+  private var written: Set<Int> = []
+  private var figures: [String: Int] = [:]
+  /// The latest commands, for the report.
+  private var latest: [String] = []
+
+  static func run(_ arguments: [String]) throws {
+    let place = FullDiskPlace(rawValue: arguments[0])!
+    var stage = FullDiskStage(
+      place: place, directory: arguments[1], durability: arguments[3],
+      random: SeededRandom(UInt64(arguments[2])!))
+    do {
+      try place.mount(at: arguments[1])
+      try stage.run(Int(arguments[4])!)
+    } catch {
+      answer("wrong \(place) \(error); after \(stage.latest.suffix(12).joined(separator: ", "))")
+    }
+    stage.user?.kill()
+    for (name, value) in stage.figures { answer("count \(value) \(name)") }
+  }
+
+  private init(place: FullDiskPlace, directory: String, durability: String, random: SeededRandom) {
+    self.place = place
+    self.directory = directory
+    self.durability = durability
+    self.random = random
+  }
+
+  private var cacheDirectory: String { directory + "/cache" }
+
+  private mutating func run(_ steps: Int) throws {
+    // A third of the rounds begin on a full disk.
+    if random.below(3) == 0 { try fill() }
+    for _ in 0..<steps {
+      try step()
+      figures["steps", default: 0] += 1
+    }
+    try free()
+    try comeBack()
+  }
+
+  private mutating func step() throws {
+    if user == nil { try open() }
+    guard user != nil else {
+      if random.below(3) == 0 { try free() }
+      return
+    }
+    switch random.below(100) {
+    case 0..<50: try write("set \(random.below(Self.keyCount)) \(nextNumber())")
+    case 50..<60: try write("remove \(random.below(Self.keyCount))")
+    case 60..<66:
+      let first = random.below(Self.keyCount - 1)
+      try write("batch \(first) \(first + 1) \(nextNumber())")
+    case 66: try write("clear")
+    case 67..<72: if isFull { try free() } else { try fill() }
+    case 72..<78: try flush()
+    case 78..<80: try trim()
+    case 80..<83: _ = try ask("advance \(1 + random.below(40))")
+    case 83..<86: try die()
+    case 86..<88: try close()
+    default: try check()
+    }
+    try noteHealth()
+  }
+
+  private mutating func nextNumber() -> Int {
+    number += 1
+    return number
+  }
+
+  private mutating func ask(_ command: String) throws -> String {
+    latest.append(command)
+    guard let answer = user?.run(command) else {
+      user = nil
+      throw FullDiskFailure(message: "the process has ended by itself")
+    }
+    latest[latest.count - 1] += ": \(answer)"
+    return answer
+  }
+
+  // MARK: The disk
+
+  private mutating func fill() throws {
+    isFull = true
+    figures["times full", default: 0] += 1
+    if place == .limit {
+      // Below what the files have now, or a little more.
+      if user != nil { try limit() }
+      return
+    }
+    let descriptor = Foundation.open(directory + "/filler", O_WRONLY | O_CREAT | O_APPEND, 0o600)
+    if descriptor < 0 { return }  // Not a block left for its name.
+    defer { Foundation.close(descriptor) }
+    for size in [1 << 16, 4096, 1] {
+      let bytes = [UInt8](repeating: 1, count: size)
+      while Foundation.write(descriptor, bytes, size) > 0 {}
+    }
+  }
+
+  private mutating func limit() throws {
+    _ = try ask("limit \([1, 100_000, 300_000, 1_000_000][random.below(4)])")
+  }
+
+  private mutating func free() throws {
+    isFull = false
+    if place == .limit {
+      if user != nil { _ = try ask("limit 0") }
+    } else {
+      unlink(directory + "/filler")
+    }
+  }
+
+  // MARK: The process
+
+  private mutating func open() throws {
+    let child = try ChildProcess("soak", ["role", FullDiskUser.name])
+    user = child
+    if isFull && place == .limit { try limit() }
+    let answer = try ask("open \(cacheDirectory) \(durability)")
+    figures[isFull ? "openings on a full disk" : "openings", default: 0] += 1
+    guard answer == "ok" else {
+      figures["openings refused", default: 0] += 1
+      child.kill()
+      user = nil
+      // Without a filler the cache itself may have filled the disk.
+      guard answer == "error noSpace" else { throw FullDiskFailure(message: "opening: \(answer)") }
+      if FileManager.default.fileExists(atPath: cacheDirectory + "/new") {
+        throw FullDiskFailure(message: "a refused opening left something half made")
+      }
+      if !isFull { try makeSpace() }
+      return
+    }
+    try checkLockFile()
+    try read()
+  }
+
+  /// Nobody can open it, and nothing fills the disk but the cache.
+  private func makeSpace() throws {
+    let values = cacheDirectory + "/values"
+    for name in (try? FileManager.default.contentsOfDirectory(atPath: values)) ?? [] {
+      try FileManager.default.removeItem(atPath: values + "/" + name)
+    }
+    throw FullDiskFailure(message: "a cache that filled the disk by itself cannot be opened")
+  }
+
+  /// A hole in it would be SIGBUS for who writes there on a full disk.
+  private func checkLockFile() throws {
+    var status = stat()
+    guard stat(cacheDirectory + "/lock.mdb", &status) == 0 else {
+      throw FullDiskFailure(message: "there is no lock.mdb")
+    }
+    if Int(status.st_blocks) * 512 < Int(status.st_size) { throw FullDiskFailure(message: "lock.mdb is sparse") }
+  }
+
+  /// What a new process finds: something that was written, and the last of it unless the disk was full.
+  private mutating func read() throws {
+    for key in 0..<Self.keyCount {
+      let answer = try ask("get \(key)")
+      guard let found = answer == "nil" ? -1 : Int(answer) else {
+        throw FullDiskFailure(message: "key \(key): \(answer)")
+      }
+      var wanted = possible[key] ?? [-1]
+      if isExact && !isFull && !returning.contains(key) {
+        wanted = [current[key] ?? -1]
+      } else {
+        // The memory of the process that died alone had it, or its journal cannot be applied before there is space.
+        wanted.insert(-1)
+      }
+      guard wanted.contains(found) else {
+        throw FullDiskFailure(
+          message: "key \(key) has \(found) after the process's end, and not one of \(wanted.sorted())")
+      }
+      if found < 0 && wanted.count > 1 {
+        returning.insert(key)
+        possible[key] = wanted
+      } else {
+        returning.remove(key)
+      }
+      current[key] = found < 0 ? nil : found
+    }
+    unsure = []
+    settle()
+  }
+
+  /// What the disk has is known.
+  private mutating func settle() {
+    possible = possible.filter { returning.contains($0.key) }
+    for (key, number) in current where !returning.contains(key) {
+      possible[key] = unsure.contains(key) ? [number, -1] : [number]
+    }
+    isExact = unsure.isEmpty
+  }
+
+  private mutating func die() throws {
+    figures["deaths", default: 0] += 1
+    user?.kill()
+    user = nil
+    latest.append("killed")
+  }
+
+  private mutating func close() throws {
+    let answer = try ask("close")
+    user?.kill()
+    user = nil
+    guard ["ok", "error notCommitted", "error noSpace"].contains(answer) else {
+      throw FullDiskFailure(message: "closing: \(answer)")
+    }
+    if answer != "ok" { isExact = false }
+  }
+
+  // MARK: Changes
+
+  private mutating func write(_ command: String) throws {
+    let words = command.split(separator: " ").map { Int($0) }
+    let answer = try ask(command)
+    let isRefused = answer == "error noSpace" && command.hasPrefix("batch")
+    guard isRefused || answer == "ok" || answer == "error notCommitted" else {
+      throw FullDiskFailure(message: "\(command): \(answer)")
+    }
+    figures[answer == "ok" ? "writes" : isRefused ? "batches refused" : "writes not committed yet", default: 0] += 1
+    if isRefused { return }
+    switch command.prefix(3) {
+    case "set": note(words[1]!, words[2]!)
+    case "rem": note(words[1]!, nil)
+    case "bat":
+      note(words[1]!, words[3]!)
+      note(words[2]!, words[3]!)
+    default: for key in 0..<Self.keyCount { note(key, nil) }
+    }
+  }
+
+  private mutating func note(_ key: Int, _ number: Int?) {
+    possible[key, default: [-1]].insert(number ?? -1)
+    current[key] = number
+    written.insert(key)
+    returning.remove(key)
+  }
+
+  /// While it is not healthy a write may be with the memory alone.
+  private mutating func noteHealth() throws {
+    defer { written = [] }
+    guard user != nil else { return }
+    let health = try ask("health")
+    if health == "healthy" { return }
+    unsure.formUnion(written)
+    guard ["memory-only noSpace", "memory-only storageFailed"].contains(health) else {
+      throw FullDiskFailure(message: "health: \(health)")
+    }
+    isExact = false
+    figures["steps in memory only", default: 0] += 1
+  }
+
+  private mutating func flush() throws {
+    let answer = try ask("flush")
+    if answer == "ok" {
+      if try ask("health") == "healthy" { settle() }
+    } else if !["error notCommitted", "error noSpace", "error storageFailed"].contains(answer) {
+      throw FullDiskFailure(message: "flush: \(answer)")
+    }
+  }
+
+  private mutating func trim() throws {
+    let answer = try ask("trim \(Self.keyCount / 2)")
+    guard ["ok", "error notCommitted", "error noSpace", "error storageFailed"].contains(answer) else {
+      throw FullDiskFailure(message: "trim: \(answer)")
+    }
+    // Whatever it removed, it may have removed it from the disk, or not yet.
+    for key in 0..<Self.keyCount {
+      guard let number = current[key] else { continue }
+      let found = try ask("get \(key)")
+      if found == "nil" {
+        note(key, nil)
+      } else if found != "\(number)", !isBack(key, found) {
+        throw FullDiskFailure(message: "key \(key) has \(found) after a trim, and not \(number)")
+      }
+    }
+    isExact = false
+  }
+
+  /// The running process reads what it wrote.
+  private mutating func check() throws {
+    if random.below(2) == 0 { _ = try ask("forget") }
+    for _ in 0..<4 {
+      let key = random.below(Self.keyCount)
+      let found = try ask("get \(key)")
+      figures["reads", default: 0] += 1
+      if found == (current[key].map { "\($0)" } ?? "nil") { continue }
+      // What only the memory had, forgetting it loses; never is it an older value.
+      if isBack(key, found) { continue }
+      if found == "nil", unsure.contains(key) {
+        note(key, nil)
+        continue
+      }
+      throw FullDiskFailure(message: "key \(key) is read as \(found), and is \(current[key] ?? -1)")
+    }
+  }
+
+  /// Whether the journal of a process that died brought the key back.
+  private mutating func isBack(_ key: Int, _ found: String) -> Bool {
+    guard returning.contains(key), let number = Int(found), possible[key, default: []].contains(number) else {
+      return false
+    }
+    current[key] = number
+    return true
+  }
+
+  /// With space again it commits by itself, and everything is on the disk.
+  private mutating func comeBack() throws {
+    if user == nil { try open() }
+    guard user != nil else { throw FullDiskFailure(message: "it cannot be opened when there is space again") }
+    var isHealthy = false
+    for _ in 0..<200 where !isHealthy {
+      _ = try ask("advance 31")
+      let flushed = try ask("flush")
+      isHealthy = try ask("health") == "healthy" && flushed == "ok"
+      if !isHealthy { usleep(5_000) }
+      // By itself it may have filled the disk for good: removing helps, also then.
+      if !isHealthy { try write("clear") }
+    }
+    if !isHealthy { throw FullDiskFailure(message: "it does not come back when there is space again") }
+    figures["came back", default: 0] += 1
+    let count = try ask("count")
+    if Int(count) == nil { throw FullDiskFailure(message: "count: \(count)") }
+    for key in 0..<Self.keyCount {
+      let found = try ask("get \(key)")
+      if Int(found) != current[key], !isBack(key, found), !(found == "nil" && unsure.contains(key)) {
+        throw FullDiskFailure(
+          message: "key \(key) is \(found) when there is space again, and not \(current[key] ?? -1)")
+      }
+      current[key] = Int(found)
+    }
+    settle()
+    try write("set 0 \(nextNumber())")
+    try die()
+    try open()
+    if user == nil { throw FullDiskFailure(message: "it cannot be opened again") }
+  }
+}

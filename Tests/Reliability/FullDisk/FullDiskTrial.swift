@@ -1,0 +1,53 @@
+import Foundation
+import LMDBCaching
+import TestSupport
+
+/// Full disks: small file systems that are filled and freed under a cache, by itself and by others, and the limit of
+/// file sizes; the process dies meanwhile. A count is a round of some hundred steps.
+package struct FullDiskTrial: Trial {
+  package static let name = "full-disk"
+  package static let summary = "The disk fills up and is freed again, the process dies; nothing stored is lost."
+  package static let defaultCount = 120
+
+  private static let steps = 250
+
+  package static func run(_ settings: TrialSettings) throws -> TrialReport {
+    var report = TrialReport()
+    var random = SeededRandom(settings.seed)
+    let places = FullDiskPlace.allCases.filter(\.isAvailable)
+    report.count("rounds", 0)
+    if places.isEmpty { return report }
+    for round in 0..<settings.count {
+      let place = places[round % places.count]
+      let durability = Durability.allCases[round / places.count % 3]
+      let seed = random.next()
+      let directory = settings.directory + "/\(round)"
+      let arguments = ["role", FullDiskStage.name, place.rawValue, directory, "\(seed)", "\(durability.rawValue)"]
+      let stage =
+        place == .limit
+        ? try ChildProcess("soak", arguments + ["\(Self.steps)"])
+        : try ChildProcess(
+          URL(fileURLWithPath: "/usr/bin/unshare"),
+          ["-m", "--propagation", "private", ChildProcess.path(of: "soak")] + arguments + ["\(Self.steps)"])
+      report.count("rounds")
+      report.count("rounds on \(place)")
+      var isFinished = false
+      for line in stage.readRemaining() {
+        let words = line.split(separator: " ", maxSplits: 2).map(String.init)
+        if words[0] == "count" {
+          report.count(words[2], Int(words[1])!)
+          isFinished = true
+        } else {
+          report.fail("round \(round) (.\(durability), seed \(seed)): \(line)")
+        }
+      }
+      stage.end()
+      if !isFinished { report.fail("round \(round) on \(place): it has ended by itself") }
+      if report.isPassed {
+        try FileManager.default.removeItem(atPath: directory)
+        if place == .ext4 { try FileManager.default.removeItem(atPath: directory + ".image") }
+      }
+    }
+    return report
+  }
+}

@@ -1,0 +1,51 @@
+import Foundation
+import WriteLog
+
+/// One record of a log of writes; see `WriteLog.h`.
+struct WriteLogRecord {
+  let operation: write_log_operation
+  /// The file's inode number.
+  let file: UInt64
+  let offset: Int
+  let length: Int
+  /// Whether the bytes were on the disk when the write returned.
+  let isSynchronous: Bool
+  let path: String
+  let bytes: [UInt8]
+
+  /// The path that a file gets.
+  var newPath: String { String(decoding: bytes, as: UTF8.self) }
+
+  static func read(_ path: String) throws -> [WriteLogRecord] {
+    let data = try Data(contentsOf: URL(fileURLWithPath: path))
+    return data.withUnsafeBytes { log in
+      var records: [WriteLogRecord] = []
+      var position = 0
+      // Its writer may have been ended in the middle of the last one.
+      while position + 64 <= log.count {
+        func word(_ index: Int) -> UInt64 {
+          UInt64(littleEndian: log.loadUnaligned(fromByteOffset: position + 8 * index, as: UInt64.self))
+        }
+        let (first, second) = (Int(word(5)), Int(word(6)))
+        let texts = position + 64
+        guard texts + first + second <= log.count else { break }
+        records.append(
+          WriteLogRecord(
+            operation: write_log_operation(rawValue: UInt32(word(0))), file: word(1), offset: Int(word(2)),
+            length: Int(word(3)), isSynchronous: word(4) == 1,
+            path: String(decoding: log[texts..<texts + first], as: UTF8.self),
+            bytes: Array(log[texts + first..<texts + first + second])))
+        position = texts + first + second
+      }
+      return records
+    }
+  }
+}
+
+extension WriteLogRecord {
+  /// Whether it is one of those that the order of others is built on: a synchronization, or a change of names.
+  var isEdge: Bool {
+    [WRITE_LOG_SYNC, WRITE_LOG_RENAME, WRITE_LOG_UNLINK, WRITE_LOG_LINK, WRITE_LOG_CREATE].contains(operation)
+      || isSynchronous
+  }
+}

@@ -1,0 +1,27 @@
+import Foundation
+import Reliability
+import TestSupport
+import Testing
+
+/// Short forms of the trials of power cuts and full disks.
+@Suite struct PowerLossTests {
+  /// The interposed functions are Linux's.
+  static let isLinux: Bool = {
+    #if os(Linux)
+      true
+    #else
+      false
+    #endif
+  }()
+
+  @Test(.enabled(if: isLinux)) func nothingIsMixedOrLostAfterAPowerCut() throws {
+    let directory = try Scratch()
+    let report = try PowerLossTrial.run(TrialSettings(count: 160, seed: 11, directory: directory.path))
+    #expect(report.isPassed, "\(report.failures.prefix(5))")
+    for durability in ["ordered", "full", "fast"] { #expect(report["images of .\(durability)"] > 0) }
+    #expect(report["images"] == 160)
+    #expect(report["writes acknowledged"] > 0)
+    #expect(report["opened with all that had to be there"] > 0)
+    #expect(report["discarded"] > 0)
+  }
+}

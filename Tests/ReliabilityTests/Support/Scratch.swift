@@ -1,0 +1,14 @@
+import Foundation
+
+/// A directory for a trial, which goes away with the object.
+final class Scratch: Sendable {
+  let path: String
+
+  init() throws {
+    // Without symbolic links: the trials compare paths.
+    path = URL(fileURLWithPath: NSTemporaryDirectory()).resolvingSymlinksInPath().path + "/trial-" + UUID().uuidString
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+}

@@ -1,0 +1,363 @@
+#define _GNU_SOURCE
+#include "WriteLog.h"
+
+#include <errno.h>
+
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+// They have functions in these places themselves.
+#define WRITE_LOG_IS_OFF
+#endif
+#endif
+
+#if !defined(__linux__) || defined(WRITE_LOG_IS_OFF)
+
+int write_log_begin(const char *root, const char *log) { return ENOSYS; }
+void write_log_mark(const char *text) {}
+void write_log_mapped(uint64_t file, uint64_t offset, const void *bytes, size_t count) {}
+
+#else
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+// Held from before an operation until it is in the log: the log's order is the order of the effects.
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_int log_descriptor = -1;
+static char root[PATH_MAX];
+static size_t root_length;
+
+// Of a descriptor: 0 not below the root, 1 below it, 3 and every write waits for the disk.
+enum { MAXIMUM = 65536 };
+static atomic_uchar tracked[MAXIMUM];
+
+static void *real(const char *name) {
+  void *function = dlsym(RTLD_NEXT, name);
+  if (!function) abort();
+  return function;
+}
+
+// The C library's function, looked up once.
+#define REAL(name) \
+  ((__typeof__(&name))({ \
+    static _Atomic(void *) known; \
+    void *function = atomic_load_explicit(&known, memory_order_relaxed); \
+    if (!function) { \
+      function = real(#name); \
+      atomic_store_explicit(&known, function, memory_order_relaxed); \
+    } \
+    function; \
+  }))
+
+static int is_on(void) { return atomic_load_explicit(&log_descriptor, memory_order_relaxed) >= 0; }
+
+static int is_below(const char *path) {
+  return is_on() && path && strncmp(path, root, root_length) == 0 && (path[root_length] == '/' || !path[root_length]);
+}
+
+static int flags_of(int descriptor) {
+  return is_on() && descriptor >= 0 && descriptor < MAXIMUM ? atomic_load(&tracked[descriptor]) : 0;
+}
+
+static uint64_t file_of(int descriptor) {
+  struct stat status;
+  return fstat(descriptor, &status) == 0 ? status.st_ino : 0;
+}
+
+static uint64_t file_at(const char *path) {
+  struct stat status;
+  return lstat(path, &status) == 0 ? status.st_ino : 0;
+}
+
+static void put(const void *bytes, size_t count) {
+  const char *rest = bytes;
+  while (count > 0) {
+    long done = syscall(SYS_write, atomic_load(&log_descriptor), rest, count);
+    if (done < 0) {
+      if (errno == EINTR) continue;
+      // A log with a hole would accuse the innocent.
+      fprintf(stderr, "The log of writes cannot be written: %s\n", strerror(errno));
+      abort();
+    }
+    rest += done;
+    count -= (size_t)done;
+  }
+}
+
+static void add(
+    int operation, uint64_t file, uint64_t offset, uint64_t length, uint64_t flags, const char *first,
+    const void *second, size_t count) {
+  int saved = errno;
+  size_t first_length = first ? strlen(first) : 0;
+  uint64_t head[8] = {(uint64_t)operation, file, offset, length, flags, first_length, count, 0};
+  put(head, sizeof head);
+  if (first_length) put(first, first_length);
+  if (count) put(second, count);
+  errno = saved;
+}
+
+int write_log_begin(const char *path, const char *log) {
+  if (!realpath(path, root)) return errno;
+  root_length = strlen(root);
+  int descriptor = (int)syscall(SYS_openat, AT_FDCWD, log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (descriptor < 0) return errno;
+  atomic_store(&log_descriptor, descriptor);
+  return 0;
+}
+
+void write_log_mark(const char *text) {
+  if (!is_on()) return;
+  pthread_mutex_lock(&lock);
+  add(WRITE_LOG_MARK, 0, 0, 0, 0, text, NULL, 0);
+  pthread_mutex_unlock(&lock);
+}
+
+void write_log_mapped(uint64_t file, uint64_t offset, const void *bytes, size_t count) {
+  if (!is_on()) return;
+  pthread_mutex_lock(&lock);
+  add(WRITE_LOG_MAPPED, file, offset, count, 0, NULL, bytes, count);
+  pthread_mutex_unlock(&lock);
+}
+
+// Opening and closing
+
+static int opening(int (*next)(const char *, int, ...), const char *path, int flags, mode_t mode) {
+  if (!is_below(path)) return next(path, flags, mode);
+  pthread_mutex_lock(&lock);
+  uint64_t before = file_at(path);
+  int descriptor = next(path, flags, mode);
+  if (descriptor >= 0) {
+    uint64_t file = file_of(descriptor);
+    if (before == 0 && (flags & O_CREAT)) add(WRITE_LOG_CREATE, file, 0, 0, 0, path, NULL, 0);
+    if (before != 0 && (flags & O_TRUNC)) add(WRITE_LOG_RESIZE, file, 0, 0, 0, NULL, NULL, 0);
+    if (descriptor < MAXIMUM) atomic_store(&tracked[descriptor], (flags & O_DSYNC) ? 3 : 1);
+  }
+  pthread_mutex_unlock(&lock);
+  return descriptor;
+}
+
+#define MODE(last) \
+  mode_t mode = 0; \
+  if (flags & (O_CREAT | O_TMPFILE)) { \
+    va_list arguments; \
+    va_start(arguments, last); \
+    mode = va_arg(arguments, mode_t); \
+    va_end(arguments); \
+  }
+
+int open(const char *path, int flags, ...) {
+  MODE(flags)
+  return opening(REAL(open), path, flags, mode);
+}
+
+int open64(const char *path, int flags, ...) {
+  MODE(flags)
+  return opening(REAL(open64), path, flags, mode);
+}
+
+int creat(const char *path, mode_t mode) { return opening(REAL(open), path, O_WRONLY | O_CREAT | O_TRUNC, mode); }
+
+int close(int descriptor) {
+  if (flags_of(descriptor)) atomic_store(&tracked[descriptor], 0);
+  return REAL(close)(descriptor);
+}
+
+// Writing
+
+static ssize_t wrote(int descriptor, off_t offset, const struct iovec *parts, int count, ssize_t done) {
+  if (done <= 0) return done;
+  uint64_t flags = flags_of(descriptor) == 3 ? 1 : 0;
+  char *bytes = malloc((size_t)done);
+  if (!bytes) abort();
+  size_t used = 0;
+  for (int index = 0; index < count && used < (size_t)done; index++) {
+    size_t length = parts[index].iov_len;
+    if (length > (size_t)done - used) length = (size_t)done - used;
+    memcpy(bytes + used, parts[index].iov_base, length);
+    used += length;
+  }
+  add(WRITE_LOG_WRITE, file_of(descriptor), (uint64_t)offset, used, flags, NULL, bytes, used);
+  free(bytes);
+  return done;
+}
+
+// Where a write without an offset went.
+static off_t position_before(int descriptor, ssize_t done) {
+  return done > 0 ? lseek(descriptor, 0, SEEK_CUR) - done : 0;
+}
+
+ssize_t write(int descriptor, const void *bytes, size_t count) {
+  if (!flags_of(descriptor)) return REAL(write)(descriptor, bytes, count);
+  struct iovec part = {(void *)bytes, count};
+  pthread_mutex_lock(&lock);
+  ssize_t done = REAL(write)(descriptor, bytes, count);
+  done = wrote(descriptor, position_before(descriptor, done), &part, 1, done);
+  pthread_mutex_unlock(&lock);
+  return done;
+}
+
+ssize_t writev(int descriptor, const struct iovec *parts, int count) {
+  if (!flags_of(descriptor)) return REAL(writev)(descriptor, parts, count);
+  pthread_mutex_lock(&lock);
+  ssize_t done = REAL(writev)(descriptor, parts, count);
+  done = wrote(descriptor, position_before(descriptor, done), parts, count, done);
+  pthread_mutex_unlock(&lock);
+  return done;
+}
+
+#define AT_OFFSET(name, type) \
+  ssize_t name(int descriptor, const void *bytes, size_t count, type offset) { \
+    if (!flags_of(descriptor)) return REAL(name)(descriptor, bytes, count, offset); \
+    struct iovec part = {(void *)bytes, count}; \
+    pthread_mutex_lock(&lock); \
+    ssize_t done = wrote(descriptor, offset, &part, 1, REAL(name)(descriptor, bytes, count, offset)); \
+    pthread_mutex_unlock(&lock); \
+    return done; \
+  }
+
+AT_OFFSET(pwrite, off_t)
+AT_OFFSET(pwrite64, off64_t)
+
+#define PARTS_AT_OFFSET(name, type) \
+  ssize_t name(int descriptor, const struct iovec *parts, int count, type offset) { \
+    if (!flags_of(descriptor)) return REAL(name)(descriptor, parts, count, offset); \
+    pthread_mutex_lock(&lock); \
+    ssize_t done = wrote(descriptor, offset, parts, count, REAL(name)(descriptor, parts, count, offset)); \
+    pthread_mutex_unlock(&lock); \
+    return done; \
+  }
+
+PARTS_AT_OFFSET(pwritev, off_t)
+PARTS_AT_OFFSET(pwritev64, off64_t)
+
+// Sizes
+
+#define RESIZE(name, type) \
+  int name(int descriptor, type size) { \
+    if (!flags_of(descriptor)) return REAL(name)(descriptor, size); \
+    pthread_mutex_lock(&lock); \
+    int status = REAL(name)(descriptor, size); \
+    if (status == 0) add(WRITE_LOG_RESIZE, file_of(descriptor), 0, (uint64_t)size, 0, NULL, NULL, 0); \
+    pthread_mutex_unlock(&lock); \
+    return status; \
+  }
+
+RESIZE(ftruncate, off_t)
+RESIZE(ftruncate64, off64_t)
+
+#define RESERVE(name, type) \
+  int name(int descriptor, type offset, type length) { \
+    if (!flags_of(descriptor)) return REAL(name)(descriptor, offset, length); \
+    pthread_mutex_lock(&lock); \
+    int status = REAL(name)(descriptor, offset, length); \
+    if (status == 0) \
+      add(WRITE_LOG_EXTEND, file_of(descriptor), 0, (uint64_t)(offset + length), 0, NULL, NULL, 0); \
+    pthread_mutex_unlock(&lock); \
+    return status; \
+  }
+
+RESERVE(posix_fallocate, off_t)
+RESERVE(posix_fallocate64, off64_t)
+
+#define RESERVE_AS(name, type) \
+  int name(int descriptor, int mode, type offset, type length) { \
+    if (!flags_of(descriptor)) return REAL(name)(descriptor, mode, offset, length); \
+    pthread_mutex_lock(&lock); \
+    int status = REAL(name)(descriptor, mode, offset, length); \
+    if (status == 0 && mode == 0) \
+      add(WRITE_LOG_EXTEND, file_of(descriptor), 0, (uint64_t)(offset + length), 0, NULL, NULL, 0); \
+    pthread_mutex_unlock(&lock); \
+    return status; \
+  }
+
+RESERVE_AS(fallocate, off_t)
+RESERVE_AS(fallocate64, off64_t)
+
+// Synchronizing
+
+#define SYNC(name) \
+  int name(int descriptor) { \
+    if (!flags_of(descriptor)) return REAL(name)(descriptor); \
+    pthread_mutex_lock(&lock); \
+    int status = REAL(name)(descriptor); \
+    if (status == 0) add(WRITE_LOG_SYNC, file_of(descriptor), 0, 0, 0, NULL, NULL, 0); \
+    pthread_mutex_unlock(&lock); \
+    return status; \
+  }
+
+SYNC(fsync)
+SYNC(fdatasync)
+
+int syncfs(int descriptor) {
+  if (!flags_of(descriptor)) return REAL(syncfs)(descriptor);
+  pthread_mutex_lock(&lock);
+  int status = REAL(syncfs)(descriptor);
+  if (status == 0) add(WRITE_LOG_SYNC_ALL, 0, 0, 0, 0, NULL, NULL, 0);
+  pthread_mutex_unlock(&lock);
+  return status;
+}
+
+// sync_file_range(2) promises nothing that outlasts a power cut, and msync(2) is used by nobody here.
+
+// Names
+
+int rename(const char *from, const char *to) {
+  if (!is_below(from) && !is_below(to)) return REAL(rename)(from, to);
+  pthread_mutex_lock(&lock);
+  uint64_t file = file_at(from);
+  int status = REAL(rename)(from, to);
+  if (status == 0) add(WRITE_LOG_RENAME, file, 0, 0, 0, from, to, strlen(to));
+  pthread_mutex_unlock(&lock);
+  return status;
+}
+
+int link(const char *from, const char *to) {
+  if (!is_below(from) && !is_below(to)) return REAL(link)(from, to);
+  pthread_mutex_lock(&lock);
+  int status = REAL(link)(from, to);
+  if (status == 0) add(WRITE_LOG_LINK, file_at(to), 0, 0, 0, from, to, strlen(to));
+  pthread_mutex_unlock(&lock);
+  return status;
+}
+
+int unlink(const char *path) {
+  if (!is_below(path)) return REAL(unlink)(path);
+  pthread_mutex_lock(&lock);
+  uint64_t file = file_at(path);
+  int status = REAL(unlink)(path);
+  if (status == 0) add(WRITE_LOG_UNLINK, file, 0, 0, 0, path, NULL, 0);
+  pthread_mutex_unlock(&lock);
+  return status;
+}
+
+int mkdir(const char *path, mode_t mode) {
+  if (!is_below(path)) return REAL(mkdir)(path, mode);
+  pthread_mutex_lock(&lock);
+  int status = REAL(mkdir)(path, mode);
+  if (status == 0) add(WRITE_LOG_MAKE_DIRECTORY, file_at(path), 0, 0, 0, path, NULL, 0);
+  pthread_mutex_unlock(&lock);
+  return status;
+}
+
+int rmdir(const char *path) {
+  if (!is_below(path)) return REAL(rmdir)(path);
+  pthread_mutex_lock(&lock);
+  uint64_t file = file_at(path);
+  int status = REAL(rmdir)(path);
+  if (status == 0) add(WRITE_LOG_REMOVE_DIRECTORY, file, 0, 0, 0, path, NULL, 0);
+  pthread_mutex_unlock(&lock);
+  return status;
+}
+
+#endif
