@@ -54,7 +54,7 @@ let package = Package(
     .target(name: "EFStorageCore"),
     .target(name: "EFStorageLMDBCache", dependencies: ["EFStorageCore", "LMDBCaching"]),
     .target(name: "EFStorageConformance", dependencies: ["EFStorageCore"]),
-    .target(name: "FoundationArchives"),
+    .target(name: "FoundationArchives", dependencies: ["CPlatform"]),
     .target(name: "EFStorageUserDefaults", dependencies: ["EFStorageCore", "FoundationArchives"]),
     .target(name: "GarageStorage", dependencies: ["LMDB"]),
     .target(
@@ -113,14 +113,17 @@ let package = Package(
     .target(
       name: "Reliability",
       dependencies: [
-        "LMDB", "LMDBCaching", "TestSupport", "WriteLog", .product(name: "Logging", package: "swift-log"),
+        "GarageStorage", "LMDB", "LMDBCaching", "TestSupport", "WriteLog",
+        .product(name: "Logging", package: "swift-log"),
       ],
       path: "Tests/Reliability"),
     .executableTarget(
       name: "soak",
       dependencies: ["Reliability", .product(name: "ArgumentParser", package: "swift-argument-parser")],
       path: "Tests/Soak"),
-    .testTarget(name: "ReliabilityTests", dependencies: ["Reliability", "TestSupport", "soak"]),
+    .testTarget(
+      name: "ReliabilityTests",
+      dependencies: ["FoundationArchives", "LMDBCaching", "Reliability", "TestSupport", "soak"]),
   ],
   swiftLanguageModes: [.v6]
 )

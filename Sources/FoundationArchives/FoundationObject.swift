@@ -25,3 +25,8 @@ package enum FoundationObject {
     }
   }
 }
+
+extension NSURL {
+  /// The same as a Swift value; nil: it holds what `URL` does not take, and to cast it would end the process on Linux.
+  package var swiftValue: URL? { URL(string: relativeString, relativeTo: baseURL) }
+}

@@ -104,31 +104,14 @@ enum ObjectArchiver {
   ) throws(CacheError) -> any NSCoding {
     let object: Any?
     do {
-      let unarchiver = try NSKeyedUnarchiver(forReadingFrom: data)
-      unarchiver.requiresSecureCoding = false
-      unarchiver.decodingFailurePolicy = .setErrorAndReturn
-      if let allowed = coding.allowedClasses {
-        #if canImport(Darwin)
-          unarchiver.requiresSecureCoding = true
-          object = unarchiver.decodeObject(of: FoundationValue.classes + allowed, forKey: NSKeyedArchiveRootObjectKey)
-        #else
-          // Foundation here ends the process when it meets a class that is not allowed: it is not to meet one.
-          guard try namesOnly(FoundationValue.classes + allowed, data) else { throw notAllowed(key) }
-          object = unarchiver.decodeObject(forKey: NSKeyedArchiveRootObjectKey)
-        #endif
-      } else {
-        object = unarchiver.decodeObject(forKey: NSKeyedArchiveRootObjectKey)
-      }
-      if let error = unarchiver.error { throw error }
-    } catch let error as CacheError {
-      throw error
+      object = try KeyedArchive.root(of: data, permitted: coding.allowedClasses.map { FoundationValue.classes + $0 })
     } catch {
       throw CacheError(
         .decodingFailed, "The object under \(quoted(key)) cannot be unarchived. It is kept; remove or replace it.",
         underlying: error)
     }
     guard let object else { throw notAllowed(key) }
-    // On Linux the unarchiver hands out Swift values for some of Foundation's classes.
+    // On Apple's platforms the unarchiver hands out Swift values for some of Foundation's classes.
     if let coding = object as? any NSCoding { return coding }
     if let bridged = FoundationObject.bridging(object) { return bridged }
     throw CacheError(
@@ -139,19 +122,5 @@ enum ObjectArchiver {
     CacheError(
       .decodingFailed,
       "The object under \(quoted(key)) is of a class that is unknown here or not in allowedClasses. It is kept.")
-  }
-
-  /// Whether every class that a keyed archive names is one of `classes` or a subclass of one.
-  private static func namesOnly(_ classes: [AnyClass], _ data: Data) throws -> Bool {
-    func matches<C: AnyObject>(_ found: AnyClass, _ allowed: C.Type) -> Bool { found is C.Type }
-    let archive = try PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any]
-    guard let objects = archive?["$objects"] as? [Any] else { return false }
-    for case let object as [String: Any] in objects {
-      guard let name = object["$classname"] else { continue }
-      guard let name = name as? String, let found = NSClassFromString(name),
-        classes.contains(where: { matches(found, $0) })
-      else { return false }
-    }
-    return true
   }
 }

@@ -10,6 +10,12 @@ public struct ObjectCoding: Sendable {
     /// times as long for it or more, and loses the mutability of strings, data and dictionaries. A class that it cannot
     /// archive there, such as one that is nested in another type, is an error; to find it in time each
     /// `encode(with:)` is called twice.
+    ///
+    /// On Linux such archives, binary and XML, are read by a coder of this package: where `NSKeyedUnarchiver` ends the
+    /// process, an archive that was damaged or made up is an error, in time and memory proportional to its length. An
+    /// error there are also objects that refer to each other in a circle, and a class of one's own that encodes itself
+    /// as one of Foundation's collections does. What is decoded are Foundation's objects, which cast to Swift's types;
+    /// the coder is no `NSKeyedUnarchiver`, but goes by the classes set with `NSKeyedUnarchiver.setClass(_:forClassName:)`.
     case keyedArchive
   }
 

@@ -1,5 +1,6 @@
 #if !canImport(Darwin)
   import Foundation
+  import FoundationArchives
 
   extension CBORKeyedUnarchiver {
     /// Reads what is under the name of one of Foundation's classes that have a form of their own.
@@ -34,7 +35,7 @@
       try enter(start)
       defer { depth &-= 1 }
       guard let base = try readItem(&reader, isElement: false) as? NSURL,
-        let url = NSURL(string: text, relativeTo: base as URL)
+        let baseURL = base.swiftValue, let url = NSURL(string: text, relativeTo: baseURL)
       else { throw mismatch("a URL with a base", at: start) }
       return url
     }

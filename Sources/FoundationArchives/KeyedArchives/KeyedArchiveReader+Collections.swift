@@ -1,0 +1,125 @@
+#if !canImport(Darwin)
+  import Foundation
+
+  /// Whether Foundation on Linux can have objects as keys of a dictionary or elements of a set.
+  private enum Hashing {
+    case sound
+    /// It can; but to compare the collection with another one ends the process.
+    case fragile
+    /// It cannot: to ask for the hash never ends, or equal objects have different ones.
+    case broken
+
+    init(_ object: NSObject) {
+      switch object {
+      case is NSDecimalNumber, is NSError, is Unit, is NSMeasurement: self = .broken
+      case is NSArray, is NSDictionary, is NSDateInterval, is NSURLQueryItem, is NSPersonNameComponents:
+        self = .fragile
+      default: self = .sound
+      }
+    }
+  }
+
+  extension KeyedArchiveReader {
+    /// The objects that a key refers to, none of them nil. Older archives have a key for each: `prefix` and its number.
+    func elements(_ key: String, each prefix: String) throws(KeyedArchiveError) -> [AnyObject] {
+      var elements: [AnyObject] = []
+      try forEachElement(key, each: prefix) { (object) throws(KeyedArchiveError) in elements.append(object) }
+      return elements
+    }
+
+    private func forEachElement(
+      _ key: String, each prefix: String, _ body: (AnyObject) throws(KeyedArchiveError) -> Void
+    ) throws(KeyedArchiveError) {
+      guard let node = frame.fields[key] else {
+        var index = 0
+        while let node = frame.fields["\(prefix)\(index)"] {
+          try body(try element(graph.list[node]))
+          index += 1
+        }
+        return
+      }
+      guard case .array(let references) = graph.list[node] else {
+        throw KeyedArchiveError("There is something else where the elements of a collection were expected.")
+      }
+      for reference in references { try body(try element(graph.list[reference])) }
+    }
+
+    private func element(_ node: PropertyListNode) throws(KeyedArchiveError) -> AnyObject {
+      guard case .uid = node, let object = try read(node) else {
+        throw KeyedArchiveError("There is nil, or no object, in a collection.")
+      }
+      return object
+    }
+
+    /// Elements of a set to be, or keys of a dictionary.
+    ///
+    /// Hashes in Foundation are not seeded, and those of collections are their counts; to compare two collections takes
+    /// as long as they are large, and where parts are shared exponentially longer. The comparisons that it may take are
+    /// charged to what is left of a limit, before Foundation makes them.
+    func hashedElements(_ key: String, each prefix: String) throws(KeyedArchiveError) -> [NSObject] {
+      var elements: [NSObject] = []
+      var byHash: [Int: (count: Int, weight: Int)] = [:]
+      var isFragile = false
+      var (outerWork, outerFragile) = (work, fragileCount)
+      try forEachElement(key, each: prefix) { (element) throws(KeyedArchiveError) in
+        guard let object = element as? NSObject, case let hashing = Hashing(object), hashing != .broken,
+          fragileCount == outerFragile
+        else {
+          throw KeyedArchiveError("A \(type(of: element)) is in a set, or a key, which Foundation cannot compare.")
+        }
+        if hashing == .fragile { isFragile = true }
+        let weight = work == .max ? .max : work - outerWork
+        let hash = object.hash
+        let group = byHash[hash, default: (0, 0)]
+        let total = group.weight.addingReportingOverflow(weight)
+        if group.count > 0 { try charge(total.overflow ? .max : total.partialValue) }
+        byHash[hash] = (group.count + 1, total.overflow ? .max : total.partialValue)
+        elements.append(object)
+        (outerWork, outerFragile) = (work, fragileCount)
+      }
+      if isFragile { fragileCount &+= 1 }
+      return elements
+    }
+
+    /// Takes from what may be done still.
+    func charge(_ amount: Int) throws(KeyedArchiveError) {
+      guard amount <= comparisons else {
+        throw KeyedArchiveError("Elements of a set, or keys, have equal hashes beyond chance, or too great a count.")
+      }
+      comparisons -= amount
+    }
+
+    func pairs() throws(KeyedArchiveError) -> (keys: [NSObject], values: [AnyObject]) {
+      let keys = try hashedElements("NS.keys", each: "NS.key.")
+      let values = try elements("NS.objects", each: "NS.object.")
+      guard keys.count == values.count else {
+        throw KeyedArchiveError("A dictionary has more keys than values, or fewer.")
+      }
+      return (keys, values)
+    }
+
+    func check(_ count: Int, of elements: Int) throws(KeyedArchiveError) {
+      guard count == elements else { throw KeyedArchiveError("A set has equal elements, or a dictionary equal keys.") }
+    }
+
+    /// Integers of up to 64 bits, seven bits a byte, the lowest first.
+    static func packedIntegers(_ data: Data) throws(KeyedArchiveError) -> [Int] {
+      var integers: [Int] = []
+      var value: UInt64 = 0
+      var shift: UInt64 = 0
+      for byte in data {
+        guard shift < 63 else { throw KeyedArchiveError("There is a packed integer that is too long.") }
+        value |= UInt64(byte & 0x7F) << shift
+        if byte & 0x80 != 0 {
+          shift += 7
+          continue
+        }
+        guard let integer = Int(exactly: value) else { throw KeyedArchiveError("There is a packed integer too great.") }
+        integers.append(integer)
+        (value, shift) = (0, 0)
+      }
+      guard shift == 0 else { throw KeyedArchiveError("There is a packed integer that does not end.") }
+      return integers
+    }
+  }
+#endif

@@ -1,0 +1,173 @@
+#if !canImport(Darwin)
+  import CPlatform
+  package import Foundation
+
+  /// Reads archives of `NSKeyedArchiver` in place of `NSKeyedUnarchiver`, which on Linux trusts what it reads: archives
+  /// that were damaged or made up end the process there.
+  ///
+  /// Here they are an error, in time and memory proportional to the archive's length. Foundation's own classes are
+  /// made by ``FoundationDecoding``, never by their `init(coder:)`; what happens in the `init(coder:)` of another class
+  /// is up to that class, which should not force what it decodes: after the first error everything is nil, 0 or false.
+  ///
+  /// Strings, numbers and so on are handed out as Foundation's objects, which cast to Swift's types. A key that is not
+  /// there is no error. An object that refers to itself by way of others is one, since it exists in Swift only when its
+  /// `init(coder:)` has returned. A coder is for one archive and one thread.
+  package final class KeyedArchiveReader: NSCoder {
+    /// How deep objects may nest, if the stack of the thread holds so many.
+    static let maximumDepth = 512
+
+    enum State {
+      case unread
+      case beingRead
+      case read(AnyObject, weight: Int, isFragile: Bool)
+    }
+
+    /// The object whose fields are asked for.
+    struct Frame {
+      var fields: [String: Int32]
+      /// How many values without a key were decoded.
+      var unkeyed = 0
+    }
+
+    let graph: KeyedArchiveGraph
+    /// Classes of which, and of whose subclasses, objects are made; nil: of any. Strings, numbers and data are of none.
+    let permitted: [AnyClass]?
+    var states: [State]
+    var frame: Frame
+    var classes: [Int: KeyedArchiveClass] = [:]
+    var depth = 0
+    var failure: (any Error)?
+    /// Values read so far, those that were referred to counted again each time.
+    var work = 0
+    /// How many comparisons of elements may still be needed.
+    var comparisons: Int
+    /// How many collections were read that Foundation cannot compare.
+    var fragileCount = 0
+    private var isFinished = false
+    private let stackLimits: (lowest: UInt, limit: UInt)?
+
+    /// - Throws: ``KeyedArchiveError``: the data is no archive.
+    init(_ data: Data, permitted: [AnyClass]?) throws(KeyedArchiveError) {
+      graph = try KeyedArchiveGraph(data)
+      self.permitted = permitted
+      states = Array(repeating: .unread, count: graph.objects.count)
+      frame = Frame(fields: graph.top)
+      comparisons = 1 << 20 + 64 * graph.objects.count
+      var lowest: UInt = 0
+      var size = 0
+      // Below the limit the rest is for those who report that there is no more.
+      stackLimits = cplatform_stack(&lowest, &size) == 0 ? (lowest, lowest + UInt(min(128 << 10, size / 4))) : nil
+      super.init()
+    }
+
+    /// The root object; nil: nil was archived.
+    ///
+    /// - Throws: What went wrong first; ``KeyedArchiveError`` unless an object reported an error of its own.
+    package static func root(of data: Data, permitted: [AnyClass]?) throws -> AnyObject? {
+      let reader = try KeyedArchiveReader(data, permitted: permitted)
+      defer { reader.isFinished = true }
+      guard reader.containsValue(forKey: NSKeyedArchiveRootObjectKey) else {
+        throw KeyedArchiveError("The archive has no root object.")
+      }
+      let object = reader.value(forKey: NSKeyedArchiveRootObjectKey)
+      if let failure = reader.failure { throw failure }
+      return object
+    }
+
+    var isReading: Bool { failure == nil && !isFinished }
+
+    func fail(_ message: String) { if failure == nil { failure = KeyedArchiveError(message) } }
+
+    /// Goes one level deeper.
+    func enter() throws(KeyedArchiveError) {
+      if depth >= Self.maximumDepth {
+        throw KeyedArchiveError("The archive's objects nest deeper than \(Self.maximumDepth).")
+      }
+      if let stackLimits, case let here = cplatform_stack_position(), here >= stackLimits.lowest,
+        here < stackLimits.limit
+      {
+        throw KeyedArchiveError("The archive's objects nest deeper than the stack of this thread holds.")
+      }
+      depth += 1
+    }
+
+    // MARK: NSCoder
+
+    package override var allowsKeyedCoding: Bool { true }
+    package override var requiresSecureCoding: Bool { false }
+    package override var systemVersion: UInt32 { 2000 }
+    package override var error: (any Error)? { failure }
+    package override var allowedClasses: [AnyClass]? { permitted.map { Array($0) } }
+    package override var decodingFailurePolicy: NSCoder.DecodingFailurePolicy { .setErrorAndReturn }
+    package override func failWithError(_ error: any Error) { if failure == nil { failure = error } }
+    package override func version(forClassName className: String) -> Int {
+      KeyedArchiveClass.find(className) == nil ? NSNotFound : 0
+    }
+
+    package override func containsValue(forKey key: String) -> Bool { node(forKey: key) != nil }
+    package override func decodeBool(forKey key: String) -> Bool { integer(forKey: key, UInt8.self, atMost: 1) == 1 }
+    package override func decodeCInt(forKey key: String) -> Int32 { integer(forKey: key, Int32.self) }
+    package override func decodeInt32(forKey key: String) -> Int32 { integer(forKey: key, Int32.self) }
+    package override func decodeInt64(forKey key: String) -> Int64 { integer(forKey: key, Int64.self) }
+    package override func decodeInteger(forKey key: String) -> Int { integer(forKey: key, Int.self) }
+    package override func decodeFloat(forKey key: String) -> Float { Float(number(forKey: key)) }
+    package override func decodeDouble(forKey key: String) -> Double { number(forKey: key) }
+    package override func decodeObject(forKey key: String) -> Any? { value(forKey: key) }
+    package override func decodePropertyList(forKey key: String) -> Any? { value(forKey: key) }
+
+    package override func decodeObject<Object: NSObject & NSCoding>(of cls: Object.Type, forKey key: String) -> Object?
+    {
+      object(cls, forKey: key)
+    }
+
+    package override func decodeObject(of classes: [AnyClass]?, forKey key: String) -> Any? {
+      guard let object = value(forKey: key) else { return nil }
+      guard let classes, !classes.contains(where: { KeyedArchiveClass.isObject(object, of: $0) }) else { return object }
+      fail("An object of class \(type(of: object)) was found under \(key), which is none of those asked for.")
+      return nil
+    }
+
+    package override func withDecodedUnsafeBytes<Result>(
+      forKey key: String, body: (UnsafeRawBufferPointer?) throws -> Result
+    ) rethrows -> Result {
+      guard let data = data(forKey: key) else { return try body(nil) }
+      return try data.withUnsafeBytes { try body($0) }
+    }
+
+    @available(swift, deprecated: 9999, renamed: "withDecodedUnsafeBytes(forKey:body:)")
+    package override func withDecodedUnsafeBufferPointer<Result>(
+      forKey key: String, body: (UnsafeBufferPointer<UInt8>?) throws -> Result
+    ) rethrows -> Result {
+      guard let data = data(forKey: key) else { return try body(nil) }
+      return try data.withUnsafeBytes { try body($0.assumingMemoryBound(to: UInt8.self)) }
+    }
+
+    // MARK: NSCoder, without keys: in the order of encoding. A value that is not there is an error.
+
+    package override func decodeObject() -> Any? { nextNode().flatMap { value($0) } }
+    package override func decodePropertyList() -> Any? { decodeObject() }
+    package override func decodeData() -> Data? { nextNode().flatMap { data($0) } }
+
+    /// Takes numbers, truth values and objects, by the letters of Objective-C's types.
+    package override func decodeValue(ofObjCType type: UnsafePointer<CChar>, at address: UnsafeMutableRawPointer) {
+      guard let node = nextNode() else { return }
+      func store<I: FixedWidthInteger & BitwiseCopyable>(_: I.Type) {
+        address.storeBytes(of: integer(node, I.self), as: I.self)
+      }
+      switch UInt8(bitPattern: type.pointee) {
+      case UInt8(ascii: "c"): store(Int8.self)
+      case UInt8(ascii: "C"), UInt8(ascii: "B"): store(UInt8.self)
+      case UInt8(ascii: "s"): store(Int16.self)
+      case UInt8(ascii: "S"): store(UInt16.self)
+      case UInt8(ascii: "i"): store(Int32.self)
+      case UInt8(ascii: "I"): store(UInt32.self)
+      case UInt8(ascii: "l"), UInt8(ascii: "q"): store(Int64.self)
+      case UInt8(ascii: "L"), UInt8(ascii: "Q"): store(UInt64.self)
+      case UInt8(ascii: "f"): address.storeBytes(of: Float(number(node)), as: Float.self)
+      case UInt8(ascii: "d"): address.storeBytes(of: number(node), as: Double.self)
+      case UInt8(ascii: "@"): address.assumingMemoryBound(to: Any?.self).pointee = value(node)
+      default: fail("Values of the Objective-C type \(String(cString: type)) are not read from keyed archives.")
+      }
+    }
+  }
+#endif

@@ -1,0 +1,48 @@
+import Foundation
+
+/// A value of a property list. What is in an array or a dictionary is given by its place in the list of all values.
+enum PropertyListNode {
+  case boolean(Bool)
+  case integer(Int64)
+  /// Above what `Int64` holds.
+  case unsigned(UInt64)
+  case real(Double)
+  /// Seconds since 2001.
+  case date(TimeInterval)
+  case data(Data)
+  case string(String)
+  /// A reference of a keyed archive.
+  case uid(Int)
+  case array([Int32])
+  case dictionary(keys: [Int32], values: [Int32])
+}
+
+/// A property list as it was parsed, in memory proportional to its length.
+struct PropertyListNodes {
+  var nodes: [PropertyListNode] = []
+  var top = 0
+
+  subscript(index: Int32) -> PropertyListNode { nodes[Int(index)] }
+
+  /// - Throws: ``KeyedArchiveError``: the data is no property list that a keyed archive is written as.
+  init(_ data: Data) throws(KeyedArchiveError) {
+    if data.starts(with: "bplist".utf8) {
+      self = try BinaryPropertyList.parse([UInt8](data))
+    } else {
+      self = try XMLPropertyList.parse([UInt8](data))
+    }
+  }
+
+  init() {}
+
+  /// The entries of a dictionary; nil: it is none, or a key is no text or there twice.
+  func entries(_ node: PropertyListNode) -> [String: Int32]? {
+    guard case .dictionary(let keys, let values) = node else { return nil }
+    var entries: [String: Int32] = [:]
+    entries.reserveCapacity(keys.count)
+    for (key, value) in zip(keys, values) {
+      guard case .string(let name) = self[key], entries.updateValue(value, forKey: name) == nil else { return nil }
+    }
+    return entries
+  }
+}
