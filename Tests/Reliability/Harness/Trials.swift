@@ -3,6 +3,7 @@ package enum Trials {
   package static let all: [any Trial.Type] = [
     CorruptionTrial.self,
     FullDiskTrial.self,
+    HostileTrial.self,
     PowerLossTrial.self,
   ]
 
@@ -10,6 +11,7 @@ package enum Trials {
     CorruptionRole.self,
     FullDiskStage.self,
     FullDiskUser.self,
+    HostileReader.self,
     PowerLossReader.self,
     PowerLossWriter.self,
   ]

@@ -45,11 +45,15 @@ struct JournalFile: ~Copyable {
     self.identifier = identifier
     self.segmentSize = segmentSize
     self.size = total
-    map.storeBytes(of: Self.magic, as: UInt64.self)
-    map.storeBytes(of: identifier, toByteOffset: 8, as: UInt64.self)
-    map.storeBytes(of: UInt64(segmentSize), toByteOffset: 16, as: UInt64.self)
-    map.storeBytes(of: UInt64(Self.segmentCount), toByteOffset: 24, as: UInt64.self)
-    map.storeBytes(of: cxxhash_64(map, 32, 0), toByteOffset: 32, as: UInt64.self)
+    Self.writeHeader(to: map, identifier: identifier, segmentSize: segmentSize, count: Self.segmentCount)
+  }
+
+  static func writeHeader(to base: UnsafeMutableRawPointer, identifier: UInt64, segmentSize: Int, count: Int) {
+    base.storeBytes(of: magic, as: UInt64.self)
+    base.storeBytes(of: identifier, toByteOffset: 8, as: UInt64.self)
+    base.storeBytes(of: UInt64(segmentSize), toByteOffset: 16, as: UInt64.self)
+    base.storeBytes(of: UInt64(count), toByteOffset: 24, as: UInt64.self)
+    base.storeBytes(of: cxxhash_64(base, 32, 0), toByteOffset: 32, as: UInt64.self)
   }
 
   deinit { munmap(map, size) }
@@ -93,7 +97,9 @@ struct JournalFile: ~Copyable {
     let identifier = contents.load(fromByteOffset: 8, as: UInt64.self)
     let segmentSize = contents.load(fromByteOffset: 16, as: UInt64.self)
     let count = contents.load(fromByteOffset: 24, as: UInt64.self)
-    guard count > 0, count <= 64, segmentSize <= UInt64(contents.count - headerSize) / count else { return nil }
+    guard count > 0, count <= 64, segmentSize <= UInt64(contents.count - headerSize) / count,
+      segmentSize.isMultiple(of: 8)
+    else { return nil }
     var runs: [JournalRun] = []
     for index in 0..<Int(count) {
       let start = headerSize + index * Int(segmentSize)

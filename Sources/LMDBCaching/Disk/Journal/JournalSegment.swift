@@ -152,7 +152,8 @@ final class JournalSegment {
     JournalFrame.writeFields(frame, operation, key: key, recordLength: recordLength)
     fill(frame + JournalFrame.headerSize + JournalFrame.padded(key.count))
     JournalFrame.seal(
-      frame, flags: flags, stamp: stamp, keyLength: key.count, recordLength: recordLength, seed: frameSeed(generation))
+      frame, flags: flags, stamp: stamp, keyLength: key.count, recordLength: recordLength,
+      seed: Self.frameSeed(seed, generation: generation))
     if let hash { index(key, hash, offset: used) }
     used += JournalFrame.size(keyLength: key.count, recordLength: recordLength)
     lastStamp = stamp
@@ -164,7 +165,7 @@ final class JournalSegment {
     if base != batch.memory {
       (base + used).copyMemory(from: batch.memory + Self.headerSize, byteCount: batch.size)
     }
-    let seed = frameSeed(generation)
+    let seed = Self.frameSeed(seed, generation: generation)
     for index in batch.entries.indices {
       let entry = batch.entries[index]
       let place = base + start + entry.offset
@@ -190,7 +191,7 @@ final class JournalSegment {
   }
 
   @inline(__always)
-  private func frameSeed(_ generation: UInt64) -> UInt64 { seed ^ generation &* 0x9E37_79B9_7F4A_7C15 }
+  static func frameSeed(_ seed: UInt64, generation: UInt64) -> UInt64 { seed ^ generation &* 0x9E37_79B9_7F4A_7C15 }
 
   private func index(_ key: UnsafeRawBufferPointer, _ hash: UInt64, offset: Int) {
     if (count + 1) * 4 > (mask + 1) * 3 { grow() }
@@ -285,7 +286,7 @@ final class JournalSegment {
     var offset = headerSize
     while offset < segment.count {
       let rest = UnsafeRawBufferPointer(rebasing: segment[offset...])
-      guard let frame = JournalFrame(validating: rest, seed: seed ^ generation &* 0x9E37_79B9_7F4A_7C15) else { break }
+      guard let frame = JournalFrame(validating: rest, seed: frameSeed(seed, generation: generation)) else { break }
       frames.append(frame)
       offset += frame.paddedLength
       if !frame.flags.contains(.batchContinues) { wholeBatches = frames.count }

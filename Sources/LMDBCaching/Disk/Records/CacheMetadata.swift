@@ -78,7 +78,13 @@ struct CacheMetadata {
     store(files, 80)
     store(digest ?? 0, 88)
     store(digest == nil ? 0 as UInt32 : 1, 96)
-    store(cxxhash_64(UnsafeRawPointer(bytes.baseAddress! + 8), Self.size - 8, 0), 0)
+    Self.seal(bytes)
+  }
+
+  /// Puts the checksum in front of what it is of.
+  static func seal(_ bytes: UnsafeMutableRawBufferPointer) {
+    guard bytes.count >= size, let base = bytes.baseAddress else { return }
+    base.storeBytes(of: cxxhash_64(UnsafeRawPointer(base + 8), size - 8, 0).littleEndian, as: UInt64.self)
   }
 
   /// Takes a record's bytes in exchange for those that were there.

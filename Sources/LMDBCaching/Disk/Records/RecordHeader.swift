@@ -94,6 +94,10 @@ struct RecordHeader {
     }
     payloadLength = record.count - offset - Int(keyLength)
     guard payloadLength >= 0, cost >= 0, expires >= 0 else { return nil }
+    // In the one form that it is written in: what has no room is 0, and what is 0 has none.
+    guard flags.contains(.expires) == (expires != 0), flags.contains(.wideCost) == isWide,
+      flags.contains(.key) == (keyLength != 0)
+    else { return nil }
     if flags.contains(.file), payloadLength != ValueFileReference.size { return nil }
   }
 
@@ -216,7 +220,7 @@ struct RecordHeader {
 
   /// The length of the value, wherever it is.
   func valueLength(in record: UnsafeRawBufferPointer) -> Int {
-    flags.contains(.file) ? ValueFileReference(payload(of: record)).length : payloadLength
+    flags.contains(.file) ? max(0, ValueFileReference(payload(of: record)).length) : payloadLength
   }
 
   /// Whether the record is of this key: under a digest there may be another one that has the same.

@@ -65,7 +65,7 @@ struct Quarantine {
     let folder = directory + "/" + JournalFile.folder
     for name in try Directory.names(in: folder) where name.hasSuffix(JournalFile.suffix) {
       guard let journal = try OrphanedJournal(path: folder + "/" + name) else { continue }
-      for frame in journal.frames where frame.operation == .put {
+      for frame in journal.runs.flatMap(\.frames) where frame.operation == .put {
         if let header = RecordHeader(frame.record), header.flags.contains(.file) {
           files.insert(ValueFileReference(header.payload(of: frame.record)).name)
         }

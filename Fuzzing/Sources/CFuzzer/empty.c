@@ -1,0 +1,2 @@
+// The library is linked by Scripts/fuzz.
+#include "CFuzzer.h"

@@ -1,0 +1,10 @@
+/// The reader of stored JSON by itself: for those who try it with bytes that were made up. No part of the supported
+/// interface.
+@_spi(Fuzzing)
+public enum UntrustedJSON {
+  /// What was read, written again; nil: it is no JSON.
+  public static func rewritten(_ bytes: [UInt8]) -> [UInt8]? {
+    guard let value = try? JSONParser.value(of: bytes) else { return nil }
+    return JSONWriter.bytes(of: value)
+  }
+}

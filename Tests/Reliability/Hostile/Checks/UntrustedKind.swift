@@ -1,0 +1,144 @@
+import Foundation
+
+@_spi(Fuzzing) import GarageStorage
+@_spi(Measuring) @_spi(Fuzzing) import LMDBCaching
+
+/// What is read from a disk and not believed: a decoder each.
+package enum UntrustedKind: String, CaseIterable, Sendable {
+  case cbor, graph, keyed, record, journal, metadata, json
+
+  /// Has the decoder read the bytes, and checks what it says of them. Ends the process where it is wrong.
+  ///
+  /// - Returns: Whether they were read.
+  @discardableResult
+  package func check(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    switch self {
+    case .cbor: Self.checkCBOR(bytes)
+    case .graph: Self.checkObject(bytes, .objectGraph)
+    case .keyed: Self.checkObject(bytes, .keyedArchive)
+    case .record: Self.checkRecord(bytes)
+    case .journal: Self.checkJournal(bytes)
+    case .metadata: Self.checkMetadata(bytes)
+    case .json: Self.checkJSON(bytes)
+    }
+  }
+
+  private static func checkCBOR(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    let forms = UntrustedBytes.isWellFormedCBOR(bytes)
+    precondition(
+      forms.scan == nil || forms.reader == forms.scan, "The reader and the scanner disagree on what is well-formed.")
+    precondition(forms.diagnostic == forms.reader, "The diagnostic notation disagrees on what is well-formed.")
+    let shape = round(UntrustedShape.self, bytes)
+    let choices = round([UntrustedShape.Choice].self, bytes)
+    let map = round([String: [Double]].self, bytes)
+    let date = round([Date].self, bytes)
+    let decimal = round([Decimal].self, bytes)
+    let isRead = shape || choices || map || date || decimal
+    precondition(!isRead || forms.reader, "A value was read that is not well-formed.")
+    return forms.reader
+  }
+
+  /// What was read can be written, and what is written then is read, and is written the same.
+  private static func round<Value: Codable>(_ type: Value.Type, _ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard let value = try? CacheArchive.value(type, from: bytes, format: .cbor) else { return false }
+    let encoder = CBOREncoder()
+    guard let first = try? encoder.encode(value) else { return true }
+    guard let again = try? CBORDecoder().decode(type, from: first), let second = try? encoder.encode(again) else {
+      preconditionFailure("What was written of a \(type) is not read.")
+    }
+    precondition(first == second, "What was written of a \(type) is read as another value.")
+    return true
+  }
+
+  private static func checkObject(_ bytes: UnsafeRawBufferPointer, _ format: ArchiveFormat) -> Bool {
+    let data = Data(bytes)
+    let object = try? UntrustedBytes.object(data, format: format, allowing: nil)
+    let allowed = try? UntrustedBytes.object(data, format: format, allowing: [UntrustedNode.self])
+    precondition(object != nil || allowed == nil, "A list of allowed classes allows what is not read without.")
+    return object != nil
+  }
+
+  /// The first byte says how long the key is, which is next; the rest is the record.
+  private static func checkRecord(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard let length = bytes.first.map(Int.init), length < bytes.count else { return false }
+    let key = UnsafeRawBufferPointer(rebasing: bytes[1..<1 + length])
+    let record = UnsafeRawBufferPointer(rebasing: bytes[(1 + length)...])
+    let checked = UntrustedBytes.payload(ofRecord: record, key: key, isChecked: true)
+    // With the checksum out of the way: what it guards has to stand by itself.
+    guard let found = UntrustedBytes.payload(ofRecord: record, key: key, isChecked: false) else {
+      precondition(checked == nil, "A record is read only with its checksum.")
+      return false
+    }
+    precondition(found.length >= 0 && found.payload.count <= record.count, "A payload is longer than its record.")
+    let sum = found.payload.reduce(0) { $0 &+ Int($1) }
+    precondition(sum >= 0)
+    if found.payload.count == 32, let reference = UntrustedBytes.reference(found.payload) {
+      precondition(reference.written.elementsEqual(found.payload) && reference.name.utf8.count == 32)
+      precondition(reference.name.utf8.allSatisfy { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: ".") })
+    }
+    _ = try? CacheArchive.value(String.self, from: found.payload, format: found.format)
+    _ = try? CacheArchive.value([Int32].self, from: found.payload, format: found.format)
+    _ = try? CacheArchive.value(Date.self, from: found.payload, format: found.format)
+    _ = try? CacheArchive.value(URL.self, from: found.payload, format: found.format)
+    _ = try? CacheArchive.value(UUID?.self, from: found.payload, format: found.format)
+    _ = try? CacheArchive.value(UntrustedShape.Choice.self, from: found.payload, format: found.format)
+    _ = try? UntrustedBytes.object(Data(found.payload), format: found.format, allowing: nil)
+    return checked != nil
+  }
+
+  private static func checkJournal(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    let isRead = checkFrames(bytes)
+    // Checksums would hide what is behind them from those who guess: the bytes as a description of a journal, too.
+    var rest = bytes[...]
+    func take(_ count: Int) -> [UInt8] {
+      let part = Array(rest.prefix(count))
+      rest = rest.dropFirst(count)
+      return part
+    }
+    let (segments, padding) = (Int(take(1).first ?? 1), Int(take(1).first ?? 0))
+    var frames: [(operation: UInt8, key: [UInt8], record: [UInt8], stamp: UInt64)] = []
+    while rest.count >= 4, frames.count < 64 {
+      let head = take(4)
+      let key = take(Int(head[1]))
+      frames.append((head[0] % 4 + 1, key, take(Int(head[2])), UInt64(head[3])))
+    }
+    // As many segments as there may be: more of them need not be made.
+    let journal = UntrustedBytes.journal(frames, identifier: 7, segments: segments % 66, padding: padding)
+    return journal.withUnsafeBytes { checkFrames($0) } || isRead
+  }
+
+  private static func checkFrames(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    // Where a journal is read to, memory is aligned.
+    let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 64)
+    defer { copy.deallocate() }
+    copy.copyMemory(from: bytes)
+    guard let frames = UntrustedBytes.frames(ofJournal: UnsafeRawBufferPointer(copy)) else { return false }
+    let total = frames.reduce(0) { $0 + $1.1.count + $1.2.count }
+    precondition(total <= bytes.count, "A journal has more in its frames than it is long.")
+    for (operation, key, record) in frames where operation == 1 {
+      let isRead = key.withUnsafeBytes { key in
+        record.withUnsafeBytes { UntrustedBytes.payload(ofRecord: $0, key: key, isChecked: true) != nil }
+      }
+      precondition(isRead, "A journal would put a record that is not intact.")
+    }
+    return !frames.isEmpty
+  }
+
+  private static func checkMetadata(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    let sealed = UntrustedBytes.sealedMetadata(Array(bytes))
+    return sealed.withUnsafeBytes { checkSealedMetadata($0) } || checkSealedMetadata(bytes)
+  }
+
+  private static func checkSealedMetadata(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard let written = UntrustedBytes.metadata(bytes) else { return false }
+    precondition(
+      written.withUnsafeBytes { UntrustedBytes.metadata($0) } == written, "Metadata is read as other metadata.")
+    return true
+  }
+
+  private static func checkJSON(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard let written = UntrustedJSON.rewritten(Array(bytes)) else { return false }
+    precondition(UntrustedJSON.rewritten(written) == written, "JSON that was read is written as other JSON.")
+    return true
+  }
+}

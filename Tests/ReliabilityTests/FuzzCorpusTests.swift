@@ -1,0 +1,61 @@
+import Foundation
+import Reliability
+import Testing
+
+@_spi(Fuzzing) import LMDBCaching
+
+/// What fuzzing found, tried for ever: an input each that was once read wrongly, or ended the process.
+@Suite struct FuzzCorpusTests {
+  /// Inputs as base64, as `base64 -w0 .build-fuzz/findings/…` prints them.
+  static let inputs: [(kind: UntrustedKind, base64: String, what: String)] = [
+    (.cbor, "", "nothing"),
+    (.cbor, "ogEBAQ==", "equal keys, and the end too soon"),
+    (.cbor, "wkkBAAAAAAAAAAA=", "a bignum"),
+    (.keyed, "YnBsaXN0MDA=", "a header alone"),
+    (.graph, "oWRyb2902BuCZU5TVVJMgmFi2CB0aHR0cHMkOi9leGFtcGxlLm9yZy8=", "a base that NSURL takes and URL does not"),
+    (.record, "/w==", "a key longer than all"),
+    (.json, "Ww==", "an array that does not end"),
+  ]
+
+  @Test(arguments: inputs.indices) func inputsAreReadOrAnError(_ index: Int) throws {
+    let (kind, base64, what) = Self.inputs[index]
+    let data = try #require(Data(base64Encoded: base64), "\(what)")
+    // It ends the process where the decoders disagree.
+    data.withUnsafeBytes { _ = kind.check($0) }
+  }
+
+  /// The loads that follow are of words, where a segment has to begin.
+  @Test(arguments: [1, 3, 4, 7]) func aJournalWhoseSegmentsAreNotAlignedIsNone(_ padding: Int) {
+    let frames = [(operation: UInt8(2), key: Array("key".utf8), record: [UInt8](), stamp: UInt64(1))]
+    func isRead(_ padding: Int) -> Bool {
+      let journal = UntrustedBytes.journal(frames, identifier: 7, segments: 2, padding: padding)
+      let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: journal.count, alignment: 64)
+      defer { copy.deallocate() }
+      copy.copyBytes(from: journal)
+      return UntrustedBytes.frames(ofJournal: UnsafeRawBufferPointer(copy))?.count == 1
+    }
+    #expect(isRead(0) && isRead(8))
+    #expect(!isRead(padding))
+  }
+
+  /// Room for what is not there would move the value without its checksum noticing.
+  @Test(arguments: [UInt8(2), 4, 8]) func aRecordWithRoomForNothingIsNone(_ flag: UInt8) {
+    let key = Array("key".utf8)
+    let value = [UInt8](1...40)
+    let record = key.withUnsafeBytes { key in
+      value.withUnsafeBytes {
+        UntrustedBytes.record(of: $0, format: .bytes, key: key, stamp: 1, expires: 0, cost: 1, holdsKey: false)
+      }
+    }
+    func isRead(_ record: [UInt8]) -> Bool {
+      key.withUnsafeBytes { key in
+        record.withUnsafeBytes { UntrustedBytes.payload(ofRecord: $0, key: key, isChecked: false) != nil }
+      }
+    }
+    #expect(isRead(record))
+    var changed = record
+    changed[6] |= flag
+    changed.replaceSubrange(28..<36, with: repeatElement(0, count: 8))
+    #expect(!isRead(changed))
+  }
+}
