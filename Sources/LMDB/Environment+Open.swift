@@ -81,6 +81,8 @@ extension Environment {
       var descriptor: Int32 = -1
       status = Calls.descriptor(handle, &descriptor)
       guard status == MDB_SUCCESS else { throw LMDBError(status: status, operation: .envGetDescriptor) }
+      // LMDB does so for its others, and leaves this one to be inherited.
+      try Platform.closeOnExec(descriptor)
       let data = try Platform.identity(ofDescriptor: descriptor)
       let lockFile = try Platform.identity(ofFileAt: path + "/lock.mdb")
       let metaPages = try MetaPages(descriptor: descriptor, pageSize: Int(statistics.ms_psize))

@@ -91,6 +91,9 @@ public final class Environment: @unchecked Sendable {
     metaPages.recordedMapSize
   }
 
+  /// How many reads of this process are running.
+  package var runningReads: Int { (0..<slots.count).count { !slots[$0].isFree } }
+
   /// Aborts the pool's transactions and closes the C environment.
   ///
   /// Nobody may be using the environment. The registry's lock must be held, so that no thread opens the lock file

@@ -97,6 +97,14 @@ enum Platform {
   /// What LMDB makes it: two cache lines of state, and one for each reader.
   private static func lockFileSize(_ options: Environment.Options) -> Int { 128 + Int(options.maxReaders) * 64 }
 
+  /// Keeps programs that this process starts from having the descriptor.
+  static func closeOnExec(_ descriptor: Int32) throws(LMDBError) {
+    let flags = fcntl(descriptor, F_GETFD)
+    guard flags >= 0, fcntl(descriptor, F_SETFD, flags | FD_CLOEXEC) == 0 else {
+      throw LMDBError(errno: errno, operation: "fcntl(F_SETFD)")
+    }
+  }
+
   /// Maps the beginning of a file, shared and read-only.
   static func map(_ descriptor: Int32, length: Int) throws(LMDBError) -> UnsafeMutableRawPointer {
     guard let address = mmap(nil, length, PROT_READ, MAP_SHARED, descriptor, 0), address != MAP_FAILED else {

@@ -13,9 +13,11 @@ import LMDB
 ///
 /// **Threads.** Every function may be called from any thread, and none calls back with a lock held. A read that
 /// follows a write on the same thread sees it. Between processes a write is seen by others when it is
-/// committed, up to ``CacheConfiguration/groupCommitInterval`` after it returned; a read never goes back to an
-/// older value. Writes of one process to one key are ordered as they were made; those of two processes by their
-/// commits. Where that is too weak, use ``write(_:)``, which returns after the commit, or ``Durability/full``.
+/// committed: at the latest ``CacheConfiguration/groupCommitInterval`` after it returned, and the time that the commit
+/// takes, for which one that is under way, of this process or another one, may have to be waited for. What a process
+/// that died had not committed is seen about a second after its death, and by who opens the cache at once. A read never
+/// goes back to an older value. Writes of one process to one key are ordered as they were made; those of two processes
+/// by their commits. Where that is too weak, use ``write(_:)``, which returns after the commit, or ``Durability/full``.
 ///
 /// **Errors.** What cannot be read is an error and stays where it is. When the disk is full or fails, the cache
 /// goes on in memory and ``health`` says so.

@@ -126,7 +126,9 @@ public final class MemoryTier: Sendable {
       // The store is open: it is closed only after this tier, whose shard is locked here.
       // Where no other process has written since the store was opened, the entry's own word need not be fetched.
       let epoch = store.foreignEpoch
-      if epoch != store.tracker.first, entry.validated < epoch { return .unvalidated(stamp: entry.stamp) }
+      if epoch != store.tracker.first, entry.validated < epoch {
+        return .unvalidated(stamp: entry.stamp)
+      }
       let value = entry.value
       return value.type == type ? .hit(value) : .otherType
     }
@@ -187,7 +189,13 @@ public final class MemoryTier: Sendable {
 }
 
 extension MemoryTier: DiskStoreObserver {
-  func willChange(hash: UInt64, stamp: UInt64) { memory.advanceStripe(hash: hash, to: stamp) }
+  func willChange(_ key: String, hash: UInt64, stamp: UInt64, isReadable: Bool) {
+    if isReadable {
+      memory.announce(key, hash: hash, stamp: stamp)
+    } else {
+      memory.advanceStripe(hash: hash, to: stamp)
+    }
+  }
 
   func willChangeAll(stamp: UInt64) { memory.advanceAllStripes(to: stamp) }
 

@@ -107,7 +107,7 @@ extension DiskStore {
 
   private func pendingWrite(of key: String) -> JournalSegment.Lookup {
     guard hasPending.load(ordering: .acquiring) else { return .unknown }
-    return CacheKey.with(key) { key in lock.withLock { pendingRecord(key) } }
+    return CacheKey.with(key) { key in lock.withLock { pendingRecord(key, epoch: foreignEpoch) } }
   }
 
   // MARK: Reading a part

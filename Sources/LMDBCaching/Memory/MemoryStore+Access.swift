@@ -41,9 +41,10 @@ extension MemoryStore {
   @inlinable @inline(never)
   func expire(_ shard: UnsafeMutablePointer<Shard>, place: Int) {
     var remains = Remains()
+    let isSuperseded = shard.pointee.core.details(at: place).pointee.expires == Self.superseded
     take(shard, place: place, &remains)
     shard.pointee.core.misses &+= 1
-    shard.pointee.core.expirations &+= 1
+    if !isSuperseded { shard.pointee.core.expirations &+= 1 }
     shard.pointee.lock.unlock()
     release(remains)
   }

@@ -24,6 +24,24 @@ extension MemoryStore {
     shard.pointee.lock.unlock()
   }
 
+  /// The same for a mutation that others can read elsewhere already: what is here under `key` is not served any more, as
+  /// if it had expired. It keeps its place for the `insert` that follows.
+  package func announce(_ key: Key, hash: UInt64, stamp: UInt64) {
+    guard let shard = lockShard(hash: hash) else { return }
+    defer { shard.pointee.lock.unlock() }
+    let stripe = stripe(shard, hash)
+    if stamp > stripe.pointee { stripe.pointee = stamp }
+    guard let place = shard.pointee.core.find(key, hash: hash), stamps(shard, place).pointee.stamp < stamp else {
+      return
+    }
+    shard.pointee.core.table.entries[place].hasExpiry = true
+    shard.pointee.core.details(at: place).pointee.expires = Self.superseded
+    versions?.advance(hash: hash)
+  }
+
+  /// In place of the expiry of an entry that was announced to change.
+  @inlinable static var superseded: Int64 { .min }
+
   /// Stores a mutation's value, unless its group has seen a newer mutation: then only what is older goes.
   @inlinable
   package func insert(

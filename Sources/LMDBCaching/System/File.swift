@@ -25,20 +25,19 @@ struct File: ~Copyable {
     }
   }
 
-  deinit { close(descriptor) }
+  deinit {
+    ForkedLocks.remove(descriptor)
+    close(descriptor)
+  }
 
   /// Tries to become the file's only owner; the lock goes with the descriptor, or with the process.
   borrowing func tryLock() throws(SystemError) -> Bool {
-    if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return true }
+    if flock(descriptor, LOCK_EX | LOCK_NB) == 0 {
+      ForkedLocks.insert(descriptor)
+      return true
+    }
     if errno == EWOULDBLOCK { return false }
     throw SystemError("flock", path)
-  }
-
-  /// Waits until it is the file's only owner.
-  borrowing func lock() throws(SystemError) {
-    while flock(descriptor, LOCK_EX) != 0 {
-      if errno != EINTR { throw SystemError("flock", path) }
-    }
   }
 
   borrowing func status() throws(SystemError) -> stat {

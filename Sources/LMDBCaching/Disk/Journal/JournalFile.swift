@@ -71,6 +71,17 @@ struct JournalFile: ~Copyable {
       try file.preallocate(size)
       let map = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_SHARED, file.descriptor, 0)
       guard let map, map != MAP_FAILED else { throw SystemError("mmap", file.path) }
+      // A map keeps the file's lock as a descriptor does: see `ForkedLocks`.
+      #if canImport(Darwin)
+        let status = minherit(map, size, VM_INHERIT_NONE)
+      #else
+        let status = madvise(map, size, MADV_DONTFORK)
+      #endif
+      if status != 0 {
+        let error = SystemError("madvise", file.path)
+        munmap(map, size)
+        throw error
+      }
       return map
     } catch {
       try Directory.removeFile(file.path)

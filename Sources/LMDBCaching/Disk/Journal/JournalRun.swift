@@ -9,11 +9,11 @@ struct JournalRun {
   ///
   /// The death of the process leaves no gap. A power cut does, since the system writes the journal's pages in any
   /// order: what comes after writes that are lost must not be there without them.
-  static func frames(of runs: [JournalRun], after watermark: UInt64) -> [JournalFrame] {
+  static func frames(of runs: [JournalRun], after watermark: UInt64, ignoringGaps: Bool = false) -> [JournalFrame] {
     var last = watermark
     var found: [JournalFrame] = []
     for run in runs {
-      guard run.previous <= last else { break }
+      guard run.previous <= last || ignoringGaps else { break }
       found += run.frames.filter { $0.stamp > watermark }
       last = max(last, run.frames.last!.stamp)
     }

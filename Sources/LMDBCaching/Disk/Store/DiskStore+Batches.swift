@@ -38,7 +38,9 @@ extension DiskStore {
           let stamp = firstStamp == 0 ? nextStamp() : followingStamp()
           if firstStamp == 0 { firstStamp = stamp }
           if let hash = entry.keyIdentity {
-            announce(hash, stamp)
+            if !state.observers.isEmpty {
+              announce(String(decoding: batch.frame(of: entry).key, as: UTF8.self), hash, stamp, isReadable: true)
+            }
           } else {
             for observer in state.observers { observer.willChangeAll(stamp: stamp) }
           }

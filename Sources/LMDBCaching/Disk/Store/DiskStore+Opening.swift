@@ -42,7 +42,7 @@ extension DiskStore {
       let store = DiskStore(opening: opened, configuration: configuration, databaseKey: databaseKey)
       stores[directory] = WeakStore(store: store)
       // Before anything is read or committed: what a dead process wrote was acknowledged.
-      store.replayOrphanedJournals(isOpening: true)
+      store.takeOverFromDeadPeers(isOpening: true)
       store.startWriter()
       return store
     }

@@ -22,9 +22,10 @@ extension DiskStore {
         let bytes = UnsafeRawBufferPointer(rebasing: scratch[..<count])
         guard let record = try verified(found, bytes, key) else { return nil }
         if record.header.flags.isDisjoint(with: [.file, .transformed]) { return try body(record) }
-        return try value(of: record, key)?.withBytes { (bytes) throws(CacheError) in
-          try body(record.replacingPayload(with: bytes))
+        guard let value = try value(of: record, key) else {
+          return try isReplaced(record.header, key) ? read(key, body) : nil
         }
+        return try value.withBytes { (bytes) throws(CacheError) in try body(record.replacingPayload(with: bytes)) }
       case .allocated(let data):
         return try data.withBytes { (bytes) throws(CacheError) -> R? in
           guard let record = try verified(found, bytes, key) else { return nil }
@@ -43,8 +44,17 @@ extension DiskStore {
     return try found.payload.withBytes { (bytes) throws(CacheError) -> StoredRecord<Data>? in
       guard let record = try verified(found, bytes, key) else { return nil }
       if record.header.flags.isDisjoint(with: [.file, .transformed]) { return found }
-      return try value(of: record, key).map { record.replacingPayload(with: $0) }
+      guard let value = try value(of: record, key) else {
+        return try isReplaced(record.header, key) ? readData(key) : nil
+      }
+      return record.replacingPayload(with: value)
     }
+  }
+
+  /// Whether a value's file is gone since the entry was written anew: there is a value, and it is to be read.
+  private func isReplaced(_ header: RecordHeader, _ key: CacheKey) throws(CacheError) -> Bool {
+    guard header.flags.contains(.file), let current = try self.header(key) else { return false }
+    return current.header.stamp != header.stamp
   }
 
   private enum CopiedPayload {
@@ -121,16 +131,19 @@ extension DiskStore {
     lock.lock()
     defer { lock.unlock() }
     if state.isClosed { throw .closed }
-    switch pendingRecord(key) {
+    let epoch = foreignEpoch
+    switch pendingRecord(key, epoch: epoch) {
     case .unknown: return nil
     case .removed: return .success(nil)
-    case .found(let frame): return body(frame.record, foreignEpoch)
+    case .found(let frame): return body(frame.record, epoch)
     }
   }
 
   /// What the segments that are not committed say of `key`, newest first. With the lock held.
-  func pendingRecord(_ key: CacheKey) -> JournalSegment.Lookup {
-    let lookup = segmentRecord(key)
+  ///
+  /// - Parameter epoch: ``foreignEpoch``, loaded before.
+  func pendingRecord(_ key: CacheKey, epoch: UInt64) -> JournalSegment.Lookup {
+    let lookup = segmentRecord(key, epoch)
     if state.unrecorded.isEmpty { return lookup }
     let stale = state.unrecorded.stamp(of: key.utf8)
     if stale == 0 { return lookup }
@@ -139,13 +152,18 @@ extension DiskStore {
   }
 
   @inline(__always)
-  private func segmentRecord(_ key: CacheKey) -> JournalSegment.Lookup {
+  private func segmentRecord(_ key: CacheKey, _ epoch: UInt64) -> JournalSegment.Lookup {
     let hash = key.hash
     if let active = state.active {
       let lookup = active.lookup(key.utf8, hash: hash)
       if case .unknown = lookup {} else { return lookup }
     }
-    for segment in state.sealed.reversed() {
+    if state.sealed.isEmpty { return .unknown }
+    // Where another process has committed after them, those that are being committed are in the database, although the
+    // writer thread has not said so yet; and what is there may be newer.
+    let transaction = committingTransaction.load(ordering: .acquiring)
+    let committed = transaction != 0 && epoch > transaction ? state.committingNumber : 0
+    for segment in state.sealed.reversed() where segment.number > committed {
       let lookup = segment.lookup(key.utf8, hash: hash)
       if case .unknown = lookup {} else { return lookup }
     }
@@ -157,7 +175,7 @@ extension DiskStore {
     guard hasPending.load(ordering: .acquiring) else { return false }
     return lock.withLock {
       guard !state.unrecorded.isEmpty, state.unrecorded.stamp(of: key.utf8) != 0 else { return false }
-      if case .found = pendingRecord(key) { return false }
+      if case .found = pendingRecord(key, epoch: foreignEpoch) { return false }
       return true
     }
   }
@@ -270,7 +288,7 @@ extension DiskStore {
     }
     switch contents {
     case .value(let data): return data
-    // Replaced since the record was read, or removed by somebody: a cache may lose an entry.
+    // Replaced or removed since the record was read, by the cache or by somebody.
     case .missing: return nil
     case .damaged: throw corrupted(key.string)
     }

@@ -97,7 +97,7 @@ extension DiskStore {
     metrics.record(statistics, count: metadata.count, cost: metadata.cost)
   }
 
-  private func checkReaders() throws(CacheError) -> Int {
+  func checkReaders() throws(CacheError) -> Int {
     try trusting("Looking for dead readers of \(directory)") { () throws(LMDBError) in try environment.checkReaders() }
   }
 

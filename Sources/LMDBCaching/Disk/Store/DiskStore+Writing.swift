@@ -61,7 +61,7 @@ extension DiskStore {
       size: prepared.frameSize, unrecorded: observer == nil ? nil : { $0.insert(key.utf8, stamp: $1) }
     ) { segment in
       let stamp = nextStamp()
-      announce(prepared.hash, stamp)
+      announce(key.string, prepared.hash, stamp, isReadable: segment != nil)
       prepared.append(to: segment, stamp: stamp, flags: [])
       return stamp
     }
@@ -83,7 +83,7 @@ extension DiskStore {
         noteFailure(error)
         return hide(error, { $0.insert(key.utf8, stamp: $1) }) { _ in
           let stamp = nextStamp()
-          announce(key.hash, stamp)
+          announce(key.string, key.hash, stamp, isReadable: false)
           return stamp
         }
       }
@@ -112,7 +112,7 @@ extension DiskStore {
     let outcome = try append(size: size, unrecorded: observer == nil ? nil : { $0.insert(key.utf8, stamp: $1) }) {
       segment in
       let stamp = nextStamp()
-      announce(hash, stamp)
+      announce(key.string, hash, stamp, isReadable: segment != nil)
       segment?.remove(key: key.utf8, hash: hash, stamp: stamp, flags: [])
       return stamp
     }
@@ -159,8 +159,8 @@ extension DiskStore {
 
   /// With the lock held.
   @inline(__always)
-  func announce(_ hash: UInt64, _ stamp: UInt64) {
-    for observer in state.observers { observer.willChange(hash: hash, stamp: stamp) }
+  func announce(_ key: String, _ hash: UInt64, _ stamp: UInt64, isReadable: Bool) {
+    for observer in state.observers { observer.willChange(key, hash: hash, stamp: stamp, isReadable: isReadable) }
   }
 
   /// A stamp greater than every one before, on the clock that all processes of this boot share. With the lock held.

@@ -47,6 +47,8 @@ final class DiskStore: @unchecked Sendable {
   let isDistrusted = Atomic<Bool>(false)
   /// What opening had to set aside.
   let recovery: CacheRecovery?
+  /// The transaction that the segments up to `State.committingNumber` are being committed by; 0: not begun, or over.
+  let committingTransaction = Atomic<UInt64>(0)
   /// Of the writer thread only.
   var isCommitting = false
   /// Of the writer thread, and of opening before that: why a dead process's journal could not be applied.
@@ -65,6 +67,8 @@ final class DiskStore: @unchecked Sendable {
     var lastNumber = 0
     /// Every segment up to this number is committed.
     var committedNumber = 0
+    /// Every segment up to this number is being committed, or is committed.
+    var committingNumber = 0
     /// Segments up to this number are to be committed at once.
     var requestedNumber = 0
 

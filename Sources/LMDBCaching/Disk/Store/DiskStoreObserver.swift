@@ -4,7 +4,10 @@
 /// after it.
 protocol DiskStoreObserver: AnyObject, Sendable {
   /// From now on nothing read before `stamp` may enter the tier under keys of this hash.
-  func willChange(hash: UInt64, stamp: UInt64)
+  ///
+  /// - Parameter isReadable: Readers of the disk see the change as soon as the lock is released: what the tier has under
+  ///   `key` may not be served any more, or a reader would go back to it.
+  func willChange(_ key: String, hash: UInt64, stamp: UInt64, isReadable: Bool)
   /// The same for every key.
   func willChangeAll(stamp: UInt64)
 

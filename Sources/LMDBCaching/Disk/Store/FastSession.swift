@@ -15,12 +15,13 @@ import Logging
 enum FastSession {
   static let name = "fast-session"
 
+  /// With the ``OpeningLock`` held.
   static func begin(_ directory: String) throws(SystemError) {
     let boot = BootIdentifier.current
     // Complete before it gets its name: a part of a mark, of a full disk, would have the cache discarded.
-    let new = directory + "/" + name + "-" + String(UInt64.random(in: .min ... .max), radix: 16)
+    let new = directory + "/" + name + ".new"
     do throws(SystemError) {
-      let file = try File(new, flags: O_WRONLY | O_CREAT | O_EXCL)
+      let file = try File(new, flags: O_WRONLY | O_CREAT | O_TRUNC)
       try file.write(Array("\(boot.high) \(boot.low)\n".utf8))
       try file.synchronize()
       try Directory.move(new, to: directory + "/" + name)

@@ -16,18 +16,12 @@ import LMDB
 enum NewDatabase {
   static let folder = "new"
 
-  /// Makes the file unless there is one.
+  /// Makes the file unless there is one. With the ``OpeningLock`` held.
   static func make(in directory: String, _ options: Environment.Options) throws(CacheError) {
     let path = directory + "/data.mdb"
     let new = directory + "/" + folder
     if Directory.exists(path) && !Directory.exists(new) { return }
     let activity = "Making the database in \(directory)"
-    let lock = try calling(activity) { () throws(SystemError) -> File in
-      // Of the directory itself: it is there, and nobody else locks it.
-      let lock = try File(directory, flags: O_RDONLY | O_DIRECTORY)
-      try lock.lock()
-      return lock
-    }
     do throws(CacheError) {
       // Of a process that died here.
       try calling(activity) { () throws(SystemError) in try remove(new) }
@@ -40,7 +34,7 @@ enum NewDatabase {
       }
       try calling(activity) { () throws(SystemError) in
         try Directory.move(new + "/data.mdb", to: path)
-        try lock.synchronize()
+        try Directory.synchronize(directory)
         try remove(new)
       }
     } catch {

@@ -22,6 +22,7 @@ final class ProcessLock: Sendable {
     while flock(file.descriptor, LOCK_SH) != 0 {
       if errno != EINTR { throw SystemError("flock", file.path) }
     }
+    ForkedLocks.insert(file.descriptor)
   }
 
   /// Leaves the directory to others before this object goes.

@@ -60,7 +60,14 @@ extension DiskStore {
       try session.setWatermark(last, ofJournal: journal)
     }
     let metadata = session.metadata
-    var superfluous = try session.commit(tracker)
+    committingTransaction.store(session.id, ordering: .sequentiallyConsistent)
+    var superfluous: [ValueFileReference]
+    do throws(LMDBError) {
+      superfluous = try session.commit(tracker)
+    } catch {
+      committingTransaction.store(0, ordering: .releasing)
+      throw error
+    }
     counters.commits.increment()
     counters.committedWrites.increment(by: count)
     for segment in segments { superfluous += segment.supersededFiles }
@@ -118,6 +125,9 @@ extension DiskStore {
   /// Doubles the map, or drops the least recently used tenth of the entries where it cannot grow.
   private func makeRoom() -> Bool {
     do throws(LMDBError) {
+      // What readers that died kept from being used again may be enough.
+      if try environment.checkReaders() > 0 { return true }
+
       let size = try environment.info().mapSize
       try environment.growMap(to: size * 2)
       logger.notice("cache map grown", metadata: ["directory": "\(directory)", "bytes": "\(size * 2)"])

@@ -3,21 +3,37 @@ import Logging
 import Synchronization
 
 extension DiskStore {
-  /// Applies the journals whose processes are gone, and removes them. On the writer thread, or before it is started.
+  /// Brings in what processes that died left: their journals, and their places in the reader table, which keep pages
+  /// from being used again. On the writer thread, or before it is started.
   ///
-  /// - Parameter isOpening: Whether nobody has read anything yet. What is on the disk under the keys of a journal that
-  ///   cannot be applied now, since the disk is full, say, is then hidden: it is older than what was acknowledged.
+  /// - Parameter isOpening: Whether nobody has read anything yet. Then this waits until another process that is at it has
+  ///   finished; and what is on the disk under the keys of a journal that cannot be applied now, since the disk is full,
+  ///   say, is hidden: it is older than what was acknowledged.
+  func takeOverFromDeadPeers(isOpening: Bool) {
+    replayOrphanedJournals(isOpening: isOpening)
+    do throws(CacheError) {
+      _ = try checkReaders()
+    } catch {
+      logger.warning("cache readers not checked", metadata: ["directory": "\(directory)", "error": "\(error)"])
+    }
+  }
+
+  /// Applies the journals whose processes are gone, and removes them.
   func replayOrphanedJournals(isOpening: Bool = false) {
-    replayFailure = nil
     do throws(SystemError) {
       let folder = directory + "/" + JournalFile.folder
       let own = lock.withLock { state.journal?.path }
-      for name in try Directory.names(in: folder) where name.hasSuffix(JournalFile.suffix) {
-        let path = folder + "/" + name
-        if path == own { continue }
+      let paths = try Directory.names(in: folder).filter { $0.hasSuffix(JournalFile.suffix) }
+        .map { folder + "/" + $0 }.filter { $0 != own }
+      if paths.isEmpty { return replayFailure = nil }
+      // One process at a time: a journal whose lock cannot be had is then one whose owner lives, and not one that
+      // another process is about to bring in.
+      guard let turn = try ReplayTurn(folder, waits: isOpening) else { return }
+      replayFailure = nil
+      for path in paths {
         guard let journal = try OrphanedJournal(path: path) else { continue }
         do throws(LMDBError) {
-          try makingRoom { () throws(LMDBError) in try replay(journal) }
+          _ = try makingRoom { () throws(LMDBError) in try replay(journal) }
         } catch {
           // It stays for the next scan.
           _ = failure(error, during: "Replaying \(path)")
@@ -28,6 +44,7 @@ extension DiskStore {
         }
         try journal.remove()
       }
+      turn.end()
     } catch {
       logger.error("cache journals not scanned", metadata: ["directory": "\(directory)", "error": "\(error)"])
     }
@@ -35,28 +52,35 @@ extension DiskStore {
 
   /// Applies what is not in the database yet. Never puts an older write over a newer one, and nothing from before
   /// a `removeAll`.
-  private func replay(_ journal: borrowing OrphanedJournal) throws(LMDBError) {
-    if journal.runs.isEmpty { return }
+  ///
+  /// The journal's watermark stays until its file is gone for good: see ``sweepWatermarks()``. If this process dies in
+  /// between, or a power cut undoes the removal, the journal must not be applied once more: a value that was removed
+  /// since would come back.
+  func replay(_ journal: borrowing OrphanedJournal) throws(LMDBError) -> Int {
+    guard let last = journal.runs.last?.frames.last else { return 0 }
     var session = try WriteSession(self)
     let watermark = try session.watermark(ofJournal: journal.identifier)
+    guard last.stamp > watermark else {
+      session.abort()
+      return 0
+    }
     var count = 0
-    for frame in JournalRun.frames(of: journal.runs, after: watermark) {
+    // A database that was just made anew has nothing of what the journal goes on from.
+    for frame in JournalRun.frames(of: journal.runs, after: watermark, ignoringGaps: recovery != nil) {
       try apply(frame, &session)
       session.metadata.lastStamp = max(session.metadata.lastStamp, frame.stamp)
       count += 1
     }
-    // It stays until the journal's end is durable: one that comes back after a power cut must not be replayed again.
-    if count > 0 { try session.setWatermark(session.metadata.lastStamp, ofJournal: journal.identifier) }
+    try session.setWatermark(last.stamp, ofJournal: journal.identifier)
     removeReplacedFiles(try session.commit(tracker))
     noteReplay()
     counters.replayedWrites.increment(by: count)
     // The journal is removed now. A power cut must not undo the commit and leave neither.
     if durability == .ordered { try synchronize() }
-    if count > 0 {
-      logger.notice(
-        "cache journal of a process that ended without closing it replayed",
-        metadata: ["directory": "\(directory)", "writes": "\(count)"])
-    }
+    logger.notice(
+      "cache journal of a process that ended without closing it replayed",
+      metadata: ["directory": "\(directory)", "writes": "\(count)"])
+    return count
   }
 
   private func hideWhatIsOlder(than journal: borrowing OrphanedJournal) {

@@ -84,7 +84,7 @@ extension DiskStore {
   private func isReferredToByPending(_ name: String, _ key: [UInt8]) -> Bool {
     key.withUnsafeBytes { key in
       lock.withLock {
-        guard case .found(let frame) = pendingRecord(CacheKey(string: "", utf8: key)),
+        guard case .found(let frame) = pendingRecord(CacheKey(string: "", utf8: key), epoch: 0),
           let header = RecordHeader(frame.record), header.flags.contains(.file)
         else { return false }
         return ValueFileReference(header.payload(of: frame.record)).name == name

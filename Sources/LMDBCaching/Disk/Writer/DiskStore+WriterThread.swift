@@ -34,7 +34,7 @@ extension DiskStore {
         lock.lock()
       case .scanForPeers:
         lock.unlock()
-        replayOrphanedJournals()
+        takeOverFromDeadPeers(isOpening: false)
         synchronizeReplacedFiles()
         markIfIdle(since: &lastID, marked: &markedID)
         nextScan = clock.monotonic + Self.peerScanInterval
@@ -60,6 +60,7 @@ extension DiskStore {
     let batch = CommitBatch(
       segments: state.sealed, unrecorded: state.unrecorded, isComplete: state.active.map(\.isEmpty) ?? true,
       journal: state.journal?.identifier)
+    state.committingNumber = batch.segments.last?.number ?? state.committingNumber
     lock.unlock()
     isCommitting = true
     let result = commit(batch)
@@ -96,6 +97,8 @@ extension DiskStore {
   /// With the lock held.
   private func nextAction(nextScan: Int64) -> Action {
     let now = clock.monotonic
+    // Before a commit that is due: where one always is, the writes of a process that died would never be seen.
+    if now >= nextScan && !state.isStopping { return .scanForPeers }
     var deadline = nextScan
     let hasFrames = !state.sealed.isEmpty || state.active.map { !$0.isEmpty } ?? false || !state.unrecorded.isEmpty
     if hasFrames {
@@ -112,7 +115,6 @@ extension DiskStore {
     }
     if !state.jobs.isEmpty { return .job }
     if state.isStopping { return .stop }
-    if now >= nextScan { return .scanForPeers }
     // A manual clock does not move by itself: look again now and then.
     return .wait(max(1, min(deadline - now, Self.peerScanInterval)))
   }
@@ -131,6 +133,7 @@ extension DiskStore {
 
   /// Takes the segments back, or notes the failure. With the lock held.
   private func didCommit(_ batch: CommitBatch, _ result: Result<CommitReport, CacheError>) {
+    committingTransaction.store(0, ordering: .releasing)
     switch result {
     case .success(let report):
       state.sealed.removeFirst(batch.segments.count)
