@@ -1,4 +1,7 @@
 import Foundation
+#if canImport(Glibc)
+  import Glibc
+#endif
 import LMDBCaching
 import Logging
 
@@ -102,6 +105,17 @@ final class Session {
         _ = readLine()
         return try snapshot.value(String.self, forKey: text(1)) ?? "nil"
       }
+    #if os(Linux)
+      case "fork":
+        // A child that does nothing, and outlives this process.
+        let child = fork()
+        if child == 0 {
+          for descriptor in Int32(0)...2 { Glibc.close(descriptor) }
+          alarm(60)
+          while true { pause() }
+        }
+        return String(child)
+    #endif
     case "close":
       try opened().close()
       cache = nil

@@ -16,10 +16,10 @@ import Testing
 
   @Test(.enabled(if: isLinux)) func nothingIsMixedOrLostAfterAPowerCut() throws {
     let directory = try Scratch()
-    let report = try PowerLossTrial.run(TrialSettings(count: 160, seed: 11, directory: directory.path))
+    let report = try PowerLossTrial.run(TrialSettings(count: 60, seed: 11, directory: directory.path))
     #expect(report.isPassed, "\(report.failures.prefix(5))")
     for durability in ["ordered", "full", "fast"] { #expect(report["images of .\(durability)"] > 0) }
-    #expect(report["images"] == 160)
+    #expect(report["images"] == 60)
     #expect(report["writes acknowledged"] > 0)
     #expect(report["opened with all that had to be there"] > 0)
     #expect(report["discarded"] > 0)

@@ -107,6 +107,12 @@ package final class ChildProcess: @unchecked Sendable {
     return lines
   }
 
+  /// Ends its input: what it does then is its own business.
+  package func endInput() { try? input.fileHandleForWriting.close() }
+
+  /// Sends a signal without waiting for what it does.
+  package func signal(_ number: Int32) { _ = Foundation.kill(identifier, number) }
+
   /// Ends it at once, as nothing it could notice.
   package func kill() {
     if process.isRunning { _ = Foundation.kill(identifier, SIGKILL) }

@@ -55,6 +55,29 @@ import Testing
     try cache.close()
   }
 
+  /// The file of a value goes when the value is replaced: who was about to read it finds the new one.
+  @Test func aLongValueThatIsReplacedIsAlwaysFound() throws {
+    let cache = try open(0) {
+      $0.inlineThreshold = 1_000; $0.groupCommitInterval = .zero
+    }
+    try cache.set(String(repeating: "x", count: 1_500), forKey: "key")
+    try cache.set(Data(count: 2_000), forKey: "data")
+    try cache.flush()
+    storm(readers: 3) { index in
+      if index == 0 {
+        if try cache.value(Data.self, forKey: "data") == nil { Issue.record("no data") }
+        return
+      }
+      if try cache.value(String.self, forKey: "key") == nil { Issue.record("no value") }
+    } write: {
+      for number in 0..<1_500 {
+        try cache.set(String(repeating: "x", count: 1_500 + number), forKey: "key")
+        if number % 4 == 0 { try cache.set(Data(count: 2_000), forKey: "data") }
+      }
+    }
+    try cache.close()
+  }
+
   /// After a set has returned nobody who begins later sees an older value.
   @Test(arguments: memoryLimits, [true, false]) func nobodySeesAnOlderValueThanTheLastOneSet(
     _ memoryLimit: Int, _ dropsMemory: Bool

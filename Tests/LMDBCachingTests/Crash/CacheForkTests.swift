@@ -1,6 +1,8 @@
 #if canImport(Glibc)
+  import Foundation
   import Glibc
   import LMDBCaching
+  import TestSupport
   import Testing
 
   @Suite struct CacheForkTests {
@@ -46,6 +48,107 @@
       try cache.set(4, forKey: "later")
       #expect(try cache.entries().map(\.key) == ["committed", "later", "pending"])
       try cache.close()
+    }
+
+    /// The child of a fork ends; what it took along of the parent's is the parent's still.
+    @Test func aChildsEndLeavesTheParentsLocks() throws {
+      let directory = CacheDirectory()
+      let cache = try directory.open(neverCommitting)
+      try cache.set("pending", forKey: "key")
+      #expect(inChild { 0 } == 0)
+      #expect(
+        inChild {
+          // Also when it lets go of what it took along.
+          (try? cache.close()) == nil ? 1 : 0
+        } == 0)
+      // Nobody takes the journal for a dead one's: its writes stay the parent's to commit.
+      let other = try cacheProcess()
+      #expect(other.run("open \(directory.path)") == "ok")
+      #expect(other.run("get key") == "nil")
+      #expect(directory.journals.count == 1)
+      try cache.flush()
+      #expect(other.run("get key") == "pending")
+      // Nor the directory for one that nobody has open.
+      try cache.set("later", forKey: "key")
+      #expect(try cache.value(String.self, forKey: "key") == "later")
+      try cache.close()
+      #expect(other.run("get key") == "later")
+    }
+
+    /// A lock lives as long as somebody has its descriptor: a child that lives on must not keep it.
+    @Test func aDeadParentsWritesAreBroughtInWhileItsChildLives() throws {
+      let directory = CacheDirectory()
+      let parent = try cacheProcess()
+      #expect(parent.run("open \(directory.path) interval=86400000") == "ok")
+      #expect(parent.run("set key value") == "ok")
+      let child = try #require(parent.run("fork").flatMap { pid_t($0) })
+      defer { kill(child, SIGKILL) }
+      parent.kill()
+      #expect(kill(child, 0) == 0)
+      let cache = try directory.open()
+      #expect(try cache.value(String.self, forKey: "key") == "value")
+      #expect(cache.statistics.replayedWrites == 1)
+      try cache.close()
+    }
+
+    /// Whatever is open at any moment: data and lock file, journal, the processes' lock, values' files.
+    @Test func aProcessThatIsStartedSeesNoneOfTheFiles() throws {
+      let directory = CacheDirectory()
+      let cache = try directory.open {
+        $0.inlineThreshold = 1_000
+        $0.memoryCountLimit = 0
+      }
+      try cache.set("value", forKey: "key")
+      // Those of LMDB, the journal and the lock are open all the time; the others come and go.
+      #expect(Set(openFiles(in: directory.path)).isSuperset(of: ["data.mdb", "lock.mdb", "processes.lock"]))
+      #expect(openFiles(in: directory.path).contains { $0.hasPrefix("journals/") })
+      let isDone = Guarded(false)
+      let group = DispatchGroup()
+      inBackground(group) {
+        var number = 0
+        while !isDone.current {
+          do {
+            try cache.set(Data(count: 100_000 + number), forKey: "long")
+            _ = try cache.value(Data.self, forKey: "long")
+          } catch { Issue.record(error) }
+          number += 1
+        }
+      }
+      for _ in 0..<40 {
+        let seen = try filesSeenByChild(in: directory.path)
+        #expect(seen.isEmpty, "\(seen)")
+      }
+      isDone { $0 = true }
+      group.wait()
+      try cache.close()
+    }
+
+    private func openFiles(in directory: String) -> [String] {
+      let descriptors = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+      return descriptors.compactMap {
+        guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + $0),
+          target.hasPrefix(directory + "/")
+        else { return nil }
+        return String(target.dropFirst(directory.count + 1))
+      }
+    }
+
+    /// By a bare `posix_spawn`, which closes nothing.
+    private func filesSeenByChild(in directory: String) throws -> [String] {
+      let output = directory + ".fds"
+      defer { unlink(output) }
+      let words = ["/bin/sh", "-c", "readlink /proc/$$/fd/* > '\(output)' || true"]
+      var arguments: [UnsafeMutablePointer<CChar>?] = words.map { (word: String) in strdup(word) }
+      arguments.append(nil)
+      defer { for argument in arguments { free(argument) } }
+      var child: pid_t = 0
+      let status = posix_spawn(&child, "/bin/sh", nil, nil, &arguments, environ)
+      try #require(status == 0)
+      var ending: Int32 = 0
+      while waitpid(child, &ending, 0) < 0 && errno == EINTR {}
+      let lines = try String(contentsOfFile: output, encoding: .utf8).split(separator: "\n").map(String.init)
+      #expect(!lines.isEmpty)
+      return lines.filter { $0.hasPrefix(directory + "/") }
     }
   }
 #endif

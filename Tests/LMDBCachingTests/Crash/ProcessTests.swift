@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -90,6 +91,31 @@ import Testing
     #expect(try eventually { try cache.value(String.self, forKey: "key") == "later" })
     #expect(child.run("remove key") == "ok")
     #expect(try eventually { try cache.value(String.self, forKey: "key") == nil })
+    try cache.close()
+  }
+
+  /// Between a commit and the moment when the writer thread has noted it, another process may commit a newer value.
+  @Test func aPendingWriteGivesWayToWhatWasCommittedAfterIt() throws {
+    let cache = try directory.open(neverCommitting)
+    let store = cache.store
+    let child = try cacheProcess()
+    #expect(child.run("open \(directory.path)") == "ok")
+    try cache.set("mine", forKey: "key")
+    let writer = HeldWriter(store)
+    // As it is while the writer thread commits.
+    store.lock.withLock {
+      store.seal()
+      store.state.committingNumber = store.state.sealed.last!.number
+    }
+    #expect(child.run("write key theirs") == "ok")
+    #expect(try cache.value(String.self, forKey: "key") == "mine")
+    // It was committed before the other one was, and this process does not know yet.
+    store.committingTransaction.store(store.foreignEpoch - 1, ordering: .releasing)
+    #expect(try cache.diskCache.value(String.self, forKey: "key") == "theirs")
+    #expect(child.run("write other theirs") == "ok")
+    #expect(try cache.value(String.self, forKey: "key") == "theirs")
+    store.committingTransaction.store(0, ordering: .releasing)
+    writer.release()
     try cache.close()
   }
 

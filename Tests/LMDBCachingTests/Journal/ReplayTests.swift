@@ -93,6 +93,134 @@ import Testing
     }
   }
 
+  /// A cache's directory with the journal of a process that died, and that journal's path.
+  private func directoryWithOrphan() throws -> (CacheDirectory, journal: String) {
+    let cache = try directory.open(neverCommitting)
+    try cache.set("v", forKey: "key")
+    let crashed = directory.crashed(cache)
+    try cache.close()
+    return (crashed, crashed.path + "/" + crashed.journals[0])
+  }
+
+  @Test func anOpeningWaitsForAnotherProcessThatBringsInAJournal() throws {
+    let (crashed, path) = try directoryWithOrphan()
+    // As the other process holds them: the turn, and the journal itself.
+    guard let turn = try ReplayTurn(crashed.path + "/" + JournalFile.folder, waits: false),
+      let journal = try OrphanedJournal(path: path)
+    else {
+      Issue.record("no turn, or no journal")
+      return
+    }
+    let value = Guarded<String?>(nil)
+    let isOpen = Guarded(false)
+    let group = DispatchGroup()
+    inBackground(group) {
+      do {
+        let cache = try crashed.open()
+        isOpen { $0 = true }
+        let found = try cache.value(String.self, forKey: "key")
+        value { $0 = found }
+        try cache.close()
+      } catch { Issue.record(error) }
+    }
+    usleep(100_000)
+    #expect(!isOpen.current)
+    // It dies: its locks are free.
+    Self.drop(journal)
+    turn.end()
+    group.wait()
+    #expect(value.current == "v")
+  }
+
+  private static func drop(_ journal: consuming OrphanedJournal) {}
+
+  @Test func aJournalWhoseReplayDiedBeforeItsRemovalIsNotReplayedAgain() throws {
+    let (crashed, path) = try directoryWithOrphan()
+    let contents = crashed.contents(crashed.journals[0])
+    let name = crashed.journals[0]
+    try FileManager.default.removeItem(atPath: path)
+    // A manual clock: nothing looks for journals by itself.
+    let cache = try crashed.open { $0.clock = .manual(ManualClock(now: 2_000_000_000_000_000_000)) }
+    crashed.write(contents, to: name)
+    let store = cache.store
+    let replayed = try store.onWriterThread {
+      outcome { () throws(CacheError) in
+        try storing("") { () throws(LMDBError) in
+          guard let journal = Self.orphan(path) else { return 0 }
+          return try store.replay(journal)
+        }
+      }
+    }
+    #expect(replayed == 1)
+    #expect(try cache.value(String.self, forKey: "key") == "v")
+    try cache.removeValue(forKey: "key")
+    try cache.flush()
+    try store.onWriterThread { .success(store.takeOverFromDeadPeers(isOpening: false)) }
+    #expect(try cache.value(String.self, forKey: "key") == nil)
+    #expect(cache.count == 0)
+    #expect(!crashed.journals.contains(name))
+    try store.onWriterThread { outcome { () throws(CacheError) in try store.sweepWatermarks() } }
+    // Nothing is left but the cache's own record and the mark of its own journal.
+    let count = try Self.recordCount(cache)
+    #expect(count == 2)
+    try cache.close()
+  }
+
+  private static func orphan(_ path: String) -> OrphanedJournal? {
+    do throws(SystemError) { return try OrphanedJournal(path: path) } catch { return nil }
+  }
+
+  /// Where a commit is due all the time, what a dead process left would not be brought in otherwise.
+  @Test func whatADeadProcessLeftGoesBeforeACommitThatIsDue() throws {
+    let (crashed, path) = try directoryWithOrphan()
+    let (name, contents) = (crashed.journals[0], crashed.contents(crashed.journals[0]))
+    try FileManager.default.removeItem(atPath: path)
+    // Its clock stands still: its writes are older than the dead process's, and replace them if they are committed later.
+    let clock = ManualClock()
+    let cache = try crashed.open {
+      $0.clock = .manual(clock)
+      $0.groupCommitInterval = .zero
+    }
+    let writer = HeldWriter(cache.store)
+    crashed.write(contents, to: name)
+    clock.advance(by: .seconds(2))
+    try cache.set("own", forKey: "key")
+    writer.release()
+    #expect(eventually { !crashed.journals.contains(name) })
+    try cache.flush()
+    cache.memoryCache.removeAll()
+    #expect(cache.statistics.replayedWrites == 1)
+    #expect(try cache.value(String.self, forKey: "key") == "own")
+    try cache.close()
+  }
+
+  @Test func thePlaceOfAReaderThatDiedIsFree() throws {
+    func dieInASnapshot() throws {
+      let child = try cacheProcess()
+      #expect(child.run("open \(directory.path)") == "ok")
+      #expect(child.run("snapshot key") == "held")
+      child.kill()
+    }
+    let clock = ManualClock()
+    let cache = try directory.open { $0.clock = .manual(clock) }
+    let environment = cache.store.environment
+    // Looked for every second: then there is nothing left to find.
+    try dieInASnapshot()
+    clock.advance(by: .seconds(2))
+    try cache.settle()
+    #expect(try environment.checkReaders() == 0)
+    // And at every opening.
+    try dieInASnapshot()
+    let child = try cacheProcess()
+    #expect(child.run("open \(directory.path)") == "ok")
+    #expect(try environment.checkReaders() == 0)
+    // Left alone, there would be one.
+    child.kill()
+    try dieInASnapshot()
+    #expect(try environment.checkReaders() == 1)
+    try cache.close()
+  }
+
   @Test func aRemovalOfAllInTheJournalRemovesWhatIsOlderOnly() throws {
     let cache = try directory.open(neverCommitting)
     try cache.set("1", forKey: "before")

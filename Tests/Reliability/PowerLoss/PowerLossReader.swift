@@ -38,7 +38,7 @@ struct PowerLossReader: TrialRole {
     let files = (try? FileManager.default.contentsOfDirectory(atPath: directory + "/values"))?.count ?? 0
     let expected = found.count { entries.isInFile($0.key, $0.value) }
     if files != expected { answer("wrong \(files) value files for \(expected) entries that have one") }
-    let known = ["cache", "data.mdb", "lock.mdb", "processes.lock", "journals", "values", "fast-session"]
+    let known = ["cache", "data.mdb", "lock.mdb", "processes.lock", "journals", "values", "fast-session", "clean-exit"]
     for name in try FileManager.default.contentsOfDirectory(atPath: directory) where !known.contains(name) {
       answer("wrong \(name) is left behind")
     }

@@ -1,0 +1,26 @@
+import Foundation
+import LMDBCaching
+
+/// A process that takes a snapshot and holds it until it gets a line, or is killed; then tells whether the snapshot is
+/// still what it was.
+enum ChurnReaderRole: TrialRole {
+  static let name = "churn-reader"
+
+  static func run(_ arguments: [String]) throws {
+    let cache = try DiskCache(
+      directory: URL(fileURLWithPath: arguments[0]), configuration: ChurnTrial.configuration(durability: arguments[1]))
+    try cache.read { snapshot in
+      let before = try contents(of: snapshot)
+      answer("held")
+      _ = readLine()
+      answer(try contents(of: snapshot) == before ? "same" : "changed")
+    }
+    try cache.close()
+  }
+
+  private static func contents(of snapshot: borrowing CacheSnapshot) throws -> [Data?] {
+    var contents: [Data?] = []
+    for index in 0..<50 { contents.append(try snapshot.value(Data.self, forKey: ChurnTrial.key(index))) }
+    return contents
+  }
+}

@@ -1,0 +1,42 @@
+import LMDBCaching
+
+/// Everything in a cache, and what is wrong with it.
+struct KillContents {
+  var values: [String: KillValue] = [:]
+  var faults: [String] = []
+
+  init(_ cache: LMDBCache) throws {
+    let entries = try cache.entries()
+    for entry in entries {
+      // From the disk, and then as the memory tier has it.
+      for _ in 0..<2 {
+        guard let text = try cache.value(String.self, forKey: entry.key) else {
+          faults.append("\(entry.key) is listed and not there")
+          continue
+        }
+        guard let value = KillValue(text, key: entry.key) else {
+          faults.append("\(entry.key) has a value that nobody wrote: \(text.prefix(60))")
+          continue
+        }
+        values[entry.key] = value
+      }
+    }
+    if cache.count != entries.count { faults.append("the count is \(cache.count), of \(entries.count) entries") }
+    let cost = entries.reduce(0) { $0 + $1.cost }
+    if cache.totalCost != cost { faults.append("the total cost is \(cache.totalCost), the entries' is \(cost)") }
+  }
+
+  /// What a ``KillDumpRole`` tells; nil: it ended early.
+  init?(_ line: () -> String?) {
+    while let text = line() {
+      if text == "end" { return }
+      let words = text.split(separator: " ")
+      if words[0] == "fault" || words.count != 3 {
+        faults.append(text)
+      } else {
+        values[String(words[0])] = KillValue(writer: Int(words[1]) ?? -1, number: Int(words[2]) ?? -1)
+      }
+    }
+    return nil
+  }
+}

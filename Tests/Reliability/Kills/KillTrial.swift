@@ -1,0 +1,32 @@
+import Foundation
+import LMDBCaching
+import TestSupport
+
+/// Writers that are killed at random moments, in every durability.
+package enum KillTrial: Trial {
+  package static let name = "kills"
+  package static let summary =
+    "Writers are killed at any moment: nothing acknowledged is lost, nothing is wrong or stuck."
+  package static let defaultCount = 500
+
+  /// Cycles that share a directory, so that each begins with what the ones before left.
+  private static let cyclesOfDirectory = 10
+
+  package static func run(_ settings: TrialSettings) throws -> TrialReport {
+    var report = TrialReport()
+    var random = SeededRandom(settings.seed)
+    var done = 0
+    while done < settings.count, report.failureCount < 20 {
+      let cycles = min(cyclesOfDirectory, settings.count - done)
+      let durability = Durability.allCases[done / cyclesOfDirectory % Durability.allCases.count]
+      let directory = settings.directory + "/\(done)"
+      let before = report.failureCount
+      try KillSession(directory, durability, random.next()).run(cycles: cycles, &report)
+      report.count("cycles with durability .\(durability)", cycles)
+      done += cycles
+      // What failed is kept to be looked at.
+      if report.failureCount == before { try FileManager.default.removeItem(atPath: directory) }
+    }
+    return report
+  }
+}

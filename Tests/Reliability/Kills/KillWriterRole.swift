@@ -1,0 +1,19 @@
+import LMDBCaching
+
+/// A process that writes until it is killed, and answers each write when it has returned.
+enum KillWriterRole: TrialRole {
+  static let name = "kill-writer"
+
+  static func run(_ arguments: [String]) throws {
+    let load = try KillLoad(arguments[0])
+    // Whoever opens brings in what the dead have left: it may be killed at that.
+    answer("opening")
+    let cache = try load.open()
+    var number = 0
+    while true {
+      try KillOperation(number: number, load).apply(to: cache, KillValue(writer: load.writer, number: number))
+      answer(String(number))
+      number += 1
+    }
+  }
+}

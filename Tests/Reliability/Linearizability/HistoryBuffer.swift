@@ -1,0 +1,19 @@
+/// Room for what one thread records, reserved beforehand: recording allocates nothing.
+// Sendable: one thread fills it, and others read it when that one has ended.
+final class HistoryBuffer: @unchecked Sendable {
+  private let records: UnsafeMutableBufferPointer<HistoryRecord>
+  private(set) var count = 0
+
+  init(capacity: Int) { records = .allocate(capacity: capacity) }
+
+  deinit { records.deallocate() }
+
+  func append(_ record: HistoryRecord) {
+    records.initializeElement(at: count, to: record)
+    count += 1
+  }
+
+  var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(records)[..<size]) }
+
+  private var size: Int { count * MemoryLayout<HistoryRecord>.stride }
+}

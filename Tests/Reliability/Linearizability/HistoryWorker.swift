@@ -1,0 +1,142 @@
+import Foundation
+import LMDBCaching
+import TestSupport
+
+/// One thread of a history.
+struct HistoryWorker {
+  private let load: SharedLoad
+  private let thread: Int
+  private let cache: LMDBCache
+  private let buffer: HistoryBuffer
+  private var random: SeededRandom
+  private var counter: UInt64 = 0
+  private var group: UInt32 = 0
+
+  init(_ load: SharedLoad, _ thread: Int, _ cache: LMDBCache, _ buffer: HistoryBuffer) {
+    self.load = load
+    self.thread = thread
+    self.cache = cache
+    self.buffer = buffer
+    random = SeededRandom(load.seed &+ UInt64(load.process * 16 + thread) &* 0x9E37_79B9)
+  }
+
+  private static var now: Int64 { CacheClock.system.monotonic }
+
+  /// Unlike every other value of the history, and never 0.
+  private mutating func newValue() -> Int {
+    counter += 1
+    return Int(UInt64(load.process + 1) << 56 | UInt64(thread) << 48 | counter)
+  }
+
+  private mutating func key() -> Int {
+    switch random.below(100) {
+    case 0: SharedLoad.file
+    case 1..<8: SharedLoad.list
+    default: random.below(SharedLoad.plain.count)
+    }
+  }
+
+  mutating func step() throws {
+    switch random.below(1_000) {
+    case 0..<80: try set()
+    case 80..<95: try remove()
+    case 95..<99: try writePair()
+    case 99..<110: try readPair()
+    // So that others get to run, and commits fall everywhere.
+    case 110..<112: usleep(UInt32(random.below(3_000)))
+    default: try read()
+    }
+  }
+
+  private func record(
+    _ kind: HistoryRecord.Kind, _ key: Int, _ value: Int, from start: Int64, isCommitted: Bool = false,
+    group: UInt32 = 0
+  ) {
+    buffer.append(
+      HistoryRecord(
+        kind, key: key, value: UInt64(value), process: load.process, thread: thread, start: start, end: Self.now,
+        isCommitted: isCommitted || load.durability == Durability.full.rawValue, group: group))
+  }
+
+  private mutating func set() throws {
+    let (key, value) = (key(), newValue())
+    let start = Self.now
+    switch key {
+    case SharedLoad.list: try cache.set([Int](repeating: value, count: 300), forKey: SharedLoad.names[key])
+    case SharedLoad.file: try cache.set([Int](repeating: value, count: 2_000), forKey: SharedLoad.names[key])
+    default:
+      if random.below(4) == 0 {
+        try cache.diskCache.set(value, forKey: SharedLoad.names[key])
+      } else {
+        try cache.set(value, forKey: SharedLoad.names[key])
+      }
+    }
+    record(.set, key, value, from: start)
+  }
+
+  private mutating func remove() throws {
+    // The file's key is never removed: somebody always finds it.
+    let key = random.below(SharedLoad.file)
+    let start = Self.now
+    try cache.removeValue(forKey: SharedLoad.names[key])
+    record(.remove, key, 0, from: start)
+  }
+
+  private mutating func read() throws {
+    let key = random.below(20) == 0 ? SharedLoad.pairs.randomElement(using: &random)! : key()
+    let name = SharedLoad.names[key]
+    let start = Self.now
+    var value = 0
+    switch (key, random.below(10)) {
+    case (SharedLoad.list, _): value = try whole(cache.value([Int].self, forKey: name), 300)
+    case (SharedLoad.file, _): value = try whole(cache.value([Int].self, forKey: name), 2_000)
+    case (_, 0): value = try cache.diskCache.value(Int.self, forKey: name) ?? 0
+    case (_, 1):
+      value = try cache.withBytes(forKey: name) { $0.unsafeLoadUnaligned(as: Int.self) } ?? 0
+    case (_, 2):
+      // Dropped, so that it is read from the disk into memory while others write.
+      if random.below(20) == 0 { cache.memoryCache.removeAll() }
+      value = try cache.value(Int.self, forKey: name) ?? 0
+    default: value = try cache.value(Int.self, forKey: name) ?? 0
+    }
+    record(.read, key, value, from: start)
+  }
+
+  private func whole(_ list: [Int]?, _ count: Int) throws -> Int {
+    guard let list else { return 0 }
+    // A mixture is nothing anybody wrote.
+    guard list.count == count, list.allSatisfy({ $0 == list[0] }) else { return Int.max }
+    return list[0]
+  }
+
+  private mutating func writePair() throws {
+    let key = SharedLoad.pairs.randomElement(using: &random)!
+    let isRemoval = random.below(5) == 0
+    let value = isRemoval ? 0 : newValue()
+    let names = [SharedLoad.names[key], SharedLoad.names[key + 1]]
+    group += 1
+    let start = Self.now
+    try cache.write { batch in
+      for name in names {
+        if isRemoval { batch.removeValue(forKey: name) } else { batch.set(value, forKey: name) }
+      }
+    }
+    for key in [key, key + 1] {
+      record(isRemoval ? .remove : .set, key, value, from: start, isCommitted: true, group: group)
+    }
+  }
+
+  private mutating func readPair() throws {
+    let key = SharedLoad.pairs.randomElement(using: &random)!
+    group += 1
+    let start = Self.now
+    let (first, second) = try cache.read { snapshot in
+      (
+        try snapshot.value(Int.self, forKey: SharedLoad.names[key]) ?? 0,
+        try snapshot.value(Int.self, forKey: SharedLoad.names[key + 1]) ?? 0
+      )
+    }
+    record(.read, key, first, from: start, group: group)
+    record(.read, key + 1, second, from: start, group: group)
+  }
+}

@@ -1,0 +1,35 @@
+import Foundation
+import LMDBCaching
+import Logging
+
+/// One round of the history: how many processes and threads do how much, and how the cache is opened.
+struct SharedLoad: Codable {
+  var directory: String
+  var process = 0
+  var threads: Int
+  var operations: Int
+  var seed: UInt64
+  var durability: UInt8
+  var interval: Int
+  var memoryCount: Int
+  var output = ""
+
+  var configuration: CacheConfiguration {
+    var configuration = CacheConfiguration()
+    configuration.durability = Durability(rawValue: durability)!
+    configuration.groupCommitInterval = .milliseconds(interval)
+    configuration.memoryCountLimit = memoryCount
+    configuration.inlineThreshold = 8_000
+    configuration.journalSize = 256 << 10
+    configuration.mapSize = 1 << 30
+    configuration.logger = Logger(label: "trial", factory: { _ in SwiftLogNoOpLogHandler() })
+    return configuration
+  }
+
+  // Keys: numbers, one that is long, one whose value is a file, and two pairs that are written as one.
+  static let plain = 0..<6
+  static let list = 6
+  static let file = 7
+  static let pairs = [8, 10]
+  static let names = (0..<12).map { "key\($0)" }
+}

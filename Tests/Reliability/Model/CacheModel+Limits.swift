@@ -1,0 +1,95 @@
+import LMDBCaching
+import TestSupport
+
+// Counts, limits, and what may go to keep them.
+
+extension CacheModel {
+  private var count: Int { cache.diskCache.countLimit }
+
+  /// The sum of the costs; nil where one is not known.
+  private var cost: Int? {
+    entries.values.reduce(0) { (sum: Int?, entry) in
+      guard let sum, let cost = entry.cost else { return nil }
+      return sum + cost
+    }
+  }
+
+  /// To be called after every write: from now on entries may go, where a limit is exceeded.
+  func noteLimits() {
+    if entries.count > count || cost.map({ $0 > cache.diskCache.costLimit }) ?? configuration.isLimited {
+      mayHaveEvicted = true
+    }
+  }
+
+  /// Does what the background does, and takes over what went to keep a limit. It must have been allowed to go.
+  func reconcile() throws {
+    guard configuration.isLimited, mayHaveEvicted else { return }
+    try settle(isExceeded: true)
+  }
+
+  /// What was evicted goes from the model too; what stays has to be within the limits.
+  private func settle(isExceeded: Bool, toCount: Int = .max) throws {
+    try cache.diskCache.trimToLimits()
+    entries = entries.filter { $0.value.expires.map { $0 > clock.now } ?? true }
+    let (limit, cost) = (min(count, toCount), cost)
+    let found = try cache.entries()
+    let kept = Set(found.map { ModelKey($0.key) })
+    if !kept.isSubset(of: entries.keys) { throw ModelMismatch("a trim left what was not there") }
+    if found.count > limit { throw ModelMismatch("\(found.count) entries, with a limit of \(limit)") }
+    if found.reduce(0, { $0 + $1.cost }) > cache.diskCache.costLimit { throw ModelMismatch("over the limit of costs") }
+    let age = cache.diskCache.ageLimit?.clampedNanoseconds ?? .max
+    for (key, entry) in entries {
+      // Accesses are recorded to the minute, and times to the second.
+      let isOld = clock.now - entry.written > age - 1_000_000_000
+      let isUnused = age != .max && clock.now - entry.used > age + 1_000_000_000
+      if isUnused && kept.contains(key) { throw ModelMismatch("an entry that is too old stayed") }
+      let isOver = isExceeded || entries.count > limit || cost.map { $0 > cache.diskCache.costLimit } ?? true
+      if !isOver && !isOld && !kept.contains(key) { throw ModelMismatch("an entry went with no limit exceeded") }
+    }
+    entries = entries.filter { kept.contains($0.key) }
+    mayHaveEvicted = false
+  }
+
+  func keepLimits() throws {
+    note("keepLimits")
+    try settle(isExceeded: mayHaveEvicted)
+  }
+
+  func compareCounts() throws {
+    note("counts")
+    try settle(isExceeded: mayHaveEvicted)
+    if cache.count != entries.count { throw ModelMismatch("\(cache.count) entries, not \(entries.count)") }
+    if let cost, cache.totalCost != cost { throw ModelMismatch("a cost of \(cache.totalCost), not \(cost)") }
+    if !(cache.memoryCache.count <= cache.memoryCache.countLimit) { throw ModelMismatch("too many in memory") }
+    if !(cache.memoryCache.totalCost <= cache.memoryCache.costLimit) { throw ModelMismatch("too much in memory") }
+  }
+
+  func trim() throws {
+    note("trim")
+    try compareCounts()
+    let count = random.below(entries.count + 2)
+    switch random.below(3) {
+    case 0:
+      let cost = self.cost ?? 0
+      try either.trim(toCost: cost)
+      if self.cost != nil, cache.count != entries.count { throw ModelMismatch("a trim to what there is") }
+      try settle(isExceeded: true)
+    case 1:
+      let seconds = random.below(300)
+      try either.trim(toAge: .seconds(seconds))
+      // What was written since has to be there.
+      let kept = Set(try cache.entries().map { ModelKey($0.key) })
+      for (key, entry) in entries where !kept.contains(key) {
+        if clock.now - entry.written < Int64(seconds - 1) * 1_000_000_000 {
+          throw ModelMismatch("a trim took too much")
+        }
+      }
+      entries = entries.filter { kept.contains($0.key) }
+    default:
+      try either.trim(toCount: count)
+      let kept = Set(try cache.entries().map { ModelKey($0.key) })
+      if kept.count != min(count, entries.count) { throw ModelMismatch("\(kept.count) after a trim to \(count)") }
+      entries = entries.filter { kept.contains($0.key) }
+    }
+  }
+}

@@ -1,0 +1,97 @@
+import Foundation
+import LMDBCaching
+import TestSupport
+
+// Time, memory, processes, and what the changes tell.
+
+extension CacheModel {
+  func flush() throws {
+    note("flush")
+    try either.flush()
+  }
+
+  func dropMemory() {
+    note("dropMemory")
+    either.memoryCache.removeAll()
+  }
+
+  func moveClock() {
+    switch random.below(8) {
+    case 0:
+      // Set back, or on, by whoever looks after the machine.
+      let step = Int64(random.below(20_000) - 12_000) * 1_000_000
+      note("setClock", "by \(step / 1_000_000) ms")
+      clock.set(clock.now + step)
+    case 1:
+      note("advance", "long")
+      clock.advance(by: .seconds(random.below(300)))
+    default:
+      note("advance")
+      clock.advance(by: .milliseconds(random.below(4_000)))
+    }
+  }
+
+  func reopen() throws {
+    note("reopen")
+    try reconcile()
+    try other?.close()
+    other = nil
+    try cache.close()
+    try begin()
+  }
+
+  private func begin() throws {
+    cache = try open()
+    changes = cache.changes()
+    told = Set(entries.keys)
+  }
+
+  /// Goes on with a copy of the files as they are while nothing is committed: as after the death of the process.
+  func crash() throws {
+    note("crash")
+    try reconcile()
+    let (source, copy) = (directory, moveOn())
+    try cache.diskCache.betweenCommits {
+      Result {
+        try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: true)
+        for name in try FileManager.default.contentsOfDirectory(atPath: source) where name != "lock.mdb" {
+          try FileManager.default.copyItem(atPath: source + "/" + name, toPath: copy + "/" + name)
+        }
+      }
+    }.get()
+    try other?.close()
+    other = nil
+    try cache.close()
+    try FileManager.default.removeItem(atPath: source)
+    try begin()
+  }
+
+  func toggleOther() throws {
+    note("other")
+    if let open = other {
+      try open.close()
+      other = nil
+    } else {
+      other = try open()
+    }
+  }
+
+  /// Who follows the changes knows which keys there are.
+  func compareChanges() throws {
+    for change in changes.taken() {
+      switch change {
+      case .set(let key): told.insert(ModelKey(key))
+      case .removed(let key), .evicted(let key), .expired(let key): told.remove(ModelKey(key))
+      case .removedAll(let prefix): told = told.filter { !$0.hasPrefix(prefix) }
+      case .missed: told = Set(try cache.entries().map { ModelKey($0.key) })
+      }
+    }
+    latest = max(latest, clock.now)
+    if mayHaveEvicted { return }
+    let live = Set(entries.filter { $0.value.expires.map { $0 > latest } ?? true }.keys)
+    // An expired entry is told of when it is removed.
+    if !told.isSuperset(of: live) || !told.isSubset(of: entries.keys) {
+      throw ModelMismatch("the changes tell of \(told.count) keys, and there are \(live.count)")
+    }
+  }
+}

@@ -1,0 +1,106 @@
+import Foundation
+import LMDBCaching
+import TestSupport
+
+/// A cache, and a dictionary that says what it has to hold.
+///
+/// The steps are in extensions, by topic. Every one throws where the cache is not as it should be.
+final class CacheModel {
+  let configuration: ModelConfiguration
+  let clock = ManualClock()
+  var random: SeededRandom
+  /// Where the directories are: a crash moves on to a copy.
+  private let parent: String
+  private var directories = 0
+  private(set) var directory = ""
+  var cache: LMDBCache
+  /// A second object on the directory, at times.
+  var other: LMDBCache?
+  /// Expired entries count until they are removed.
+  var entries: [ModelKey: ModelEntry] = [:]
+  /// The keys that the cache's changes tell of.
+  var changes: CacheChanges
+  var told: Set<ModelKey> = []
+  /// The latest time there has been: what had expired by then may be told of as gone.
+  var latest: Int64 = 0
+  /// Set when a limit was exceeded since the cache was last compared: entries may have gone.
+  var mayHaveEvicted = false
+  var log: [String] = []
+  /// How often each kind of step was done.
+  var counts: [String: Int] = [:]
+
+  init(seed: UInt64, in parent: String) throws {
+    configuration = ModelConfiguration(seed: seed)
+    random = SeededRandom(seed)
+    self.parent = parent
+    directory = parent + "/0"
+    cache = try LMDBCache(directory: URL(fileURLWithPath: directory), configuration: configuration.make(clock))
+    changes = cache.changes()
+    prepare(cache)
+  }
+
+  func open() throws -> LMDBCache {
+    let cache = try LMDBCache(directory: URL(fileURLWithPath: directory), configuration: configuration.make(clock))
+    prepare(cache)
+    return cache
+  }
+
+  private func prepare(_ cache: LMDBCache) {
+    // What is done in the background would change counts at any moment.
+    cache.diskCache.autoTrimInterval = .zero
+    cache.memoryCache.autoTrimInterval = .zero
+  }
+
+  /// The path of a directory that is not there yet, to go on in.
+  func moveOn() -> String {
+    directories += 1
+    directory = parent + "/\(directories)"
+    return directory
+  }
+
+  var either: LMDBCache { other != nil && random.below(2) == 0 ? other! : cache }
+
+  func key() -> String { ModelKey.all.randomElement(using: &random)! }
+
+  func note(_ step: String, _ detail: String = "") {
+    log.append(detail.isEmpty ? step : step + " " + detail)
+    if log.count > 40 { log.removeFirst(20) }
+    counts[step, default: 0] += 1
+  }
+
+  func step() throws {
+    switch random.below(100) {
+    case 0..<30: try set()
+    case 30..<55: try get()
+    case 55..<61: try remove()
+    case 61..<66: try batch()
+    case 66..<70: try compareEntries()
+    case 70..<73: try removePrefix()
+    case 73: try removeAll()
+    case 74..<76: try flush()
+    case 76..<79: dropMemory()
+    case 79..<84: moveClock()
+    case 84..<86: try trim()
+    case 86..<88: try keepLimits()
+    case 88..<90: try reopen()
+    case 90: try crash()
+    case 91..<93: try toggleOther()
+    case 93..<95: try compareCounts()
+    case 95..<98: try snapshot()
+    default: try load()
+    }
+    try compareChanges()
+  }
+
+  func end() throws {
+    try compareCounts()
+    try compareEntries()
+    try reopen()
+    try compareCounts()
+    for key in ModelKey.all { for _ in 0..<3 { try getExactly(key) } }
+    try crash()
+    try compareCounts()
+    for key in ModelKey.all { try getExactly(key) }
+    try cache.close()
+  }
+}

@@ -1,0 +1,5 @@
+struct ModelMismatch: Error, CustomStringConvertible {
+  let description: String
+
+  init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,134 @@
+import Reliability
+import Testing
+
+/// The judge of the histories, by histories whose verdict is known.
+@Suite struct HistoryCheckerTests {
+  /// Times are in units of the bound.
+  private static let bound: Int64 = 1_000
+
+  private func set(
+    _ value: UInt64, by process: Int, _ start: Double, _ end: Double, key: Int = 0, isCommitted: Bool = false,
+    group: UInt32 = 0
+  ) -> HistoryRecord {
+    record(.set, value, process, start, end, key, isCommitted, group)
+  }
+
+  private func remove(by process: Int, _ start: Double, _ end: Double, isCommitted: Bool = false) -> HistoryRecord {
+    record(.remove, 0, process, start, end, 0, isCommitted, 0)
+  }
+
+  private func read(
+    _ value: UInt64, by process: Int, _ start: Double, _ end: Double, key: Int = 0, group: UInt32 = 0
+  ) -> HistoryRecord {
+    record(.read, value, process, start, end, key, false, group)
+  }
+
+  private func record(
+    _ kind: HistoryRecord.Kind, _ value: UInt64, _ process: Int, _ start: Double, _ end: Double, _ key: Int,
+    _ isCommitted: Bool, _ group: UInt32
+  ) -> HistoryRecord {
+    HistoryRecord(
+      kind, key: key, value: value, process: process, start: Int64(start * Double(Self.bound)),
+      end: Int64(end * Double(Self.bound)), isCommitted: isCommitted, group: group)
+  }
+
+  private func faults(_ records: HistoryRecord...) -> [HistoryFindings.Fault] {
+    HistoryChecker(bound: Self.bound).check(records).faults.map(\.fault)
+  }
+
+  @Test func aWriteIsSeenByOthersWithinTheBound() {
+    let findings = HistoryChecker(bound: Self.bound).check([
+      set(1, by: 0, 0, 1), set(2, by: 0, 10, 11), read(1, by: 1, 11.9, 12), read(2, by: 1, 12.1, 13),
+    ])
+    #expect(findings.faults.isEmpty)
+    #expect(findings.staleness == [900])
+    #expect(findings.reads == 2)
+    #expect(findings.writes == 2)
+  }
+
+  @Test func aStaleRead() {
+    #expect(faults(set(1, by: 0, 0, 1), set(2, by: 0, 10, 11), read(1, by: 1, 12.1, 13)) == [.stale])
+    // Another process's write that began when the first was certainly committed.
+    #expect(faults(set(1, by: 0, 0, 1), set(2, by: 1, 2.1, 3), read(1, by: 2, 4.1, 5)) == [.stale])
+  }
+
+  @Test func writesOfTwoProcessesWithinTheBoundMayBeEitherWayRound() {
+    #expect(faults(set(1, by: 0, 0, 1), set(2, by: 1, 1.9, 3), read(1, by: 2, 40, 50)).isEmpty)
+    #expect(faults(set(1, by: 0, 0, 1), set(2, by: 1, 1.9, 3), read(2, by: 2, 40, 50)).isEmpty)
+    // But not of one process.
+    #expect(faults(set(1, by: 0, 0, 1), set(2, by: 0, 1.9, 3), read(1, by: 2, 40, 50)) == [.stale])
+  }
+
+  @Test func aProcessSeesItsOwnWritesAtOnce() {
+    #expect(faults(set(1, by: 0, 0, 1), set(2, by: 0, 2, 3), read(1, by: 0, 3.1, 4)) == [.stale])
+    // Not before the write has ended.
+    #expect(faults(set(1, by: 0, 0, 1), set(2, by: 0, 2, 3), read(1, by: 0, 2.9, 4)).isEmpty)
+  }
+
+  @Test func aCommittedWriteIsSeenByAllAtOnce() {
+    #expect(
+      faults(set(1, by: 0, 0, 1), set(2, by: 0, 2, 3, isCommitted: true), read(1, by: 1, 3.1, 4)) == [.stale])
+    #expect(
+      faults(set(1, by: 0, 0, 1, isCommitted: true), set(2, by: 1, 1.1, 3, isCommitted: true), read(1, by: 2, 3.1, 4))
+        == [.stale])
+  }
+
+  @Test func aValueThatNobodyWrote() {
+    #expect(faults(set(1, by: 0, 0, 1), read(3, by: 1, 2, 3)) == [.phantom])
+    // Nor before it began to be written.
+    #expect(faults(set(1, by: 0, 5, 6), read(1, by: 1, 2, 3)) == [.phantom])
+    // Nor under another key.
+    #expect(faults(set(1, by: 0, 0, 1, key: 1), read(1, by: 1, 2, 3)) == [.phantom])
+  }
+
+  @Test func backwards() {
+    // Within the bound either may come first, but not first, second, first.
+    let writes = [set(1, by: 0, 0, 1), set(2, by: 1, 0, 1)]
+    let checker = HistoryChecker(bound: Self.bound)
+    let reads = [read(1, by: 2, 1.1, 1.2), read(2, by: 2, 1.3, 1.4), read(1, by: 2, 1.5, 1.6)]
+    #expect(checker.check(writes + reads).faults.map(\.fault) == [.backwards])
+    #expect(checker.check(writes + reads.dropLast()).faults.isEmpty)
+    // Reads that overlap tell nothing.
+    #expect(
+      checker.check(writes + [read(1, by: 2, 1.1, 1.2), read(2, by: 2, 1.3, 1.7), read(1, by: 2, 1.5, 1.6)]).faults
+        .isEmpty)
+    // Nor what two processes see.
+    #expect(
+      checker.check(writes + [read(1, by: 2, 1.1, 1.2), read(2, by: 3, 1.3, 1.4), read(1, by: 2, 1.5, 1.6)]).faults
+        .isEmpty)
+  }
+
+  @Test func aRemovedValueThatComesBack() {
+    let records = [
+      set(1, by: 0, 0, 1), remove(by: 1, 0, 1), read(1, by: 2, 1.1, 1.2), read(0, by: 2, 1.3, 1.4),
+      read(1, by: 2, 1.5, 1.6),
+    ]
+    #expect(HistoryChecker(bound: Self.bound).check(records).faults.map(\.fault) == [.backwards])
+    #expect(faults(set(1, by: 0, 0, 1), remove(by: 0, 2, 3), read(1, by: 1, 4.1, 5)) == [.stale])
+    #expect(faults(set(1, by: 0, 0, 1), remove(by: 0, 2, 3), read(1, by: 1, 3.9, 5)).isEmpty)
+  }
+
+  @Test func aValueThatIsMissing() {
+    #expect(faults(set(1, by: 0, 0, 1), read(0, by: 0, 1.1, 2)) == [.missing])
+    #expect(faults(set(1, by: 0, 0, 1), read(0, by: 1, 1.9, 2)).isEmpty)
+    #expect(faults(set(1, by: 0, 0, 1), read(0, by: 1, 2.1, 3)) == [.missing])
+    // Removed by then, perhaps.
+    #expect(faults(set(1, by: 0, 0, 1), remove(by: 1, 2, 9), read(0, by: 2, 3, 4)).isEmpty)
+    // A removal before the set does not count, unless it may have been committed after it.
+    #expect(faults(remove(by: 0, 0, 1), set(1, by: 0, 2, 3), read(0, by: 2, 4.1, 5)) == [.missing])
+    #expect(faults(remove(by: 1, 0, 1), set(1, by: 0, 1.9, 3), read(0, by: 2, 4.1, 5)).isEmpty)
+    #expect(faults(remove(by: 1, 0, 1), set(1, by: 0, 2.1, 3), read(0, by: 2, 4.1, 5)) == [.missing])
+  }
+
+  @Test func aTornBatch() {
+    let batch = [
+      set(1, by: 0, 0, 1, isCommitted: true, group: 1), set(1, by: 0, 0, 1, key: 1, isCommitted: true, group: 1),
+      set(2, by: 0, 2, 3, isCommitted: true, group: 2), set(2, by: 0, 2, 3, key: 1, isCommitted: true, group: 2),
+    ]
+    let checker = HistoryChecker(bound: Self.bound)
+    let torn = [read(1, by: 1, 2, 3, group: 1), read(2, by: 1, 2, 3, key: 1, group: 1)]
+    #expect(checker.check(batch + torn).faults.map(\.fault) == [.torn])
+    let whole = [read(2, by: 1, 2, 3, group: 1), read(2, by: 1, 2, 3, key: 1, group: 1)]
+    #expect(checker.check(batch + whole).faults.isEmpty)
+  }
+}

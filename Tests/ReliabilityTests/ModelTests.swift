@@ -1,0 +1,13 @@
+import Reliability
+import Testing
+
+/// The short form: what a failing seed needs to be seen again is in its message.
+@Suite struct ModelTests {
+  @Test(arguments: [1, 4, 7, 10, 13] as [UInt64]) func theCacheIsADictionary(_ seed: UInt64) throws {
+    let report = try shortTrial(ModelTrial.self, count: 3, seed: seed)
+    #expect(report["steps"] == 4_500)
+    for step in ["set", "get", "batch", "snapshot", "reopen", "crash", "trim", "setClock", "keepLimits"] {
+      #expect(report[step] > 0, "\(step)")
+    }
+  }
+}
