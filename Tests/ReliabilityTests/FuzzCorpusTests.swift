@@ -24,6 +24,26 @@ import Testing
     data.withUnsafeBytes { _ = kind.check($0) }
   }
 
+  /// A record under a digest holds its key, which its checksum leaves to the frame's.
+  @Test func aFrameWhoseRecordHoldsAnotherKeyIsNone() {
+    let key = [UInt8](repeating: UInt8(ascii: "k"), count: 600)
+    func count(_ held: [UInt8]) -> Int? {
+      var record = key.withUnsafeBytes { key in
+        UntrustedBytes.record(
+          of: key, format: .bytes, key: key, stamp: 1, expires: 0, cost: 1, holdsKey: true)
+      }
+      // After the base of the header and the length of the key.
+      record.replaceSubrange(32..<632, with: held)
+      let journal = UntrustedBytes.journal([(operation: 1, key: key, record: record, stamp: 1)], identifier: 7)
+      let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: journal.count, alignment: 64)
+      defer { copy.deallocate() }
+      copy.copyBytes(from: journal)
+      return UntrustedBytes.frames(ofJournal: UnsafeRawBufferPointer(copy))?.count
+    }
+    #expect(count(key) == 1)
+    #expect(count(key.dropLast() + [UInt8(ascii: "l")]) == 0)
+  }
+
   /// The loads that follow are of words, where a segment has to begin.
   @Test(arguments: [1, 3, 4, 7]) func aJournalWhoseSegmentsAreNotAlignedIsNone(_ padding: Int) {
     let frames = [(operation: UInt8(2), key: Array("key".utf8), record: [UInt8](), stamp: UInt64(1))]

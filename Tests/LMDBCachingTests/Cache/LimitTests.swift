@@ -49,6 +49,17 @@ import Testing
     try cache.close()
   }
 
+  @Test func entriesThatCostNothingNeedNotGo() throws {
+    let cache = try directory.openDisk()
+    for index in 0..<5 { try cache.set(index, forKey: "\(index)", cost: 0) }
+    try cache.trim(toCost: 0)
+    #expect(cache.count == 5)
+    try cache.set(1, forKey: "costly", cost: 1)
+    try cache.trim(toCost: 0)
+    #expect(cache.totalCost == 0)
+    try cache.close()
+  }
+
   @Test func readsThatMemoryAnswersCount() throws {
     let cache = try open()
     try fill(cache, 50)

@@ -47,8 +47,8 @@ enum Corruption: String, CaseIterable {
       bytes.replaceSubrange(range, with: image.bytes[older * size + 8..<(older + 1) * size])
       return (.leaf, "leaf page \(leaf) as page \(older) has it")
     case .earlierPage:
-      let range = start..<min(start + size, earlier.bytes.count)
-      if range.lowerBound < range.upperBound { bytes.replaceSubrange(range, with: earlier.bytes[range]) }
+      let end = min(start + size, earlier.bytes.count)
+      if start < end { bytes.replaceSubrange(start..<end, with: earlier.bytes[start..<end]) }
       return (kind, "\(kind) page \(page) as it was earlier")
     }
   }

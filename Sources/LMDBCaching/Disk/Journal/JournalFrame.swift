@@ -102,9 +102,10 @@ struct JournalFrame {
     else { return nil }
     guard operation == .put else { return }
     let record = record
-    guard let header = RecordHeader(record), header.stamp == stamp, header.isIntact(record, key: key) else {
-      return nil
-    }
+    // The key that a record holds is not in its checksum: the frame's is.
+    guard let header = RecordHeader(record), header.stamp == stamp, header.belongs(to: key, in: record),
+      header.isIntact(record, key: key)
+    else { return nil }
   }
 
   init(base: UnsafeRawPointer) { self.base = base }

@@ -115,7 +115,9 @@ extension DiskStore {
   // MARK: On the writer thread
 
   private func trimNow(to goal: TrimGoal, removalLength: Int = DiskStore.removalLength) throws(CacheError) {
-    if goal.count == 0 || goal.cost == 0 {
+    let totalCost = try metadata().cost
+    // Entries that cost nothing need not go where none costs anything.
+    if goal.count == 0 || goal.cost == 0 && totalCost > 0 {
       // Nothing may stay: whole pages at a time.
       var stamp: UInt64 = 0
       try transact { (session) throws(LMDBError) in
