@@ -73,10 +73,31 @@ struct FullDiskStage: TrialRole {
       figures["steps", default: 0] += 1
     }
     try free()
-    try comeBack()
+    do {
+      try comeBack()
+    } catch is ReopeningNeeded {
+      try endRefused()
+      try comeBack()
+    }
+  }
+
+  /// After an I/O error in the middle of a commit LMDB refuses the file until it is opened again: nothing is served from
+  /// it, and nothing is lost.
+  private struct ReopeningNeeded: Error {}
+
+  private mutating func endRefused() throws {
+    figures["reopened after an I/O error", default: 0] += 1
+    unsure.formUnion(written)
+    written = []
+    isExact = false
+    try die()
   }
 
   private mutating func step() throws {
+    do { try act() } catch is ReopeningNeeded { try endRefused() }
+  }
+
+  private mutating func act() throws {
     if user == nil { try open() }
     guard user != nil else {
       if random.below(3) == 0 { try free() }
@@ -112,6 +133,7 @@ struct FullDiskStage: TrialRole {
       throw FullDiskFailure(message: "the process has ended by itself")
     }
     latest[latest.count - 1] += ": \(answer)"
+    if answer == "error damagedDatabase" { throw ReopeningNeeded() }
     return answer
   }
 
@@ -250,7 +272,8 @@ struct FullDiskStage: TrialRole {
   private mutating func write(_ command: String) throws {
     let words = command.split(separator: " ").map { Int($0) }
     let answer = try ask(command)
-    let isRefused = answer == "error noSpace" && command.hasPrefix("batch")
+    // A write that is cut short by the end of the disk is an I/O error before there is no space.
+    let isRefused = ["error noSpace", "error storageFailed"].contains(answer) && command.hasPrefix("batch")
     guard isRefused || answer == "ok" || answer == "error notCommitted" else {
       throw FullDiskFailure(message: "\(command): \(answer)")
     }
@@ -280,6 +303,7 @@ struct FullDiskStage: TrialRole {
     let health = try ask("health")
     if health == "healthy" { return }
     unsure.formUnion(written)
+    if health == "memory-only damagedDatabase" { return try endRefused() }
     guard ["memory-only noSpace", "memory-only storageFailed"].contains(health) else {
       throw FullDiskFailure(message: "health: \(health)")
     }
@@ -349,7 +373,9 @@ struct FullDiskStage: TrialRole {
     for _ in 0..<200 where !isHealthy {
       _ = try ask("advance 31")
       let flushed = try ask("flush")
-      isHealthy = try ask("health") == "healthy" && flushed == "ok"
+      let health = try ask("health")
+      if health == "memory-only damagedDatabase" { throw ReopeningNeeded() }
+      isHealthy = health == "healthy" && flushed == "ok"
       if !isHealthy { usleep(5_000) }
       // By itself it may have filled the disk for good: removing helps, also then.
       if !isHealthy { try write("clear") }
