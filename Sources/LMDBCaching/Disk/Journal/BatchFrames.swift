@@ -10,8 +10,8 @@
 /// place among the other writes: the stamps, and the checks over them.
 ///
 /// So everything that takes long is done on the caller's thread and without a lock: a value is copied here from its
-/// archive, and every hash over a key or a value is computed once. Not thread-safe. (The run-time exclusivity checks of
-/// its properties cost more than the copy.)
+/// archive, and every hash over a key or a value is computed once. Not thread-safe. (Without run-time exclusivity checks
+/// of its properties, which showed in the profile of a batch.)
 final class BatchFrames {
   struct Entry {
     /// Where the frame begins, in the batch's memory.
