@@ -54,7 +54,7 @@ final class BatchFrames {
     put(key, header, payload, length: payload.count)
   }
 
-  /// - Parameter payload: what goes into a file when ``writeFiles(_:)`` is called.
+  /// - Parameter payload: what goes into a file when ``writeFiles(to:synchronized:written:)`` is called.
   func putFile(_ key: CacheKey, _ header: RecordHeader, _ payload: UnsafeRawBufferPointer) {
     var header = header
     header.flags.insert(.file)
@@ -108,6 +108,8 @@ final class BatchFrames {
     let frame = memory + used
     JournalFrame.writeFields(frame, operation, key: key, recordLength: recordLength)
     used += size
+    // The padding goes to the disk with the rest: nothing of what this memory was before may.
+    if recordLength > 0 { frame.storeBytes(of: 0, toByteOffset: size - 8, as: UInt64.self) }
     return frame + JournalFrame.headerSize + JournalFrame.padded(key.count)
   }
 
