@@ -1,6 +1,7 @@
 package import LMDB
+import Synchronization
 
-// What the reliability trials look at.
+// What the trials of the cache's promises look at, and no caller needs.
 
 extension DiskCache {
   /// The environment behind the cache.
@@ -11,5 +12,16 @@ extension DiskCache {
   package func betweenCommits<R: Sendable>(_ body: @escaping @Sendable () -> R) throws(CacheError) -> R {
     try checkOpen()
     return try store.onWriterThread { .success(body()) }
+  }
+
+  /// Whether every write so far is committed; if so it is at most one commit away from being safe from a power cut.
+  package var isCommitted: Bool { !store.hasPending.load(ordering: .acquiring) }
+
+  /// Removes the value files that no entry refers to, however new they are. No write may be under way, in any process.
+  package func sweepAllValueFiles() throws(CacheError) {
+    try checkOpen()
+    try store.onWriterThread { [store] in
+      outcome { () throws(CacheError) in try store.sweepValueFiles(olderThan: -3_600) }
+    }
   }
 }
