@@ -69,11 +69,12 @@ let package = Package(
         "LMDBCaching",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
-    .testTarget(name: "LMDBTests", dependencies: ["LMDB"]),
     .target(name: "TestSupport", path: "Tests/TestSupport"),
     // What the tests start as other processes.
+    .executableTarget(name: "LMDBTestProcess", dependencies: ["LMDB"], path: "Tests/LMDBTestProcess"),
+    .testTarget(name: "LMDBTests", dependencies: ["LMDB", "LMDBTestProcess", "TestSupport"]),
     .executableTarget(
-      name: "CacheTestProcess", dependencies: ["LMDBCaching", .product(name: "Logging", package: "swift-log")],
+      name: "CacheTestProcess", dependencies: ["LMDB", "LMDBCaching", .product(name: "Logging", package: "swift-log")],
       path: "Tests/CacheTestProcess"),
     .testTarget(
       name: "LMDBCachingTests",

@@ -23,9 +23,9 @@ extension Environment {
     while !finish(), backoff.pause() {}
   }
 
-  /// Makes every later operation throw `.panic`: the file was found damaged, and LMDB must not look at it again.
+  /// Makes every later operation throw `.corrupted`: the file was found damaged, and LMDB must not look at it again.
   /// Running ones go on. It still has to be closed.
-  package func breakOff() { control.pointee.raise(.broken) }
+  package func breakOff() { control.pointee.raise(.damaged) }
 
   /// Closes the files if nobody uses them. Returns whether there is nothing left to wait for.
   private func finish() -> Bool {

@@ -16,7 +16,7 @@ extension Environment {
   public func checkReaders() throws(LMDBError) -> Int {
     try use("Environment.checkReaders") { () throws(LMDBError) in
       var dead: Int32 = 0
-      let status = Calls.checkReaders(handle, &dead)
+      let status = try changingReaderTable { Calls.checkReaders(handle, &dead) }
       guard status == MDB_SUCCESS else { throw LMDBError(status: status, operation: .readerCheck) }
       return Int(dead)
     }
@@ -54,6 +54,8 @@ extension Environment {
     if let database = databases[name] {
       return database
     }
+    if !options.isReadOnly { try takeWriterLock("Environment.openDatabase") }
+    defer { if !options.isReadOnly { locks.releaseWriter() } }
     let transaction = try beginAsWriter(flags: options.isReadOnly ? UInt32(MDB_RDONLY) : 0)
     var database: UInt32 = 0
     var status = Calls.openDatabase(

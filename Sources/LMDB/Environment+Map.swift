@@ -47,19 +47,31 @@ extension Environment {
   ///
   /// - Parameter size: `nil` for the size recorded in the file.
   private func moveMap(to size: Int?, _ backoff: inout Backoff) throws(LMDBError) {
+    try whileQuiet(&backoff, busy: Self.busyMap) { () throws(LMDBError) in try moveQuietMap(to: size) }
+  }
+
+  /// Runs `body` while nobody reads and no control operation runs. The caller holds `writerMutex`.
+  ///
+  /// - Parameter mends: Whether `body` is for an environment that is broken.
+  func whileQuiet(
+    _ backoff: inout Backoff, busy: LMDBError, mends: Bool = false, _ body: () throws(LMDBError) -> Void
+  ) throws(LMDBError) {
     // First the operations that may take long, such as a sync, and only then the readers: they wait for a moment.
     control.pointee.raise(.pausesUsers)
     defer { control.pointee.lower([.pausesUsers, .pausesReaders]) }
     while control.pointee.users.load(ordering: .sequentiallyConsistent) != 0 {
-      guard backoff.pause() else { throw Self.busyMap }
+      guard backoff.pause() else { throw busy }
     }
     control.pointee.raise(.pausesReaders)
     while !slots.allFree {
-      guard backoff.pause() else { throw Self.busyMap }
+      guard backoff.pause() else { throw busy }
     }
     // Nobody is left who could be closing: that needs `writerMutex`.
-    try control.pointee.checkUsable("Environment.growMap")
+    try control.pointee.checkUsable(busy.operation, except: mends ? .broken : [])
+    try body()
+  }
 
+  private func moveQuietMap(to size: Int?) throws(LMDBError) {
     var information = MDB_envinfo()
     var status = Calls.information(handle, &information)
     guard status == MDB_SUCCESS else { throw LMDBError(status: status, operation: .envInfo) }

@@ -14,6 +14,31 @@ extension Environment {
   ///   databases; `.fileReplaced` if the data file was deleted or replaced while this process has it open;
   ///   `.invalid`, `.versionMismatch` and others for files that LMDB refuses.
   public static func open(directory: String, options: Options = Options()) throws(LMDBError) -> Environment {
+    try open(directory: directory, options: options, exactly: false)
+  }
+
+  /// The same, but an environment of this process with the same data file and another lock file is not handed out: its
+  /// lock file was deleted, and this makes a new one.
+  ///
+  /// - Parameter excludingWriters: Whether nobody may be writing meanwhile. A new lock file learns the number of the last
+  ///   transaction from the data file; one that another process commits with the old lock file at that moment would be
+  ///   unknown to it, and be overwritten. Throws `.lockTimeout` where a writer does not end.
+  package static func openAnew(
+    directory: String, options: Options, excludingWriters: Bool = false
+  ) throws(LMDBError) -> Environment {
+    guard excludingWriters, let descriptor = try Platform.openFile(directory + "/data.mdb", forWriting: true) else {
+      return try open(directory: directory, options: options, exactly: true)
+    }
+    // With its end the lock goes too.
+    defer { Platform.close(descriptor) }
+    let locks = FileLocks(descriptor: descriptor)
+    guard try locks.takeWriter(within: options.waits.otherProcesses) else {
+      throw lockTimeout(locks, "Environment.open")
+    }
+    return try open(directory: directory, options: options, exactly: true)
+  }
+
+  private static func open(directory: String, options: Options, exactly: Bool) throws(LMDBError) -> Environment {
     guard options.readerPoolSize > 0, options.mapSize > 0, options.maxReaders > 0 else {
       throw LMDBError(
         code: .invalidArgument, operation: "Environment.open",
@@ -22,7 +47,7 @@ extension Environment {
     let path = try Platform.canonicalPath(directory)
     var backoff = Backoff(limit: options.waits.close)
     while true {
-      switch try findOrCreate(path, options) {
+      switch try findOrCreate(path, options, exactly) {
       case .none:
         continue
       case .open(let environment):
@@ -40,8 +65,10 @@ extension Environment {
   }
 
   /// One attempt.
-  private static func findOrCreate(_ path: String, _ options: Options) throws(LMDBError) -> Registry.Match {
-    let (match, isConflict) = try lockedFindOrCreate(path, options)
+  private static func findOrCreate(
+    _ path: String, _ options: Options, _ exactly: Bool
+  ) throws(LMDBError) -> Registry.Match {
+    let (match, isConflict) = try lockedFindOrCreate(path, options, exactly)
     // Thrown here, since letting go of the last reference under the registry's lock would wait for that lock.
     if isConflict {
       throw LMDBError(code: .otherEnvironmentOptions, operation: "Environment.open")
@@ -50,13 +77,13 @@ extension Environment {
   }
 
   private static func lockedFindOrCreate(
-    _ path: String, _ options: Options
+    _ path: String, _ options: Options, _ exactly: Bool
   ) throws(LMDBError) -> (Registry.Match, isConflict: Bool) {
     Registry.lock()
     defer { Registry.unlock() }
     let data = try Platform.identity(ofFileAt: path + "/data.mdb")
     let lockFile = try Platform.identity(ofFileAt: path + "/lock.mdb")
-    let match = Registry.find(data: data, lockFile: lockFile)
+    let match = Registry.find(data: data, lockFile: lockFile, exactly: exactly)
     switch match {
     case .open(let environment):
       guard !environment.options.contradicts(options) else { return (match, true) }
@@ -71,91 +98,15 @@ extension Environment {
 
   /// Opens the files. The registry's lock is held.
   private static func create(_ path: String, _ options: Options) throws(LMDBError) -> Environment {
-    if !options.isReadOnly { try Platform.reserveLockFile(at: path + "/lock.mdb", options) }
-    let handle = try FileSizeSignal.blocked { () throws(LMDBError) in try openHandle(path, options) }
+    let opened = try OpenFiles(path, options)
     do throws(LMDBError) {
-      try openMainDatabase(handle)
-      var statistics = MDB_stat()
-      var status = Calls.statistics(handle, &statistics)
-      guard status == MDB_SUCCESS else { throw LMDBError(status: status, operation: .envStat) }
-      var descriptor: Int32 = -1
-      status = Calls.descriptor(handle, &descriptor)
-      guard status == MDB_SUCCESS else { throw LMDBError(status: status, operation: .envGetDescriptor) }
-      // LMDB does so for its others, and leaves this one to be inherited.
-      try Platform.closeOnExec(descriptor)
-      let data = try Platform.identity(ofDescriptor: descriptor)
-      let lockFile = try Platform.identity(ofFileAt: path + "/lock.mdb")
-      let metaPages = try MetaPages(descriptor: descriptor, pageSize: Int(statistics.ms_psize))
-
-      let environment = Environment(handle: handle, directory: path, options: options, metaPages: metaPages)
-      Registry.insert(
-        Registry.Entry(
-          environment: environment, control: environment.control, data: data, lockFile: lockFile))
+      let metaPages = try MetaPages(descriptor: opened.descriptor, pageSize: opened.pageSize)
+      let environment = Environment(opened, directory: path, options: options, metaPages: metaPages)
+      Registry.insert(Registry.Entry(environment: environment, control: environment.control, files: opened.files))
       return environment
     } catch {
-      Calls.close(handle)
+      opened.close()
       throw error
-    }
-  }
-
-  /// `mdb_env_open`, with a smaller map if there is not enough address space.
-  private static func openHandle(_ path: String, _ options: Options) throws(LMDBError) -> OpaquePointer {
-    var size = options.roundedMapSize
-    while true {
-      do throws(LMDBError) {
-        return try openHandle(path, options, mapSize: size)
-      } catch {
-        guard error.code == .outOfMemory, error.operation == Calls.Name.envOpen.rawValue,
-          size / 2 >= Options.leastMapSize
-        else { throw error }
-        size = Options.rounded(size / 2)
-      }
-    }
-  }
-
-  private static func openHandle(_ path: String, _ options: Options, mapSize: Int) throws(LMDBError) -> OpaquePointer {
-    var created: OpaquePointer?
-    let status = Calls.createEnvironment(&created, directory: path)
-    guard status == MDB_SUCCESS, let handle = created else { throw LMDBError(status: status, operation: .envCreate) }
-    do throws(LMDBError) {
-      func check(_ status: Int32, _ name: Calls.Name) throws(LMDBError) {
-        guard status == MDB_SUCCESS else { throw LMDBError(status: status, operation: name) }
-      }
-      try check(Calls.setMapSize(handle, mapSize, directory: path), .envSetMapSize)
-      try check(Calls.setMaxReaders(handle, options.maxReaders, directory: path), .envSetMaxReaders)
-      if options.maxDatabases > 0 {
-        try check(Calls.setMaxDatabases(handle, options.maxDatabases, directory: path), .envSetMaxDatabases)
-      }
-      try check(Calls.open(handle, directory: path, flags: options.flags, mode: options.fileMode), .envOpen)
-      return handle
-    } catch {
-      // Also after a failed mdb_env_open: it does not free the environment.
-      Calls.close(handle)
-      throw error
-    }
-  }
-
-  /// Sets the main database up (`mdb_dbi_open` without a name), once for all transactions.
-  private static func openMainDatabase(_ handle: OpaquePointer) throws(LMDBError) {
-    var opened: OpaquePointer?
-    var status = Calls.begin(handle, flags: UInt32(MDB_RDONLY), &opened)
-    if status == MDB_READERS_FULL {
-      // Readers of processes that died keep their slots until somebody looks.
-      var dead: Int32 = 0
-      let checked = Calls.checkReaders(handle, &dead)
-      guard checked == MDB_SUCCESS else { throw LMDBError(status: checked, operation: .readerCheck) }
-      status = Calls.begin(handle, flags: UInt32(MDB_RDONLY), &opened)
-    }
-    guard status == MDB_SUCCESS, let transaction = opened else {
-      throw LMDBError(status: status, operation: .txnBegin)
-    }
-    // Nothing was changed, and an abort cannot fail. The main database's handle is not undone by it.
-    defer { Calls.abort(transaction) }
-    var database: UInt32 = 0
-    status = Calls.openDatabase(transaction, name: nil, flags: 0, &database)
-    guard status == MDB_SUCCESS else { throw LMDBError(status: status, operation: .dbiOpen) }
-    guard database == Database.main.handle else {
-      throw LMDBError(code: .incompatible, operation: Calls.Name.dbiOpen.rawValue)
     }
   }
 

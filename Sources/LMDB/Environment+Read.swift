@@ -66,7 +66,7 @@ extension Environment {
             slot.giveBack()
             continue
           }
-          guard control.pointee.current.isDisjoint(with: [.pausesReaders, .closed, .forked, .broken]) else {
+          guard control.pointee.current.isDisjoint(with: .unusable.union(.pausesReaders)) else {
             slot.giveBack()
             break
           }
@@ -108,16 +108,21 @@ extension Environment {
     if slot.transaction == nil {
       operation = .txnBegin
       var begun: OpaquePointer?
-      status = Calls.begin(handle, flags: UInt32(MDB_RDONLY), &begun)
+      do throws(LMDBError) {
+        status = try changingReaderTable { Calls.begin(handle, flags: UInt32(MDB_RDONLY), &begun) }
+      } catch {
+        slot.giveBack()
+        throw error
+      }
       slot.transaction = begun
     }
     if status == MDB_SUCCESS, let transaction = slot.transaction {
       return .begun(ReaderLease(slot: slot, transaction: transaction))
     }
     if status == MDB_READERS_FULL {
+      defer { slot.giveBack() }
       var dead: Int32 = 0
-      let checked = Calls.checkReaders(handle, &dead)
-      slot.giveBack()
+      let checked = try changingReaderTable { Calls.checkReaders(handle, &dead) }
       guard checked == MDB_SUCCESS else { throw LMDBError(status: checked, operation: .readerCheck) }
       return .tableFull
     }

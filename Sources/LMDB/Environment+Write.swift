@@ -5,6 +5,9 @@ extension Environment {
   /// Begins a write transaction (`mdb_txn_begin`). There is one at a time, of all threads and processes; this waits
   /// for it as long as it takes.
   ///
+  /// A lock of the data file (`flock`) is taken first, and kept until the transaction ends: LMDB's own is in the lock
+  /// file, which somebody may delete. It costs about a microsecond.
+  ///
   /// End it on the thread that began it; dropping it aborts. A thread can hold only one.
   ///
   /// - Throws: `.busy` if this thread holds one already, which would wait for itself forever; `.closed`, `.forked`;
@@ -17,11 +20,18 @@ extension Environment {
     }
     try lockWriter("Environment.beginWrite")
     do throws(LMDBError) {
+      try takeWriterLock("Environment.beginWrite")
+    } catch {
+      unlockWriter()
+      throw error
+    }
+    do throws(LMDBError) {
       let transaction = try beginAsWriter(flags: 0)
       writer.cursor = nil
       writer.isDoomed = false
       return WriteTransaction(environment: self, handle: transaction)
     } catch {
+      locks.releaseWriter()
       unlockWriter()
       throw error
     }
@@ -71,7 +81,10 @@ extension Environment {
   /// Commits and frees the transaction, and lets the next writer in, whatever happens.
   func commitWrite(_ transaction: OpaquePointer) throws(LMDBError) {
     guard checkWriterThread() else { throw LMDBError(code: .forked, operation: "WriteTransaction.commit") }
-    defer { unlockWriter() }
+    defer {
+      locks.releaseWriter()
+      unlockWriter()
+    }
     closeWriterCursor()
     if writer.isDoomed {
       Calls.abort(transaction)
@@ -84,7 +97,10 @@ extension Environment {
   /// Aborts and frees the transaction, and lets the next writer in.
   func abortWrite(_ transaction: OpaquePointer) {
     guard checkWriterThread() else { return }
-    defer { unlockWriter() }
+    defer {
+      locks.releaseWriter()
+      unlockWriter()
+    }
     closeWriterCursor()
     Calls.abort(transaction)
   }

@@ -23,12 +23,19 @@ public final class Environment: @unchecked Sendable {
   public let maxKeySize: Int
 
   let options: Options
-  /// The `MDB_env`. Valid until `control` says finished.
-  let handle: OpaquePointer
+  /// The `MDB_env`. Valid until `control` says finished, and while `isLost` does not. Changed while nobody is in: see
+  /// ``adopt(_:)`` and ``revive()``.
+  var handle: OpaquePointer
+  /// Whether `handle` was closed, and its files could not be opened again. Guarded by `writerMutex`.
+  var isLost = false
   let control: UnsafeMutablePointer<Control>
   let slots: ReaderSlots
   let writerMutex = PlatformMutex()
-  private let metaPages: MetaPages
+  let metaPages: MetaPages
+  /// Guarded by `writerMutex`, and by the gate as `handle` is.
+  var locks: FileLocks
+  /// One thread at a time changes this process's places in the reader table.
+  let readerTableMutex = PlatformMutex()
 
   /// How often it was opened without being closed. Guarded by the registry's lock.
   var openers = 1
@@ -40,8 +47,9 @@ public final class Environment: @unchecked Sendable {
   var databases: [String: Database] = [:]
 
   /// Takes over an open C environment.
-  init(handle: OpaquePointer, directory: String, options: Options, metaPages: MetaPages) {
-    self.handle = handle
+  init(_ opened: OpenFiles, directory: String, options: Options, metaPages: MetaPages) {
+    handle = opened.handle
+    locks = opened.locks
     self.directory = directory
     self.options = options
     self.metaPages = metaPages
@@ -49,6 +57,7 @@ public final class Environment: @unchecked Sendable {
     slots = ReaderSlots(count: options.readerPoolSize)
     control = .allocate(capacity: 1)
     control.initialize(to: Control())
+    control.pointee.lockDescriptor.store(locks.descriptor, ordering: .relaxed)
   }
 
   deinit {
@@ -81,9 +90,26 @@ public final class Environment: @unchecked Sendable {
     metaPages.lastTransactionID
   }
 
-  /// The same as ``lastTransactionID``, which needs no check.
-  package func lastTransactionIDUnchecked() -> UInt64 {
-    metaPages.lastTransactionID
+  /// The position of the last committed transaction of any process; it needs no check. See ``position(of:)``.
+  package func lastPosition() -> UInt64 {
+    // In this order: with an old generation the new file's number is of no consequence, being below every number of
+    // the new generation. The other way round, an old file's number would be above those to come.
+    let generation = control.pointee.generation.load(ordering: .acquiring)
+    return generation &+ metaPages.lastTransactionID
+  }
+
+  /// Changes with ``adopt(_:)`` and ``revive()``.
+  package var generation: UInt64 { control.pointee.generation.load(ordering: .acquiring) }
+
+  /// What a transaction is called here: its number, above those of every file that the environment was on before.
+  @inline(__always)
+  package func position(of transaction: borrowing ReadTransaction) -> UInt64 {
+    control.pointee.generation.load(ordering: .relaxed) &+ transaction.id
+  }
+
+  /// The same for a write transaction, which will have it when it is committed.
+  package func position(of transaction: borrowing WriteTransaction) -> UInt64 {
+    control.pointee.generation.load(ordering: .relaxed) &+ transaction.id
   }
 
   /// The map size recorded in the file, by whichever process made it largest.
@@ -99,13 +125,26 @@ public final class Environment: @unchecked Sendable {
   /// Nobody may be using the environment. The registry's lock must be held, so that no thread opens the lock file
   /// while this one closes it.
   func endHandles() {
+    closeHandle()
+    control.pointee.raise([.closed, .finished])
+  }
+
+  /// Closes the C environment, if there is one. As for ``endHandles()``.
+  func closeHandle() {
+    if isLost { return }
+    endPool()
+    control.pointee.lockDescriptor.store(-1, ordering: .relaxed)
+    Calls.close(handle)
+    locks.close()
+  }
+
+  /// Aborts the pool's transactions. Nobody may be reading.
+  func endPool() {
     for index in 0..<slots.count {
       if let transaction = slots[index].transaction {
         Calls.abort(transaction)
         slots[index].transaction = nil
       }
     }
-    Calls.close(handle)
-    control.pointee.raise([.closed, .finished])
   }
 }

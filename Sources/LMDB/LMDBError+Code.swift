@@ -5,7 +5,7 @@ extension LMDBError {
       case notFound, keyExists, mapFull, mapResized, readersFull, databasesFull, corrupted, panic, versionMismatch
       case invalid, badTransaction, badValueSize, badDatabase, badReaderSlot, transactionFull, pageFull, pageNotFound
       case incompatible, noSpace, ioError, permissionDenied, readOnlyFileSystem, noSuchFile, outOfMemory, busy
-      case invalidArgument, closed, forked, unavailableReaderSlot, otherEnvironmentOptions, fileReplaced
+      case invalidArgument, closed, forked, unavailableReaderSlot, otherEnvironmentOptions, fileReplaced, lockTimeout
       case system(Int32)
     }
 
@@ -77,6 +77,8 @@ extension LMDBError {
     public static let otherEnvironmentOptions = Code(.otherEnvironmentOptions)
     /// The data file was deleted or replaced while the environment is open.
     public static let fileReplaced = Code(.fileReplaced)
+    /// Another process has a lock of the file, and did not let go in time: it is suspended, say.
+    public static let lockTimeout = Code(.lockTimeout)
 
     /// Any other `errno`.
     public static func system(_ errno: Int32) -> Code {
@@ -126,6 +128,8 @@ extension LMDBError {
         "This process has the environment open with other options. Use the same options, or close it first."
       case .fileReplaced:
         "The data file was deleted or replaced while it is open. Close every use of the environment, then reopen it."
+      case .lockTimeout:
+        "Another process holds a lock of the file and does not let go. Continue it if it is suspended, or end it."
       case .system(let errno): "The system reported error \(errno)."
       }
     }

@@ -1,9 +1,11 @@
 import Foundation
+import LMDB
+import LMDBCaching
+import Logging
+
 #if canImport(Glibc)
   import Glibc
 #endif
-import LMDBCaching
-import Logging
 
 // Another process for the cache's tests: reads commands from its standard input, one a line, words separated by
 // spaces, and answers each with one line or, for loops, one line per write. Every answer is flushed: what was
@@ -42,6 +44,7 @@ final class Session {
       case "threshold": configuration.inlineThreshold = number
       case "journal": configuration.journalSize = number
       case "map": configuration.mapSize = number
+      case "locktimeout": configuration.lockTimeout = .milliseconds(number)
       default: fatalError("unknown option \(word)")
       }
     }
@@ -74,6 +77,39 @@ final class Session {
     }
   }
 
+  /// Suspends this process in the middle of a write transaction; when it is continued, commits that.
+  func stopWriting() throws {
+    var options = Environment.Options()
+    options.syncMode = .noMetaSync
+    // The one that the cache has open.
+    let environment = try Environment.open(directory: opened().directory.path, options: options)
+    defer { environment.close() }
+    let transaction = try environment.beginWrite()
+    answer("stopping")
+    raise(SIGSTOP)
+    try transaction.commit()
+  }
+
+  /// Suspends this process while it holds the lock of who opens a directory.
+  func stopOpening(_ directory: String) throws {
+    let descriptor = Foundation.open(directory, O_RDONLY | O_DIRECTORY)
+    guard flock(descriptor, LOCK_EX) == 0 else { throw CacheError(.storageFailed, "flock") }
+    answer("stopping")
+    raise(SIGSTOP)
+    Foundation.close(descriptor)
+  }
+
+  /// Of the data file that is open, which may have no name any more: from the descriptors of this process.
+  func inode(_ name: String) throws -> UInt64 {
+    for descriptor in Int32(3)..<200 {
+      let link = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")
+      guard let link, link.contains(try opened().directory.path), link.contains(name) else { continue }
+      var status = stat()
+      if fstat(descriptor, &status) == 0 { return UInt64(status.st_ino) }
+    }
+    return 0
+  }
+
   func run(_ words: [Substring]) throws -> String {
     func text(_ index: Int) -> String { String(words[index]) }
     func number(_ index: Int) -> Int { Int(words[index])! }
@@ -98,6 +134,16 @@ final class Session {
     case "removeall": try opened().removeAll()
     case "removeprefix": try opened().removeAll(withPrefix: text(1))
     case "flush": try opened().flush()
+    case "stopwriting": try stopWriting()
+    case "stopopening": try stopOpening(text(1))
+    case "inode": return try String(inode(text(1)))
+    case "reopenings": return try String(opened().statistics.reopenings)
+    case "health":
+      switch try opened().health {
+      case .memoryOnly(let error): return "memoryOnly \(error.code)"
+      case .healthy: return "healthy"
+      case .closed: return "closed"
+      }
     case "snapshot":
       // Holds a snapshot until the next line.
       return try opened().read { snapshot in

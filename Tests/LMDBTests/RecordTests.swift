@@ -56,7 +56,7 @@ import Testing
     try transaction.commit()
     #expect(try environment.value([1]) == [1])
     #expect(environment.lastTransactionID == id)
-    #expect(environment.lastTransactionIDUnchecked() == id)
+    #expect(environment.lastPosition() == id)
     #expect(try environment.info().lastTransactionID == id)
     #expect(try environment.withReadTransaction { transaction throws(LMDBError) in transaction.id } == id)
   }

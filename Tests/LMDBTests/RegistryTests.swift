@@ -115,7 +115,7 @@ import Testing
         do {
           let environment = try open(directory.path)
           try environment.put([UInt8(index), UInt8(round)], [UInt8(index) + 1])
-          #expect(openDescriptors(in: directory.path) <= 3)
+          #expect(openDescriptors(in: directory.path) <= 4)
           if (round + index) % 2 == 0 { environment.close() }
         } catch {
           Issue.record(error)

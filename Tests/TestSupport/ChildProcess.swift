@@ -61,6 +61,29 @@ package final class ChildProcess: @unchecked Sendable {
 
   /// Where a program is that is built with the tests, for what starts it by another one.
   package static func path(of program: String) -> String { executable(program).path }
+  /// The program is started by another one, of the system: `unshare` with its options, say.
+  package convenience init(_ program: String, startedBy words: [String]) throws {
+    try self.init(
+      URL(fileURLWithPath: "/usr/bin/env"), words + [Self.executable(program).path])
+  }
+
+  /// Suspends it, and returns when it is.
+  package func suspend() {
+    _ = Foundation.kill(identifier, SIGSTOP)
+    awaitSuspension()
+  }
+
+  /// Returns when it is suspended, or has ended.
+  package func awaitSuspension() {
+    for _ in 0..<5_000 {
+      let status = (try? String(contentsOfFile: "/proc/\(identifier)/status", encoding: .utf8)) ?? ""
+      if status.isEmpty || status.contains("State:\tT") || status.contains("State:\tZ") { return }
+      usleep(1_000)
+    }
+  }
+
+  /// Lets it go on.
+  package func resume() { _ = Foundation.kill(identifier, SIGCONT) }
 
   /// Beside the test bundle, whatever runs it.
   private static func executable(_ program: String) -> URL {

@@ -12,10 +12,15 @@ struct Control: ~Copyable {
     static let pausesReaders = Gate(rawValue: 2)
     static let closed = Gate(rawValue: 4)
     static let forked = Gate(rawValue: 8)
-    /// The map was lost in a failed resize. Nothing may be read any more.
+    /// The map was lost in a failed resize, or the files could not be opened again. See ``Environment/revive()``.
     static let broken = Gate(rawValue: 16)
     /// The C environment was closed and freed.
     static let finished = Gate(rawValue: 32)
+    /// The file was found damaged. Nothing may be read any more.
+    static let damaged = Gate(rawValue: 64)
+
+    /// Why nobody may come in any more.
+    static let unusable: Gate = [.closed, .forked, .broken, .damaged]
   }
 
   /// Read by every operation after it announced itself (in a reader slot or in ``users``), and written before those
@@ -27,6 +32,14 @@ struct Control: ~Copyable {
 
   /// The thread that holds the write transaction, 0 if none.
   let writerThread = Atomic<UInt>(0)
+
+  /// The descriptor whose locks are ``FileLocks``: a forked child gives it up, or it would share in them.
+  let lockDescriptor = Atomic<Int32>(-1)
+
+  /// Which files the environment is on, counted by ``Environment/adopt(_:)``, above the 44 bits of a transaction's
+  /// number: see ``Environment/position(of:)``.
+  let generation = Atomic<UInt64>(0)
+  static let nextGeneration: UInt64 = 1 << 44
 
   /// The gate as it is now.
   @inline(__always)
@@ -43,11 +56,15 @@ struct Control: ~Copyable {
   }
 
   /// Throws if the environment cannot be used any more.
-  func checkUsable(_ operation: String) throws(LMDBError) {
-    let gate = current
-    if gate.isDisjoint(with: [.closed, .forked, .broken]) { return }
+  ///
+  /// - Parameter except: What is no reason.
+  func checkUsable(_ operation: String, except: Gate = []) throws(LMDBError) {
+    let gate = current.intersection(.unusable).subtracting(except)
+    if gate.isEmpty { return }
     // A child must not be told to reopen by "closed" what its parent goes on using.
-    let code: LMDBError.Code = gate.contains(.forked) ? .forked : gate.contains(.closed) ? .closed : .panic
+    let code: LMDBError.Code =
+      gate.contains(.forked)
+      ? .forked : gate.contains(.closed) ? .closed : gate.contains(.damaged) ? .corrupted : .panic
     throw LMDBError(code: code, operation: operation)
   }
 }

@@ -8,7 +8,7 @@ import Synchronization
 // @unchecked: the pointers never change, and the words behind them are read atomically.
 struct MetaPages: @unchecked Sendable {
   private let base: UnsafeMutableRawPointer
-  private let pageSize: Int
+  let pageSize: Int
   private let first: UnsafePointer<Atomic<UInt>>
   private let second: UnsafePointer<Atomic<UInt>>
 
@@ -50,6 +50,11 @@ struct MetaPages: @unchecked Sendable {
     let size = page.load(fromByteOffset: Self.mapSizeOffset, as: UInt.self)
     let lastPage = page.load(fromByteOffset: Self.lastPageOffset, as: UInt.self)
     return Int(clamping: max(size, (lastPage &+ 1) &* UInt(pageSize)))
+  }
+
+  /// Puts the pages of another file in the place of these, at once for whoever is reading.
+  func remap(descriptor: Int32) throws(LMDBError) {
+    try Platform.map(descriptor, length: 2 * pageSize, over: base)
   }
 
   func unmap() {

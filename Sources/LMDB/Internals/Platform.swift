@@ -58,9 +58,37 @@ enum Platform {
       return FileIdentity(status)
     }
     let errno = errno
-    guard errno == ENOENT else {
+    guard errno == ENOENT || errno == ENOTDIR else {
       throw LMDBError(errno: errno, operation: "stat")
     }
+    return nil
+  }
+
+  /// `nil`: there is no such file.
+  static func openFile(_ path: String, forWriting: Bool) throws(LMDBError) -> Int32? {
+    let descriptor = open(path, (forWriting ? O_RDWR : O_RDONLY) | O_CLOEXEC)
+    if descriptor >= 0 { return descriptor }
+    let errno = errno
+    guard errno == ENOENT else { throw LMDBError(errno: errno, operation: "open") }
+    return nil
+  }
+
+  static func close(_ descriptor: Int32) {
+    #if canImport(Darwin)
+      _ = Darwin.close(descriptor)
+    #elseif canImport(Musl)
+      _ = Musl.close(descriptor)
+    #else
+      _ = Glibc.close(descriptor)
+    #endif
+  }
+
+  /// The size of the file at a path, or `nil` when there is no such file.
+  static func size(ofFileAt path: String) throws(LMDBError) -> Int? {
+    var status = stat()
+    if stat(path, &status) == 0 { return Int(status.st_size) }
+    let errno = errno
+    guard errno == ENOENT || errno == ENOTDIR else { throw LMDBError(errno: errno, operation: "stat") }
     return nil
   }
 
@@ -111,6 +139,13 @@ enum Platform {
       throw LMDBError(errno: errno, operation: "mmap")
     }
     return address
+  }
+
+  /// The same in place of what is mapped at an address.
+  static func map(_ descriptor: Int32, length: Int, over address: UnsafeMutableRawPointer) throws(LMDBError) {
+    guard mmap(address, length, PROT_READ, MAP_SHARED | MAP_FIXED, descriptor, 0) == address else {
+      throw LMDBError(errno: errno, operation: "mmap")
+    }
   }
 
   static func unmap(_ address: UnsafeMutableRawPointer, length: Int) {

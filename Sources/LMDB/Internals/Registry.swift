@@ -1,3 +1,5 @@
+import Synchronization
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Musl)
@@ -15,9 +17,7 @@ enum Registry {
     /// `nil` while the object is going away; the entry stays until the C environment is closed.
     weak var environment: Environment?
     let control: UnsafeMutablePointer<Control>
-    let data: FileIdentity
-    /// `nil` when LMDB runs without a lock file, on a read-only file system.
-    let lockFile: FileIdentity?
+    var files: EnvironmentFiles
   }
 
   /// What the registry knows about a directory.
@@ -62,12 +62,15 @@ enum Registry {
   }
 
   /// The open environment for these files. The lock must be held.
-  static func find(data: FileIdentity?, lockFile: FileIdentity?) -> Match {
+  ///
+  /// - Parameter exactly: Whether an environment with the same data file and another lock file is none of them.
+  static func find(data: FileIdentity?, lockFile: FileIdentity?, exactly: Bool = false) -> Match {
     for index in entries.indices {
       if entries[index].control.pointee.current.contains(.forked) { continue }
-      let sameData = data != nil && entries[index].data == data
-      let sameLock = lockFile != nil && entries[index].lockFile == lockFile
+      let sameData = data != nil && entries[index].files.data == data
+      let sameLock = lockFile != nil && entries[index].files.lockFile == lockFile
       guard sameData || sameLock else { continue }
+      if exactly, sameData, lockFile != entries[index].files.lockFile { continue }
       guard let environment = entries[index].environment else { return .goingAway }
       return sameData ? .open(environment) : .replaced
     }
@@ -84,10 +87,31 @@ enum Registry {
     entries.removeAll { $0.control == control }
   }
 
+  /// Gives the files of `source` to `target`, which had others. The lock must be held.
+  static func move(from source: UnsafeMutablePointer<Control>, to target: UnsafeMutablePointer<Control>) {
+    guard let files = files(of: source) else { return }
+    update(target, files)
+    remove(source)
+  }
+
+  /// The environment has other files now. The lock must be held.
+  static func update(_ control: UnsafeMutablePointer<Control>, _ files: EnvironmentFiles) {
+    guard let index = entries.firstIndex(where: { $0.control == control }) else { return }
+    entries[index].files = files
+  }
+
+  /// The lock must be held.
+  static func files(of control: UnsafeMutablePointer<Control>) -> EnvironmentFiles? {
+    entries.first { $0.control == control }?.files
+  }
+
   private static func markForked() {
     entries.withUnsafeBufferPointer { entries in
       for index in entries.indices {
         entries[index].control.pointee.raise(.forked)
+        // A lock of the parent's would outlive it with this copy of the descriptor.
+        let descriptor = entries[index].control.pointee.lockDescriptor.exchange(-1, ordering: .relaxed)
+        if descriptor >= 0 { close(descriptor) }
       }
     }
   }

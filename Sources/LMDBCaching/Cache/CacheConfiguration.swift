@@ -40,6 +40,12 @@ public struct CacheConfiguration: Sendable {
   /// made anew: see ``LMDBCache/recovery``.
   public var verification: CacheVerification = .afterUncleanExit
 
+  /// How long a commit, an opening or a read's first use of a thread's slot waits for a lock that another process holds.
+  /// Processes hold locks for milliseconds; one that is suspended (`SIGSTOP`, a debugger) in such a moment keeps its lock.
+  /// After this time writes stay in the journal and in memory, as they do when the disk is full, and are committed when
+  /// the other process goes on or ends; an opening throws ``CacheError/Code/lockTimeout``. Measured in real time.
+  public var lockTimeout: Duration = .seconds(2)
+
   /// How NSCoding objects are archived and read.
   public var objectCoding = ObjectCoding()
 
@@ -65,6 +71,7 @@ extension CacheConfiguration {
     try require((1 << 16)...(1 << 30) ~= journalSize, "journalSize is 64 KiB … 1 GiB.")
     try require(mapSize >= 1 << 20, "mapSize is at least 1 MiB.")
     try require(groupCommitInterval >= .zero, "groupCommitInterval is not negative.")
+    try require(lockTimeout > .zero, "lockTimeout is positive.")
     let identifiers = valueTransforms.map(\.identifier)
     try require(
       Set(identifiers).count == identifiers.count && !identifiers.contains(0) && identifiers.count < 256,

@@ -14,8 +14,10 @@ extension CacheError {
     case .closed: code = .closed
     case .forked: code = .forked
     case .noSpace: code = .noSpace
-    case .permissionDenied, .readOnlyFileSystem: code = .permissionDenied
-    case .corrupted, .pageNotFound, .panic: code = .damagedDatabase
+    case .permissionDenied: code = .permissionDenied
+    case .readOnlyFileSystem: code = .readOnlyFileSystem
+    case .lockTimeout: code = .lockTimeout
+    case .corrupted, .pageNotFound: code = .damagedDatabase
     case .invalid: code = .corruptedRecord
     default: code = .storageFailed
     }

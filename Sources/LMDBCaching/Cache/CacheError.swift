@@ -8,7 +8,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
       case closed, forked, typeMismatch, encodingFailed, decodingFailed, corruptedRecord, unsupportedRecord
       case invalidDirectory, permissionDenied, remoteFileSystem, durabilityMismatch, unsupportedVersion
       case noSpace, storageFailed, notCommitted, invalidArgument, missingTransform, damagedDatabase, busy
-      case rebuilt
+      case rebuilt, lockTimeout, processNamespaceMismatch, readOnlyFileSystem
     }
     private let value: Value
 
@@ -54,6 +54,12 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     public static let busy = Code(.busy)
     /// The cache was damaged, and made anew when it was opened: see ``CacheRecovery``.
     public static let rebuilt = Code(.rebuilt)
+    /// Another process holds a lock of the cache for longer than ``CacheConfiguration/lockTimeout``: it is suspended, say.
+    public static let lockTimeout = Code(.lockTimeout)
+    /// The cache is open in a process of another PID namespace, of another container, say.
+    public static let processNamespaceMismatch = Code(.processNamespaceMismatch)
+    /// The directory is on a file system that is mounted read-only.
+    public static let readOnlyFileSystem = Code(.readOnlyFileSystem)
     /// An argument is out of its documented range.
     public static let invalidArgument = Code(.invalidArgument)
   }

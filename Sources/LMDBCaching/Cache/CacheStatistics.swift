@@ -23,6 +23,9 @@ public struct CacheStatistics: Sendable, Equatable {
   public var corruptedRecords = 0
   /// Writes replayed from journals of processes that died.
   public var replayedWrites = 0
+  /// How often the files were found deleted or replaced, or LMDB gave up on them after an I/O error, and the cache
+  /// opened what was in the directory.
+  public var reopenings = 0
 
   /// How often the cache's files were set aside, since they were damaged: 1 if this opening did, and see
   /// ``LMDBCache/recovery``.

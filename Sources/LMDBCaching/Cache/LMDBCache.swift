@@ -19,6 +19,19 @@ import LMDB
 /// goes back to an older value. Writes of one process to one key are ordered as they were made; those of two processes
 /// by their commits. Where that is too weak, use ``write(_:)``, which returns after the commit, or ``Durability/full``.
 ///
+/// **Files that somebody deletes.** The files may be deleted or replaced while the cache is open, by a cleaner of caches,
+/// say. Before every commit, and about every second, they are compared with those that are open; the cache then goes over
+/// to what is there, or makes it anew, in every process that has it open. What was committed to the old files is gone
+/// from memory too; what waits for its commit is kept. What was written in the second before is as safe as the files
+/// were: it is lost if the process dies before its next commit. A file that another program makes shorter cannot be
+/// guarded: reading it where it ended is a signal (SIGBUS) until that is noticed.
+///
+/// **Processes that are suspended.** One that holds a lock holds the commits of the others up, and nothing else: see
+/// ``CacheConfiguration/lockTimeout``. One that is suspended in a snapshot (``read(_:)``) keeps what the snapshot can see
+/// from being used again, so that the file grows with every commit until it goes on or ends; only
+/// ``CacheConfiguration/mapSize`` and the limits bound it. Programs that write to the database with LMDB itself, past
+/// this package, take part in none of this.
+///
 /// **Errors.** What cannot be read is an error and stays where it is. When the disk is full or fails, the cache
 /// goes on in memory and ``health`` says so.
 public final class LMDBCache: Sendable {

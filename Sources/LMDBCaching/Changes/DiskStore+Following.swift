@@ -132,7 +132,7 @@ extension DiskStore {
           throw LMDBError(
             code: .corrupted, operation: "DiskStore.follow", message: "The cache's own record is damaged.")
         }
-        var part = FollowPart(transaction: txn.id, clearStamp: metadata.clearStamp)
+        var part = FollowPart(transaction: environment.position(of: txn), clearStamp: metadata.clearStamp)
         try withUTF8Bytes(of: prefix) { (prefix) throws(LMDBError) in
           try txn.withCursor { (cursor) throws(LMDBError) in
             try collect(prefix, position, cursor, &part)

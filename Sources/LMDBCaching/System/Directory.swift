@@ -1,4 +1,5 @@
 import CPlatform
+import LMDB
 
 #if canImport(Glibc)
   import Glibc
@@ -71,6 +72,22 @@ enum Directory {
 
   static func move(_ source: String, to destination: String) throws(SystemError) {
     if rename(source, destination) != 0 { throw SystemError("rename", destination) }
+  }
+
+  /// What `path` leads to; nil: nothing.
+  static func identity(of path: String) throws(SystemError) -> FileIdentity? {
+    var status = stat()
+    if stat(path, &status) == 0 { return FileIdentity(status) }
+    if errno == ENOENT || errno == ENOTDIR { return nil }
+    throw SystemError("stat", path)
+  }
+
+  /// Bytes of the file at `path`; nil: there is none.
+  static func size(of path: String) throws(SystemError) -> Int? {
+    var status = stat()
+    if stat(path, &status) == 0 { return Int(status.st_size) }
+    if errno == ENOENT || errno == ENOTDIR { return nil }
+    throw SystemError("stat", path)
   }
 
   static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
@@ -148,15 +165,8 @@ enum Directory {
       var status = stat()
       if stat(path, &status) != 0 { throw SystemError("stat", path) }
       let device = "\(major(status.st_dev)):\(minor(status.st_dev))"
-      // proc(5): ID, parent, major:minor, root, mount point, options, optional fields, "-", type, …
-      let file = try File("/proc/self/mountinfo", flags: O_RDONLY)
-      for line in try file.readToEnd().split(separator: UInt8(ascii: "\n")) {
-        let fields = line.split(separator: UInt8(ascii: " ")).map { String(decoding: $0, as: UTF8.self) }
-        guard fields.count > 4, fields[2] == device, let dash = fields.firstIndex(of: "-"), dash + 1 < fields.count
-        else { continue }
-        return remoteTypes.contains(fields[dash + 1])
-      }
-      return false
+      // See `isRemote(device:mountInfo:)`. proc(5): ID, parent, major:minor, root, mount point, options, optional fields, "-", type, …
+      return isRemote(device: device, mountInfo: try File("/proc/self/mountinfo", flags: O_RDONLY).readToEnd())
     #else
       var status = statfs()
       if statfs(path, &status) != 0 { throw SystemError("statfs", path) }
@@ -165,6 +175,17 @@ enum Directory {
   }
 
   #if os(Linux)
+    /// Whether the file system of a device, as `major:minor`, is one of another machine, by the kernel's list of mounts.
+    static func isRemote(device: String, mountInfo: [UInt8]) -> Bool {
+      for line in mountInfo.split(separator: UInt8(ascii: "\n")) {
+        let fields = line.split(separator: UInt8(ascii: " ")).map { String(decoding: $0, as: UTF8.self) }
+        guard fields.count > 4, fields[2] == device, let dash = fields.firstIndex(of: "-"), dash + 1 < fields.count
+        else { continue }
+        return remoteTypes.contains(fields[dash + 1])
+      }
+      return false
+    }
+
     // makedev(3)'s macros, which Swift cannot import.
     private static func major(_ device: dev_t) -> dev_t { (device >> 8) & 0xFFF | (device >> 32) & ~0xFFF }
     private static func minor(_ device: dev_t) -> dev_t { device & 0xFF | (device >> 12) & ~0xFF }

@@ -46,15 +46,11 @@ struct File: ~Copyable {
     return status
   }
 
+  borrowing func identity() throws(SystemError) -> FileIdentity { FileIdentity(try status()) }
+
   /// Whether `path` still leads to this very file.
   borrowing func isStillAtItsPath() throws(SystemError) -> Bool {
-    let mine = try status()
-    var other = stat()
-    if stat(path, &other) != 0 {
-      if errno == ENOENT { return false }
-      throw SystemError("stat", path)
-    }
-    return mine.st_dev == other.st_dev && mine.st_ino == other.st_ino
+    try identity() == Directory.identity(of: path)
   }
 
   /// Reserves the blocks of the file's first `size` bytes, so that writing them through a map cannot fail.
@@ -69,6 +65,12 @@ struct File: ~Copyable {
       if fcntl(descriptor, F_PREALLOCATE, &store) == -1 { throw SystemError("fcntl(F_PREALLOCATE)", path) }
       if ftruncate(descriptor, off_t(size)) != 0 { throw SystemError("ftruncate", path) }
     #endif
+  }
+
+  /// Overwrites what is at `offset`, with one call.
+  borrowing func write(_ bytes: [UInt8], at offset: Int) throws(SystemError) {
+    let count = pwrite(descriptor, bytes, bytes.count, off_t(offset))
+    if count != bytes.count { throw SystemError("pwrite", path, errno: count < 0 ? currentErrno() : ENOSPC) }
   }
 
   borrowing func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {

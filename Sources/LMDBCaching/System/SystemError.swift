@@ -36,7 +36,17 @@ extension CacheError {
         .noSpace,
         "\(activity): the file would exceed the limit of file sizes. Raise it (ulimit -f); the cache goes on by itself.",
         underlying: error)
-    case EACCES, EPERM, EROFS:
+    case EROFS:
+      self.init(
+        .readOnlyFileSystem,
+        "\(activity): the file system is mounted read-only. Mount it for writing, or give a directory elsewhere.",
+        underlying: error)
+    case ETIMEDOUT:
+      self.init(
+        .lockTimeout,
+        "\(activity): another process holds a lock and does not let go. Look for a suspended one (state T) among those "
+          + "that use the directory, and continue it or end it.", underlying: error)
+    case EACCES, EPERM:
       self.init(
         .permissionDenied, "\(activity): no permission. Give this user read and write access.", underlying: error)
     case EBUSY:

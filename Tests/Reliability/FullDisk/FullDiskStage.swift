@@ -73,31 +73,10 @@ struct FullDiskStage: TrialRole {
       figures["steps", default: 0] += 1
     }
     try free()
-    do {
-      try comeBack()
-    } catch is ReopeningNeeded {
-      try endRefused()
-      try comeBack()
-    }
-  }
-
-  /// After an I/O error in the middle of a commit LMDB refuses the file until it is opened again: nothing is served from
-  /// it, and nothing is lost.
-  private struct ReopeningNeeded: Error {}
-
-  private mutating func endRefused() throws {
-    figures["reopened after an I/O error", default: 0] += 1
-    unsure.formUnion(written)
-    written = []
-    isExact = false
-    try die()
+    try comeBack()
   }
 
   private mutating func step() throws {
-    do { try act() } catch is ReopeningNeeded { try endRefused() }
-  }
-
-  private mutating func act() throws {
     if user == nil { try open() }
     guard user != nil else {
       if random.below(3) == 0 { try free() }
@@ -126,6 +105,17 @@ struct FullDiskStage: TrialRole {
     return number
   }
 
+  /// Asks again while LMDB refuses what it is asked for, after an I/O error in the middle of a commit: that has to end.
+  private mutating func read(_ command: String) throws -> String {
+    var answer = try ask(command)
+    for _ in 0..<400 where answer == "error storageFailed" {
+      figures["reads refused after an I/O error", default: 0] += 1
+      usleep(5_000)
+      answer = try ask(command)
+    }
+    return answer
+  }
+
   private mutating func ask(_ command: String) throws -> String {
     latest.append(command)
     guard let answer = user?.run(command) else {
@@ -133,7 +123,6 @@ struct FullDiskStage: TrialRole {
       throw FullDiskFailure(message: "the process has ended by itself")
     }
     latest[latest.count - 1] += ": \(answer)"
-    if answer == "error damagedDatabase" { throw ReopeningNeeded() }
     return answer
   }
 
@@ -214,7 +203,7 @@ struct FullDiskStage: TrialRole {
   /// What a new process finds: something that was written, and the last of it unless the disk was full.
   private mutating func read() throws {
     for key in 0..<Self.keyCount {
-      let answer = try ask("get \(key)")
+      let answer = try read("get \(key)")
       guard let found = answer == "nil" ? -1 : Int(answer) else {
         throw FullDiskFailure(message: "key \(key): \(answer)")
       }
@@ -303,7 +292,6 @@ struct FullDiskStage: TrialRole {
     let health = try ask("health")
     if health == "healthy" { return }
     unsure.formUnion(written)
-    if health == "memory-only damagedDatabase" { return try endRefused() }
     guard ["memory-only noSpace", "memory-only storageFailed"].contains(health) else {
       throw FullDiskFailure(message: "health: \(health)")
     }
@@ -328,7 +316,7 @@ struct FullDiskStage: TrialRole {
     // Whatever it removed, it may have removed it from the disk, or not yet.
     for key in 0..<Self.keyCount {
       guard let number = current[key] else { continue }
-      let found = try ask("get \(key)")
+      let found = try read("get \(key)")
       if found == "nil" {
         note(key, nil)
       } else if found != "\(number)", !isBack(key, found) {
@@ -343,7 +331,7 @@ struct FullDiskStage: TrialRole {
     if random.below(2) == 0 { _ = try ask("forget") }
     for _ in 0..<4 {
       let key = random.below(Self.keyCount)
-      let found = try ask("get \(key)")
+      let found = try read("get \(key)")
       figures["reads", default: 0] += 1
       if found == (current[key].map { "\($0)" } ?? "nil") { continue }
       // What only the memory had, forgetting it loses; never is it an older value.
@@ -374,7 +362,6 @@ struct FullDiskStage: TrialRole {
       _ = try ask("advance 31")
       let flushed = try ask("flush")
       let health = try ask("health")
-      if health == "memory-only damagedDatabase" { throw ReopeningNeeded() }
       isHealthy = health == "healthy" && flushed == "ok"
       if !isHealthy { usleep(5_000) }
       // By itself it may have filled the disk for good: removing helps, also then.
@@ -382,10 +369,10 @@ struct FullDiskStage: TrialRole {
     }
     if !isHealthy { throw FullDiskFailure(message: "it does not come back when there is space again") }
     figures["came back", default: 0] += 1
-    let count = try ask("count")
+    let count = try read("count")
     if Int(count) == nil { throw FullDiskFailure(message: "count: \(count)") }
     for key in 0..<Self.keyCount {
-      let found = try ask("get \(key)")
+      let found = try read("get \(key)")
       if Int(found) != current[key], !isBack(key, found), !(found == "nil" && unsure.contains(key)) {
         throw FullDiskFailure(
           message: "key \(key) is \(found) when there is space again, and not \(current[key] ?? -1)")

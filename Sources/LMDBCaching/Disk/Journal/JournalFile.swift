@@ -1,4 +1,5 @@
 import CXXHash
+import LMDB
 
 #if canImport(Glibc)
   import Glibc
@@ -22,8 +23,8 @@ struct JournalFile: ~Copyable {
 
   let identifier: UInt64
   private let file: File
-  private let map: UnsafeMutableRawPointer
-  private let size: Int
+  let map: JournalMap
+  let identity: FileIdentity
   private let segmentSize: Int
 
   static func path(in directory: String, identifier: UInt64) -> String {
@@ -40,12 +41,14 @@ struct JournalFile: ~Copyable {
     let total = Self.headerSize + Self.segmentCount * segmentSize
     let identifier = UInt64.random(in: .min ... .max)
     let file = try Self.makeLockedFile(Self.path(in: directory, identifier: identifier))
-    map = try Self.map(file, total)
+    let journal = try Self.map(file, total)
+    let identity = try file.identity()
+    map = journal
+    self.identity = identity
     self.file = file
     self.identifier = identifier
     self.segmentSize = segmentSize
-    self.size = total
-    Self.writeHeader(to: map, identifier: identifier, segmentSize: segmentSize, count: Self.segmentCount)
+    Self.writeHeader(to: journal.base, identifier: identifier, segmentSize: segmentSize, count: Self.segmentCount)
   }
 
   static func writeHeader(to base: UnsafeMutableRawPointer, identifier: UInt64, segmentSize: Int, count: Int) {
@@ -56,8 +59,6 @@ struct JournalFile: ~Copyable {
     base.storeBytes(of: cxxhash_64(base, 32, 0), toByteOffset: 32, as: UInt64.self)
   }
 
-  deinit { munmap(map, size) }
-
   private static func makeLockedFile(_ path: String) throws(SystemError) -> File {
     while true {
       let file = try File(path, flags: O_RDWR | O_CREAT | O_EXCL)
@@ -66,23 +67,10 @@ struct JournalFile: ~Copyable {
     }
   }
 
-  private static func map(_ file: borrowing File, _ size: Int) throws(SystemError) -> UnsafeMutableRawPointer {
+  private static func map(_ file: borrowing File, _ size: Int) throws(SystemError) -> JournalMap {
     do throws(SystemError) {
       try file.preallocate(size)
-      let map = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_SHARED, file.descriptor, 0)
-      guard let map, map != MAP_FAILED else { throw SystemError("mmap", file.path) }
-      // A map keeps the file's lock as a descriptor does: see `ForkedLocks`.
-      #if canImport(Darwin)
-        let status = minherit(map, size, VM_INHERIT_NONE)
-      #else
-        let status = madvise(map, size, MADV_DONTFORK)
-      #endif
-      if status != 0 {
-        let error = SystemError("madvise", file.path)
-        munmap(map, size)
-        throw error
-      }
-      return map
+      return try JournalMap(file, size: size)
     } catch {
       try Directory.removeFile(file.path)
       throw error
@@ -91,10 +79,13 @@ struct JournalFile: ~Copyable {
 
   var path: String { file.path }
 
+  /// Where it is, and which file it is.
+  var location: (path: String, identity: FileIdentity) { (file.path, identity) }
+
   func makeSegments() -> [JournalSegment] {
     (0..<Self.segmentCount).map {
       JournalSegment(
-        mapped: map + Self.headerSize + $0 * segmentSize, capacity: segmentSize, seed: identifier)
+        in: map, at: Self.headerSize + $0 * segmentSize, capacity: segmentSize, seed: identifier)
     }
   }
 

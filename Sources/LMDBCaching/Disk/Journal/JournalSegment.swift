@@ -16,6 +16,7 @@ final class JournalSegment {
   }
 
   private enum Owner {
+    case journal(JournalMap)
     case segment
     case batch(BatchFrames)
   }
@@ -27,8 +28,8 @@ final class JournalSegment {
     case found(JournalFrame)
   }
 
-  /// Whose the memory is when it is no part of a journal file.
-  private let owner: Owner?
+  /// Whose the memory is.
+  private let owner: Owner
   private let base: UnsafeMutableRawPointer
   let capacity: Int
   private let seed: UInt64
@@ -55,11 +56,11 @@ final class JournalSegment {
   private var mask: Int
 
   /// A part of a mapped journal file.
-  init(mapped base: UnsafeMutableRawPointer, capacity: Int, seed: UInt64) {
-    self.base = base
+  init(in map: JournalMap, at offset: Int, capacity: Int, seed: UInt64) {
+    base = map.base + offset
     self.capacity = capacity
     self.seed = seed
-    owner = nil
+    owner = .journal(map)
     generation = UInt64.random(in: 1..<1 << 48)
     (words, mask) = Self.makeWords(1024)
     base.storeBytes(of: generation, as: UInt64.self)
@@ -87,11 +88,13 @@ final class JournalSegment {
 
   deinit {
     words.deallocate()
-    if case .segment? = owner { base.deallocate() }
+    if case .segment = owner { base.deallocate() }
   }
 
   var isEmpty: Bool { used == Self.headerSize }
-  var isMapped: Bool { owner == nil }
+  var isMapped: Bool { map != nil }
+  /// What it is a part of; nil: it has memory of its own.
+  var map: JournalMap? { if case .journal(let map) = owner { map } else { nil } }
   var free: Int { capacity - used }
 
   private static func makeWords(_ capacity: Int) -> (UnsafeMutablePointer<UInt64>, Int) {

@@ -16,7 +16,11 @@ extension DiskStore {
   @inline(never)
   func failure(_ error: LMDBError, during activity: String) -> CacheError {
     let failure = CacheError(error, during: activity)
-    if [.corrupted, .pageNotFound, .panic].contains(error.code) { distrust(failure) }
+    switch error.code {
+    case .corrupted, .pageNotFound: distrust(failure)
+    case .panic: reviveSoon()
+    default: break
+    }
     return failure
   }
 
@@ -61,7 +65,7 @@ extension DiskStore {
   ///
   /// - Parameter lastID: The last transaction at the last look.
   func markIfIdle(since lastID: inout UInt64, marked: inout UInt64) {
-    let id = environment.lastTransactionIDUnchecked()
+    let id = environment.lastPosition()
     defer { lastID = id }
     if id != lastID || id == marked || isDistrusted.load(ordering: .acquiring) { return }
     do throws(SystemError) {
@@ -79,7 +83,7 @@ extension DiskStore {
     if isDistrusted.load(ordering: .acquiring) { return }
     do throws(CacheError) {
       try calling("Marking the cache in \(directory)") { () throws(SystemError) in
-        guard try processLock.tryOwn() else { return }
+        guard try place.withLock({ $0.processLock }).tryOwn() else { return }
         if case .mark(let mark) = try CleanExitMark.read(in: directory), mark.isSynchronized,
           try mark.holds(in: directory)
         {

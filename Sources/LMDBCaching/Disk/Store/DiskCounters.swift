@@ -12,6 +12,7 @@ final class DiskCounters: Sendable {
   let corruptedRecords = Atomic<Int>(0)
   let replayedWrites = Atomic<Int>(0)
   let recoveries = Atomic<Int>(0)
+  let reopenings = Atomic<Int>(0)
 
   func add(to statistics: inout CacheStatistics) {
     statistics.diskHits += hits.load(ordering: .relaxed)
@@ -24,6 +25,7 @@ final class DiskCounters: Sendable {
     statistics.corruptedRecords += corruptedRecords.load(ordering: .relaxed)
     statistics.replayedWrites += replayedWrites.load(ordering: .relaxed)
     statistics.recoveries += recoveries.load(ordering: .relaxed)
+    statistics.reopenings += reopenings.load(ordering: .relaxed)
   }
 }
 

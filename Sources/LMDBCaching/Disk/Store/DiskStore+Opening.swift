@@ -14,7 +14,7 @@ extension DiskStore {
   struct Opened {
     let directory: String
     let environment: Environment
-    let processLock: ProcessLock
+    let place: StorePlace
     let metadata: CacheMetadata
     let lastTransactionID: UInt64
     let recovery: CacheRecovery?
@@ -36,6 +36,7 @@ extension DiskStore {
       if let store = stores[directory]?.store, !store.environment.isForked,
         try store.retainIfOpen(durability: configuration.durability)
       {
+        try store.reopenForNewOpener()
         return store
       }
       let opened = try openFiles(directory, configuration)
@@ -80,33 +81,36 @@ extension DiskStore {
     return directory
   }
 
-  private static func openFiles(
-    _ directory: String, _ configuration: CacheConfiguration
+  /// - Parameter displaced: For a store whose files are not in their places any more, what it has open.
+  static func openFiles(
+    _ directory: String, _ configuration: CacheConfiguration, displaced: DisplacedFiles? = nil
   ) throws(CacheError) -> Opened {
-    let openingLock = try calling("Opening the cache in \(directory)") { () throws(SystemError) in
-      try OpeningLock(directory: directory)
-    }
+    let timeout = configuration.lockTimeout.clampedNanoseconds
     // Until the database is open: who comes meanwhile finds this process here.
-    let opened = try openLockedFiles(directory, configuration)
-    openingLock.unlock()
-    return opened
-  }
-
-  private static func openLockedFiles(
-    _ directory: String, _ configuration: CacheConfiguration
-  ) throws(CacheError) -> Opened {
+    let opening = try OpeningLock(directory: directory, timeout: timeout)
     let activity = "Opening the cache in \(directory)"
-    let processLock = try calling(activity) { () throws(SystemError) in
-      let processLock = try ProcessLock(directory: directory)
+    let (processLock, isShared) = try calling(activity) { () throws(SystemError) in
+      let processLock =
+        if let kept = displaced?.processLock { kept } else {
+          try ProcessLock(directory: directory, timeout: timeout)
+        }
+      return (processLock, try !processLock.isOnlyProcess())
+    }
+    if isShared { try checkNamespace(directory, processLock) }
+    try calling(activity) { () throws(SystemError) in
       try FastSession.discardUntrusted(directory, processLock, logger: configuration.logger)
-      return processLock
     }
     let recovery = try OpeningCheck(directory: directory, configuration: configuration, processLock: processLock).run()
-    try calling(activity) { () throws(SystemError) in
+    let (hadLockFile, isLockFileNew) = try calling(activity) { () throws(SystemError) in
       // Before LMDB makes the files. One that is there has to be looked at first: see `beginFastSession`.
       if configuration.durability == .fast, !Directory.exists(directory + "/data.mdb") {
         try FastSession.begin(directory)
       }
+      let record = isShared ? try processLock.record() : nil
+      let hadLockFile = try dissolveMismatchedPair(directory, record, displaced)
+      let lockFile = try Directory.identity(of: directory + "/lock.mdb")
+      let isKnown = record.map { $0.files.lockFile == lockFile } ?? true
+      return (hadLockFile, isShared && (!hadLockFile || !isKnown || displaced != nil))
     }
     var options = Environment.Options()
     options.mapSize = configuration.mapSize
@@ -116,17 +120,22 @@ extension DiskStore {
       case .full: .full
       case .fast: .noSync
       }
+    options.waits.otherProcesses = UInt64(timeout)
     if configuration.durability != .fast { try NewDatabase.make(in: directory, options) }
     let environment = try storing("Opening the database in \(directory)") { () throws(LMDBError) in
-      try Environment.open(directory: directory, options: options)
+      try Environment.openAnew(directory: directory, options: options, excludingWriters: isLockFileNew)
     }
     do throws(CacheError) {
       if configuration.durability == .fast { try beginFastSession(environment, directory) }
       let metadata = try initializeMetadata(environment, directory, configuration)
+      let place = try settle(environment, directory, processLock, opening.directory)
       try markOpened(directory, configuration.durability)
-      return Opened(
-        directory: directory, environment: environment, processLock: processLock, metadata: metadata,
-        lastTransactionID: environment.lastTransactionIDUnchecked(), recovery: recovery)
+      let opened = Opened(
+        directory: directory, environment: environment, place: place, metadata: metadata,
+        lastTransactionID: environment.lastPosition(), recovery: recovery)
+      opening.end()
+      if isShared, !hadLockFile || displaced != nil { waitForReadersOfOldLockFile(environment, displaced) }
+      return opened
     } catch {
       environment.close()
       distrustIfDamaged(directory, error)

@@ -102,7 +102,7 @@ extension DiskStore {
   private func stored<P>(
     _ key: CacheKey, in txn: borrowing ReadTransaction, _ copy: (UnsafeRawBufferPointer) -> P
   ) throws(LMDBError) -> Result<StoredRecord<P>?, CacheError> {
-    let id = txn.id
+    let id = environment.position(of: txn)
     return try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) in
       try txn.withValue(forKey: databaseKey) { bytes in
         outcome { () throws(CacheError) in try record(bytes, key, id, copy) }
@@ -190,7 +190,7 @@ extension DiskStore {
     }
     return try trusting("Reading \(quoted(key.string))") { () throws(LMDBError) in
       try environment.withReadTransaction { (txn) throws(LMDBError) in
-        let id = txn.id
+        let id = environment.position(of: txn)
         return try storedHeader(key, in: txn).map { ($0, id) }
       }
     }

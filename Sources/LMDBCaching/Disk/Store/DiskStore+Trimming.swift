@@ -258,7 +258,7 @@ extension DiskStore {
 
   private func transact(_ body: (inout WriteSession) throws(LMDBError) -> Void) throws(CacheError) {
     try trusting("Trimming \(directory)") { () throws(LMDBError) in
-      var session = try WriteSession(self)
+      var session = try beginSession()
       try body(&session)
       removeReplacedFiles(try session.commit(tracker))
       counters.commits.increment()

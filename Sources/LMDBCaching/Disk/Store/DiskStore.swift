@@ -9,7 +9,7 @@ import Synchronization
 /// look into the segments that are not committed yet, then into LMDB.
 ///
 /// The parts: `+Opening`, `+Reading`, `+Writing`, `+Committing` (the writer thread), `+Trimming`, `+Replay`
-/// (journals of dead processes), `+Enumeration`, `+ValueFiles`.
+/// (journals of dead processes), `+Enumeration`, `+ValueFiles`, `+Reopening` (files that somebody deletes).
 // Sendable: `state` and what it holds are touched with `lock` held only, but for sealed segments, which
 // nobody changes while the writer thread reads them; the rest is immutable or atomic.
 final class DiskStore: @unchecked Sendable {
@@ -30,7 +30,9 @@ final class DiskStore: @unchecked Sendable {
   let counters = DiskCounters()
   let feed: ChangeFeed
   let metrics: CacheMetrics
-  let processLock: ProcessLock
+  let configuration: CacheConfiguration
+  /// Where the files were when they were opened: see `+Reopening`.
+  let place: Mutex<StorePlace>
 
   let lock = ConditionLock()
   /// Behind a pointer: the run-time exclusivity check of a class's own property costs as much as the lock.
@@ -45,12 +47,16 @@ final class DiskStore: @unchecked Sendable {
   let isTrimQueued = Atomic<Bool>(false)
   /// The file is damaged, and not used any more.
   let isDistrusted = Atomic<Bool>(false)
+  /// Whether the writer thread is going to open files again that LMDB gave up on.
+  let isRevivalQueued = Atomic<Bool>(false)
   /// What opening had to set aside.
   let recovery: CacheRecovery?
   /// The transaction that the segments up to `State.committingNumber` are being committed by; 0: not begun, or over.
   let committingTransaction = Atomic<UInt64>(0)
   /// Of the writer thread only.
   var isCommitting = false
+  /// The stamp of the last write of the journal that is in the database. The writer thread's.
+  var watermark: UInt64 = 0
   /// Of the writer thread, and of opening before that: why a dead process's journal could not be applied.
   var replayFailure: LMDBError?
 
@@ -96,9 +102,10 @@ final class DiskStore: @unchecked Sendable {
     directory = opened.directory
     environment = opened.environment
     feed = ChangeFeed(opened.environment)
-    processLock = opened.processLock
     recovery = opened.recovery
     if opened.recovery != nil { counters.recoveries.increment() }
+    place = Mutex(opened.place)
+    self.configuration = configuration
     durability = configuration.durability
     clock = configuration.clock
     logger = configuration.logger
@@ -139,7 +146,7 @@ final class DiskStore: @unchecked Sendable {
   /// The id of the last transaction of another process. It can still be read when the store is closed.
   @inline(__always)
   var foreignEpoch: UInt64 {
-    tracker.foreignEpoch(lastTransactionID: environment.lastTransactionIDUnchecked())
+    tracker.foreignEpoch(lastTransactionID: environment.lastPosition())
   }
 
   var health: CacheHealth {

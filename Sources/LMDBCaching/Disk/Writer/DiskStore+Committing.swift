@@ -49,7 +49,7 @@ extension DiskStore {
   private func commitOnce(_ batch: CommitBatch) throws(LMDBError) -> CommitReport {
     let segments = batch.segments
     var report = CommitReport()
-    var session = try WriteSession(self)
+    var session = try beginSession()
     var count = 0
     for segment in segments {
       try apply(segment, &session, &report)
@@ -68,6 +68,7 @@ extension DiskStore {
       committingTransaction.store(0, ordering: .releasing)
       throw error
     }
+    watermark = max(watermark, segments.map(\.lastStamp).max() ?? 0)
     counters.commits.increment()
     counters.committedWrites.increment(by: count)
     for segment in segments { superfluous += segment.supersededFiles }

@@ -37,9 +37,14 @@ extension DiskStore {
         } catch {
           // It stays for the next scan.
           _ = failure(error, during: "Replaying \(path)")
+          if isOpening { hideWhatIsOlder(than: journal) }
+          // That somebody holds the lock is told by the next commit, once.
+          if error.code == .lockTimeout {
+            replayFailure = error
+            continue
+          }
           logger.error("cache journal not replayed", metadata: ["path": "\(path)", "error": "\(error)"])
           replayFailure = error
-          if isOpening { hideWhatIsOlder(than: journal) }
           continue
         }
         try journal.remove()
@@ -58,7 +63,7 @@ extension DiskStore {
   /// since would come back.
   func replay(_ journal: borrowing OrphanedJournal) throws(LMDBError) -> Int {
     guard let last = journal.runs.last?.frames.last else { return 0 }
-    var session = try WriteSession(self)
+    var session = try beginSession()
     let watermark = try session.watermark(ofJournal: journal.identifier)
     guard last.stamp > watermark else {
       session.abort()
@@ -169,7 +174,7 @@ extension DiskStore {
   func sweepWatermarks() throws(CacheError) {
     let activity = "Removing marks of old journals in \(directory)"
     let gone = try trusting(activity) { () throws(LMDBError) -> [UInt64] in
-      let session = try WriteSession(self)
+      let session = try beginSession()
       let journals = try session.journalsWithWatermark()
       session.abort()
       return journals.filter { !Directory.exists(JournalFile.path(in: directory, identifier: $0)) }
@@ -180,7 +185,7 @@ extension DiskStore {
       try Directory.synchronizeIfPresent(directory + "/" + JournalFile.folder)
     }
     try trusting(activity) { () throws(LMDBError) in
-      let session = try WriteSession(self)
+      let session = try beginSession()
       for journal in gone { try session.removeWatermark(ofJournal: journal) }
       _ = try session.commit(tracker)
     }

@@ -4,7 +4,8 @@ import Logging
 import Synchronization
 
 extension DiskStore {
-  /// How often the writer thread looks for journals of processes that died, in nanoseconds.
+  /// How often the writer thread looks for journals of processes that died, and whether the files are still in their
+  /// places, in nanoseconds.
   static let peerScanInterval: Int64 = 1_000_000_000
 
   /// Starts the one thread that makes every write transaction of this process on this directory.
@@ -20,7 +21,7 @@ extension DiskStore {
 
   private func runWriter() {
     var nextScan = clock.monotonic + Self.peerScanInterval
-    var lastID = environment.lastTransactionIDUnchecked()
+    var lastID = environment.lastPosition()
     var markedID = lastID
     lock.lock()
     while true {
@@ -34,6 +35,7 @@ extension DiskStore {
         lock.lock()
       case .scanForPeers:
         lock.unlock()
+        checkPlace()
         takeOverFromDeadPeers(isOpening: false)
         synchronizeReplacedFiles()
         markIfIdle(since: &lastID, marked: &markedID)
@@ -139,7 +141,8 @@ extension DiskStore {
       state.sealed.removeFirst(batch.segments.count)
       for segment in batch.segments {
         state.committedNumber = max(state.committedNumber, segment.number)
-        if segment.isMapped {
+        // One of a journal whose file was deleted goes, and with the last one its map.
+        if let map = segment.map, map === state.journal?.map {
           segment.reset()
           state.spare.append(segment)
         }
@@ -167,7 +170,9 @@ extension DiskStore {
     counters.failedCommits.increment()
     let attempts = (state.failure?.attempts ?? 0) + 1
     // 50 ms, 100 ms, … 30 s.
-    let pause = min(30_000_000_000, Int64(50_000_000) << min(attempts - 1, 10))
+    var pause = min(30_000_000_000, Int64(50_000_000) << min(attempts - 1, 10))
+    // Waiting for the lock is a pause too, and its owner may go on at any moment.
+    if error.code == .lockTimeout { pause = min(pause, 1_000_000_000) }
     state.failure = CommitFailure(error: error, attempts: attempts, retryAt: clock.monotonic + pause)
     if attempts == 1 {
       logger.error(
@@ -232,7 +237,7 @@ extension DiskStore {
     if durability == .fast, failure == nil { try endFastSession() }
     if failure == nil { markCleanExit() }
     try calling("Closing the cache in \(directory)") { () throws(SystemError) in
-      try processLock.unlock()
+      try place.withLock { $0.processLock }.unlock()
       // With writes that could not be committed the journal stays: the next to open the directory replays it.
       if let journalPath, failure == nil { try Directory.removeFile(journalPath) }
     }
@@ -247,7 +252,7 @@ extension DiskStore {
   /// The last process to close a cache that is never synchronized does so now, so that it can be believed later.
   private func endFastSession() throws(CacheError) {
     let isOnlyOwner = try calling("Closing the cache in \(directory)") { () throws(SystemError) in
-      try processLock.tryOwn()
+      try place.withLock { $0.processLock }.tryOwn()
     }
     guard isOnlyOwner else { return }
     try storing("Synchronizing \(directory)") { () throws(LMDBError) in try environment.sync(force: true) }

@@ -15,8 +15,11 @@ struct WriteSession: ~Copyable {
   /// commit failed, replaces records by themselves.
   private var currentFiles: [ValueFileReference] = []
   private let databaseKey: DatabaseKey
+  private let environment: Environment
 
+  /// - Parameter store: Its files are where they belong: see ``DiskStore/beginSession()``.
   init(_ store: DiskStore) throws(LMDBError) {
+    environment = store.environment
     let txn = try store.environment.beginWrite()
     guard case .metadata(let metadata)? = try DiskStore.readMetadata(txn) else {
       throw LMDBError(
@@ -28,7 +31,7 @@ struct WriteSession: ~Copyable {
     foreignClearStamp = metadata.clearStamp
   }
 
-  var id: UInt64 { txn.id }
+  var id: UInt64 { environment.position(of: txn) }
 
   /// Copies a record into the database, in place of the one that is there.
   mutating func put(_ record: UnsafeRawBufferPointer, forKey key: UnsafeRawBufferPointer) throws(LMDBError) {
@@ -190,7 +193,13 @@ struct WriteSession: ~Copyable {
   }
 
   func setWatermark(_ stamp: UInt64, ofJournal journal: UInt64) throws(LMDBError) {
-    try Self.watermarkKey(journal).withBytes { (key) throws(LMDBError) in
+    try Self.setWatermark(stamp, ofJournal: journal, txn)
+  }
+
+  static func setWatermark(
+    _ stamp: UInt64, ofJournal journal: UInt64, _ txn: borrowing WriteTransaction
+  ) throws(LMDBError) {
+    try watermarkKey(journal).withBytes { (key) throws(LMDBError) in
       try withUnsafePointer(to: stamp) { (stamp) throws(LMDBError) in
         try txn.put(UnsafeRawBufferPointer(start: stamp, count: 8), forKey: key)
       }
@@ -230,7 +239,7 @@ struct WriteSession: ~Copyable {
     try DiskStore.write(metadata, txn)
     let current = currentFiles
     let files = current.isEmpty ? superfluousFiles : superfluousFiles.filter { !current.contains($0) }
-    let id = txn.id
+    let id = id
     tracker.willCommit(id)
     do throws(LMDBError) {
       try txn.commit()

@@ -1,0 +1,88 @@
+import CLMDB
+import Synchronization
+
+extension Environment {
+  /// What became of the open files' places in the directory.
+  package struct Displacement: OptionSet, Sendable {
+    package let rawValue: Int
+    package init(rawValue: Int) { self.rawValue = rawValue }
+
+    /// The path of the data file leads to another file, or to none.
+    package static let data = Displacement(rawValue: 1)
+    package static let lockFile = Displacement(rawValue: 2)
+  }
+
+  /// The open files.
+  package var files: EnvironmentFiles {
+    Registry.lock()
+    defer { Registry.unlock() }
+    guard let files = Registry.files(of: control) else { preconditionFailure("The environment was finished.") }
+    return files
+  }
+
+  /// Compares the files at the paths with those that are open, by `stat` alone: opening the lock file a second time
+  /// and closing it would drop the locks that LMDB has on it.
+  package func displacement() throws(LMDBError) -> Displacement {
+    let files = files
+    var displacement: Displacement = []
+    if try Platform.identity(ofFileAt: directory + "/data.mdb") != files.data { displacement.insert(.data) }
+    if try Platform.identity(ofFileAt: directory + "/lock.mdb") != files.lockFile { displacement.insert(.lockFile) }
+    return displacement
+  }
+
+  /// Goes over to the files of another environment, which ends as if it was closed, while nobody reads or writes.
+  ///
+  /// For files that were deleted or replaced: the other environment was opened on those that are there now. Running
+  /// operations are waited for, up to a quarter of a second, and new ones wait for this. Whatever is read from now on
+  /// is of the new files, and has a greater position.
+  ///
+  /// - Throws: `.busy` if a snapshot or a write transaction did not end in time: nothing has changed then.
+  package func adopt(_ other: Environment) throws(LMDBError) {
+    try control.pointee.checkUsable("Environment.adopt", except: .broken)
+    guard other !== self, control.pointee.writerThread.load(ordering: .relaxed) != Platform.currentThread else {
+      throw Self.busyAdoption
+    }
+    var backoff = Backoff(limit: options.waits.adoption)
+    while !writerMutex.tryLock() {
+      guard backoff.pause() else { throw Self.busyAdoption }
+    }
+    defer { writerMutex.unlock() }
+    try whileQuiet(&backoff, busy: Self.busyAdoption, mends: true) { () throws(LMDBError) in
+      Registry.lock()
+      defer { Registry.unlock() }
+      guard let own = Registry.files(of: control), let new = Registry.files(of: other.control),
+        own.lockFile != new.lockFile, metaPages.pageSize == other.metaPages.pageSize
+      else {
+        throw LMDBError(
+          code: .fileReplaced, operation: "Environment.adopt",
+          message: "The files are not those of another environment of this kind. Close this one and open it again.")
+      }
+      // Somebody else of this process may have got hold of it.
+      guard other.openers == 1 else { throw Self.busyAdoption }
+      var descriptor: Int32 = -1
+      let status = Calls.descriptor(other.handle, &descriptor)
+      guard status == MDB_SUCCESS else { throw LMDBError(status: status, operation: .envGetDescriptor) }
+      try metaPages.remap(descriptor: descriptor)
+      other.endPool()
+      closeHandle()
+      handle = other.handle
+      isLost = false
+      locks = other.locks
+      control.pointee.lockDescriptor.store(locks.descriptor, ordering: .relaxed)
+      other.control.pointee.lockDescriptor.store(-1, ordering: .relaxed)
+      control.pointee.lower(.broken)
+      databases = other.databases
+      Registry.move(from: other.control, to: control)
+      other.openers = 0
+      other.control.pointee.raise([.closed, .finished])
+      control.pointee.generation.wrappingAdd(Control.nextGeneration, ordering: .releasing)
+    }
+  }
+
+  private static var busyAdoption: LMDBError {
+    LMDBError(
+      code: .busy, operation: "Environment.adopt",
+      message: "The files were deleted or replaced, and a snapshot of the old ones does not end. End it; it is tried "
+        + "again.")
+  }
+}

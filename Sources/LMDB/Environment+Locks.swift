@@ -1,0 +1,43 @@
+extension Environment {
+  /// Takes the lock of all processes' one writer, for who holds `writerMutex`.
+  ///
+  /// - Throws: `.lockTimeout` after `options.waits.otherProcesses`.
+  func takeWriterLock(_ operation: String) throws(LMDBError) {
+    guard try !locks.takeWriter(within: options.waits.otherProcesses) else { return }
+    throw Self.lockTimeout(locks, operation)
+  }
+
+  /// Runs `body`, for which LMDB takes the mutex of its reader table, while no other process does.
+  func changingReaderTable<R>(_ body: () -> R) throws(LMDBError) -> R {
+    readerTableMutex.lock()
+    defer { readerTableMutex.unlock() }
+    return try Self.changingReaderTable(locks, options) { () throws(LMDBError) in body() }
+  }
+
+  /// The same for an environment that nobody else has yet.
+  static func changingReaderTable<R>(
+    _ locks: FileLocks, _ options: Options, _ body: () throws(LMDBError) -> R
+  ) throws(LMDBError) -> R {
+    // The file can be one that may only be read: then nobody waits for anybody.
+    if options.isReadOnly { return try body() }
+    guard try locks.takeReaderTable(within: options.waits.otherProcesses) else {
+      throw lockTimeout(locks, "mdb_txn_begin")
+    }
+    defer { locks.releaseReaderTable() }
+    return try body()
+  }
+
+  static func lockTimeout(_ locks: FileLocks, _ operation: String) -> LMDBError {
+    let remedy: String
+    if let identity = try? Platform.identity(ofDescriptor: locks.descriptor),
+      let holder = LockHolder.exclusive(device: identity.device, inode: identity.inode)
+    {
+      remedy = "Another process holds a lock of the file and does not let go: \(holder)."
+    } else {
+      remedy =
+        "Another process holds a lock of the file and does not let go. Look for a suspended one (state T) among "
+        + "those that use it, and continue it or end it."
+    }
+    return LMDBError(code: .lockTimeout, operation: operation, message: remedy)
+  }
+}

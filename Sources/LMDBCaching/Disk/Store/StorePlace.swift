@@ -1,0 +1,39 @@
+import LMDB
+
+/// Where a store's files were when it opened them.
+struct StorePlace: Sendable {
+  var directory: FileIdentity
+  var processLock: ProcessLock
+  /// The greatest size of the database's file that was seen: LMDB never makes it smaller.
+  var dataSize: Int
+}
+
+/// What is not where it was any more.
+struct StoreDisplacement: OptionSet {
+  let rawValue: Int
+
+  static let directory = StoreDisplacement(rawValue: 1)
+  static let data = StoreDisplacement(rawValue: 2)
+  static let lockFile = StoreDisplacement(rawValue: 4)
+  static let processLock = StoreDisplacement(rawValue: 8)
+  static let journal = StoreDisplacement(rawValue: 16)
+  /// The database's file is there, and shorter than it was.
+  static let isTruncated = StoreDisplacement(rawValue: 32)
+
+  /// For the log.
+  var names: String {
+    let names: [(StoreDisplacement, String)] = [
+      (.directory, "directory"), (.data, "data.mdb"), (.lockFile, "lock.mdb"), (.processLock, ProcessLock.name),
+      (.journal, "journal"), (.isTruncated, "data.mdb truncated"),
+    ]
+    return names.filter { contains($0.0) }.map(\.1).joined(separator: ", ")
+  }
+}
+
+/// What a store has open that is not in its place.
+struct DisplacedFiles {
+  let files: EnvironmentFiles
+  let displacement: StoreDisplacement
+  /// Its lock, if that is in its place.
+  let processLock: ProcessLock?
+}

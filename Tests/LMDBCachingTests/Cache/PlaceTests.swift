@@ -1,0 +1,124 @@
+#if os(Linux)
+  import Foundation
+  import LMDB
+  import TestSupport
+  import Testing
+
+  @testable import LMDBCaching
+
+  /// Places that cannot hold a cache, or not for this process: a named error each.
+  @Suite struct PlaceTests {
+    let directory = CacheDirectory()
+
+    static let canUnshare = getuid() == 0 && FileManager.default.isExecutableFile(atPath: "/usr/bin/unshare")
+
+    @Test(.enabled(if: canUnshare, "needs root, for namespaces of its own"))
+    func aProcessOfAnotherNamespaceIsRefused() throws {
+      let unshare = ["unshare", "--pid", "--fork", "--kill-child"]
+      let cache = try directory.open()
+      try cache.set("v", forKey: "key")
+      let stranger = try ChildProcess("CacheTestProcess", startedBy: unshare)
+      #expect(stranger.run("open \(directory.path)") == "error processNamespaceMismatch")
+      // A process of this one is not.
+      let neighbour = try cacheProcess()
+      #expect(neighbour.run("open \(directory.path)") == "ok")
+      try cache.close()
+      #expect(stranger.run("open \(directory.path)") == "error processNamespaceMismatch")
+      #expect(neighbour.run("close") == "ok")
+      #expect(stranger.run("open \(directory.path)") == "ok")
+      #expect(stranger.run("get key") == "v")
+      do throws(CacheError) {
+        _ = try directory.open()
+        Issue.record("opened")
+      } catch {
+        #expect(error.code == .processNamespaceMismatch)
+        #expect(error.message.contains("pid:[\(ProcessNamespace.current)]"))
+      }
+      #expect(stranger.run("close") == "ok")
+      try directory.open().close()
+    }
+
+    @Test(.enabled(if: canUnshare, "needs root, for a mount of its own"))
+    func aReadOnlyFileSystemIsTheNamedError() throws {
+      let cache = try directory.open()
+      try cache.set("v", forKey: "key")
+      try cache.close()
+      let before = directory.contents("data.mdb")
+      // The mount goes with the process.
+      let path = directory.path
+      let mount = "mount --bind \(path) \(path) && mount -o remount,ro,bind \(path) && exec \"$0\""
+      let child = try ChildProcess(
+        "CacheTestProcess", startedBy: ["unshare", "--mount", "sh", "-c", mount])
+      #expect(child.run("open \(path)") == "error readOnlyFileSystem")
+      #expect(child.run("open \(path)/new") == "error readOnlyFileSystem")
+      child.kill()
+      #expect(directory.contents("data.mdb") == before)
+      try directory.open().close()
+    }
+
+    @Test(arguments: [
+      ("nfs4", true), ("nfs", true), ("cifs", true), ("9p", true), ("fuse.sshfs", true), ("ceph", true),
+      ("ext4", false), ("xfs", false), ("tmpfs", false), ("overlay", false), ("btrfs", false),
+    ])
+    func fileSystemsOfOtherMachinesAreKnown(_ type: String, _ isRemote: Bool) {
+      let mounts = """
+        22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
+        40 22 0:44 / /mnt/share rw,relatime shared:7 master:3 - \(type) server:/export rw,vers=4.2
+        41 22 0:45 / /proc rw - proc proc rw
+        """
+      #expect(Directory.isRemote(device: "0:44", mountInfo: Array(mounts.utf8)) == isRemote)
+      #expect(!Directory.isRemote(device: "8:1", mountInfo: Array(mounts.utf8)))
+      #expect(!Directory.isRemote(device: "9:9", mountInfo: Array(mounts.utf8)))
+    }
+
+    @Test func whatTheProcessesHaveInCommonIsReadAsItWasWritten() throws {
+      let record = ProcessRecord(
+        namespace: 7,
+        files: EnvironmentFiles(
+          data: FileIdentity(device: 1, inode: 2), lockFile: FileIdentity(device: 1, inode: 3)))
+      #expect(record.bytes.count == ProcessRecord.size)
+      #expect(ProcessRecord(record.bytes) == record)
+      for index in record.bytes.indices {
+        var damaged = record.bytes
+        damaged[index] ^= 1
+        #expect(ProcessRecord(damaged) == nil)
+      }
+      #expect(ProcessRecord([]) == nil)
+      #expect(ProcessRecord([UInt8](repeating: 0, count: ProcessRecord.size)) == nil)
+    }
+
+    @Test func aRecordOfANewerVersionIsKept() throws {
+      let cache = try directory.open()
+      try cache.set("v", forKey: "key")
+      try cache.flush()
+      cache.memoryCache.removeAll()
+      let environment = cache.store.environment
+      let transaction = try environment.beginWrite()
+      try [UInt8]("key".utf8).withBytes { (key) throws(LMDBError) in
+        var record = try transaction.withValue(forKey: key) { Array($0) }!
+        record[4] = RecordHeader.version + 1
+        try record.withBytes { (record) throws(LMDBError) in try transaction.put(record, forKey: key) }
+      }
+      try transaction.commit()
+      #expect(errorCode { try cache.value(String.self, forKey: "key") } == .unsupportedRecord)
+      #expect(errorCode { try cache.value(String.self, forKey: "key") } == .unsupportedRecord)
+      try cache.set("replaced", forKey: "key")
+      #expect(try cache.value(String.self, forKey: "key") == "replaced")
+      try cache.close()
+    }
+
+    @Test(arguments: Durability.allCases) func anotherDurabilityIsRefused(_ durability: Durability) throws {
+      let cache = try directory.open { $0.durability = durability }
+      try cache.set("v", forKey: "key")
+      for other in Durability.allCases where other != durability {
+        #expect(errorCode { try directory.open { $0.durability = other } } == .durabilityMismatch)
+        let child = try cacheProcess()
+        #expect(child.run("open \(directory.path) durability=\(other.rawValue)") == "error durabilityMismatch")
+      }
+      try cache.close()
+      for other in Durability.allCases where other != durability {
+        #expect(errorCode { try directory.open { $0.durability = other } } == .durabilityMismatch)
+      }
+    }
+  }
+#endif

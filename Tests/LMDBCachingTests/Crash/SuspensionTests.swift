@@ -1,0 +1,123 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import LMDBCaching
+
+/// Processes that a signal suspends while they hold a lock.
+@Suite struct SuspensionTests {
+  let directory = CacheDirectory()
+
+  /// Runs `body` and expects that it takes no longer than a few times the lock's timeout.
+  private func bounded<R>(_ body: () throws -> R) rethrows -> R {
+    let start = ContinuousClock.now
+    defer { #expect(ContinuousClock.now - start < .seconds(5)) }
+    return try body()
+  }
+
+  private func suspendedWriter() throws -> ChildProcess {
+    let writer = try cacheProcess()
+    #expect(writer.run("open \(directory.path)") == "ok")
+    #expect(writer.run("stopwriting") == "stopping")
+    writer.awaitSuspension()
+    return writer
+  }
+
+  @Test(arguments: [true, false]) func nobodyHangsAndNothingIsLost(_ isContinued: Bool) throws {
+    let cache = try directory.open {
+      $0.groupCommitInterval = .milliseconds(5)
+      $0.lockTimeout = .milliseconds(200)
+      $0.journalSize = 1 << 20
+    }
+    try cache.set("committed", forKey: "first")
+    try cache.flush()
+    let writer = try suspendedWriter()
+    for index in 0..<50 { try bounded { try cache.set(index, forKey: "k\(index)") } }
+    #expect(try bounded { try cache.value(String.self, forKey: "first") } == "committed")
+    #expect(bounded { errorCode { try cache.flush() } } == .notCommitted)
+    #expect(bounded { errorCode { try cache.write { $0.set(1, forKey: "batch") } } } == .notCommitted)
+    #expect(bounded { errorCode { try cache.trim(toCount: 1) } } != nil)
+    guard case .memoryOnly(let error) = cache.health else {
+      Issue.record("\(cache.health)")
+      return
+    }
+    #expect(error.code == .lockTimeout)
+    #expect(error.message.contains("kill -CONT \(writer.identifier)"))
+    // More than the journal takes: it goes on in memory.
+    for index in 0..<40 {
+      try bounded { try cache.set(Data(repeating: UInt8(index), count: 40_000), forKey: "large\(index)") }
+    }
+    #expect(try cache.value(Data.self, forKey: "large39")?.first == 39)
+    let other = try cacheProcess()
+    #expect(bounded { other.run("open \(directory.path) locktimeout=200") } == "ok")
+    #expect(bounded { other.run("get first") } == "committed")
+    #expect(bounded { other.run("set theirs 1") } == "ok")
+    #expect(bounded { other.run("get theirs") } == "1")
+    #expect(bounded { other.run("flush") } == "error notCommitted")
+    #expect(bounded { other.run("health") } == "memoryOnly lockTimeout")
+    // Its journal is replayed by somebody.
+    #expect(bounded { other.run("close") } == "error notCommitted")
+
+    if isContinued {
+      writer.resume()
+      #expect(writer.readLine() == "ok")
+    } else {
+      writer.kill()
+    }
+    #expect(eventually { cache.health.isHealthy })
+    try cache.flush()
+    for index in 0..<50 { #expect(try cache.diskCache.value(Int.self, forKey: "k\(index)") == index) }
+    #expect(try cache.value(Int.self, forKey: "batch") == 1)
+    #expect(try eventually { try cache.value(String.self, forKey: "theirs") == "1" })
+    try cache.close()
+  }
+
+  @Test func closingDoesNotWaitForASuspendedWriter() throws {
+    let cache = try directory.open {
+      neverCommitting(&$0)
+      $0.lockTimeout = .milliseconds(100)
+    }
+    let writer = try suspendedWriter()
+    try cache.set("kept", forKey: "key")
+    #expect(bounded { errorCode { try cache.close() } } == .notCommitted)
+    writer.resume()
+    #expect(writer.readLine() == "ok")
+    let again = try directory.open()
+    #expect(try again.value(String.self, forKey: "key") == "kept")
+    try again.close()
+  }
+
+  @Test func openingDoesNotWaitForASuspendedOpener() throws {
+    let opener = try cacheProcess()
+    #expect(opener.run("stopopening \(directory.path)") == "stopping")
+    opener.awaitSuspension()
+    do throws(CacheError) {
+      _ = try directory.open { $0.lockTimeout = .milliseconds(100) }
+      Issue.record("opened")
+    } catch {
+      #expect(error.code == .lockTimeout)
+      #expect(error.message.contains("kill -CONT \(opener.identifier)"))
+    }
+    opener.resume()
+    #expect(opener.readLine() == "ok")
+    try directory.open().close()
+  }
+
+  @Test func aSuspendedReaderHoldsNobodyUp() throws {
+    let cache = try directory.open { $0.lockTimeout = .milliseconds(200) }
+    try cache.set("v", forKey: "key")
+    try cache.flush()
+    let reader = try cacheProcess()
+    #expect(reader.run("open \(directory.path)") == "ok")
+    #expect(reader.run("snapshot key") == "held")
+    reader.suspend()
+    for round in 0..<50 {
+      try cache.set(Data(repeating: UInt8(round), count: 10_000), forKey: "same")
+      try bounded { try cache.flush() }
+    }
+    #expect(cache.health.isHealthy)
+    reader.resume()
+    #expect(reader.run("go on") == "v")
+    try cache.close()
+  }
+}

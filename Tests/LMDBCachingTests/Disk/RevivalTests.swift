@@ -1,0 +1,80 @@
+import LMDB
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import LMDBCaching
+
+/// LMDB refuses everything once it could not write its meta page: `MDB_PANIC`, -30795.
+@Suite struct RevivalTests {
+  let directory = CacheDirectory()
+  static let panic: Int32 = -30795
+
+  /// The next transaction is refused.
+  private func refuse(_ call: FaultInjection.Call, _ count: Int = 1) -> FaultInjection.SessionID {
+    FaultInjection.begin(.directory(directory.path), [.init(call, returns: Self.panic, count: count)])
+  }
+
+  @Test func theNextCommitOpensTheFilesAgain() throws {
+    let cache = try directory.open(neverCommitting)
+    try cache.set("old", forKey: "key")
+    try cache.set("old", forKey: "other")
+    try cache.flush()
+    try cache.set("new", forKey: "key")
+    let session = refuse(.txnBegin)
+    try cache.flush()
+    FaultInjection.end(session)
+    #expect(cache.health.isHealthy)
+    #expect(cache.statistics.reopenings == 1)
+    cache.memoryCache.removeAll()
+    #expect(try cache.value(String.self, forKey: "key") == "new")
+    #expect(try cache.value(String.self, forKey: "other") == "old")
+    try cache.close()
+    let again = try directory.open()
+    #expect(again.recovery == nil)
+    #expect(try again.value(String.self, forKey: "key") == "new")
+    try again.close()
+  }
+
+  @Test func aReadThatIsRefusedHasTheFilesOpenedAgain() throws {
+    let cache = try directory.open(neverCommitting)
+    try cache.set("old", forKey: "key")
+    try cache.flush()
+    // From now on this thread has a slot.
+    #expect(try cache.diskCache.value(String.self, forKey: "key") == "old")
+    cache.memoryCache.removeAll()
+    // A read tries it twice.
+    let session = refuse(.txnRenew, 2)
+    #expect(errorCode { try cache.value(String.self, forKey: "key") } == .storageFailed)
+    #expect(eventually { cache.statistics.reopenings == 1 })
+    FaultInjection.end(session)
+    #expect(try cache.value(String.self, forKey: "key") == "old")
+    #expect(cache.health.isHealthy)
+    try cache.close()
+  }
+
+  @Test func filesThatCannotBeOpenedAreTriedAgain() throws {
+    let clock = ManualClock()
+    let cache = try directory.open { $0.clock = .manual(clock) }
+    try cache.set("old", forKey: "key")
+    try cache.flush()
+    let session = FaultInjection.begin(
+      .directory(directory.path),
+      [.init(.txnBegin, returns: Self.panic), .init(.envOpen, returns: 5, count: .max)])
+    try cache.set("new", forKey: "key")
+    #expect(errorCode { try cache.flush() } == .notCommitted)
+    #expect(!cache.health.isHealthy)
+    // From memory, and from the journal.
+    #expect(try cache.value(String.self, forKey: "key") == "new")
+    #expect(try cache.diskCache.value(String.self, forKey: "key") == "new")
+    FaultInjection.end(session)
+    #expect(
+      eventually {
+        clock.advance(by: .seconds(1))
+        return cache.health.isHealthy && !cache.store.hasPending.load(ordering: .acquiring)
+      })
+    cache.memoryCache.removeAll()
+    #expect(try cache.value(String.self, forKey: "key") == "new")
+    try cache.close()
+  }
+}

@@ -1,0 +1,137 @@
+#if canImport(Glibc)
+  import Glibc
+  import LMDB
+  import TestSupport
+  import Testing
+
+  /// Other processes that write, are suspended, or have another lock file.
+  @Suite struct LockTests {
+    let directory = TemporaryDirectory()
+
+    private func open() throws(LMDBError) -> Environment {
+      try directory.open { $0.waits.otherProcesses = 50_000_000 }
+    }
+
+    private func process() throws -> ChildProcess { try ChildProcess("LMDBTestProcess", [directory.path]) }
+
+    @Test(arguments: [true, false]) func aSuspendedWriterIsWaitedForWithAnEnd(_ isContinued: Bool) throws {
+      let environment = try open()
+      defer { environment.close() }
+      try environment.put([1], [1])
+      let writer = try process()
+      #expect(writer.run("stop 2") == "stopping")
+      writer.awaitSuspension()
+      for _ in 0..<3 {
+        do throws(LMDBError) {
+          try environment.put([3], [1])
+          Issue.record("two writers")
+        } catch {
+          #expect(error.code == .lockTimeout)
+          #expect(error.message.contains("kill -CONT \(writer.identifier)"))
+        }
+      }
+      #expect(code { () throws(LMDBError) in _ = try environment.checkReaders() } == nil)
+      #expect(try environment.value([1]) == [1])
+      // Opening needs no write.
+      #expect(try process().run("get") == "1")
+      if isContinued {
+        writer.resume()
+        #expect(writer.readLine() == "ok")
+      } else {
+        writer.kill()
+      }
+      #expect(try environment.value([1]) == [isContinued ? 2 : 1])
+      try environment.put([3], [1])
+      #expect(try environment.value([1]) == [3])
+    }
+
+    @Test func aDeletedLockFileDoesNotMakeASecondWriter() throws {
+      let environment = try open()
+      defer { environment.close() }
+      try environment.put([1], [1])
+      let transaction = try environment.beginWrite()
+      try transaction.put([2], [1])
+      unlink(directory.path + "/lock.mdb")
+      #expect(try process().run("put 9") == "error lockTimeout")
+      try transaction.commit()
+      #expect(try environment.value([1]) == [2])
+    }
+
+    @Test func aForkedChildDoesNotKeepItsDeadParentsLock() throws {
+      let environment = try open()
+      defer { environment.close() }
+      try environment.put([1], [1])
+      let writer = try process()
+      #expect(writer.run("dieandleave 2") == nil)
+      try environment.put([3], [1])
+      #expect(try environment.value([1]) == [3])
+    }
+
+    @Test func writersTakeTurns() throws {
+      let environment = try directory.open { $0.waits.otherProcesses = 5_000_000_000 }
+      defer { environment.close() }
+      try environment.put([0], [0])
+      let greedy = try process()
+      #expect(greedy.run("greedy 1") == "ok")
+      while try environment.value([1]) == nil {}
+      for round in 0..<200 { try environment.put([UInt8(round & 0xFF)], [2]) }
+      greedy.kill()
+    }
+
+    @Test func anEnvironmentGoesOverToTheFilesThatAreThereNow() throws {
+      let environment = try open()
+      defer { environment.close() }
+      try environment.put([1], [1])
+      try environment.put([2], [1])
+      #expect(try environment.displacement().isEmpty)
+      let old = (environment.files, environment.lastPosition())
+      unlink(directory.path + "/data.mdb")
+      #expect(try environment.displacement() == .data)
+      unlink(directory.path + "/lock.mdb")
+      #expect(try environment.displacement() == [.data, .lockFile])
+      var options = Environment.Options()
+      options.mapSize = 64 << 20
+      options.syncMode = .noSync
+      // A snapshot is of one file from its beginning to its end.
+      let other = try Environment.openAnew(directory: directory.path, options: options)
+      try environment.withReadTransaction { (transaction) throws(LMDBError) in
+        #expect(code { () throws(LMDBError) in try environment.adopt(other) } == .busy)
+        #expect(try transaction.value([1]) == [2])
+      }
+      try other.put([7], [3])
+      try environment.adopt(other)
+      #expect(other.isClosed)
+      #expect(environment.files != old.0)
+      #expect(environment.lastPosition() > old.1)
+      #expect(environment.lastTransactionID == 1)
+      #expect(try environment.value([1]) == nil)
+      #expect(try environment.value([3]) == [7])
+      try environment.put([8], [3])
+      try environment.withReadTransaction { (transaction) throws(LMDBError) in
+        #expect(environment.position(of: transaction) == environment.lastPosition())
+        #expect(transaction.id == 2)
+      }
+      #expect(try environment.displacement().isEmpty)
+      let again = try open()
+      #expect(again === environment)
+      again.close()
+      #expect(openDescriptors(in: directory.path) == 4)
+    }
+
+    @Test func aNewLockFileForTheSameDataIsAdoptedToo() throws {
+      let environment = try open()
+      defer { environment.close() }
+      try environment.put([1], [1])
+      unlink(directory.path + "/lock.mdb")
+      var options = Environment.Options()
+      options.mapSize = 64 << 20
+      options.syncMode = .noSync
+      let other = try Environment.openAnew(directory: directory.path, options: options)
+      #expect(other !== environment)
+      try environment.adopt(other)
+      #expect(try environment.value([1]) == [1])
+      try environment.put([2], [1])
+      #expect(try environment.value([1]) == [2])
+    }
+  }
+#endif
