@@ -3,17 +3,20 @@ package enum Trials {
   package static let all: [any Trial.Type] = [
     ChurnTrial.self,
     CorruptionTrial.self,
+    DeletionTrial.self,
     FullDiskTrial.self,
     HostileTrial.self,
     KillTrial.self,
     LinearizabilityTrial.self,
     ModelTrial.self,
     PowerLossTrial.self,
+    SuspensionTrial.self,
   ]
 
   package static let roles: [any TrialRole.Type] = [
     ChurnReaderRole.self,
     CorruptionRole.self,
+    DeletionRole.self,
     FullDiskStage.self,
     FullDiskUser.self,
     HistoryRole.self,
@@ -23,5 +26,6 @@ package enum Trials {
     KillWriterRole.self,
     PowerLossReader.self,
     PowerLossWriter.self,
+    SuspensionRole.self,
   ]
 }

@@ -1,0 +1,149 @@
+import Foundation
+import LMDBCaching
+import TestSupport
+
+/// Deletes and replaces the files of a cache that two processes read and write.
+package enum DeletionTrial: Trial {
+  package static let name = "deletion"
+  package static let summary =
+    "Files are deleted or replaced while two processes use them: no crash, one file again, nothing lost afterwards."
+  package static let defaultCount = 300
+
+  package static func run(_ settings: TrialSettings) throws -> TrialReport {
+    var trial = Run(settings)
+    return try trial.run()
+  }
+
+  private struct Run {
+    let settings: TrialSettings
+    let path: String
+    var random: SeededRandom
+    var report = TrialReport()
+    var number = 0
+
+    init(_ settings: TrialSettings) {
+      self.settings = settings
+      path = settings.directory + "/cache"
+      random = SeededRandom(settings.seed)
+    }
+
+    mutating func run() throws -> TrialReport {
+      var cache = try TrialCache.open(path) { $0.groupCommitInterval = .milliseconds(2) }
+      var peer = try start()
+      for round in 0..<settings.count {
+        let harm = DeletionHarm.allCases[random.below(DeletionHarm.allCases.count)]
+        try harmWhileWriting(harm, cache, peer, round)
+        meet(harm, cache, peer, round)
+        keep(harm, cache, peer, round)
+        report.count("rounds")
+        report.count(harm.rawValue)
+        if report.failureCount > 10 { break }
+        switch random.below(6) {
+        case 0:
+          peer.kill()
+          peer = try start()
+          report.count("processes killed")
+        case 1:
+          try cache.close()
+          cache = try TrialCache.open(path) { $0.groupCommitInterval = .milliseconds(2) }
+          report.count("caches closed")
+        default: break
+        }
+      }
+      report.count("reopenings", cache.statistics.reopenings)
+      try cache.close()
+      if peer.run("close") != "ok" { report.fail("the other process did not close") }
+      return report
+    }
+
+    private func start() throws -> ChildProcess {
+      let peer = try ChildProcess("soak", ["role", DeletionRole.name, path])
+      guard peer.readLine() == "open" else {
+        throw CacheError(.storageFailed, "The other process does not open the cache.")
+      }
+      return peer
+    }
+
+    /// Writes on both sides, with the harm somewhere in between.
+    private mutating func harmWhileWriting(
+      _ harm: DeletionHarm, _ cache: LMDBCache, _ peer: ChildProcess, _ round: Int
+    ) throws {
+      let other = settings.directory + "/other"
+      if [.replacedData, .replacedPair].contains(harm) {
+        let made = try TrialCache.open(other)
+        for index in 0..<random.below(30) { try made.set("\(index)", forKey: "p\(index)") }
+        try made.close()
+      }
+      let count = 50 + random.below(400)
+      peer.send("burst p \(number) \(count)")
+      let (path, delay) = (path, UInt32(random.below(3_000)))
+      let group = DispatchGroup()
+      inBackground(group) {
+        usleep(delay)
+        harm.happen(to: path, other)
+      }
+      for index in number..<number + count {
+        do {
+          try cache.set("\(index)", forKey: "m\(index)")
+          check(try cache.value(String.self, forKey: "m\(number + random.below(count))"), "m", round)
+          check(try cache.value(String.self, forKey: "p\(number + random.below(count))"), "p", round)
+        } catch {
+          report.fail("round \(round), \(harm): a write or a read failed: \(error)")
+        }
+      }
+      group.wait()
+      let answer = peer.readLine()
+      if answer != "ok" { report.fail("round \(round), \(harm): the other process: \(answer ?? "crashed")") }
+      number += count
+      report.count("writes", 2 * count)
+      try? FileManager.default.removeItem(atPath: other)
+    }
+
+    /// Every value is the number in its key.
+    private mutating func check(_ value: String?, _ prefix: String, _ round: Int) {
+      report.count("reads")
+      if let value, Int(value) == nil { report.fail("round \(round): a value \(value) that nobody wrote") }
+    }
+
+    /// Both are soon in one file.
+    private mutating func meet(_ harm: DeletionHarm, _ cache: LMDBCache, _ peer: ChildProcess, _ round: Int) {
+      let start = ContinuousClock.now
+      let hasMet = eventually(within: .seconds(10)) {
+        guard (try? cache.set("\(round)", forKey: "mine")) != nil, peer.run("set its \(round)") == "ok" else {
+          return false
+        }
+        usleep(20_000)
+        return peer.run("get mine") == "\(round)" && (try? cache.value(String.self, forKey: "its")) == "\(round)"
+      }
+      let milliseconds = Int((ContinuousClock.now - start) / .milliseconds(1))
+      if !hasMet { report.fail("round \(round), \(harm): the processes are not in one file after 10 s") }
+      if milliseconds > report["longest way to one file, ms"] {
+        report.count("longest way to one file, ms", milliseconds - report["longest way to one file, ms"])
+      }
+    }
+
+    /// From then on nothing is lost.
+    private mutating func keep(_ harm: DeletionHarm, _ cache: LMDBCache, _ peer: ChildProcess, _ round: Int) {
+      let (first, count) = (number, 30)
+      do {
+        for index in first..<first + count { try cache.set("\(index)", forKey: "m\(index)") }
+        if peer.run("burst p \(first) \(count)") != "ok" { report.fail("round \(round), \(harm): writing after it") }
+        try cache.flush()
+        if peer.run("flush") != "ok" { report.fail("round \(round), \(harm): flushing after it") }
+        for index in first..<first + count {
+          let value = try cache.value(String.self, forKey: "p\(index)")
+          if value != "\(index)" { report.fail("round \(round), \(harm): p\(index) is \(value ?? "lost")") }
+          let answer = peer.run("get m\(index)")
+          if answer != "\(index)" { report.fail("round \(round), \(harm): m\(index) is \(answer ?? "lost")") }
+        }
+        // Two writers at once would have lost one of the counts.
+        let (kept, entries) = (cache.count, try cache.entries().count)
+        if kept != entries { report.fail("round \(round), \(harm): \(entries) entries are counted as \(kept)") }
+        report.count("entries checked", 2 * count)
+      } catch {
+        report.fail("round \(round), \(harm): \(error)")
+      }
+      number += count
+    }
+  }
+}

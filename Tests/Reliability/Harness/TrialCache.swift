@@ -1,0 +1,14 @@
+import Foundation
+import LMDBCaching
+import Logging
+
+/// A cache as the trials of this folder open it.
+enum TrialCache {
+  static func open(_ path: String, _ change: (inout CacheConfiguration) -> Void = { _ in }) throws -> LMDBCache {
+    var configuration = CacheConfiguration()
+    configuration.mapSize = 1 << 30
+    configuration.logger = Logger(label: "trial", factory: { _ in SwiftLogNoOpLogHandler() })
+    change(&configuration)
+    return try LMDBCache(directory: URL(fileURLWithPath: path, isDirectory: true), configuration: configuration)
+  }
+}

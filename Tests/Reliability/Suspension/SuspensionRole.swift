@@ -1,0 +1,32 @@
+import Foundation
+import LMDBCaching
+
+/// Writes for ever, and answers with the number of each write that was acknowledged: `DIRECTORY PREFIX FIRST`.
+enum SuspensionRole: TrialRole {
+  static let name = "suspension"
+  static let keys = 100
+
+  static func run(_ arguments: [String]) throws {
+    let cache = try TrialCache.open(arguments[0]) {
+      $0.groupCommitInterval = .milliseconds(1)
+      $0.lockTimeout = SuspensionTrial.lockTimeout
+      // So small that it is full at times.
+      $0.journalSize = 1 << 17
+    }
+    var number = Int(arguments[2])!
+    while true {
+      // Not acknowledged where it would be in memory only, which goes with the process.
+      do throws(CacheError) {
+        try cache.diskCache.set(
+          "\(number);" + String(repeating: "x", count: number % 500), forKey: arguments[1] + "\(number % keys)")
+        answer("\(number)")
+        number += 1
+        if number % 50 == 0 { try cache.flush() }
+      } catch {
+        guard error.code == .lockTimeout || error.code == .notCommitted else { throw error }
+        answer("held up")
+        usleep(1_000)
+      }
+    }
+  }
+}

@@ -1,0 +1,162 @@
+import Foundation
+import LMDBCaching
+import TestSupport
+
+/// Suspends one of several writing processes at any moment.
+package enum SuspensionTrial: Trial {
+  package static let name = "suspension"
+  package static let summary =
+    "A writer is suspended at any moment: the others go on within a bound, nothing acknowledged is lost."
+  package static let defaultCount = 200
+
+  static let lockTimeout = Duration.milliseconds(150)
+  /// What an operation of another process may take: the time for the lock, twice, on a busy machine.
+  private static let bound = Duration.seconds(3)
+
+  package static func run(_ settings: TrialSettings) throws -> TrialReport {
+    var trial = Run(settings)
+    return try trial.run()
+  }
+
+  /// A writing process, and how far it has got.
+  private final class Writer: Sendable {
+    let process: ChildProcess
+    let prefix: String
+    let progress: Guarded<(acknowledged: Int, lines: Int)>
+    private let reading = DispatchGroup()
+
+    init(_ path: String, _ prefix: String, first: Int) throws {
+      process = try ChildProcess("soak", ["role", SuspensionRole.name, path, prefix, "\(first)"])
+      self.prefix = prefix
+      progress = Guarded((first - 1, 0))
+      inBackground(reading) { [process, progress] in
+        while let line = process.readLine() {
+          progress { progress in
+            progress.lines += 1
+            if let number = Int(line) { progress.acknowledged = number }
+          }
+        }
+      }
+    }
+
+    /// Returns when all of its answers are read.
+    func kill() {
+      process.kill()
+      reading.wait()
+    }
+  }
+
+  private struct Run {
+    let settings: TrialSettings
+    let path: String
+    var random: SeededRandom
+    var report = TrialReport()
+    let cache: LMDBCache
+
+    init(_ settings: TrialSettings) {
+      self.settings = settings
+      path = settings.directory + "/cache"
+      random = SeededRandom(settings.seed)
+      do {
+        cache = try TrialCache.open(path) {
+          $0.groupCommitInterval = .milliseconds(1)
+          $0.lockTimeout = SuspensionTrial.lockTimeout
+        }
+      } catch {
+        fatalError("The trial's cache cannot be opened: \(error)")
+      }
+    }
+
+    mutating func run() throws -> TrialReport {
+      var writers = try (0..<3).map { try Writer(path, "w\($0)/", first: 0) }
+      for round in 0..<settings.count {
+        _ = eventually { writers.allSatisfy { $0.progress.current.lines > 0 } }
+        usleep(UInt32(random.below(20_000)))
+        let index = random.below(writers.count)
+        let suspended = writers[index]
+        suspended.process.suspend()
+        observe(writers, but: index, round)
+        if random.below(2) == 0 {
+          suspended.process.resume()
+          report.count("continued")
+        } else {
+          suspended.kill()
+          report.count("killed")
+          verify(suspended, round)
+          writers[index] = try Writer(path, suspended.prefix, first: suspended.progress.current.acknowledged + 1)
+        }
+        timed("a flush after it", round) { cache in
+          guard eventually({ (try? cache.flush()) != nil }) else { throw CacheError(.notCommitted, "for 10 s") }
+        }
+        report.count("rounds")
+        if report.failureCount > 10 { break }
+      }
+      for writer in writers { report.count("acknowledged writes", writer.progress.current.acknowledged + 1) }
+      for writer in writers { writer.kill() }
+      for writer in writers { verify(writer, settings.count) }
+      try cache.close()
+      return report
+    }
+
+    /// The others go on.
+    private mutating func observe(_ writers: [Writer], but suspended: Int, _ round: Int) {
+      let before = writers.map { $0.progress.current.lines }
+      timed("a set", round) { try $0.set(round, forKey: "own") }
+      timed("a get", round) { cache in
+        guard try cache.value(Int.self, forKey: "own") == round else { throw CacheError(.storageFailed, "lost") }
+        _ = try cache.diskCache.value(String.self, forKey: "w0/1")
+      }
+      var isHeldUp = false
+      timed("a flush", round) { cache in
+        do throws(CacheError) {
+          try cache.flush()
+        } catch {
+          guard error.code == .notCommitted else { throw error }
+          isHeldUp = true
+        }
+      }
+      if isHeldUp { report.count("held the write lock") }
+      let path = path
+      timed("an opening", round) { _ in
+        // In a process of its own: this one has the directory open.
+        let other = try ChildProcess("soak", ["role", DeletionRole.name, path])
+        guard other.readLine() != nil else { throw CacheError(.storageFailed, "crashed") }
+      }
+      for (index, writer) in writers.enumerated() where index != suspended {
+        let isAlive = eventually(within: SuspensionTrial.bound * 2) { writer.progress.current.lines > before[index] }
+        if !isAlive { report.fail("round \(round): writer \(index) hangs while \(suspended) is suspended") }
+      }
+    }
+
+    private mutating func timed(_ what: String, _ round: Int, _ body: (LMDBCache) throws -> Void) {
+      let start = ContinuousClock.now
+      do { try body(cache) } catch { report.fail("round \(round): \(what) failed: \(error)") }
+      let elapsed = ContinuousClock.now - start
+      let limit = what == "a flush after it" ? .seconds(10) : SuspensionTrial.bound
+      if elapsed > limit { report.fail("round \(round): \(what) took \(elapsed)") }
+      let milliseconds = Int(elapsed / .milliseconds(1))
+      let figure = "longest \(what.split(separator: " ")[1]), ms"
+      if what != "a flush after it", milliseconds > report[figure] {
+        report.count(figure, milliseconds - report[figure])
+      }
+    }
+
+    /// What a dead process had acknowledged is there, once its journal was replayed.
+    private mutating func verify(_ writer: Writer, _ round: Int) {
+      let last = writer.progress.current.acknowledged
+      let cache = cache
+      for number in max(0, last - SuspensionRole.keys + 1)...max(0, last) where last >= 0 {
+        let key = writer.prefix + "\(number % SuspensionRole.keys)"
+        func found() -> Int? {
+          guard let text = try? cache.diskCache.value(String.self, forKey: key) else { return nil }
+          return text.split(separator: ";").first.flatMap { Int($0) }
+        }
+        if !eventually(within: .seconds(5), { found() ?? -1 >= number }) {
+          report.fail("round \(round): \(key) is \(found() ?? -1) and not \(number), which was acknowledged")
+          return
+        }
+        report.count("entries checked")
+      }
+    }
+  }
+}
