@@ -125,7 +125,7 @@ public final class MemoryTier: Sendable {
     let access = memory.access(key, hash: hash) { entry -> Look? in
       // The store is open: it is closed only after this tier, whose shard is locked here.
       // Where no other process has written since the store was opened, the entry's own word need not be fetched.
-      let epoch = store.foreignEpoch
+      let epoch = store.requiredEpoch
       if epoch != store.tracker.first, entry.validated < epoch {
         return .unvalidated(stamp: entry.stamp)
       }
@@ -197,13 +197,15 @@ extension MemoryTier: DiskStoreObserver {
     }
   }
 
-  func willChangeAll(stamp: UInt64) { memory.advanceAllStripes(to: stamp) }
+  func willChangeAll(stamp: UInt64) {
+    memory.advanceAllStripes(to: stamp)
+    versions.advanceAll()
+  }
 
   func didChange(_ key: String, hash: UInt64, stamp: UInt64) { memory.remove(key, hash: hash, stamp: stamp) }
 
   func didRemoveAll(withPrefix prefix: String, stamp: UInt64) {
-    // Before, so that no copy outlives what this removes, and after, for what was read from memory meanwhile.
-    versions.advanceAll()
+    // For copies of what was read meanwhile.
     defer { versions.advanceAll() }
     if prefix.isEmpty {
       memory.removeAll(olderThan: stamp)

@@ -30,6 +30,7 @@ extension DiskStore {
     if batch.isEmpty { return }
     var newFiles: [ValueFileReference] = []
     var firstStamp: UInt64 = 0
+    var isRemovalAnnounced = false
     let outcome: WriteOutcome
     do throws(CacheError) {
       try batch.writeFiles(to: files, synchronized: durability != .fast, written: &newFiles)
@@ -42,6 +43,8 @@ extension DiskStore {
               announce(String(decoding: batch.frame(of: entry).key, as: UTF8.self), hash, stamp, isReadable: true)
             }
           } else {
+            if !isRemovalAnnounced { tracker.beginRemoval() }
+            isRemovalAnnounced = true
             for observer in state.observers { observer.willChangeAll(stamp: stamp) }
           }
           return stamp
@@ -53,6 +56,7 @@ extension DiskStore {
       throw error
     }
     didChange(batch, firstStamp: firstStamp, lastStamp: outcome.stamp)
+    if isRemovalAnnounced { tracker.endRemoval() }
     try outcome.checkCommitted()
     try commitPending()
   }

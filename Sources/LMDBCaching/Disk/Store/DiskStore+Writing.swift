@@ -124,10 +124,14 @@ extension DiskStore {
   func removeAll(
     withPrefix prefix: String?, by observer: (any DiskStoreObserver)?
   ) throws(CacheError) -> WriteOutcome {
+    var isAnnounced = false
+    defer { if isAnnounced { tracker.endRemoval() } }
     let outcome = try withUTF8Bytes(of: prefix ?? "") { (utf8) throws(CacheError) in
       let size = JournalFrame.size(keyLength: utf8.count, recordLength: 0)
       return try append(size: size, unrecorded: observer == nil ? nil : { $0.insertEverything(stamp: $1) }) { segment in
         let stamp = nextStamp()
+        if !isAnnounced { tracker.beginRemoval() }
+        isAnnounced = true
         for observer in state.observers { observer.willChangeAll(stamp: stamp) }
         if prefix == nil {
           segment?.removeAll(stamp: stamp, flags: [])

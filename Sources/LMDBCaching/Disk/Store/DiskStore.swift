@@ -149,6 +149,12 @@ final class DiskStore: @unchecked Sendable {
     tracker.foreignEpoch(lastTransactionID: environment.lastPosition())
   }
 
+  /// As of which transaction an entry in memory has to be current.
+  @inline(__always)
+  var requiredEpoch: UInt64 {
+    tracker.requiredEpoch(lastTransactionID: environment.lastPosition())
+  }
+
   var health: CacheHealth {
     lock.withLock {
       if state.isClosed { return .closed }

@@ -1,0 +1,86 @@
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import LMDBCaching
+
+/// Removals of many entries, which the memory tier follows one entry after the other.
+@Suite struct RemovalTests {
+  let directory = CacheDirectory()
+
+  /// Looks when the removal is recorded, and no memory tier has followed it yet.
+  // Unchecked: `body` is set before the store is used, and called by the thread that removes.
+  private final class Onlooker: DiskStoreObserver, @unchecked Sendable {
+    var body: () -> Void = {}
+
+    func willChange(_ key: String, hash: UInt64, stamp: UInt64, isReadable: Bool) {}
+    func willChangeAll(stamp: UInt64) {}
+    func didChange(_ key: String, hash: UInt64, stamp: UInt64) {}
+    func didRemoveAll(withPrefix prefix: String, stamp: UInt64) { body() }
+    func lastAccess(of key: String) -> UInt32? { nil }
+    func didEvict(_ key: String, stamp: UInt64) {}
+    func recordReads() {}
+    func storeWillClose() {}
+    func add(to statistics: inout CacheStatistics) {}
+  }
+
+  enum Removal: CaseIterable {
+    case all, prefix, batch, batchOfPrefix
+
+    /// What is under another prefix afterwards.
+    var kept: String? {
+      switch self {
+      case .all: nil
+      case .batch: "new"
+      case .prefix, .batchOfPrefix: "kept"
+      }
+    }
+
+    func happen(to cache: LMDBCache) throws {
+      switch self {
+      case .all: try cache.removeAll()
+      case .prefix: try cache.removeAll(withPrefix: "a/")
+      case .batch:
+        try cache.write {
+          $0.removeAll()
+          $0.set("new", forKey: "b/kept")
+        }
+      case .batchOfPrefix: try cache.write { $0.removeAll(withPrefix: "a/") }
+      }
+    }
+  }
+
+  @Test(arguments: Removal.allCases, [true, false])
+  func whatOneReaderFindsGoneNoOtherOneFinds(_ removal: Removal, _ isCommitted: Bool) throws {
+    // The onlooker is told before the memory tier.
+    let tier = try DiskCache(directory: directory.url, configuration: CacheDirectory.configuration(neverCommitting))
+    let onlooker = Onlooker()
+    tier.store.add(onlooker)
+    let cache = try directory.open(neverCommitting)
+    for index in 0..<100 { try cache.set("old", forKey: "a/\(index)") }
+    try cache.set("kept", forKey: "b/kept")
+    if isCommitted { try cache.flush() }
+    let looks = Guarded(0)
+    onlooker.body = {
+      #expect(cache.memoryCache.contains("a/7"))
+      do {
+        #expect(try tier.value(String.self, forKey: "a/7") == nil)
+        #expect(try cache.value(String.self, forKey: "a/7") == nil)
+        #expect(try cache.value(String.self, forKey: "b/kept") == removal.kept)
+      } catch {
+        Issue.record(error)
+      }
+      looks { $0 += 1 }
+    }
+    try removal.happen(to: cache)
+    #expect(looks.current > 0)
+    // Then memory is believed again.
+    let hits = cache.statistics.memoryHits
+    try cache.set("after", forKey: "a/7")
+    #expect(try cache.value(String.self, forKey: "a/7") == "after")
+    #expect(cache.statistics.memoryHits == hits + 1)
+    tier.store.remove(onlooker)
+    try cache.close()
+    try tier.close()
+  }
+}
