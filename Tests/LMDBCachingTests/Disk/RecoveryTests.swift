@@ -1,5 +1,6 @@
 import Foundation
 import LMDB
+import Logging
 import TestSupport
 import Testing
 
@@ -65,6 +66,43 @@ import Testing
     #expect(try again.value(String.self, forKey: "key 1") == "new")
     try again.close()
     #expect(quarantines.count == 1)
+  }
+
+  @Test func itIsLoggedOnce() throws {
+    try fill()
+    damage(directory, Self.zeroRoot)
+    let events = EventLog.Events()
+    let cache = try directory.open { $0.logger = EventLog.logger(events) }
+    let recovery = try #require(cache.recovery)
+    try cache.set("new", forKey: "key 1")
+    try cache.close()
+    try directory.open { $0.logger = EventLog.logger(events) }.close()
+    let event = try #require(events.current.first)
+    #expect(events.current.count == 1)
+    #expect(event.level == .error)
+    #expect(event.metadata["directory"] == "\(directory.path)")
+    #expect(event.metadata["quarantine"] == "\(recovery.quarantine.path)")
+    #expect(event.metadata["finding"] == "\(recovery.finding)")
+  }
+
+  /// One of them verifies, and makes the cache anew if it has to; the others wait, and find it open.
+  @Test(arguments: [true, false]) func manyProcessesOpenAtOnce(_ isDamaged: Bool) throws {
+    try fill()
+    damage(directory) { data in
+      // Changed in any case, and so verified.
+      if isDamaged { Self.zeroRoot(&data) } else { data.append(Data(count: 4096)) }
+    }
+    let processes = try (0..<6).map { _ in try cacheProcess() }
+    for process in processes { process.send("open \(directory.path)") }
+    for process in processes { #expect(process.readLine() == "ok") }
+    let expected = isDamaged ? "0" : "500"
+    for process in processes { #expect(process.run("count") == expected) }
+    #expect(quarantines.count == (isDamaged ? 1 : 0))
+    for (index, process) in processes.enumerated() { #expect(process.run("write w\(index) \(index)") == "ok") }
+    for process in processes {
+      for index in processes.indices { #expect(process.run("get w\(index)") == "\(index)") }
+    }
+    for process in processes { #expect(process.run("close") == "ok") }
   }
 
   @Test func oneQuarantineIsKept() throws {
