@@ -74,11 +74,7 @@ struct CacheSummary: Encodable {
     table.append(["total cost", Formatting.grouped(totalCost)])
     table.append(["bytes on disk", Formatting.grouped(bytesOnDisk)])
     table.append(["pages", "\(Formatting.grouped(pages)) of \(Formatting.grouped(pageSize)) bytes"])
-    table.append([
-      "tree",
-      "\(treeDepth) levels, \(Formatting.grouped(branchPages)) branch, \(Formatting.grouped(leafPages)) leaf and "
-        + "\(Formatting.grouped(overflowPages)) overflow pages",
-    ])
+    table.append(["tree", Formatting.tree(levels: treeDepth, branchPages, leafPages, overflowPages)])
     table.append(["map", "\(Formatting.grouped(mapSize)) bytes of address space"])
     table.append(["last transaction", Formatting.grouped(lastTransaction)])
     table.append(["reader slots used", Formatting.grouped(readers)])

@@ -16,6 +16,11 @@ enum Formatting {
   /// With a fixed number of decimals, rounded.
   static func decimal(_ number: Double, places: Int) -> String { String(format: "%.\(places)f", number) }
 
+  /// What a B+ tree consists of.
+  static func tree(levels: Int, _ branchPages: Int, _ leafPages: Int, _ overflowPages: Int) -> String {
+    "\(levels) levels, \(grouped(branchPages)) branch, \(grouped(leafPages)) leaf and \(grouped(overflowPages)) overflow pages"
+  }
+
   /// To the second, in UTC.
   static func date(_ date: Date) -> String { date.formatted(.iso8601) }
 

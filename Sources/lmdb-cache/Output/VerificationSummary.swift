@@ -34,11 +34,7 @@ struct VerificationSummary: Encodable {
     table.append(["database", "sound"])
     table.append(["bytes", Formatting.grouped(bytes)])
     table.append(["pages", "\(Formatting.grouped(pages)) of \(Formatting.grouped(pageSize)) bytes"])
-    table.append([
-      "tree",
-      "\(depth) levels, \(Formatting.grouped(branchPages)) branch, \(Formatting.grouped(leafPages)) leaf and "
-        + "\(Formatting.grouped(overflowPages)) overflow pages",
-    ])
+    table.append(["tree", Formatting.tree(levels: depth, branchPages, leafPages, overflowPages)])
     table.append(["free pages", Formatting.grouped(freePages)])
     table.append(["last transaction", Formatting.grouped(lastTransaction)])
     return table.text
