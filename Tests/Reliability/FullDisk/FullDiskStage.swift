@@ -241,6 +241,7 @@ struct FullDiskStage: TrialRole {
 
   private mutating func die() throws {
     figures["deaths", default: 0] += 1
+    if user != nil { figures["files opened again, after an I/O error", default: 0] += Int(try ask("reopenings")) ?? 0 }
     user?.kill()
     user = nil
     latest.append("killed")

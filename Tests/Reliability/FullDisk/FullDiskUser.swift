@@ -70,6 +70,7 @@ struct FullDiskUser: TrialRole {
     case "count":
       let (entries, count) = (try opened().entries().count, try opened().count)
       return entries == count ? "\(count)" : "wrong: \(entries) entries, \(count) counted"
+    case "reopenings": return "\(try opened().statistics.reopenings)"
     case "health":
       switch try opened().health {
       case .healthy: return "healthy"
