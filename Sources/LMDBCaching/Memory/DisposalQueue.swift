@@ -47,7 +47,7 @@ final class DisposalQueue<Element>: @unchecked Sendable {
     lock.lock()
     let count = self.count
     if count < Self.capacity {
-      (buffer + count).initialize(to: element)
+      (buffer + count).initialize(to: consume element)
       self.count = count &+ 1
     }
     lock.unlock()

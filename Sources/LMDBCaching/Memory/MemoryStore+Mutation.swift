@@ -158,9 +158,10 @@ extension MemoryStore {
   /// Releases what was removed, where the policy says.
   @inlinable @inline(__always)
   func release(_ remains: consuming Remains) {
-    if let pair = remains.first {
+    // Each is given away: where this kept one until its end, it could be the last to let go.
+    if let pair = remains.first.take() {
       release(pair)
-      for pair in remains.rest { release(pair) }
+      while let pair = remains.rest.popLast() { release(pair) }
     }
   }
 
@@ -170,6 +171,6 @@ extension MemoryStore {
       if _isPOD(Value.self) { return }
       if let isCheapToRelease, isCheapToRelease(pair.value) { return }
     }
-    disposal.release(pair)
+    disposal.release(consume pair)
   }
 }
