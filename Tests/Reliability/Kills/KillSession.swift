@@ -66,9 +66,10 @@ final class KillSession {
       child.process.signal(SIGKILL)
     }
     for child in children {
-      let last = child.process.readRemaining().last.flatMap { Int($0) }
+      let answers = child.process.readRemaining()
       child.process.kill()
-      judged.append(KillJudge.Writer(load: child.load, acknowledged: (last ?? -1) + 1))
+      if let failure = answers.first(where: { Int($0) == nil }) { return ["a writer \(failure)"] }
+      judged.append(KillJudge.Writer(load: child.load, acknowledged: (answers.last.flatMap { Int($0) } ?? -1) + 1))
     }
     report.count("kills", children.count)
     report.count("acknowledged writes", judged.reduce(0) { $0 + $1.acknowledged })

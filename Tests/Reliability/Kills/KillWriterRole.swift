@@ -8,6 +8,14 @@ enum KillWriterRole: TrialRole {
     let load = try KillLoad(arguments[0])
     // Whoever opens brings in what the dead have left: it may be killed at that.
     answer("opening")
+    do {
+      try write(load)
+    } catch {
+      answer("failed: \(error)")
+    }
+  }
+
+  private static func write(_ load: KillLoad) throws {
     let cache = try load.open()
     var number = 0
     while true {
