@@ -72,7 +72,7 @@ extension Environment {
   }
 
   /// Runs `body` while the environment can neither be closed nor move its map.
-  private func use<R>(_ operation: String, _ body: () throws(LMDBError) -> R) throws(LMDBError) -> R {
+  func use<R>(_ operation: String, _ body: () throws(LMDBError) -> R) throws(LMDBError) -> R {
     var backoff = Backoff(limit: options.waits.read)
     while true {
       control.pointee.users.add(1, ordering: .sequentiallyConsistent)

@@ -34,8 +34,56 @@ import Testing
   }
 
   private struct Summary: Decodable {
+    struct Snapshot: Decodable {
+      let process: Int32
+      let transactionsBehind: Int
+      let isSuspended: Bool
+    }
+
     let entries, totalCost, bytesOnDisk, pages, pageSize, mapSize: Int
     let durability, health, directory: String
+    let oldestSnapshot: Snapshot?
+  }
+
+  /// A snapshot that is open until ``end()``.
+  private final class HeldSnapshot: Sendable {
+    private let ending = DispatchSemaphore(value: 0)
+
+    init(of cache: DiskCache) {
+      let begun = DispatchSemaphore(value: 0)
+      Thread { [ending] in
+        do {
+          try cache.read { _ in
+            begun.signal()
+            ending.wait()
+          }
+        } catch { Issue.record(error) }
+      }.start()
+      begun.wait()
+    }
+
+    func end() { ending.signal() }
+  }
+
+  @Test func statTellsOfTheSnapshotThatIsOpenForLongest() async throws {
+    try fill(3)
+    let none: Summary = try await Tool.run("stat", "--json", "--cache", scratch.cache).json()
+    #expect(none.oldestSnapshot == nil)
+    let cache = try DiskCache(directory: URL(fileURLWithPath: scratch.cache))
+    let snapshot = HeldSnapshot(of: cache)
+    for number in 0..<3 {
+      try cache.set("value", forKey: "later:\(number)")
+      try cache.flush()
+    }
+    let summary: Summary = try await Tool.run("stat", "--json", "--cache", scratch.cache).json()
+    let oldest = try #require(summary.oldestSnapshot)
+    #expect(oldest.process == getpid())
+    #expect(oldest.transactionsBehind == 3)
+    #expect(!oldest.isSuspended)
+    let table = try await Tool.run("stat", "--cache", scratch.cache).text
+    #expect(table.contains("of process \(getpid()), 3 transactions behind"))
+    snapshot.end()
+    try cache.close()
   }
 
   @Test func statCounts() async throws {

@@ -2,6 +2,14 @@ import LMDB
 import Synchronization
 import Testing
 
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
 @Suite struct ReaderPoolTests {
   let directory = TemporaryDirectory()
 
@@ -108,6 +116,23 @@ import Testing
     onThreads(8) { _ in
       #expect(code { () throws(LMDBError) in _ = try environment.value([1]) } == nil)
     }
+  }
+
+  @Test func openSnapshotsAreListed() throws {
+    let environment = try directory.open()
+    defer { environment.close() }
+    try environment.put([1], [1])
+    #expect(try environment.value([1]) == [1])
+    #expect(try environment.readers() == [])
+    try environment.withReadTransaction { (transaction) throws(LMDBError) in
+      try environment.put([2], [1])
+      let reader = try environment.readers().first
+      #expect(reader?.process == getpid())
+      #expect(reader?.transactionID == transaction.id)
+      #expect(try environment.readers().count == 1)
+      #expect(environment.lastTransactionID == transaction.id + 1)
+    }
+    #expect(try environment.readers() == [])
   }
 
   @Test func deadReaders() throws {

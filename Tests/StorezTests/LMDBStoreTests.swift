@@ -122,7 +122,7 @@ struct LMDBStoreTests {
     #expect(cache.count == 0)
   }
 
-  @Test(.timeLimit(.minutes(10))) func aNamespaceIsObserved() async throws {
+  @Test(.timeLimit(.minutes(30))) func aNamespaceIsObserved() async throws {
     var changes = store.changes(in: Cats.self).makeAsyncIterator()
     store.set(Animals.count, value: 1)
     store.set(Kittens.tom, value: 2)

@@ -103,6 +103,14 @@ enum Calls {
     return mdb_reader_check(environment, &dead)
   }
 
+  static func listReaders(
+    _ environment: OpaquePointer, _ line: @convention(c) (UnsafePointer<CChar>?, UnsafeMutableRawPointer?) -> Int32,
+    _ context: UnsafeMutableRawPointer
+  ) -> Int32 {
+    if let status = fault(.readerList, environment) { return status }
+    return mdb_reader_list(environment, line, context)
+  }
+
   // MARK: - Transactions
 
   static func begin(_ environment: OpaquePointer, flags: UInt32, _ transaction: inout OpaquePointer?) -> Int32 {

@@ -11,6 +11,7 @@ extension FaultInjection {
     case envStat = "mdb_env_stat"
     case envGetDescriptor = "mdb_env_get_fd"
     case readerCheck = "mdb_reader_check"
+    case readerList = "mdb_reader_list"
     case txnBegin = "mdb_txn_begin"
     case txnRenew = "mdb_txn_renew"
     case txnCommit = "mdb_txn_commit"

@@ -27,11 +27,19 @@ package struct LockHolder: Sendable, CustomStringConvertible {
         guard fields.count >= 6, fields[1] == "FLOCK", fields[3] == "WRITE", let process = Int32(fields[4]),
           process > 0, fields[5].split(separator: ":").last == "\(inode)"
         else { continue }
-        let isSuspended = lines(of: "/proc/\(process)/status").contains { $0.hasPrefix("State:\tT") }
-        return LockHolder(process: process, isSuspended: isSuspended)
+        return LockHolder(process: process, isSuspended: isSuspended(process))
       }
     #endif
     return nil
+  }
+
+  /// Whether a signal has suspended a process; false where that cannot be known. Linux tells.
+  package static func isSuspended(_ process: Int32) -> Bool {
+    #if os(Linux)
+      return lines(of: "/proc/\(process)/status").contains { $0.hasPrefix("State:\tT") }
+    #else
+      return false
+    #endif
   }
 
   #if os(Linux)

@@ -20,6 +20,8 @@ struct CacheSummary: Encodable {
   let mapSize: Int
   let lastTransaction: UInt64
   let readers: Int
+  /// Absent in JSON: none is open.
+  let oldestSnapshot: OldestSnapshot?
   /// Writes of processes that died, which this opening brought in.
   let replayedWrites: Int
   let isHealthy: Bool
@@ -32,7 +34,7 @@ struct CacheSummary: Encodable {
     entries = cache.count
     totalCost = cache.totalCost
     bytesOnDisk = try cache.bytesOnDisk()
-    let info = try Self.info(directory, durability)
+    let (info, oldestSnapshot) = try Self.info(directory, durability)
     pageSize = info.pageSize
     pages = info.lastPageNumber + 1
     treeDepth = info.depth
@@ -42,13 +44,16 @@ struct CacheSummary: Encodable {
     mapSize = info.mapSize
     lastTransaction = info.lastTransactionID
     readers = info.readersInUse
+    self.oldestSnapshot = oldestSnapshot
     replayedWrites = cache.statistics.replayedWrites
     isHealthy = cache.health.isHealthy
     health = cache.health.text
   }
 
   /// The environment that the cache has open; a process has one for each file.
-  private static func info(_ directory: String, _ durability: Durability) throws(ToolError) -> Environment.Info {
+  private static func info(
+    _ directory: String, _ durability: Durability
+  ) throws(ToolError) -> (Environment.Info, OldestSnapshot?) {
     var options = Environment.Options()
     options.syncMode =
       switch durability {
@@ -59,7 +64,7 @@ struct CacheSummary: Encodable {
     do throws(LMDBError) {
       let environment = try Environment.open(directory: directory, options: options)
       defer { environment.close() }
-      return try environment.info()
+      return (try environment.info(), try OldestSnapshot(environment))
     } catch {
       throw ToolError(error)
     }
@@ -78,6 +83,7 @@ struct CacheSummary: Encodable {
     table.append(["map", "\(Formatting.grouped(mapSize)) bytes of address space"])
     table.append(["last transaction", Formatting.grouped(lastTransaction)])
     table.append(["reader slots used", Formatting.grouped(readers)])
+    if let oldestSnapshot { table.append(["oldest snapshot", oldestSnapshot.text]) }
     if replayedWrites > 0 { table.append(["replayed writes", Formatting.grouped(replayedWrites)]) }
     return table.text
   }

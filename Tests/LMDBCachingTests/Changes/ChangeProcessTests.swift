@@ -183,7 +183,7 @@ import Testing
     try cache.close()
   }
 
-  @Test(.timeLimit(.minutes(10))) func aTaskIsTold() async throws {
+  @Test(.timeLimit(.minutes(30))) func aTaskIsTold() async throws {
     let cache = try directory.open()
     let child = try child()
     let changes = cache.changes(withPrefix: "user:")

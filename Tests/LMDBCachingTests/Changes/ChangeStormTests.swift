@@ -41,7 +41,7 @@ import Testing
     try cache.close()
   }
 
-  @Test(.timeLimit(.minutes(10))) func observersComeAndGo() async throws {
+  @Test(.timeLimit(.minutes(30))) func observersComeAndGo() async throws {
     let cache = try directory.open { $0.groupCommitInterval = .milliseconds(1) }
     let isDone = Guarded(false)
     let group = DispatchGroup()
@@ -74,7 +74,7 @@ import Testing
     try cache.close()
   }
 
-  @Test(.timeLimit(.minutes(10))) func theEndReachesWhoBeginsToObserve() async throws {
+  @Test(.timeLimit(.minutes(30))) func theEndReachesWhoBeginsToObserve() async throws {
     for _ in 0..<20 {
       let cache = try directory.open()
       await withTaskGroup(of: Void.self) { tasks in

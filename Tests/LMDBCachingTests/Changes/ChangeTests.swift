@@ -197,7 +197,7 @@ import Testing
     #expect(await ended.next() == nil)
   }
 
-  @Test(.timeLimit(.minutes(10))) func whoWaitsIsWokenByTheEnd() async throws {
+  @Test(.timeLimit(.minutes(30))) func whoWaitsIsWokenByTheEnd() async throws {
     for ending in ["close", "disk", "release", "cancel"] {
       var cache: LMDBCache? = try open()
       let changes = cache!.changes()

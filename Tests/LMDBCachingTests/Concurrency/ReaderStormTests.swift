@@ -16,7 +16,7 @@ import Testing
     case failed(String)
   }
 
-  @Test(.timeLimit(.minutes(10))) func moreTasksThanTheTableHasPlaces() async throws {
+  @Test(.timeLimit(.minutes(30))) func moreTasksThanTheTableHasPlaces() async throws {
     // Half the values are on the disk, half are loaded.
     let cache = try directory.open { $0.memoryCountLimit = 10 }
     let environment = cache.store.environment

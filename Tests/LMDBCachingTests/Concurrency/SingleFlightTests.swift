@@ -88,7 +88,7 @@ import Testing
     try cache.close()
   }
 
-  @Test(.timeLimit(.minutes(10))) func aTasksNestedLoadOfTheSameKeyEnds() async throws {
+  @Test(.timeLimit(.minutes(30))) func aTasksNestedLoadOfTheSameKeyEnds() async throws {
     let cache = try directory.open()
     let value = try await cache.value(Int.self, forKey: "key") { () async throws -> Int in
       try await cache.value(Int.self, forKey: "key") { () async throws -> Int in 1 } + 1

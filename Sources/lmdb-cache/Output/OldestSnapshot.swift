@@ -1,0 +1,24 @@
+import LMDB
+
+/// The snapshot that has been open for the longest time, of any process: pages that are freed after it are not used again
+/// while it is.
+struct OldestSnapshot: Encodable {
+  let process: Int32
+  /// Transactions that were committed since.
+  let transactionsBehind: UInt64
+  let isSuspended: Bool
+
+  /// nil: no snapshot is open.
+  init?(_ environment: Environment) throws(LMDBError) {
+    let last = environment.lastTransactionID
+    guard let oldest = try environment.readers().min(by: { $0.transactionID < $1.transactionID }) else { return nil }
+    process = oldest.process
+    transactionsBehind = last > oldest.transactionID ? last - oldest.transactionID : 0
+    isSuspended = LockHolder.isSuspended(oldest.process)
+  }
+
+  var text: String {
+    "of process \(process)\(isSuspended ? ", which is suspended" : ""), "
+      + "\(Formatting.grouped(transactionsBehind)) transactions behind"
+  }
+}
