@@ -24,9 +24,10 @@ public struct LMDBError: Error, Sendable, Equatable, CustomStringConvertible {
     self.message = message ?? code.remedy
   }
 
-  public var description: String {
-    status == 0
-      ? "\(operation): \(message) [\(code)]"
-      : "\(operation): \(message) [\(code), status \(status)]"
-  }
+  public var description: String { "\(operation): \(message) \(identification)" }
+
+  /// The same without the message, for who has said that already.
+  package var origin: String { "\(operation) \(identification)" }
+
+  private var identification: String { status == 0 ? "[\(code)]" : "[\(code), status \(status)]" }
 }

@@ -1,3 +1,5 @@
+import LMDB
+
 /// What went wrong in a cache, with the remedy in its message.
 ///
 /// Match on ``code``; the message is for people and may change between versions.
@@ -78,6 +80,10 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
 
   public var description: String {
     guard let underlying else { return "\(code): \(message)" }
+    // What LMDB said is part of the message in most cases.
+    if let error = underlying as? LMDBError, message.contains(error.message) {
+      return "\(code): \(message) (\(error.origin))"
+    }
     return "\(code): \(message) (\(underlying))"
   }
 }

@@ -31,6 +31,16 @@ import Testing
     }
   }
 
+  @Test func whatLMDBSaysIsSaidOnce() {
+    let error = CacheError(
+      LMDBError(code: .lockTimeout, operation: "mdb_txn_begin", message: "Continue it."), during: "Committing")
+    #expect("\(error)" == "lockTimeout: Committing failed: Continue it. (mdb_txn_begin [lockTimeout])")
+    let other = CacheError(
+      .notCommitted, "Not committed.",
+      underlying: LMDBError(code: .ioError, operation: "mdb_txn_commit", message: "Bad."))
+    #expect("\(other)" == "notCommitted: Not committed. (mdb_txn_commit: Bad. [ioError])")
+  }
+
   static let faults: [(FaultInjection.Call, Int32)] = [
     (.txnCommit, ENOSPC), (.txnCommit, EIO), (.txnBegin, EIO), (.cursorPut, ENOSPC), (.cursorPut, EIO),
     (.txnBegin, ENOMEM),
