@@ -33,18 +33,18 @@ final class Session {
   /// open DIRECTORY [name=value …]
   func open(_ words: [Substring]) throws {
     var configuration = CacheConfiguration()
-    configuration.mapSize = 1 << 30
+    configuration.disk.mapSize = 1 << 30
     configuration.logger = Logger(label: "child", factory: { _ in SwiftLogNoOpLogHandler() })
     for word in words.dropFirst(2) {
       let parts = word.split(separator: "=")
       let number = Int(parts[1]) ?? 0
       switch parts[0] {
       case "durability": configuration.durability = Durability(rawValue: UInt8(number))!
-      case "interval": configuration.groupCommitInterval = .milliseconds(number)
-      case "threshold": configuration.inlineThreshold = number
-      case "journal": configuration.journalSize = number
-      case "map": configuration.mapSize = number
-      case "locktimeout": configuration.lockTimeout = .milliseconds(number)
+      case "interval": configuration.disk.groupCommitInterval = .milliseconds(number)
+      case "threshold": configuration.disk.inlineThreshold = number
+      case "journal": configuration.disk.journalSize = number
+      case "map": configuration.disk.mapSize = number
+      case "locktimeout": configuration.disk.lockTimeout = .milliseconds(number)
       default: fatalError("unknown option \(word)")
       }
     }

@@ -5,7 +5,7 @@ import Foundation
 enum CacheService {
   static func run(directory: String) throws {
     var configuration = CacheConfiguration()
-    configuration.groupCommitInterval = .milliseconds(5)
+    configuration.disk.groupCommitInterval = .milliseconds(5)
     let cache = try LMDBCache(directory: URL(fileURLWithPath: directory), configuration: configuration)
     let property = EFStorageLMDBCache(wrappedValue: "default", forKey: "shared", in: cache)
     while let line = readLine() {

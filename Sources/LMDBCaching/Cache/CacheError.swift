@@ -56,7 +56,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     public static let busy = Code(.busy)
     /// The cache was damaged, and made anew when it was opened: see ``CacheRecovery``.
     public static let rebuilt = Code(.rebuilt)
-    /// Another process holds a lock of the cache for longer than ``CacheConfiguration/lockTimeout``: it is suspended, say.
+    /// Another process holds a lock of the cache for longer than ``CacheConfiguration/Disk/lockTimeout``: it is suspended, say.
     public static let lockTimeout = Code(.lockTimeout)
     /// The cache is open in a process of another PID namespace, of another container, say.
     public static let processNamespaceMismatch = Code(.processNamespaceMismatch)

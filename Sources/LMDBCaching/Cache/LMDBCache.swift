@@ -13,7 +13,7 @@ import LMDB
 ///
 /// **Threads.** Every function may be called from any thread, and none calls back with a lock held. A read that
 /// follows a write on the same thread sees it. Between processes a write is seen by others when it is
-/// committed: at the latest ``CacheConfiguration/groupCommitInterval`` after it returned, and the time that the commit
+/// committed: at the latest ``CacheConfiguration/Disk/groupCommitInterval`` after it returned, and the time that the commit
 /// takes, for which one that is under way, of this process or another one, may have to be waited for. What a process
 /// that died had not committed is seen about a second after its death, and by who opens the cache at once. A read never
 /// goes back to an older value. Writes of one process to one key are ordered as they were made; those of two processes
@@ -27,9 +27,9 @@ import LMDB
 /// guarded: reading it where it ended is a signal (SIGBUS) until that is noticed.
 ///
 /// **Processes that are suspended.** One that holds a lock holds the commits of the others up, and nothing else: see
-/// ``CacheConfiguration/lockTimeout``. One that is suspended in a snapshot (``read(_:)``) keeps what the snapshot can see
+/// ``CacheConfiguration/Disk/lockTimeout``. One that is suspended in a snapshot (``read(_:)``) keeps what the snapshot can see
 /// from being used again, so that the file grows with every commit until it goes on or ends; only
-/// ``CacheConfiguration/mapSize`` and the limits bound it. Programs that write to the database with LMDB itself, past
+/// ``CacheConfiguration/Disk/mapSize`` and the limits bound it. Programs that write to the database with LMDB itself, past
 /// this package, take part in none of this.
 ///
 /// **Errors.** What cannot be read is an error and stays where it is. When the disk is full or fails, the cache

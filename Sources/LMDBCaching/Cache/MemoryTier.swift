@@ -11,11 +11,11 @@ public final class MemoryTier: Sendable {
 
   init(_ configuration: CacheConfiguration) {
     memory = MemoryStore(
-      countLimit: configuration.memoryCountLimit, costLimit: configuration.memoryCostLimit, clock: configuration.clock,
-      keepsStamps: true, isCheapToRelease: { $0.isCheapToRelease })
+      countLimit: configuration.memory.countLimit, costLimit: configuration.memory.costLimit,
+      clock: configuration.clock, keepsStamps: true, isCheapToRelease: { $0.isCheapToRelease })
     cache = MemoryCache(
       store: memory,
-      configuration: MemoryCacheConfiguration(ageLimit: configuration.memoryAgeLimit, clock: configuration.clock))
+      configuration: MemoryCacheConfiguration(ageLimit: configuration.memory.ageLimit, clock: configuration.clock))
   }
 
   /// How many entries it holds at most; kept at once by every write.

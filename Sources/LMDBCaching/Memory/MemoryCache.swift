@@ -16,7 +16,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
 
   /// - Parameters:
   ///   - countLimit: the most values to hold; 0 holds none. A negative limit is 0.
-  ///   - costLimit: the highest total cost to hold, in the units of the costs given to ``set(_:forKey:cost:expiresIn:)``.
+  ///   - costLimit: the highest total cost to hold, in the units of the costs given to ``set(_:forKey:expiresIn:cost:)``.
   ///   - ageLimit: how long after its last access a value is kept; nil: for ever.
   ///   - clock: where the time comes from.
   public convenience init(
@@ -62,10 +62,10 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
   /// but an older one under its key goes, and so with an expiry of zero or less.
   ///
   /// - Parameters:
-  ///   - cost: what it counts towards ``costLimit``; negative counts as 0, above 2^55 as 2^55.
   ///   - duration: how long from now it may be returned, by the wall clock; nil: for ever.
+  ///   - cost: what it counts towards ``costLimit``; negative counts as 0, above 2^55 as 2^55.
   @inlinable
-  public func set(_ value: consuming Value, forKey key: Key, cost: Int = 0, expiresIn duration: Duration? = nil) {
+  public func set(_ value: consuming Value, forKey key: Key, expiresIn duration: Duration? = nil, cost: Int = 0) {
     let hash = store.hash(of: key)
     var expires = Int64.max
     if let duration {

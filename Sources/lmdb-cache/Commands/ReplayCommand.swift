@@ -67,9 +67,9 @@ struct ReplayCommand: ParsableCommand {
   private func replay(_ trace: Trace, in directory: URL) throws {
     let interruption = Interruption()
     var configuration = CacheConfiguration()
-    if let memoryCount { configuration.memoryCountLimit = memoryCount }
-    if let memoryCost { configuration.memoryCostLimit = memoryCost }
-    if let diskCount { configuration.diskCountLimit = diskCount }
+    if let memoryCount { configuration.memory.countLimit = memoryCount }
+    if let memoryCost { configuration.memory.costLimit = memoryCost }
+    if let diskCount { configuration.disk.countLimit = diskCount }
     let (cache, _) = try CacheOpening.orCreated(directory, configuration, durability: durability) {
       (directory, configuration) throws(CacheError) in
       try LMDBCache(directory: directory, configuration: configuration)

@@ -9,7 +9,7 @@ import Testing
 struct EFStorageStormTests {
   @Test func cacheReferences() throws {
     let directory = try TemporaryDirectory()
-    let cache = try directory.cache { $0.memoryCountLimit = 8 }
+    let cache = try directory.cache { $0.memory.countLimit = 8 }
     let keys = (0..<16).map { "key\($0)" }
     for key in keys { cache.efStorage[dynamicMember: key] = key + "#" + String(repeating: "x", count: 40) }
     concurrently(4) { thread in

@@ -182,7 +182,7 @@ struct ReferenceTests {
       required init?(coder: NSCoder) {}
       func encode(with coder: NSCoder) {}
     }
-    let cache = try directory.cache("tracked") { $0.memoryCountLimit = 0 }
+    let cache = try directory.cache("tracked") { $0.memory.countLimit = 0 }
     weak var first: CacheValue?
     weak var reference: EFStorageLMDBCacheRef<[Int]>?
     do {

@@ -15,7 +15,7 @@ final class TemporaryDirectory: Sendable {
 
   func cache(_ name: String = "cache", _ change: (inout CacheConfiguration) -> Void = { _ in }) throws -> LMDBCache {
     var configuration = CacheConfiguration()
-    configuration.mapSize = 1 << 28
+    configuration.disk.mapSize = 1 << 28
     configuration.logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
     change(&configuration)
     return try LMDBCache(directory: url.appendingPathComponent(name), configuration: configuration)

@@ -35,7 +35,7 @@ struct TransformTests {
   private func open(_ transforms: [any ValueTransform]) throws(CacheError) -> LMDBCache {
     try directory.open {
       $0.valueTransforms = transforms
-      $0.inlineThreshold = 100_000
+      $0.disk.inlineThreshold = 100_000
     }
   }
 

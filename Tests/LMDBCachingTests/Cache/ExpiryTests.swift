@@ -12,7 +12,7 @@ import Testing
     try directory.open { configuration in
       neverCommitting(&configuration)
       configuration.clock = .manual(clock)
-      configuration.inlineThreshold = 1_000
+      configuration.disk.inlineThreshold = 1_000
       change(&configuration)
     }
   }

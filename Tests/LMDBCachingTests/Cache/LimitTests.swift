@@ -89,7 +89,7 @@ import Testing
   }
 
   @Test func theCountLimitHolds() throws {
-    let cache = try open { $0.diskCountLimit = 100 }
+    let cache = try open { $0.disk.countLimit = 100 }
     #expect(cache.diskCache.countLimit == 100)
     try fill(cache, 100)
     try cache.diskCache.trimToLimits()
@@ -110,7 +110,7 @@ import Testing
 
   @Test func aLimitThatIsFarExceededIsKeptAtOnce() throws {
     let cache = try open {
-      $0.diskCountLimit = 50; $0.groupCommitInterval = .zero
+      $0.disk.countLimit = 50; $0.disk.groupCommitInterval = .zero
     }
     for index in 0..<500 { try cache.set(index, forKey: key(index)) }
     try cache.flush()
@@ -151,7 +151,7 @@ import Testing
   }
 
   @Test func theAgeLimitCountsFromTheLastAccess() throws {
-    let cache = try open { $0.diskAgeLimit = .seconds(3_600) }
+    let cache = try open { $0.disk.ageLimit = .seconds(3_600) }
     try fill(cache, 10)
     clock.advance(by: .seconds(3_000))
     cache.memoryCache.removeAll()
@@ -190,7 +190,7 @@ import Testing
 
   @Test func theMemoryTierHoldsItsOwnLimits() throws {
     let cache = try open {
-      $0.memoryCountLimit = 10; $0.memoryAgeLimit = .seconds(100)
+      $0.memory.countLimit = 10; $0.memory.ageLimit = .seconds(100)
     }
     try fill(cache, 50)
     #expect(cache.memoryCache.count == 10)

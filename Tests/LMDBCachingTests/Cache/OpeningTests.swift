@@ -99,10 +99,14 @@ import Testing
 
   @Test func arguments() throws {
     let changes: [@Sendable (inout CacheConfiguration) -> Void] = [
-      { $0.inlineThreshold = 0 }, { $0.inlineThreshold = 1 << 32 }, { $0.journalSize = (1 << 16) - 1 },
-      { $0.journalSize = (1 << 30) + 1 }, { $0.mapSize = 1 << 19 }, { $0.groupCommitInterval = .milliseconds(-1) },
-      { $0.memoryCountLimit = -1 }, { $0.memoryCostLimit = -1 }, { $0.diskCountLimit = -1 },
-      { $0.diskCostLimit = -1 }, { $0.freeDiskSpaceLimit = -1 },
+      { $0.disk.inlineThreshold = 0 }, { $0.disk.inlineThreshold = (1 << 30) + 1 },
+      { $0.disk.journalSize = (1 << 16) - 1 }, { $0.disk.journalSize = (1 << 30) + 1 },
+      { $0.disk.mapSize = 1 << 19 }, { $0.disk.mapSize = -1 }, { $0.disk.mapSize = .max },
+      { $0.disk.groupCommitInterval = .milliseconds(-1) }, { $0.disk.groupCommitInterval = .seconds(Int64.max) },
+      { $0.disk.lockTimeout = .zero }, { $0.disk.lockTimeout = .seconds(Int64.max) },
+      { $0.memory.countLimit = -1 }, { $0.memory.costLimit = -1 }, { $0.memory.ageLimit = .seconds(-1) },
+      { $0.disk.countLimit = -1 }, { $0.disk.costLimit = -1 }, { $0.disk.ageLimit = .seconds(-1) },
+      { $0.disk.freeSpaceLimit = -1 },
     ]
     for change in changes { #expect(errorCode { try directory.open(change) } == .invalidArgument) }
     #expect(directory.names().isEmpty)
@@ -114,6 +118,33 @@ import Testing
     #expect(errorCode { try cache.set(1, forKey: "key", cost: -1) } == .invalidArgument)
     #expect(errorCode { try cache.write { $0.set(1, forKey: "key", cost: -1) } } == .invalidArgument)
     #expect(try cache.value(Int.self, forKey: "key") == nil)
+    try cache.close()
+  }
+
+  /// Every value in range works, at its ends too, whatever is done with the cache then.
+  @Test(
+    arguments: [
+      { $0.disk.groupCommitInterval = .seconds(86_400) }, { $0.disk.groupCommitInterval = .zero },
+      { $0.disk.lockTimeout = .seconds(86_400) }, { $0.disk.lockTimeout = .nanoseconds(1) },
+      { $0.disk.inlineThreshold = 1 }, { $0.disk.inlineThreshold = 1 << 30 }, { $0.disk.mapSize = 1 << 47 },
+      {
+        $0.disk.ageLimit = .seconds(Int64.max); $0.memory.ageLimit = .seconds(Int64.max)
+      },
+      {
+        $0.disk.ageLimit = .zero; $0.memory.ageLimit = .zero
+      }, { $0.disk.freeSpaceLimit = .max },
+      {
+        $0.disk.countLimit = 0; $0.disk.costLimit = 0
+        $0.memory.countLimit = 0; $0.memory.costLimit = 0
+      },
+    ] as [@Sendable (inout CacheConfiguration) -> Void])
+  func endsOfRanges(_ change: @Sendable (inout CacheConfiguration) -> Void) throws {
+    let cache = try directory.open(change)
+    try cache.set(Data(count: 10), forKey: "key", expiresIn: .seconds(Int64.max), cost: .max)
+    _ = try cache.value(Data.self, forKey: "key")
+    try cache.flush()
+    try cache.diskCache.trimToLimits()
+    try cache.trim(toAge: .seconds(Int64.max))
     try cache.close()
   }
 
@@ -193,7 +224,7 @@ import Testing
 
   @Test func aFastCacheOfAnotherBootIsDiscarded() throws {
     let fast: @Sendable (inout CacheConfiguration) -> Void = {
-      $0.durability = .fast; $0.inlineThreshold = 100
+      $0.durability = .fast; $0.disk.inlineThreshold = 100
     }
     var cache = try directory.open(fast)
     try cache.set("v", forKey: "key")

@@ -34,8 +34,8 @@ import Testing
 
     func configure(_ configuration: inout CacheConfiguration) {
       neverCommitting(&configuration)
-      configuration.journalSize = 64 << 10
-      configuration.inlineThreshold = self == .files ? threshold : 1 << 30
+      configuration.disk.journalSize = 64 << 10
+      configuration.disk.inlineThreshold = self == .files ? threshold : 1 << 30
     }
   }
 
@@ -70,7 +70,7 @@ import Testing
   }
 
   @Test func onlyValuesOverTheThresholdAreFiles() throws {
-    let cache = try directory.open { $0.inlineThreshold = Self.threshold }
+    let cache = try directory.open { $0.disk.inlineThreshold = Self.threshold }
     try cache.set(Self.data(Self.threshold), forKey: "at")
     #expect(directory.valueFiles.isEmpty)
     try cache.set(Self.data(Self.threshold + 1), forKey: "over")
@@ -80,7 +80,7 @@ import Testing
 
   @Test(arguments: [true, false]) func aValueThatChangesItsSizeLeavesNoFile(_ committing: Bool) throws {
     let cache = try directory.open {
-      neverCommitting(&$0); $0.inlineThreshold = 1_000
+      neverCommitting(&$0); $0.disk.inlineThreshold = 1_000
     }
     var random = SeededRandom(7)
     for round in 0..<200 {
@@ -101,7 +101,7 @@ import Testing
   }
 
   @Test func removingTakesTheFilesAlong() throws {
-    let cache = try directory.open { $0.inlineThreshold = 100 }
+    let cache = try directory.open { $0.disk.inlineThreshold = 100 }
     for index in 0..<30 { try cache.set(Self.data(500, index), forKey: "\(index % 3)/\(index)") }
     #expect(directory.valueFiles.count == 30)
     try cache.removeAll(withPrefix: "1/")
@@ -119,13 +119,13 @@ import Testing
   @Test(arguments: [1 << 20, 64 << 20]) func aLargeValueComesBack(_ size: Int) throws {
     for threshold in [1 << 20, 1 << 30] {
       let directory = CacheDirectory()
-      var cache = try directory.open { $0.inlineThreshold = threshold }
+      var cache = try directory.open { $0.disk.inlineThreshold = threshold }
       let data = Self.data(size)
       try cache.set(data, forKey: "large")
       cache.memoryCache.removeAll()
       #expect(try cache.value(Data.self, forKey: "large") == data)
       try cache.close()
-      cache = try directory.open { $0.inlineThreshold = threshold }
+      cache = try directory.open { $0.disk.inlineThreshold = threshold }
       #expect(try cache.value(Data.self, forKey: "large") == data)
       try cache.close()
     }

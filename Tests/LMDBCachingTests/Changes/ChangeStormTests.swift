@@ -9,7 +9,7 @@ import Testing
   let directory = CacheDirectory()
 
   @Test func theLastChangeToldOfAKeyIsTrue() throws {
-    let cache = try directory.open { $0.groupCommitInterval = .milliseconds(1) }
+    let cache = try directory.open { $0.disk.groupCommitInterval = .milliseconds(1) }
     let other = try directory.open()
     let changes = cache.changes(withPrefix: "k", bufferingLimit: 64)
     concurrently(4) { thread in
@@ -42,7 +42,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(30))) func observersComeAndGo() async throws {
-    let cache = try directory.open { $0.groupCommitInterval = .milliseconds(1) }
+    let cache = try directory.open { $0.disk.groupCommitInterval = .milliseconds(1) }
     let isDone = Guarded(false)
     let group = DispatchGroup()
     for thread in 0..<2 {

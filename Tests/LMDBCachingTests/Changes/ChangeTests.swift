@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test func everyWayToChangeAnEntryIsTold() throws {
-    let cache = try open { $0.inlineThreshold = 1_000 }
+    let cache = try open { $0.disk.inlineThreshold = 1_000 }
     let other = try open()
     let changes = cache.changes(withPrefix: "a")
     try cache.set(1, forKey: "a1")
@@ -143,7 +143,7 @@ import Testing
   }
 
   @Test func whoIsToldReadsNothingOlder() async throws {
-    let cache = try directory.open { $0.groupCommitInterval = .milliseconds(1) }
+    let cache = try directory.open { $0.disk.groupCommitInterval = .milliseconds(1) }
     let changes = cache.changes(withPrefix: "key")
     let last = 3_000
     async let seen: [Int] = {
@@ -166,7 +166,7 @@ import Testing
   }
 
   @Test func whatIsKeptInMemoryOnlyIsTold() throws {
-    let cache = try open { $0.journalSize = 64 << 10 }
+    let cache = try open { $0.disk.journalSize = 64 << 10 }
     let changes = cache.changes()
     let session = FaultInjection.begin(.directory(directory.path), [.init(.txnCommit, returns: 28, count: .max)])
     for index in 0..<400 { try cache.set(String(repeating: "v", count: 1_000), forKey: "k\(index)") }

@@ -18,7 +18,7 @@ import Testing
 
   @Test(.timeLimit(.minutes(30))) func moreTasksThanTheTableHasPlaces() async throws {
     // Half the values are on the disk, half are loaded.
-    let cache = try directory.open { $0.memoryCountLimit = 10 }
+    let cache = try directory.open { $0.memory.countLimit = 10 }
     let environment = cache.store.environment
     let count = try environment.info().maxReaders + 500
     for number in 0..<50 { try cache.set(number, forKey: "k\(number * 2)") }

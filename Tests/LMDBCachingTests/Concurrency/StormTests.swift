@@ -12,9 +12,9 @@ import Testing
 
   func open(_ memoryLimit: Int = .max, _ change: (inout CacheConfiguration) -> Void = { _ in }) throws -> LMDBCache {
     try directory.open { configuration in
-      configuration.memoryCountLimit = memoryLimit
-      configuration.groupCommitInterval = .milliseconds(1)
-      configuration.journalSize = 64 << 10
+      configuration.memory.countLimit = memoryLimit
+      configuration.disk.groupCommitInterval = .milliseconds(1)
+      configuration.disk.journalSize = 64 << 10
       change(&configuration)
     }
   }
@@ -40,7 +40,7 @@ import Testing
   static func text(_ number: Int) -> String { String(number) + String(repeating: "x", count: number % 5 * 700) }
 
   @Test(arguments: memoryLimits) func oneKeyIsReadWhileItIsWritten(_ memoryLimit: Int) throws {
-    let cache = try open(memoryLimit) { $0.inlineThreshold = 2_000 }
+    let cache = try open(memoryLimit) { $0.disk.inlineThreshold = 2_000 }
     storm(readers: 3) { index in
       let value = try index == 0 ? cache.diskCache.value(String.self, forKey: "key") : cache.value(forKey: "key")
       guard let value else { return }
@@ -58,7 +58,7 @@ import Testing
   /// The file of a value goes when the value is replaced: who was about to read it finds the new one.
   @Test func aLongValueThatIsReplacedIsAlwaysFound() throws {
     let cache = try open(0) {
-      $0.inlineThreshold = 1_000; $0.groupCommitInterval = .zero
+      $0.disk.inlineThreshold = 1_000; $0.disk.groupCommitInterval = .zero
     }
     try cache.set(String(repeating: "x", count: 1_500), forKey: "key")
     try cache.set(Data(count: 2_000), forKey: "data")
@@ -158,7 +158,7 @@ import Testing
 
   @Test func whatMemoryEvictsBeforeItsCommitIsFound() throws {
     let cache = try open(1) {
-      neverCommitting(&$0); $0.journalSize = 8 << 20
+      neverCommitting(&$0); $0.disk.journalSize = 8 << 20
     }
     concurrently(3) { thread in
       do {
@@ -210,7 +210,7 @@ import Testing
   }
 
   @Test func trimsHoldUpNoReader() throws {
-    let cache = try open { $0.journalSize = 8 << 20 }
+    let cache = try open { $0.disk.journalSize = 8 << 20 }
     for number in 0..<3_000 { try cache.set(number, forKey: "k\(number)") }
     storm(readers: 3) { index in
       let number = Int.random(in: 0..<3_000)

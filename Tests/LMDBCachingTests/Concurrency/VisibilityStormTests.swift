@@ -34,7 +34,7 @@ import Testing
 
   /// Whoever reads from the disk and whoever reads from memory see the same order.
   @Test func noReadGoesBackToAnOlderValue() throws {
-    let cache = try directory.open { $0.groupCommitInterval = .milliseconds(1) }
+    let cache = try directory.open { $0.disk.groupCommitInterval = .milliseconds(1) }
     try cache.set(0, forKey: "key")
     let isDone = Guarded(false)
     let group = DispatchGroup()

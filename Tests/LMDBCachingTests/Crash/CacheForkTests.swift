@@ -95,8 +95,8 @@
     @Test func aProcessThatIsStartedSeesNoneOfTheFiles() throws {
       let directory = CacheDirectory()
       let cache = try directory.open {
-        $0.inlineThreshold = 1_000
-        $0.memoryCountLimit = 0
+        $0.disk.inlineThreshold = 1_000
+        $0.memory.countLimit = 0
       }
       try cache.set("value", forKey: "key")
       // Those of LMDB, the journal and the lock are open all the time; the others come and go.

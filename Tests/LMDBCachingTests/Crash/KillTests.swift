@@ -147,7 +147,7 @@ import Testing
   @Test func aDeadProcesssOlderWriteDoesNotReplaceANewerOne() throws {
     let child = try cacheProcess()
     #expect(child.run("open \(directory.path) interval=86400000") == "ok")
-    let cache = try directory.open { $0.groupCommitInterval = .zero }
+    let cache = try directory.open { $0.disk.groupCommitInterval = .zero }
     #expect(child.run("set key old") == "ok")
     #expect(child.run("set other old") == "ok")
     try cache.set("new", forKey: "key")

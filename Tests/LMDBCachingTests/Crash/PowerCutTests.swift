@@ -13,7 +13,7 @@ import Testing
 
   func opened(_ durability: Durability) throws -> LMDBCache {
     try directory.open {
-      neverCommitting(&$0); $0.inlineThreshold = 10_000; $0.durability = durability
+      neverCommitting(&$0); $0.disk.inlineThreshold = 10_000; $0.durability = durability
     }
   }
 
@@ -46,7 +46,7 @@ import Testing
   @Test func whatWaitsForADurableCommitGoesByItself() throws {
     let clock = ManualClock()
     let cache = try directory.open {
-      neverCommitting(&$0); $0.inlineThreshold = 10_000; $0.clock = .manual(clock)
+      neverCommitting(&$0); $0.disk.inlineThreshold = 10_000; $0.clock = .manual(clock)
     }
     try cache.set(Self.large(1), forKey: "key")
     try cache.flush()
@@ -85,7 +85,7 @@ import Testing
   /// Pages of a map reach the disk in any order: later writes must not be there without earlier ones.
   @Test func nothingIsReplayedBehindAGap() throws {
     let cache = try directory.open {
-      neverCommitting(&$0); $0.journalSize = 64 << 10
+      neverCommitting(&$0); $0.disk.journalSize = 64 << 10
     }
     // No segment is committed while the writer thread is kept busy.
     let (hold, isHeld) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))

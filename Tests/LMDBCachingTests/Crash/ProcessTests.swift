@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test func ofTwoWritersToOneKeyOneWins() throws {
-    let cache = try directory.open { $0.groupCommitInterval = .milliseconds(1) }
+    let cache = try directory.open { $0.disk.groupCommitInterval = .milliseconds(1) }
     let children = try (0..<2).map { _ in try cacheProcess() }
     for child in children { #expect(child.run("open \(directory.path) interval=1") == "ok") }
     for (index, child) in children.enumerated() { child.send("same key w\(index) 3000") }
@@ -72,7 +72,7 @@ import Testing
   }
 
   @Test func aCommittedWriteReplacesOtherProcessesMemory() throws {
-    let cache = try directory.open { $0.groupCommitInterval = .milliseconds(1) }
+    let cache = try directory.open { $0.disk.groupCommitInterval = .milliseconds(1) }
     let child = try cacheProcess()
     #expect(child.run("open \(directory.path) interval=1") == "ok")
     try cache.write { $0.set("0", forKey: "key") }
@@ -135,7 +135,7 @@ import Testing
   }
 
   @Test func aRemovalOfAllReachesTheOthers() throws {
-    let cache = try directory.open { $0.groupCommitInterval = .milliseconds(1) }
+    let cache = try directory.open { $0.disk.groupCommitInterval = .milliseconds(1) }
     let child = try cacheProcess()
     #expect(child.run("open \(directory.path)") == "ok")
     for index in 0..<50 { try cache.set(String(index), forKey: "k\(index)") }

@@ -25,9 +25,9 @@ import Testing
 
   @Test(arguments: [true, false]) func nobodyHangsAndNothingIsLost(_ isContinued: Bool) throws {
     let cache = try directory.open {
-      $0.groupCommitInterval = .milliseconds(5)
-      $0.lockTimeout = .milliseconds(200)
-      $0.journalSize = 1 << 20
+      $0.disk.groupCommitInterval = .milliseconds(5)
+      $0.disk.lockTimeout = .milliseconds(200)
+      $0.disk.journalSize = 1 << 20
     }
     try cache.set("committed", forKey: "first")
     try cache.flush()
@@ -75,7 +75,7 @@ import Testing
   @Test func closingDoesNotWaitForASuspendedWriter() throws {
     let cache = try directory.open {
       neverCommitting(&$0)
-      $0.lockTimeout = .milliseconds(100)
+      $0.disk.lockTimeout = .milliseconds(100)
     }
     let writer = try suspendedWriter()
     try cache.set("kept", forKey: "key")
@@ -92,7 +92,7 @@ import Testing
     #expect(opener.run("stopopening \(directory.path)") == "stopping")
     opener.awaitSuspension()
     do throws(CacheError) {
-      _ = try directory.open { $0.lockTimeout = .milliseconds(100) }
+      _ = try directory.open { $0.disk.lockTimeout = .milliseconds(100) }
       Issue.record("opened")
     } catch {
       #expect(error.code == .lockTimeout)
@@ -104,7 +104,7 @@ import Testing
   }
 
   @Test func aSuspendedReaderHoldsNobodyUp() throws {
-    let cache = try directory.open { $0.lockTimeout = .milliseconds(200) }
+    let cache = try directory.open { $0.disk.lockTimeout = .milliseconds(200) }
     try cache.set("v", forKey: "key")
     try cache.flush()
     let reader = try cacheProcess()

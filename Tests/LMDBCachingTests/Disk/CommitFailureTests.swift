@@ -51,7 +51,7 @@ import Testing
   ) throws {
     let clock = ManualClock()
     let cache = try directory.open {
-      $0.clock = .manual(clock); $0.memoryCountLimit = memoryLimit
+      $0.clock = .manual(clock); $0.memory.countLimit = memoryLimit
     }
     try cache.set("old", forKey: "key")
     try cache.set("old", forKey: "gone")
@@ -105,7 +105,7 @@ import Testing
       try directory.open { configuration in
         configuration.clock = .manual(clock)
         configuration.durability = .full
-        configuration.journalSize = 64 << 10
+        configuration.disk.journalSize = 64 << 10
       },
       try directory.open { $0.durability = .full }
     )
@@ -137,7 +137,7 @@ import Testing
   @Test(arguments: [false, true]) func aBatchThatIsNotCommittedYetIsTheOneThatIsRead(_ large: Bool) throws {
     let clock = ManualClock()
     let cache = try directory.open {
-      $0.clock = .manual(clock); $0.journalSize = 64 << 10
+      $0.clock = .manual(clock); $0.disk.journalSize = 64 << 10
     }
     let filler = String(repeating: "f", count: large ? 200_000 : 10)
     try cache.set("old", forKey: "a")
@@ -169,8 +169,8 @@ import Testing
     let clock = ManualClock()
     let cache = try directory.open {
       $0.clock = .manual(clock)
-      $0.journalSize = 64 << 10
-      $0.memoryCountLimit = memoryLimit
+      $0.disk.journalSize = 64 << 10
+      $0.memory.countLimit = memoryLimit
     }
     let session = fail(.txnCommit, ENOSPC)
     for key in ["set", "removed", "shrunk"] { try cache.set("in the journal", forKey: key) }
@@ -216,7 +216,7 @@ import Testing
   @Test func withAFullJournalRemovingAllRemovesAll() throws {
     let clock = ManualClock()
     let cache = try directory.open {
-      $0.clock = .manual(clock); $0.journalSize = 64 << 10
+      $0.clock = .manual(clock); $0.disk.journalSize = 64 << 10
     }
     try cache.set("old", forKey: "committed")
     try cache.flush()
@@ -240,7 +240,7 @@ import Testing
   @Test func aDiskCacheReportsWhatCannotBeRecorded() throws {
     let clock = ManualClock()
     let cache = try directory.openDisk {
-      $0.clock = .manual(clock); $0.journalSize = 64 << 10
+      $0.clock = .manual(clock); $0.disk.journalSize = 64 << 10
     }
     let session = fail(.txnCommit, ENOSPC)
     var code: CacheError.Code?
@@ -253,7 +253,7 @@ import Testing
   }
 
   @Test func aValueFileThatCannotBeWrittenKeepsTheValueInMemory() throws {
-    let cache = try directory.open { $0.inlineThreshold = 100 }
+    let cache = try directory.open { $0.disk.inlineThreshold = 100 }
     try cache.set("old", forKey: "key")
     try cache.flush()
     // A file where the folder should be: no value file can be made.

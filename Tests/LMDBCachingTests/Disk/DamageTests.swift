@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test func aDamagedOrMissingValueFileIsNoWrongValue() throws {
-    let cache = try directory.open { $0.inlineThreshold = 100 }
+    let cache = try directory.open { $0.disk.inlineThreshold = 100 }
     for index in 0..<6 { try cache.set(Data(repeating: UInt8(index), count: 1_000), forKey: "\(index)") }
     try cache.flush()
     cache.memoryCache.removeAll()
@@ -79,7 +79,7 @@ import Testing
 
   @Test func aDirectoryThatIsRemovedWhileOpenHarmsNothing() throws {
     let cache = try directory.open {
-      $0.inlineThreshold = 1_000; $0.groupCommitInterval = .milliseconds(1)
+      $0.disk.inlineThreshold = 1_000; $0.disk.groupCommitInterval = .milliseconds(1)
     }
     try cache.set("v", forKey: "key")
     try cache.flush()

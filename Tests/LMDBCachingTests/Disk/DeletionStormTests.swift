@@ -10,7 +10,7 @@ import Testing
   let directory = CacheDirectory()
 
   @Test(arguments: [UInt64](1...2)) func readersAndWritersGoOn(_ seed: UInt64) throws {
-    let cache = try directory.open { $0.groupCommitInterval = .milliseconds(1) }
+    let cache = try directory.open { $0.disk.groupCommitInterval = .milliseconds(1) }
     let ends = Guarded(false)
     let group = DispatchGroup()
     for writer in 0..<2 {
@@ -72,7 +72,7 @@ import Testing
     let made = try other.open()
     try made.set("other", forKey: "other")
     try made.close()
-    let cache = try directory.open { $0.groupCommitInterval = .milliseconds(5) }
+    let cache = try directory.open { $0.disk.groupCommitInterval = .milliseconds(5) }
     let child = try cacheProcess()
     #expect(child.run("open \(directory.path) interval=5") == "ok")
     try cache.set("mine", forKey: "mine")

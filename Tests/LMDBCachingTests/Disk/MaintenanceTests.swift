@@ -12,7 +12,7 @@ import Testing
   @Test func itDoesNotWaitForWritesThatItKeepsFromBeingCommitted() throws {
     let clock = ManualClock()
     let cache = try directory.open {
-      neverCommitting(&$0); $0.clock = .manual(clock); $0.inlineThreshold = 100
+      neverCommitting(&$0); $0.clock = .manual(clock); $0.disk.inlineThreshold = 100
     }
     try cache.set("v", forKey: "key")
     try cache.set(String(repeating: "b", count: 500), forKey: "file")
@@ -30,7 +30,7 @@ import Testing
   @Test func itKeepsTheFilesOfWritesWhoseCommitsFail() throws {
     let clock = ManualClock(now: Int64(Date().timeIntervalSince1970 * 1e9))
     let cache = try directory.open {
-      $0.clock = .manual(clock); $0.inlineThreshold = 100
+      $0.clock = .manual(clock); $0.disk.inlineThreshold = 100
     }
     try cache.set("v", forKey: "key")
     try cache.flush()

@@ -20,7 +20,7 @@ import Testing
 
   @Test func aFullMapGrowsAndKeepsEverything() throws {
     let cache = try directory.open {
-      $0.mapSize = 1 << 20; $0.groupCommitInterval = .milliseconds(1)
+      $0.disk.mapSize = 1 << 20; $0.disk.groupCommitInterval = .milliseconds(1)
     }
     for index in 0..<3_000 { try cache.set(Self.text(index), forKey: "key\(index)") }
     try cache.flush()
@@ -33,7 +33,7 @@ import Testing
 
   @Test func aBatchLargerThanTheMapGrowsIt() throws {
     let cache = try directory.open {
-      $0.mapSize = 1 << 20; $0.inlineThreshold = 1 << 30
+      $0.disk.mapSize = 1 << 20; $0.disk.inlineThreshold = 1 << 30
     }
     try cache.write { batch in
       for index in 0..<3_000 { batch.set(Self.text(index), forKey: "key\(index)") }
@@ -48,12 +48,12 @@ import Testing
 
   @Test func aJournalLargerThanTheMapIsReplayed() throws {
     let cache = try directory.open {
-      neverCommitting(&$0); $0.mapSize = 1 << 20
+      neverCommitting(&$0); $0.disk.mapSize = 1 << 20
     }
     for index in 0..<400 { try cache.set(Self.text(index), forKey: "key\(index)") }
     let crashed = directory.crashed(cache)
     try cache.close()
-    let reopened = try crashed.open { $0.mapSize = 1 << 20 }
+    let reopened = try crashed.open { $0.disk.mapSize = 1 << 20 }
     for index in 0..<400 { #expect(try reopened.value(String.self, forKey: "key\(index)") == Self.text(index)) }
     #expect(reopened.count == 400)
     try reopened.close()
@@ -61,9 +61,9 @@ import Testing
 
   @Test func aMapThatCannotGrowEvicts() throws {
     let cache = try directory.open { configuration in
-      configuration.mapSize = 4 << 20
-      configuration.journalSize = 256 << 10
-      configuration.groupCommitInterval = .milliseconds(1)
+      configuration.disk.mapSize = 4 << 20
+      configuration.disk.journalSize = 256 << 10
+      configuration.disk.groupCommitInterval = .milliseconds(1)
     }
     let session = FaultInjection.begin(
       .directory(directory.path), [.init(.envGetDescriptor, returns: ENOMEM, count: .max)])

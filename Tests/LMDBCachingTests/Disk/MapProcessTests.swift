@@ -11,7 +11,7 @@ import Testing
   /// Every transaction that this process begins or renews may meet a map that the other one made larger.
   @Test func anotherProcessGrowsTheMapInAStorm() throws {
     let cache = try directory.openDisk {
-      $0.mapSize = 1 << 20; $0.journalSize = 256 << 10; $0.groupCommitInterval = .milliseconds(1)
+      $0.disk.mapSize = 1 << 20; $0.disk.journalSize = 256 << 10; $0.disk.groupCommitInterval = .milliseconds(1)
     }
     let child = try cacheProcess()
     #expect(child.run("open \(directory.path) interval=1 map=1048576 journal=262144") == "ok")

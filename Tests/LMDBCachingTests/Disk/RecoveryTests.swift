@@ -118,10 +118,10 @@ import Testing
   }
 
   @Test func acknowledgedWritesOfTheJournalSurvive() throws {
-    try fill { $0.inlineThreshold = 5_000 }
+    try fill { $0.disk.inlineThreshold = 5_000 }
     let cache = try directory.open {
       neverCommitting(&$0)
-      $0.inlineThreshold = 5_000
+      $0.disk.inlineThreshold = 5_000
     }
     let large = Data(repeating: 7, count: 9_000)
     try cache.set(large, forKey: "committed file")
@@ -133,7 +133,7 @@ import Testing
     try cache.close()
     #expect(crashed.valueFiles.count == 2)
     damage(crashed, Self.zeroRoot)
-    let recovered = try crashed.open { $0.inlineThreshold = 5_000 }
+    let recovered = try crashed.open { $0.disk.inlineThreshold = 5_000 }
     let recovery = try #require(recovered.recovery)
     #expect(try recovered.value(String.self, forKey: "key 3") == "acknowledged")
     #expect(try recovered.value(Data.self, forKey: "acknowledged file") == large)
@@ -294,7 +294,7 @@ import Testing
     #expect(cache.recovery == nil)
     #expect(try cache.value(String.self, forKey: "key 1") == "value 1")
     try cache.close()
-    cache = try directory.open { $0.verification = .always }
+    cache = try directory.open { $0.disk.verification = .always }
     #expect(cache.recovery?.finding.contains("statistics") == true)
     try cache.close()
   }

@@ -11,7 +11,7 @@ import Testing
   /// Files as a process leaves them that was killed after some writes; and how many bytes of its journal it used.
   func crashed(_ write: (LMDBCache) throws -> Void) throws -> (CacheDirectory, journal: String, used: Int) {
     let cache = try directory.open {
-      neverCommitting(&$0); $0.journalSize = 64 << 10
+      neverCommitting(&$0); $0.disk.journalSize = 64 << 10
     }
     try cache.set("committed", forKey: "base")
     try cache.set("base", forKey: "key2")

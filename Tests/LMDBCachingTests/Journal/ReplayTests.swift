@@ -69,7 +69,7 @@ import Testing
     directory.write(journal, to: name)
     // Its watermark is lost: only the stamps tell.
     let reopened = try directory.open { configuration in
-      configuration.groupCommitInterval = .zero
+      configuration.disk.groupCommitInterval = .zero
     }
     #expect(try reopened.value(String.self, forKey: "key") == "new")
     #expect(reopened.count == 2)
@@ -179,7 +179,7 @@ import Testing
     let clock = ManualClock()
     let cache = try crashed.open {
       $0.clock = .manual(clock)
-      $0.groupCommitInterval = .zero
+      $0.disk.groupCommitInterval = .zero
     }
     let writer = HeldWriter(cache.store)
     crashed.write(contents, to: name)
@@ -252,7 +252,7 @@ import Testing
 
   @Test(arguments: [64 << 10, 8 << 20]) func aFullSegmentGoesOverIntoTheNext(_ size: Int) throws {
     let cache = try directory.open {
-      neverCommitting(&$0); $0.journalSize = size
+      neverCommitting(&$0); $0.disk.journalSize = size
     }
     let text = String(repeating: "t", count: 700)
     let count = 400
@@ -276,7 +276,7 @@ import Testing
 
   @Test func orphanedValueFilesAreSwept() throws {
     let cache = try directory.open {
-      neverCommitting(&$0); $0.inlineThreshold = 100
+      neverCommitting(&$0); $0.disk.inlineThreshold = 100
     }
     let big = Data(repeating: 7, count: 500)
     try cache.set(big, forKey: "committed")

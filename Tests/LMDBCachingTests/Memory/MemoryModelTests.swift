@@ -26,7 +26,7 @@ import Testing
       case 0..<9:
         let cost = Int(random.next() % 80)
         let seconds: Int64? = random.next() % 4 == 0 ? Int64(random.next() % 30) : nil
-        cache.set(step, forKey: key, cost: cost, expiresIn: seconds.map { .seconds($0) })
+        cache.set(step, forKey: key, expiresIn: seconds.map { .seconds($0) }, cost: cost)
         model[key] = Stored(
           value: step, cost: cost, expires: seconds.map { clock.now + $0 * 1_000_000_000 } ?? .max)
       case 9..<16:

@@ -57,7 +57,7 @@ final class CacheDirectory: Sendable {
   /// A configuration for tests: silent, with a small map.
   static func configuration(_ change: (inout CacheConfiguration) -> Void = { _ in }) -> CacheConfiguration {
     var configuration = CacheConfiguration()
-    configuration.mapSize = 1 << 30
+    configuration.disk.mapSize = 1 << 30
     configuration.logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
     change(&configuration)
     return configuration
@@ -74,7 +74,7 @@ final class CacheDirectory: Sendable {
 
 /// A configuration in which nothing is committed before it is asked for.
 func neverCommitting(_ configuration: inout CacheConfiguration) {
-  configuration.groupCommitInterval = .seconds(86_400)
+  configuration.disk.groupCommitInterval = .seconds(86_400)
 }
 
 /// The code of the error that `body` throws; nil: none.

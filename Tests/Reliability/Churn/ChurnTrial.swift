@@ -23,9 +23,9 @@ package enum ChurnTrial: Trial {
   static func configuration(durability: String) -> CacheConfiguration {
     var configuration = CacheConfiguration()
     configuration.durability = Durability(rawValue: UInt8(durability)!)!
-    configuration.groupCommitInterval = .milliseconds(20)
-    configuration.mapSize = 4 << 30
-    configuration.journalSize = 4 << 20
+    configuration.disk.groupCommitInterval = .milliseconds(20)
+    configuration.disk.mapSize = 4 << 30
+    configuration.disk.journalSize = 4 << 20
     configuration.logger = Logger(label: "trial", factory: { _ in SwiftLogNoOpLogHandler() })
     return configuration
   }

@@ -57,10 +57,10 @@ enum CorruptionShape: String, CaseIterable {
 
   static func configuration(_ verification: CacheVerification) -> CacheConfiguration {
     var configuration = CacheConfiguration()
-    configuration.mapSize = 256 << 20
-    configuration.journalSize = 1 << 16
-    configuration.inlineThreshold = inlineThreshold
-    configuration.verification = verification
+    configuration.disk.mapSize = 256 << 20
+    configuration.disk.journalSize = 1 << 16
+    configuration.disk.inlineThreshold = inlineThreshold
+    configuration.disk.verification = verification
     configuration.logger = Logger(label: "soak", factory: { _ in SwiftLogNoOpLogHandler() })
     return configuration
   }

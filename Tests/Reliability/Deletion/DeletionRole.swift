@@ -6,7 +6,7 @@ enum DeletionRole: TrialRole {
   static let name = "deletion"
 
   static func run(_ arguments: [String]) throws {
-    let cache = try TrialCache.open(arguments[0]) { $0.groupCommitInterval = .milliseconds(2) }
+    let cache = try TrialCache.open(arguments[0]) { $0.disk.groupCommitInterval = .milliseconds(2) }
     answer("open")
     while let line = readLine() {
       let words = line.split(separator: " ").map(String.init)

@@ -28,7 +28,7 @@ package enum DeletionTrial: Trial {
     }
 
     mutating func run() throws -> TrialReport {
-      var cache = try TrialCache.open(path) { $0.groupCommitInterval = .milliseconds(2) }
+      var cache = try TrialCache.open(path) { $0.disk.groupCommitInterval = .milliseconds(2) }
       var peer = try start()
       for round in 0..<settings.count {
         let harm = DeletionHarm.allCases[random.below(DeletionHarm.allCases.count)]
@@ -45,7 +45,7 @@ package enum DeletionTrial: Trial {
           report.count("processes killed")
         case 1:
           try cache.close()
-          cache = try TrialCache.open(path) { $0.groupCommitInterval = .milliseconds(2) }
+          cache = try TrialCache.open(path) { $0.disk.groupCommitInterval = .milliseconds(2) }
           report.count("caches closed")
         default: break
         }

@@ -46,9 +46,9 @@ struct FullDiskUser: TrialRole {
     case "open":
       var configuration = CacheConfiguration()
       configuration.durability = Durability(rawValue: UInt8(number(2)))!
-      configuration.inlineThreshold = Self.inlineThreshold
-      configuration.journalSize = 128 << 10
-      configuration.groupCommitInterval = .milliseconds(1)
+      configuration.disk.inlineThreshold = Self.inlineThreshold
+      configuration.disk.journalSize = 128 << 10
+      configuration.disk.groupCommitInterval = .milliseconds(1)
       configuration.clock = .manual(clock)
       configuration.logger = Logger(label: "full-disk", factory: { _ in SwiftLogNoOpLogHandler() })
       cache = try LMDBCache(directory: URL(fileURLWithPath: String(words[1])), configuration: configuration)

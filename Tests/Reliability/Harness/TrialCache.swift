@@ -6,7 +6,7 @@ import Logging
 enum TrialCache {
   static func open(_ path: String, _ change: (inout CacheConfiguration) -> Void = { _ in }) throws -> LMDBCache {
     var configuration = CacheConfiguration()
-    configuration.mapSize = 1 << 30
+    configuration.disk.mapSize = 1 << 30
     configuration.logger = Logger(label: "trial", factory: { _ in SwiftLogNoOpLogHandler() })
     change(&configuration)
     return try LMDBCache(directory: URL(fileURLWithPath: path, isDirectory: true), configuration: configuration)

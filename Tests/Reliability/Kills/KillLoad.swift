@@ -56,11 +56,11 @@ struct KillLoad: Codable {
   func open() throws(CacheError) -> LMDBCache {
     var configuration = CacheConfiguration()
     configuration.durability = Durability(rawValue: durability)!
-    configuration.groupCommitInterval = .milliseconds(interval)
-    configuration.journalSize = journal
-    configuration.inlineThreshold = threshold
-    configuration.memoryCountLimit = memoryCount
-    configuration.mapSize = 1 << 30
+    configuration.disk.groupCommitInterval = .milliseconds(interval)
+    configuration.disk.journalSize = journal
+    configuration.disk.inlineThreshold = threshold
+    configuration.memory.countLimit = memoryCount
+    configuration.disk.mapSize = 1 << 30
     configuration.logger = Logger(label: "trial", factory: { _ in SwiftLogNoOpLogHandler() })
     return try LMDBCache(directory: URL(fileURLWithPath: directory), configuration: configuration)
   }

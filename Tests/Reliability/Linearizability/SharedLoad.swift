@@ -17,11 +17,11 @@ struct SharedLoad: Codable {
   var configuration: CacheConfiguration {
     var configuration = CacheConfiguration()
     configuration.durability = Durability(rawValue: durability)!
-    configuration.groupCommitInterval = .milliseconds(interval)
-    configuration.memoryCountLimit = memoryCount
-    configuration.inlineThreshold = 8_000
-    configuration.journalSize = 256 << 10
-    configuration.mapSize = 1 << 30
+    configuration.disk.groupCommitInterval = .milliseconds(interval)
+    configuration.memory.countLimit = memoryCount
+    configuration.disk.inlineThreshold = 8_000
+    configuration.disk.journalSize = 256 << 10
+    configuration.disk.mapSize = 1 << 30
     configuration.logger = Logger(label: "trial", factory: { _ in SwiftLogNoOpLogHandler() })
     return configuration
   }

@@ -11,20 +11,20 @@ struct ModelConfiguration {
 
   func make(_ clock: ManualClock) -> CacheConfiguration {
     var configuration = CacheConfiguration()
-    configuration.mapSize = 1 << 30
+    configuration.disk.mapSize = 1 << 30
     configuration.logger = Logger(label: "model", factory: { _ in SwiftLogNoOpLogHandler() })
     configuration.clock = .manual(clock)
-    configuration.journalSize = 64 << 10
-    configuration.inlineThreshold = 6_000
-    configuration.memoryCountLimit = [Int.max, 0, 1, 4][Int(seed / 2 % 4)]
-    configuration.memoryCostLimit = seed % 7 == 2 ? 5_000 : .max
+    configuration.disk.journalSize = 64 << 10
+    configuration.disk.inlineThreshold = 6_000
+    configuration.memory.countLimit = [Int.max, 0, 1, 4][Int(seed / 2 % 4)]
+    configuration.memory.costLimit = seed % 7 == 2 ? 5_000 : .max
     configuration.durability = seed % 5 == 0 ? .fast : .ordered
-    if seed % 3 == 0 { configuration.groupCommitInterval = .seconds(86_400) }
+    if seed % 3 == 0 { configuration.disk.groupCommitInterval = .seconds(86_400) }
     if isTransforming { configuration.valueTransforms = [ModelTransform()] }
     if isLimited {
-      configuration.diskCountLimit = 9
-      configuration.diskCostLimit = 40_000
-      configuration.diskAgeLimit = .seconds(600)
+      configuration.disk.countLimit = 9
+      configuration.disk.costLimit = 40_000
+      configuration.disk.ageLimit = .seconds(600)
     }
     return configuration
   }

@@ -56,10 +56,10 @@ struct PowerLossWriter: TrialRole {
   ) -> CacheConfiguration {
     var configuration = CacheConfiguration()
     configuration.durability = durability
-    configuration.inlineThreshold = entries.inlineThreshold
-    configuration.journalSize = 64 << 10
-    configuration.mapSize = 1 << 20
-    configuration.groupCommitInterval = .milliseconds(interval)
+    configuration.disk.inlineThreshold = entries.inlineThreshold
+    configuration.disk.journalSize = 64 << 10
+    configuration.disk.mapSize = 1 << 20
+    configuration.disk.groupCommitInterval = .milliseconds(interval)
     configuration.logger = Logger(label: "power-loss", factory: { _ in SwiftLogNoOpLogHandler() })
     return configuration
   }

@@ -8,10 +8,10 @@ enum SuspensionRole: TrialRole {
 
   static func run(_ arguments: [String]) throws {
     let cache = try TrialCache.open(arguments[0]) {
-      $0.groupCommitInterval = .milliseconds(1)
-      $0.lockTimeout = SuspensionTrial.lockTimeout
+      $0.disk.groupCommitInterval = .milliseconds(1)
+      $0.disk.lockTimeout = SuspensionTrial.lockTimeout
       // So small that it is full at times.
-      $0.journalSize = 1 << 17
+      $0.disk.journalSize = 1 << 17
     }
     var number = Int(arguments[2])!
     while true {

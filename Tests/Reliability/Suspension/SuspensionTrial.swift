@@ -59,8 +59,8 @@ package enum SuspensionTrial: Trial {
       random = SeededRandom(settings.seed)
       do {
         cache = try TrialCache.open(path) {
-          $0.groupCommitInterval = .milliseconds(1)
-          $0.lockTimeout = SuspensionTrial.lockTimeout
+          $0.disk.groupCommitInterval = .milliseconds(1)
+          $0.disk.lockTimeout = SuspensionTrial.lockTimeout
         }
       } catch {
         fatalError("The trial's cache cannot be opened: \(error)")

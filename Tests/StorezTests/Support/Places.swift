@@ -33,7 +33,7 @@ final class TemporaryCache: Sendable {
 
   static func open(_ url: URL) throws -> LMDBCache {
     var configuration = CacheConfiguration()
-    configuration.mapSize = 1 << 30
+    configuration.disk.mapSize = 1 << 30
     configuration.logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
     return try LMDBCache(directory: url, configuration: configuration)
   }

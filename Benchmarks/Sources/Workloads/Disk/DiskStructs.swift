@@ -18,7 +18,7 @@ enum DiskStructs {
   private static func tiers(_ keys: KeyList, _ order: [Int], _ setting: Setting) throws -> Trial {
     let directory = try setting.directory()
     var configuration = CacheConfiguration()
-    configuration.memoryCountLimit = max(1, keys.count / 100)
+    configuration.memory.countLimit = max(1, keys.count / 100)
     let cache = try LMDBCache(directory: directory, configuration: configuration)
     for number in order { try cache.set(Profile(id: number), forKey: RequestKeys.text(number)) }
     try cache.flush()

@@ -17,7 +17,7 @@ struct OpeningCheck {
   ///   if it is no cache of this package. Nothing was changed then.
   func run() throws(CacheError) -> CacheRecovery? {
     let isTrusted = try calling(activity) { () throws(SystemError) in try isMarkedSound() }
-    if isTrusted && configuration.verification == .afterUncleanExit { return nil }
+    if isTrusted && configuration.disk.verification == .afterUncleanExit { return nil }
     guard try calling(activity, { () throws(SystemError) in try processLock.tryOwn() }) else {
       // Trying has given up the lock that says that this process is here.
       try calling(activity) { () throws(SystemError) in try processLock.share() }

@@ -6,10 +6,10 @@ struct DiskLimits: Sendable {
   var freeDiskSpace: Int
 
   init(_ configuration: CacheConfiguration) {
-    count = configuration.diskCountLimit
-    cost = configuration.diskCostLimit
-    age = configuration.diskAgeLimit
-    freeDiskSpace = configuration.freeDiskSpaceLimit
+    count = configuration.disk.countLimit
+    cost = configuration.disk.costLimit
+    age = configuration.disk.ageLimit
+    freeDiskSpace = configuration.disk.freeSpaceLimit
   }
 
   /// Whether the tier is so far over a limit that it is trimmed at once and not at the next interval: a tenth.

@@ -85,7 +85,7 @@ extension DiskStore {
   static func openFiles(
     _ directory: String, _ configuration: CacheConfiguration, displaced: DisplacedFiles? = nil
   ) throws(CacheError) -> Opened {
-    let timeout = configuration.lockTimeout.clampedNanoseconds
+    let timeout = configuration.disk.lockTimeout.clampedNanoseconds
     // Until the database is open: who comes meanwhile finds this process here.
     let opening = try OpeningLock(directory: directory, timeout: timeout)
     let activity = "Opening the cache in \(directory)"
@@ -113,7 +113,7 @@ extension DiskStore {
       return (hadLockFile, isShared && (!hadLockFile || !isKnown || displaced != nil))
     }
     var options = Environment.Options()
-    options.mapSize = configuration.mapSize
+    options.mapSize = configuration.disk.mapSize
     options.syncMode =
       switch configuration.durability {
       case .ordered: .noMetaSync

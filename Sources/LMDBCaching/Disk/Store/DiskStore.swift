@@ -112,10 +112,10 @@ final class DiskStore: @unchecked Sendable {
     self.databaseKey = databaseKey
     metrics = CacheMetrics(directory: opened.directory)
     files = ValueFiles(cacheDirectory: opened.directory)
-    inlineThreshold = configuration.inlineThreshold
+    inlineThreshold = configuration.disk.inlineThreshold
     transforms = ValueTransforms(transforms: configuration.valueTransforms)
-    journalSize = configuration.journalSize
-    groupCommitNanoseconds = configuration.groupCommitInterval.clampedNanoseconds
+    journalSize = configuration.disk.journalSize
+    groupCommitNanoseconds = configuration.disk.groupCommitInterval.clampedNanoseconds
     tracker = TransactionTracker(lastTransactionID: opened.lastTransactionID)
     limits = Mutex(DiskLimits(configuration))
     state.stampBase = opened.metadata.stampBase

@@ -11,7 +11,7 @@ struct OwnCache<Content: Numbered>: MemorySubject {
 
   init(capacity: Int?, _ setting: Setting) throws {
     var configuration = CacheConfiguration()
-    configuration.memoryCountLimit = capacity ?? .max
+    configuration.memory.countLimit = capacity ?? .max
     cache = try LMDBCache(directory: try setting.directory(), configuration: configuration)
   }
 

@@ -1,0 +1,41 @@
+extension CacheConfiguration {
+  /// The limits and the storage of the disk tier. ``DiskCache`` changes the limits while the cache is open.
+  public struct Disk: Sendable, Equatable {
+    /// How many entries it holds at most.
+    public var countLimit: Int = .max
+    /// The greatest total cost. The default cost of an entry is its size in bytes.
+    public var costLimit: Int = .max
+    /// How long after its last access an entry stays; `nil` for no limit.
+    public var ageLimit: Duration?
+    /// Bytes to leave free on the volume; 0 switches this off.
+    public var freeSpaceLimit: Int = 0
+
+    /// Values longer than this many bytes are files of their own beside the database. 1 byte … 1 GiB.
+    public var inlineThreshold: Int = 1 << 20
+
+    /// How long a write may wait for others to be committed with it. Another process sees a write, and a
+    /// write is safe from a power cut (``Durability/ordered``), about this much later at the latest. 0 … 24 hours.
+    public var groupCommitInterval: Duration = .milliseconds(50)
+
+    /// Bytes of the journal, which holds writes until they are committed. It is preallocated at the first
+    /// write, one per process, and removed by ``LMDBCache/close()``. 64 KiB … 1 GiB.
+    public var journalSize: Int = 16 << 20
+
+    /// Bytes of address space (not of disk) set aside for the database. Grows when it is used up; shrinks at
+    /// opening to what `ulimit -v` allows. At least 1 MiB, at most 128 TiB.
+    public var mapSize: Int = Int.bitWidth == 64 ? 1 << 36 : 1 << 30
+
+    /// When the database's file is checked before it is used. A file that cannot be trusted is set aside, and the
+    /// cache is made anew: see ``LMDBCache/recovery``.
+    public var verification: CacheVerification = .afterUncleanExit
+
+    /// How long a commit, an opening or a read's first use of a thread's slot waits for a lock that another process
+    /// holds. Processes hold locks for milliseconds; one that is suspended (`SIGSTOP`, a debugger) in such a moment
+    /// keeps its lock. After this time writes stay in the journal and in memory, as they do when the disk is full, and
+    /// are committed when the other process goes on or ends; an opening throws ``CacheError/Code/lockTimeout``.
+    /// Measured in real time. More than 0, at most 24 hours.
+    public var lockTimeout: Duration = .seconds(2)
+
+    public init() {}
+  }
+}
