@@ -37,8 +37,10 @@ let package = Package(
     .systemLibrary(
       name: "CZstd", pkgConfig: "libzstd",
       providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]),
-    .systemLibrary(name: "CPlatform"),
-    .target(name: "LMDB", dependencies: ["CLMDB"]),
+    .target(name: "CPlatform"),
+    // Every call of the C library: files, directories, locks, maps, threads and time.
+    .target(name: "Platform", dependencies: ["CPlatform"]),
+    .target(name: "LMDB", dependencies: ["CLMDB", "Platform"]),
     .target(
       name: "LMDBCaching",
       dependencies: [
@@ -70,6 +72,7 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .target(name: "TestSupport", path: "Tests/TestSupport"),
+    .testTarget(name: "PlatformTests", dependencies: ["Platform", "TestSupport"]),
     // What the tests start as other processes.
     .executableTarget(name: "LMDBTestProcess", dependencies: ["LMDB"], path: "Tests/LMDBTestProcess"),
     .testTarget(name: "LMDBTests", dependencies: ["LMDB", "LMDBTestProcess", "TestSupport"]),

@@ -12,19 +12,19 @@ enum Calls {
   @inline(__always)
   private static func fault(_ name: Name, _ environment: @autoclosure () -> OpaquePointer?) -> Int32? {
     guard FaultInjection.isOn else { return nil }
-    return FaultInjection.status(for: name, directory: path(of: environment()))
+    return FaultInjection.status(for: name, path: path(of: environment()))
   }
 
   @inline(__always)
   private static func fault(_ name: Name, directory: String) -> Int32? {
     guard FaultInjection.isOn else { return nil }
-    return FaultInjection.status(for: name, directory: directory)
+    return FaultInjection.status(for: name, path: directory)
   }
 
   @inline(__always)
   private static func opened(_ handle: OpaquePointer?, _ environment: @autoclosure () -> OpaquePointer?) {
     guard FaultInjection.isOn, let handle else { return }
-    FaultInjection.opened(handle, directory: path(of: environment()))
+    FaultInjection.opened(handle, path: path(of: environment()))
   }
 
   @inline(__always)
@@ -45,7 +45,7 @@ enum Calls {
   static func createEnvironment(_ environment: inout OpaquePointer?, directory: String) -> Int32 {
     if let status = fault(.envCreate, directory: directory) { return status }
     let status = mdb_env_create(&environment)
-    if FaultInjection.isOn, let environment { FaultInjection.opened(environment, directory: directory) }
+    if FaultInjection.isOn, let environment { FaultInjection.opened(environment, path: directory) }
     return status
   }
 

@@ -31,19 +31,14 @@ enum Registry {
   }
 
   private static let mutex: PlatformMutex = {
+    // Calls are made with the lock held: its handler has to run before that of the seam.
+    FaultInjection.prepareForForks()
     let status = pthread_atfork(
-      {
-        Registry.mutex.lock()
-        FaultInjection.mutex.lock()
-      },
-      {
-        FaultInjection.mutex.unlock()
-        Registry.mutex.unlock()
-      },
+      { Registry.mutex.lock() },
+      { Registry.mutex.unlock() },
       {
         // In the child: only stores, no allocation and no reference count.
         Registry.markForked()
-        FaultInjection.mutex.unlock()
         Registry.mutex.unlock()
       })
     precondition(status == 0, "pthread_atfork failed")

@@ -1,11 +1,3 @@
-#if canImport(Darwin)
-  package import Darwin
-#elseif canImport(Musl)
-  package import Musl
-#else
-  package import Glibc
-#endif
-
 /// What makes two paths the same file.
 package struct FileIdentity: Hashable, Sendable {
   package let device: UInt64

@@ -8,11 +8,11 @@ extension FaultInjection {
     var triggered = 0
     var handles: Set<UInt> = []
 
-    func applies(_ thread: UInt, _ directory: String?) -> Bool {
+    func applies(_ thread: UInt, _ path: String?) -> Bool {
       switch scope {
       case .everywhere: true
       case .currentThread: self.thread == thread
-      case .directory(let path): path == directory
+      case .directory(let directory): path == directory || path?.hasPrefix(directory + "/") == true
       }
     }
 

@@ -4,7 +4,7 @@ extension FaultInjection {
     case everywhere
     /// Calls made by the thread that began the session.
     case currentThread
-    /// Calls for the environment in this directory, whose path must be canonical.
+    /// Calls about this directory and what is in it; its path must be canonical.
     case directory(String)
   }
 }

@@ -11,8 +11,14 @@ package enum FaultInjection {
   }
 
   private static let active = Atomic<Bool>(false)
-  // A pthread mutex, since the thread sanitizer sees those.
-  static let mutex = PlatformMutex()
+
+  // A pthread mutex, since the thread sanitizer sees those. Held during a fork, so that the child finds it free.
+  private static let mutex: PlatformMutex = {
+    let status = pthread_atfork(
+      { FaultInjection.mutex.lock() }, { FaultInjection.mutex.unlock() }, { FaultInjection.mutex.unlock() })
+    precondition(status == 0, "pthread_atfork failed")
+    return PlatformMutex()
+  }()
   // Guarded by `mutex`.
   private nonisolated(unsafe) static var state = State()
 
@@ -22,17 +28,22 @@ package enum FaultInjection {
     return body(&state)
   }
 
+  /// Has the lock held during forks from now on. Who holds a lock of its own during forks, and makes calls while it has
+  /// it, calls this before it registers itself.
+  package static func prepareForForks() { withState { _ in } }
+
   /// Whether any session is on.
-  @inline(__always)
-  static var isOn: Bool {
-    _slowPath(active.load(ordering: .relaxed))
-  }
+  @inlinable @inline(__always)
+  package static var isOn: Bool { _slowPath(isActive) }
+
+  @usableFromInline
+  static var isActive: Bool { active.load(ordering: .relaxed) }
 
   /// Begins a session, which lasts until ``end(_:)``. With no rules it only records.
   package static func begin(_ scope: Scope, _ rules: [Rule] = []) -> SessionID {
     withState { state in
       state.lastID += 1
-      state.sessions[state.lastID] = Session(scope: scope, thread: Platform.currentThread, rules: rules)
+      state.sessions[state.lastID] = Session(scope: scope, thread: PlatformThread.current, rules: rules)
       active.store(true, ordering: .relaxed)
       return SessionID(value: state.lastID)
     }
@@ -68,35 +79,34 @@ package enum FaultInjection {
 
   // MARK: - The seam
 
-  static func status(for call: Call, directory: String?) -> Int32? {
-    let thread = Platform.currentThread
+  /// The status that a call is to return in place of its own.
+  ///
+  /// - Parameter path: What the call is about: a directory, or something in it.
+  package static func status(for call: Call, path: String?) -> Int32? {
+    let thread = PlatformThread.current
     return withState { state in
       var status: Int32?
-      for id in Array(state.sessions.keys) where state.sessions[id]!.applies(thread, directory) {
-        if let fault = state.sessions[id]!.fault(call) {
-          status = fault
-        }
+      for id in Array(state.sessions.keys) where state.sessions[id]!.applies(thread, path) {
+        if let fault = state.sessions[id]!.fault(call) { status = fault }
       }
       return status
     }
   }
 
-  static func opened(_ handle: OpaquePointer, directory: String?) {
+  package static func opened(_ handle: OpaquePointer, path: String?) {
     let handle = UInt(bitPattern: handle)
-    let thread = Platform.currentThread
+    let thread = PlatformThread.current
     withState { state in
-      for id in Array(state.sessions.keys) where state.sessions[id]!.applies(thread, directory) {
+      for id in Array(state.sessions.keys) where state.sessions[id]!.applies(thread, path) {
         state.sessions[id]!.handles.insert(handle)
       }
     }
   }
 
-  static func ended(_ handle: OpaquePointer) {
+  package static func ended(_ handle: OpaquePointer) {
     let handle = UInt(bitPattern: handle)
     withState { state in
-      for id in Array(state.sessions.keys) {
-        state.sessions[id]!.handles.remove(handle)
-      }
+      for id in Array(state.sessions.keys) { state.sessions[id]!.handles.remove(handle) }
     }
   }
 }

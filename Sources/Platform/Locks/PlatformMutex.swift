@@ -1,20 +1,12 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
 /// A `pthread_mutex_t` with a stable address.
 ///
-/// `Synchronization.Mutex` has neither a plain lock and unlock, which the fork handlers and a write transaction need,
-/// since they begin in one function and end in another.
+/// `Synchronization.Mutex` has neither a plain lock and unlock, which fork handlers and a write transaction need, since
+/// they begin in one function and end in another, nor can it be seen by the thread sanitizer.
 // @unchecked: the pointer never changes, and a pthread mutex is made to be used by many threads.
-final class PlatformMutex: @unchecked Sendable {
+package final class PlatformMutex: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
-  init() {
+  package init() {
     mutex = .allocate(capacity: 1)
     mutex.initialize(to: pthread_mutex_t())
     let status = pthread_mutex_init(mutex, nil)
@@ -27,16 +19,14 @@ final class PlatformMutex: @unchecked Sendable {
     mutex.deallocate()
   }
 
-  func lock() {
+  package func lock() {
     let status = pthread_mutex_lock(mutex)
     precondition(status == 0, "pthread_mutex_lock failed")
   }
 
-  func tryLock() -> Bool {
-    pthread_mutex_trylock(mutex) == 0
-  }
+  package func tryLock() -> Bool { pthread_mutex_trylock(mutex) == 0 }
 
-  func unlock() {
+  package func unlock() {
     let status = pthread_mutex_unlock(mutex)
     precondition(status == 0, "pthread_mutex_unlock failed")
   }

@@ -1,11 +1,3 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
 /// Keeps a write beyond the limit of file sizes (`ulimit -f`) from ending the process.
 ///
 /// The system sends SIGXFSZ to the thread that writes, whose default is the process's end; where it is blocked, the

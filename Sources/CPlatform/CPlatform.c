@@ -1,0 +1,126 @@
+#define _GNU_SOURCE
+#include "CPlatform.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#if defined(__linux__)
+#include <sys/vfs.h>
+#endif
+
+int cplatform_stack(uintptr_t *lowest, size_t *size) {
+#if defined(__APPLE__)
+  *size = pthread_get_stacksize_np(pthread_self());
+  *lowest = (uintptr_t)pthread_get_stackaddr_np(pthread_self()) - *size;
+  return 0;
+#elif defined(__linux__)
+  pthread_attr_t attributes;
+  int status = pthread_getattr_np(pthread_self(), &attributes);
+  if (status != 0) return status;
+  void *base = NULL;
+  status = pthread_attr_getstack(&attributes, &base, size);
+  *lowest = (uintptr_t)base;
+  int destroyed = pthread_attr_destroy(&attributes);
+  return status != 0 ? status : destroyed;
+#else
+  (void)lowest;
+  (void)size;
+  return -1;
+#endif
+}
+
+void cplatform_name_thread(const char *name) {
+#if defined(__APPLE__)
+  (void)pthread_setname_np(name);
+#elif defined(__linux__)
+  (void)pthread_setname_np(pthread_self(), name);
+#else
+  (void)name;
+#endif
+}
+
+intptr_t cplatform_write(int descriptor, const void *bytes, size_t count) { return write(descriptor, bytes, count); }
+
+int cplatform_close(int descriptor) { return close(descriptor); }
+
+int cplatform_reserve(int descriptor, int64_t size) {
+#if defined(__linux__)
+  while (fallocate(descriptor, 0, 0, size) != 0) {
+    if (errno == EINTR) continue;
+    return errno == EOPNOTSUPP || errno == ENOSYS ? 0 : errno;
+  }
+#else
+  (void)descriptor;
+  (void)size;
+#endif
+  return 0;
+}
+
+int cplatform_allocate(int descriptor, int64_t size) {
+#if defined(__APPLE__)
+  fstore_t store = {F_ALLOCATEALL, F_PEOFPOSMODE, 0, size, 0};
+  if (fcntl(descriptor, F_PREALLOCATE, &store) == -1) return errno;
+  return ftruncate(descriptor, size) == 0 ? 0 : errno;
+#else
+  int status;
+  do status = posix_fallocate(descriptor, 0, size);
+  while (status == EINTR);
+  return status;
+#endif
+}
+
+int cplatform_fsync(int descriptor) {
+#if defined(__APPLE__)
+  // Not every file system knows it.
+  if (fcntl(descriptor, F_FULLFSYNC) == 0) return 0;
+  if (errno != ENOTSUP && errno != EINVAL && errno != ENOTTY) return -1;
+#endif
+  return fsync(descriptor);
+}
+
+int cplatform_syncfs(int descriptor) {
+#if defined(__linux__)
+  return syncfs(descriptor);
+#else
+  (void)descriptor;
+  sync();
+  return 0;
+#endif
+}
+
+int64_t cplatform_file_system(int descriptor) {
+#if defined(__linux__)
+  struct statfs status;
+  int result;
+  do result = fstatfs(descriptor, &status);
+  while (result != 0 && errno == EINTR);
+  return result != 0 ? -1 : (int64_t)(uint32_t)status.f_type;
+#else
+  (void)descriptor;
+  errno = ENOTSUP;
+  return -1;
+#endif
+}
+
+int cplatform_byte_lock(int descriptor, int64_t offset, int action) {
+#if defined(F_OFD_SETLK)
+  struct flock lock = {0};
+  lock.l_type = action == 0 ? F_UNLCK : F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = offset;
+  lock.l_len = 1;
+  while (fcntl(descriptor, action < 0 ? F_OFD_GETLK : F_OFD_SETLK, &lock) != 0) {
+    if (action > 0 && (errno == EAGAIN || errno == EACCES)) return 1;
+    if (errno != EINTR) return -1;
+  }
+  return action < 0 && lock.l_type != F_UNLCK ? 1 : 0;
+#else
+  (void)descriptor;
+  (void)offset;
+  (void)action;
+  return 0;
+#endif
+}

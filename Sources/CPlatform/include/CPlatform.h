@@ -1,0 +1,51 @@
+#ifndef CPLATFORM_H
+#define CPLATFORM_H
+
+// What Swift cannot call as it is: functions that the C library declares for GNU sources only, and those that differ
+// between systems. No header of the system's that declares structures: they would be this module's, for Swift.
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__linux__)
+extern int syncfs(int descriptor);
+#endif
+
+/// The lowest address of the calling thread's stack and its size in bytes; not 0: the system does not tell.
+int cplatform_stack(uintptr_t *lowest, size_t *size);
+
+/// An address on the caller's stack: the real one, also where a sanitizer keeps variables elsewhere.
+static inline uintptr_t cplatform_stack_position(void) {
+  return (uintptr_t)__builtin_frame_address(0);
+}
+
+/// Names the calling thread, for debuggers; at most 15 bytes on Linux.
+void cplatform_name_thread(const char *name);
+
+/// write(2) and close(2), which Swift cannot name in one way for all C libraries.
+intptr_t cplatform_write(int descriptor, const void *bytes, size_t count);
+int cplatform_close(int descriptor);
+
+/// Reserves the blocks of a file's first `size` bytes; 0 or the error number. Where the file system cannot, nothing is
+/// done: posix_fallocate(3) writes there, and so might undo what another process writes meanwhile.
+int cplatform_reserve(int descriptor, int64_t size);
+
+/// Makes the file at least `size` bytes long, all of them with blocks; 0 or the error number. Where the file system
+/// cannot reserve blocks, it writes them: only for a file that nobody else writes.
+int cplatform_allocate(int descriptor, int64_t size);
+
+/// fsync(2), to the medium itself where that is another call.
+int cplatform_fsync(int descriptor);
+
+/// Makes everything on the volume of a descriptor durable.
+int cplatform_syncfs(int descriptor);
+
+/// `f_type` of statfs(2), the file system's magic number; -1: the call failed, or the system has none.
+int64_t cplatform_file_system(int descriptor);
+
+/// Takes (1), gives back (0) or asks for (-1) an exclusive lock on the byte at an offset, which belongs to the open file
+/// description. Returns 0 if that was done, or nobody has it; 1 if another one has it; -1 and `errno` for a failure.
+/// Where the system has no such locks, everything is granted.
+int cplatform_byte_lock(int descriptor, int64_t offset, int action);
+
+#endif

@@ -1,0 +1,114 @@
+// Walks over what is in a directory.
+
+extension Directory {
+  /// Deeper trees than this are none of ours; each level takes a descriptor.
+  private static let greatestDepth = 64
+
+  /// The names in it without `.` and `..`. Those that are not UTF-8 are left out: none of ours is such, and none of the
+  /// operations could be given it. See ``isEmpty()``.
+  package func names() throws(SystemError) -> [String] {
+    var names: [String] = []
+    for name in try rawNames() {
+      if let name = String(validating: name.dropLast().lazy.map { UInt8(bitPattern: $0) }, as: UTF8.self) {
+        names.append(name)
+      }
+    }
+    return names
+  }
+
+  /// Whether there is no name at all in it.
+  package func isEmpty() throws(SystemError) -> Bool { try rawNames().isEmpty }
+
+  /// Removes `name` with all that is in it; links are removed, and not followed. One that is gone already is fine.
+  package func removeTree(_ name: String) throws(SystemError) {
+    try Descriptors.checkName(name, "unlinkat")
+    try removeTree(Array(name.utf8CString), depth: 0)
+  }
+
+  /// Bytes that the files in it occupy on the disk, those of directories in it included.
+  package func allocatedBytes() throws(SystemError) -> Int { try allocatedBytes(depth: 0) }
+
+  // MARK: -
+
+  /// With the NUL at their ends.
+  private func rawNames() throws(SystemError) -> [[CChar]] {
+    // One of its own, since a descriptor has one position, and this object is used by many threads.
+    let own = try Descriptors.open(descriptor, ".", O_RDONLY | O_DIRECTORY, path: path, checksName: false)
+    guard let stream = fdopendir(own) else {
+      let error = SystemError("fdopendir", path)
+      Descriptors.close(own)
+      throw error
+    }
+    defer { closedir(stream) }
+    var names: [[CChar]] = []
+    while true {
+      errno = 0
+      guard let entry = readdir(stream) else {
+        if errno != 0 { throw SystemError("readdir", path) }
+        return names
+      }
+      // The entry ends with its name, and may be shorter than its type.
+      guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { preconditionFailure("dirent has no name") }
+      let start = (UnsafeRawPointer(entry) + offset).assumingMemoryBound(to: CChar.self)
+      let name = [CChar](UnsafeBufferPointer(start: start, count: strlen(start) + 1))
+      if name != [0x2E, 0] && name != [0x2E, 0x2E, 0] { names.append(name) }
+    }
+  }
+
+  private func rawPath(_ name: [CChar]) -> String {
+    path(of: String(decoding: name.dropLast().lazy.map { UInt8(bitPattern: $0) }, as: UTF8.self))
+  }
+
+  /// `nil` if there is none, or it is something else.
+  private func rawSubdirectory(_ name: [CChar]) throws(SystemError) -> Directory? {
+    let path = rawPath(name)
+    var status = stat()
+    if SystemCalls.status(descriptor, name, &status, path: path) != 0 {
+      if errno == ENOENT { return nil }
+      throw SystemError("fstatat", path)
+    }
+    guard FileKind(mode: status.st_mode) == .directory else { return nil }
+    var opened: Int32
+    repeat {
+      opened = openat(descriptor, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0)
+    } while opened < 0 && errno == EINTR
+    if opened >= 0 { return Directory(opened, path, FileIdentity(status)) }
+    // Gone, or replaced, since it was looked at.
+    if errno == ENOENT || errno == ENOTDIR || errno == ELOOP { return nil }
+    throw SystemError("openat", path)
+  }
+
+  private func removeTree(_ name: [CChar], depth: Int) throws(SystemError) {
+    let path = rawPath(name)
+    if depth > Self.greatestDepth { throw SystemError("unlinkat", path, errno: ENAMETOOLONG) }
+    guard let directory = try rawSubdirectory(name) else {
+      if SystemCalls.remove(descriptor, name, flags: 0, path: path) != 0, errno != ENOENT {
+        throw SystemError("unlinkat", path)
+      }
+      return
+    }
+    for child in try directory.rawNames() { try directory.removeTree(child, depth: depth + 1) }
+    if SystemCalls.remove(descriptor, name, flags: AT_REMOVEDIR, path: path) != 0, errno != ENOENT {
+      throw SystemError("unlinkat", path)
+    }
+  }
+
+  private func allocatedBytes(depth: Int) throws(SystemError) -> Int {
+    if depth > Self.greatestDepth { throw SystemError("openat", path, errno: ENAMETOOLONG) }
+    var total = 0
+    for name in try rawNames() {
+      if let directory = try rawSubdirectory(name) {
+        total += try directory.allocatedBytes(depth: depth + 1)
+        continue
+      }
+      var status = stat()
+      // Gone since it was listed.
+      if SystemCalls.status(descriptor, name, &status, path: rawPath(name)) != 0 {
+        if errno == ENOENT { continue }
+        throw SystemError("fstatat", rawPath(name))
+      }
+      total += Int(status.st_blocks) * 512
+    }
+    return total
+  }
+}

@@ -1,0 +1,109 @@
+// Files by their names in an open directory.
+
+extension Directory {
+  /// Opens a regular file; `nil` if there is none of that name.
+  ///
+  /// - Parameter requiresOneName: Whether a file with other names (hard links) is refused.
+  /// - Throws: An error with a finding for a link, FIFO, device, socket or directory. None of them is waited for.
+  package func open(
+    _ name: String, _ access: File.Access = .reading, requiresOneName: Bool = false
+  ) throws(SystemError) -> File? {
+    do throws(SystemError) {
+      return try openRegular(name, access.flags, mode: 0, requiresOneName: requiresOneName)
+    } catch {
+      if error.errno == ENOENT { return nil }
+      throw error
+    }
+  }
+
+  /// Opens a regular file for reading and writing, and makes it if there is none.
+  ///
+  /// - Throws: As ``open(_:_:requiresOneName:)``; also for a file that is to be emptied and has other names, which is left
+  ///   as it is; `EEXIST` for one that has to be new.
+  package func create(
+    _ name: String, _ creation: File.Creation = .ifMissing, permissions: mode_t = 0o600, requiresOneName: Bool = false
+  ) throws(SystemError) -> File {
+    var flags = File.Access.writing.flags | O_CREAT
+    if creation == .exclusively { flags |= O_EXCL }
+    let file = try openRegular(
+      name, flags, mode: permissions, requiresOneName: requiresOneName || creation == .emptying)
+    // Not by O_TRUNC, which empties before anybody can look.
+    if creation == .emptying, try file.status().size > 0 { try file.truncate(to: 0) }
+    return file
+  }
+
+  private func openRegular(
+    _ name: String, _ flags: Int32, mode: mode_t, requiresOneName: Bool
+  ) throws(SystemError) -> File {
+    let path = self.path(of: name)
+    let opened: Int32
+    do throws(SystemError) {
+      opened = try Descriptors.open(descriptor, name, flags | O_NONBLOCK, mode: mode, path: path)
+    } catch {
+      // What the system says of links, of directories that are to be written, of FIFOs without a reader and of sockets.
+      if [ELOOP, EMLINK, EISDIR, ENXIO, ENODEV, EOPNOTSUPP].contains(error.errno), let kind = try kind(of: name),
+        kind != .regular
+      {
+        throw SystemError("openat", path, .kind(kind))
+      }
+      throw error
+    }
+    let file = File(descriptor: opened, path: path)
+    let status = try file.status()
+    if status.kind != .regular { throw SystemError("openat", path, .kind(status.kind)) }
+    if requiresOneName && status.linkCount > 1 { throw SystemError("openat", path, .names(status.linkCount)) }
+    return file
+  }
+
+  /// A descriptor of its own of this directory, for a lock on it. See ``FileLock``.
+  package func openItself() throws(SystemError) -> File {
+    File(
+      descriptor: try Descriptors.open(
+        descriptor, ".", O_RDONLY | O_DIRECTORY, path: path, checksName: false), path: path)
+  }
+
+  // MARK: - Looking
+
+  /// What the system says of `name`, a link not followed; `nil` if there is none.
+  package func status(of name: String) throws(SystemError) -> FileStatus? {
+    try Descriptors.checkName(name, "fstatat")
+    var result = stat()
+    if SystemCalls.status(descriptor, name, &result, path: path(of: name)) == 0 { return FileStatus(result) }
+    if errno == ENOENT { return nil }
+    throw SystemError("fstatat", path(of: name))
+  }
+
+  /// `nil` if there is none.
+  package func kind(of name: String) throws(SystemError) -> FileKind? { try status(of: name)?.kind }
+
+  /// `nil` if there is none.
+  package func identity(of name: String) throws(SystemError) -> FileIdentity? { try status(of: name)?.identity }
+
+  /// Bytes; `nil` if there is none.
+  package func size(of name: String) throws(SystemError) -> Int? { try status(of: name)?.size }
+
+  // MARK: - Changing
+
+  /// Removes the name of a file, or of a link; one that is gone already is fine.
+  package func remove(_ name: String) throws(SystemError) {
+    try Descriptors.checkName(name, "unlinkat")
+    if SystemCalls.remove(descriptor, name, flags: 0, path: path(of: name)) != 0, errno != ENOENT {
+      throw SystemError("unlinkat", path(of: name))
+    }
+  }
+
+  /// Gives the file another name, and takes that from a file which had it.
+  package func rename(_ name: String, to newName: String) throws(SystemError) {
+    try rename(name, to: self, as: newName)
+  }
+
+  /// The same into another directory of the volume.
+  package func rename(_ name: String, to directory: Directory, as newName: String) throws(SystemError) {
+    try Descriptors.checkName(name, "renameat")
+    try Descriptors.checkName(newName, "renameat")
+    let path = directory.path(of: newName)
+    if SystemCalls.rename(descriptor, name, directory.descriptor, newName, path: path) != 0 {
+      throw SystemError("renameat", path)
+    }
+  }
+}

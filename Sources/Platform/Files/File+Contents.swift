@@ -1,0 +1,82 @@
+extension File {
+  // MARK: - Reading
+
+  /// Fills `bytes` from `offset` on; `false` if the file ends before.
+  package borrowing func read(
+    _ bytes: UnsafeMutableRawBufferPointer, at offset: Int = 0
+  ) throws(SystemError) -> Bool {
+    try readPart(bytes, at: offset) == bytes.count
+  }
+
+  /// Fills `bytes` from `offset` on; `false` if the file ends before.
+  package borrowing func read(_ bytes: inout [UInt8], at offset: Int = 0) throws(SystemError) -> Bool {
+    let count = bytes.count
+    return try bytes.withUnsafeMutableBytes { bytes -> Result<Int, SystemError> in
+      do throws(SystemError) { return .success(try readPart(bytes, at: offset)) } catch { return .failure(error) }
+    }.get() == count
+  }
+
+  /// As many bytes as there are from `offset` on, up to `bytes.count`; returns how many.
+  package borrowing func readPart(
+    _ bytes: UnsafeMutableRawBufferPointer, at offset: Int
+  ) throws(SystemError) -> Int {
+    var done = 0
+    while done < bytes.count {
+      let rest = UnsafeMutableRawBufferPointer(rebasing: bytes[done...])
+      let count = SystemCalls.read(descriptor, rest, offset + done, path: path)
+      if count < 0 {
+        if errno == EINTR { continue }
+        throw SystemError("pread", path)
+      }
+      if count == 0 { break }
+      done += count
+    }
+    return done
+  }
+
+  /// All of a file, whatever its size seemed to be: those of /proc say 0.
+  ///
+  /// - Parameter limit: Bytes. A longer file is refused, with a finding.
+  package borrowing func readToEnd(limit: Int) throws(SystemError) -> [UInt8] {
+    var contents: [UInt8] = []
+    var part = [UInt8](repeating: 0, count: 16_384)
+    while true {
+      let count = try part.withUnsafeMutableBytes { part -> Result<Int, SystemError> in
+        do throws(SystemError) {
+          return .success(try readPart(part, at: contents.count))
+        } catch { return .failure(error) }
+      }.get()
+      if count > limit - contents.count { throw SystemError("pread", path, .tooLarge(limit: limit)) }
+      contents += part[..<count]
+      if count < part.count { return contents }
+    }
+  }
+
+  // MARK: - Writing
+
+  /// Writes all of the bytes, in as many calls as it takes. What a failure leaves behind may be a part of them.
+  ///
+  /// - Parameter offset: `nil` for where the last write without one ended.
+  package borrowing func write(_ bytes: UnsafeRawBufferPointer, at offset: Int? = nil) throws(SystemError) {
+    let signal = FileSizeSignal.block()
+    defer { signal.restore() }
+    var done = 0
+    while done < bytes.count {
+      let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
+      let count = SystemCalls.write(descriptor, rest, offset.map { $0 + done }, path: path)
+      if count < 0 {
+        if errno == EINTR { continue }
+        throw SystemError(offset == nil ? "write" : "pwrite", path)
+      }
+      // No system does this for a regular file; were it to, this would never end.
+      if count == 0 { throw SystemError(offset == nil ? "write" : "pwrite", path, errno: ENOSPC) }
+      done += count
+    }
+  }
+
+  package borrowing func write(_ bytes: [UInt8], at offset: Int? = nil) throws(SystemError) {
+    try bytes.withUnsafeBytes { bytes -> Result<Void, SystemError> in
+      do throws(SystemError) { return .success(try write(bytes, at: offset)) } catch { return .failure(error) }
+    }.get()
+  }
+}

@@ -1,0 +1,79 @@
+/// An open file, closed when its owner goes. ``Directory`` opens it.
+package struct File: ~Copyable, Sendable {
+  /// What the file is opened for.
+  package enum Access: Sendable {
+    case reading
+    /// Reading and writing.
+    case writing
+
+    var flags: Int32 { self == .reading ? O_RDONLY : O_RDWR }
+  }
+
+  /// What becomes of a file that is there, and of one that is not.
+  package enum Creation: Sendable {
+    /// It is taken as it is.
+    case ifMissing
+    /// It is an error that it is there.
+    case exclusively
+    /// It is emptied.
+    case emptying
+  }
+
+  /// For calls that this type does not make. Never 0, 1 or 2.
+  package let descriptor: Int32
+  /// For messages: the path that it was opened by.
+  package let path: String
+
+  /// Takes an open descriptor over.
+  init(descriptor: Int32, path: String) {
+    self.descriptor = descriptor
+    self.path = path
+  }
+
+  deinit { Descriptors.close(descriptor) }
+
+  package borrowing func status() throws(SystemError) -> FileStatus {
+    FileStatus(try Descriptors.status(descriptor, path: path))
+  }
+
+  package borrowing func identity() throws(SystemError) -> FileIdentity { try status().identity }
+
+  /// Whether a name in a directory still leads to this very file.
+  package borrowing func isStill(_ name: String, in directory: Directory) throws(SystemError) -> Bool {
+    try directory.identity(of: name) == identity()
+  }
+
+  // MARK: - Size
+
+  /// Makes the file at least `size` bytes long, all of them with blocks, so that writing them through a map cannot fail.
+  /// Only for a file that no other process writes at that moment.
+  package borrowing func preallocate(_ size: Int) throws(SystemError) {
+    let status = FileSizeSignal.blocked {
+      SystemCalls.allocate(descriptor, size, isOptional: false, path: path)
+    }
+    if status != 0 { throw SystemError("posix_fallocate", path, errno: status) }
+  }
+
+  /// The same where the file system can do it; nothing otherwise. Others may be writing the file.
+  package borrowing func reserve(_ size: Int) throws(SystemError) {
+    let status = FileSizeSignal.blocked {
+      SystemCalls.allocate(descriptor, size, isOptional: true, path: path)
+    }
+    if status != 0 { throw SystemError("fallocate", path, errno: status) }
+  }
+
+  package borrowing func truncate(to size: Int) throws(SystemError) {
+    let signal = FileSizeSignal.block()
+    defer { signal.restore() }
+    while SystemCalls.truncate(descriptor, size, path: path) != 0 {
+      if errno != EINTR { throw SystemError("ftruncate", path) }
+    }
+  }
+
+  /// Makes what was written durable.
+  package borrowing func synchronize() throws(SystemError) {
+    while SystemCalls.synchronize(descriptor, path: path) != 0 {
+      if errno != EINTR { throw SystemError("fsync", path) }
+    }
+  }
+}

@@ -1,0 +1,33 @@
+/// What the system says of a file.
+package struct FileStatus: Hashable, Sendable {
+  package let identity: FileIdentity
+  package let kind: FileKind
+  /// Bytes.
+  package let size: Int
+  /// Bytes on the disk.
+  package let allocatedBytes: Int
+  /// How many names it has. 0 for a file that was removed.
+  package let linkCount: Int
+  package let owner: uid_t
+  package let group: gid_t
+  /// The permissions.
+  package let mode: mode_t
+  /// When the contents changed last: nanoseconds since 1970, clamped.
+  package let modified: Int64
+
+  init(_ status: stat) {
+    identity = FileIdentity(status)
+    kind = FileKind(mode: status.st_mode)
+    size = Int(status.st_size)
+    allocatedBytes = Int(status.st_blocks) * 512
+    linkCount = Int(status.st_nlink)
+    owner = status.st_uid
+    group = status.st_gid
+    mode = status.st_mode & 0o7777
+    #if canImport(Darwin)
+      modified = RealTimeClock.nanoseconds(status.st_mtimespec)
+    #else
+      modified = RealTimeClock.nanoseconds(status.st_mtim)
+    #endif
+  }
+}

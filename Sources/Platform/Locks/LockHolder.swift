@@ -1,0 +1,74 @@
+/// A process that holds a `flock` on a file, for the message of who waits for it.
+package struct LockHolder: Hashable, Sendable, CustomStringConvertible {
+  package let process: Int32
+  /// The program's name, as the system has it; `nil` where that cannot be known.
+  package let name: String?
+  /// Whether a signal has suspended it.
+  package let isSuspended: Bool
+
+  package var description: String {
+    let who = "process \(process)" + (name.map { " (\($0))" } ?? "")
+    return isSuspended
+      ? "\(who), which is suspended: continue it (kill -CONT \(process)) or end it"
+      : "\(who): if it does not go on by itself, end it"
+  }
+
+  package init(process: Int32) {
+    self.process = process
+    isSuspended = Self.isSuspended(process)
+    name = Self.lines(of: "comm", of: "\(process)").first.map(String.init)
+  }
+
+  /// Who holds the exclusive lock; `nil` if nobody, or it cannot be known. Linux tells, in `/proc/locks`.
+  package static func exclusive(of file: FileIdentity) -> LockHolder? {
+    #if os(Linux)
+      return holder(of: file, locks: lines(of: "locks", of: nil)).map { LockHolder(process: $0) }
+    #else
+      return nil
+    #endif
+  }
+
+  package static func exclusive(device: UInt64, inode: UInt64) -> LockHolder? {
+    exclusive(of: FileIdentity(device: device, inode: inode))
+  }
+
+  /// Whether a signal has suspended a process; `false` where that cannot be known. Linux tells.
+  package static func isSuspended(_ process: Int32) -> Bool {
+    lines(of: "status", of: "\(process)").contains { $0.hasPrefix("State:\tT") }
+  }
+
+  #if os(Linux)
+    /// The process that the kernel's list of locks says.
+    static func holder(of file: FileIdentity, locks: [Substring]) -> Int32? {
+      let device = dev_t(truncatingIfNeeded: file.device)
+      let major = UInt64(Directory.major(device))
+      let minor = UInt64(Directory.minor(device))
+      var others: Set<Int32> = []
+      // proc(5): "1: FLOCK  ADVISORY  WRITE 1234 08:01:131102 0 EOF"; who waits has "->" in it.
+      for line in locks {
+        let fields = line.split(separator: " ")
+        guard fields.count >= 6, fields[1] == "FLOCK", fields[3] == "WRITE", let process = Int32(fields[4]), process > 0
+        else { continue }
+        let place = fields[5].split(separator: ":")
+        guard place.count == 3, UInt64(place[2]) == file.inode else { continue }
+        if UInt64(place[0], radix: 16) == major, UInt64(place[1], radix: 16) == minor { return process }
+        others.insert(process)
+      }
+      // Some file systems (btrfs) tell stat(2) another device than this list has. One alone must be it.
+      return others.count == 1 ? others.first : nil
+    }
+  #endif
+
+  /// The lines of a file of /proc; none where there is no such file.
+  private static func lines(of name: String, of process: String?) -> [Substring] {
+    do throws(SystemError) {
+      guard let folder = try Directory(existing: process.map { "/proc/" + $0 } ?? "/proc"),
+        let file = try folder.open(name)
+      else { return [] }
+      return String(decoding: try file.readToEnd(limit: 16 << 20), as: UTF8.self).split(separator: "\n")
+    } catch {
+      // The process has ended, or is another user's: the message does without it.
+      return []
+    }
+  }
+}

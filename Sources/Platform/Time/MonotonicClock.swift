@@ -1,0 +1,18 @@
+/// A clock that never goes back, for intervals.
+package enum MonotonicClock {
+  /// Nanoseconds since some fixed moment.
+  package static var nanoseconds: Int64 { RealTimeClock.read(CLOCK_MONOTONIC) }
+
+  /// Waits, also when signals interrupt it; not at all for 0 or less.
+  package static func sleep(nanoseconds: Int64) {
+    var rest = interval(nanoseconds)
+    var left = timespec()
+    while nanosleep(&rest, &left) != 0 && errno == EINTR { rest = left }
+  }
+
+  /// Every interval is between 0 and 31 years, which no type of the system is too small for.
+  static func interval(_ nanoseconds: Int64) -> timespec {
+    let clamped = min(max(0, nanoseconds), 1_000_000_000_000_000_000)
+    return timespec(tv_sec: Int(clamped / 1_000_000_000), tv_nsec: Int(clamped % 1_000_000_000))
+  }
+}

@@ -1,0 +1,135 @@
+import Platform
+import Testing
+
+@Suite struct DirectoryTests {
+  let folder = TemporaryFolder()
+
+  @Test func missingParentsAreMade() throws {
+    let directory = try Directory(path: folder.path + "/a/b//c/", creating: true, synchronized: true)
+    #expect(directory.path == folder.path + "/a/b/c")
+    #expect(try directory.status().mode == 0o700)
+    #expect(try folder.directory.subdirectory("a")?.status().mode == 0o700)
+    #expect(try directory.isOwnedByUser())
+    #expect(try !directory.isWritableByOthers())
+    let again = try Directory(path: folder.path + "/a/b/c", creating: true)
+    #expect(again.identity == directory.identity)
+    try folder.write("x", to: "file")
+    #expect(
+      failure { () throws(SystemError) in _ = try Directory(path: folder.path + "/file", creating: true) }?.errno
+        == ENOTDIR)
+  }
+
+  @Test func aPathWithLinksLeadsToTheDirectoryItself() throws {
+    let real = try folder.directory.makeSubdirectory("real")
+    #expect(symlink(real.path, folder.path + "/link") == 0)
+    let linked = try Directory(path: folder.path + "/link/../link")
+    #expect(linked.path == real.path)
+    #expect(linked.identity == real.identity)
+  }
+
+  @Test func aRenamedDirectoryStaysTheSame() throws {
+    let open = try folder.directory.makeSubdirectory("cache")
+    try open.create("first").write([1])
+    try folder.directory.rename("cache", to: "moved")
+    let other = try folder.directory.makeSubdirectory("cache")
+    #expect(try !open.isStillAtItsPath())
+    #expect(try other.isStillAtItsPath())
+    try open.create("second").write([2])
+    _ = try open.makeSubdirectory("inner").create("third")
+    try open.rename("first", to: "fourth")
+    #expect(try other.names() == [])
+    #expect(Set(try #require(try folder.directory.subdirectory("moved")).names()) == ["second", "fourth", "inner"])
+    #if os(Linux)
+      // The path for C libraries leads there, too.
+      #expect(try Directory(path: open.pathForC).identity == open.identity)
+    #endif
+    try open.removeTree("inner")
+    try open.remove("second")
+    #expect(try open.names() == ["fourth"])
+    #expect(try open.identity(of: "fourth") != nil)
+    #expect(try other.identity(of: "fourth") == nil)
+  }
+
+  @Test func treesAreRemovedAndLinksAreNotFollowed() throws {
+    let victim = try folder.directory.makeSubdirectory("victim")
+    try victim.create("precious").write([1])
+    var deepest = try folder.directory.makeSubdirectory("tree")
+    for level in 0..<20 {
+      #expect(symlink(victim.path, deepest.path + "/link") == 0)
+      try deepest.create("file").write([UInt8](repeating: 1, count: 5000))
+      deepest = try deepest.makeSubdirectory("level \(level)")
+    }
+    #expect(try folder.directory.allocatedBytes() >= 20 * 5000)
+    try folder.directory.removeTree("tree")
+    #expect(try folder.directory.names() == ["victim"])
+    #expect(try victim.names() == ["precious"])
+  }
+
+  @Test func aTreeThatIsTooDeepIsAnError() throws {
+    var deepest = folder.directory
+    for _ in 0..<80 { deepest = try deepest.makeSubdirectory("d") }
+    #expect(failure { () throws(SystemError) in try folder.directory.removeTree("d") }?.errno == ENAMETOOLONG)
+    // From its middle it is not.
+    var middle = folder.directory
+    for _ in 0..<40 { middle = try #require(try middle.subdirectory("d")) }
+    try middle.removeTree("d")
+    try folder.directory.removeTree("d")
+    #expect(try folder.directory.isEmpty())
+  }
+
+  @Test func filesMoveBetweenDirectories() throws {
+    let one = try folder.directory.makeSubdirectory("one")
+    let two = try folder.directory.makeSubdirectory("two")
+    let file = try one.create("a")
+    try file.write([7])
+    try one.rename("a", to: two, as: "b")
+    #expect(try one.names() == [])
+    #expect(try file.isStill("b", in: two))
+    #expect(try !file.isStill("a", in: one))
+    try two.synchronize()
+    try two.synchronizeVolume()
+    #expect(try two.freeSpace() > 0)
+  }
+
+  @Test func permissionsTellWhoMayChangeNames() throws {
+    let inner = try folder.directory.makeSubdirectory("inner")
+    #expect(chmod(inner.path, 0o777) == 0)
+    #expect(try inner.isWritableByOthers())
+    #expect(chmod(inner.path, 0o1777) == 0)
+    #expect(try !inner.isWritableByOthers())
+    #expect(chmod(inner.path, 0o770) == 0)
+    #expect(try inner.isWritableByOthers() == (inner.status().group != getegid()))
+  }
+
+  #if os(Linux)
+    @Test(arguments: [("ext4", false), ("nfs4", true), ("fuse.sshfs", true), ("fuse.portal", false)])
+    func aRemoteFileSystemIsTold(_ type: String, _ isRemote: Bool) throws {
+      let mounts = "22 1 8:1 / / rw shared:1 - ext4 /dev/sda1 rw\n36 22 0:42 / /mnt rw - \(type) host rw\n"
+      #expect(Directory.isRemote(device: "0:42", mountInfo: Array(mounts.utf8)) == isRemote)
+      #expect(!Directory.isRemote(device: "8:1", mountInfo: Array(mounts.utf8)))
+      #expect(try !folder.directory.isRemote())
+    }
+  #endif
+
+  @Test func failuresOfCallsAreErrors() throws {
+    let directory = folder.directory
+    try folder.write("x", to: "file")
+    func fails(
+      _ call: FaultInjection.Call, _ code: Int32 = EIO, _ body: () throws(SystemError) -> Void
+    ) -> Bool {
+      let session = FaultInjection.begin(.directory(folder.path), [.init(call, returns: code, count: .max)])
+      defer { FaultInjection.end(session) }
+      return failure(body)?.errno == code
+    }
+    #expect(fails(.openat) { () throws(SystemError) in _ = try directory.opens("file") })
+    #expect(fails(.fstat) { () throws(SystemError) in _ = try directory.opens("file") })
+    #expect(fails(.fstatat) { () throws(SystemError) in _ = try directory.kind(of: "file") })
+    #expect(fails(.mkdirat, ENOSPC) { () throws(SystemError) in _ = try directory.makeSubdirectory("d") })
+    #expect(fails(.unlinkat) { () throws(SystemError) in try directory.remove("file") })
+    #expect(fails(.unlinkat) { () throws(SystemError) in try directory.removeTree("file") })
+    #expect(fails(.renameat) { () throws(SystemError) in try directory.rename("file", to: "other") })
+    #expect(fails(.fsync) { () throws(SystemError) in try directory.synchronize() })
+    #expect(fails(.syncfs) { () throws(SystemError) in try directory.synchronizeVolume() })
+    #expect(try folder.text(of: "file") == "x")
+  }
+}

@@ -1,0 +1,143 @@
+import Platform
+import Testing
+
+@Suite struct FileTests {
+  let folder = TemporaryFolder()
+
+  @Test func bytesComeBack() throws {
+    let file = try folder.directory.create("file", .exclusively)
+    try file.write([1, 2, 3])
+    try file.write([4, 5])
+    try file.write([9], at: 1)
+    #expect(try file.readToEnd(limit: 5) == [1, 9, 3, 4, 5])
+    var two: [UInt8] = [0, 0]
+    #expect(try file.read(&two, at: 3))
+    #expect(two == [4, 5])
+    #expect(try !file.read(&two, at: 4))
+    try file.truncate(to: 1)
+    #expect(try file.readToEnd(limit: 1) == [1])
+    try file.preallocate(100_000)
+    #expect(try file.status().size == 100_000)
+    #expect(try file.status().allocatedBytes >= 100_000)
+    try file.synchronize()
+    #expect(failure { () throws(SystemError) in try folder.directory.makes("file", .exclusively) }?.errno == EEXIST)
+    #expect(try folder.directory.create("file", .ifMissing).status().size == 100_000)
+    #expect(try folder.directory.create("file", .emptying).status().size == 0)
+  }
+
+  @Test func aFileThatIsTooLongIsRefused() throws {
+    try folder.write(String(repeating: "x", count: 40_000), to: "file")
+    let file = try folder.directory.create("file")
+    #expect(try file.readToEnd(limit: 40_000).count == 40_000)
+    #expect(
+      failure { () throws(SystemError) in _ = try file.readToEnd(limit: 39_999) }?.finding == .tooLarge(limit: 39_999))
+  }
+
+  /// Signals interrupt calls of every kind; nothing is lost and nothing fails.
+  @Test func interruptedCallsAreMadeAgain() throws {
+    let file = try folder.directory.create("file")
+    func interrupted(_ call: FaultInjection.Call, _ body: () throws(SystemError) -> Void) throws {
+      let session = FaultInjection.begin(.directory(folder.path), [.init(call, returns: EINTR, count: 3)])
+      defer { FaultInjection.end(session) }
+      try body()
+      #expect(FaultInjection.report(session).triggered == 3)
+    }
+    try interrupted(.write) { () throws(SystemError) in try file.write([1, 2, 3]) }
+    try interrupted(.pwrite) { () throws(SystemError) in try file.write([4], at: 3) }
+    try interrupted(.pread) { () throws(SystemError) in _ = try file.readToEnd(limit: 10) }
+    try interrupted(.fsync) { () throws(SystemError) in try file.synchronize() }
+    try interrupted(.fsync) { () throws(SystemError) in try folder.directory.synchronize() }
+    try interrupted(.ftruncate) { () throws(SystemError) in try file.truncate(to: 4) }
+    try interrupted(.openat) { () throws(SystemError) in _ = try folder.directory.opens("file") }
+    #expect(try file.readToEnd(limit: 10) == [1, 2, 3, 4])
+    let lock = FileLock(try folder.directory.create("lock"))
+    let session = FaultInjection.begin(.directory(folder.path), [.init(.flock, returns: EINTR, count: 3)])
+    #expect(try lock.tryLock(.exclusive))
+    FaultInjection.end(session)
+  }
+
+  @Test(arguments: [
+    (FaultInjection.Call.write, ENOSPC), (.pwrite, EDQUOT), (.pread, EIO), (.fsync, EIO), (.ftruncate, EFBIG),
+    (.fallocate, ENOSPC), (.mmap, ENOMEM),
+  ]) func failuresAreErrors(_ call: FaultInjection.Call, _ code: Int32) throws {
+    let file = try folder.directory.create("file")
+    try file.write([1])
+    let session = FaultInjection.begin(.directory(folder.path), [.init(call, returns: code, count: .max)])
+    defer { FaultInjection.end(session) }
+    let error = failure { () throws(SystemError) in
+      switch call {
+      case .write: try file.write([2])
+      case .pwrite: try file.write([2], at: 0)
+      case .pread: _ = try file.readToEnd(limit: 10)
+      case .fsync: try file.synchronize()
+      case .ftruncate: try file.truncate(to: 0)
+      case .fallocate: try file.preallocate(10)
+      default: _ = try MemoryMap(file, size: 1)
+      }
+    }
+    #expect(error?.errno == code)
+    #expect(error?.path == folder.path + "/file")
+  }
+
+  @Test func aMapIsTheFile() throws {
+    let file = try folder.directory.create("file")
+    try file.preallocate(4096)
+    let map = try MemoryMap(file, size: 4096)
+    map.base.storeBytes(of: 42, toByteOffset: 100, as: UInt8.self)
+    var byte: [UInt8] = [0]
+    #expect(try file.read(&byte, at: 100))
+    #expect(byte == [42])
+    guard let again = try folder.directory.open("file") else {
+      Issue.record("gone")
+      return
+    }
+    let reader = try MemoryMap(again, size: 4096, .reading)
+    #expect(reader.base.load(fromByteOffset: 100, as: UInt8.self) == 42)
+    // It is open for reading only.
+    #expect(failure { () throws(SystemError) in _ = try MemoryMap(again, size: 4096) }?.errno == EACCES)
+  }
+
+  #if canImport(Glibc)
+    @Test func aWriteBeyondTheLimitOfFileSizesIsAnError() throws {
+      let directory = folder.directory
+      let result = inChild {
+        var limit = rlimit(rlim_cur: 1000, rlim_max: 1000)
+        guard setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0 else { return 1 }
+        let long = failure { () throws(SystemError) in
+          try directory.create("file").write([UInt8](repeating: 1, count: 2000))
+        }
+        guard long?.errno == EFBIG else { return 2 }
+        let far = failure { () throws(SystemError) in try directory.create("file").truncate(to: 5000) }
+        guard far?.errno == EFBIG else { return 3 }
+        let reserved = failure { () throws(SystemError) in try directory.create("file").preallocate(5000) }
+        return reserved?.errno == EFBIG ? 0 : 4
+      }
+      #expect(result == 0)
+    }
+
+    /// A daemon closes its standard descriptors; nothing that is opened here may get their numbers.
+    @Test func noFileBecomesStandardError() throws {
+      let directory = folder.directory
+      let result = inChild {
+        for descriptor in Int32(0)...2 { close(descriptor) }
+        do throws(SystemError) {
+          let file = try directory.create("file")
+          guard file.descriptor > 2 else { return 1 }
+          let inner = try directory.makeSubdirectory("inner")
+          guard try inner.create("file").descriptor > 2 else { return 2 }
+          for descriptor in Int32(0)...2 where fcntl(descriptor, F_GETFD) >= 0 { return 3 }
+          let other = try StandardDescriptors.taking { open(directory.path + "/file", O_RDWR) }
+          guard other > 2 else { return 4 }
+          for descriptor in Int32(0)...2 where fcntl(descriptor, F_GETFD) >= 0 { return 5 }
+          // Nested, the outer one's stay until its end.
+          let nested = try StandardDescriptors.taking { () -> Int32 in
+            let inner = try? StandardDescriptors.taking { open(directory.path + "/file", O_RDWR) }
+            return min(inner ?? 0, open(directory.path + "/file", O_RDWR))
+          }
+          return nested > 2 ? 0 : 6
+        } catch { return 7 }
+      }
+      #expect(result == 0)
+    }
+  #endif
+}

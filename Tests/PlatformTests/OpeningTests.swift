@@ -1,0 +1,145 @@
+import Platform
+import Testing
+
+/// What may stand in the place of a file, and is not one.
+@Suite struct OpeningTests {
+  let folder = TemporaryFolder()
+
+  enum Intruder: String, CaseIterable, Sendable {
+    case link, danglingLink, directory, fifo, socket
+
+    var kind: FileKind {
+      switch self {
+      case .link, .danglingLink: .symbolicLink
+      case .directory: .directory
+      case .fifo: .fifo
+      case .socket: .socket
+      }
+    }
+
+    func make(at path: String, victim: String) {
+      switch self {
+      case .link: #expect(symlink(victim, path) == 0)
+      case .danglingLink: #expect(symlink(victim + ".none", path) == 0)
+      case .directory: #expect(mkdir(path, 0o700) == 0)
+      case .fifo: #expect(mkfifo(path, 0o600) == 0)
+      case .socket:
+        #if canImport(Glibc)
+          #expect(mknod(path, S_IFSOCK | 0o600, 0) == 0)
+        #endif
+      }
+    }
+  }
+
+  @Test(arguments: Intruder.allCases) func nothingButARegularFileIsOpened(_ intruder: Intruder) throws {
+    let directory = folder.directory
+    try folder.write("victim", to: "victim")
+    intruder.make(at: folder.path + "/data", victim: folder.path + "/victim")
+    let errors = [
+      failure { () throws(SystemError) in _ = try directory.opens("data") },
+      failure { () throws(SystemError) in _ = try directory.opens("data", .writing) },
+      failure { () throws(SystemError) in try directory.makes("data") },
+      failure { () throws(SystemError) in try directory.makes("data", .emptying) },
+    ]
+    for error in errors {
+      #expect(error?.finding == .kind(intruder.kind))
+      #expect(error?.description.contains(folder.path + "/data is \(intruder.kind)") == true)
+    }
+    #expect(failure { () throws(SystemError) in try directory.makes("data", .exclusively) } != nil)
+    #expect(try directory.kind(of: "data") == intruder.kind)
+    #expect(try folder.text(of: "victim") == "victim")
+    #expect(try directory.kind(of: "victim.none") == nil)
+    if intruder != .directory {
+      #expect(throws: SystemError.self) { try directory.subdirectory("data") }
+      #expect(throws: SystemError.self) { try directory.makeSubdirectory("data") }
+    }
+    try directory.removeTree("data")
+    #expect(try directory.kind(of: "data") == nil)
+  }
+
+  @Test func aDeviceIsNotOpened() throws {
+    let devices = try Directory(path: "/dev")
+    let error = failure { () throws(SystemError) in _ = try devices.opens("null", .writing) }
+    #expect(error?.finding == .kind(.device))
+  }
+
+  @Test func aFileWithTwoNamesIsRefusedWhereItHasToBeOurs() throws {
+    try folder.write("theirs", to: "theirs")
+    #expect(link(folder.path + "/theirs", folder.path + "/ours") == 0)
+    let directory = folder.directory
+    #expect(
+      failure { () throws(SystemError) in
+        _ = try directory.opens("ours", .writing, requiresOneName: true)
+      }?.finding == .names(2))
+    // Nothing is emptied before it was looked at.
+    #expect(
+      failure { () throws(SystemError) in try directory.makes("ours", .emptying) }?.finding == .names(2))
+    #expect(try folder.text(of: "theirs") == "theirs")
+    #expect(try directory.status(of: "ours")?.linkCount == 2)
+    try directory.remove("theirs")
+    _ = try directory.create("ours", .emptying, requiresOneName: true)
+    #expect(try folder.text(of: "ours") == "")
+  }
+
+  @Test(arguments: ["", ".", "..", "a/b", "/etc/passwd", "../x", "a\0b"]) func whatIsNoNameIsRefused(_ name: String) {
+    let directory = folder.directory
+    let errors = [
+      failure { () throws(SystemError) in _ = try directory.opens(name) },
+      failure { () throws(SystemError) in try directory.makes(name) },
+      failure { () throws(SystemError) in _ = try directory.kind(of: name) },
+      failure { () throws(SystemError) in try directory.remove(name) },
+      failure { () throws(SystemError) in try directory.removeTree(name) },
+      failure { () throws(SystemError) in try directory.rename(name, to: "x") },
+      failure { () throws(SystemError) in try directory.rename("x", to: name) },
+      failure { () throws(SystemError) in _ = try directory.subdirectory(name) },
+      failure { () throws(SystemError) in _ = try directory.makeSubdirectory(name) },
+    ]
+    for error in errors { #expect(error?.finding == .name) }
+  }
+
+  @Test(arguments: ["a b", "é", "e\u{301}", "\n", "-rf", "*", "\u{1F5C4}", "\u{7F}"])
+  func oddNamesAreNames(_ name: String) throws {
+    try folder.write(name, to: name)
+    #expect(try folder.directory.names() == [name])
+    #expect(try folder.text(of: name) == name)
+    try folder.directory.rename(name, to: "plain")
+    #expect(try folder.text(of: "plain") == name)
+  }
+
+  @Test func theLongestNameAndALongerOne() throws {
+    let longest = String(repeating: "n", count: 255)
+    try folder.write("x", to: longest)
+    #expect(try folder.directory.names() == [longest])
+    #expect(
+      failure { () throws(SystemError) in try folder.directory.makes(longest + "n") }?.errno
+        == ENAMETOOLONG)
+  }
+
+  #if canImport(Glibc)
+    @Test func aNameThatIsNotUTF8IsNoneOfOursAndGoesWithTheTree() throws {
+      let inner = try folder.directory.makeSubdirectory("inner")
+      let path = Array((inner.path + "/").utf8) + [0xFF, 0xFE, 0]
+      let descriptor = path.withUnsafeBytes {
+        open($0.bindMemory(to: CChar.self).baseAddress!, O_CREAT | O_WRONLY, 0o600)
+      }
+      #expect(descriptor >= 0)
+      close(descriptor)
+      #expect(try inner.names() == [])
+      #expect(try !inner.isEmpty())
+      try folder.directory.removeTree("inner")
+      #expect(try folder.directory.kind(of: "inner") == nil)
+    }
+  #endif
+
+  @Test func missingThingsAreNil() throws {
+    let directory = folder.directory
+    #expect(try !directory.opens("none"))
+    #expect(try directory.subdirectory("none") == nil)
+    #expect(try directory.identity(of: "none") == nil)
+    #expect(try directory.size(of: "none") == nil)
+    #expect(try Directory(existing: folder.path + "/none") == nil)
+    try directory.remove("none")
+    try directory.removeTree("none")
+    #expect(failure { () throws(SystemError) in _ = try Directory(path: folder.path + "/none") }?.errno == ENOENT)
+  }
+}

@@ -1,0 +1,73 @@
+import Platform
+
+/// A directory that goes away with the object, with everything in it.
+final class TemporaryFolder: Sendable {
+  let directory: Directory
+  var path: String { directory.path }
+
+  init() {
+    var template = Array("/tmp/platform-test-XXXXXX".utf8CString)
+    let made = template.withUnsafeMutableBufferPointer { mkdtemp($0.baseAddress!) != nil }
+    precondition(made, "mkdtemp failed")
+    do throws(SystemError) {
+      directory = try Directory(
+        path: String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self))
+    } catch { fatalError("\(error)") }
+  }
+
+  deinit {
+    do throws(SystemError) {
+      let end = directory.path.lastIndex(of: "/")!
+      let parent = try Directory(path: String(directory.path[..<end]))
+      try parent.removeTree(String(directory.path[directory.path.index(after: end)...]))
+    } catch { fatalError("\(error)") }
+  }
+
+  func write(_ text: String, to name: String) throws(SystemError) {
+    try directory.create(name, .emptying).write(Array(text.utf8))
+  }
+
+  func text(of name: String) throws(SystemError) -> String? {
+    guard let file = try directory.open(name) else { return nil }
+    return String(decoding: try file.readToEnd(limit: 1 << 20), as: UTF8.self)
+  }
+}
+
+extension Directory {
+  /// Opens a file, and closes it again; `false` if there is none.
+  func opens(_ name: String, _ access: File.Access = .reading, requiresOneName: Bool = false) throws(SystemError)
+    -> Bool
+  {
+    guard let file = try open(name, access, requiresOneName: requiresOneName) else { return false }
+    return file.descriptor > 2
+  }
+
+  /// Makes a file, and closes it again.
+  func makes(_ name: String, _ creation: File.Creation = .ifMissing) throws(SystemError) {
+    let file = try create(name, creation)
+    precondition(file.descriptor > 2)
+  }
+}
+
+/// What `body` throws.
+func failure(_ body: () throws(SystemError) -> Void) -> SystemError? {
+  do throws(SystemError) {
+    try body()
+    return nil
+  } catch { return error }
+}
+
+#if canImport(Glibc)
+  /// Runs `body` in a forked child, and returns its result. The child dies after a while if it hangs.
+  func inChild(_ body: () -> Int32) -> Int32 {
+    let child = fork()
+    if child == 0 {
+      alarm(20)
+      _exit(body())
+    }
+    precondition(child > 0)
+    var status: Int32 = 0
+    while waitpid(child, &status, 0) < 0 && errno == EINTR {}
+    return status & 0x7F == 0 ? (status >> 8) & 0xFF : -(status & 0x7F)
+  }
+#endif

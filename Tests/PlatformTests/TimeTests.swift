@@ -1,0 +1,94 @@
+import Platform
+import Synchronization
+import Testing
+
+@Suite struct TimeTests {
+  @Test(
+    arguments: [
+      (0, 0, 0), (1, 5, 1_000_000_005), (-1, 999_999_999, -1), (-5_000_000_000, 0, -5_000_000_000_000_000_000),
+      (4_300_000_000, 0, 4_300_000_000_000_000_000), (9_223_372_036, 854_775_807, .max),
+      (9_223_372_036, 854_775_808, .max), (20_000_000_000, 0, .max), (.max, 999_999_999, .max), (.min, 0, .min),
+      (-20_000_000_000, 999_999_999, .min),
+    ] as [(Int, Int, Int64)]) func timesAreClamped(_ seconds: Int, _ nanoseconds: Int, _ expected: Int64)
+  {
+    #expect(RealTimeClock.nanoseconds(timespec(tv_sec: seconds, tv_nsec: nanoseconds)) == expected)
+  }
+
+  @Test func clocksGoOn() {
+    let start = MonotonicClock.nanoseconds
+    MonotonicClock.sleep(nanoseconds: 1_000_000)
+    MonotonicClock.sleep(nanoseconds: 0)
+    MonotonicClock.sleep(nanoseconds: .min)
+    #expect(MonotonicClock.nanoseconds - start >= 1_000_000)
+    #expect(abs(RealTimeClock.nanoseconds - RealTimeClock.coarseNanoseconds) < 1_000_000_000)
+  }
+
+  /// None of these overflows; those that are over at once say so.
+  @Test(arguments: [Int64.max, Int64.max - 1, Int64(292 * 365 * 86_400) * 1_000_000_000, 1_000_000_000_000_000_000])
+  func aLongWaitIsNoTrap(_ nanoseconds: Int64) throws {
+    let lock = ConditionLock()
+    let isSet = Atomic<Bool>(false)
+    lock.lock()
+    try PlatformThread.start(name: "signals") {
+      lock.withLock { isSet.store(true, ordering: .relaxed) }
+      lock.signalAll(.work)
+    }
+    while !isSet.load(ordering: .relaxed) { #expect(lock.wait(for: .work, nanoseconds: nanoseconds)) }
+    lock.unlock()
+  }
+
+  @Test(arguments: [Int64.min, -1, 0, 1, 999_999_999] as [Int64]) func aShortWaitIsOver(_ nanoseconds: Int64) {
+    let lock = ConditionLock()
+    lock.withLock {
+      // Nobody signals, but a wait may wake up without a cause.
+      while lock.wait(for: .progress, nanoseconds: nanoseconds) {}
+    }
+  }
+
+  @Test func aThreadThatCannotBeStartedIsAnError() throws {
+    let session = FaultInjection.begin(.currentThread, [.init(.pthreadCreate, returns: EAGAIN)])
+    #expect(
+      failure { () throws(SystemError) in try PlatformThread.start(name: "never") { Issue.record("started") } }?.errno
+        == EAGAIN)
+    FaultInjection.end(session)
+    // A stack that is too small is made as small as may be, one that nothing can hold is an error.
+    #expect(
+      failure { () throws(SystemError) in
+        try PlatformThread.start(name: "huge", stackSize: 1 << 46) { Issue.record("started") }
+      } != nil)
+    let started = ConditionLock()
+    let depth = Mutex<Bool?>(nil)
+    started.lock()
+    try PlatformThread.start(name: "a name that is longer than fifteen", stackSize: 1, qualityOfService: .utility) {
+      let stack = ThreadStack.current()
+      started.withLock { depth.withLock { $0 = stack?.isNearlyUsedUp } }
+      started.signalAll(.progress)
+    }
+    while depth.withLock({ $0 }) == nil { started.wait(for: .progress) }
+    started.unlock()
+  }
+
+  @Test func theBootIsKnown() {
+    #if os(Linux)
+      #expect(BootIdentifier.current.isKnownToBe(.current))
+    #endif
+    #expect(!BootIdentifier.unknown.isKnownToBe(.unknown))
+  }
+
+  @Test func bytesAreOrderedAsBytes() {
+    func precedes(_ first: [UInt8], _ second: [UInt8]) -> Bool {
+      first.withUnsafeBytes { first in second.withUnsafeBytes { first.precedes($0) } }
+    }
+    #expect(precedes([], [0]))
+    #expect(!precedes([], []))
+    #expect(precedes([1, 2], [1, 2, 0]))
+    #expect(precedes([1, 0x7F], [1, 0x80]))
+    let long = [UInt8](repeating: 7, count: 100)
+    for length in 0..<100 {
+      var other = long
+      other[length] = 8
+      let shared = long.withUnsafeBytes { long in other.withUnsafeBytes { long.sharedPrefix(with: $0, limit: 100) } }
+      #expect(shared == length)
+    }
+  }
+}
