@@ -48,6 +48,7 @@ let package = Package(
         "CXXHash",
         "FoundationArchives",
         "LMDB",
+        "Platform",
         .product(name: "Logging", package: "swift-log"),
         .product(name: "Metrics", package: "swift-metrics"),
         .target(name: "CZstd", condition: .when(traits: ["Compression"])),
@@ -82,7 +83,7 @@ let package = Package(
     .testTarget(
       name: "LMDBCachingTests",
       dependencies: [
-        "LMDBCaching", "LMDB", "CacheTestProcess", "TestSupport", .product(name: "Logging", package: "swift-log"),
+        "LMDBCaching", "LMDB", "CacheTestProcess", "Platform", "TestSupport", .product(name: "Logging", package: "swift-log"),
       ]),
     .testTarget(
       name: "EFStorageTests",
@@ -117,7 +118,7 @@ let package = Package(
     .target(
       name: "Reliability",
       dependencies: [
-        "GarageStorage", "LMDB", "LMDBCaching", "TestSupport", "WriteLog",
+        "GarageStorage", "LMDB", "LMDBCaching", "Platform", "TestSupport", "WriteLog",
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Tests/Reliability"),
@@ -127,7 +128,7 @@ let package = Package(
       path: "Tests/Soak"),
     .testTarget(
       name: "ReliabilityTests",
-      dependencies: ["FoundationArchives", "LMDBCaching", "Reliability", "TestSupport", "soak"]),
+      dependencies: ["FoundationArchives", "LMDBCaching", "Platform", "Reliability", "TestSupport", "soak"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -36,6 +36,10 @@ extension CacheConfiguration {
     /// Measured in real time. More than 0, at most 24 hours.
     public var lockTimeout: Duration = .seconds(2)
 
+    /// Whether the directory may belong to another user, or be one that others may write to. Whoever can write to it
+    /// decides what is read from it.
+    public var allowsOtherUsers = false
+
     public init() {}
   }
 }

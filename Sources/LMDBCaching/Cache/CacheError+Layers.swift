@@ -1,4 +1,5 @@
 import LMDB
+import Platform
 
 // The one place where errors of the layers beneath become errors of the cache.
 

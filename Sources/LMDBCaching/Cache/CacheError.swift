@@ -10,7 +10,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
       case closed, forked, typeMismatch, encodingFailed, decodingFailed, corruptedRecord, unsupportedRecord
       case invalidDirectory, permissionDenied, remoteFileSystem, durabilityMismatch, unsupportedVersion
       case noSpace, storageFailed, notCommitted, invalidArgument, missingTransform, damagedDatabase, busy
-      case rebuilt, lockTimeout, processNamespaceMismatch, readOnlyFileSystem
+      case rebuilt, lockTimeout, processNamespaceMismatch, readOnlyFileSystem, insecureDirectory
     }
     private let value: Value
 
@@ -60,6 +60,9 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     public static let lockTimeout = Code(.lockTimeout)
     /// The cache is open in a process of another PID namespace, of another container, say.
     public static let processNamespaceMismatch = Code(.processNamespaceMismatch)
+    /// The directory belongs to another user, or others may write to it: see
+    /// ``CacheConfiguration/Disk/allowsOtherUsers``.
+    public static let insecureDirectory = Code(.insecureDirectory)
     /// The directory is on a file system that is mounted read-only.
     public static let readOnlyFileSystem = Code(.readOnlyFileSystem)
     /// An argument is out of its documented range.

@@ -33,8 +33,6 @@ public struct CacheSnapshot: ~Copyable {
 
   /// The live entries whose keys start with `prefix`, in byte order of their keys.
   public func entries(withPrefix prefix: String = "") throws(CacheError) -> [CacheEntry] {
-    try store.trusting("Listing \(store.directory)") { () throws(LMDBError) in
-      try store.entries(withPrefix: prefix, transaction)
-    }
+    try store.entries(withPrefix: prefix, in: transaction)
   }
 }

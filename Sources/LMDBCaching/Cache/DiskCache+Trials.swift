@@ -11,17 +11,17 @@ extension DiskCache {
   /// use the cache.
   package func betweenCommits<R: Sendable>(_ body: @escaping @Sendable () -> R) throws(CacheError) -> R {
     try checkOpen()
-    return try store.onWriterThread { .success(body()) }
+    return try store.writer.run { .success(body()) }
   }
 
   /// Whether every write so far is committed; if so it is at most one commit away from being safe from a power cut.
-  package var isCommitted: Bool { !store.hasPending.load(ordering: .acquiring) }
+  package var isCommitted: Bool { !store.journal.hasPending.load(ordering: .acquiring) }
 
   /// Removes the value files that no entry refers to, however new they are. No write may be under way, in any process.
   package func sweepAllValueFiles() throws(CacheError) {
     try checkOpen()
-    try store.onWriterThread { [store] in
-      outcome { () throws(CacheError) in try store.sweepValueFiles(olderThan: -3_600) }
+    try store.writer.run { [store] in
+      outcome { () throws(CacheError) in try store.fileKeeper.sweep(olderThan: -3_600) }
     }
   }
 }

@@ -86,28 +86,28 @@ public final class DiskCache: Sendable {
   /// How many entries it holds at most. Kept in the background, every ``autoTrimInterval`` and at once when it is
   /// exceeded by a tenth, and by ``trimToLimits()``. The least recently used entries go first.
   public var countLimit: Int {
-    get { store.limits.withLock { $0.count } }
-    set { store.limits.withLock { $0.count = max(0, newValue) } }
+    get { store.trimmer.limits.withLock { $0.count } }
+    set { store.trimmer.limits.withLock { $0.count = max(0, newValue) } }
   }
 
   /// The greatest total cost; see ``countLimit``.
   public var costLimit: Int {
-    get { store.limits.withLock { $0.cost } }
-    set { store.limits.withLock { $0.cost = max(0, newValue) } }
+    get { store.trimmer.limits.withLock { $0.cost } }
+    set { store.trimmer.limits.withLock { $0.cost = max(0, newValue) } }
   }
 
   /// How long after its last access an entry stays; nil for no limit. Accesses are recorded to the minute.
   public var ageLimit: Duration? {
-    get { store.limits.withLock { $0.age } }
-    set { store.limits.withLock { $0.age = newValue } }
+    get { store.trimmer.limits.withLock { $0.age } }
+    set { store.trimmer.limits.withLock { $0.age = newValue } }
   }
 
   /// Bytes to leave free on the volume; 0 for no limit. When there are fewer, the least recently used entries
   /// go. Value files give their space back; the database's file never shrinks, but uses what was freed again, so
   /// it stops growing.
   public var freeDiskSpaceLimit: Int {
-    get { store.limits.withLock { $0.freeDiskSpace } }
-    set { store.limits.withLock { $0.freeDiskSpace = max(0, newValue) } }
+    get { store.trimmer.limits.withLock { $0.freeDiskSpace } }
+    set { store.trimmer.limits.withLock { $0.freeDiskSpace = max(0, newValue) } }
   }
 
   /// How often limits are looked at and maintenance is done in the background; 60 s by default. Not positive: never.
@@ -116,7 +116,7 @@ public final class DiskCache: Sendable {
     set {
       let timer =
         newValue > .zero
-        ? store.clock.repeating(every: newValue) { [weak store] in store?.enqueueMaintenance() } : nil
+        ? store.clock.repeating(every: newValue) { [weak store] in store?.maintenance.enqueue() } : nil
       let old = maintenance.withLock { maintenance in
         maintenance.interval = newValue
         defer { maintenance.timer = timer }
@@ -313,12 +313,9 @@ public final class DiskCache: Sendable {
   /// See ``LMDBCache/read(_:)``.
   public func read<R>(_ body: (borrowing CacheSnapshot) throws -> R) throws -> R {
     try checkOpen()
-    try store.commitPending()
-    return try store.trusting("Opening a snapshot of \(store.directory)") { () throws(LMDBError) in
-      try store.environment.withReadTransaction { (txn) throws(LMDBError) in
-        let snapshot = CacheSnapshot(store, txn)
-        return Result { try body(snapshot) }
-      }
+    return try store.withSnapshot { transaction in
+      let snapshot = CacheSnapshot(store, transaction)
+      return Result { try body(snapshot) }
     }.get()
   }
 
@@ -354,7 +351,7 @@ public final class DiskCache: Sendable {
   /// Removes expired entries and those whose last access is longer ago than `age`.
   public func trim(toAge age: Duration) throws(CacheError) {
     try checkOpen()
-    let oldest = DiskStore.seconds(store.clock.now - max(0, age.clampedNanoseconds))
+    let oldest = RecordHeader.seconds(store.clock.now - max(0, age.clampedNanoseconds))
     try store.trim(to: TrimGoal(lastAccess: oldest))
   }
 

@@ -3,6 +3,11 @@ import Foundation
 // The standard library's closures over bytes rethrow any error; these keep its type.
 
 extension [UInt8] {
+  /// Whether a file that begins so has a magic, or was cut off in it. An empty one has none.
+  func begins(with magic: [UInt8]) -> Bool {
+    !isEmpty && (count < magic.count ? magic.starts(with: self) : starts(with: magic))
+  }
+
   @inline(__always)
   func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
     try withUnsafeBytes { bytes -> Result<R, E> in

@@ -18,6 +18,11 @@ extension Directory {
     FileStatus(try Descriptors.status(descriptor, path: path))
   }
 
+  /// - Throws: `EACCES` or `EROFS` if this user cannot make and remove files in it.
+  package func checkWritable() throws(SystemError) {
+    if faccessat(descriptor, ".", W_OK | X_OK, 0) != 0 { throw SystemError("faccessat", path) }
+  }
+
   /// Whether it belongs to the user of this process.
   package func isOwnedByUser() throws(SystemError) -> Bool { try status().owner == geteuid() }
 

@@ -14,6 +14,8 @@ package struct FileStatus: Hashable, Sendable {
   package let mode: mode_t
   /// When the contents changed last: nanoseconds since 1970, clamped.
   package let modified: Int64
+  /// When the file itself changed last, its permissions and names included.
+  package let changed: Int64
 
   init(_ status: stat) {
     identity = FileIdentity(status)
@@ -26,8 +28,10 @@ package struct FileStatus: Hashable, Sendable {
     mode = status.st_mode & 0o7777
     #if canImport(Darwin)
       modified = RealTimeClock.nanoseconds(status.st_mtimespec)
+      changed = RealTimeClock.nanoseconds(status.st_ctimespec)
     #else
       modified = RealTimeClock.nanoseconds(status.st_mtim)
+      changed = RealTimeClock.nanoseconds(status.st_ctim)
     #endif
   }
 }

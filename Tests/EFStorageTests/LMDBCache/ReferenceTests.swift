@@ -72,9 +72,9 @@ struct ReferenceTests {
     try cache.set(2, forKey: "cold")
     for _ in 0..<10 {
       clock.advance(by: .seconds(60))
-      cache.store.enqueueMaintenance()
+      cache.store.maintenance.enqueue()
       // In turn: it has run when this has.
-      try cache.store.onWriterThread { .success(()) }
+      try cache.store.writer.run { .success(()) }
       #expect(reference.content == 1)
     }
     try cache.trim(toAge: .seconds(120))

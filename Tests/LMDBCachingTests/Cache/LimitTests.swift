@@ -1,3 +1,4 @@
+import Platform
 import Foundation
 import TestSupport
 import Testing
@@ -176,7 +177,7 @@ import Testing
     cache.diskCache.freeDiskSpaceLimit = 1
     try cache.diskCache.trimToLimits()
     #expect(cache.count == 50)
-    let free = try Directory.freeSpace(at: directory.path)
+    let free = try Paths.freeSpace(at: directory.path)
     // A little more than there is, in entries that cost enough to tell.
     for index in 0..<50 { try cache.set(index, forKey: key(index), cost: free) }
     cache.diskCache.freeDiskSpaceLimit = free + free / 2

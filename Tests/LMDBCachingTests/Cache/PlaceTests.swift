@@ -75,7 +75,7 @@
       let record = ProcessRecord(
         namespace: 7,
         files: EnvironmentFiles(
-          data: FileIdentity(device: 1, inode: 2), lockFile: FileIdentity(device: 1, inode: 3)))
+          data: FileIdentity(device: 1, inode: 2), lockFile: FileIdentity(device: 1, inode: 3)), stampBase: 5)
       #expect(record.bytes.count == ProcessRecord.size)
       #expect(ProcessRecord(record.bytes) == record)
       for index in record.bytes.indices {

@@ -131,7 +131,7 @@ import Testing
   /// A power cut, or a death, in the middle of making a new cache.
   @Test func whatIsLeftOfANewDatabaseIsInNobodysWay() throws {
     directory.write(Data(repeating: 0, count: 8_192), to: "new/data.mdb")
-    directory.write(Data(repeating: 9, count: 100), to: "new/lock.mdb")
+    directory.write(Data([0xDE, 0xC0, 0xEF, 0xBE] + [UInt8](repeating: 9, count: 100)), to: "new/lock.mdb")
     let cache = try directory.open()
     try cache.set(1, forKey: "key")
     try cache.flush()

@@ -1,3 +1,4 @@
+import Platform
 import Foundation
 import Synchronization
 import TestSupport
@@ -103,18 +104,18 @@ import Testing
     try cache.set("mine", forKey: "key")
     let writer = HeldWriter(store)
     // As it is while the writer thread commits.
-    store.lock.withLock {
-      store.seal()
-      store.state.committingNumber = store.state.sealed.last!.number
+    store.journal.lock.withLock {
+      store.journal.sealActive()
+      store.journal.state.committingNumber = store.journal.state.sealed.last!.number
     }
     #expect(child.run("write key theirs") == "ok")
     #expect(try cache.value(String.self, forKey: "key") == "mine")
     // It was committed before the other one was, and this process does not know yet.
-    store.committingTransaction.store(store.foreignEpoch - 1, ordering: .releasing)
+    store.journal.committingPosition.store(store.foreignEpoch - 1, ordering: .releasing)
     #expect(try cache.diskCache.value(String.self, forKey: "key") == "theirs")
     #expect(child.run("write other theirs") == "ok")
     #expect(try cache.value(String.self, forKey: "key") == "theirs")
-    store.committingTransaction.store(0, ordering: .releasing)
+    store.journal.committingPosition.store(0, ordering: .releasing)
     writer.release()
     try cache.close()
   }

@@ -1,3 +1,4 @@
+import Platform
 import Foundation
 import LMDB
 import Synchronization
@@ -27,7 +28,7 @@ import Testing
   func recovers(_ cache: LMDBCache, _ clock: ManualClock) -> Bool {
     eventually {
       clock.advance(by: .seconds(1))
-      return cache.health.isHealthy && !cache.store.hasPending.load(ordering: .acquiring)
+      return cache.health.isHealthy && !cache.store.journal.hasPending.load(ordering: .acquiring)
     }
   }
 
@@ -257,7 +258,7 @@ import Testing
     try cache.set("old", forKey: "key")
     try cache.flush()
     // A file where the folder should be: no value file can be made.
-    directory.write(Data(), to: ValueFiles.folder)
+    directory.write(Data(), to: ValueFiles.folderName)
     let big = String(repeating: "b", count: 500)
     try cache.set(big, forKey: "key")
     #expect(try cache.value(String.self, forKey: "key") == big)
@@ -276,11 +277,11 @@ import Testing
   @Test func aJournalThatCannotBeMadeKeepsValuesInMemory() throws {
     let clock = ManualClock()
     let cache = try directory.open { $0.clock = .manual(clock) }
-    directory.write(Data(), to: JournalFile.folder)
+    directory.write(Data(), to: JournalFolder.name)
     try cache.set("v", forKey: "key")
     #expect(try cache.value(String.self, forKey: "key") == "v")
     if case .memoryOnly = cache.health {} else { Issue.record("\(cache.health)") }
-    try FileManager.default.removeItem(at: directory.url(JournalFile.folder))
+    try FileManager.default.removeItem(at: directory.url(JournalFolder.name))
     clock.advance(by: .seconds(60))
     try cache.set("w", forKey: "other")
     #expect(

@@ -1,3 +1,4 @@
+import Platform
 import Foundation
 import LMDB
 import TestSupport
@@ -89,9 +90,9 @@ import Testing
     }
     #expect(isShared)
     #expect(ContinuousClock.now - start < .seconds(5))
-    let data = try Directory.identity(of: directory.path + "/data.mdb")
+    let data = try Paths.identity(of: directory.path + "/data.mdb")
     #expect(child.run("inode data.mdb") == data.map { "\($0.inode)" })
-    let lockFile = try Directory.identity(of: directory.path + "/lock.mdb")
+    let lockFile = try Paths.identity(of: directory.path + "/lock.mdb")
     #expect(child.run("inode lock.mdb") == lockFile.map { "\($0.inode)" })
     #expect(cache.store.environment.files.data == data)
     #expect(cache.store.environment.files.lockFile == lockFile)

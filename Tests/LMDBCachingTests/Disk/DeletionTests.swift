@@ -1,3 +1,4 @@
+import Platform
 import Foundation
 import LMDB
 import TestSupport
@@ -26,12 +27,12 @@ import Testing
       case .both: try remove("data.mdb", "lock.mdb")
       case .journal: for journal in directory.journals { try remove(journal) }
       case .processLock: try remove(ProcessLock.name)
-      case .everything: try remove("data.mdb", "lock.mdb", ProcessLock.name, JournalFile.folder)
+      case .everything: try remove("data.mdb", "lock.mdb", ProcessLock.name, JournalFolder.name)
       case .theDirectory: try files.removeItem(atPath: directory.path)
-      case .replacedData: try Directory.move(other.path + "/data.mdb", to: directory.path + "/data.mdb")
+      case .replacedData: try Paths.move(other.path + "/data.mdb", to: directory.path + "/data.mdb")
       case .replacedPair:
         for name in ["data.mdb", "lock.mdb"] {
-          try Directory.move(other.path + "/" + name, to: directory.path + "/" + name)
+          try Paths.move(other.path + "/" + name, to: directory.path + "/" + name)
         }
       case .replacedDirectory:
         try files.moveItem(atPath: directory.path, toPath: directory.path + ".old")
@@ -69,8 +70,8 @@ import Testing
 
     #expect(cache.statistics.reopenings == 1)
     #expect(cache.health.isHealthy)
-    #expect(cache.store.environment.files.lockFile == (try Directory.identity(of: directory.path + "/lock.mdb")))
-    #expect(cache.store.environment.files.data == (try Directory.identity(of: directory.path + "/data.mdb")))
+    #expect(cache.store.environment.files.lockFile == (try Paths.identity(of: directory.path + "/lock.mdb")))
+    #expect(cache.store.environment.files.data == (try Paths.identity(of: directory.path + "/data.mdb")))
     if harm.empties { #expect(cache.store.environment.files.data != old.data) }
     let expected = harm.empties ? nil : "old 7"
     // In memory too there is nothing but what is on the disk.

@@ -1,3 +1,4 @@
+import Platform
 import Foundation
 import LMDB
 import Logging
@@ -10,7 +11,7 @@ import Testing
 @Suite struct RecoveryTests {
   let directory = CacheDirectory()
 
-  private var quarantines: [String] { directory.names().filter { $0.hasPrefix(Quarantine.prefix) } }
+  private var quarantines: [String] { directory.names().filter { $0.hasPrefix("quarantine-") } }
 
   /// Writes some entries and closes the cache.
   private func fill(_ change: (inout CacheConfiguration) -> Void = { _ in }) throws {
@@ -152,7 +153,7 @@ import Testing
     let before = directory.contents("data.mdb")
     do {
       // As a process that has the cache open.
-      let other = try ProcessLock(directory: directory.path, timeout: 1_000_000_000)
+      let other = try ProcessLock(Directory(path: directory.path), timeout: 1_000_000_000)
       #expect(errorCode { try directory.open() } == .damagedDatabase)
       #expect(directory.contents("data.mdb") == before)
       #expect(quarantines.isEmpty)
@@ -205,7 +206,7 @@ import Testing
 
   @Test(arguments: [false, true]) func anotherDurabilityIsStillRefused(_ isVoid: Bool) throws {
     try fill { $0.durability = .full }
-    if isVoid { try CleanExitMark.makeVoid(in: directory.path) }
+    if isVoid { try CleanExitMark.makeVoid(in: Directory(path: directory.path)) }
     #expect(try isMarkedSound(directory) == !isVoid)
     damage(directory, Self.zeroRoot)
     let before = directory.contents("data.mdb")
@@ -219,8 +220,8 @@ import Testing
   // MARK: The mark
 
   private func isMarkedSound(_ directory: CacheDirectory) throws -> Bool {
-    guard case .mark(let mark) = try CleanExitMark.read(in: directory.path) else { return false }
-    return try mark.holds(in: directory.path)
+    guard case .mark(let mark) = try CleanExitMark.read(in: Directory(path: directory.path)) else { return false }
+    return try mark.holds(in: Directory(path: directory.path))
   }
 
   @Test(arguments: Durability.allCases) func theMarkHoldsAfterACleanExitOnly(_ durability: Durability) throws {
@@ -289,7 +290,7 @@ import Testing
       }
       data[meta + 104] ^= 1
     }
-    try CleanExitMark.write(in: directory.path, durability: .ordered, isSynchronized: true)
+    try CleanExitMark.write(in: Directory(path: directory.path), durability: .ordered, isSynchronized: true)
     var cache = try directory.open()
     #expect(cache.recovery == nil)
     #expect(try cache.value(String.self, forKey: "key 1") == "value 1")

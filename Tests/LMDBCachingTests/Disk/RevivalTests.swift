@@ -1,3 +1,4 @@
+import Platform
 import LMDB
 import Synchronization
 import TestSupport
@@ -71,7 +72,7 @@ import Testing
     #expect(
       eventually {
         clock.advance(by: .seconds(1))
-        return cache.health.isHealthy && !cache.store.hasPending.load(ordering: .acquiring)
+        return cache.health.isHealthy && !cache.store.journal.hasPending.load(ordering: .acquiring)
       })
     cache.memoryCache.removeAll()
     #expect(try cache.value(String.self, forKey: "key") == "new")

@@ -1,3 +1,4 @@
+import Platform
 import Foundation
 import LMDB
 import TestSupport
@@ -46,7 +47,7 @@ import Testing
       try cache.close()
     }
     let cache = try directory.open()
-    try cache.store.sweepWatermarks()
+    try cache.store.sweepCommittedStamps()
     #expect(try Self.recordCount(cache) == 2)
     try cache.close()
   }
@@ -85,7 +86,7 @@ import Testing
     try cache.close()
     for identifier in ["", "f"] {
       // Under its own name, and as a journal of which nothing is known.
-      directory.write(journal, to: identifier.isEmpty ? name : JournalFile.folder + "/ffff.journal")
+      directory.write(journal, to: identifier.isEmpty ? name : JournalFolder.name + "/ffffffffffffffff.journal")
       let reopened = try directory.open()
       #expect(try reopened.value(String.self, forKey: "key") == nil)
       #expect(try reopened.entries().map(\.key) == ["other"])
@@ -105,8 +106,8 @@ import Testing
   @Test func anOpeningWaitsForAnotherProcessThatBringsInAJournal() throws {
     let (crashed, path) = try directoryWithOrphan()
     // As the other process holds them: the turn, and the journal itself.
-    guard let turn = try ReplayTurn(crashed.path + "/" + JournalFile.folder, waits: false),
-      let journal = try OrphanedJournal(path: path)
+    let folder = JournalFolder(cache: try Directory(path: crashed.path))
+    guard let turn = try folder.takeReplayTurn(timeout: 0), let journal = try folder.orphan(Self.identifier(path))
     else {
       Issue.record("no turn, or no journal")
       return
@@ -132,6 +133,10 @@ import Testing
     #expect(value.current == "v")
   }
 
+  private static func identifier(_ path: String) -> UInt64 {
+    JournalFolder.identifier(of: (path as NSString).lastPathComponent) ?? 0
+  }
+
   private static func drop(_ journal: consuming OrphanedJournal) {}
 
   @Test func aJournalWhoseReplayDiedBeforeItsRemovalIsNotReplayedAgain() throws {
@@ -145,29 +150,26 @@ import Testing
     let store = cache.store
     let replayed = try store.onWriterThread {
       outcome { () throws(CacheError) in
-        try storing("") { () throws(LMDBError) in
-          guard let journal = Self.orphan(path) else { return 0 }
-          return try store.replay(journal)
+        let orphan = try calling("") { () throws(SystemError) -> OrphanedJournal? in
+          try JournalFolder(cache: store.place.directory).orphan(Self.identifier(path))
         }
+        guard let orphan else { return 0 }
+        return try store.peers.apply(orphan)
       }
     }
     #expect(replayed == 1)
     #expect(try cache.value(String.self, forKey: "key") == "v")
     try cache.removeValue(forKey: "key")
     try cache.flush()
-    try store.onWriterThread { .success(store.takeOverFromDeadPeers(isOpening: false)) }
+    try store.onWriterThread { .success(store.peers.takeOver()) }
     #expect(try cache.value(String.self, forKey: "key") == nil)
     #expect(cache.count == 0)
     #expect(!crashed.journals.contains(name))
-    try store.onWriterThread { outcome { () throws(CacheError) in try store.sweepWatermarks() } }
+    try store.onWriterThread { outcome { () throws(CacheError) in try store.sweepCommittedStamps() } }
     // Nothing is left but the cache's own record and the mark of its own journal.
     let count = try Self.recordCount(cache)
     #expect(count == 2)
     try cache.close()
-  }
-
-  private static func orphan(_ path: String) -> OrphanedJournal? {
-    do throws(SystemError) { return try OrphanedJournal(path: path) } catch { return nil }
   }
 
   /// Where a commit is due all the time, what a dead process left would not be brought in otherwise.
@@ -283,21 +285,22 @@ import Testing
     try cache.flush()
     try cache.set(big, forKey: "pending")
     let kept = directory.valueFiles
-    let files = ValueFiles(cacheDirectory: directory.path)
+    let files = ValueFiles(try Directory(path: directory.path))
     // Of a process that died before its record was written; with the key of an entry and with another one.
     for key in ["committed", "nobody", ""] {
       _ = try key.utf8.withContiguousStorageIfAvailable { key in
-        try big.withUnsafeBytes { try files.write($0, key: UnsafeRawBufferPointer(key), synchronized: false) }
+        try big.withUnsafeBytes { try files.write($0, key: UnsafeRawBufferPointer(key), owner: 1, synchronized: false) }
       }
     }
-    directory.write(Data([1, 2, 3]), to: ValueFiles.folder + "/garbage")
-    directory.write(big, to: ValueFiles.folder + "/0123.tmp")
+    directory.write(Data([1, 2, 3]), to: ValueFiles.folderName + "/garbage")
+    directory.write(Data([1, 2, 3]), to: ValueFiles.folderName + "/" + String(repeating: "0", count: 32) + ".tmp")
     #expect(directory.valueFiles.count == 7)
     // As of the cache's clock the files are new.
     try cache.store.sweepValueFiles()
     #expect(directory.valueFiles.count == 7)
     try cache.store.sweepValueFiles(olderThan: -3_600)
-    #expect(directory.valueFiles == kept)
+    // Somebody's file stays.
+    #expect(directory.valueFiles.sorted() == (kept + [ValueFiles.folderName + "/garbage"]).sorted())
     cache.memoryCache.removeAll()
     #expect(try cache.value(Data.self, forKey: "pending") == big)
     #expect(try cache.value(Data.self, forKey: "committed") == big)

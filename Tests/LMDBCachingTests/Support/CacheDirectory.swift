@@ -1,3 +1,4 @@
+import Platform
 import Foundation
 import Logging
 
@@ -10,8 +11,8 @@ final class CacheDirectory: Sendable {
 
   init() {
     let parent = FileManager.default.temporaryDirectory.path
-    path = try! Directory.canonicalPath(parent) + "/lmdb-caching-test-" + UUID().uuidString
-    try! Directory.create(path)
+    path = try! Paths.canonicalPath(parent) + "/lmdb-caching-test-" + UUID().uuidString
+    try! Paths.create(path)
   }
 
   deinit {
@@ -26,11 +27,11 @@ final class CacheDirectory: Sendable {
 
   /// The names in it, or in a folder of it, sorted.
   func names(in folder: String = "") -> [String] {
-    (try! Directory.names(in: path + "/" + folder)).sorted()
+    (try! Paths.names(in: path + "/" + folder)).sorted()
   }
 
-  var journals: [String] { names(in: JournalFile.folder).map { JournalFile.folder + "/" + $0 } }
-  var valueFiles: [String] { names(in: ValueFiles.folder).map { ValueFiles.folder + "/" + $0 } }
+  var journals: [String] { names(in: JournalFolder.name).map { JournalFolder.name + "/" + $0 } }
+  var valueFiles: [String] { names(in: ValueFiles.folderName).map { ValueFiles.folderName + "/" + $0 } }
 
   func contents(_ name: String) -> Data { try! Data(contentsOf: url(name)) }
 

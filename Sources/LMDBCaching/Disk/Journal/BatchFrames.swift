@@ -1,11 +1,4 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
-
+import Platform
 /// The operations of an atomic batch as journal frames, complete but for what is known only when the batch takes its
 /// place among the other writes: the stamps, and the checks over them.
 ///
@@ -54,7 +47,7 @@ final class BatchFrames {
     put(key, header, payload, length: payload.count)
   }
 
-  /// - Parameter payload: what goes into a file when ``writeFiles(to:synchronized:written:)`` is called.
+  /// - Parameter payload: what goes into a file when ``writeFiles(written:_:)`` is called.
   func putFile(_ key: CacheKey, _ header: RecordHeader, _ payload: UnsafeRawBufferPointer) {
     var header = header
     header.flags.insert(.file)
@@ -121,21 +114,16 @@ final class BatchFrames {
 
   // MARK: Values in files
 
-  /// Writes the files of the values that `putFile` was called with, and refers to them. When one fails those before it
-  /// are there: they are in `written`.
-  func writeFiles(to files: ValueFiles, synchronized: Bool, written: inout [ValueFileReference]) throws(CacheError) {
+  /// Writes the files of the values that `putFile` was called with, by `write`, and refers to them. When one fails, those
+  /// before it are there: they are in `written`.
+  func writeFiles(
+    written: inout [ValueFileReference],
+    _ write: (UnsafeRawBufferPointer, CacheKey) throws(CacheError) -> ValueFileReference
+  ) throws(CacheError) {
     for large in largeValues {
       let frame = frame(of: entries[large.entry])
-      let result = large.bytes.withUnsafeBytes { bytes in
-        outcome { () throws(SystemError) in try files.write(bytes, key: frame.key, synchronized: synchronized) }
-      }
-      guard case .success(let reference) = result else {
-        if case .failure(let error) = result {
-          throw CacheError(
-            error, during: "Writing the value file of \(quoted(String(decoding: frame.key, as: UTF8.self)))")
-        }
-        continue
-      }
+      let key = CacheKey(string: String(decoding: frame.key, as: UTF8.self), utf8: frame.key)
+      let reference = try large.bytes.withBytes { (bytes) throws(CacheError) in try write(bytes, key) }
       written.append(reference)
       let payload =
         UnsafeMutableRawPointer(mutating: frame.record.baseAddress!)

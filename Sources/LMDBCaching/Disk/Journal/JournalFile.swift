@@ -1,54 +1,67 @@
 import CXXHash
-import LMDB
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
+import Platform
 
 /// This process's journal: a preallocated, locked file with several segments, mapped into memory. While some are
 /// being committed, writes go on in another.
 ///
+///     offset  bytes
+///          0      8  "LMDBCJN1"
+///          8      8  identifier
+///         16      8  bytes of a segment
+///         24      8  number of segments
+///         32      8  XXH3 of what is before
+///       4096      …  the segments: see ``JournalSegment``
+///
 /// What is stored through the map survives the death of the process without a system call, and since the
 /// blocks are reserved, a full disk cannot turn a store into SIGBUS. The lock goes with the process; a
-/// journal without a lock belongs to nobody and is replayed.
+/// journal without a lock belongs to nobody and is applied by whoever finds it.
 struct JournalFile: ~Copyable {
-  static let folder = "journals"
-  static let suffix = ".journal"
   static let headerSize = 4096
+  static let segmentCount = 4
   private static let magic: UInt64 = 0x314E_4A43_4244_4D4C  // "LMDBCJN1"
+  private static let magicBytes = withUnsafeBytes(of: magic.littleEndian) { Array($0) }
 
   let identifier: UInt64
-  private let file: File
-  let map: JournalMap
   let identity: FileIdentity
+  let map: MemoryMap
+  private let lock: FileLock
   private let segmentSize: Int
 
-  static func path(in directory: String, identifier: UInt64) -> String {
-    let digits = String(identifier, radix: 16)
-    return directory + "/" + folder + "/" + String(repeating: "0", count: 16 - digits.count) + digits + suffix
-  }
-
-  static let segmentCount = 4
-
   /// Makes a new journal whose segments have `size` bytes together.
-  init(directory: String, size: Int) throws(SystemError) {
-    try Directory.create(directory + "/" + Self.folder)
+  init(in folder: Directory, size: Int) throws(SystemError) {
     let segmentSize = size / Self.segmentCount & ~4095
-    let total = Self.headerSize + Self.segmentCount * segmentSize
     let identifier = UInt64.random(in: .min ... .max)
-    let file = try Self.makeLockedFile(Self.path(in: directory, identifier: identifier))
-    let journal = try Self.map(file, total)
-    let identity = try file.identity()
-    map = journal
-    self.identity = identity
-    self.file = file
+    let name = JournalFolder.name(of: identifier)
+    let lock = try Self.makeLocked(name, in: folder)
+    let map = try Self.map(lock.file, Self.headerSize + Self.segmentCount * segmentSize, name, in: folder)
+    identity = try lock.file.identity()
+    Self.writeHeader(to: map.base, identifier: identifier, segmentSize: segmentSize, count: Self.segmentCount)
+    self.map = map
+    self.lock = lock
     self.identifier = identifier
     self.segmentSize = segmentSize
-    Self.writeHeader(to: journal.base, identifier: identifier, segmentSize: segmentSize, count: Self.segmentCount)
+  }
+
+  private static func makeLocked(_ name: String, in folder: Directory) throws(SystemError) -> FileLock {
+    while true {
+      let lock = FileLock(try folder.create(name, .exclusively))
+      // Another process may have taken the new file for a dead one's before it was locked, and removed it.
+      if try lock.tryLock(.exclusive), try lock.file.isStill(name, in: folder) { return lock }
+    }
+  }
+
+  private static func map(
+    _ file: borrowing File, _ size: Int, _ name: String, in folder: Directory
+  ) throws(SystemError) -> MemoryMap {
+    do throws(SystemError) {
+      // The magic first: what has none is never taken for a journal.
+      try file.write(magicBytes, at: 0)
+      try file.preallocate(size)
+      return try MemoryMap(file, size: size)
+    } catch {
+      try folder.remove(name)
+      throw error
+    }
   }
 
   static func writeHeader(to base: UnsafeMutableRawPointer, identifier: UInt64, segmentSize: Int, count: Int) {
@@ -59,28 +72,11 @@ struct JournalFile: ~Copyable {
     base.storeBytes(of: cxxhash_64(base, 32, 0), toByteOffset: 32, as: UInt64.self)
   }
 
-  private static func makeLockedFile(_ path: String) throws(SystemError) -> File {
-    while true {
-      let file = try File(path, flags: O_RDWR | O_CREAT | O_EXCL)
-      // Another process may have taken the new file for a dead one's before it was locked, and removed it.
-      if try file.tryLock(), try file.isStillAtItsPath() { return file }
-    }
-  }
-
-  private static func map(_ file: borrowing File, _ size: Int) throws(SystemError) -> JournalMap {
-    do throws(SystemError) {
-      try file.preallocate(size)
-      return try JournalMap(file, size: size)
-    } catch {
-      try Directory.removeFile(file.path)
-      throw error
-    }
-  }
-
-  var path: String { file.path }
+  /// Whether a file that begins so is a journal, as far as it was written.
+  static func isOurs(_ beginning: [UInt8]) -> Bool { beginning.begins(with: magicBytes) }
 
   /// Where it is, and which file it is.
-  var location: (path: String, identity: FileIdentity) { (file.path, identity) }
+  var location: (identifier: UInt64, identity: FileIdentity) { (identifier, identity) }
 
   func makeSegments() -> [JournalSegment] {
     (0..<Self.segmentCount).map {
@@ -89,6 +85,8 @@ struct JournalFile: ~Copyable {
     }
   }
 
+  /// What the segments of a journal hold, oldest first, or `nil` if it is none, or its header is damaged.
+  ///
   /// The blocks reserved by ``preallocate`` are read as zeros: no generation was ever 0.
   static func runs(
     in contents: UnsafeRawBufferPointer

@@ -85,7 +85,7 @@ struct JournalFrame {
     return cxxhash_64(base + 16, covered, seed ^ base.load(as: UInt64.self))
   }
 
-  /// The frame at the start of `bytes`, or nil when these are no whole frame sealed with `seed`.
+  /// The frame at the start of `bytes`, or `nil` if these are no whole frame sealed with `seed`.
   ///
   /// Believes nothing: every length is held against the bytes that are there.
   init?(validating bytes: UnsafeRawBufferPointer, seed: UInt64) {
@@ -98,7 +98,8 @@ struct JournalFrame {
       length == Self.headerSize + Self.padded(keyLength) + recordLength,
       let operation = Operation(rawValue: base.load(fromByteOffset: 4, as: UInt8.self)),
       base.load(fromByteOffset: 8, as: UInt64.self)
-        == Self.check(base, keyLength: keyLength, recordLength: recordLength, seed: seed)
+        == Self.check(base, keyLength: keyLength, recordLength: recordLength, seed: seed),
+      stamp < StampClock.limit
     else { return nil }
     guard operation == .put else { return }
     let record = record

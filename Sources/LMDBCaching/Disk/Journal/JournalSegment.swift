@@ -1,8 +1,9 @@
 import CXXHash
+import Platform
 
 /// A run of frames that are committed together, and an index of the newest one for every key.
 ///
-/// Not thread-safe: ``DiskStore`` guards it with its lock. While a segment is being committed nothing is
+/// Not thread-safe: ``Journal`` guards it with its lock. While a segment is being committed nothing is
 /// appended to it, so the writer thread may read it without the lock.
 final class JournalSegment {
   /// Room for the generation and the stamp of the frame before the first, one cache line: a disk writes both or
@@ -16,7 +17,7 @@ final class JournalSegment {
   }
 
   private enum Owner {
-    case journal(JournalMap)
+    case journal(MemoryMap)
     case segment
     case batch(BatchFrames)
   }
@@ -56,7 +57,7 @@ final class JournalSegment {
   private var mask: Int
 
   /// A part of a mapped journal file.
-  init(in map: JournalMap, at offset: Int, capacity: Int, seed: UInt64) {
+  init(in map: MemoryMap, at offset: Int, capacity: Int, seed: UInt64) {
     base = map.base + offset
     self.capacity = capacity
     self.seed = seed
@@ -94,7 +95,7 @@ final class JournalSegment {
   var isEmpty: Bool { used == Self.headerSize }
   var isMapped: Bool { map != nil }
   /// What it is a part of; nil: it has memory of its own.
-  var map: JournalMap? { if case .journal(let map) = owner { map } else { nil } }
+  var map: MemoryMap? { if case .journal(let map) = owner { map } else { nil } }
   var free: Int { capacity - used }
 
   private static func makeWords(_ capacity: Int) -> (UnsafeMutablePointer<UInt64>, Int) {
@@ -253,6 +254,21 @@ final class JournalSegment {
   private func noteSuperseded(_ frame: JournalFrame) {
     guard frame.operation == .put, let header = RecordHeader(frame.record), header.flags.contains(.file) else { return }
     supersededFiles.append(ValueFileReference(header.payload(of: frame.record)))
+  }
+
+  /// Checks that every indexed frame lies within what is used, and is found under its key.
+  func _checkInvariants() {
+    var found = 0
+    for index in 0...mask where words[index] != 0 {
+      found += 1
+      let offset = Int(words[index] & 0xFFFF_FFFF) << 3
+      precondition(offset >= Self.headerSize && offset < used, "an indexed frame lies outside of the segment")
+      let frame = frame(of: words[index])
+      precondition(offset + frame.paddedLength <= used, "an indexed frame reaches past the end")
+      precondition(frame.stamp <= lastStamp, "a frame is newer than the last one")
+      precondition(frame.operation == .put || frame.operation == .remove, "a removal of many keys is in the index")
+    }
+    precondition(found == count, "the index holds \(found) keys, and counts \(count)")
   }
 
   // MARK: Reading

@@ -1,53 +1,58 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
+import Platform
 
 /// The journal of a process that is gone, locked by this one and read into memory.
 struct OrphanedJournal: ~Copyable {
   /// Larger than any journal that can be configured: what is larger was not made by this package.
   private static let maximumSize = (1 << 30) + JournalFile.headerSize
 
-  private let file: File
+  let name: String
+  private let folder: Directory
+  private let lock: FileLock
   private let contents: UnsafeMutableRawBufferPointer
   let identifier: UInt64
   /// Oldest first; valid as long as this value lives.
   let runs: [JournalRun]
+  /// Whether the header is damaged, so that nothing can be read.
+  private let isDamaged: Bool
 
-  /// nil: the journal's owner lives, or another process is at it, or it is gone.
-  init?(path: String) throws(SystemError) {
-    let file: File
-    do throws(SystemError) {
-      file = try File(path, flags: O_RDWR)
-    } catch {
-      if error.errno == ENOENT { return nil }
-      throw error
+  /// Returns `nil` if the journal's owner lives, another process is at it, it is gone, or it is no journal.
+  init?(in folder: Directory, name: String) throws(SystemError) {
+    guard let file = try folder.open(name, .writing, requiresOneName: true) else { return nil }
+    let lock = FileLock(file)
+    guard try lock.tryLock(.exclusive), try lock.file.isStill(name, in: folder) else { return nil }
+    let size = try lock.file.status().size
+    var beginning = [UInt8](repeating: 0, count: 8)
+    // An owner that died before it had written anything leaves an empty file.
+    if size > 0 {
+      guard try lock.file.read(&beginning), JournalFile.isOurs(beginning) else { return nil }
     }
-    guard try file.tryLock(), try file.isStillAtItsPath() else { return nil }
-    let size = Int(try file.status().st_size)
     let contents = UnsafeMutableRawBufferPointer.allocate(
       byteCount: size <= Self.maximumSize ? size : 0, alignment: 64)
-    var identifier: UInt64 = 0
-    var runs: [JournalRun] = []
+    var found: (identifier: UInt64, runs: [JournalRun])?
     do throws(SystemError) {
-      if try file.read(contents), let found = JournalFile.runs(in: UnsafeRawBufferPointer(contents)) {
-        (identifier, runs) = found
-      }
+      if try lock.file.read(contents) { found = JournalFile.runs(in: UnsafeRawBufferPointer(contents)) }
     } catch {
       contents.deallocate()
       throw error
     }
-    self.file = file
+    self.name = name
+    self.folder = folder
+    self.lock = lock
     self.contents = contents
-    self.identifier = identifier
-    self.runs = runs
+    identifier = found?.identifier ?? 0
+    runs = found?.runs ?? []
+    // The header is written when the file has its blocks.
+    isDamaged = found == nil && contents.count >= JournalFile.headerSize && contents[8..<40].contains { $0 != 0 }
   }
 
   deinit { contents.deallocate() }
 
-  /// Removes the file, once its frames are in the database.
-  consuming func remove() throws(SystemError) { try Directory.removeFile(file.path) }
+  /// Removes the file, once its frames are in the database. One whose header is damaged is kept under another name.
+  consuming func remove() throws(SystemError) {
+    if isDamaged {
+      try folder.rename(name, to: JournalFolder.damagedName)
+    } else {
+      try folder.remove(name)
+    }
+  }
 }

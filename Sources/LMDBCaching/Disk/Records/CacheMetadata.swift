@@ -1,4 +1,5 @@
 import CXXHash
+import Platform
 
 /// The record that tells what the cache as a whole holds; written in every transaction.
 struct CacheMetadata {
@@ -18,8 +19,8 @@ struct CacheMetadata {
   var clearStamp: UInt64 = 0
   /// Entries, expired ones included.
   var count = 0
-  /// The sum of their costs; saturates.
-  var cost = 0
+  /// The sum of their costs. Wide enough never to overflow, so that it is exact again when entries go.
+  var cost: Int128 = 0
   /// Those of them that expire.
   var expiring = 0
   /// Those of them whose value is in a file.
@@ -53,11 +54,11 @@ struct CacheMetadata {
     metadata.lastStamp = load(40, as: UInt64.self)
     metadata.clearStamp = load(48, as: UInt64.self)
     metadata.count = load(56, as: Int.self)
-    metadata.cost = load(64, as: Int.self)
+    metadata.cost = Int128(load(104, as: Int64.self)) << 64 | Int128(load(64, as: UInt64.self))
     metadata.expiring = load(72, as: Int.self)
     metadata.files = load(80, as: Int.self)
     metadata.digest = load(96, as: UInt32.self) == 1 ? load(88, as: UInt64.self) : nil
-    return .metadata(metadata)
+    return metadata.isPlausible ? .metadata(metadata) : .corrupted
   }
 
   func write(to bytes: UnsafeMutableRawBufferPointer) {
@@ -73,12 +74,23 @@ struct CacheMetadata {
     store(lastStamp, 40)
     store(clearStamp, 48)
     store(count, 56)
-    store(cost, 64)
+    store(UInt64(truncatingIfNeeded: cost), 64)
+    store(Int64(truncatingIfNeeded: cost >> 64), 104)
     store(expiring, 72)
     store(files, 80)
     store(digest ?? 0, 88)
     store(digest == nil ? 0 as UInt32 : 1, 96)
     Self.seal(bytes)
+  }
+
+  /// The sum of the costs, `Int.max` if it is more.
+  var totalCost: Int { Int(clamping: cost) }
+
+  /// Whether a cache can have got here. A checksum says that nobody changed the record by accident; whoever can write to
+  /// the directory can make one.
+  private var isPlausible: Bool {
+    count >= 0 && cost >= 0 && (0...count).contains(expiring) && (0...count).contains(files)
+      && lastStamp < StampClock.limit && clearStamp <= lastStamp && stampBase < StampClock.limit
   }
 
   /// Puts the checksum in front of what it is of.
@@ -92,20 +104,25 @@ struct CacheMetadata {
 
   mutating func add(_ header: RecordHeader) {
     count += 1
-    cost = cost.addingSaturating(header.cost)
+    cost += Int128(header.cost)
     if header.expires != 0 { expiring += 1 }
     if header.flags.contains(.file) { files += 1 }
   }
 
   mutating func subtract(_ header: RecordHeader) {
     count = max(0, count - 1)
-    cost = max(0, cost - header.cost)
+    cost = max(0, cost - Int128(header.cost))
     if header.expires != 0 { expiring = max(0, expiring - 1) }
     if header.flags.contains(.file) { files = max(0, files - 1) }
   }
 }
 
 extension Int {
+  func multipliedSaturating(by other: Int) -> Int {
+    let (product, overflow) = multipliedReportingOverflow(by: other)
+    return overflow ? .max : product
+  }
+
   func addingSaturating(_ other: Int) -> Int {
     let (sum, overflow) = addingReportingOverflow(other)
     return overflow ? .max : sum

@@ -1,4 +1,5 @@
 import CXXHash
+import Platform
 
 /// The little-endian header in front of every stored value. It is short, since most values are: what an entry
 /// does not use takes no room.
@@ -56,17 +57,32 @@ struct RecordHeader {
     payloadLength = 0
   }
 
-  /// Reads the header; nil when the bytes cannot be a record of this version.
+  /// Reads the header of a record of which there may be the beginning only.
+  init?(beginning: UnsafeRawBufferPointer, size: Int) {
+    guard beginning.count <= size else { return nil }
+    // Only its fields are read, which are in front of everything else.
+    self.init(UnsafeRawBufferPointer(start: beginning.baseAddress, count: size), available: beginning.count)
+  }
+
+  /// Reads the header. Returns `nil` if the bytes cannot be a record of this version.
   @inline(__always)
-  init?(_ record: UnsafeRawBufferPointer) {
-    guard record.count >= Self.baseSize, record[4] == Self.version, let base = record.baseAddress else { return nil }
+  init?(_ record: UnsafeRawBufferPointer) { self.init(record, available: record.count) }
+
+  /// - Parameter available: How many bytes of the record may be read.
+  @inline(__always)
+  private init?(_ record: UnsafeRawBufferPointer, available: Int) {
+    guard available >= Self.baseSize, let base = record.baseAddress,
+      base.load(fromByteOffset: 4, as: UInt8.self) == Self.version
+    else { return nil }
     func load<T: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as type: T.Type) -> T {
       T(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: T.self))
     }
     checksum = load(0, as: UInt32.self)
-    format = ArchiveFormat(rawValue: record[5])
+    format = ArchiveFormat(rawValue: load(5, as: UInt8.self))
     flags = Flags(rawValue: load(6, as: UInt16.self))
     stamp = load(8, as: UInt64.self)
+    // Greater than any that a clock makes: a forged one, which would be newer than all that is written later.
+    guard stamp < StampClock.limit else { return nil }
     created = load(16, as: UInt32.self)
     lastAccess = load(20, as: UInt32.self)
     cost = Int(load(24, as: UInt32.self))
@@ -78,17 +94,17 @@ struct RecordHeader {
     guard flags.isSubset(of: .known) else { return nil }
     var offset = Self.baseSize
     if flags.contains(.expires) {
-      guard record.count >= offset + 8 else { return nil }
+      guard available >= offset + 8 else { return nil }
       expires = load(offset, as: Int64.self)
       offset += 8
     }
     if flags.contains(.wideCost) {
-      guard record.count >= offset + 8 else { return nil }
+      guard available >= offset + 8 else { return nil }
       cost = load(offset, as: Int.self)
       offset += 8
     }
     if flags.contains(.key) {
-      guard record.count >= offset + 4 else { return nil }
+      guard available >= offset + 4 else { return nil }
       keyLength = load(offset, as: UInt32.self)
       offset += 4
     }
@@ -231,4 +247,7 @@ struct RecordHeader {
 
   @inline(__always)
   func isExpired(at now: Int64) -> Bool { expires != 0 && expires <= now }
+
+  /// Nanoseconds since 1970 as whole seconds, clamped to what a record holds.
+  static func seconds(_ nanoseconds: Int64) -> UInt32 { UInt32(clamping: nanoseconds / 1_000_000_000) }
 }

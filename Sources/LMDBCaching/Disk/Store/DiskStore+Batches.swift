@@ -1,3 +1,4 @@
+import Platform
 import Synchronization
 
 /// Writes that are made as one.
@@ -28,42 +29,46 @@ extension DiskStore {
   /// when they are committed; they have consecutive stamps.
   func write(_ batch: BatchFrames) throws(CacheError) {
     if batch.isEmpty { return }
-    var newFiles: [ValueFileReference] = []
+    var written: [ValueFileReference] = []
+    defer { files.endWriting(written) }
     var firstStamp: UInt64 = 0
     var isRemovalAnnounced = false
     let outcome: WriteOutcome
     do throws(CacheError) {
-      try batch.writeFiles(to: files, synchronized: durability != .fast, written: &newFiles)
-      outcome = try append(size: batch.size, unrecorded: nil, large: { JournalSegment(of: batch) }) { segment in
+      try batch.writeFiles(written: &written) { (payload, key) throws(CacheError) in
+        try writeFile(payload, key: key)
+      }
+      outcome = try append(size: batch.size, hiding: nil, large: { JournalSegment(of: batch) }) { segment in
         segment?.append(batch) { entry in
-          let stamp = firstStamp == 0 ? nextStamp() : followingStamp()
+          let stamp = firstStamp == 0 ? journal.state.stamps.next(clock) : journal.state.stamps.following()
           if firstStamp == 0 { firstStamp = stamp }
           if let hash = entry.keyIdentity {
-            if !state.observers.isEmpty {
-              announce(String(decoding: batch.frame(of: entry).key, as: UTF8.self), hash, stamp, isReadable: true)
+            if observers.count.load(ordering: .relaxed) > 0 {
+              observers.announce(
+                String(decoding: batch.frame(of: entry).key, as: UTF8.self), hash, stamp, isReadable: true)
             }
           } else {
-            if !isRemovalAnnounced { tracker.beginRemoval() }
+            if !isRemovalAnnounced { database.tracker.beginRemoval() }
             isRemovalAnnounced = true
-            for observer in state.observers { observer.willChangeAll(stamp: stamp) }
+            observers.announceAll(stamp)
           }
           return stamp
         }
-        return state.lastStamp
+        return journal.state.stamps.last
       }
     } catch {
-      removeFiles(newFiles)
+      fileKeeper.remove(written)
       throw error
     }
     didChange(batch, firstStamp: firstStamp, lastStamp: outcome.stamp)
-    if isRemovalAnnounced { tracker.endRemoval() }
+    if isRemovalAnnounced { database.tracker.endRemoval() }
     try outcome.checkCommitted()
     try commitPending()
   }
 
   /// What a removal of many keys left in memory is of before the batch; a single key's value is of before its end.
   private func didChange(_ batch: BatchFrames, firstStamp: UInt64, lastStamp: UInt64) {
-    let observers = observers
+    let observers = observers.all
     let isObserved = feed.isObserved.load(ordering: .relaxed)
     if observers.isEmpty && !isObserved { return }
     for observer in observers {
@@ -80,9 +85,9 @@ extension DiskStore {
     for entry in batch.entries {
       let text = String(decoding: batch.frame(of: entry).key, as: UTF8.self)
       if entry.keyIdentity == nil {
-        noteRemoval(ofAll: text, stamp: firstStamp, lastStamp: lastStamp)
+        changes.noteRemoval(ofAll: text, stamp: firstStamp, lastStamp: lastStamp)
       } else {
-        CacheKey.with(text) { noteChange($0, lastStamp) }
+        CacheKey.with(text) { changes.noteChange($0, lastStamp) }
       }
     }
   }

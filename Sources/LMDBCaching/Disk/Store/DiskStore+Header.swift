@@ -16,7 +16,8 @@ extension DiskStore {
       expires = overflow ? .max : max(1, sum)
     }
     return RecordHeader(
-      format: format, expires: expires, now: Self.seconds(clock.coarseNow), cost: cost ?? key.utf8.count + bytes.count)
+      format: format, expires: expires, now: RecordHeader.seconds(clock.coarseNow),
+      cost: cost ?? key.utf8.count + bytes.count)
   }
 
   static let maximumKeyLength = 16 << 20

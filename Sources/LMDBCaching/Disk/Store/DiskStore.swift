@@ -1,167 +1,190 @@
 import LMDB
 import Logging
+import Platform
 import Synchronization
 
-/// The disk tier's engine: one per directory and process, shared by every cache opened on it.
+/// The disk tier of one directory in this process, shared by every cache opened on it: the wiring of its parts.
 ///
-/// Threads: all functions may be called from any thread. A set archives on the caller, appends to the
-/// journal and returns; one writer thread commits journal segments to LMDB, each as one transaction. Readers
-/// look into the segments that are not committed yet, then into LMDB.
-///
-/// The parts: `+Opening`, `+Reading`, `+Writing`, `+Committing` (the writer thread), `+Trimming`, `+Replay`
-/// (journals of dead processes), `+Enumeration`, `+ValueFiles`, `+Reopening` (files that somebody deletes).
-// Sendable: `state` and what it holds are touched with `lock` held only, but for sealed segments, which
-// nobody changes while the writer thread reads them; the rest is immutable or atomic.
-final class DiskStore: @unchecked Sendable {
-  let directory: String
-  let environment: Environment
-  let durability: Durability
-  let clock: CacheClock
-  let logger: Logger
-  let databaseKey: DatabaseKey
-  let files: ValueFiles
-  let inlineThreshold: Int
-  let transforms: ValueTransforms
-  let journalSize: Int
-  let groupCommitNanoseconds: Int64
-  let tracker: TransactionTracker
-  let recency = RecencyTable()
-  let limits: Mutex<DiskLimits>
-  let counters = DiskCounters()
-  let feed: ChangeFeed
-  let metrics: CacheMetrics
+/// A set archives on the caller, appends to the ``Journal`` and returns; the ``Writer``'s thread commits the journal's
+/// segments to the ``EntryDatabase``, each batch as one transaction. The ``RecordReader`` looks into what is not committed
+/// yet, then into the database. `Opening` brings the files into their places and keeps them there, `Upkeep` does what is
+/// to be done now and then. Each part says who may use it; all functions here may be called from any thread.
+final class DiskStore: Sendable {
   let configuration: CacheConfiguration
-  /// Where the files were when they were opened: see `+Reopening`.
-  let place: Mutex<StorePlace>
-
-  let lock = ConditionLock()
-  /// Behind a pointer: the run-time exclusivity check of a class's own property costs as much as the lock.
-  private let stateMemory: UnsafeMutablePointer<State>
-  var state: State {
-    @inline(__always) unsafeAddress { UnsafePointer(stateMemory) }
-    @inline(__always) unsafeMutableAddress { stateMemory }
-  }
-  /// Whether anything waits to be committed; readers skip the lock when nothing does.
-  let hasPending = Atomic<Bool>(false)
-  let observerCount = Atomic<Int>(0)
-  let isTrimQueued = Atomic<Bool>(false)
-  /// The file is damaged, and not used any more.
-  let isDistrusted = Atomic<Bool>(false)
-  /// Whether the writer thread is going to open files again that LMDB gave up on.
-  let isRevivalQueued = Atomic<Bool>(false)
-  /// What opening had to set aside.
   let recovery: CacheRecovery?
-  /// The transaction that the segments up to `State.committingNumber` are being committed by; 0: not begun, or over.
-  let committingTransaction = Atomic<UInt64>(0)
-  /// Of the writer thread only.
-  var isCommitting = false
-  /// The stamp of the last write of the journal that is in the database. The writer thread's.
-  var watermark: UInt64 = 0
-  /// Of the writer thread, and of opening before that: why a dead process's journal could not be applied.
-  var replayFailure: LMDBError?
+  let journal: Journal
+  let database: EntryDatabase
+  let reader: RecordReader
+  let files: ValueFiles
+  let fileKeeper: ValueFileKeeper
+  let writer: Writer
+  let observers: StoreObservers
+  let changes: ChangeTeller
+  let follower: ChangeFollower
+  let peers: PeerRecovery
+  let trimmer: Trimmer
+  let maintenance: Maintenance
+  let place: PlaceKeeper
+  let marker: CleanExitMarker
+  let events: EventLog
+  let transforms: ValueTransforms
+  private let committer: Committer
 
-  struct State: ~Copyable {
-    var journal: JournalFile?
-    /// The segment that writes are appended to; nil before the first write.
-    var active: JournalSegment?
-    var spare: [JournalSegment] = []
-    /// The stamp of the last frame in the segments that were active before.
-    var lastFrameStamp: UInt64 = 0
-    /// Full segments, oldest first: the writer thread commits them.
-    var sealed: [JournalSegment] = []
-    /// Counts segments as they are made active; the active one's number is the latest.
-    var lastNumber = 0
-    /// Every segment up to this number is committed.
-    var committedNumber = 0
-    /// Every segment up to this number is being committed, or is committed.
-    var committingNumber = 0
-    /// Segments up to this number are to be committed at once.
-    var requestedNumber = 0
-
-    var lastStamp: UInt64 = 0
-    var stampBase: UInt64 = 0
-    var observers: [any DiskStoreObserver] = []
-
-    /// With ``Durability/ordered``: value files that the last commit made superfluous. A power cut may undo it, so they
-    /// stay until the next one, or a sync, has made it durable.
-    var replacedFiles: [ValueFileReference] = []
-
-    /// Work for the writer thread, oldest first.
-    var jobs: [@Sendable () -> Void] = []
-    var failure: CommitFailure?
-    /// Keys written while nothing could be recorded: the disk's value under them is stale.
-    var unrecorded = UnrecordedKeys()
-    var openers = 1
-    var isStopping = false
-    var isClosed = false
-  }
-
-  init(opening opened: Opened, configuration: CacheConfiguration, databaseKey: DatabaseKey) {
-    stateMemory = .allocate(capacity: 1)
-    stateMemory.initialize(to: State())
-    directory = opened.directory
-    environment = opened.environment
-    feed = ChangeFeed(opened.environment)
-    recovery = opened.recovery
+  init(
+    _ opened: StoreOpening.Opened, _ configuration: CacheConfiguration, _ databaseKey: DatabaseKey, events: EventLog
+  ) {
+    let directory = opened.place.directory
+    let lock = ConditionLock()
+    let clock = configuration.clock
+    let durability = configuration.durability
+    let counters = DiskCounters()
     if opened.recovery != nil { counters.recoveries.increment() }
-    place = Mutex(opened.place)
     self.configuration = configuration
-    durability = configuration.durability
-    clock = configuration.clock
-    logger = configuration.logger
-    self.databaseKey = databaseKey
-    metrics = CacheMetrics(directory: opened.directory)
-    files = ValueFiles(cacheDirectory: opened.directory)
-    inlineThreshold = configuration.disk.inlineThreshold
+    self.events = events
+    recovery = opened.recovery
     transforms = ValueTransforms(transforms: configuration.valueTransforms)
-    journalSize = configuration.disk.journalSize
-    groupCommitNanoseconds = configuration.disk.groupCommitInterval.clampedNanoseconds
-    tracker = TransactionTracker(lastTransactionID: opened.lastTransactionID)
-    limits = Mutex(DiskLimits(configuration))
-    state.stampBase = opened.metadata.stampBase
-    state.lastStamp = opened.metadata.lastStamp
+    let journalSize = configuration.disk.journalSize
+    let currentDirectory = CurrentDirectory(directory)
+    journal = Journal(
+      lock: lock, clock: clock,
+      stamps: StampClock(base: opened.metadata.stampBase, last: opened.metadata.lastStamp),
+      directoryName: directory.path,
+      makeFile: { () throws(SystemError) in
+        try JournalFolder(cache: currentDirectory.value).makeFile(size: journalSize)
+      })
+    database = EntryDatabase(
+      opened.environment, databaseKey, directoryName: directory.path, position: opened.environment.lastPosition(),
+      counters: counters)
+    observers = StoreObservers(lock)
+    files = ValueFiles(currentDirectory)
+    fileKeeper = ValueFileKeeper(files, database, journal, durability: durability, events: events)
+    let recency = RecencyTable()
+    reader = RecordReader(journal, database, files, transforms, recency)
+    let feed = ChangeFeed(opened.environment)
+    changes = ChangeTeller(feed, reader)
+    committer = Committer(database, journal, durability: durability, events: events)
+    writer = Writer(
+      journal, committer, groupCommitInterval: configuration.disk.groupCommitInterval.clampedNanoseconds,
+      directoryName: directory.path, events: events, counters: counters)
+    follower = ChangeFollower(feed, reader, writer, events: events)
+    peers = PeerRecovery(
+      currentDirectory, database, journal, durability: durability, isRebuilt: opened.recovery != nil, events: events)
+    trimmer = Trimmer(
+      database, currentDirectory, fileKeeper, observers, changes, writer, recency, limits: DiskLimits(configuration),
+      clock: clock)
+    maintenance = Maintenance(trimmer, peers, fileKeeper, database, observers, writer, events: events)
+    self.place = PlaceKeeper(opened.place, currentDirectory, database, journal, configuration, events: events)
+    marker = CleanExitMarker(self.place, database, durability: durability, events: events)
+    wire(feed)
   }
 
-  deinit {
-    stateMemory.deinitialize(count: 1)
-    stateMemory.deallocate()
-  }
-
-  // MARK: Observers
-
-  func add(_ observer: any DiskStoreObserver) {
-    lock.withLock {
-      state.observers.append(observer)
-      observerCount.store(state.observers.count, ordering: .releasing)
+  /// Lets the parts know of each other what they must not depend on.
+  private func wire(_ feed: ChangeFeed) {
+    database.bringFilesIntoPlace = { [unowned place] () throws(CacheError) in try place.bringFilesIntoPlace() }
+    database.areFilesInPlace = { [unowned place] () throws(CacheError) in try place.areFilesInPlace() }
+    database.reopenAfterPanic = { [unowned place] () throws(LMDBError) in try place.reopenAfterPanic() }
+    database.requestReopening = { [unowned place, unowned writer] in place.requestReopening(writer) }
+    database.didFindDamage = { [unowned writer, unowned marker, events, directory] error in
+      marker.makeVoid()
+      writer.takeOutOfService(error)
+      events.log(
+        .error, "cache file is damaged: the cache goes on in memory, and verifies the file when it is opened next",
+        ["directory": "\(directory)", "error": "\(error)"])
     }
-  }
-
-  func remove(_ observer: any DiskStoreObserver) {
-    lock.withLock {
-      state.observers.removeAll { $0 === observer }
-      observerCount.store(state.observers.count, ordering: .releasing)
+    database.didDropFiles = { [unowned fileKeeper] in fileKeeper.didReplace($0) }
+    committer.applyOlderJournals = { [unowned peers] () throws(CacheError) in try peers.applyBeforeCommit() }
+    committer.evict = { [unowned trimmer] () throws(CacheError) in try trimmer.evictTenth() }
+    committer.didRemoveMany = { feed.followAgain() }
+    committer.didCommit = { [unowned trimmer, unowned maintenance] metadata in
+      if trimmer.limits.withLock({ $0 }).isFarExceeded(by: metadata) { maintenance.enqueueTrim() }
     }
+    peers.makeRoom = { [unowned committer] in committer.makeRoom() }
+    place.committedStamp = { [unowned committer] in committer.committedStamp }
+    place.didReopen = { [unowned writer] in
+      writer.forgetFailure()
+      feed.tellMissed()
+    }
+    writer.makeRounds = { [unowned self] in makeRounds() }
+    writer.finish = { [unowned fileKeeper] in fileKeeper.synchronizeIfAwaited() }
   }
 
-  /// The id of the last transaction of another process. It can still be read when the store is closed.
-  @inline(__always)
-  var foreignEpoch: UInt64 {
-    tracker.foreignEpoch(lastTransactionID: environment.lastPosition())
+  /// What the writer thread does about every second.
+  private func makeRounds() {
+    do throws(CacheError) {
+      try place.bringFilesIntoPlace()
+    } catch {
+      journal.lock.withLock { writer.note(error) }
+    }
+    peers.takeOver()
+    fileKeeper.synchronizeIfAwaited()
+    marker.markIfIdle()
   }
 
-  /// As of which transaction an entry in memory has to be current.
-  @inline(__always)
-  var requiredEpoch: UInt64 {
-    tracker.requiredEpoch(lastTransactionID: environment.lastPosition())
-  }
+  // MARK: What everybody asks
+
+  var environment: Environment { database.environment }
+  var clock: CacheClock { configuration.clock }
+  var durability: Durability { configuration.durability }
+  var inlineThreshold: Int { configuration.disk.inlineThreshold }
+  var counters: DiskCounters { database.counters }
+  var feed: ChangeFeed { changes.feed }
+  /// The directory's path when it was opened.
+  var directory: String { database.directoryName }
 
   var health: CacheHealth {
-    lock.withLock {
-      if state.isClosed { return .closed }
-      return if let failure = state.failure { .memoryOnly(failure.error) } else { .healthy }
+    journal.lock.withLock {
+      switch journal.state.gate {
+      case .ended: .closed
+      case .open: .healthy
+      case .failing(let failure): .memoryOnly(failure.error)
+      case .closing(let failure): failure.map { .memoryOnly($0.error) } ?? .healthy
+      }
     }
   }
 
-  /// Nanoseconds since 1970 to whole seconds, as records hold them.
-  static func seconds(_ nanoseconds: Int64) -> UInt32 { UInt32(clamping: nanoseconds / 1_000_000_000) }
+  // MARK: Waiting
+
+  /// Commits everything written so far and returns when it is done.
+  func commitPending() throws(CacheError) { try journal.commitPending() }
+
+  /// Makes everything written so far safe from a power cut, in every durability mode.
+  func flush() throws(CacheError) {
+    try commitPending()
+    try fileKeeper.synchronize()
+  }
+
+  /// Number of entries, expired ones that were not removed yet included. No scan: the count is kept.
+  func count() throws(CacheError) -> Int {
+    try commitPending()
+    return try database.metadata().count
+  }
+
+  /// The sum of the costs. No scan: it is kept.
+  func totalCost() throws(CacheError) -> Int {
+    try commitPending()
+    return try database.metadata().totalCost
+  }
+
+  /// The live entries whose keys start with `prefix`, in the byte order of their keys, as of one moment.
+  func entries(withPrefix prefix: String) throws(CacheError) -> [CacheEntry] {
+    try commitPending()
+    return try database.entries(withPrefix: prefix, at: clock.now)
+  }
+
+  /// Bytes that the cache's files occupy on the disk.
+  func bytesOnDisk() throws(CacheError) -> Int {
+    try calling("Measuring \(directory)") { () throws(SystemError) in try place.directory.allocatedBytes() }
+  }
+
+  /// Removes expired entries, then the least recently used ones, until `goal` is reached.
+  func trim(to goal: TrimGoal) throws(CacheError) {
+    try commitPending()
+    try writer.run { [trimmer] in outcome { () throws(CacheError) in try trimmer.trim(to: goal) } }
+  }
+
+  /// Trims to the limits and returns when it is done.
+  func trimToLimits() throws(CacheError) {
+    try commitPending()
+    try writer.run { [trimmer] in outcome { () throws(CacheError) in try trimmer.trimToLimits() } }
+  }
 }

@@ -1,3 +1,5 @@
+import Platform
+
 /// The frames of one segment in LMDB's key order: sorted writes touch each page once.
 struct CommitPlan: ~Copyable {
   struct Entry {

@@ -1,3 +1,5 @@
+import Platform
+
 /// Limits how deep values nest: by a number, and by what the thread's stack holds.
 ///
 /// The number alone would be no guard. How much of the stack a value takes is up to its type and to the compiler: in

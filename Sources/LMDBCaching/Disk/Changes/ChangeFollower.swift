@@ -1,0 +1,192 @@
+import LMDB
+import Logging
+import Platform
+import Synchronization
+
+/// Tells observers what other processes committed. On the writer thread: nothing of this process is committed while a part
+/// of the database is held against what an observer knows.
+final class ChangeFollower: Sendable {
+  /// How many entries one read transaction looks at.
+  private static let partLength = 2_000
+
+  private let feed: ChangeFeed
+  private let reader: RecordReader
+  private let writer: Writer
+  private let events: EventLog
+  private let clock: CacheClock
+
+  init(_ feed: ChangeFeed, _ reader: RecordReader, _ writer: Writer, events: EventLog) {
+    self.feed = feed
+    self.reader = reader
+    self.writer = writer
+    self.events = events
+    clock = reader.journal.clock
+  }
+
+  private var journal: Journal { reader.journal }
+  private var database: EntryDatabase { reader.database }
+
+  /// Begins to observe. From its return on every change is told.
+  func observe(withPrefix prefix: String, mailbox: ChangeMailbox, trackingLimit: Int) -> ChangeWatch {
+    let watch = ChangeWatch(
+      prefix: prefix, mailbox: mailbox, position: database.foreignPosition, limit: trackingLimit)
+    feed.add(watch) {
+      clock.repeating(every: ChangeFeed.interval) { [weak self] in self?.followIfNeeded() }
+    }
+    followIfNeeded()
+    return watch
+  }
+
+  /// Follows soon, on the writer thread, if there is anything new. Any thread.
+  func followIfNeeded() {
+    guard feed.isObserved.load(ordering: .relaxed),
+      database.foreignPosition > feed.followedTransaction.load(ordering: .acquiring)
+        || feed.followedTransaction.load(ordering: .acquiring) == 0,
+      clock.monotonic >= feed.nextFollow.load(ordering: .relaxed),
+      !feed.isFollowQueued.exchange(true, ordering: .acquiringAndReleasing)
+    else { return }
+    writer.enqueue { [self] in follow() }
+  }
+
+  private func follow() {
+    feed.isFollowQueued.store(false, ordering: .releasing)
+    let start = clock.monotonic
+    var pause: Int64
+    do throws(CacheError) {
+      // What an observer begins with has to be in the database.
+      var isAnyNew = false
+      feed.deliver { watches in
+        isAnyNew = watches.contains(where: \.isFirstScan)
+        return []
+      }
+      if isAnyNew { writer.commitWaiting() }
+      // An observer that comes meanwhile sets it to 0 again, and is not lost by the exchange.
+      feed.followedTransaction.store(.max, ordering: .releasing)
+      var followed = UInt64.max
+      for watch in feed.watches { followed = min(followed, try follow(watch)) }
+      _ = feed.followedTransaction.compareExchange(
+        expected: .max, desired: followed == .max ? 0 : followed, ordering: .acquiringAndReleasing)
+      pause = (clock.monotonic - start) * 10
+    } catch {
+      feed.followedTransaction.store(0, ordering: .releasing)
+      pause = 1_000_000_000
+      if error.code != .closed {
+        events.log(.warning, "cache changes not followed", ["directory": "\(database.directoryName)", "error": "\(error)"])
+      }
+    }
+    feed.nextFollow.store(clock.monotonic.addingClamped(pause), ordering: .relaxed)
+  }
+
+  /// Brings one observer up to date; returns the transaction up to which it is.
+  private func follow(_ watch: ChangeWatch) throws(CacheError) -> UInt64 {
+    var position = FollowPosition()
+    var transaction: UInt64?
+    while true {
+      let part = try part(of: watch.prefix, at: position)
+      let isFirst = transaction == nil
+      transaction = transaction ?? part.transaction
+      feed.deliver { _ in
+        let beginning = isFirst ? watch.beginScan(clearStamp: part.clearStamp) : []
+        return beginning
+          + part.records.compactMap { watch.meet($0.key, stamp: $0.stamp, pending: pendingWrite(of: $0.key)) }
+      }
+      guard let next = part.next else { break }
+      position = next
+      try pauseForCommits()
+    }
+    var unmet: [String] = []
+    feed.deliver { _ in
+      unmet = watch.unmet.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+      return []
+    }
+    while !unmet.isEmpty {
+      let part = unmet.prefix(Self.partLength)
+      feed.deliver { _ in
+        part.compactMap { key in
+          isGone(key) ? watch.noteRemoved(key) : nil
+        }
+      }
+      unmet.removeFirst(part.count)
+      try pauseForCommits()
+    }
+    var isComplete = false
+    feed.deliver { _ in
+      let delivery = watch.endScan(position: database.foreignPosition)
+      isComplete = !watch.isFirstScan
+      return [delivery].compactMap(\.self)
+    }
+    return isComplete ? transaction ?? 0 : 0
+  }
+
+  /// Whether a key that was not met is not there; one that was written meanwhile is.
+  private func isGone(_ key: String) -> Bool {
+    CacheKey.with(key) { key in
+      do throws(CacheError) { return try reader.header(key) == nil && !reader.isHidden(key) } catch { return false }
+    }
+  }
+
+  private func pauseForCommits() throws(CacheError) {
+    writer.letCommitsGoFirst()
+    if writer.isClosing { throw .closed }
+  }
+
+  private func pendingWrite(of key: String) -> JournalSegment.Lookup {
+    guard journal.hasPending.load(ordering: .acquiring) else { return .unknown }
+    return CacheKey.with(key) { key in
+      journal.lock.withLock { journal.lookup(key, position: database.foreignPosition) }
+    }
+  }
+
+  // MARK: Reading a part
+
+  private struct FollowPosition {
+    var isInLongKeys = false
+    /// The last of LMDB's keys that was looked at.
+    var last: [UInt8]?
+  }
+
+  private struct FollowPart {
+    var transaction: UInt64
+    var clearStamp: UInt64
+    var records: [(key: String, stamp: UInt64)] = []
+    var next: FollowPosition?
+  }
+
+  private func part(of prefix: String, at position: FollowPosition) throws(CacheError) -> FollowPart {
+    try database.accessing("Following the changes of \(database.directoryName)") { () throws(LMDBError) in
+      try database.environment.withReadTransaction { (txn) throws(LMDBError) in
+        let metadata = try EntryDatabase.metadata(txn)
+        var part = FollowPart(transaction: database.environment.position(of: txn), clearStamp: metadata.clearStamp)
+        try withUTF8Bytes(of: prefix) { (prefix) throws(LMDBError) in
+          try txn.withCursor { (cursor) throws(LMDBError) in
+            try collect(prefix, position, cursor, &part)
+          }
+        }
+        return part
+      }
+    }
+  }
+
+  private func collect(
+    _ prefix: UnsafeRawBufferPointer, _ position: FollowPosition, _ cursor: borrowing Cursor, _ part: inout FollowPart
+  ) throws(LMDBError) {
+    let now = clock.now
+    let range = position.isInLongKeys ? KeyRange.long(ofPrefix: prefix) : KeyRange.plain(ofPrefix: prefix)
+    var entry = try position.last == nil ? range.first(cursor) : EntryDatabase.position(cursor, after: position.last)
+    var looked = 0
+    while let found = entry, range.contains(found.key) {
+      if let header = RecordHeader(found.value), !header.isExpired(at: now),
+        let key = DatabaseKey.key(ofDatabaseKey: found.key, record: found.value, header: header), key.hasPrefix(prefix)
+      {
+        part.records.append((String(decoding: key, as: UTF8.self), header.stamp))
+      }
+      looked += 1
+      if looked == Self.partLength {
+        part.next = FollowPosition(isInLongKeys: position.isInLongKeys, last: Array(found.key))
+        return
+      }
+      entry = try cursor.next()
+    }
+    if !position.isInLongKeys { part.next = FollowPosition(isInLongKeys: true) }
+  }
+}

@@ -1,0 +1,74 @@
+import Foundation
+import LMDB
+import Platform
+
+extension EntryDatabase {
+  /// The live entries whose keys start with `prefix`, in the byte order of their keys, as of one moment.
+  func entries(withPrefix prefix: String, at now: Int64) throws(CacheError) -> [CacheEntry] {
+    try accessing("Listing \(directoryName)") { () throws(LMDBError) in
+      try environment.withReadTransaction { (txn) throws(LMDBError) in try list(prefix, at: now, txn) }
+    }
+  }
+
+  /// The same as of a snapshot.
+  func entries(
+    withPrefix prefix: String, at now: Int64, in txn: borrowing ReadTransaction
+  ) throws(CacheError) -> [CacheEntry] {
+    try accessing("Listing \(directoryName)") { () throws(LMDBError) in try list(prefix, at: now, txn) }
+  }
+
+  private func list(
+    _ prefix: String, at now: Int64, _ txn: borrowing ReadTransaction
+  ) throws(LMDBError) -> [CacheEntry] {
+    try txn.withCursor { (cursor) throws(LMDBError) in
+      var entries: [CacheEntry] = []
+      var longEntries: [CacheEntry] = []
+      try withUTF8Bytes(of: prefix) { (prefix) throws(LMDBError) in
+        try collect(KeyRange.plain(ofPrefix: prefix), prefix, cursor, now, &entries)
+        try collect(KeyRange.long(ofPrefix: prefix), prefix, cursor, now, &longEntries)
+      }
+      if longEntries.isEmpty { return entries }
+      // Keys that LMDB holds elsewhere, under digests: few. They find their places here.
+      entries += longEntries
+      entries.sort { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+      return entries
+    }
+  }
+
+  private func collect(
+    _ range: KeyRange, _ prefix: UnsafeRawBufferPointer, _ cursor: borrowing Cursor, _ now: Int64,
+    _ entries: inout [CacheEntry]
+  ) throws(LMDBError) {
+    var position = try range.first(cursor)
+    while let entry = position, range.contains(entry.key) {
+      if let header = RecordHeader(entry.value), !header.isExpired(at: now),
+        let key = DatabaseKey.key(ofDatabaseKey: entry.key, record: entry.value, header: header), key.hasPrefix(prefix)
+      {
+        entries.append(CacheEntry(String(decoding: key, as: UTF8.self), header, entry.value))
+      }
+      position = try cursor.next()
+    }
+  }
+
+  /// Puts a cursor behind a key, or on the first entry.
+  static func position(
+    _ cursor: borrowing Cursor, after key: [UInt8]?
+  ) throws(LMDBError) -> Cursor.Entry? {
+    guard let key else { return try cursor.first() }
+    return try key.withBytes { (key) throws(LMDBError) in
+      guard let found = try cursor.seek(toKeyAtOrAfter: key) else { return nil }
+      return found.key.elementsEqual(fast: key) ? try cursor.next() : found
+    }
+  }
+}
+
+extension CacheEntry {
+  init(_ key: String, _ header: RecordHeader, _ record: UnsafeRawBufferPointer) {
+    self.init(
+      key: key,
+      expiration: header.expires == 0 ? nil : Date(timeIntervalSince1970: Double(header.expires) / 1e9),
+      cost: header.cost, size: header.valueLength(in: record), format: header.format,
+      created: Date(timeIntervalSince1970: Double(header.created)),
+      lastAccess: Date(timeIntervalSince1970: Double(header.lastAccess)))
+  }
+}

@@ -1,0 +1,100 @@
+import LMDB
+
+extension EntryDatabase {
+  /// Copies the payload of the committed record of `key`, or returns `nil` if there is none.
+  @inline(__always)
+  func record<P>(
+    _ key: CacheKey, copy: (UnsafeRawBufferPointer) -> P
+  ) throws(CacheError) -> StoredRecord<P>? {
+    try accessing("Reading \(quoted(key.string))") { () throws(LMDBError) in
+      try environment.withReadTransaction { (txn) throws(LMDBError) in try stored(key, in: txn, copy) }
+    }.get()
+  }
+
+  /// The same as of a snapshot.
+  func record<P>(
+    _ key: CacheKey, in txn: borrowing ReadTransaction, copy: (UnsafeRawBufferPointer) -> P
+  ) throws(CacheError) -> StoredRecord<P>? {
+    try accessing("Reading \(quoted(key.string))") { () throws(LMDBError) in try stored(key, in: txn, copy) }.get()
+  }
+
+  @inline(__always)
+  private func stored<P>(
+    _ key: CacheKey, in txn: borrowing ReadTransaction, _ copy: (UnsafeRawBufferPointer) -> P
+  ) throws(LMDBError) -> Result<StoredRecord<P>?, CacheError> {
+    let position = environment.position(of: txn)
+    return try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) in
+      try txn.withValue(forKey: databaseKey) { bytes in
+        outcome { () throws(CacheError) in try parse(bytes, key, position, copy) }
+      } ?? .success(nil)
+    }
+  }
+
+  /// Takes a record apart. Returns `nil` if it is another key's that has the same digest.
+  @inline(__always)
+  func parse<P>(
+    _ bytes: UnsafeRawBufferPointer, _ key: CacheKey, _ position: UInt64, _ copy: (UnsafeRawBufferPointer) -> P
+  ) throws(CacheError) -> StoredRecord<P>? {
+    guard let header = RecordHeader(bytes) else { throw unreadable(bytes, key.string) }
+    guard header.belongs(to: key.utf8, in: bytes) else { return nil }
+    return StoredRecord(
+      header: header, headerHash: header.headerHash(bytes, key: key.utf8), payload: copy(header.payload(of: bytes)),
+      validated: position)
+  }
+
+  /// The committed header under `key` without its value, and the position it was read at; its checksum is not looked at.
+  func header(_ key: CacheKey) throws(CacheError) -> (header: RecordHeader, validated: UInt64)? {
+    try accessing("Reading \(quoted(key.string))") { () throws(LMDBError) in
+      try environment.withReadTransaction { (txn) throws(LMDBError) in
+        let position = environment.position(of: txn)
+        return try storedHeader(key, in: txn).map { ($0, position) }
+      }
+    }
+  }
+
+  /// The same as of a snapshot.
+  func header(_ key: CacheKey, in txn: borrowing ReadTransaction) throws(CacheError) -> RecordHeader? {
+    try accessing("Reading \(quoted(key.string))") { () throws(LMDBError) in try storedHeader(key, in: txn) }
+  }
+
+  private func storedHeader(
+    _ key: CacheKey, in txn: borrowing ReadTransaction
+  ) throws(LMDBError) -> RecordHeader? {
+    try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) in
+      try txn.withValue(forKey: databaseKey) { bytes -> RecordHeader? in
+        guard let header = RecordHeader(bytes), header.belongs(to: key.utf8, in: bytes) else { return nil }
+        return header
+      } ?? nil
+    }
+  }
+
+  /// Calls `body` with the committed record of `key` where it lies, or returns `nil` if there is none.
+  @inline(__always)
+  func borrowRecord<R>(_ key: CacheKey, _ body: (UnsafeRawBufferPointer) -> R) throws(CacheError) -> R? {
+    try accessing("Reading \(quoted(key.string))") { () throws(LMDBError) in
+      try environment.withReadTransaction { (txn) throws(LMDBError) -> R? in
+        try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) -> R? in
+          try txn.withValue(forKey: databaseKey, body)
+        }
+      }
+    }
+  }
+
+  // MARK: Errors of single records
+
+  func corrupted(_ key: String) -> CacheError {
+    counters.corruptedRecords.increment()
+    return CacheError(
+      .corruptedRecord,
+      "The checksum of the entry \(quoted(key)) does not match: its bytes were changed on the disk. Remove or replace it."
+    )
+  }
+
+  func unreadable(_ bytes: UnsafeRawBufferPointer, _ key: String) -> CacheError {
+    if bytes.count >= RecordHeader.baseSize, bytes[4] > RecordHeader.version {
+      return CacheError(
+        .unsupportedRecord, "The entry \(quoted(key)) was written by a newer version of this package. It is kept.")
+    }
+    return corrupted(key)
+  }
+}

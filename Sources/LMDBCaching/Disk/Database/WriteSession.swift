@@ -1,0 +1,279 @@
+import LMDB
+import Platform
+
+/// One write transaction on the entries: keeps the metadata in step with every change, and collects the value
+/// files that no record refers to once it is committed.
+///
+/// Every way of changing entries goes through here: commits, replays, trims.
+struct WriteSession: ~Copyable {
+  private let txn: WriteTransaction
+  var metadata: CacheMetadata
+  /// What `removeAll` of other processes had removed when the transaction began.
+  let foreignClearStamp: UInt64
+  /// Value files to remove after the commit.
+  private(set) var superfluousFiles: [ValueFileReference] = []
+  /// Value files of records put by this transaction. A batch that is applied a second time, since what comes after its
+  /// commit failed, replaces records by themselves.
+  private var currentFiles: [ValueFileReference] = []
+  private let databaseKey: DatabaseKey
+  private let environment: Environment
+
+  /// - Parameter environment: Its files are where they belong: see ``EntryDatabase/transact(_:makingRoom:_:)``.
+  init(_ environment: Environment, _ databaseKey: DatabaseKey) throws(LMDBError) {
+    self.environment = environment
+    self.databaseKey = databaseKey
+    let txn = try environment.beginWrite()
+    guard case .metadata(let metadata)? = try EntryDatabase.readMetadata(txn) else {
+      throw EntryDatabase.damagedMetadata
+    }
+    self.txn = txn
+    self.metadata = metadata
+    foreignClearStamp = metadata.clearStamp
+  }
+
+  /// What the transaction will be called: see ``TransactionTracker``.
+  var position: UInt64 { environment.position(of: txn) }
+
+  /// Copies a record into the database, in place of the one that is there.
+  mutating func put(_ record: UnsafeRawBufferPointer, forKey key: UnsafeRawBufferPointer) throws(LMDBError) {
+    guard let header = RecordHeader(record) else { return }
+    var old: RecordHeader?
+    var oldFile: ValueFileReference?
+    var oldDigest: UInt64 = 0
+    _ = try txn.upsert(
+      forKey: key, size: record.count,
+      existing: { bytes in
+        old = RecordHeader(bytes)
+        oldDigest = RecordHeader.digest(of: bytes)
+        oldFile = Self.file(of: bytes, old)
+        return true
+      },
+      fill: { $0.copyMemory(from: record) })
+    if let old { metadata.subtract(old) }
+    if let oldFile { drop(oldFile) }
+    if let file = Self.file(of: record, header) { currentFiles.append(file) }
+    metadata.add(header)
+    metadata.replace(oldDigest, by: RecordHeader.digest(of: record))
+    metadata.lastStamp = max(metadata.lastStamp, header.stamp)
+  }
+
+  /// Removes a record if there is one and `condition` holds for it; returns whether it did.
+  ///
+  /// - Parameter cacheKey: Whose record it has to be: under a digest it may be another key's. Nil: anybody's.
+  mutating func remove(
+    _ key: UnsafeRawBufferPointer, of cacheKey: UnsafeRawBufferPointer?,
+    where condition: (RecordHeader) -> Bool = { _ in true }
+  ) throws(LMDBError) -> Bool {
+    var old: RecordHeader?
+    var oldFile: ValueFileReference?
+    var oldDigest: UInt64 = 0
+    try txn.withValue(forKey: key) { bytes in
+      old = RecordHeader(bytes)
+      oldDigest = RecordHeader.digest(of: bytes)
+      if let header = old, let cacheKey, !header.belongs(to: cacheKey, in: bytes) { old = nil }
+      oldFile = Self.file(of: bytes, old)
+    }
+    guard let old, condition(old), try txn.remove(forKey: key) else { return false }
+    metadata.subtract(old)
+    metadata.replace(oldDigest, by: 0)
+    if let oldFile { drop(oldFile) }
+    return true
+  }
+
+  /// Puts the record of a frame, unless there is one that was written later.
+  mutating func putIfNewer(_ frame: JournalFrame) throws(LMDBError) {
+    try databaseKey.withDatabaseKey(frame.key) { (key) throws(LMDBError) in
+      if let existing = try header(forKey: key), existing.stamp >= frame.stamp { return }
+      try put(frame.record, forKey: key)
+    }
+  }
+
+  /// Removes the record of a frame's key, unless it was written later.
+  mutating func remove(_ frame: JournalFrame) throws(LMDBError) {
+    let stamp = frame.stamp
+    try databaseKey.withDatabaseKey(frame.key) { (key) throws(LMDBError) in
+      _ = try remove(key, of: frame.key) { $0.stamp < stamp }
+    }
+  }
+
+  func header(forKey key: UnsafeRawBufferPointer) throws(LMDBError) -> RecordHeader? {
+    try txn.withValue(forKey: key) { RecordHeader($0) } ?? nil
+  }
+
+  /// Puts a record's last access right, which changes nothing else of it.
+  mutating func touch(_ key: CacheKey, lastAccess: UInt32) throws(LMDBError) {
+    var oldDigest: UInt64 = 0
+    let rewritten = try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) -> [UInt8]? in
+      try txn.withValue(forKey: databaseKey) { bytes -> [UInt8]? in
+        guard var header = RecordHeader(bytes), header.lastAccess < lastAccess, header.isIntact(bytes, key: key.utf8)
+        else { return nil }
+        oldDigest = RecordHeader.digest(of: bytes)
+        header.lastAccess = lastAccess
+        var record = Array(bytes)
+        let payloadHash = RecordHeader.payloadHash(header.payload(of: bytes))
+        record.withUnsafeMutableBytes {
+          header.write(
+            to: $0.baseAddress!, keyHash: RecordHeader.keyHash(key.utf8), payloadHash: payloadHash)
+        }
+        return record
+      } ?? nil
+    }
+    guard let rewritten else { return }
+    try rewritten.withBytes { (record) throws(LMDBError) in
+      metadata.replace(oldDigest, by: RecordHeader.digest(of: record))
+      try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) in
+        try txn.put(record, forKey: databaseKey)
+      }
+    }
+  }
+
+  /// Removes every entry for which `condition` holds under the keys that start with `prefix`.
+  mutating func removeAll(
+    withPrefix prefix: UnsafeRawBufferPointer, where condition: (RecordHeader) -> Bool = { _ in true }
+  ) throws(LMDBError) {
+    var removed: [(RecordHeader, UInt64, ValueFileReference?)] = []
+    try txn.withCursor { (cursor) throws(LMDBError) in
+      for range in KeyRange.ranges(ofPrefix: prefix) {
+        var position = try range.first(cursor)
+        while let entry = position, range.contains(entry.key) {
+          if let header = RecordHeader(entry.value),
+            let key = DatabaseKey.key(ofDatabaseKey: entry.key, record: entry.value, header: header),
+            key.hasPrefix(prefix), condition(header)
+          {
+            removed.append((header, RecordHeader.digest(of: entry.value), Self.file(of: entry.value, header)))
+            try cursor.remove()
+            // LMDB leaves the cursor where the next entry has moved to.
+            position = try cursor.current() ?? nil
+            continue
+          }
+          position = try cursor.next()
+        }
+      }
+    }
+    for (header, digest, file) in removed {
+      metadata.subtract(header)
+      metadata.replace(digest, by: 0)
+      if let file { drop(file) }
+    }
+  }
+
+  /// Files that no record has come to refer to, and none will.
+  mutating func drop(_ files: [ValueFileReference]) { superfluousFiles += files }
+
+  private mutating func drop(_ file: ValueFileReference) {
+    superfluousFiles.append(file)
+    if !currentFiles.isEmpty { currentFiles.removeAll { $0 == file } }
+  }
+
+  /// Removes every entry, with whole pages at a time, and with them what other processes wrote before `stamp` and have
+  /// not committed yet.
+  mutating func removeAll(stamp: UInt64) throws(LMDBError) {
+    try removeAllEntries()
+    metadata.clearStamp = max(metadata.clearStamp, stamp)
+    metadata.lastStamp = max(metadata.lastStamp, stamp)
+  }
+
+  /// Removes every entry that is committed, with whole pages at a time.
+  mutating func removeAllEntries() throws(LMDBError) {
+    if metadata.files > 0 {
+      var found: [ValueFileReference] = []
+      try txn.withCursor { (cursor) throws(LMDBError) in
+        var position = try cursor.first()
+        while let entry = position, entry.key.first != DatabaseKey.reservedMarker {
+          if let file = Self.file(of: entry.value, RecordHeader(entry.value)) { found.append(file) }
+          position = try cursor.next()
+        }
+      }
+      for file in found { drop(file) }
+    }
+    let committedStamps = try committedStamps()
+    try txn.removeAll()
+    for (key, value) in committedStamps {
+      try key.withBytes { (key) throws(LMDBError) in
+        try value.withBytes { (value) throws(LMDBError) in try txn.put(value, forKey: key) }
+      }
+    }
+    metadata.count = 0
+    metadata.cost = 0
+    metadata.expiring = 0
+    metadata.files = 0
+    metadata.digest = 0
+  }
+
+  // MARK: Up to which stamp a journal is in the database
+
+  private static func committedStampKey(_ journal: UInt64) -> [UInt8] {
+    [DatabaseKey.reservedMarker, UInt8(ascii: "j")] + withUnsafeBytes(of: journal.bigEndian) { Array($0) }
+  }
+
+  func committedStamp(ofJournal journal: UInt64) throws(LMDBError) -> UInt64 {
+    try Self.committedStampKey(journal).withBytes { (key) throws(LMDBError) in
+      try txn.withValue(forKey: key) { $0.count == 8 ? $0.loadUnaligned(as: UInt64.self) : 0 } ?? 0
+    }
+  }
+
+  func setCommittedStamp(_ stamp: UInt64, ofJournal journal: UInt64) throws(LMDBError) {
+    try Self.setCommittedStamp(stamp, ofJournal: journal, txn)
+  }
+
+  static func setCommittedStamp(
+    _ stamp: UInt64, ofJournal journal: UInt64, _ txn: borrowing WriteTransaction
+  ) throws(LMDBError) {
+    try committedStampKey(journal).withBytes { (key) throws(LMDBError) in
+      try withUnsafePointer(to: stamp) { (stamp) throws(LMDBError) in
+        try txn.put(UnsafeRawBufferPointer(start: stamp, count: 8), forKey: key)
+      }
+    }
+  }
+
+  func removeCommittedStamp(ofJournal journal: UInt64) throws(LMDBError) {
+    _ = try Self.committedStampKey(journal).withBytes { (key) throws(LMDBError) in try txn.remove(forKey: key) }
+  }
+
+  /// The journals that have one.
+  func journalsWithCommittedStamp() throws(LMDBError) -> [UInt64] {
+    try committedStamps().map {
+      $0.key.withUnsafeBytes { UInt64(bigEndian: $0.loadUnaligned(fromByteOffset: 2, as: UInt64.self)) }
+    }
+  }
+
+  private func committedStamps() throws(LMDBError) -> [(key: [UInt8], value: [UInt8])] {
+    let start: [UInt8] = [DatabaseKey.reservedMarker, UInt8(ascii: "j")]
+    return try start.withBytes { (start) throws(LMDBError) in
+      try txn.withCursor { (cursor) throws(LMDBError) in
+        var found: [(key: [UInt8], value: [UInt8])] = []
+        var position = try cursor.seek(toKeyAtOrAfter: start)
+        while let entry = position, entry.key.hasPrefix(start), entry.key.count == 10 {
+          found.append((Array(entry.key), Array(entry.value)))
+          position = try cursor.next()
+        }
+        return found
+      }
+    }
+  }
+
+  // MARK: Ending
+
+  /// Writes the metadata and commits; returns the value files that nothing refers to any more.
+  consuming func commit(_ tracker: TransactionTracker) throws(LMDBError) -> [ValueFileReference] {
+    try EntryDatabase.write(metadata, txn)
+    let current = currentFiles
+    let files = current.isEmpty ? superfluousFiles : superfluousFiles.filter { !current.contains($0) }
+    let position = position
+    tracker.willCommit(position)
+    do throws(LMDBError) {
+      try txn.commit()
+    } catch {
+      tracker.didNotCommit(position)
+      throw error
+    }
+    return files
+  }
+
+  consuming func abort() { txn.abort() }
+
+  private static func file(of record: UnsafeRawBufferPointer, _ header: RecordHeader?) -> ValueFileReference? {
+    guard let header, header.flags.contains(.file) else { return nil }
+    return ValueFileReference(header.payload(of: record))
+  }
+}

@@ -1,0 +1,82 @@
+/// The keys written while the journal could take no more, with the stamps of those writes.
+///
+/// The values are with the memory tier that wrote them. What is on the disk under these keys, or waits in the journal, is
+/// older and must not be served any more; the next commit removes it. Bounded: see ``maximumKeys``.
+struct HiddenKeys {
+  /// More keys than this hide everything that is older than the last of them.
+  static let maximumKeys = 65_536
+  /// More prefixes than this are refused: see ``canInsert(_:)``.
+  static let maximumPrefixes = 1_024
+
+  /// What one write hides.
+  enum Scope {
+    case key(UnsafeRawBufferPointer)
+    case prefix(UnsafeRawBufferPointer)
+    case everything
+  }
+
+  struct Prefix: Equatable {
+    let bytes: [UInt8]
+    var stamp: UInt64
+  }
+
+  private(set) var stamps: [[UInt8]: UInt64] = [:]
+  private(set) var prefixes: [Prefix] = []
+  /// Whatever is older than this is hidden, under every key.
+  private(set) var everything: UInt64 = 0
+
+  var isEmpty: Bool { stamps.isEmpty && prefixes.isEmpty && everything == 0 }
+
+  /// Whether there is room. Without it the write has to fail: hiding more than it is about would lose entries.
+  func canInsert(_ scope: Scope) -> Bool {
+    guard case .prefix(let prefix) = scope else { return true }
+    return prefixes.count < Self.maximumPrefixes || prefixes.contains { $0.bytes.elementsEqual(prefix) }
+  }
+
+  mutating func insert(_ scope: Scope, stamp: UInt64) {
+    switch scope {
+    case .key(let key):
+      stamps[Array(key)] = stamp
+      if stamps.count > Self.maximumKeys { insertEverything(stamp: stamp) }
+    case .prefix(let prefix):
+      if let index = prefixes.firstIndex(where: { $0.bytes.elementsEqual(prefix) }) {
+        prefixes[index].stamp = stamp
+      } else {
+        prefixes.append(Prefix(bytes: Array(prefix), stamp: stamp))
+      }
+    case .everything: insertEverything(stamp: stamp)
+    }
+  }
+
+  private mutating func insertEverything(stamp: UInt64) {
+    stamps = [:]
+    prefixes = []
+    everything = stamp
+  }
+
+  mutating func formUnion(_ other: HiddenKeys) {
+    stamps.merge(other.stamps) { max($0, $1) }
+    for prefix in other.prefixes {
+      if let index = prefixes.firstIndex(where: { $0.bytes == prefix.bytes }) {
+        prefixes[index].stamp = max(prefixes[index].stamp, prefix.stamp)
+      } else {
+        prefixes.append(prefix)
+      }
+    }
+    everything = max(everything, other.everything)
+  }
+
+  /// The stamp before which what is under `key` is hidden, or 0 if it is not.
+  func stamp(of key: UnsafeRawBufferPointer) -> UInt64 {
+    var stamp = max(everything, stamps[Array(key)] ?? 0)
+    for prefix in prefixes where prefix.stamp > stamp && key.starts(with: prefix.bytes) { stamp = prefix.stamp }
+    return stamp
+  }
+
+  /// Forgets what is removed from the disk now.
+  mutating func subtract(_ removed: HiddenKeys) {
+    for (key, stamp) in removed.stamps where stamps[key] == stamp { stamps[key] = nil }
+    prefixes.removeAll { removed.prefixes.contains($0) }
+    if everything == removed.everything { everything = 0 }
+  }
+}

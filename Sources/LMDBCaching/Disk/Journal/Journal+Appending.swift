@@ -1,0 +1,150 @@
+import Platform
+import Synchronization
+
+/// Where a write went.
+struct JournalAppend {
+  /// The segment's number; 0 if the write could not be recorded.
+  let number: Int
+  /// Whether it has to be committed before its caller goes on: it is in no file.
+  let isLarge: Bool
+  /// Why it could not be recorded.
+  var failure: CacheError?
+}
+
+extension Journal {
+  /// Appends what `body` puts into the segment it gets: `size` bytes of frames at most.
+  ///
+  /// `body` runs with the lock held. When nothing can be recorded, since the disk is full, say, it gets no segment, and
+  /// what it returns as its last stamp hides what is on the disk in `scope`; without a scope the error is thrown instead.
+  @inline(__always)
+  func append(
+    size: Int, hiding scope: HiddenKeys.Scope?, large: (() -> JournalSegment)? = nil,
+    body: (JournalSegment?) -> UInt64
+  ) throws(CacheError) -> JournalAppend {
+    lock.lock()
+    if state.gate.isClosed {
+      lock.unlock()
+      throw .closed
+    }
+    let segment: JournalSegment
+    if let active = state.active, active.free >= size {
+      segment = active
+    } else {
+      do throws(CacheError) {
+        segment = try segmentWithRoom(for: size, large)
+      } catch {
+        defer { lock.unlock() }
+        return try hide(error, scope, body)
+      }
+    }
+    let wasEmpty = segment.isEmpty
+    if wasEmpty {
+      segment.firstAppend = clock.monotonic
+      markPending()
+    }
+    _ = body(segment)
+    let isLarge = !segment.isMapped
+    if wasEmpty || (segment.used >= segment.capacity / 4 && segment.used - size < segment.capacity / 4) {
+      lock.signalAll(.work)
+    }
+    let number = segment.number
+    lock.unlock()
+    return JournalAppend(number: number, isLarge: isLarge)
+  }
+
+  /// Notes a write that is with the caller only. With the lock held.
+  @inline(never)
+  private func hide(
+    _ error: CacheError, _ scope: HiddenKeys.Scope?, _ body: (JournalSegment?) -> UInt64
+  ) throws(CacheError) -> JournalAppend {
+    guard let scope, error.code != .closed, state.hidden.canInsert(scope) else { throw error }
+    markPending()
+    state.hidden.insert(scope, stamp: body(nil))
+    return JournalAppend(number: 0, isLarge: false, failure: error)
+  }
+
+  /// The same for a write that failed before it came here.
+  func hideUnrecorded(
+    _ error: CacheError, _ scope: HiddenKeys.Scope, _ body: (JournalSegment?) -> UInt64
+  ) throws(CacheError) -> JournalAppend {
+    try lock.withLock { () throws(CacheError) in
+      if state.gate.isClosed { throw .closed }
+      return try hide(error, scope, body)
+    }
+  }
+
+  /// A segment with `size` bytes free: the active one, or the next one after sealing that, or for what is larger
+  /// than any journal segment one of its own. With the lock held; waits for the writer thread.
+  @inline(never)
+  private func segmentWithRoom(for size: Int, _ large: (() -> JournalSegment)?) throws(CacheError) -> JournalSegment {
+    try makeFileIfNeeded()
+    while true {
+      if state.gate.isClosed { throw .closed }
+      let active = state.active!
+      if active.free >= size { return active }
+      if !state.spare.isEmpty {
+        sealActive()
+        lock.signalAll(.work)
+        if size <= state.active!.free { return state.active! }
+        // Sealed at once: its write waits for the commit, so it needs no journal.
+        let own = large?() ?? JournalSegment(capacity: size)
+        state.lastNumber += 1
+        own.number = state.lastNumber
+        state.active!.number = own.number + 1
+        state.lastNumber += 1
+        own.firstAppend = clock.monotonic
+        state.sealed.append(own)
+        state.requestedNumber = max(state.requestedNumber, own.number)
+        return own
+      }
+      if let failure = state.gate.failure { throw failure.error }
+      if isWriterThread {
+        throw CacheError(.busy, "The journal is full, and this is the thread that empties it. Write from another one.")
+      }
+      lock.signalAll(.work)
+      lock.wait(for: .progress)
+    }
+  }
+
+  // MARK: Waiting
+
+  /// Whether this is the writer thread, which must not wait for itself.
+  var isWriterThread: Bool { writerThread.load(ordering: .relaxed) == PlatformThread.current }
+
+  /// Commits everything written so far and returns when it is done. On the writer thread it does nothing.
+  func commitPending() throws(CacheError) {
+    guard hasPending.load(ordering: .acquiring), !isWriterThread else { return }
+    let number = lock.withLock { state.active.map { $0.isEmpty ? $0.number - 1 : $0.number } ?? 0 }
+    try waitForCommit(of: number)
+  }
+
+  /// Waits until the segment `number` is committed, and makes that happen at once.
+  ///
+  /// - Throws: `.notCommitted` when an attempt fails: the write is kept, and is tried again. `.closed`.
+  func waitForCommit(of number: Int) throws(CacheError) {
+    lock.lock()
+    defer { lock.unlock() }
+    let attempts = state.gate.failure?.attempts ?? 0
+    if state.committedNumber < number, state.requestedNumber < number {
+      state.requestedNumber = number
+      lock.signalAll(.work)
+    }
+    while state.committedNumber < number {
+      if state.gate.isEnded { throw .closed }
+      // Told at once while the writer thread pauses between attempts, and after an attempt that failed.
+      if let failure = state.gate.failure, failure.attempts > attempts || clock.monotonic < failure.retryAt {
+        throw CacheError(
+          .notCommitted,
+          "The write is visible and kept, but its commit failed so far: \(failure.error.message) It is tried again.",
+          underlying: failure.error)
+      }
+      lock.wait(for: .progress)
+    }
+    if let unsynchronized = state.unsynchronized, number <= unsynchronized.number {
+      throw CacheError(
+        .notCommitted,
+        "The write is committed, but not safe from a power cut yet: \(unsynchronized.error.message) It is tried again.",
+        underlying: unsynchronized.error)
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import Synchronization
+
+// What the writer thread takes from the journal and gives back. All of it with the lock held.
+
+extension Journal {
+  /// What waits, for the writer's decision.
+  var situation: WriterSituation {
+    WriterSituation(
+      hasSealed: !state.sealed.isEmpty, canSeal: !state.spare.isEmpty || state.active == nil,
+      hidesKeys: !state.hidden.isEmpty,
+      active: state.active.map {
+        WriterSituation.Active(
+          isEmpty: $0.isEmpty, isQuarterFull: $0.used >= $0.capacity / 4,
+          isRequested: state.requestedNumber >= $0.number,
+          firstAppend: $0.firstAppend)
+      })
+  }
+
+  /// What is to be committed now: the sealed segments, or the active one if a write has sealed none.
+  func beginCommit() -> CommitBatch {
+    if state.sealed.isEmpty && !state.spare.isEmpty { sealActive() }
+    let batch = CommitBatch(
+      segments: state.sealed, hidden: state.hidden, isComplete: state.active.map(\.isEmpty) ?? true,
+      journal: state.file?.identifier)
+    state.committingNumber = batch.segments.last?.number ?? state.committingNumber
+    return batch
+  }
+
+  /// Takes the segments of a batch back that is committed.
+  func didCommit(_ batch: CommitBatch, _ report: CommitReport) {
+    committingPosition.store(0, ordering: .releasing)
+    state.sealed.removeFirst(batch.segments.count)
+    for segment in batch.segments {
+      state.committedNumber = max(state.committedNumber, segment.number)
+      // One of a journal whose file was deleted goes, and with the last one its map.
+      if let map = segment.map, map === state.file?.map {
+        segment.reset()
+        state.spare.append(segment)
+      }
+    }
+    if let error = report.synchronizationFailure {
+      state.unsynchronized = (state.committedNumber, error)
+    } else if report.isSynchronized {
+      state.unsynchronized = nil
+    }
+    // Older writes that wait in the active segment are still to be hidden.
+    if batch.isComplete { state.hidden.subtract(batch.hidden) }
+    let isEmpty = state.sealed.isEmpty && state.active.map(\.isEmpty) ?? true && state.hidden.isEmpty
+    if isEmpty { hasPending.store(false, ordering: .releasing) }
+  }
+
+  func didNotCommit() { committingPosition.store(0, ordering: .releasing) }
+
+  /// Everything committed is synchronized now.
+  func didSynchronize() { state.unsynchronized = nil }
+
+  /// Checks what has to hold between any two operations. With the lock held.
+  func _checkInvariants() {
+    precondition(state.committedNumber <= state.committingNumber || state.sealed.isEmpty, "committed before begun")
+    precondition(state.committingNumber <= state.lastNumber, "a segment was committed that never was active")
+    precondition(
+      zip(state.sealed, state.sealed.dropFirst()).allSatisfy { $0.number < $1.number }, "sealed segments out of order")
+    precondition(state.sealed.allSatisfy { $0.number > state.committedNumber }, "a committed segment is still sealed")
+    if let active = state.active {
+      precondition(
+        state.sealed.allSatisfy { $0.number < active.number }, "a sealed segment is newer than the active one")
+      precondition(active.isEmpty || hasPending.load(ordering: .relaxed), "writes wait that readers do not look for")
+      precondition(active.lastStamp <= state.stamps.last, "a stamp from the future")
+      active._checkInvariants()
+    }
+    precondition(state.spare.allSatisfy(\.isEmpty), "a spare segment holds frames")
+    if let map = state.file?.map {
+      let own = (state.sealed + state.spare + [state.active].compactMap(\.self)).count { $0.map === map }
+      precondition(own == JournalFile.segmentCount, "a segment was lost")
+    }
+  }
+}

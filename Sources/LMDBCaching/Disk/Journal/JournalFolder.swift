@@ -1,0 +1,103 @@
+import Platform
+
+/// The folder of the journals of all processes that have a cache open. Files in it that are no journals are left alone.
+struct JournalFolder: Sendable {
+  static let name = "journals"
+  private static let suffix = ".journal"
+  /// What a journal is called that cannot be read, and is kept for who wants to know. There is at most one.
+  static let damagedName = "damaged"
+
+  let cache: Directory
+
+  static func name(of identifier: UInt64) -> String {
+    let digits = String(identifier, radix: 16)
+    return String(repeating: "0", count: 16 - digits.count) + digits + suffix
+  }
+
+  /// Returns `nil` if the name is none of a journal's.
+  static func identifier(of name: String) -> UInt64? {
+    guard name.hasSuffix(suffix), name.utf8.count == 16 + suffix.utf8.count else { return nil }
+    let digits = name.dropLast(suffix.count)
+    guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }) else { return nil }
+    return UInt64(digits, radix: 16)
+  }
+
+  /// - Throws: For a link, or something else, in the folder's place.
+  private func folder() throws(SystemError) -> Directory? { try cache.subdirectory(Self.name) }
+
+  /// The journals there are.
+  func identifiers() throws(SystemError) -> [UInt64] {
+    guard let folder = try folder() else { return [] }
+    var found: [UInt64] = []
+    for name in try folder.names() {
+      if let identifier = Self.identifier(of: name), try folder.kind(of: name) == .regular { found.append(identifier) }
+    }
+    return found.sorted()
+  }
+
+  func contains(_ identifier: UInt64) throws(SystemError) -> Bool {
+    guard let folder = try folder() else { return false }
+    return try folder.kind(of: Self.name(of: identifier)) == .regular
+  }
+
+  /// Makes a new journal, locked by this process.
+  func makeFile(size: Int) throws(SystemError) -> JournalFile {
+    try JournalFile(in: try cache.makeSubdirectory(Self.name), size: size)
+  }
+
+  /// The journal of a process that is gone. Returns `nil` if its owner lives, another process is at it, it is gone, or it
+  /// is no journal.
+  func orphan(_ identifier: UInt64) throws(SystemError) -> OrphanedJournal? {
+    guard let folder = try folder() else { return nil }
+    return try OrphanedJournal(in: folder, name: Self.name(of: identifier))
+  }
+
+  /// Which file is in the place of a journal.
+  func identity(of identifier: UInt64) throws(SystemError) -> FileIdentity? {
+    try folder()?.identity(of: Self.name(of: identifier))
+  }
+
+  /// Removes a journal of this process, if it is still in its place.
+  func remove(_ identifier: UInt64, _ identity: FileIdentity) throws(SystemError) {
+    guard let folder = try folder(), try folder.identity(of: Self.name(of: identifier)) == identity else { return }
+    try folder.remove(Self.name(of: identifier))
+  }
+
+  /// Removes every journal, of whoever. For a cache that is discarded.
+  func removeAll() throws(SystemError) {
+    guard let folder = try folder() else { return }
+    for identifier in try identifiers() {
+      if let orphan = try OrphanedJournal(in: folder, name: Self.name(of: identifier)) { try orphan.remove() }
+    }
+    try folder.synchronize()
+  }
+
+  /// Makes removals durable.
+  func synchronize() throws(SystemError) { try folder()?.synchronize() }
+
+  /// The right to apply the journals of processes that died, of one process at a time. Returns `nil` if another process
+  /// has it and does not end in time.
+  ///
+  /// - Parameter timeout: Nanoseconds.
+  func takeReplayTurn(timeout: Int64) throws(SystemError) -> ReplayTurn? {
+    guard let folder = try folder() else { return nil }
+    let lock = try FileLock(folder)
+    guard try lock.lock(.exclusive, within: timeout) else { return nil }
+    return ReplayTurn(lock: lock)
+  }
+
+  /// Who has the right now, for a message.
+  func holderOfReplayTurn() throws(SystemError) -> LockHolder? {
+    guard let folder = try folder() else { return nil }
+    return LockHolder.exclusive(of: folder.identity)
+  }
+}
+
+/// See ``JournalFolder/takeReplayTurn(timeout:)``. It ends with its owner.
+struct ReplayTurn: ~Copyable {
+  private let lock: FileLock
+
+  fileprivate init(lock: consuming FileLock) { self.lock = lock }
+
+  consuming func end() {}
+}

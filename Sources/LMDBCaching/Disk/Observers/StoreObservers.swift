@@ -1,0 +1,54 @@
+import Platform
+import Synchronization
+
+/// The memory tiers over a store.
+///
+/// Announcements are made with the journal's lock held, so that they are in the order of the writes.
+// Sendable: `announced` is touched with the lock held only.
+final class StoreObservers: @unchecked Sendable {
+  private let lock: ConditionLock
+  /// With the lock held.
+  private(set) var announced: [any DiskStoreObserver] = []
+  /// How many there are: the common case is one, the writer itself.
+  let count = Atomic<Int>(0)
+
+  init(_ lock: ConditionLock) { self.lock = lock }
+
+  var all: [any DiskStoreObserver] { lock.withLock { announced } }
+
+  func add(_ observer: any DiskStoreObserver) {
+    lock.withLock {
+      announced.append(observer)
+      count.store(announced.count, ordering: .releasing)
+    }
+  }
+
+  func remove(_ observer: any DiskStoreObserver) {
+    lock.withLock {
+      announced.removeAll { $0 === observer }
+      count.store(announced.count, ordering: .releasing)
+    }
+  }
+
+  /// Returns those that there were.
+  func removeAll() -> [any DiskStoreObserver] {
+    lock.withLock {
+      defer {
+        announced = []
+        count.store(0, ordering: .releasing)
+      }
+      return announced
+    }
+  }
+
+  /// A write is about to be seen. With the lock held.
+  @inline(__always)
+  func announce(_ key: String, _ hash: UInt64, _ stamp: UInt64, isReadable: Bool) {
+    for observer in announced { observer.willChange(key, hash: hash, stamp: stamp, isReadable: isReadable) }
+  }
+
+  /// The same of a removal of many keys.
+  func announceAll(_ stamp: UInt64) {
+    for observer in announced { observer.willChangeAll(stamp: stamp) }
+  }
+}

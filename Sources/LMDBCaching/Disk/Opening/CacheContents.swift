@@ -1,0 +1,73 @@
+import LMDB
+
+/// What the entries of a database say of it as a cache, gathered while its structure is verified.
+final class CacheContents {
+  private var metadata: CacheMetadata.Reading?
+  private var digest: UInt64 = 0
+  /// What the entries add up to.
+  private var found = CacheMetadata(durability: .ordered)
+  private var count: Int { found.count + unreadable }
+  /// Records of a newer version, say.
+  private var unreadable = 0
+  /// Whether each record is held against its checksum, as far as it is in a tree's page.
+  private let checksRecords: Bool
+  private(set) var damagedRecords = 0
+
+  init(checksRecords: Bool = false) { self.checksRecords = checksRecords }
+
+  /// - Parameters:
+  ///   - record: Its beginning, if it is a large one.
+  ///   - size: Its length.
+  func note(_ key: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, size: Int) {
+    if key.first == DatabaseKey.reservedMarker {
+      if key.elementsEqual(CacheMetadata.key) { metadata = CacheMetadata.read(record) }
+      return
+    }
+    if let header = RecordHeader(beginning: record, size: size) { found.add(header) } else { unreadable += 1 }
+    digest &+= RecordHeader.digest(of: record)
+    if checksRecords, record.count == size, !isIntact(key, record) { damagedRecords += 1 }
+  }
+
+  private func isIntact(_ key: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer) -> Bool {
+    guard let header = RecordHeader(record) else { return record.count > 4 && record[4] > RecordHeader.version }
+    guard let cacheKey = DatabaseKey.key(ofDatabaseKey: key, record: record, header: header) else { return false }
+    return header.isIntact(record, key: cacheKey)
+  }
+
+  /// Whether the cache's own record is there and can be read.
+  var hasMetadata: Bool { if case .metadata? = metadata { true } else { false } }
+
+  /// The cache's own record with counts that are those of the entries, if its own are not: whoever can write to the
+  /// directory can make a record with a good checksum.
+  var correctedMetadata: CacheMetadata? {
+    guard case .metadata(var metadata)? = metadata, unreadable == 0,
+      (metadata.count, metadata.cost, metadata.expiring, metadata.files)
+        != (found.count, found.cost, found.expiring, found.files)
+    else { return nil }
+    metadata.count = found.count
+    metadata.cost = found.cost
+    metadata.expiring = found.expiring
+    metadata.files = found.files
+    return metadata
+  }
+
+  enum Judgement {
+    case sound
+    /// Not a cache of this version; whoever opens it says so.
+    case other
+    case damaged(String)
+  }
+
+  var judgement: Judgement {
+    switch metadata {
+    case .none:
+      // A new one, before its first transaction.
+      return count == 0 ? .sound : .damaged("the cache's own record is missing")
+    case .newerVersion: return .other
+    case .corrupted: return .damaged("the cache's own record is damaged")
+    case .metadata(let metadata):
+      guard let expected = metadata.digest, expected != digest else { return .sound }
+      return .damaged("the entries are not those of the last transaction")
+    }
+  }
+}

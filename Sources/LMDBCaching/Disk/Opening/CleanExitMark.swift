@@ -1,0 +1,108 @@
+import CXXHash
+import Platform
+
+
+/// The file that says as of which state the database was sound: written after a clean exit, after a verification and,
+/// now and then, while nothing is written.
+///
+/// It says nothing about any other state: a commit, a copy, another file in the place of the one it knows make it
+/// void. So it need not be removed when the cache is opened, and a process that ends without closing a cache it had
+/// not written to for some seconds leaves no more work to the next one than one that did close it.
+///
+///     offset  bytes
+///          0      8  "LMDBCCE1"
+///          8      4  version of this layout
+///         12      1  durability of the cache
+///         13      1  1: the database was synchronized; 0: sound only until the operating system ends
+///         14      2  0
+///         16     16  the operating system's run
+///         32     56  the state of the database's file
+///         88      8  XXH3 of what is before
+struct CleanExitMark {
+  static let name = "clean-exit"
+  private static let magic: UInt64 = 0x3145_4343_4244_4D4C
+  private static let magicBytes = withUnsafeBytes(of: magic.littleEndian) { Array($0) }
+  private static let version: UInt32 = 1
+  private static let size = 96
+
+  let durability: Durability
+  let isSynchronized: Bool
+  private let boot: BootIdentifier
+  private let state: DataFileState
+
+  enum Reading {
+    case none
+    case mark(CleanExitMark)
+    case newerVersion
+    /// It was cut off or changed, or nothing is known to be sound.
+    case void
+  }
+
+  /// Whether a file that begins so is this one.
+  static func isOurs(_ beginning: [UInt8]) -> Bool { beginning.begins(with: magicBytes) }
+
+  static func read(in directory: Directory) throws(SystemError) -> Reading {
+    guard let file = try directory.open(name) else { return .none }
+    var bytes = [UInt8](repeating: 0, count: size)
+    guard try file.read(&bytes) else { return .void }
+    return bytes.withUnsafeBytes { bytes -> Reading in
+      func load<T: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as type: T.Type) -> T {
+        T(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: T.self))
+      }
+      guard load(0, as: UInt64.self) == magic else { return .void }
+      if load(8, as: UInt32.self) > version { return .newerVersion }
+      guard load(88, as: UInt64.self) == cxxhash_64(bytes.baseAddress, 88, 0),
+        let durability = Durability(rawValue: bytes[12])
+      else { return .void }
+      return .mark(
+        CleanExitMark(
+          durability: durability, isSynchronized: bytes[13] == 1,
+          boot: BootIdentifier(high: load(16, as: UInt64.self), low: load(24, as: UInt64.self)),
+          state: DataFileState(UnsafeRawBufferPointer(rebasing: bytes[32..<88]))))
+    }
+  }
+
+  /// Whether the file is still in the state that was sound.
+  func holds(in directory: Directory) throws(SystemError) -> Bool {
+    let isOfThisRun = boot == BootIdentifier.current && boot != .unknown
+    guard isSynchronized || isOfThisRun else { return false }
+    return try DataFileState(directory: directory) == state
+  }
+
+  /// Marks the state that the file has now.
+  static func write(in directory: Directory, durability: Durability, isSynchronized: Bool) throws(SystemError) {
+    guard let state = try DataFileState(directory: directory) else { return }
+    let mark = CleanExitMark(
+      durability: durability, isSynchronized: isSynchronized, boot: BootIdentifier.current, state: state)
+    try mark.write(in: directory)
+  }
+
+  private func write(in directory: Directory) throws(SystemError) {
+    var bytes = [UInt8](repeating: 0, count: Self.size)
+    bytes.withUnsafeMutableBytes { bytes in
+      bytes.storeBytes(of: Self.magic.littleEndian, as: UInt64.self)
+      bytes.storeBytes(of: Self.version.littleEndian, toByteOffset: 8, as: UInt32.self)
+      bytes[12] = durability.rawValue
+      bytes[13] = isSynchronized ? 1 : 0
+      bytes.storeBytes(of: boot.high.littleEndian, toByteOffset: 16, as: UInt64.self)
+      bytes.storeBytes(of: boot.low.littleEndian, toByteOffset: 24, as: UInt64.self)
+      state.write(to: UnsafeMutableRawBufferPointer(rebasing: bytes[32..<88]))
+      bytes.storeBytes(of: cxxhash_64(bytes.baseAddress!, 88, 0).littleEndian, toByteOffset: 88, as: UInt64.self)
+    }
+    // In place and at once: two processes that write it together leave one of the two, or a void one.
+    let file = try directory.create(Self.name, requiresOneName: true)
+    try file.write(bytes, at: 0)
+  }
+
+  /// Makes the next opening verify. The file stays: it says that the directory is a cache, and with which durability.
+  static func makeVoid(in directory: Directory) throws(SystemError) {
+    switch try read(in: directory) {
+    case .none, .void, .newerVersion: return
+    case .mark(let mark):
+      // No file has the number 0.
+      let state = [UInt8](repeating: 0, count: DataFileState.size).withUnsafeBytes { DataFileState($0) }
+      try CleanExitMark(durability: mark.durability, isSynchronized: false, boot: mark.boot, state: state)
+        .write(in: directory)
+    }
+  }
+}

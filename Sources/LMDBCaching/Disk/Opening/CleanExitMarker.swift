@@ -1,0 +1,82 @@
+import LMDB
+import Logging
+import Platform
+import Synchronization
+
+/// Keeps the mark of what is sound while a cache is open: see ``CleanExitMark``.
+// Sendable: the position of the last look is the writer thread's.
+final class CleanExitMarker: @unchecked Sendable {
+  private let durability: Durability
+  private let database: EntryDatabase
+  private let place: PlaceKeeper
+  private let events: EventLog
+  /// The last transaction at the last look, and the one that is marked. The writer thread's.
+  private var lastPosition: UInt64
+  private var markedPosition: UInt64
+
+  init(_ place: PlaceKeeper, _ database: EntryDatabase, durability: Durability, events: EventLog) {
+    self.place = place
+    self.database = database
+    self.durability = durability
+    self.events = events
+    lastPosition = database.environment.lastPosition()
+    markedPosition = lastPosition
+  }
+
+  /// After opening: what is there was verified, or is as it was when it was sound.
+  static func markOpened(_ directory: Directory, _ durability: Durability) throws(CacheError) {
+    try calling("Opening the cache in \(directory.path)") { () throws(SystemError) in
+      if case .mark(let mark) = try CleanExitMark.read(in: directory), try mark.holds(in: directory) { return }
+      try CleanExitMark.write(in: directory, durability: durability, isSynchronized: false)
+    }
+  }
+
+  /// Makes the next opening verify the database. Any thread.
+  func makeVoid() {
+    do throws(SystemError) {
+      try CleanExitMark.makeVoid(in: place.directory)
+    } catch {
+      events.log(.error, "cache mark not removed", ["directory": "\(database.directoryName)", "error": "\(error)"])
+    }
+  }
+
+  /// Marks what has been there since the last look. On the writer thread, at times.
+  func markIfIdle() {
+    let position = database.environment.lastPosition()
+    defer { lastPosition = position }
+    if position != lastPosition || position == markedPosition || isOutOfService { return }
+    do throws(SystemError) {
+      try CleanExitMark.write(in: place.directory, durability: durability, isSynchronized: false)
+    } catch {
+      // The next opening verifies; and what is wrong with the disk, the next commit tells.
+    }
+    markedPosition = position
+    // Another thread may have met damage in between.
+    if isOutOfService { makeVoid() }
+  }
+
+  /// After the last commit of the last process. Without the mark the next opening verifies.
+  func markCleanExit() {
+    if isOutOfService { return }
+    do throws(CacheError) {
+      guard try calling(activity, { () throws(SystemError) in try place.processLock.tryOwn() }) else { return }
+      let directory = place.directory
+      let isMarked = try calling(activity) { () throws(SystemError) in
+        guard case .mark(let mark) = try CleanExitMark.read(in: directory), mark.isSynchronized else { return false }
+        return try mark.holds(in: directory)
+      }
+      if isMarked { return }
+      try database.synchronize()
+      try calling(activity) { () throws(SystemError) in
+        try CleanExitMark.write(in: directory, durability: durability, isSynchronized: true)
+      }
+    } catch {
+      events.log(
+        .warning, "cache not marked as closed", ["directory": "\(database.directoryName)", "error": "\(error)"])
+    }
+  }
+
+  private var activity: String { "Marking the cache in \(database.directoryName)" }
+
+  private var isOutOfService: Bool { database.isOutOfService.load(ordering: .acquiring) }
+}

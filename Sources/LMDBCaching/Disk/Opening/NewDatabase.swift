@@ -1,0 +1,71 @@
+import LMDB
+import Platform
+
+/// The database file of a new cache.
+///
+/// LMDB writes a new file in place and does not wait for the disk: after a power cut it may have its size and nothing
+/// in it, and LMDB refuses it from then on. So it is made in a folder of its own, and gets its place when it is on the
+/// disk.
+enum NewDatabase {
+  static let folder = "new"
+
+  /// Makes the file unless there is one. With the ``OpeningLock`` held.
+  static func make(in directory: Directory, _ options: Environment.Options) throws(CacheError) {
+    let activity = "Making the database in \(directory.path)"
+    let isThere = try calling(activity) { () throws(SystemError) in
+      // Of a process that died here.
+      try remove(in: directory)
+      return try directory.kind(of: CacheDirectory.dataName) != nil
+    }
+    if isThere { return }
+    do throws(CacheError) {
+      let new = try calling(activity) { () throws(SystemError) in try directory.makeSubdirectory(folder) }
+      try storing(activity) { () throws(LMDBError) in
+        let environment = try Environment.open(directory: new.pathForC, options: options)
+        defer { environment.close() }
+        try environment.sync(force: true)
+      }
+      try calling(activity) { () throws(SystemError) in
+        try new.rename(CacheDirectory.dataName, to: directory, as: CacheDirectory.dataName)
+        try directory.synchronize()
+        try remove(in: directory)
+      }
+    } catch {
+      // What cannot be removed now, the next one to try removes; the first error is the one to tell.
+      do throws(SystemError) { try remove(in: directory) } catch {}
+      throw error
+    }
+  }
+
+  /// Whether there is nothing in the folder but what a process leaves that dies here.
+  static func isOurs(in directory: Directory) throws(SystemError) -> Bool {
+    guard try directory.kind(of: folder) == .directory, let new = try directory.subdirectory(folder) else {
+      return try directory.kind(of: folder) == nil
+    }
+    // A name that is not UTF-8 is in neither of the two.
+    let names = try new.names()
+    let isEmpty = try new.isEmpty()
+    if names.isEmpty { return isEmpty }
+    for name in names {
+      guard [CacheDirectory.dataName, CacheDirectory.lockName].contains(name), let status = try new.status(of: name),
+        status.kind == .regular, status.linkCount == 1, try isDatabase(new, name)
+      else { return false }
+    }
+    return true
+  }
+
+  /// Whether a file begins as LMDB's files do, or is empty.
+  private static func isDatabase(_ directory: Directory, _ name: String) throws(SystemError) -> Bool {
+    guard let file = try directory.open(name) else { return true }
+    var beginning = [UInt8](repeating: 0, count: 32)
+    guard try file.read(&beginning) else { return try file.status().size == 0 }
+    if beginning.allSatisfy({ $0 == 0 }) { return true }
+    let magic: [UInt8] = [0xDE, 0xC0, 0xEF, 0xBE]
+    return beginning[0..<4].elementsEqual(magic) || beginning[16..<20].elementsEqual(magic)
+  }
+
+  private static func remove(in directory: Directory) throws(SystemError) {
+    guard try directory.kind(of: folder) == .directory, try isOurs(in: directory) else { return }
+    try directory.removeTree(folder)
+  }
+}

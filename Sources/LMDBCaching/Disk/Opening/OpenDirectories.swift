@@ -1,0 +1,189 @@
+import Platform
+import Synchronization
+
+/// The directories that this process has open, and how far each of them is.
+///
+///     (none) ──▶ opening ──▶ open ──▶ closing ──▶ (none)
+///
+/// There is one entry for a directory, by device and inode, whatever paths lead to it. Opening waits for a store of the
+/// same directory that is being opened or closed, and never for another directory: the lock is held for moments only, and
+/// not while files are opened or closed.
+///
+/// A store whose directory was renamed keeps its entry; another directory at its old path is another one. A store whose
+/// directory was deleted goes over to the one that is at its path, if it can ``claim(_:for:)`` it.
+enum OpenDirectories {
+  private enum Phase {
+    case opening(by: UInt)
+    case open(openers: Int)
+    case closing
+  }
+
+  private struct Entry {
+    var phase: Phase
+    var directory: Directory
+    weak var store: DiskStore?
+    /// The directories that it was, and that were deleted.
+    var former: Set<FileIdentity> = []
+    /// Which process made it: in a forked child the parent's stores are not open.
+    let process: Int
+  }
+
+  private static let lock: ConditionLock = {
+    let status = pthread_atfork(
+      { OpenDirectories.lock.lock() }, { OpenDirectories.lock.unlock() },
+      {
+        // Only stores: what the parent's threads were about, nobody goes on with here.
+        OpenDirectories.process.add(1, ordering: .relaxed)
+        OpenDirectories.lock.unlock()
+      })
+    precondition(status == 0, "pthread_atfork failed")
+    return ConditionLock()
+  }()
+  /// Counts the forks on the way from the first process to this one.
+  private static let process = Atomic<Int>(0)
+  // Guarded by `lock`.
+  private nonisolated(unsafe) static var entries: [FileIdentity: Entry] = [:]
+
+  /// The store of a directory: the one that this process has open, or the one that `make` opens.
+  ///
+  /// Each call is ended by one ``release(_:)``.
+  ///
+  /// - Throws: What `make` throws, or `share`, which checks whether a store that is open will do. `.busy` on a thread that
+  ///   is opening this very directory.
+  static func open(
+    _ directory: Directory, share: (DiskStore) throws(CacheError) -> Void,
+    make: () throws(CacheError) -> DiskStore
+  ) throws(CacheError) -> DiskStore {
+    while true {
+      switch try begin(directory) {
+      case .share(let store):
+        do throws(CacheError) {
+          try share(store)
+          return store
+        } catch {
+          // Its other openers go on; if it was the last, it is closed as if by its own opener.
+          _ = outcome { () throws(CacheError) in try store.release() }
+          throw error
+        }
+      case .make:
+        do throws(CacheError) {
+          let store = try make()
+          finishOpening(directory, store)
+          return store
+        } catch {
+          remove(directory.identity)
+          throw error
+        }
+      }
+    }
+  }
+
+  private enum Start {
+    case share(DiskStore)
+    case make
+  }
+
+  private static func begin(_ directory: Directory) throws(CacheError) -> Start {
+    lock.lock()
+    defer { lock.unlock() }
+    let process = process.load(ordering: .relaxed)
+    while true {
+      guard let (identity, entry) = find(directory, process) else {
+        entries[directory.identity] = Entry(
+          phase: .opening(by: PlatformThread.current), directory: directory, process: process)
+        return .make
+      }
+      switch entry.phase {
+      case .open(let openers):
+        if let store = entry.store {
+          entries[identity]?.phase = .open(openers: openers + 1)
+          return .share(store)
+        }
+        // It went without being closed, which only a store does that was never finished.
+        entries[identity] = nil
+      case .opening(let thread) where thread == PlatformThread.current:
+        throw CacheError(.busy, "\(directory.path) is being opened by this very thread.")
+      case .opening, .closing:
+        lock.wait(for: .progress)
+      }
+    }
+  }
+
+  /// The entry of a directory, or of one that was at its path and is deleted. With the lock held.
+  private static func find(_ directory: Directory, _ process: Int) -> (FileIdentity, Entry)? {
+    if let entry = entries[directory.identity] {
+      if entry.process == process { return (directory.identity, entry) }
+      entries[directory.identity] = nil
+    }
+    for (identity, entry) in entries where entry.process == process && entry.directory.path == directory.path {
+      // What cannot be looked at is taken for somewhere else.
+      let isDeleted = outcome { () throws(SystemError) in try CacheDirectory(entry.directory).isDeleted() }
+      if case .success(true) = isDeleted { return (identity, entry) }
+    }
+    return nil
+  }
+
+  private static func finishOpening(_ directory: Directory, _ store: DiskStore) {
+    lock.withLock {
+      // It may have gone over to another directory already.
+      if let identity = identity(of: store) ?? (entries[directory.identity] == nil ? nil : directory.identity) {
+        entries[identity]?.phase = .open(openers: 1)
+        entries[identity]?.store = store
+      }
+      lock.signalAll(.progress)
+    }
+  }
+
+  /// With the lock held.
+  private static func identity(of store: DiskStore) -> FileIdentity? {
+    entries.first { $0.value.store === store }?.key
+  }
+
+  private static func remove(_ identity: FileIdentity) {
+    lock.withLock {
+      entries[identity] = nil
+      lock.signalAll(.progress)
+    }
+  }
+
+  /// Lets a store whose directory was deleted go over to another one.
+  ///
+  /// - Throws: `.busy` if another store of this process is there.
+  static func claim(_ directory: Directory, from old: FileIdentity) throws(CacheError) {
+    try lock.withLock { () throws(CacheError) in
+      if directory.identity == old { return }
+      let process = process.load(ordering: .relaxed)
+      if let other = entries[directory.identity], other.process == process {
+        // An earlier attempt got so far.
+        if other.former.contains(old) { return }
+        throw CacheError(
+          .busy,
+          "The directory \(directory.path) was deleted, and this process has opened the one that took its place as "
+            + "another cache. Close this one.")
+      }
+      guard var entry = entries.removeValue(forKey: old) else { return }
+      entry.directory = directory
+      entry.former.insert(old)
+      entries[directory.identity] = entry
+    }
+  }
+
+  /// Ends one opening. Returns whether it was the last: then ``closed(_:)`` has to follow.
+  static func release(_ store: DiskStore) -> Bool {
+    lock.withLock {
+      guard let identity = identity(of: store), case .open(let openers)? = entries[identity]?.phase else {
+        return false
+      }
+      entries[identity]?.phase = openers > 1 ? .open(openers: openers - 1) : .closing
+      return openers == 1
+    }
+  }
+
+  /// The store is closed; the next one may be opened.
+  static func closed(_ store: DiskStore) {
+    lock.withLock {
+      if let identity = identity(of: store) { entries[identity] = nil }
+      lock.signalAll(.progress)
+    }
+  }
+}

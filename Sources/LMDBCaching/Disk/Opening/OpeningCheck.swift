@@ -1,0 +1,122 @@
+import Foundation
+import LMDB
+import Logging
+import Platform
+
+/// What happens to a cache's files before they are mapped: they are verified if need be, and set aside if they cannot be
+/// trusted.
+struct OpeningCheck {
+  let cache: CacheDirectory
+  let configuration: CacheConfiguration
+  let processLock: ProcessLock
+  let events: EventLog
+
+  /// What the check found to do.
+  struct Result {
+    /// What had to be set aside.
+    var recovery: CacheRecovery?
+    /// Counts that are those of the entries, where the cache's own record has others.
+    var correctedMetadata: CacheMetadata?
+  }
+
+  private var directory: Directory { cache.directory }
+
+  private var activity: String { "Verifying the cache in \(directory.path)" }
+
+  /// Verifies the files if need be.
+  ///
+  /// - Throws: `.damagedDatabase` if the file cannot be trusted and other processes have it open; `.corruptedRecord`
+  ///   if it is no cache of this package. Nothing was changed then.
+  func run() throws(CacheError) -> Result {
+    let isTrusted = try calling(activity) { () throws(SystemError) in try isMarkedSound() }
+    if isTrusted && configuration.disk.verification == .afterUncleanExit { return Result() }
+    guard try calling(activity, { () throws(SystemError) in try processLock.tryOwn() }) else {
+      // Trying has given up the lock that says that this process is here.
+      try calling(activity) { () throws(SystemError) in try processLock.share() }
+      try checkBesideOthers()
+      return Result()
+    }
+    let result = outcome { () throws(CacheError) in try verifyAlone() }
+    try calling(activity) { () throws(SystemError) in try processLock.share() }
+    return try result.get()
+  }
+
+  private func isMarkedSound() throws(SystemError) -> Bool {
+    guard case .mark(let mark) = try CleanExitMark.read(in: directory) else { return false }
+    return try mark.holds(in: directory)
+  }
+
+  // MARK: As the only process
+
+  private func verifyAlone() throws(CacheError) -> Result {
+    let (finding, page): (String, UInt64?)
+    switch try DatabaseExamination(directory: directory, activity: activity) {
+    // What a newer version made is refused when its own record is read.
+    case .newerVersion: return Result()
+    case .sound(_, let contents): return Result(correctedMetadata: contents.correctedMetadata)
+    case .damaged(let found):
+      try checkIsOurs(found.description, found.kind)
+      (finding, page) = (found.description, found.page)
+    case .wrongContents(let reason):
+      try checkIsOurs(reason, nil)
+      (finding, page) = (reason, nil)
+    }
+    let recovery = try calling("Setting the damaged files of \(directory.path) aside") { () throws(SystemError) in
+      try Quarantine(directory: directory, date: configuration.clock.now).recover(finding, page)
+    }
+    events.log(
+      .error, "cache was damaged: its files were set aside, and it was made anew",
+      [
+        "directory": "\(directory.path)", "finding": "\(finding)", "page": "\(page.map(String.init) ?? "-")",
+        "quarantine": "\(recovery.quarantine.path)",
+      ])
+    return Result(recovery: recovery)
+  }
+
+  /// Throws for what this package did not make, or a newer version of it did.
+  private func checkIsOurs(_ finding: String, _ kind: DataFileFinding.Kind?) throws(CacheError) {
+    let reading = try calling(activity) { () throws(SystemError) in try CleanExitMark.read(in: directory) }
+    if case .newerVersion = reading {
+      throw CacheError(
+        .unsupportedVersion,
+        "\(directory.path) was written by a newer version of this package. Update, or give another directory; nothing was "
+          + "changed.")
+    }
+    if case .mark(let mark) = reading, mark.durability != configuration.durability {
+      throw StoreOpening.durabilityMismatch(directory, mark.durability, configuration.durability)
+    }
+    // That the directory is a cache was found before: see ``CacheDirectory/requireCache()``.
+    if kind == .version { throw CacheDirectory.notACache(directory, finding) }
+  }
+
+  // MARK: Beside others
+
+  /// Others have verified the file, and write to it: no page that is in use may be past its end.
+  private func checkBesideOthers() throws(CacheError) {
+    do throws(DataFileError) {
+      // Free pages at the end need not be in the file; whether it is those takes reading all. That counts if nobody
+      // has committed meanwhile.
+      for _ in 0..<8 {
+        guard let before = try DataFileVerifier.checkMetaBesideWriters(directory: directory.pathForC), !before.isWhole else {
+          return
+        }
+        let result = outcome { () throws(DataFileError) in try DataFileVerifier.verify(directory: directory.pathForC) }
+        guard let after = try DataFileVerifier.checkMetaBesideWriters(directory: directory.pathForC) else { return }
+        if after.transactionID == before.transactionID {
+          _ = try result.get()
+          return
+        }
+      }
+      // Somebody writes all the time, which takes a file that can be read.
+    } catch {
+      switch error {
+      case .unreadable(let error): throw CacheError(error, during: activity)
+      case .finding(let finding):
+        throw CacheError(
+          .damagedDatabase,
+          "\(directory.path(of: CacheDirectory.dataName)) is damaged, and other processes have it open: \(finding). Close it everywhere: who "
+            + "opens it next sets it aside and makes a new one. Nothing was changed.", underlying: finding)
+      }
+    }
+  }
+}

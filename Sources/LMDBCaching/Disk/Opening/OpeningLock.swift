@@ -1,0 +1,42 @@
+import LMDB
+import Platform
+
+/// Lets one process at a time open the files of a directory, or make them anew: a lock of the directory itself, which
+/// goes with its owner.
+struct OpeningLock: ~Copyable {
+  private let lock: FileLock
+
+  /// How long one that is at work is waited for: verifying a file of many gigabytes takes seconds.
+  private static let longestWait: Int64 = 60_000_000_000
+
+  /// Waits for others.
+  ///
+  /// - Parameter timeout: Nanoseconds to wait for one that is suspended, or that nothing is known of.
+  /// - Throws: `.lockTimeout`.
+  init(_ directory: Directory, timeout: Int64) throws(CacheError) {
+    let activity = "Opening the cache in \(directory.path)"
+    let start = MonotonicClock.nanoseconds
+    let lock = try calling(activity) { () throws(SystemError) in try FileLock(directory) }
+    while try !calling(activity, { () throws(SystemError) in try lock.lock(.exclusive, within: timeout) }) {
+      let holder = LockHolder.exclusive(of: directory.identity)
+      guard let holder, !holder.isSuspended, MonotonicClock.nanoseconds - start < Self.longestWait else {
+        throw .lockTimeout(directory.path, holder)
+      }
+    }
+    self.lock = lock
+  }
+
+  /// Lets the next one in; so does the end of its owner.
+  consuming func end() {}
+}
+
+extension CacheError {
+  /// Another process holds a lock of the cache for too long.
+  static func lockTimeout(_ path: String, _ holder: LockHolder?) -> CacheError {
+    CacheError(
+      .lockTimeout,
+      "Another process holds a lock of the cache in \(path) and does not let go: "
+        + (holder.map { "\($0)." }
+          ?? "look for a suspended one (state T) among those that use it, and continue it or end it."))
+  }
+}

@@ -1,0 +1,61 @@
+import LMDB
+import Platform
+
+/// Every process that has a cache open holds a shared lock on one file in its directory; whoever can make it
+/// exclusive is the only one. (LMDB's own `lock.mdb` must not be touched: closing it drops LMDB's locks.)
+///
+/// The file says what the processes have in common: see ``ProcessRecord``.
+final class ProcessLock: Sendable {
+  static let name = "processes.lock"
+  private let lock: FileLock
+  private let timeout: Int64
+  let identity: FileIdentity
+
+  /// - Parameter timeout: Nanoseconds to wait for a process that is the only owner.
+  /// - Throws: `ETIMEDOUT` if it does not end.
+  init(_ directory: Directory, timeout: Int64) throws(SystemError) {
+    while true {
+      let lock = FileLock(try directory.create(Self.name, requiresOneName: true))
+      guard try lock.lock(.shared, within: timeout) else {
+        throw SystemError("flock", lock.file.path, errno: ETIMEDOUT)
+      }
+      guard try lock.file.isStill(Self.name, in: directory) else { continue }
+      identity = try lock.file.identity()
+      // What has no magic is not known to be ours when it is found.
+      if try lock.file.status().size == 0 { try lock.file.write(ProcessRecord.magicBytes, at: 0) }
+      self.lock = lock
+      self.timeout = timeout
+      return
+    }
+  }
+
+  /// Waits while another process is the only owner: it is discarding files, which takes milliseconds.
+  ///
+  /// - Throws: `ETIMEDOUT` if it does not end, being suspended, say.
+  func share() throws(SystemError) {
+    guard try lock.lock(.shared, within: timeout) else { throw SystemError("flock", lock.file.path, errno: ETIMEDOUT) }
+  }
+
+  /// Leaves the directory to others before this object goes.
+  func unlock() throws(SystemError) { try lock.unlock() }
+
+  /// Makes this process the only one, if it is; ``share()`` ends that. If it is not, it shares the lock no more.
+  func tryOwn() throws(SystemError) -> Bool { try lock.tryLock(.exclusive) }
+
+  /// Whether no other process has the cache open. With the opening lock held, so that none comes meanwhile.
+  func isOnlyProcess() throws(SystemError) -> Bool {
+    let isOnly = try lock.tryLock(.exclusive)
+    try share()
+    return isOnly
+  }
+
+  // MARK: What the processes have in common. With the opening lock held.
+
+  /// Returns `nil` if nobody has said yet.
+  func record() throws(SystemError) -> ProcessRecord? {
+    var bytes = [UInt8](repeating: 0, count: ProcessRecord.size)
+    return try lock.file.read(&bytes) ? ProcessRecord(bytes) : nil
+  }
+
+  func write(_ record: ProcessRecord) throws(SystemError) { try lock.file.write(record.bytes, at: 0) }
+}

@@ -1,0 +1,77 @@
+import Foundation
+import Platform
+
+/// Moves the files of a cache that cannot be trusted out of the way. The caller is the directory's only owner.
+///
+/// The journals stay: what is in them was acknowledged, every frame has a checksum, and it is applied to the new
+/// cache, with the value files it refers to.
+struct Quarantine {
+  private static let prefix = "quarantine-"
+  private static let report = "finding.txt"
+
+  let directory: Directory
+  /// Nanoseconds since 1970.
+  let date: Int64
+
+  /// The number in the name of a quarantine, or `nil` if the name is none of one.
+  static func number(ofName name: String) -> Int? {
+    guard name.hasPrefix(prefix) else { return nil }
+    let digits = name.dropFirst(prefix.count)
+    guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+    return Int(digits)
+  }
+
+  func recover(_ finding: String, _ page: UInt64?) throws(SystemError) -> CacheRecovery {
+    let earlier = try directory.names().compactMap(Self.number)
+    var number = Int(max(0, date / 1_000_000))
+    // Names sort by time.
+    while earlier.contains(number) { number += 1 }
+    let name = Self.prefix + String(number)
+    let folder = try directory.makeSubdirectory(name)
+    try folder.create(Self.report, .exclusively).write(Array((finding + "\n").utf8))
+    // Interrupted after any of these, the next opening finds nothing, the same damage, or files that belong to nobody,
+    // which are swept.
+    try ValueFiles(directory).move(to: folder, except: try journaledFiles())
+    try directory.rename(CacheDirectory.dataName, to: folder, as: CacheDirectory.dataName)
+    try directory.remove(CacheDirectory.lockName)
+    try CleanExitMark.makeVoid(in: directory)
+    try directory.synchronize()
+    // The newest one is enough to see what happened, and takes up as much room as the cache did.
+    for number in earlier { try remove(Self.prefix + String(number)) }
+    return CacheRecovery(
+      finding: finding, page: page,
+      quarantine: URL(fileURLWithPath: directory.path(of: name), isDirectory: true),
+      date: Date(timeIntervalSince1970: Double(date) / 1e9))
+  }
+
+  /// Removes what a quarantine of this package holds. Somebody's files in it stay, and the folder with them.
+  private func remove(_ name: String) throws(SystemError) {
+    guard try directory.kind(of: name) == .directory, let folder = try directory.subdirectory(name),
+      try folder.kind(of: Self.report) == .regular
+    else { return }
+    try ValueFiles(folder).removeAll()
+    for file in [CacheDirectory.dataName, CacheDirectory.lockName] where try folder.kind(of: file) == .regular {
+      try folder.remove(file)
+    }
+    let rest = try folder.names().filter { $0 != Self.report && $0 != ValueFiles.folderName }
+    let hasValues = try folder.subdirectory(ValueFiles.folderName).map { (values) throws(SystemError) in
+      try !values.isEmpty()
+    }
+    if rest.isEmpty && hasValues != true { try directory.removeTree(name) }
+  }
+
+  /// The value files of writes that are in a journal.
+  private func journaledFiles() throws(SystemError) -> Set<String> {
+    var files: Set<String> = []
+    let folder = JournalFolder(cache: directory)
+    for identifier in try folder.identifiers() {
+      guard let journal = try folder.orphan(identifier) else { continue }
+      for frame in journal.runs.flatMap(\.frames) where frame.operation == .put {
+        if let header = RecordHeader(frame.record), header.flags.contains(.file) {
+          files.insert(ValueFileReference(header.payload(of: frame.record)).name)
+        }
+      }
+    }
+    return files
+  }
+}

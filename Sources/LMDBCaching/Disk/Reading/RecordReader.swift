@@ -1,0 +1,231 @@
+import Foundation
+import LMDB
+import Platform
+import Synchronization
+
+/// Reads the newest record under a key: of a write that waits in the journal, or a committed one. Its value may be in a
+/// file, or transformed.
+///
+/// Threads: any.
+final class RecordReader: Sendable {
+  let journal: Journal
+  let database: EntryDatabase
+  private let files: ValueFiles
+  private let transforms: ValueTransforms
+  private let recency: RecencyTable
+  private let clock: CacheClock
+
+  init(
+    _ journal: Journal, _ database: EntryDatabase, _ files: ValueFiles, _ transforms: ValueTransforms,
+    _ recency: RecencyTable
+  ) {
+    self.journal = journal
+    self.database = database
+    self.files = files
+    self.transforms = transforms
+    self.recency = recency
+    clock = journal.clock
+  }
+
+  @inline(__always)
+  private var counters: DiskCounters { database.counters }
+
+  /// Calls `body` with the record under `key`, or returns `nil` if there is none, or it has expired.
+  ///
+  /// - Parameter body: Gets the value's bytes, a private copy that is valid in it only.
+  func read<R>(
+    _ key: CacheKey, _ body: (StoredRecord<UnsafeRawBufferPointer>) throws(CacheError) -> R
+  ) throws(CacheError) -> R? {
+    // Most values fit on the stack; the copy of a longer one is allocated.
+    try withStackBytes(1024) { (scratch) throws(CacheError) -> R? in
+      let found = try copyRecord(key) { payload -> CopiedPayload in
+        if payload.count > scratch.count { return .allocated(Data(payload)) }
+        scratch.copyMemory(from: payload)
+        return .onStack(payload.count)
+      }
+      guard let found else { return nil }
+      switch found.payload {
+      case .onStack(let count):
+        let bytes = UnsafeRawBufferPointer(rebasing: scratch[..<count])
+        guard let record = try verified(found, bytes, key) else { return nil }
+        if record.header.flags.isDisjoint(with: [.file, .transformed]) { return try body(record) }
+        guard let value = try value(of: record, key) else {
+          return try isReplaced(record.header, key) ? read(key, body) : nil
+        }
+        return try value.withBytes { (bytes) throws(CacheError) in try body(record.replacingPayload(with: bytes)) }
+      case .allocated(let data):
+        return try data.withBytes { (bytes) throws(CacheError) -> R? in
+          guard let record = try verified(found, bytes, key) else { return nil }
+          guard record.header.flags.contains(.transformed) else { return try body(record) }
+          return try value(of: record, key)?.withBytes { (bytes) throws(CacheError) in
+            try body(record.replacingPayload(with: bytes))
+          }
+        }
+      }
+    }
+  }
+
+  /// The record under `key` with its value as `Data`, without a second copy.
+  func readData(_ key: CacheKey) throws(CacheError) -> StoredRecord<Data>? {
+    guard let found = try copyRecord(key, copy: { Data($0) }) else { return nil }
+    return try found.payload.withBytes { (bytes) throws(CacheError) -> StoredRecord<Data>? in
+      guard let record = try verified(found, bytes, key) else { return nil }
+      if record.header.flags.isDisjoint(with: [.file, .transformed]) { return found }
+      guard let value = try value(of: record, key) else {
+        return try isReplaced(record.header, key) ? readData(key) : nil
+      }
+      return record.replacingPayload(with: value)
+    }
+  }
+
+  /// Whether a value's file is gone because the entry was written anew: then the new value is to be read.
+  private func isReplaced(_ header: RecordHeader, _ key: CacheKey) throws(CacheError) -> Bool {
+    guard header.flags.contains(.file), let current = try self.header(key) else { return false }
+    return current.header.stamp != header.stamp
+  }
+
+  private enum CopiedPayload {
+    case onStack(Int)
+    case allocated(Data)
+  }
+
+  /// Holds the copy against the checksum, then looks at the expiry and notes the access.
+  @inline(__always)
+  private func verified<P>(
+    _ found: StoredRecord<P>, _ payload: UnsafeRawBufferPointer, _ key: CacheKey
+  ) throws(CacheError) -> StoredRecord<UnsafeRawBufferPointer>? {
+    guard found.header.isIntact(headerHash: found.headerHash, payload: payload) else {
+      throw database.corrupted(key.string)
+    }
+    if found.header.expires != 0, found.header.isExpired(at: clock.now) {
+      counters.misses.increment()
+      return nil
+    }
+    recency.note(key.string, recorded: found.header.lastAccess, now: RecordHeader.seconds(clock.coarseNow))
+    counters.hits.increment()
+    return StoredRecord(header: found.header, headerHash: 0, payload: payload, validated: found.validated)
+  }
+
+  /// Finds the newest record of `key`, in the journal or in the database, and copies its payload.
+  @inline(__always)
+  private func copyRecord<P>(
+    _ key: CacheKey, copy: (UnsafeRawBufferPointer) -> P
+  ) throws(CacheError) -> StoredRecord<P>? {
+    var found: StoredRecord<P>??
+    if journal.hasPending.load(ordering: .acquiring) {
+      found = try withPendingRecord(key) { record, position in
+        outcome { () throws(CacheError) in try database.parse(record, key, position, copy) }
+      }
+    }
+    let record = if let found { found } else { try database.record(key, copy: copy) }
+    if record == nil { counters.misses.increment() }
+    return record
+  }
+
+  /// Calls `body` with the record of a write that is not committed. Returns `nil` if there is none, and the database
+  /// is to be asked; `.some(nil)` if it is a removal.
+  @inline(__always)
+  private func withPendingRecord<R>(
+    _ key: CacheKey, _ body: (UnsafeRawBufferPointer, UInt64) -> Result<R?, CacheError>
+  ) throws(CacheError) -> R?? {
+    journal.lock.lock()
+    defer { journal.lock.unlock() }
+    if journal.state.gate.isEnded { throw .closed }
+    let position = database.foreignPosition
+    switch journal.lookup(key, position: position) {
+    case .unknown: return nil
+    case .removed: return .some(nil)
+    case .found(let frame): return .some(try body(frame.record, position).get())
+    }
+  }
+
+  /// The header under `key` without its value, and the position it was read at; the checksum is not looked at.
+  func header(_ key: CacheKey) throws(CacheError) -> (header: RecordHeader, validated: UInt64)? {
+    if journal.hasPending.load(ordering: .acquiring) {
+      let pending = try withPendingRecord(key) { record, position in
+        .success(RecordHeader(record).map { ($0, position) })
+      }
+      if let pending { return pending }
+    }
+    return try database.header(key)
+  }
+
+  /// Whether the newest value under `key` is with the memory tier only, since it could not be recorded.
+  func isHidden(_ key: CacheKey) -> Bool { journal.isHidden(key, position: database.foreignPosition) }
+
+  // MARK: In a snapshot
+
+  /// The record as of a snapshot, without counting an access.
+  func readData(_ key: CacheKey, in txn: borrowing ReadTransaction) throws(CacheError) -> StoredRecord<Data>? {
+    guard let record = try database.record(key, in: txn, copy: { Data($0) }) else { return nil }
+    return try record.payload.withBytes { (bytes) throws(CacheError) -> StoredRecord<Data>? in
+      guard record.header.isIntact(headerHash: record.headerHash, payload: bytes) else {
+        throw database.corrupted(key.string)
+      }
+      if record.header.isExpired(at: clock.now) { return nil }
+      if record.header.flags.isDisjoint(with: [.file, .transformed]) { return record }
+      return try value(of: record.replacingPayload(with: bytes), key).map { record.replacingPayload(with: $0) }
+    }
+  }
+
+  /// Calls `body`, once at most, with the value's bytes where they lie: in the map, without a copy, if they are
+  /// committed.
+  func borrowBytes(_ key: CacheKey, _ body: (RawSpan) -> Void) throws(CacheError) {
+    var isElsewhere = journal.hasPending.load(ordering: .acquiring)
+    if isElsewhere {
+      // A pending record moves when it is committed, and must be copied under the lock.
+      let pending = try withPendingRecord(key) { _, _ in .success(()) }
+      isElsewhere = pending != nil
+    }
+    var isFound = false
+    if !isElsewhere {
+      let failure = try database.borrowRecord(key) { bytes -> CacheError? in
+        guard let header = RecordHeader(bytes), header.keyLength == 0,
+          header.flags.isDisjoint(with: [.file, .transformed])
+        else {
+          isElsewhere = true
+          return nil
+        }
+        guard header.isIntact(bytes, key: key.utf8) else { return database.corrupted(key.string) }
+        if header.expires != 0, header.isExpired(at: clock.now) { return nil }
+        recency.note(key.string, recorded: header.lastAccess, now: RecordHeader.seconds(clock.coarseNow))
+        isFound = true
+        body(header.payload(of: bytes).bytes)
+        return nil
+      }
+      if case .some(.some(let failure)) = failure { throw failure }
+    }
+    if isElsewhere {
+      // Copied: it is pending, in a file, transformed, or under a digest. The copy counts itself.
+      if let record = try readData(key) { record.payload.withUnsafeBytes { body($0.bytes) } }
+    } else if isFound {
+      counters.hits.increment()
+    } else {
+      counters.misses.increment()
+    }
+  }
+
+  /// The value of a record that is in a file, or transformed, or both. Returns `nil` if its file is gone.
+  private func value(of record: StoredRecord<UnsafeRawBufferPointer>, _ key: CacheKey) throws(CacheError) -> Data? {
+    guard record.header.flags.contains(.file) else {
+      return try transforms.restore(record.payload, record.header, key)
+    }
+    guard let contents = try fileContents(record, key) else { return nil }
+    guard record.header.flags.contains(.transformed) else { return contents }
+    return try contents.withBytes { (bytes) throws(CacheError) in try transforms.restore(bytes, record.header, key) }
+  }
+
+  private func fileContents(
+    _ record: StoredRecord<UnsafeRawBufferPointer>, _ key: CacheKey
+  ) throws(CacheError) -> Data? {
+    let contents = try calling("Reading the value file of \(quoted(key.string))") { () throws(SystemError) in
+      try files.read(ValueFileReference(record.payload), keyLength: key.utf8.count)
+    }
+    switch contents {
+    case .value(let data): return data
+    // Replaced or removed since the record was read, by the cache or by somebody.
+    case .missing: return nil
+    case .damaged: throw database.corrupted(key.string)
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import Foundation
+import LMDB
+import Logging
+import Synchronization
+
+// What the caches on a store use of its parts.
+
+extension DiskStore {
+  var logger: Logger { configuration.logger }
+
+  // MARK: Reading
+
+  /// See ``RecordReader/read(_:_:)``.
+  @inline(__always)
+  func read<R>(
+    _ key: CacheKey, _ body: (StoredRecord<UnsafeRawBufferPointer>) throws(CacheError) -> R
+  ) throws(CacheError) -> R? {
+    try reader.read(key, body)
+  }
+
+  /// See ``RecordReader/readData(_:)``.
+  @inline(__always)
+  func readData(_ key: CacheKey) throws(CacheError) -> StoredRecord<Data>? { try reader.readData(key) }
+
+  /// See ``RecordReader/borrowBytes(_:_:)``.
+  @inline(__always)
+  func borrowBytes(_ key: CacheKey, _ body: (RawSpan) -> Void) throws(CacheError) { try reader.borrowBytes(key, body) }
+
+  /// See ``RecordReader/header(_:)``.
+  func header(_ key: CacheKey) throws(CacheError) -> (header: RecordHeader, validated: UInt64)? {
+    try reader.header(key)
+  }
+
+  /// See ``RecordReader/isHidden(_:)``.
+  func isMemoryOnly(_ key: CacheKey) -> Bool { reader.isHidden(key) }
+
+  /// See ``EntryDatabase/foreignPosition``.
+  @inline(__always)
+  var foreignEpoch: UInt64 { database.foreignPosition }
+
+  /// See ``EntryDatabase/requiredPosition``.
+  @inline(__always)
+  var requiredEpoch: UInt64 { database.requiredPosition }
+
+  var tracker: TransactionTracker { database.tracker }
+
+  // MARK: In a snapshot
+
+  func header(_ key: CacheKey, in txn: borrowing ReadTransaction) throws(CacheError) -> RecordHeader? {
+    try database.header(key, in: txn)
+  }
+
+  func readData(_ key: CacheKey, in txn: borrowing ReadTransaction) throws(CacheError) -> StoredRecord<Data>? {
+    try reader.readData(key, in: txn)
+  }
+
+  func entries(
+    withPrefix prefix: String, in txn: borrowing ReadTransaction
+  ) throws(CacheError) -> [CacheEntry] {
+    try database.entries(withPrefix: prefix, at: clock.now, in: txn)
+  }
+
+  /// Calls `body` with a snapshot that includes every write that returned before.
+  func withSnapshot<R>(_ body: (borrowing ReadTransaction) -> R) throws(CacheError) -> R {
+    try commitPending()
+    return try database.accessing("Opening a snapshot of \(directory)") { () throws(LMDBError) in
+      try environment.withReadTransaction { (txn) throws(LMDBError) in body(txn) }
+    }
+  }
+
+  // MARK: Telling
+
+  func add(_ observer: any DiskStoreObserver) { observers.add(observer) }
+  func remove(_ observer: any DiskStoreObserver) { observers.remove(observer) }
+
+  @inline(__always)
+  func noteChange(_ key: CacheKey, _ stamp: UInt64) { changes.noteChange(key, stamp) }
+}

@@ -1,0 +1,93 @@
+import LMDB
+import Platform
+import Synchronization
+
+extension DiskStore {
+  /// The store of a directory: the one that this process has open already, or a new one. See ``OpenDirectories``.
+  ///
+  /// Each opening is ended by one ``release()``.
+  static func open(
+    directory path: String, configuration: CacheConfiguration, databaseKey: DatabaseKey = DatabaseKey()
+  ) throws(CacheError) -> DiskStore {
+    try configuration.validate()
+    let cache = try CacheDirectory(path: path, allowsOtherUsers: configuration.disk.allowsOtherUsers)
+    return try OpenDirectories.open(
+      cache.directory,
+      share: { (store) throws(CacheError) in try store.share(durability: configuration.durability) },
+      make: { () throws(CacheError) in try make(cache, configuration, databaseKey) })
+  }
+
+  private static func make(
+    _ cache: CacheDirectory, _ configuration: CacheConfiguration, _ databaseKey: DatabaseKey
+  ) throws(CacheError) -> DiskStore {
+    let events = EventLog(configuration.logger)
+    let opened = try StoreOpening(cache: cache, configuration: configuration, events: events).run()
+    let store = DiskStore(opened, configuration, databaseKey, events: events)
+    do throws(CacheError) {
+      // Before anything is read or committed: what a dead process wrote was acknowledged.
+      try store.peers.takeOverAtOpening(timeout: configuration.disk.lockTimeout.clampedNanoseconds)
+      try store.writer.start()
+    } catch {
+      opened.environment.close()
+      throw error
+    }
+    return store
+  }
+
+  /// Checks that an open store will do for another opener, and brings it onto what is in the directory now.
+  private func share(durability: Durability) throws(CacheError) {
+    guard durability == self.durability else {
+      throw StoreOpening.durabilityMismatch(place.directory, self.durability, durability)
+    }
+    if try place.displacement().isEmpty { return }
+    try writer.run { [place] in outcome { () throws(CacheError) in try place.bringFilesIntoPlace() } }
+  }
+
+  /// Ends one opening. The last one commits what waits, ends the writer thread and closes the files.
+  ///
+  /// - Throws: `.notCommitted` if something could not be committed: it is in the journal.
+  func release() throws(CacheError) {
+    guard OpenDirectories.release(self) else { return }
+    let result = outcome { () throws(CacheError) in try finish() }
+    OpenDirectories.closed(self)
+    events.drain()
+    try result.get()
+  }
+
+  /// Waits for the writer thread's end, then closes the files.
+  private func finish() throws(CacheError) {
+    let failure = writer.close()
+    for observer in observers.removeAll() { observer.storeWillClose() }
+    let location = journal.end()
+    defer { environment.close() }
+    if durability == .fast, failure == nil { try endFastSession() }
+    if failure == nil { marker.markCleanExit() }
+    try calling("Closing the cache in \(directory)") { () throws(SystemError) in
+      try place.processLock.unlock()
+      // With writes that could not be committed the journal stays: the next to open the directory applies it.
+      if let location, failure == nil {
+        try JournalFolder(cache: place.directory).remove(location.identifier, location.identity)
+      }
+    }
+    if let failure {
+      throw CacheError(
+        .notCommitted,
+        "The cache in \(directory) was closed with writes that could not be committed; they are in its journal and "
+          + "are applied when it is opened again.", underlying: failure.error)
+    }
+  }
+
+  /// The last process to close a cache that is never synchronized does so now, so that it can be believed later.
+  private func endFastSession() throws(CacheError) {
+    let isOnlyOwner = try calling("Closing the cache in \(directory)") { () throws(SystemError) in
+      try place.processLock.tryOwn()
+    }
+    guard isOnlyOwner else { return }
+    try database.synchronize()
+    try calling("Closing the cache in \(directory)") { () throws(SystemError) in
+      // The database, its name, the value files of all processes: all of it is believed from now on.
+      try place.directory.synchronizeVolume()
+      try FastSession.end(place.directory)
+    }
+  }
+}

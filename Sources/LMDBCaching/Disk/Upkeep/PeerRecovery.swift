@@ -1,0 +1,235 @@
+import LMDB
+import Logging
+import Platform
+import Synchronization
+
+/// Brings in what processes that died left: their journals, and their places in the reader table, which keep pages from
+/// being used again. On the writer thread, or before it is started.
+// Sendable: `failure` belongs to the writer thread, or to opening before that; the hooks are set once.
+final class PeerRecovery: @unchecked Sendable {
+  private let directory: CurrentDirectory
+  private let database: EntryDatabase
+  private let journal: Journal
+  private let durability: Durability
+  private let events: EventLog
+  /// Whether the database was just made anew: it has nothing of what a journal goes on from.
+  private let isRebuilt: Bool
+
+  /// Makes room in a map that is full; returns whether it is worth another try.
+  var makeRoom: () -> Bool = { false }
+
+  /// Why a dead process's journal could not be applied.
+  private(set) var failure: CacheError?
+
+  init(
+    _ directory: CurrentDirectory, _ database: EntryDatabase, _ journal: Journal, durability: Durability,
+    isRebuilt: Bool,
+    events: EventLog
+  ) {
+    self.directory = directory
+    self.database = database
+    self.journal = journal
+    self.durability = durability
+    self.isRebuilt = isRebuilt
+    self.events = events
+  }
+
+  /// Takes over before anybody has read anything: waits until another process that is at it has finished, and hides what
+  /// is on the disk under the keys of a journal that cannot be applied now, since the disk is full, say. It is older than
+  /// what was acknowledged.
+  ///
+  /// - Throws: `.lockTimeout` if another process does not finish, and what looking for journals throws: what is in them
+  ///   would be missing.
+  func takeOverAtOpening(timeout: Int64) throws(CacheError) {
+    try applyJournals(timeout: timeout, hidesOlder: true)
+    checkReaders()
+  }
+
+  /// The same while the cache is open. A failure is kept for the next commit, which tries it again.
+  func takeOver() {
+    do throws(CacheError) {
+      try applyJournals(timeout: 0, hidesOlder: false)
+    } catch {
+      failure = error
+      events.log(.error, "cache journals not scanned", ["directory": "\(database.directoryName)", "error": "\(error)"])
+    }
+    checkReaders()
+  }
+
+  /// Before a commit: what it replaces may be newer than what a dead process wrote, and a removal leaves nothing that an
+  /// older write could be held against.
+  func applyBeforeCommit() throws(CacheError) {
+    guard failure != nil else { return }
+    try applyJournals(timeout: 0, hidesOlder: false)
+    if let failure { throw failure }
+  }
+
+  private var folder: JournalFolder { JournalFolder(cache: directory.value) }
+
+  private func checkReaders() {
+    do throws(CacheError) {
+      try database.checkReaders()
+    } catch {
+      events.log(
+        .warning, "cache readers not checked", ["directory": "\(database.directoryName)", "error": "\(error)"])
+    }
+  }
+
+  // MARK: Journals
+
+  private func applyJournals(timeout: Int64, hidesOlder: Bool) throws(CacheError) {
+    let activity = "Applying the journals of processes that ended, in \(database.directoryName)"
+    let own = journal.identifier
+    let found = try calling(activity) { () throws(SystemError) in try folder.identifiers().filter { $0 != own } }
+    guard !found.isEmpty else { return failure = nil }
+    // One process at a time: a journal whose lock cannot be had is then one whose owner lives, and not one that another
+    // process is about to bring in.
+    guard let turn = try calling(activity, { () throws(SystemError) in try folder.takeReplayTurn(timeout: timeout) })
+    else {
+      // While the cache is open, the next round sees what became of it.
+      if timeout == 0 { return }
+      throw .lockTimeout(
+        database.directoryName, try calling(activity) { () throws(SystemError) in try folder.holderOfReplayTurn() })
+    }
+    failure = nil
+    for identifier in found {
+      guard let orphan = try calling(activity, { () throws(SystemError) in try folder.orphan(identifier) }) else {
+        continue
+      }
+      do throws(CacheError) {
+        try apply(orphan)
+      } catch {
+        // It stays for the next round.
+        if hidesOlder { try hideWhatIsOlder(than: orphan) }
+        failure = error
+        // The next commit tells, once, that somebody holds the lock.
+        if error.code != .lockTimeout {
+          events.log(
+            .error, "cache journal not applied",
+            ["directory": "\(database.directoryName)", "journal": "\(orphan.name)", "error": "\(error)"])
+        }
+        continue
+      }
+      do throws(SystemError) { try orphan.remove() } catch { throw CacheError(error, during: activity) }
+    }
+    turn.end()
+  }
+
+  /// Applies what is not in the database yet. Never puts an older write over a newer one, and nothing from before a
+  /// `removeAll`.
+  ///
+  /// The journal's committed stamp stays in the database until the file is gone for good: see ``sweepCommittedStamps()``.
+  /// If this process dies in between, or a power cut undoes the removal, the journal must not be applied once more: a
+  /// value that was removed since would come back.
+  @discardableResult
+  func apply(_ orphan: borrowing OrphanedJournal) throws(CacheError) -> Int {
+    guard let last = orphan.runs.last?.frames.last else { return 0 }
+    let (identifier, runs, isRebuilt) = (orphan.identifier, orphan.runs, isRebuilt)
+    let activity = "Applying the journal \(orphan.name) of a process that ended"
+    var count = 0
+    var lastStamp: UInt64 = 0
+    let isNew = try database.withoutWriters(activity) { (session) throws(LMDBError) in
+      try session.committedStamp(ofJournal: identifier) < last.stamp
+    }
+    guard isNew else { return 0 }
+    try database.transact(activity, makingRoom: makeRoom) { (session) throws(LMDBError) in
+      count = 0
+      let committed = try session.committedStamp(ofJournal: identifier)
+      for frame in JournalRun.frames(of: runs, after: committed, ignoringGaps: isRebuilt) {
+        try session.apply(frame)
+        count += 1
+      }
+      try session.setCommittedStamp(max(committed, last.stamp), ofJournal: identifier)
+      lastStamp = session.metadata.lastStamp
+    }
+    // These writes came from elsewhere: memory tiers have to look at their entries again, and new stamps are greater.
+    database.tracker.invalidate()
+    journal.lock.withLock { journal.state.stamps.advance(to: lastStamp) }
+    database.counters.replayedWrites.increment(by: count)
+    // The journal is removed now. A power cut must not undo the commit and leave neither.
+    if durability == .ordered { try database.synchronize() }
+    events.log(
+      .notice, "cache journal of a process that ended without closing it applied",
+      ["directory": "\(database.directoryName)", "writes": "\(count)"])
+    return count
+  }
+
+  // MARK: A journal that cannot be applied now
+
+  private func hideWhatIsOlder(than orphan: borrowing OrphanedJournal) throws(CacheError) {
+    var hidden = HiddenKeys()
+    let runs = orphan.runs
+    try database.accessing("Reading \(database.directoryName)") { () throws(LMDBError) in
+      try database.environment.withReadTransaction { (txn) throws(LMDBError) in
+        for run in runs {
+          for frame in run.frames { try note(frame, in: txn, &hidden) }
+        }
+      }
+    }
+    let newest = runs.last?.frames.last?.stamp ?? 0
+    journal.lock.withLock {
+      // What is written from now on is newer.
+      journal.state.stamps.advance(to: newest)
+      journal.hide(hidden)
+    }
+  }
+
+  private func note(
+    _ frame: JournalFrame, in txn: borrowing ReadTransaction, _ hidden: inout HiddenKeys
+  ) throws(LMDBError) {
+    switch frame.operation {
+    case .put, .remove:
+      let stamp = try database.databaseKey.withDatabaseKey(frame.key) { (key) throws(LMDBError) -> UInt64? in
+        try txn.withValue(forKey: key) { RecordHeader($0)?.stamp } ?? nil
+      }
+      if let stamp, stamp < frame.stamp { hidden.insert(.key(frame.key), stamp: frame.stamp) }
+    case .removePrefix:
+      // Without room for the prefix more is hidden than has to be: this cache is just being opened, and nothing of it
+      // was read.
+      hidden.insert(hidden.canInsert(.prefix(frame.key)) ? .prefix(frame.key) : .everything, stamp: frame.stamp)
+    case .removeAll: hidden.insert(.everything, stamp: frame.stamp)
+    }
+  }
+
+  // MARK: Committed stamps of journals that are gone
+
+  /// Removes from the database what it knows of journals that are gone. On the writer thread, at times.
+  func sweepCommittedStamps() throws(CacheError) {
+    let activity = "Removing marks of old journals in \(database.directoryName)"
+    let known = try database.withoutWriters(activity) { (session) throws(LMDBError) in
+      try session.journalsWithCommittedStamp()
+    }
+    let gone = try calling(activity) { () throws(SystemError) in
+      // Without its mark, a journal whose removal a power cut undoes would bring back what was removed since.
+      let present = Set(try folder.identifiers())
+      let gone = known.filter { !present.contains($0) }
+      if !gone.isEmpty { try folder.synchronize() }
+      return gone
+    }
+    if gone.isEmpty { return }
+    try database.transact(activity) { (session) throws(LMDBError) in
+      for journal in gone { try session.removeCommittedStamp(ofJournal: journal) }
+    }
+  }
+}
+
+extension WriteSession {
+  /// Applies a write that may be older than what is there.
+  fileprivate mutating func apply(_ frame: JournalFrame) throws(LMDBError) {
+    let stamp = frame.stamp
+    switch frame.operation {
+    case .put:
+      if stamp > metadata.clearStamp { try putIfNewer(frame) }
+    case .remove:
+      try remove(frame)
+    case .removePrefix:
+      try removeAll(withPrefix: frame.key) { $0.stamp < stamp }
+    case .removeAll:
+      if stamp > metadata.clearStamp {
+        try removeAll(withPrefix: UnsafeRawBufferPointer(start: nil, count: 0)) { $0.stamp < stamp }
+        metadata.clearStamp = stamp
+      }
+    }
+    metadata.lastStamp = max(metadata.lastStamp, stamp)
+  }
+}

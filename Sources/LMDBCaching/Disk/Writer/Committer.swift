@@ -1,0 +1,172 @@
+import LMDB
+import Logging
+import Synchronization
+
+/// Commits batches of the journal to the database, each as one transaction. On the writer thread.
+///
+/// A commit that failed after it took effect may be tried again: the database knows the last stamp of this journal that
+/// it has, so nothing is applied a second time, over what other processes have written since.
+// Sendable: the hooks are set once; the rest belongs to the writer thread, or is Sendable.
+final class Committer: @unchecked Sendable {
+  private let database: EntryDatabase
+  private let journal: Journal
+  private let durability: Durability
+  private let events: EventLog
+
+  /// Applies journals of dead processes whose writes are older than what is committed next.
+  var applyOlderJournals: () throws(CacheError) -> Void = {}
+  /// Drops some entries for a map that cannot grow; returns whether there were any.
+  var evict: () throws(CacheError) -> Bool = { false }
+  /// Told of what the cache holds after each commit.
+  var didCommit: (CacheMetadata) -> Void = { _ in }
+  /// Told that many keys were removed, with them perhaps what others wrote later.
+  var didRemoveMany: () -> Void = {}
+
+  /// The stamp of the last write of the journal that is in the database.
+  private(set) var committedStamp: UInt64 = 0
+
+  init(_ database: EntryDatabase, _ journal: Journal, durability: Durability, events: EventLog) {
+    self.database = database
+    self.journal = journal
+    self.durability = durability
+    self.events = events
+  }
+
+  func commit(_ batch: CommitBatch) -> Result<CommitReport, CacheError> {
+    outcome { () throws(CacheError) in
+      // Before what is newer: a removal leaves nothing that an older write could be held against.
+      try applyOlderJournals()
+      if isMapNearlyFull { _ = makeRoom() }
+      var report = try apply(batch)
+      committedStamp = max(committedStamp, batch.segments.map(\.lastStamp).max() ?? 0)
+      database.counters.committedWrites.increment(by: batch.segments.reduce(0) { $0 + $1.count })
+      synchronizeIfNeeded(batch, &report)
+      return report
+    }
+  }
+
+  /// To be called when the segments are taken back.
+  func didTakeBack(_ report: CommitReport) {
+    // Memory tiers have what this transaction left out: they must look again.
+    if report.isPartial { database.tracker.invalidate() }
+  }
+
+  private func apply(_ batch: CommitBatch) throws(CacheError) -> CommitReport {
+    var report = CommitReport()
+    var metadata: CacheMetadata?
+    try database.transact("Committing to \(database.directoryName)", makingRoom: makeRoomForCommit) {
+      (session) throws(LMDBError) in
+      report = CommitReport()
+      let committed = if let own = batch.journal { try session.committedStamp(ofJournal: own) } else { UInt64(0) }
+      for segment in batch.segments where segment.lastStamp > committed { try apply(segment, &session, &report) }
+      try remove(batch.hidden, &session)
+      if let journal = batch.journal, let last = batch.segments.map(\.lastStamp).max(), last > committed {
+        try session.setCommittedStamp(last, ofJournal: journal)
+      }
+      for segment in batch.segments { session.drop(segment.supersededFiles) }
+      metadata = session.metadata
+      journal.committingPosition.store(session.position, ordering: .sequentiallyConsistent)
+    }
+    if let metadata { didCommit(metadata) }
+    return report
+  }
+
+  private func makeRoomForCommit() -> Bool {
+    // The transaction is over: readers find nothing of it in the database.
+    journal.didNotCommit()
+    return makeRoom()
+  }
+
+  private func apply(
+    _ segment: JournalSegment, _ session: inout WriteSession, _ report: inout CommitReport
+  ) throws(LMDBError) {
+    if segment.clearStamp > session.foreignClearStamp { try session.removeAll(stamp: segment.clearStamp) }
+    if segment.clearStamp > 0 || !segment.prefixRemovals.isEmpty { didRemoveMany() }
+    for removal in segment.prefixRemovals {
+      try removal.prefix.withBytes { (prefix) throws(LMDBError) in try session.removeAll(withPrefix: prefix) }
+    }
+    let plan = CommitPlan(segment, database.databaseKey)
+    for index in plan.entries.indices {
+      let entry = plan.entries[index]
+      switch entry.frame.operation {
+      case .put:
+        // Another process removed everything after this was written.
+        if entry.frame.stamp <= session.foreignClearStamp {
+          report.isPartial = true
+          continue
+        }
+        try session.put(entry.frame.record, forKey: entry.databaseKey)
+      case .remove:
+        _ = try session.remove(entry.databaseKey, of: entry.frame.key)
+      case .removeAll, .removePrefix:
+        break  // Not in the index.
+      }
+    }
+    session.metadata.lastStamp = max(session.metadata.lastStamp, segment.lastStamp)
+  }
+
+  /// Removes what was replaced by writes that could not be recorded.
+  private func remove(_ hidden: HiddenKeys, _ session: inout WriteSession) throws(LMDBError) {
+    if hidden.everything != 0 {
+      try session.removeAll(withPrefix: UnsafeRawBufferPointer(start: nil, count: 0)) { $0.stamp < hidden.everything }
+    }
+    for removal in hidden.prefixes {
+      try removal.bytes.withBytes { (prefix) throws(LMDBError) in
+        try session.removeAll(withPrefix: prefix) { $0.stamp < removal.stamp }
+      }
+    }
+    for (key, stamp) in hidden.stamps {
+      try key.withBytes { (key) throws(LMDBError) in
+        try database.databaseKey.withDatabaseKey(key) { (databaseKey) throws(LMDBError) in
+          _ = try session.remove(databaseKey, of: key) { $0.stamp < stamp }
+        }
+      }
+    }
+  }
+
+  /// What went past the journal is in no image of it, and has to be on the disk before its write returns.
+  private func synchronizeIfNeeded(_ batch: CommitBatch, _ report: inout CommitReport) {
+    guard durability == .ordered, batch.segments.contains(where: { !$0.isMapped }) else { return }
+    do throws(CacheError) {
+      try database.synchronize()
+      report.isSynchronized = true
+    } catch {
+      report.synchronizationFailure = error
+    }
+  }
+
+  // MARK: Room in the map
+
+  /// Whether less than an eighth is left. LMDB cannot take anything out of a map that is full to the last page.
+  private var isMapNearlyFull: Bool {
+    do throws(LMDBError) {
+      let info = try database.environment.info()
+      return (info.branchPages + info.leafPages + info.overflowPages) * info.pageSize > info.mapSize / 8 * 7
+    } catch {
+      return false  // The commit meets the same failure, and reports it.
+    }
+  }
+
+  /// Doubles the map, or drops entries where the address space is used up. While a snapshot keeps the map from growing
+  /// nothing is dropped: no limit asks for it, and the commit is tried again.
+  func makeRoom() -> Bool {
+    do throws(LMDBError) {
+      // What readers that died kept from being used again may be enough.
+      if try database.environment.checkReaders() > 0 { return true }
+      let size = try database.environment.info().mapSize
+      try database.environment.growMap(to: size.multipliedSaturating(by: 2))
+      events.log(.notice, "cache map grown", ["directory": "\(database.directoryName)", "bytes": "\(size * 2)"])
+      return true
+    } catch {
+      if error.code == .busy { return false }
+      events.log(
+        .warning, "cache map is full and cannot grow: evicting",
+        ["directory": "\(database.directoryName)", "error": "\(error)"])
+    }
+    do throws(CacheError) {
+      return try evict()
+    } catch {
+      return false
+    }
+  }
+}

@@ -1,0 +1,243 @@
+import LMDB
+import Logging
+import Platform
+import Synchronization
+
+/// The one thread that makes every write transaction of this process on a directory.
+///
+/// A thread of its own, since LMDB's writer mutex has to be taken and released by one thread. What it does next is
+/// ``WriterMachine``'s decision; how a batch is committed is the ``Committer``'s. Its lock is the journal's.
+// Sendable: `machine` and `jobs` are touched with the journal's lock held only, `isCommitting` by the writer thread only;
+// the rest is constant.
+final class Writer: @unchecked Sendable {
+  let journal: Journal
+  private let committer: Committer
+  private let clock: CacheClock
+  private let groupCommitInterval: Int64
+  private let directoryName: String
+  private let events: EventLog
+  private let counters: DiskCounters
+
+  private var machine: WriterMachine
+  /// Work for the writer thread, oldest first.
+  private var jobs: [@Sendable () -> Void] = []
+  private var isCommitting = false
+  /// What is done every second: look after the files, and after processes that died. Set once, before the thread starts.
+  var makeRounds: @Sendable () -> Void = {}
+  /// What is done last, before the thread ends. Set once.
+  var finish: @Sendable () -> Void = {}
+
+  private var lock: ConditionLock { journal.lock }
+
+  init(
+    _ journal: Journal, _ committer: Committer, groupCommitInterval: Int64, directoryName: String, events: EventLog,
+    counters: DiskCounters
+  ) {
+    self.journal = journal
+    self.committer = committer
+    self.groupCommitInterval = groupCommitInterval
+    self.directoryName = directoryName
+    self.events = events
+    self.counters = counters
+    clock = journal.clock
+    machine = WriterMachine(now: journal.clock.monotonic)
+    journal.reportFailure = { [unowned self] in note($0) }
+  }
+
+  // MARK: The thread
+
+  /// Starts the thread, which keeps this object alive until it has ended.
+  ///
+  /// - Throws: `.storageFailed` if the system has no thread to give.
+  func start() throws(CacheError) {
+    do throws(SystemError) {
+      try PlatformThread.start(name: "lmdb-cache-writer") { [self] in run() }
+    } catch {
+      lock.withLock {
+        machine.end()
+        publish()
+      }
+      throw CacheError(
+        .storageFailed,
+        "No thread can be started to write the cache in \(directoryName). Raise the limit of processes (ulimit -u), or end "
+          + "some.", underlying: error)
+    }
+  }
+
+  private func run() {
+    journal.writerThread.store(PlatformThread.current, ordering: .releasing)
+    lock.lock()
+    while true {
+      switch nextAction() {
+      case .commit:
+        commit()
+      case .runJob:
+        let job = jobs.removeFirst()
+        lock.unlock()
+        job()
+        lock.lock()
+      case .makeRounds:
+        lock.unlock()
+        makeRounds()
+        lock.lock()
+        machine.didMakeRounds(now: clock.monotonic)
+      case .wait(let nanoseconds):
+        _ = lock.wait(for: .work, nanoseconds: nanoseconds)
+      case .end:
+        lock.unlock()
+        finish()
+        lock.lock()
+        machine.end()
+        publish()
+        lock.unlock()
+        return
+      }
+    }
+  }
+
+  private func nextAction() -> WriterMachine.Action {
+    var situation = journal.situation
+    situation.hasJobs = !jobs.isEmpty
+    return machine.next(situation, now: clock.monotonic, groupCommitInterval: groupCommitInterval)
+  }
+
+  /// Lets everybody know the machine's state. With the lock held.
+  private func publish() {
+    journal.state.gate = machine.gate
+    lock.signalAll(.progress)
+  }
+
+  // MARK: Committing
+
+  /// Commits the sealed segments, or the active one if a write has sealed none. With the lock held, which is released
+  /// meanwhile.
+  private func commit() {
+    let batch = journal.beginCommit()
+    lock.unlock()
+    isCommitting = true
+    let result = committer.commit(batch)
+    isCommitting = false
+    lock.lock()
+    switch result {
+    case .success(let report):
+      journal.didCommit(batch, report)
+      committer.didTakeBack(report)
+      if let failure = machine.didCommit() {
+        events.log(
+          .notice, "cache commits again", ["directory": "\(directoryName)", "failedAttempts": "\(failure.attempts)"])
+      }
+    case .failure(let error):
+      journal.didNotCommit()
+      fail(error)
+    }
+    publish()
+  }
+
+  /// For long jobs: lets what others wait for go first. On the writer thread, outside of a transaction.
+  func letCommitsGoFirst() {
+    // A commit that makes room is under way already.
+    if isCommitting { return }
+    lock.lock()
+    if case .commit = nextAction() { commit() }
+    lock.unlock()
+  }
+
+  /// Commits what waits, unless that failed last. On the writer thread.
+  func commitWaiting() {
+    lock.lock()
+    let situation = journal.situation
+    let hasFrames = situation.hasSealed || situation.active.map { !$0.isEmpty } ?? false
+    if hasFrames && journal.state.gate.failure == nil && situation.canCommit { commit() }
+    lock.unlock()
+  }
+
+  // MARK: Failures
+
+  /// Puts commits off. Any thread, with the lock held.
+  func note(_ error: CacheError) {
+    fail(error)
+    publish()
+  }
+
+  private func fail(_ error: CacheError) {
+    counters.failedCommits.increment()
+    guard machine.didFail(error, now: clock.monotonic) else { return }
+    events.log(
+      .error, "cache cannot commit and goes on in memory", ["directory": "\(directoryName)", "error": "\(error)"])
+  }
+
+  /// Commits nothing any more: the database is damaged. Any thread.
+  func takeOutOfService(_ error: CacheError) {
+    lock.withLock {
+      machine.takeOutOfService(error)
+      publish()
+    }
+  }
+
+  /// Tries the next commit at once. Any thread.
+  func forgetFailure() {
+    lock.withLock {
+      machine.forgetFailure()
+      publish()
+    }
+  }
+
+  /// Wakes up who waits for progress, after a change of the journal by the writer thread.
+  func signalProgress() { lock.withLock { lock.signalAll(.progress) } }
+
+  // MARK: Jobs
+
+  /// Runs `job` on the writer thread, in turn with commits, and returns what it returns.
+  func run<R: Sendable>(_ job: @escaping @Sendable () -> Result<R, CacheError>) throws(CacheError) -> R {
+    // A job of a job is a part of it.
+    if journal.isWriterThread { return try job().get() }
+    let box = JobResult<R>()
+    lock.lock()
+    guard machine.takesJobs else {
+      lock.unlock()
+      throw .closed
+    }
+    jobs.append { [lock] in
+      let result = job()
+      lock.withLock {
+        box.result = result
+        lock.signalAll(.progress)
+      }
+    }
+    lock.signalAll(.work)
+    while box.result == nil && !journal.state.gate.isEnded { lock.wait(for: .progress) }
+    lock.unlock()
+    return try (box.result ?? .failure(.closed)).get()
+  }
+
+  /// The same without waiting; dropped when the store is closing.
+  func enqueue(_ job: @escaping @Sendable () -> Void) {
+    lock.withLock {
+      guard machine.takesJobs else { return }
+      jobs.append(job)
+      lock.signalAll(.work)
+    }
+  }
+
+  // Sendable: `result` is written and read with the journal's lock held, or after the writer thread has ended.
+  private final class JobResult<R: Sendable>: @unchecked Sendable {
+    var result: Result<R, CacheError>?
+  }
+
+  // MARK: Closing
+
+  var isClosing: Bool { lock.withLock { !machine.takesJobs } }
+
+  /// Takes no more writes and jobs, commits what waits and ends the thread. Returns when it has ended, with the failure
+  /// that kept something from being committed.
+  func close() -> CommitFailure? {
+    lock.lock()
+    defer { lock.unlock() }
+    if machine.close() {
+      publish()
+      lock.signalAll(.work)
+    }
+    while !journal.state.gate.isEnded { lock.wait(for: .progress) }
+    return journal.state.gate.failure
+  }
+}

@@ -1,0 +1,22 @@
+import Platform
+
+@testable import LMDBCaching
+
+// What tests reach into a store for.
+
+extension DiskStore {
+  /// Runs `job` on the writer thread, in turn with commits.
+  func onWriterThread<R: Sendable>(
+    _ job: @escaping @Sendable () -> Result<R, CacheError>
+  ) throws(CacheError) -> R { try writer.run(job) }
+
+  func enqueueOnWriterThread(_ job: @escaping @Sendable () -> Void) { writer.enqueue(job) }
+
+  func enqueueMaintenance() { maintenance.enqueue() }
+
+  func sweepValueFiles(olderThan age: Int = ValueFileKeeper.orphanAge) throws(CacheError) {
+    try fileKeeper.sweep(olderThan: age)
+  }
+
+  func sweepCommittedStamps() throws(CacheError) { try peers.sweepCommittedStamps() }
+}

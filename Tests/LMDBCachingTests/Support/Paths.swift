@@ -1,0 +1,21 @@
+import Platform
+
+/// Files by their paths, as a stranger to the cache's directory handles them.
+enum Paths {
+  static func canonicalPath(_ path: String) throws(SystemError) -> String { try Directory.canonicalPath(path) }
+
+  static func create(_ path: String) throws(SystemError) { _ = try Directory(path: path, creating: true) }
+
+  /// Empty if there is no such directory.
+  static func names(in path: String) throws(SystemError) -> [String] {
+    try Directory(existing: path)?.names() ?? []
+  }
+
+  static func move(_ source: String, to destination: String) throws(SystemError) {
+    if rename(source, destination) != 0 { throw SystemError("rename", destination) }
+  }
+
+  static func identity(of path: String) throws(SystemError) -> FileIdentity? { try Directory.identity(ofPath: path) }
+
+  static func freeSpace(at path: String) throws(SystemError) -> Int { try Directory(path: path).freeSpace() }
+}
