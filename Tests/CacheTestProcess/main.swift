@@ -24,6 +24,8 @@ func answer(_ text: String) {
 
 final class Session {
   var cache: LMDBCache?
+  /// The clock of a cache that was opened with one of the test's.
+  var manual: ManualClock?
 
   func opened() throws -> LMDBCache {
     guard let cache else { throw CacheError(.closed, "open comes first") }
@@ -46,6 +48,7 @@ final class Session {
       case "map": configuration.disk.mapSize = number
       case "locktimeout": configuration.disk.lockTimeout = .milliseconds(number)
       default: fatalError("unknown option \(word)")
+      default: apply(parts[0], parts[1], to: &configuration)
       }
     }
     cache = try LMDBCache(directory: URL(fileURLWithPath: String(words[1])), configuration: configuration)
@@ -177,7 +180,7 @@ final class Session {
     case "unprivileged":
       // The tests may run as root, whom no permission stops.
       if setgid(65534) != 0 || setuid(65534) != 0 { return "no" }
-    default: return "unknown command"
+    default: return try runPromise(words)
     }
     return "ok"
   }

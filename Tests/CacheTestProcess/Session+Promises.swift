@@ -1,0 +1,65 @@
+import Foundation
+import LMDBCaching
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+// What the tests of the promises ask for.
+
+extension Session {
+  func runPromise(_ words: [Substring]) throws -> String {
+    func text(_ index: Int) -> String { String(words[index]) }
+    func number(_ index: Int) -> Int { Int(words[index])! }
+    switch words[0] {
+    case "die":
+      // As a process ends that is killed: nothing is closed.
+      kill(getpid(), SIGKILL)
+    case "boot": BootIdentifier.simulate(boot: UInt64(number(1)))
+    case "umask": umask(mode_t(number(1)))
+    case "cost": return try String(opened().totalCost)
+    case "costs": return try String(opened().entries().reduce(0) { max($0, $1.cost) })
+    case "keys": return try opened().entries().map(\.key).joined(separator: ",")
+    case "contains": return try String(opened().contains(text(1)))
+    case "setfor": try opened().set(text(2), forKey: text(1), expiresIn: DurationWord.duration(text(3)))
+    case "setcost": try opened().set(text(2), forKey: text(1), cost: number(3))
+    case "big": try opened().set(Data(repeating: 0x61, count: number(2)), forKey: text(1))
+    case "isbig":
+      guard let data = try opened().value(Data.self, forKey: text(1)) else { return "nil" }
+      return data == Data(repeating: 0x61, count: number(2)) ? "ok" : "wrong"
+    case "forget": try opened().memoryCache.removeAll()
+    case "trimcount": try opened().trim(toCount: number(1))
+    case "trimcost": try opened().trim(toCost: number(1))
+    case "trimage": try opened().trim(toAge: DurationWord.duration(text(1)))
+    case "trimlimits": try opened().diskCache.trimToLimits()
+    case "sweep": try opened().diskCache.sweepAllValueFiles()
+    case "maintain":
+      // What the timer asks for, and then what comes after it on the same thread.
+      manual!.advance(by: .seconds(61))
+      try opened().diskCache.betweenCommits {}
+    case "advance": manual!.advance(by: DurationWord.duration(text(1)))
+    case "setclock": manual!.set(Int64(text(1))!)
+    default: return "unknown command"
+    }
+    return "ok"
+  }
+
+  /// Options of `open` that say how the cache sees time.
+  func apply(_ name: Substring, _ value: Substring, to configuration: inout CacheConfiguration) {
+    let word = String(value)
+    switch name {
+    case "verify": configuration.verification = value == "always" ? .always : .afterUncleanExit
+    case "memory": configuration.memoryCountLimit = Int(value)!
+    case "every": configuration.groupCommitInterval = DurationWord.duration(word)
+    case "lockfor": configuration.lockTimeout = DurationWord.duration(word)
+    case "memoryage": configuration.memoryAgeLimit = DurationWord.duration(word)
+    case "diskage": configuration.diskAgeLimit = DurationWord.duration(word)
+    case "wall":
+      // At this moment, and standing still but for what `advance` does.
+      let clock = ManualClock(now: Int64(value)!)
+      manual = clock
+      configuration.clock = .manual(clock)
+    default: fatalError("unknown option \(name)")
+    }
+  }
+}

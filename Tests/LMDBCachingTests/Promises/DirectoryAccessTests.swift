@@ -1,0 +1,113 @@
+import Foundation
+import LMDBCaching
+import TestSupport
+import Testing
+
+/// Who else may write to a cache's directory.
+@Suite struct DirectoryAccessTests {
+  let directory = CacheDirectory()
+
+  static let refusals: Set<CacheError.Code> = [.invalidDirectory, .permissionDenied]
+
+  private func open(_ durability: Durability) -> CacheError.Code? {
+    errorCode {
+      let cache = try directory.open { $0.durability = durability }
+      try cache.close()
+    }
+  }
+
+  /// Whoever may put files there decides what this process reads, and where it writes.
+  @Test(arguments: [0o777, 0o1777, 0o770, 0o707, 0o702] as [mode_t], [true, false])
+  func aDirectoryThatOthersMayWriteToIsRefused(_ mode: mode_t, _ isCache: Bool) throws {
+    if isCache {
+      let cache = try directory.open()
+      try cache.set("v", forKey: "key")
+      try cache.close()
+    }
+    chmod(directory.path, mode)
+    defer { chmod(directory.path, 0o700) }
+    let before = try TreeImage(directory.path)
+    let code = open(.ordered)
+    #expect(code.map(Self.refusals.contains) == true, "\(code.map { "\($0)" } ?? "opened")")
+    let after = try TreeImage(directory.path)
+    #expect(before.losses(in: after) == [])
+    #expect(before.additions(in: after) == [])
+  }
+
+  /// Others may read it: that is between its owner and them.
+  @Test(arguments: [0o700, 0o750, 0o755, 0o500 | 0o200] as [mode_t])
+  func aDirectoryThatOnlyItsOwnerMayWriteToIsOpened(_ mode: mode_t) throws {
+    chmod(directory.path, mode)
+    defer { chmod(directory.path, 0o700) }
+    #expect(open(.ordered) == nil)
+  }
+
+  // Only root can give a directory away.
+  @Test(.enabled(if: getuid() == 0, "chown(2) takes root"), arguments: [true, false])
+  func aDirectoryOfAnotherUserIsRefused(_ isCache: Bool) throws {
+    if isCache {
+      let cache = try directory.open()
+      try cache.close()
+    }
+    #expect(chown(directory.path, 61_234, 61_234) == 0)
+    let before = try TreeImage(directory.path)
+    let code = open(.ordered)
+    #expect(code.map(Self.refusals.contains) == true, "\(code.map { "\($0)" } ?? "opened")")
+    let after = try TreeImage(directory.path)
+    #expect(before.losses(in: after) == [])
+    #expect(before.additions(in: after) == [])
+    #expect(chown(directory.path, 0, 0) == 0)
+  }
+
+  #if false
+    // For the option that says so, whatever its name will be: several users share a cache on purpose.
+    @Test func aSharedDirectoryIsOpenedWhereTheConfigurationSaysSo() throws {
+      chmod(directory.path, 0o770)
+      defer { chmod(directory.path, 0o700) }
+      let cache = try directory.open { $0.disk.allowsSharedDirectory = true }
+      try cache.set("v", forKey: "key")
+      #expect(try cache.value(String.self, forKey: "key") == "v")
+      try cache.close()
+    }
+  #endif
+
+  /// What the cache makes is its owner's alone, whatever the process's mask is.
+  @Test func aNewDirectoryIsItsOwnersAlone() throws {
+    let outcome = try BoundedProcess.run(
+      "CacheTestProcess",
+      input: [
+        "umask 0", "open \(directory.path)/made", "set key v", "big large 2000000", "flush", "close", "exit",
+      ])
+    #expect(outcome.answers == ["ok", "ok", "ok", "ok", "ok", "ok"])
+    let made = directory.path + "/made"
+    let names = try FileManager.default.subpathsOfDirectory(atPath: made)
+    for path in [made] + names.map({ made + "/" + $0 }) {
+      var status = stat()
+      #expect(lstat(path, &status) == 0)
+      #expect(status.st_mode & 0o077 == 0, "\(path) has mode \(String(status.st_mode & 0o777, radix: 8))")
+    }
+    #expect(names.contains("data.mdb"))
+  }
+
+  /// Users put caches on other volumes this way.
+  @Test func aLinkToADirectoryIsThatDirectory() throws {
+    let link = directory.path + "/link"
+    try FileManager.default.createDirectory(
+      atPath: directory.path + "/real", withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: directory.path + "/real")
+    let real = try LMDBCache(directory: directory.url("real"), configuration: CacheDirectory.configuration())
+    let linked = try LMDBCache(directory: URL(fileURLWithPath: link), configuration: CacheDirectory.configuration())
+    #expect(linked.directory == real.directory)
+    try real.set("v", forKey: "key")
+    #expect(try linked.value(String.self, forKey: "key") == "v")
+    try linked.set("w", forKey: "key")
+    #expect(try real.value(String.self, forKey: "key") == "w")
+    try real.flush()
+    let outcome = try BoundedProcess.run(
+      "CacheTestProcess", input: ["open \(link)", "get key", "set key x", "close", "exit"])
+    #expect(outcome.answers == ["ok", "w", "ok", "ok"])
+    #expect(try real.value(String.self, forKey: "key") == "x")
+    try real.close()
+    try linked.close()
+  }
+}

@@ -1,0 +1,55 @@
+import Foundation
+
+/// Everything that is in a directory, as a user would miss it: names, kinds, modes, inodes and contents.
+package struct TreeImage: Equatable, Sendable {
+  private struct Node: Equatable {
+    let kind: UInt32
+    let mode: UInt32
+    let inode: UInt64
+    /// Of a file, or where a link leads.
+    let contents: [UInt8]
+  }
+
+  private var nodes: [String: Node] = [:]
+
+  /// - Parameter path: A directory, or a file; nothing at it is nothing in the image. Links are not followed.
+  package init(_ path: String) throws { try add(path, as: ".") }
+
+  private mutating func add(_ path: String, as name: String) throws {
+    var status = stat()
+    guard lstat(path, &status) == 0 else {
+      if errno == ENOENT { return }
+      throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
+    }
+    let kind = status.st_mode & S_IFMT
+    var contents: [UInt8] = []
+    switch kind {
+    case S_IFREG: contents = Array(try Data(contentsOf: URL(fileURLWithPath: path)))
+    case S_IFLNK: contents = Array(try FileManager.default.destinationOfSymbolicLink(atPath: path).utf8)
+    default: break
+    }
+    nodes[name] = Node(
+      kind: UInt32(kind), mode: UInt32(status.st_mode & ~S_IFMT), inode: UInt64(status.st_ino), contents: contents)
+    if kind == S_IFDIR {
+      for child in try FileManager.default.contentsOfDirectory(atPath: path) {
+        try add(path + "/" + child, as: name + "/" + child)
+      }
+    }
+  }
+
+  /// What is not any more as it is in this image; empty: all of it is. New names do not count.
+  package func losses(in later: TreeImage) -> [String] {
+    nodes.keys.sorted().compactMap { name in
+      guard let was = nodes[name], let now = later.nodes[name] else { return "\(name) is gone" }
+      if was.kind != now.kind { return "\(name) is another kind of file" }
+      if was.contents != now.contents { return "\(name) was overwritten" }
+      if was.inode != now.inode { return "\(name) is another file" }
+      return was.mode != now.mode ? "\(name) has another mode" : nil
+    }
+  }
+
+  /// The names that this image does not have.
+  package func additions(in later: TreeImage) -> [String] {
+    later.nodes.keys.filter { nodes[$0] == nil }.sorted()
+  }
+}
