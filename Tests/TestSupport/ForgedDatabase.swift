@@ -1,0 +1,35 @@
+package import LMDB
+
+/// Changes single records of a cache's database with LMDB itself, as somebody who wants to harm its reader would.
+///
+/// Nobody may have it open.
+package enum ForgedDatabase {
+  /// - Parameter change: Gets what is under the key, or `nil`, and returns what shall be; `nil`: nothing.
+  package static func rewrite(
+    _ directory: String, _ key: [UInt8], _ change: ([UInt8]?) -> [UInt8]?
+  ) throws(LMDBError) {
+    var options = Environment.Options()
+    options.mapSize = 64 << 20
+    let environment = try Environment.open(directory: directory, options: options)
+    defer { environment.close() }
+    let transaction = try environment.beginWrite()
+    let old = try key.withBytes { (key) throws(LMDBError) in try transaction.withValue(forKey: key) { Array($0) } }
+    try key.withBytes { (key) throws(LMDBError) in
+      guard let new = change(old) else {
+        _ = try transaction.remove(forKey: key)
+        return
+      }
+      try new.withBytes { (new) throws(LMDBError) in try transaction.put(new, forKey: key) }
+    }
+    try transaction.commit()
+  }
+}
+
+extension [UInt8] {
+  /// The standard library's rethrows any error; this keeps its type.
+  fileprivate func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
+    try withUnsafeBytes { bytes -> Result<R, E> in
+      do throws(E) { return .success(try body(bytes)) } catch { return .failure(error) }
+    }.get()
+  }
+}

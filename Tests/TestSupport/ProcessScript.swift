@@ -1,0 +1,58 @@
+/// What another process is told, and what it has to answer.
+package struct ProcessScript: Sendable {
+  package enum Answer: Sendable {
+    case ok
+    case text(String)
+    /// One of these.
+    case oneOf([String])
+    /// A number of 0 or more.
+    case natural
+    /// Anything but an error.
+    case noError
+    /// Done, or refused by an error of one of these names; then nothing that follows is judged.
+    case okUnlessRefused([String])
+    case anything
+
+    fileprivate func accepts(_ answer: String) -> Bool {
+      switch self {
+      case .ok: answer == "ok"
+      case .text(let text): answer == text
+      case .oneOf(let texts): texts.contains(answer)
+      case .natural: Int(answer).map { $0 >= 0 } ?? false
+      case .noError: !answer.hasPrefix("error ")
+      case .okUnlessRefused(let names): answer == "ok" || names.contains { answer == "error \($0)" }
+      case .anything: true
+      }
+    }
+
+    fileprivate var text: String {
+      switch self {
+      case .ok, .okUnlessRefused: "ok"
+      case .text(let text): text
+      case .oneOf(let texts): texts.joined(separator: " or ")
+      case .natural: "0 or more"
+      case .noError: "no error"
+      case .anything: "anything"
+      }
+    }
+  }
+
+  private var steps: [(line: String, answer: Answer)]
+
+  package init(_ steps: [(String, Answer)]) { self.steps = steps.map { (line: $0.0, answer: $0.1) } }
+
+  /// Runs it in a process of its own; returns what was wrong, beginning with a crash or a hang; empty: nothing.
+  package func failures(of program: String = "CacheTestProcess", within seconds: Int = 10) throws -> [String] {
+    let outcome = try BoundedProcess.run(program, input: steps.map(\.line) + ["exit"], within: seconds)
+    var failures: [String] = []
+    if !outcome.isOrderly {
+      let last = outcome.answers.count < steps.count ? steps[outcome.answers.count].line : "the end"
+      failures.append("\(outcome.ending) in: \(last)")
+    }
+    for (step, answer) in zip(steps, outcome.answers) {
+      if !step.answer.accepts(answer) { failures.append("\(step.line): \(answer), and not \(step.answer.text)") }
+      if case .okUnlessRefused = step.answer, answer != "ok" { break }
+    }
+    return failures
+  }
+}
