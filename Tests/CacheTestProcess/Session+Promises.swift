@@ -39,6 +39,14 @@ extension Session {
       try opened().diskCache.betweenCommits {}
     case "advance": manual!.advance(by: DurationWord.duration(text(1)))
     case "setclock": manual!.set(Int64(text(1))!)
+    case "storm": return storm(text(1), rounds: number(2), trims: words[3] == "trims")
+    case "relay": return try relay(text(1), rounds: number(2), trims: words[3] == "trims")
+    case "lowdescriptors": useLowDescriptors(text(1))
+    #if os(Linux)
+      case "forkwhileopening": return forkWhileOpening(text(1), text(2))
+      case "nothreads": return forbidThreads()
+      case "filelimit": return limitFiles(number(1))
+    #endif
     default: return "unknown command"
     }
     return "ok"

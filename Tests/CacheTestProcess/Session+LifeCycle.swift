@@ -1,0 +1,238 @@
+import Dispatch
+import Foundation
+import LMDBCaching
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+// Opening and closing, by many threads and in a bad environment.
+
+extension Session {
+  /// One thread's part of ``storm(_:rounds:trims:)``, and what it found.
+  private final class Storm: Sendable {
+    static let threads = 4
+    static let fillers = 150
+    /// The round that each thread was told is written.
+    let acknowledged = Mutex([Int](repeating: -1, count: threads))
+    let failures = Mutex<[String]>([])
+
+    func fail(_ text: String) { failures.withLock { $0.append(text) } }
+  }
+
+  /// storm DIRECTORY ROUNDS TRIMS: threads that open, read, write and close, each for itself.
+  ///
+  /// Each opening has to see what any thread had been told before it.
+  func storm(_ directory: String, rounds: Int, trims: Bool) -> String {
+    let storm = Storm()
+    let group = DispatchGroup()
+    for thread in 0..<Storm.threads {
+      group.enter()
+      Thread {
+        for round in 0..<rounds {
+          do {
+            try Self.pass(storm, directory, thread, round, trims)
+          } catch {
+            storm.fail("round \(round) of \(thread): \(error)")
+          }
+        }
+        group.leave()
+      }.start()
+    }
+    group.wait()
+    do {
+      let cache = try Self.stormCache(directory)
+      for thread in 0..<Storm.threads {
+        if try cache.value(Int.self, forKey: "t\(thread)") != rounds - 1 { storm.fail("the last of \(thread) is lost") }
+        for filler in 0..<Storm.fillers where try cache.value(Int.self, forKey: "f\(thread)/\(filler)") != rounds - 1 {
+          storm.fail("filler \(filler) of \(thread) is lost")
+        }
+      }
+      let expected = Storm.threads * (Storm.fillers + 1)
+      if cache.count != expected { storm.fail("\(cache.count) entries are counted, and not \(expected)") }
+      try cache.close()
+    } catch {
+      storm.fail("at the end: \(error)")
+    }
+    let failures = storm.failures.withLock { $0 }
+    return failures.isEmpty ? "ok" : "\(failures.count) failures: " + failures.prefix(4).joined(separator: "; ")
+  }
+
+  /// relay DIRECTORY ROUNDS TRIMS: one thread closes the only cache on the directory, with writes that it has yet to
+  /// commit; others open the directory as soon as that has begun.
+  func relay(_ directory: String, rounds: Int, trims: Bool) throws -> String {
+    let storm = Storm()
+    var written = 0
+    for round in 0..<rounds {
+      let cache = try Self.stormCache(directory)
+      for filler in 0..<1_500 { try cache.set(round, forKey: "f\(filler)") }
+      try cache.set(round, forKey: "last")
+      let group = DispatchGroup()
+      func start(_ body: @escaping @Sendable () throws -> Void) {
+        group.enter()
+        Thread {
+          do { try body() } catch { storm.fail("round \(round): \(error)") }
+          group.leave()
+        }.start()
+      }
+      if trims {
+        start {
+          // Nothing is that old. It may come too late.
+          do throws(CacheError) { try cache.trim(toAge: .seconds(3_600)) } catch {
+            if error.code != .closed { throw error }
+          }
+        }
+      }
+      for opener in 0..<2 {
+        start {
+          while cache.health.isHealthy {}
+          let next = try Self.stormCache(directory)
+          let (last, filler) = (try next.value(Int.self, forKey: "last"), try next.value(Int.self, forKey: "f0"))
+          if last != round || filler != round {
+            storm.fail("round \(round): \(last ?? -1) and \(filler ?? -1) after an opening")
+          }
+          try next.set(round, forKey: "opener \(opener)")
+          try next.set(-round, forKey: "f\(opener + 1)")
+          try next.close()
+        }
+      }
+      try cache.close()
+      group.wait()
+      let after = try Self.stormCache(directory)
+      for (key, value) in [("last", round), ("opener 0", round), ("opener 1", round), ("f1", -round), ("f2", -round)] {
+        let found = try after.value(Int.self, forKey: key)
+        if found != value { storm.fail("round \(round): \(key) is \(found ?? -1)") }
+        written += 1
+      }
+      try after.close()
+    }
+    let failures = storm.failures.withLock { $0 }
+    return failures.isEmpty && written > 0
+      ? "ok" : "\(failures.count) failures: " + failures.prefix(4).joined(separator: "; ")
+  }
+
+  private static func stormCache(_ directory: String) throws -> LMDBCache {
+    var configuration = CacheConfiguration()
+    configuration.mapSize = 1 << 30
+    // Closing has something to commit.
+    configuration.groupCommitInterval = .seconds(3_600)
+    return try LMDBCache(directory: URL(fileURLWithPath: directory), configuration: configuration)
+  }
+
+  private static func pass(
+    _ storm: Storm, _ directory: String, _ thread: Int, _ round: Int, _ trims: Bool
+  ) throws {
+    let before = storm.acknowledged.withLock { $0 }
+    let cache = try stormCache(directory)
+    for other in 0..<Storm.threads {
+      let value = try cache.value(Int.self, forKey: "t\(other)") ?? -1
+      if value < before[other] {
+        storm.fail("round \(round) of \(thread) sees \(value) of \(other), which had been told \(before[other])")
+      }
+    }
+    for filler in 0..<Storm.fillers { try cache.set(round, forKey: "f\(thread)/\(filler)") }
+    let trim = DispatchGroup()
+    if trims && thread == 0 {
+      trim.enter()
+      Thread {
+        // Nothing is that old. It may come too late.
+        do throws(CacheError) { try cache.trim(toAge: .seconds(3_600)) } catch {
+          if error.code != .closed { storm.fail("a trim: \(error)") }
+        }
+        trim.leave()
+      }.start()
+    }
+    try cache.set(round, forKey: "t\(thread)")
+    storm.acknowledged.withLock { $0[thread] = round }
+    try cache.close()
+    trim.wait()
+  }
+
+  /// lowdescriptors DIRECTORY: without standard input, output and error, whose numbers the next files get.
+  ///
+  /// Writes to those, as a library that reports an error does, and ends the process.
+  func useLowDescriptors(_ directory: String) -> Never {
+    let saved = fcntl(1, F_DUPFD, 200)
+    for descriptor in Int32(0)...2 { close(descriptor) }
+    var result = "ok"
+    do {
+      var configuration = CacheConfiguration()
+      configuration.mapSize = 1 << 30
+      let cache = try LMDBCache(directory: URL(fileURLWithPath: directory), configuration: configuration)
+      try cache.set("v", forKey: "key")
+      let text = Array("A MESSAGE FOR A TERMINAL\n".utf8)
+      for descriptor in Int32(0)...2 { _ = write(descriptor, text, text.count) }
+      try cache.flush()
+      for descriptor in Int32(0)...2 { _ = write(descriptor, text, text.count) }
+      try cache.set("w", forKey: "key")
+      try cache.close()
+    } catch {
+      result = "error \(error)"
+    }
+    let answer = Array((result + "\n").utf8)
+    _ = write(saved, answer, answer.count)
+    _exit(0)
+  }
+
+  #if os(Linux)
+    /// forkwhileopening HELD DIRECTORY: opens HELD, whose lock another process holds, on a thread, and meanwhile forks
+    /// a child that opens DIRECTORY.
+    func forkWhileOpening(_ held: String, _ directory: String) -> String {
+      let cache = self.cache
+      Thread {
+        var configuration = CacheConfiguration()
+        configuration.mapSize = 1 << 30
+        configuration.lockTimeout = .seconds(8)
+        // Until this process ends, or the lock is let go.
+        let opened = try? LMDBCache(directory: URL(fileURLWithPath: held), configuration: configuration)
+        withExtendedLifetime((opened, cache)) { while true { sleep(60) } }
+      }.start()
+      for _ in 0..<2_000 where !isOpen(held) { usleep(1_000) }
+      if !isOpen(held) { return "the thread does not open \(held)" }
+      let child = fork()
+      if child == 0 {
+        alarm(4)
+        do {
+          var configuration = CacheConfiguration()
+          configuration.mapSize = 1 << 30
+          let cache = try LMDBCache(directory: URL(fileURLWithPath: directory), configuration: configuration)
+          try cache.set("of the child", forKey: "child")
+          try cache.flush()
+          guard try cache.value(String.self, forKey: "child") == "of the child" else { _exit(3) }
+          try cache.close()
+          _exit(0)
+        } catch {
+          _exit(2)
+        }
+      }
+      var status: Int32 = 0
+      while waitpid(child, &status, 0) < 0 && errno == EINTR {}
+      if status & 0x7F != 0 { return "signal \(status & 0x7F)" }
+      return status >> 8 == 0 ? "ok" : "status \(status >> 8)"
+    }
+
+    private func isOpen(_ path: String) -> Bool {
+      (3..<100).contains {
+        (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) == path
+      }
+    }
+
+    /// nothreads: from now on this process cannot start a thread.
+    func forbidThreads() -> String {
+      if getuid() == 0, setgid(61_234) != 0 || setuid(61_234) != 0 { return "no user" }
+      var limit = rlimit(rlim_cur: 0, rlim_max: 0)
+      guard setrlimit(__rlimit_resource_t(__RLIMIT_NPROC.rawValue), &limit) == 0 else { return "no limit" }
+      var thread = pthread_t()
+      return pthread_create(&thread, nil, { _ in nil }, nil) == EAGAIN ? "ok" : "threads can be started"
+    }
+
+    /// filelimit BYTES: no file may become longer.
+    func limitFiles(_ size: Int) -> String {
+      var limit = rlimit()
+      getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+      limit.rlim_cur = rlim_t(size)
+      return setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0 ? "ok" : "no limit"
+    }
+  #endif
+}

@@ -1,0 +1,142 @@
+import Foundation
+import LMDBCaching
+import TestSupport
+import Testing
+
+/// Opening, closing and opening again, by several threads at once.
+@Suite struct LifeCycleTests {
+  let directory = CacheDirectory()
+
+  /// Nothing that was told before an opening is missing after it.
+  @Test(arguments: ["trims", "alone"]) func threadsThatOpenAndCloseLoseNothing(_ trims: String) throws {
+    let failures = try ProcessScript([("storm \(directory.path) 20 \(trims)", .ok)]).failures(within: 20)
+    #expect(failures == [])
+  }
+
+  /// The last commit of the one that closes is what the one that opens begins with.
+  @Test(arguments: ["trims", "alone"]) func whoOpensWhatIsClosingLosesNothing(_ trims: String) throws {
+    let failures = try ProcessScript([("relay \(directory.path) 20 \(trims)", .ok)]).failures(within: 20)
+    #expect(failures == [])
+  }
+
+  /// Another process holds up the last commit of a store that is closing.
+  @Test func anOpeningWaitsForTheSameDirectorysClosing() throws {
+    let setUp = try directory.open()
+    try setUp.set("old", forKey: "key")
+    try setUp.close()
+    let other = try cacheProcess()
+    #expect(other.run("open \(directory.path)") == "ok")
+    let closing = try directory.open {
+      neverCommitting(&$0)
+      $0.lockTimeout = .milliseconds(400)
+    }
+    #expect(other.run("stopwriting") == "stopping")
+    other.awaitSuspension()
+    try closing.set("new", forKey: "key")
+    let group = DispatchGroup()
+    inBackground(group) {
+      // It may give up; the journal has the write.
+      do throws(CacheError) { try closing.close() } catch { #expect(error.code == .notCommitted) }
+    }
+    #expect(eventually { errorCode { try closing.value(String.self, forKey: "key") } == .closed })
+    let path = directory.url
+    let seen = Guarded<String?>("nothing yet")
+    let isDone = finishes(within: 15) {
+      do {
+        var configuration = CacheDirectory.configuration()
+        configuration.lockTimeout = .milliseconds(400)
+        let cache = try LMDBCache(directory: path, configuration: configuration)
+        let value = try cache.value(String.self, forKey: "key")
+        seen { $0 = value }
+        try? cache.close()
+      } catch {
+        seen { $0 = "\((error as? CacheError)?.code ?? .storageFailed)" }
+      }
+    }
+    #expect(isDone)
+    // Or that it could not be looked at.
+    #expect([nil, "old"].contains(seen.current) == false, "\(seen.current ?? "nothing")")
+    other.resume()
+    other.kill()
+    group.wait()
+    let cache = try directory.open()
+    #expect(try cache.value(String.self, forKey: "key") == "new")
+    try cache.close()
+  }
+
+  /// Whoever holds up one directory holds up that one.
+  @Test func anOpeningNeverWaitsForAnotherDirectory() throws {
+    let held = CacheDirectory()
+    let holder = try cacheProcess()
+    holder.send("stopopening \(held.path)")
+    #expect(holder.readLine() == "stopping")
+    holder.awaitSuspension()
+    let (group, code) = (DispatchGroup(), Guarded<CacheError.Code?>(nil))
+    let hasBegun = DispatchSemaphore(value: 0)
+    inBackground(group) {
+      hasBegun.signal()
+      let found = errorCode {
+        let cache = try held.open { $0.lockTimeout = .seconds(3) }
+        try cache.close()
+      }
+      code { $0 = found }
+    }
+    hasBegun.wait()
+    #if os(Linux)
+      // It is at it when it has the directory open.
+      #expect(
+        eventually {
+          (3..<512).contains {
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) == held.path
+          }
+        })
+    #endif
+    let start = ContinuousClock.now
+    let cache = try directory.open()
+    try cache.set("v", forKey: "key")
+    try cache.close()
+    let elapsed = ContinuousClock.now - start
+    #expect(elapsed < .seconds(1), "\(elapsed)")
+    holder.resume()
+    group.wait()
+  }
+
+  /// What was opened by its name is not what has that name now.
+  @Test func aRenamedDirectoryAndANewOneInItsPlaceAreTwoCaches() throws {
+    let (old, moved) = (directory.path + "/cache", directory.path + "/moved")
+    func open() throws -> LMDBCache {
+      try LMDBCache(
+        directory: URL(fileURLWithPath: old), configuration: CacheDirectory.configuration { $0.memoryCountLimit = 0 })
+    }
+    let first = try open()
+    try first.set("of the first", forKey: "before")
+    try first.flush()
+    #expect(rename(old, moved) == 0)
+    let second = try open()
+    #expect(try second.value(String.self, forKey: "before") == nil)
+    try second.set("of the second", forKey: "theirs")
+    try second.flush()
+    // It goes on where its files are, or says that it cannot.
+    let code = errorCode {
+      try first.set("of the first", forKey: "after")
+      try first.flush()
+      let before = try first.value(String.self, forKey: "before")
+      #expect(before == "of the first")
+      let after = try first.value(String.self, forKey: "after")
+      #expect(after == "of the first")
+    }
+    #expect(code != .storageFailed)
+    #expect((try? first.value(String.self, forKey: "theirs")) == .some(nil) || code != nil)
+    #expect((try? first.value(String.self, forKey: "theirs")) != "of the second")
+    #expect(try second.value(String.self, forKey: "after") == nil)
+    #expect(try second.entries().map(\.key) == ["theirs"])
+    try? first.close()
+    try second.close()
+    // What was committed before is where it was moved to.
+    let renamed = try LMDBCache(
+      directory: URL(fileURLWithPath: moved), configuration: CacheDirectory.configuration())
+    #expect(try renamed.value(String.self, forKey: "before") == "of the first")
+    #expect(try renamed.value(String.self, forKey: "theirs") == nil)
+    try renamed.close()
+  }
+}
