@@ -37,6 +37,18 @@ extension Session {
       // What the timer asks for, and then what comes after it on the same thread.
       manual!.advance(by: .seconds(61))
       try opened().diskCache.betweenCommits {}
+    case "settle":
+      // Its cause is over; the commit is tried again after a pause.
+      let deadline = ContinuousClock.now + .seconds(6)
+      while true {
+        do throws(CacheError) {
+          try opened().flush()
+          return "ok"
+        } catch {
+          if ContinuousClock.now > deadline { throw error }
+          usleep(10_000)
+        }
+      }
     case "advance": manual!.advance(by: DurationWord.duration(text(1)))
     case "setclock": manual!.set(Int64(text(1))!)
     case "storm": return storm(text(1), rounds: number(2), trims: words[3] == "trims")
@@ -62,6 +74,13 @@ extension Session {
     case "lockfor": configuration.lockTimeout = DurationWord.duration(word)
     case "memoryage": configuration.memoryAgeLimit = DurationWord.duration(word)
     case "diskage": configuration.diskAgeLimit = DurationWord.duration(word)
+    case "clock":
+      // The wall and the monotonic clock, standing still.
+      let times = value.split(separator: ":").map { Int64($0)! }
+      let clock = ManualClock(now: times[0] - times[1])
+      clock.advance(by: .nanoseconds(times[1]))
+      manual = clock
+      configuration.clock = .manual(clock)
     case "wall":
       // At this moment, and standing still but for what `advance` does.
       let clock = ManualClock(now: Int64(value)!)

@@ -27,7 +27,7 @@ final class Session {
   /// The clock of a cache that was opened with one of the test's.
   var manual: ManualClock?
 
-  func opened() throws -> LMDBCache {
+  func opened() throws(CacheError) -> LMDBCache {
     guard let cache else { throw CacheError(.closed, "open comes first") }
     return cache
   }

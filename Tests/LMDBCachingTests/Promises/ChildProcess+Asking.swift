@@ -1,0 +1,15 @@
+import Foundation
+import TestSupport
+
+extension ChildProcess {
+  /// Sends a command and returns the answer; a process that does not give one in time is killed.
+  func ask(_ line: String, within seconds: Int = 10) -> String {
+    let answer = Guarded<String?>(nil)
+    let isOver = finishes(within: seconds) { [self] in
+      let line = run(line)
+      answer { $0 = line ?? "ended" }
+    }
+    if !isOver { signal(SIGKILL) }
+    return answer.current ?? "hung"
+  }
+}

@@ -1,0 +1,94 @@
+import Foundation
+import LMDBCaching
+import TestSupport
+import Testing
+
+/// Wall clocks that are set while a cache is open.
+@Suite struct ClockJumpTests {
+  let directory = CacheDirectory()
+  let clock = ManualClock()
+
+  static let hour: Int64 = 3_600_000_000_000
+  static let jumps: [Int64] = [-hour, hour, -24 * 365 * 10 * hour, 24 * 365 * 10 * hour, -1, 1]
+
+  private func open() throws -> LMDBCache { try directory.open { $0.clock = .manual(clock) } }
+
+  private func views(_ cache: LMDBCache, _ key: String) throws -> [Bool] {
+    [
+      try cache.value(String.self, forKey: key) != nil, try cache.diskCache.value(String.self, forKey: key) != nil,
+      cache.contains(key), cache.diskCache.contains(key),
+      try cache.entries(withPrefix: key).contains { $0.key == key },
+      try cache.read { try $0.value(String.self, forKey: key) != nil },
+      try cache.withBytes(forKey: key) { _ in } != nil,
+    ]
+  }
+
+  /// An expiry is a moment of the wall clock: before it the entry is there, whichever way one looks, and after it not.
+  @Test(arguments: jumps) func everyWayToLookAgreesAfterAJump(_ jump: Int64) throws {
+    var cache = try open()
+    let start = clock.now
+    try cache.set("v", forKey: "minute", expiresIn: .seconds(60))
+    try cache.set("v", forKey: "day", expiresIn: .seconds(86_400))
+    try cache.flush()
+    clock.set(start + jump)
+    for isReopened in [false, true] {
+      if isReopened {
+        try cache.close()
+        cache = try open()
+      }
+      #expect(Set(try views(cache, "minute")) == [jump < 60_000_000_000], "reopened: \(isReopened)")
+      #expect(Set(try views(cache, "day")) == [jump < 24 * Self.hour], "reopened: \(isReopened)")
+    }
+    try cache.close()
+  }
+
+  /// What is written after the jump lives as long as it was given.
+  @Test(arguments: jumps) func aTimeToLiveCountsFromTheNewTime(_ jump: Int64) throws {
+    let cache = try open()
+    try cache.set("old", forKey: "key", expiresIn: .seconds(60))
+    clock.set(clock.now + jump)
+    try cache.set("new", forKey: "key", expiresIn: .seconds(60))
+    clock.advance(by: .seconds(59))
+    #expect(Set(try views(cache, "key")) == [true])
+    clock.advance(by: .seconds(1))
+    #expect(Set(try views(cache, "key")) == [false])
+    try cache.diskCache.trimToLimits()
+    #expect(cache.count == 0)
+    try cache.close()
+  }
+
+  /// Who used what last is known without the wall clock.
+  @Test(arguments: [-hour, -24 * hour], [Int.max, 0])
+  func theLastWrittenIsNotTheLeastRecentlyUsed(_ jump: Int64, _ memoryLimit: Int) throws {
+    let cache = try directory.open {
+      $0.clock = .manual(clock)
+      $0.memoryCountLimit = memoryLimit
+    }
+    for index in 0..<5 { try cache.set("v", forKey: "old\(index)") }
+    try cache.flush()
+    clock.set(clock.now + jump)
+    try cache.set("v", forKey: "new")
+    try cache.trim(toCount: 1)
+    #expect(try cache.diskCache.entries().map(\.key) == ["new"])
+    #expect(try cache.value(String.self, forKey: "new") == "v")
+    try cache.close()
+  }
+
+  /// A clock that was ahead for a moment, and a limit of age.
+  @Test func anEntryIsNotOldSinceTheClockWasAhead() throws {
+    let cache = try open()
+    clock.set(clock.now + 24 * Self.hour)
+    try cache.set("v", forKey: "ahead")
+    try cache.flush()
+    clock.set(clock.now - 24 * Self.hour)
+    try cache.set("v", forKey: "now")
+    try cache.flush()
+    try cache.trim(toAge: .seconds(60))
+    #expect(try cache.diskCache.entries().map(\.key) == ["ahead", "now"])
+    // And goes some time, although it was used in what is the future.
+    clock.advance(by: .seconds(26 * 3_600))
+    try cache.trim(toAge: .seconds(60))
+    #expect(try cache.diskCache.entries().isEmpty)
+    try cache.close()
+  }
+}

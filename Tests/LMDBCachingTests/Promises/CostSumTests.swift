@@ -1,0 +1,46 @@
+import Foundation
+import LMDBCaching
+import Testing
+
+/// Costs that do not add up in 64 bits.
+@Suite struct CostSumTests {
+  let directory = CacheDirectory()
+
+  /// The sum is right again as soon as it can be told.
+  @Test(arguments: [1, 2, 5]) func theSumComesBackFromItsGreatestValue(_ count: Int) throws {
+    var cache = try directory.open()
+    try cache.set("b", forKey: "b", cost: 10)
+    for index in 0..<count { try cache.set("a", forKey: "a\(index)", cost: .max) }
+    #expect(cache.totalCost == .max)
+    try cache.flush()
+    for index in 0..<count {
+      if index.isMultiple(of: 2) {
+        try cache.removeValue(forKey: "a\(index)")
+      } else {
+        try cache.set("a", forKey: "a\(index)", cost: 0)
+      }
+      let expected = index + 1 < count ? Int.max : 10
+      #expect(cache.totalCost == expected, "after \(index)")
+    }
+    #expect(cache.memoryCache.totalCost == 10)
+    try cache.close()
+    cache = try directory.open()
+    #expect(cache.totalCost == 10)
+    // 10 is not more than 100.
+    try cache.trim(toCost: 100)
+    #expect(try cache.value(String.self, forKey: "b") == "b")
+    try cache.close()
+  }
+
+  /// A trim that makes room for a limit takes no more than that.
+  @Test func aTrimOfCostsThatDoNotAddUpKeepsWhatFits() throws {
+    let cache = try directory.open()
+    for index in 0..<3 { try cache.set("a", forKey: "a\(index)", cost: .max) }
+    for index in 0..<5 { try cache.set("b", forKey: "b\(index)", cost: 10) }
+    try cache.trim(toCost: 50)
+    #expect(try cache.diskCache.entries().map(\.key) == (0..<5).map { "b\($0)" })
+    #expect(cache.totalCost == 50)
+    #expect(cache.memoryCache.totalCost == 50)
+    try cache.close()
+  }
+}

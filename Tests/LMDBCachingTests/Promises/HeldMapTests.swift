@@ -1,0 +1,54 @@
+import Foundation
+import LMDBCaching
+import TestSupport
+import Testing
+
+/// A map that has to grow while somebody is in it.
+@Suite struct HeldMapTests {
+  let directory = CacheDirectory()
+
+  private static func text(_ index: Int) -> String { String(repeating: "m", count: 2_000) + String(index) }
+
+  /// It grows some time later. Nothing goes that no limit asked for.
+  @Test func aSnapshotThatLastsEvictsNothing() throws {
+    let cache = try directory.open { configuration in
+      configuration.mapSize = 1 << 20
+      configuration.groupCommitInterval = .milliseconds(1)
+    }
+    for index in 0..<100 { try cache.set(Self.text(index), forKey: "k\(index)") }
+    try cache.flush()
+    let (isHeld, isOver, group) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchGroup())
+    inBackground(group) {
+      let code = errorCode {
+        try cache.read { snapshot in
+          isHeld.signal()
+          isOver.wait()
+          let first = try snapshot.value(String.self, forKey: "k0")
+          #expect(first == Self.text(0))
+        }
+      }
+      #expect(code == nil)
+    }
+    isHeld.wait()
+    let start = ContinuousClock.now
+    let isWritten = finishes(within: 30) {
+      for index in 100..<1_000 {
+        let code = errorCode { try cache.set(Self.text(index), forKey: "k\(index)") }
+        #expect(code == nil, "k\(index)")
+        // Little by little, and longer than the map waits for its readers.
+        if index.isMultiple(of: 20), ContinuousClock.now - start < .seconds(3) { _ = errorCode { try cache.flush() } }
+      }
+    }
+    #expect(isWritten)
+    _ = eventually(within: .seconds(3) - (ContinuousClock.now - start)) { cache.statistics.diskEvictions > 0 }
+    isOver.signal()
+    group.wait()
+    #expect(eventually(within: .seconds(15)) { errorCode { try cache.flush() } == nil && cache.health.isHealthy })
+    #expect(cache.statistics.diskEvictions == 0)
+    #expect(cache.count == 1_000)
+    cache.memoryCache.removeAll()
+    let missing = try (0..<1_000).filter { try cache.value(String.self, forKey: "k\($0)") != Self.text($0) }
+    #expect(missing == [])
+    try cache.close()
+  }
+}

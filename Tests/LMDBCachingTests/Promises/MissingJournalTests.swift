@@ -1,0 +1,81 @@
+import Foundation
+import LMDBCaching
+import TestSupport
+import Testing
+
+/// Writes where no journal can be made: they are in memory only, or fail. What they are not about stays.
+@Suite struct MissingJournalTests {
+  let directory = CacheDirectory()
+
+  private func made() throws {
+    let cache = try directory.open()
+    for index in 0..<20 {
+      try cache.set("a\(index)", forKey: "a/\(index)")
+      try cache.set("b\(index)", forKey: "b/\(index)")
+    }
+    try cache.close()
+  }
+
+  private func expectOthers(_ cache: LMDBCache, sourceLocation: SourceLocation = #_sourceLocation) throws {
+    cache.memoryCache.removeAll()
+    for index in 0..<20 {
+      #expect(try cache.value(String.self, forKey: "b/\(index)") == "b\(index)", sourceLocation: sourceLocation)
+    }
+    #expect(try cache.entries(withPrefix: "b/").count == 20, sourceLocation: sourceLocation)
+    #expect(cache.contains("b/3"), sourceLocation: sourceLocation)
+  }
+
+  enum Write: CaseIterable, Sendable {
+    case removal
+    case manySets
+  }
+
+  @Test(arguments: Write.allCases) func aFileInPlaceOfTheJournalsHarmsNothingElse(_ write: Write) throws {
+    try made()
+    let clock = ManualClock()
+    let cache = try directory.open { $0.clock = .manual(clock) }
+    let journals = directory.path + "/journals"
+    try FileManager.default.removeItem(atPath: journals)
+    directory.write(Data("no folder".utf8), to: "journals")
+    // It may fail, or be done; but it is about these keys.
+    let code: CacheError.Code?
+    switch write {
+    case .removal: code = errorCode { try cache.removeAll(withPrefix: "a/") }
+    case .manySets:
+      // More than are remembered one by one.
+      code = errorCode { for index in 0..<66_000 { try cache.set(index, forKey: "a/\(index)") } }
+    }
+    try expectOthers(cache)
+    if code == nil && write == .removal {
+      #expect(try cache.entries(withPrefix: "a/").isEmpty)
+      #expect(try cache.value(String.self, forKey: "a/3") == nil)
+    }
+    try FileManager.default.removeItem(atPath: journals)
+    #expect(
+      eventually {
+        clock.advance(by: .seconds(40))
+        return errorCode { try cache.flush() } == nil && cache.health.isHealthy
+      })
+    try expectOthers(cache)
+    try cache.close()
+    let again = try directory.open()
+    try expectOthers(again)
+    if code == nil && write == .removal { #expect(try again.entries(withPrefix: "a/").isEmpty) }
+    try again.close()
+  }
+
+  #if os(Linux)
+    @Test func aFileSizeLimitHarmsNothingElse() throws {
+      try made()
+      let failures = try ProcessScript([
+        ("open \(directory.path)", .ok), ("get b/1", .text("b1")), ("filelimit 4096", .ok),
+        ("removeprefix a/", .oneOf(["ok", "error noSpace", "error notCommitted"])), ("forget", .ok),
+        ("get b/1", .text("b1")), ("get b/19", .text("b19")),
+        ("filelimit 1099511627776", .ok), ("settle", .ok), ("forget", .ok),
+        ("get b/1", .text("b1")), ("get b/19", .text("b19")), ("close", .ok),
+        ("open \(directory.path)", .ok), ("get b/1", .text("b1")), ("get b/19", .text("b19")), ("close", .ok),
+      ]).failures()
+      #expect(failures == [])
+    }
+  #endif
+}
