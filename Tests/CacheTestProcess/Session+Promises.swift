@@ -1,5 +1,6 @@
 import Foundation
 import LMDBCaching
+import Logging
 
 #if canImport(Glibc)
   import Glibc
@@ -49,14 +50,35 @@ extension Session {
           usleep(10_000)
         }
       }
+    case "between":
+      // The writer thread has looked at what there is to do.
+      try opened().diskCache.betweenCommits {}
     case "advance": manual!.advance(by: DurationWord.duration(text(1)))
     case "setclock": manual!.set(Int64(text(1))!)
+    case "key": return try useKey(length: number(1), text(2))
+    case "refusedkey": return try useLongKey(length: number(1))
+    case "autotrim": try opened().diskCache.autoTrimInterval = DurationWord.duration(text(1))
+    case "memoryautotrim": try opened().memoryCache.autoTrimInterval = DurationWord.duration(text(1))
+    case "agelimit":
+      try opened().diskCache.ageLimit = DurationWord.duration(text(1))
+      try opened().memoryCache.ageLimit = DurationWord.duration(text(1))
+    case "memorytrimage": try opened().memoryCache.trim(toAge: DurationWord.duration(text(1)))
+    case "batchfor":
+      try opened().write { $0.set(text(2), forKey: text(1), expiresIn: DurationWord.duration(text(3))) }
+    case "values":
+      if words.count > 2 { try Stage.shared.begin(Stage.Action(rawValue: text(2))!, in: opened().directory.path) }
+      return try useActingValues(asynchronously: text(1) == "true")
+    case "acted": return Stage.shared.awaitReport(ofWhatComes: words.count > 1)
+    case "eventually": return try awaitValue(text(1), text(2))
+    case "loseData":
+      try FileManager.default.removeItem(at: opened().directory.appendingPathComponent("data.mdb"))
     case "storm": return storm(text(1), rounds: number(2), trims: words[3] == "trims")
     case "relay": return try relay(text(1), rounds: number(2), trims: words[3] == "trims")
     case "lowdescriptors": useLowDescriptors(text(1))
     #if os(Linux)
       case "forkwhileopening": return forkWhileOpening(text(1), text(2))
       case "nothreads": return forbidThreads()
+      case "huge": return try useHugeValue(number(1))
       case "filelimit": return limitFiles(number(1))
     #endif
     default: return "unknown command"
@@ -65,9 +87,14 @@ extension Session {
   }
 
   /// Options of `open` that say how the cache sees time.
-  func apply(_ name: Substring, _ value: Substring, to configuration: inout CacheConfiguration) {
+  func apply(
+    _ name: Substring, _ value: Substring, in directory: Substring, to configuration: inout CacheConfiguration
+  ) {
     let word = String(value)
     switch name {
+    case "log":
+      Stage.shared.begin(Stage.Action(rawValue: word)!, in: String(directory))
+      configuration.logger = Logger(label: "child", factory: { _ in ActingLog() })
     case "verify": configuration.verification = value == "always" ? .always : .afterUncleanExit
     case "memory": configuration.memoryCountLimit = Int(value)!
     case "every": configuration.groupCommitInterval = DurationWord.duration(word)

@@ -47,11 +47,11 @@ final class Session {
       case "journal": configuration.disk.journalSize = number
       case "map": configuration.disk.mapSize = number
       case "locktimeout": configuration.disk.lockTimeout = .milliseconds(number)
-      default: fatalError("unknown option \(word)")
-      default: apply(parts[0], parts[1], to: &configuration)
+      default: apply(parts[0], parts[1], in: words[1], to: &configuration)
       }
     }
     cache = try LMDBCache(directory: URL(fileURLWithPath: String(words[1])), configuration: configuration)
+    Stage.shared.enter(cache)
   }
 
   /// loop PREFIX KEYS SIZE CLEAR: writes for ever, answers each number; every CLEAR-th write is a removeAll.
@@ -166,6 +166,7 @@ final class Session {
         return String(child)
     #endif
     case "close":
+      Stage.shared.enter(nil)
       try opened().close()
       cache = nil
     #if os(Linux)

@@ -1,0 +1,14 @@
+import Logging
+
+/// A log handler that uses the cache that logs.
+struct ActingLog: LogHandler {
+  var metadata: Logger.Metadata = [:]
+  var logLevel = Logger.Level.trace
+
+  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  func log(event: LogEvent) { Stage.shared.act() }
+}

@@ -1,0 +1,51 @@
+import Foundation
+import LMDBCaching
+
+// What calls back into an application.
+
+extension Session {
+  /// values ASYNCHRONOUSLY: stores values that use the cache when they are released, and lets them go by every way
+  /// there is.
+  func useActingValues(asynchronously: Bool) throws -> String {
+    let cache = try opened()
+    cache.memoryCache.releasesAsynchronously = asynchronously
+    func store() throws { for index in 0..<60 { try cache.set(ActingValue(index), forKey: "t\(index)") } }
+    try store()
+    for index in 0..<10 { try cache.set("text", forKey: "t\(index)") }
+    for index in 10..<20 { try cache.removeValue(forKey: "t\(index)") }
+    cache.memoryCache.trim(toCount: 30)
+    // On the writer thread: what goes from the disk goes from memory.
+    try cache.diskCache.trim(toCount: 15)
+    try store()
+    try cache.trim(toCount: 30)
+    try cache.diskCache.trim(toAge: .zero)
+    try cache.diskCache.trim(toCount: 0)
+    try store()
+    try cache.write { batch in
+      for index in 0..<10 { batch.set("text", forKey: "t\(index)") }
+      batch.removeAll(withPrefix: "t1")
+    }
+    try cache.removeAll(withPrefix: "t2")
+    try cache.diskCache.removeAll(withPrefix: "t3")
+    cache.memoryCache.removeAll()
+    try store()
+    try cache.flush()
+    try cache.diskCache.removeAll()
+    try store()
+    try cache.removeAll()
+    try cache.flush()
+    try store()
+    return "ok"
+  }
+
+  /// eventually KEY VALUE: waits until another process's write is seen.
+  func awaitValue(_ key: String, _ value: String) throws -> String {
+    let cache = try opened()
+    let deadline = ContinuousClock.now + .seconds(5)
+    while true {
+      let found = try cache.value(String.self, forKey: key)
+      if found == value || ContinuousClock.now > deadline { return found ?? "nil" }
+      usleep(5_000)
+    }
+  }
+}

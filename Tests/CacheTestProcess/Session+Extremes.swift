@@ -1,0 +1,115 @@
+import Foundation
+import LMDBCaching
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+// Arguments at the ends of their ranges.
+
+extension Session {
+  /// key LENGTH TEXT: everything that takes a key, with one of so many bytes that consists of the text.
+  func useKey(length: Int, _ text: String) throws -> String {
+    let cache = try opened()
+    let part = text == "NUL" ? "\0" : text == "MAX" ? "\u{10FFFF}" : text
+    var key = String(repeating: part, count: length / part.utf8.count)
+    key += String(repeating: "x", count: length - key.utf8.count)
+    // One that differs in its last byte.
+    let other = String(key.dropLast()) + "y"
+    func expect(_ condition: Bool, _ what: String) throws {
+      if !condition { throw CacheError(.storageFailed, "\(what) with a key of \(length) bytes") }
+    }
+    let before = cache.count
+    for place in 0..<3 {
+      try cache.set(place, forKey: key)
+      if length > 0 { try cache.set(-1, forKey: other) }
+      if place > 0 { cache.memoryCache.removeAll() }
+      if place > 1 { try cache.flush() }
+      try expect(cache.value(Int.self, forKey: key) == place, "value, place \(place)")
+      try expect(cache.diskCache.value(Int.self, forKey: key) == place, "value on the disk, place \(place)")
+      try expect(cache.contains(key), "contains, place \(place)")
+      if 1..<1 << 20 ~= length {
+        try expect(cache.entries(withPrefix: key).map(\.key) == [key], "entries, place \(place)")
+      }
+      // Long keys are sorted byte by byte, which takes its time in a debug build.
+      if place == 2 || length < 1 << 20 {
+        try expect(cache.entries().contains { $0.key == key }, "all entries, place \(place)")
+      }
+      try expect(cache.read { try $0.value(Int.self, forKey: key) } == place, "snapshot, place \(place)")
+    }
+    try cache.write { batch in
+      batch.set(10, forKey: key)
+      batch.removeValue(forKey: other)
+    }
+    try expect(cache.value(Int.self, forKey: key) == 10, "batch")
+    try expect(length == 0 || cache.value(Int.self, forKey: other) == nil, "removal in a batch")
+    try cache.trim(toAge: .seconds(3_600))
+    try expect(cache.value(Int.self, forKey: key) == 10, "trim")
+    try cache.removeValue(forKey: key)
+    try expect(cache.value(Int.self, forKey: key) == nil, "removal")
+    if length > 0 && length < 1 << 20 {
+      try cache.set(1, forKey: key)
+      try cache.flush()
+      try cache.removeAll(withPrefix: key)
+      try expect(cache.value(Int.self, forKey: key) == nil && !cache.contains(key), "removal by prefix")
+    }
+    try expect(cache.count == before, "count")
+    return "ok"
+  }
+
+  /// refusedkey LENGTH: one that is too long.
+  func useLongKey(length: Int) throws -> String {
+    let cache = try opened()
+    let key = String(repeating: "k", count: length)
+    var codes: [String] = []
+    func note(_ name: String, _ body: () throws -> Void) {
+      do {
+        try body()
+        codes.append("\(name) done")
+      } catch {
+        let code = (error as? CacheError)?.code
+        if code != .invalidArgument { codes.append("\(name) \(error)") }
+      }
+    }
+    note("set") { try cache.set(1, forKey: key) }
+    note("disk set") { try cache.diskCache.set(1, forKey: key) }
+    note("write") { try cache.write { $0.set(1, forKey: key) } }
+    // What cannot be there is not there.
+    if try cache.value(Int.self, forKey: key) != nil { codes.append("value") }
+    if cache.contains(key) { codes.append("contains") }
+    do {
+      try cache.removeValue(forKey: key)
+      try cache.write { $0.removeValue(forKey: key) }
+    } catch {
+      let code = (error as? CacheError)?.code
+      if code != .invalidArgument { codes.append("removal \(error)") }
+    }
+    return codes.isEmpty ? "ok" : codes.joined(separator: "; ")
+  }
+
+  #if os(Linux)
+    /// huge BYTES: a value that is too long. Its pages are never there.
+    func useHugeValue(_ size: Int) throws -> String {
+      let cache = try opened()
+      guard let memory = mmap(nil, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0),
+        memory != MAP_FAILED
+      else { return "no address space" }
+      defer { munmap(memory, size) }
+      let value = Data(bytesNoCopy: memory, count: size, deallocator: .none)
+      var codes: [String] = []
+      func note(_ name: String, _ body: () throws -> Void) {
+        do {
+          try body()
+          codes.append("\(name) done")
+        } catch {
+          if (error as? CacheError)?.code != .invalidArgument { codes.append("\(name) \(error)") }
+        }
+      }
+      note("set") { try cache.set(value, forKey: "huge") }
+      note("disk set") { try cache.diskCache.set(value, forKey: "huge") }
+      note("write") { try cache.write { $0.set(value, forKey: "huge") } }
+      if cache.contains("huge") { codes.append("contains") }
+      return codes.isEmpty ? "ok" : codes.joined(separator: "; ")
+    }
+  #endif
+}
