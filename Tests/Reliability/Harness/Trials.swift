@@ -2,11 +2,15 @@
 package enum Trials {
   package static let all: [any Trial.Type] = [
     ChurnTrial.self,
+    ClockJumpsTrial.self,
     CorruptionTrial.self,
     DeletionTrial.self,
+    ForeignFilesTrial.self,
+    ForgedMetadataTrial.self,
     FullDiskTrial.self,
     HostileTrial.self,
     KillTrial.self,
+    LifeCycleTrial.self,
     LinearizabilityTrial.self,
     ModelTrial.self,
     PowerLossTrial.self,
@@ -15,8 +19,11 @@ package enum Trials {
 
   package static let roles: [any TrialRole.Type] = [
     ChurnReaderRole.self,
+    ClockJumpsRole.self,
     CorruptionRole.self,
     DeletionRole.self,
+    ForeignFilesRole.self,
+    ForgedMetadataRole.self,
     FullDiskStage.self,
     FullDiskUser.self,
     HistoryRole.self,
@@ -24,6 +31,7 @@ package enum Trials {
     KillDumpRole.self,
     KillReaderRole.self,
     KillWriterRole.self,
+    LifeCycleRole.self,
     PowerLossReader.self,
     PowerLossWriter.self,
     SuspensionRole.self,

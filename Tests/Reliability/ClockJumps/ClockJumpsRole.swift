@@ -1,0 +1,118 @@
+import Foundation
+import LMDBCaching
+import TestSupport
+
+/// One round: `DIRECTORY SEED`. Answers with a line for each failure, and with what was done.
+enum ClockJumpsRole: TrialRole {
+  static let name = "clock-jumps"
+  private static let steps = 150
+  private static let second: Int64 = 1_000_000_000
+
+  static func run(_ arguments: [String]) throws {
+    var round = try Round(arguments[0], SeededRandom(UInt64(arguments[1])!))
+    for step in 0..<steps where round.failures.count < 5 { try round.step(step) }
+    try round.cache.close()
+    for failure in round.failures { answer(failure) }
+    answer("checked \(round.checked) \(round.jumps)")
+  }
+
+  private struct Entry {
+    var value: Int
+    /// On the wall clock; nil: never.
+    var expires: Int64?
+    /// Whether it was over at some moment: then it may be gone, whatever the clock says now.
+    var mayBeGone = false
+  }
+
+  private struct Round {
+    let path: String
+    let clock: ManualClock
+    var cache: LMDBCache
+    var random: SeededRandom
+    var entries: [String: Entry] = [:]
+    var failures: [String] = []
+    var checked = 0
+    var jumps = 0
+
+    init(_ path: String, _ random: SeededRandom) throws {
+      self.path = path
+      self.random = random
+      clock = ManualClock(now: 1_700_000_000 * second)
+      cache = try Self.open(path, clock)
+    }
+
+    private static func open(_ path: String, _ clock: ManualClock) throws -> LMDBCache {
+      try TrialCache.open(path) { $0.clock = .manual(clock) }
+    }
+
+    mutating func step(_ step: Int) throws {
+      switch random.below(10) {
+      case 0, 1, 2, 3: try write(step)
+      case 4, 5: jump()
+      case 6:
+        clock.advance(by: .seconds(random.below(200)))
+        noteExpired()
+      case 7: try cache.flush()
+      case 8: try random.below(2) == 0 ? cache.diskCache.trimToLimits() : cache.trim(toCount: 1_000)
+      default:
+        if random.below(3) == 0 {
+          try cache.close()
+          cache = try Self.open(path, clock)
+        } else {
+          cache.memoryCache.removeAll()
+        }
+      }
+      try check(step)
+    }
+
+    private mutating func write(_ step: Int) throws {
+      let key = "k\(random.below(12))"
+      let isTimed = random.below(2) == 0
+      let seconds = Int64(1 + random.below(300))
+      try cache.set(step, forKey: key, expiresIn: isTimed ? .seconds(seconds) : nil)
+      let (sum, overflow) = clock.now.addingReportingOverflow(seconds * second)
+      entries[key] = Entry(value: step, expires: isTimed ? (overflow ? .max : sum) : nil)
+    }
+
+    private mutating func jump() {
+      let now = clock.now
+      let far: [Int64] = [
+        -86_400, 0, 1_700_000_000, 4_294_967_290, 4_294_967_300, 9_000_000_000, -9_000_000_000,
+      ].map { $0 * second }
+      switch random.below(3) {
+      case 0: clock.set(far[random.below(far.count)])
+      case 1: clock.set(now - Int64(random.below(1_000)) * second)
+      default: clock.set(now + Int64(random.below(1_000)) * second)
+      }
+      jumps += 1
+      noteExpired()
+    }
+
+    private mutating func noteExpired() {
+      let now = clock.now
+      for (key, entry) in entries {
+        if let expires = entry.expires, expires <= now { entries[key]?.mayBeGone = true }
+      }
+    }
+
+    private mutating func check(_ step: Int) throws {
+      let now = clock.now
+      let listed = Set(try cache.entries().map(\.key))
+      for (key, entry) in entries.sorted(by: { $0.key < $1.key }) {
+        let value = try cache.value(Int.self, forKey: key)
+        let disk = try cache.diskCache.value(Int.self, forKey: key)
+        checked += 1
+        let isOver = entry.expires.map { $0 <= now } ?? false
+        let text = "step \(step), \(key) at \(now), which expires at \(entry.expires.map(String.init) ?? "no time")"
+        if value != disk || (value != nil) != listed.contains(key) || cache.contains(key) != (value != nil) {
+          failures.append("\(text): \(value ?? -1) in memory, \(disk ?? -1) on the disk, and listed or not")
+        } else if let value {
+          if isOver { failures.append("\(text), is served") }
+          if value != entry.value { failures.append("\(text): \(value), and not \(entry.value)") }
+        } else if !isOver && !entry.mayBeGone {
+          failures.append("\(text) is gone")
+        }
+      }
+    }
+  }
+}

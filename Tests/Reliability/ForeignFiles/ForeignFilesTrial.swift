@@ -1,0 +1,143 @@
+import Foundation
+import LMDBCaching
+import TestSupport
+
+/// Files that are a user's, in a cache's directory and in place of one, links and pipes.
+package enum ForeignFilesTrial: Trial {
+  package static let name = "foreign-files"
+  package static let summary =
+    "A user's files, links and pipes are in a cache's directory: none is changed, deleted or waited at."
+  package static let defaultCount = 300
+
+  package static func run(_ settings: TrialSettings) throws -> TrialReport {
+    var trial = Run(settings: settings, random: SeededRandom(settings.seed))
+    for round in 0..<settings.count {
+      try trial.round(round)
+      if trial.report.failureCount > 20 { break }
+    }
+    return trial.report
+  }
+
+  /// What stands in the place of a name.
+  private enum Guise: CaseIterable {
+    case file
+    case symbolicLink
+    case danglingLink
+    case hardLink
+    case pipe
+  }
+
+  private struct Run {
+    let settings: TrialSettings
+    var random: SeededRandom
+    var report = TrialReport()
+
+    mutating func round(_ round: Int) throws {
+      let folder = settings.directory + "/\(round)"
+      let (path, victims) = (folder + "/cache", folder + "/elsewhere")
+      for made in [folder, path, victims] {
+        try FileManager.default.createDirectory(
+          atPath: made, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+      }
+      let durability = Durability.allCases[random.below(Durability.allCases.count)]
+      let isCache = random.below(2) == 0
+      if isCache { try make(path, durability) }
+      var foreign: [String] = []
+      for _ in 0...random.below(3) {
+        if let name = try place(in: path, victims, besideCache: isCache) { foreign.append(name) }
+      }
+      let before = try foreign.map { ($0, try TreeImage(path + "/" + $0)) }
+      let elsewhere = try TreeImage(victims)
+      let text = "round \(round), .\(durability), \(isCache ? "a cache" : "no cache") with \(foreign)"
+      for step in 0..<1 + random.below(3) {
+        if isCache && random.below(3) == 0 { damage(path) }
+        let outcome = try BoundedProcess.run(
+          "soak",
+          ["role", ForeignFilesRole.name, path, "\(durability.rawValue)", "\(random.below(2) == 0 ? 0 : step + 2)"],
+          within: 10)
+        judge(outcome, "\(text), step \(step)", mustRefuse: !isCache && !foreign.isEmpty)
+      }
+      for (name, image) in before {
+        for loss in image.losses(in: try TreeImage(path + "/" + name)) { report.fail("\(text): \(name), \(loss)") }
+      }
+      let after = try TreeImage(victims)
+      for loss in elsewhere.losses(in: after) { report.fail("\(text): elsewhere, \(loss)") }
+      for addition in elsewhere.additions(in: after) { report.fail("\(text): elsewhere, \(addition) was made") }
+      report.count("rounds")
+      try FileManager.default.removeItem(atPath: folder)
+    }
+
+    private mutating func judge(_ outcome: ProcessOutcome, _ text: String, mustRefuse: Bool) {
+      if !outcome.isOrderly { report.fail("\(text): \(outcome.ending)") }
+      switch outcome.answers.last {
+      case "done": report.count("opened")
+      case let answer? where answer.hasPrefix("refused"): report.count("refused")
+      case let answer: report.fail("\(text): \(answer ?? "nothing")")
+      }
+      if mustRefuse && outcome.answers.last == "done" { report.fail("\(text): taken for a cache's") }
+    }
+
+    private func make(_ path: String, _ durability: Durability) throws {
+      let cache = try TrialCache.open(path) { $0.durability = durability }
+      for index in 0..<50 { try cache.set("v\(index)", forKey: "k\(index)") }
+      try cache.set(Data(repeating: 1, count: 2 << 20), forKey: "large")
+      try cache.close()
+    }
+
+    /// Damages the database's pages, or nothing if it is not there.
+    private mutating func damage(_ path: String) {
+      var status = stat()
+      guard lstat(path + "/data.mdb", &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1,
+        var bytes = FileManager.default.contents(atPath: path + "/data.mdb"), bytes.count > 8_192
+      else { return }
+      for index in 8_192..<bytes.count { bytes[index] = UInt8(truncatingIfNeeded: random.next()) }
+      guard let file = FileHandle(forWritingAtPath: path + "/data.mdb") else { return }
+      file.write(bytes)
+      file.closeFile()
+      report.count("damaged")
+    }
+
+    /// Puts something there, unless there is something. Returns its name, or nil where it is in the cache's way: then
+    /// only what it leads to has to stay.
+    private mutating func place(in path: String, _ victims: String, besideCache: Bool) throws -> String? {
+      let content = ForeignContent.allCases[random.below(ForeignContent.allCases.count)]
+      let top = content.path.split(separator: "/").first.map(String.init) ?? content.path
+      let guise = Guise.allCases[random.below(Guise.allCases.count)]
+      // What a name leads to decides whether there is room for it.
+      var status = stat()
+      var isThere = lstat(path + "/" + top, &status) == 0
+      if isThere, besideCache, guise != .file, status.st_mode & S_IFMT == S_IFREG, Self.ownNames.contains(top) {
+        // In place of the cache's own.
+        try FileManager.default.removeItem(atPath: path + "/" + top)
+        isThere = false
+      }
+      let isFolder = isThere && status.st_mode & S_IFMT == S_IFDIR && content.path != top
+      if isThere && !(guise == .file && isFolder && access(path + "/" + content.path, F_OK) != 0) { return nil }
+      if guise == .file {
+        // In place of a file of the cache's it may be in its way; then its loss is none of a user's.
+        if besideCache && content.path == top && Self.ownNames.contains(top) { return nil }
+        report.count("\(guise)")
+        try content.place(in: path)
+        return content.path
+      }
+      report.count("\(guise)")
+      let victim = victims + "/\(random.next())"
+      if guise != .danglingLink { try content.bytes.write(to: URL(fileURLWithPath: victim)) }
+      switch guise {
+      case .file: break
+      case .symbolicLink, .danglingLink:
+        try FileManager.default.createSymbolicLink(atPath: path + "/" + top, withDestinationPath: victim)
+      case .hardLink: try FileManager.default.linkItem(atPath: victim, toPath: path + "/" + top)
+      case .pipe:
+        guard mkfifo(path + "/" + top, 0o600) == 0 else { throw CacheError(.storageFailed, "mkfifo failed") }
+      }
+      return besideCache && Self.ownNames.contains(top) ? nil : top
+    }
+
+    /// What a cache has, or has at times.
+    private static let ownNames: Set = [
+      "clean-exit", "data.mdb", "fast-session", "fast-session.new", "journals", "lock.mdb", "new", "processes.lock",
+      "values",
+    ]
+  }
+}
