@@ -114,9 +114,9 @@ extension Session {
 
   private static func stormCache(_ directory: String) throws -> LMDBCache {
     var configuration = CacheConfiguration()
-    configuration.mapSize = 1 << 30
+    configuration.disk.mapSize = 1 << 30
     // Closing has something to commit.
-    configuration.groupCommitInterval = .seconds(3_600)
+    configuration.disk.groupCommitInterval = .seconds(3_600)
     return try LMDBCache(directory: URL(fileURLWithPath: directory), configuration: configuration)
   }
 
@@ -158,7 +158,7 @@ extension Session {
     var result = "ok"
     do {
       var configuration = CacheConfiguration()
-      configuration.mapSize = 1 << 30
+      configuration.disk.mapSize = 1 << 30
       let cache = try LMDBCache(directory: URL(fileURLWithPath: directory), configuration: configuration)
       try cache.set("v", forKey: "key")
       let text = Array("A MESSAGE FOR A TERMINAL\n".utf8)
@@ -182,8 +182,8 @@ extension Session {
       let cache = self.cache
       Thread {
         var configuration = CacheConfiguration()
-        configuration.mapSize = 1 << 30
-        configuration.lockTimeout = .seconds(8)
+        configuration.disk.mapSize = 1 << 30
+        configuration.disk.lockTimeout = .seconds(8)
         // Until this process ends, or the lock is let go.
         let opened = try? LMDBCache(directory: URL(fileURLWithPath: held), configuration: configuration)
         withExtendedLifetime((opened, cache)) { while true { sleep(60) } }
@@ -195,7 +195,7 @@ extension Session {
         alarm(4)
         do {
           var configuration = CacheConfiguration()
-          configuration.mapSize = 1 << 30
+          configuration.disk.mapSize = 1 << 30
           let cache = try LMDBCache(directory: URL(fileURLWithPath: directory), configuration: configuration)
           try cache.set("of the child", forKey: "child")
           try cache.flush()

@@ -95,12 +95,12 @@ extension Session {
     case "log":
       Stage.shared.begin(Stage.Action(rawValue: word)!, in: String(directory))
       configuration.logger = Logger(label: "child", factory: { _ in ActingLog() })
-    case "verify": configuration.verification = value == "always" ? .always : .afterUncleanExit
-    case "memory": configuration.memoryCountLimit = Int(value)!
-    case "every": configuration.groupCommitInterval = DurationWord.duration(word)
-    case "lockfor": configuration.lockTimeout = DurationWord.duration(word)
-    case "memoryage": configuration.memoryAgeLimit = DurationWord.duration(word)
-    case "diskage": configuration.diskAgeLimit = DurationWord.duration(word)
+    case "verify": configuration.disk.verification = value == "always" ? .always : .afterUncleanExit
+    case "memory": configuration.memory.countlimit = Int(value)!
+    case "every": configuration.disk.groupCommitInterval = DurationWord.duration(word)
+    case "lockfor": configuration.disk.lockTimeout = DurationWord.duration(word)
+    case "memoryage": configuration.memory.agelimit = DurationWord.duration(word)
+    case "diskage": configuration.disk.agelimit = DurationWord.duration(word)
     case "clock":
       // The wall and the monotonic clock, standing still.
       let times = value.split(separator: ":").map { Int64($0)! }

@@ -92,7 +92,7 @@ final class Stage: Sendable {
     switch action {
     case .openOther, .openSame:
       var configuration = CacheConfiguration()
-      configuration.mapSize = 1 << 30
+      configuration.disk.mapSize = 1 << 30
       let path = action == .openSame ? directory : directory + "-other"
       let opened = try LMDBCache(directory: URL(fileURLWithPath: path), configuration: configuration)
       try opened.set("of the other", forKey: "theirs")

@@ -64,7 +64,7 @@ import Testing
     @Test func aSharedDirectoryIsOpenedWhereTheConfigurationSaysSo() throws {
       chmod(directory.path, 0o770)
       defer { chmod(directory.path, 0o700) }
-      let cache = try directory.open { $0.disk.allowsSharedDirectory = true }
+      let cache = try directory.open { $0.disk.allowsOtherUsers = true }
       try cache.set("v", forKey: "key")
       #expect(try cache.value(String.self, forKey: "key") == "v")
       try cache.close()

@@ -54,8 +54,8 @@ import Testing
     for limit in [threshold, 1 << 20] {
       let cache = try directory.open { configuration in
         neverCommitting(&configuration)
-        configuration.inlineThreshold = limit
-        configuration.journalSize = 64 << 10
+        configuration.disk.inlineThreshold = limit
+        configuration.disk.journalSize = 64 << 10
       }
       for size in sizes { try cache.set(data(size), forKey: "v\(size)") }
       try expect(cache, "memory")

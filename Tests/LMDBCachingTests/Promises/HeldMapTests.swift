@@ -12,8 +12,8 @@ import Testing
   /// It grows some time later. Nothing goes that no limit asked for.
   @Test func aSnapshotThatLastsEvictsNothing() throws {
     let cache = try directory.open { configuration in
-      configuration.mapSize = 1 << 20
-      configuration.groupCommitInterval = .milliseconds(1)
+      configuration.disk.mapSize = 1 << 20
+      configuration.disk.groupCommitInterval = .milliseconds(1)
     }
     for index in 0..<100 { try cache.set(Self.text(index), forKey: "k\(index)") }
     try cache.flush()

@@ -28,7 +28,7 @@ import Testing
     #expect(other.run("open \(directory.path)") == "ok")
     let closing = try directory.open {
       neverCommitting(&$0)
-      $0.lockTimeout = .milliseconds(400)
+      $0.disk.lockTimeout = .milliseconds(400)
     }
     #expect(other.run("stopwriting") == "stopping")
     other.awaitSuspension()
@@ -44,7 +44,7 @@ import Testing
     let isDone = finishes(within: 15) {
       do {
         var configuration = CacheDirectory.configuration()
-        configuration.lockTimeout = .milliseconds(400)
+        configuration.disk.lockTimeout = .milliseconds(400)
         let cache = try LMDBCache(directory: path, configuration: configuration)
         let value = try cache.value(String.self, forKey: "key")
         seen { $0 = value }
@@ -76,7 +76,7 @@ import Testing
     inBackground(group) {
       hasBegun.signal()
       let found = errorCode {
-        let cache = try held.open { $0.lockTimeout = .seconds(3) }
+        let cache = try held.open { $0.disk.lockTimeout = .seconds(3) }
         try cache.close()
       }
       code { $0 = found }
@@ -106,7 +106,7 @@ import Testing
     let (old, moved) = (directory.path + "/cache", directory.path + "/moved")
     func open() throws -> LMDBCache {
       try LMDBCache(
-        directory: URL(fileURLWithPath: old), configuration: CacheDirectory.configuration { $0.memoryCountLimit = 0 })
+        directory: URL(fileURLWithPath: old), configuration: CacheDirectory.configuration { $0.memory.countlimit = 0 })
     }
     let first = try open()
     try first.set("of the first", forKey: "before")

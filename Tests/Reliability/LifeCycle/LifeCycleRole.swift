@@ -40,8 +40,8 @@ enum LifeCycleRole: TrialRole {
 
     private func open(_ directory: Int) throws -> LMDBCache {
       try TrialCache.open(directories[directory]) {
-        $0.groupCommitInterval = commitsEvery
-        $0.journalSize = 1 << 18
+        $0.disk.groupCommitInterval = commitsEvery
+        $0.disk.journalSize = 1 << 18
       }
     }
 
