@@ -6,6 +6,7 @@ let package = Package(
   name: "LMDBCaching",
   platforms: [.macOS(.v26), .iOS(.v26), .tvOS(.v26), .watchOS(.v26), .visionOS(.v26)],
   products: [
+    .library(name: "CBORCoding", targets: ["CBORCoding"]),
     .library(name: "LMDB", targets: ["LMDB"]),
     .library(name: "LMDBCaching", targets: ["LMDBCaching"]),
     .library(name: "EFStorageCore", targets: ["EFStorageCore"]),
@@ -40,13 +41,18 @@ let package = Package(
     .target(name: "CPlatform"),
     // Every call of the C library: files, directories, locks, maps, threads and time.
     .target(name: "Platform", dependencies: ["CPlatform"]),
+    // What the coders of both kinds of archives share.
+    .target(name: "FoundationObjects", dependencies: ["CPlatform", "Platform"]),
+    .target(name: "CBORCoding", dependencies: ["FoundationObjects"]),
     .target(name: "LMDB", dependencies: ["CLMDB", "Platform"]),
     .target(
       name: "LMDBCaching",
       dependencies: [
+        "CBORCoding",
         "CPlatform",
         "CXXHash",
         "FoundationArchives",
+        "FoundationObjects",
         "LMDB",
         "Platform",
         .product(name: "Logging", package: "swift-log"),
@@ -57,7 +63,7 @@ let package = Package(
     .target(name: "EFStorageCore"),
     .target(name: "EFStorageLMDBCache", dependencies: ["EFStorageCore", "LMDBCaching"]),
     .target(name: "EFStorageConformance", dependencies: ["EFStorageCore"]),
-    .target(name: "FoundationArchives", dependencies: ["CPlatform"]),
+    .target(name: "FoundationArchives", dependencies: ["FoundationObjects"]),
     .target(name: "EFStorageUserDefaults", dependencies: ["EFStorageCore", "FoundationArchives"]),
     .target(name: "GarageStorage", dependencies: ["LMDB"]),
     .target(
@@ -68,12 +74,14 @@ let package = Package(
     .executableTarget(
       name: "lmdb-cache",
       dependencies: [
+        "CBORCoding",
         "LMDB",
         "LMDBCaching",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .target(name: "TestSupport", dependencies: ["LMDB"], path: "Tests/TestSupport"),
     .testTarget(name: "PlatformTests", dependencies: ["Platform", "TestSupport"]),
+    .testTarget(name: "CBORCodingTests", dependencies: ["CBORCoding", "FoundationObjects", "TestSupport"]),
     // What the tests start as other processes.
     .executableTarget(name: "LMDBTestProcess", dependencies: ["LMDB"], path: "Tests/LMDBTestProcess"),
     .testTarget(name: "LMDBTests", dependencies: ["LMDB", "LMDBTestProcess", "TestSupport"]),
@@ -83,7 +91,8 @@ let package = Package(
     .testTarget(
       name: "LMDBCachingTests",
       dependencies: [
-        "LMDBCaching", "LMDB", "CacheTestProcess", "Platform", "TestSupport", .product(name: "Logging", package: "swift-log"),
+        "CBORCoding", "LMDBCaching", "LMDB", "CacheTestProcess", "Platform", "TestSupport",
+        .product(name: "Logging", package: "swift-log"),
       ]),
     .testTarget(
       name: "EFStorageTests",
@@ -111,14 +120,14 @@ let package = Package(
       dependencies: [
         "EFStorageStorez", "LMDBCaching", "Storez", "TestSupport", .product(name: "Logging", package: "swift-log"),
       ]),
-    .testTarget(name: "CommandLineToolTests", dependencies: ["lmdb-cache", "LMDBCaching"]),
+    .testTarget(name: "CommandLineToolTests", dependencies: ["CBORCoding", "lmdb-cache", "LMDBCaching"]),
     // In front of the C library's functions that write, in the program it is linked into.
     .target(name: "WriteLog", path: "Tests/WriteLog"),
     // The trials of what the cache promises: `soak` runs their long form, the tests a short one.
     .target(
       name: "Reliability",
       dependencies: [
-        "GarageStorage", "LMDB", "LMDBCaching", "Platform", "TestSupport", "WriteLog",
+        "CBORCoding", "GarageStorage", "LMDB", "LMDBCaching", "Platform", "TestSupport", "WriteLog",
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Tests/Reliability"),

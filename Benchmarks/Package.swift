@@ -25,6 +25,7 @@ let package = Package(
       dependencies: [
         "CReference",
         "Reporting",
+        .product(name: "CBORCoding", package: "LMDBCaching"),
         .product(name: "EFStorageLMDBCache", package: "LMDBCaching"),
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),

@@ -15,6 +15,7 @@ let package = Package(
       name: "fuzz",
       dependencies: [
         "CFuzzer",
+        .product(name: "CBORCoding", package: "LMDBCaching"),
         .product(name: "GarageStorage", package: "LMDBCaching"),
         .product(name: "LMDBCaching", package: "LMDBCaching"),
       ],

@@ -2,7 +2,7 @@ package import Foundation
 
 /// Foundation's objects for Swift's values.
 package enum FoundationObject {
-  /// The object for a value of a standard type; nil: it is of another type.
+  /// Returns the object for a value of a standard type, or `nil` if it is of another type.
   ///
   /// On Apple platforms the language does this; on Linux it is left to its users.
   package static func bridging(_ value: Any) -> (any NSCoding)? {
@@ -24,9 +24,4 @@ package enum FoundationObject {
     default: nil
     }
   }
-}
-
-extension NSURL {
-  /// The same as a Swift value; nil: it holds what `URL` does not take, and to cast it would end the process on Linux.
-  package var swiftValue: URL? { URL(string: relativeString, relativeTo: baseURL) }
 }

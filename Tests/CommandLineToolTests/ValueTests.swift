@@ -1,3 +1,4 @@
+import CBORCoding
 import Foundation
 import LMDBCaching
 import Testing

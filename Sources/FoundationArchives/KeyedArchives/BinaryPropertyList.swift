@@ -49,7 +49,7 @@ struct BinaryPropertyList {
     KeyedArchiveError("The binary property list is damaged: \(what).")
   }
 
-  /// A big-endian integer; nil: it is out of bounds, or larger than `Int` holds.
+  /// Reads a big-endian integer. Returns `nil` if it is out of bounds, or larger than `Int` holds.
   private static func integer(_ bytes: [UInt8], at offset: Int, size: Int) -> Int? {
     guard offset >= 0, size <= bytes.count, offset <= bytes.count - size else { return nil }
     return Int(exactly: unsigned(bytes[offset..<offset + size]))

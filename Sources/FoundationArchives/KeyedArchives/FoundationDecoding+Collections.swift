@@ -5,42 +5,11 @@
     static let collections: [FoundationDecoding] = [
       make(NSArray.self) { reader throws(KeyedArchiveError) in NSArray(array: try array(reader)) },
       make(NSMutableArray.self) { reader throws(KeyedArchiveError) in NSMutableArray(array: try array(reader)) },
-      make(NSDictionary.self) { reader throws(KeyedArchiveError) in
-        let (keys, values) = try reader.pairs()
-        let dictionary = NSDictionary(objects: values, forKeys: keys)
-        try reader.check(dictionary.count, of: keys.count)
-        return dictionary
-      },
-      make(NSMutableDictionary.self) { reader throws(KeyedArchiveError) in
-        let (keys, values) = try reader.pairs()
-        let dictionary = NSMutableDictionary(objects: values, forKeys: keys)
-        try reader.check(dictionary.count, of: keys.count)
-        return dictionary
-      },
-      make(NSSet.self) { reader throws(KeyedArchiveError) in
-        let elements = try hashed(reader)
-        let set = NSSet(array: elements)
-        try reader.check(set.count, of: elements.count)
-        return set
-      },
-      make(NSMutableSet.self) { reader throws(KeyedArchiveError) in
-        let elements = try hashed(reader)
-        let set = NSMutableSet(array: elements)
-        try reader.check(set.count, of: elements.count)
-        return set
-      },
-      make(NSOrderedSet.self) { reader throws(KeyedArchiveError) in
-        let elements = try hashed(reader)
-        let set = NSOrderedSet(array: elements)
-        try reader.check(set.count, of: elements.count)
-        return set
-      },
-      make(NSMutableOrderedSet.self) { reader throws(KeyedArchiveError) in
-        let elements = try hashed(reader)
-        let set = NSMutableOrderedSet(array: elements)
-        try reader.check(set.count, of: elements.count)
-        return set
-      },
+      dictionary(NSDictionary.self) { NSDictionary(objects: $0, forKeys: $1) },
+      dictionary(NSMutableDictionary.self) { NSMutableDictionary(objects: $0, forKeys: $1) },
+      set(NSSet.self, { NSSet(array: $0) }, \.count), set(NSMutableSet.self, { NSMutableSet(array: $0) }, \.count),
+      set(NSOrderedSet.self, { NSOrderedSet(array: $0) }, \.count),
+      set(NSMutableOrderedSet.self, { NSMutableOrderedSet(array: $0) }, \.count),
       make(NSCountedSet.self) { reader throws(KeyedArchiveError) in
         let elements = try reader.hashedElements("NS.objects", each: "NS.object")
         let set = NSCountedSet()
@@ -61,8 +30,26 @@
       try reader.elements("NS.objects", each: "NS.object.")
     }
 
-    private static func hashed(_ reader: KeyedArchiveReader) throws(KeyedArchiveError) -> [NSObject] {
-      try reader.hashedElements("NS.objects", each: "NS.object.")
+    private static func dictionary<Kind: NSDictionary>(
+      _ type: Kind.Type, _ make: @escaping @Sendable ([Any], [NSObject]) -> Kind
+    ) -> FoundationDecoding {
+      self.make(type) { reader throws(KeyedArchiveError) in
+        let (keys, values) = try reader.pairs()
+        let dictionary = make(values, keys)
+        try reader.check(dictionary.count, of: keys.count)
+        return dictionary
+      }
+    }
+
+    private static func set<Kind: NSObject>(
+      _ type: Kind.Type, _ make: @escaping @Sendable ([Any]) -> Kind, _ count: any KeyPath<Kind, Int> & Sendable
+    ) -> FoundationDecoding {
+      self.make(type) { reader throws(KeyedArchiveError) in
+        let elements = try reader.hashedElements("NS.objects", each: "NS.object.")
+        let set = make(elements)
+        try reader.check(set[keyPath: count], of: elements.count)
+        return set
+      }
     }
   }
 #endif

@@ -1,5 +1,6 @@
 #if !canImport(Darwin)
   import Foundation
+  import FoundationObjects
 
   extension FoundationDecoding {
     static let values: [FoundationDecoding] = [
@@ -16,14 +17,22 @@
         guard reader.containsValue(forKey: "NS.time") else { return nil }
         return NSDate(timeIntervalSinceReferenceDate: reader.number(forKey: "NS.time"))
       },
+      make(NSDateInterval.self) { reader in
+        guard let start = reader.object(NSDate.self, forKey: "NS.startDate"),
+          let end = reader.object(NSDate.self, forKey: "NS.endDate"),
+          end.timeIntervalSinceReferenceDate >= start.timeIntervalSinceReferenceDate
+        else { return nil }
+        return NSDateInterval(
+          start: Date(timeIntervalSinceReferenceDate: start.timeIntervalSinceReferenceDate),
+          duration: end.timeIntervalSinceReferenceDate - start.timeIntervalSinceReferenceDate)
+      },
       make(NSUUID.self) { reader in
         guard let bytes = reader.data(forKey: "NS.uuidbytes"), bytes.count == 16 else { return nil }
         return [UInt8](bytes).withUnsafeBufferPointer { NSUUID(uuidBytes: $0.baseAddress!) }
       },
       make(NSURL.self) { reader in
         guard let relative = reader.string(forKey: "NS.relative") else { return nil }
-        guard let base = reader.object(NSURL.self, forKey: "NS.base") else { return NSURL(string: relative) }
-        return base.swiftValue.flatMap { NSURL(string: relative, relativeTo: $0) }
+        return NSURL.checked(relative, relativeTo: reader.object(NSURL.self, forKey: "NS.base"))
       },
       make(NSNumber.self) { reader in
         if reader.containsValue(forKey: "NS.boolval") {
@@ -63,15 +72,15 @@
       let isNegative = reader.decodeBool(forKey: "NS.negative")
       let isLittleEndian = reader.integer(forKey: "NS.mantissa.bo", Int.self) != 2
       guard let mantissa = reader.data(forKey: "NS.mantissa").map({ [UInt8]($0) }), (0...8).contains(length),
-        (-128...127).contains(exponent), mantissa.count >= 2 * length
+        mantissa.count >= 2 * length
       else { return nil }
       if length == 0 { return isNegative ? Decimal.nan : Decimal(0) }
-      var significand = Decimal(0)
+      var magnitude: UInt128 = 0
       for index in (0..<length).reversed() {
         let (low, high) = isLittleEndian ? (2 * index, 2 * index + 1) : (2 * index + 1, 2 * index)
-        significand = significand * 65536 + Decimal(Int(mantissa[high]) << 8 | Int(mantissa[low]))
+        magnitude = magnitude << 16 | UInt128(mantissa[high]) << 8 | UInt128(mantissa[low])
       }
-      return Decimal(sign: isNegative ? .minus : .plus, exponent: exponent, significand: significand)
+      return Decimal(mantissa: magnitude, isNegative: isNegative, exponent: exponent)
     }
 
     private static func value(_ reader: KeyedArchiveReader) -> NSValue? {
@@ -107,21 +116,11 @@
         numbers = [reader.integer(forKey: "NSLocation", Int.self), reader.integer(forKey: "NSLength", Int.self)]
       case let count:
         guard let data = reader.data(forKey: "NSRangeData"), count > 0,
-          case let packed = try KeyedArchiveReader.packedIntegers(data), packed.count.isMultiple(of: 2),
-          packed.count / 2 == count
+          case let packed = try KeyedArchiveReader.packedIntegers(data), packed.count / 2 == count
         else { return nil }
         numbers = packed
       }
-      var set = IndexSet()
-      var end = -1
-      for index in stride(from: 0, to: numbers.count, by: 2) {
-        let (location, length) = (numbers[index], numbers[index + 1])
-        // Apart, as an index set has them, and below NSNotFound.
-        guard location > end, length > 0, length < NSNotFound - location else { return nil }
-        end = location + length
-        set.insert(integersIn: location..<end)
-      }
-      return set
+      return IndexSet(checking: numbers)
     }
   }
 #endif

@@ -1,11 +1,12 @@
 #if !canImport(Darwin)
   import Foundation
+  import FoundationObjects
 
   /// How objects of Foundation's classes are made of what `NSKeyedArchiver` wrote of them, on Apple's platforms and on
   /// Linux, in place of their own `init(coder:)`.
   struct FoundationDecoding: Sendable {
     let type: AnyClass
-    /// nil: what is there makes no such object.
+    /// Returns `nil` if what is there makes no such object.
     let decode: @Sendable (KeyedArchiveReader) throws(KeyedArchiveError) -> NSObject?
 
     static let byType: [ObjectIdentifier: FoundationDecoding] = Dictionary(
@@ -21,7 +22,12 @@
       return byName
     }()
 
-    private static let all = values + collections + texts + times + measures
+    private static let all = values + collections + texts + shared
+
+    /// The classes of which archives of either kind hold the same fields.
+    private static let shared = FoundationClass.all.map { known in
+      FoundationDecoding(type: known.type) { reader throws(KeyedArchiveError) in known.make(reader) }
+    }
 
     static func make<Object: NSObject>(
       _ type: Object.Type, _ decode: @escaping @Sendable (KeyedArchiveReader) throws(KeyedArchiveError) -> NSObject?

@@ -21,9 +21,10 @@ package enum KeyedArchive {
     throw CocoaError(.coderReadCorrupt)
   }
 
-  /// The root object of an archive; nil: nil was archived, or on Apple's platforms an object that is not permitted.
+  /// Returns the root object of an archive, or `nil` if nil was archived, or on Apple's platforms an object that is not
+  /// permitted.
   ///
-  /// - Parameter permitted: Classes of which, and of whose subclasses, objects are made; nil: of any.
+  /// - Parameter permitted: Classes of which, and of whose subclasses, objects are made, or `nil` for any.
   /// - Throws: what went wrong first. Bytes that were damaged or made up are an error, never the end of the process.
   package static func root(of data: Data, permitted: [AnyClass]? = nil) throws -> Any? {
     #if canImport(Darwin)

@@ -1,23 +1,6 @@
 #if !canImport(Darwin)
   import Foundation
-
-  /// Whether Foundation on Linux can have objects as keys of a dictionary or elements of a set.
-  private enum Hashing {
-    case sound
-    /// It can; but to compare the collection with another one ends the process.
-    case fragile
-    /// It cannot: to ask for the hash never ends, or equal objects have different ones.
-    case broken
-
-    init(_ object: NSObject) {
-      switch object {
-      case is NSDecimalNumber, is NSError, is Unit, is NSMeasurement: self = .broken
-      case is NSArray, is NSDictionary, is NSDateInterval, is NSURLQueryItem, is NSPersonNameComponents:
-        self = .fragile
-      default: self = .sound
-      }
-    }
-  }
+  import FoundationObjects
 
   extension KeyedArchiveReader {
     /// The objects that a key refers to, none of them nil. Older archives have a key for each: `prefix` and its number.
@@ -51,42 +34,32 @@
       return object
     }
 
-    /// Elements of a set to be, or keys of a dictionary.
-    ///
-    /// Hashes in Foundation are not seeded, and those of collections are their counts; to compare two collections takes
-    /// as long as they are large, and where parts are shared exponentially longer. The comparisons that it may take are
-    /// charged to what is left of a limit, before Foundation makes them.
+    /// Elements of a set to be, or keys of a dictionary: what it may take to compare them is charged before Foundation
+    /// does so.
     func hashedElements(_ key: String, each prefix: String) throws(KeyedArchiveError) -> [NSObject] {
       var elements: [NSObject] = []
-      var byHash: [Int: (count: Int, weight: Int)] = [:]
-      var isFragile = false
-      var (outerWork, outerFragile) = (work, fragileCount)
+      var hashed = HashedElements()
+      var mark = budget.mark
       try forEachElement(key, each: prefix) { (element) throws(KeyedArchiveError) in
-        guard let object = element as? NSObject, case let hashing = Hashing(object), hashing != .broken,
-          fragileCount == outerFragile
+        guard let object = element as? NSObject,
+          budget.add(object, Hashing.of(type(of: object)), since: mark, to: &hashed)
         else {
           throw KeyedArchiveError("A \(type(of: element)) is in a set, or a key, which Foundation cannot compare.")
         }
-        if hashing == .fragile { isFragile = true }
-        let weight = work == .max ? .max : work - outerWork
-        let hash = object.hash
-        let group = byHash[hash, default: (0, 0)]
-        let total = group.weight.addingReportingOverflow(weight)
-        if group.count > 0 { try charge(total.overflow ? .max : total.partialValue) }
-        byHash[hash] = (group.count + 1, total.overflow ? .max : total.partialValue)
         elements.append(object)
-        (outerWork, outerFragile) = (work, fragileCount)
+        mark = budget.mark
       }
-      if isFragile { fragileCount &+= 1 }
+      guard budget.charge(hashed) else { throw Self.beyondBudget }
       return elements
     }
 
     /// Takes from what may be done still.
     func charge(_ amount: Int) throws(KeyedArchiveError) {
-      guard amount <= comparisons else {
-        throw KeyedArchiveError("Elements of a set, or keys, have equal hashes beyond chance, or too great a count.")
-      }
-      comparisons -= amount
+      guard budget.charge(amount) else { throw Self.beyondBudget }
+    }
+
+    private static var beyondBudget: KeyedArchiveError {
+      KeyedArchiveError("Elements of a set, or keys, have equal hashes beyond chance, or too great a count.")
     }
 
     func pairs() throws(KeyedArchiveError) -> (keys: [NSObject], values: [AnyObject]) {

@@ -2,7 +2,7 @@
   import Foundation
 
   extension KeyedArchiveReader {
-    /// The value under a key of the object that is being read; nil: there is none, or reading has failed.
+    /// Returns the value under a key of the object that is being read, or `nil` if there is none, or reading has failed.
     func node(forKey key: String) -> PropertyListNode? {
       guard isReading else { return nil }
       // What the archiver writes of itself begins with a dollar sign.
@@ -78,7 +78,7 @@
       return nil
     }
 
-    func string(forKey key: String) -> String? {
+    package func string(forKey key: String) -> String? {
       guard let node = node(forKey: key) else { return nil }
       if case .string(let text) = node { return text }
       guard let object = value(node) else { return nil }
@@ -96,7 +96,7 @@
 
     func value(forKey key: String) -> AnyObject? { node(forKey: key).flatMap { value($0) } }
 
-    /// The object that a value is; nil: it is nil, or cannot be read.
+    /// Returns the object that a value is, or `nil` if it is nil, or cannot be read.
     func value(_ node: PropertyListNode) -> AnyObject? {
       guard isReading else { return nil }
       do { return try read(node) } catch {

@@ -1,5 +1,6 @@
 #if !canImport(Darwin)
   import Foundation
+  import FoundationObjects
 
   extension KeyedArchiveReader {
     func read(_ node: PropertyListNode) throws(KeyedArchiveError) -> AnyObject? {
@@ -8,34 +9,27 @@
       let value = try graph.object(number)
       switch states[number] {
       case .read(let object, let weight, let isFragile):
-        countWork(weight)
-        if isFragile { fragileCount &+= 1 }
+        budget.countAgain(weight: weight, isFragile: isFragile)
         return object
       case .beingRead:
         throw KeyedArchiveError(
           "There is a cycle of objects: one refers to another whose init(coder:) has not returned.")
       case .unread: break
       }
-      let (outerWork, outerFragile) = (work, fragileCount)
+      let mark = budget.mark
       states[number] = .beingRead
       let object: AnyObject
       if case .dictionary = value { object = try coded(value) } else { object = try plain(value) }
-      states[number] = .read(
-        object, weight: work == .max ? .max : work - outerWork, isFragile: fragileCount != outerFragile)
+      states[number] = .read(object, weight: budget.weight(since: mark), isFragile: budget.isFragile(since: mark))
       return object
-    }
-
-    func countWork(_ amount: Int) {
-      let (sum, overflow) = work.addingReportingOverflow(amount)
-      work = overflow ? .max : sum
     }
 
     /// An object that the property list has a value for.
     private func plain(_ node: PropertyListNode) throws(KeyedArchiveError) -> AnyObject {
-      countWork(1)
+      budget.count(1)
       switch node {
       case .string(let text):
-        countWork(text.utf8.count >> 6)
+        budget.count(text.utf8.count >> 6)
         return NSString(string: text)
       case .boolean(let value): return NSNumber(value: value)
       case .integer(let value): return NSNumber(value: Int(value))
@@ -43,7 +37,7 @@
       case .real(let value): return NSNumber(value: value)
       case .date(let seconds): return NSDate(timeIntervalSinceReferenceDate: seconds)
       case .data(let data):
-        countWork(data.count >> 6)
+        budget.count(data.count >> 6)
         return data.withUnsafeBytes { NSData(bytes: $0.baseAddress, length: $0.count) }
       case .uid, .array, .dictionary:
         throw KeyedArchiveError("There is a reference or a collection of the archive's own in place of an object.")
@@ -56,16 +50,16 @@
         case .uid(let number) = graph.list[reference]
       else { throw KeyedArchiveError("There is an object without a class, or with a key twice.") }
       let described = try described(number)
-      if let permitted, !permitted.contains(where: { KeyedArchiveClass.is(described.type, $0) }) {
+      if let permitted, !permitted.contains(described.type) {
         throw KeyedArchiveError("An object of class \(described.type) is not allowed.")
       }
-      countWork(1)
+      budget.count(1)
       try enter()
       let outer = frame
       frame = Frame(fields: fields)
       defer {
         frame = outer
-        depth -= 1
+        leave()
       }
       let object = try make(described)
       if let failure { throw Self.wrapped(failure) }

@@ -1,6 +1,6 @@
 #if !canImport(Darwin)
-  import CPlatform
   package import Foundation
+  package import FoundationObjects
 
   /// Reads archives of `NSKeyedArchiver` in place of `NSKeyedUnarchiver`, which on Linux trusts what it reads: archives
   /// that were damaged or made up end the process there.
@@ -30,37 +30,29 @@
     }
 
     let graph: KeyedArchiveGraph
-    /// Classes of which, and of whose subclasses, objects are made; nil: of any. Strings, numbers and data are of none.
-    let permitted: [AnyClass]?
+    /// Classes of which, and of whose subclasses, objects are made, or `nil` for any. Strings, numbers and data are of
+    /// none.
+    let permitted: AllowedClasses?
     var states: [State]
     var frame: Frame
     var classes: [Int: KeyedArchiveClass] = [:]
-    var depth = 0
+    private var depth = 0
+    private var nesting = Nesting(maximumDepth: KeyedArchiveReader.maximumDepth)
     var failure: (any Error)?
-    /// Values read so far, those that were referred to counted again each time.
-    var work = 0
-    /// How many comparisons of elements may still be needed.
-    var comparisons: Int
-    /// How many collections were read that Foundation cannot compare.
-    var fragileCount = 0
+    var budget: ReadingBudget
     private var isFinished = false
-    private let stackLimits: (lowest: UInt, limit: UInt)?
 
     /// - Throws: ``KeyedArchiveError``: the data is no archive.
     init(_ data: Data, permitted: [AnyClass]?) throws(KeyedArchiveError) {
       graph = try KeyedArchiveGraph(data)
-      self.permitted = permitted
+      self.permitted = permitted.map { AllowedClasses($0) }
       states = Array(repeating: .unread, count: graph.objects.count)
       frame = Frame(fields: graph.top)
-      comparisons = 1 << 20 + 64 * graph.objects.count
-      var lowest: UInt = 0
-      var size = 0
-      // Below the limit the rest is for those who report that there is no more.
-      stackLimits = cplatform_stack(&lowest, &size) == 0 ? (lowest, lowest + UInt(min(128 << 10, size / 4))) : nil
+      budget = ReadingBudget(comparisons: 1 << 20 + 64 * graph.objects.count)
       super.init()
     }
 
-    /// The root object; nil: nil was archived.
+    /// Returns the root object, or `nil` if nil was archived.
     ///
     /// - Throws: What went wrong first; ``KeyedArchiveError`` unless an object reported an error of its own.
     package static func root(of data: Data, permitted: [AnyClass]?) throws -> AnyObject? {
@@ -80,16 +72,11 @@
 
     /// Goes one level deeper.
     func enter() throws(KeyedArchiveError) {
-      if depth >= Self.maximumDepth {
-        throw KeyedArchiveError("The archive's objects nest deeper than \(Self.maximumDepth).")
-      }
-      if let stackLimits, case let here = cplatform_stack_position(), here >= stackLimits.lowest,
-        here < stackLimits.limit
-      {
-        throw KeyedArchiveError("The archive's objects nest deeper than the stack of this thread holds.")
-      }
+      if let tooDeep = nesting.check(depth + 1) { throw KeyedArchiveError("\(nesting.description(tooDeep)).") }
       depth += 1
     }
+
+    func leave() { depth -= 1 }
 
     // MARK: NSCoder
 
@@ -97,7 +84,7 @@
     package override var requiresSecureCoding: Bool { false }
     package override var systemVersion: UInt32 { 2000 }
     package override var error: (any Error)? { failure }
-    package override var allowedClasses: [AnyClass]? { permitted.map { Array($0) } }
+    package override var allowedClasses: [AnyClass]? { permitted?.all }
     package override var decodingFailurePolicy: NSCoder.DecodingFailurePolicy { .setErrorAndReturn }
     package override func failWithError(_ error: any Error) { if failure == nil { failure = error } }
     package override func version(forClassName className: String) -> Int {
@@ -122,7 +109,9 @@
 
     package override func decodeObject(of classes: [AnyClass]?, forKey key: String) -> Any? {
       guard let object = value(forKey: key) else { return nil }
-      guard let classes, !classes.contains(where: { KeyedArchiveClass.isObject(object, of: $0) }) else { return object }
+      guard let classes, !classes.contains(where: { AllowedClasses($0).contains(type(of: object)) }) else {
+        return object
+      }
       fail("An object of class \(type(of: object)) was found under \(key), which is none of those asked for.")
       return nil
     }
@@ -168,6 +157,15 @@
       case UInt8(ascii: "@"): address.assumingMemoryBound(to: Any?.self).pointee = value(node)
       default: fail("Values of the Objective-C type \(String(cString: type)) are not read from keyed archives.")
       }
+    }
+  }
+
+  extension KeyedArchiveReader: FoundationFields {
+    package func spelling(of key: FieldKey) -> String { key.foundation }
+
+    /// What is allowed is allowed everywhere in the archive.
+    package func dictionary(allowing others: [AnyClass], forKey key: String) -> NSDictionary? {
+      object(NSDictionary.self, forKey: key)
     }
   }
 #endif

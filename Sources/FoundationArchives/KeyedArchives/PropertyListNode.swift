@@ -35,7 +35,7 @@ struct PropertyListNodes {
 
   init() {}
 
-  /// The entries of a dictionary; nil: it is none, or a key is no text or there twice.
+  /// Returns the entries of a dictionary, or `nil` if it is none, or a key is no text or there twice.
   func entries(_ node: PropertyListNode) -> [String: Int32]? {
     guard case .dictionary(let keys, let values) = node else { return nil }
     var entries: [String: Int32] = [:]

@@ -37,16 +37,19 @@ public struct ArchiveFormat: RawRepresentable, Hashable, Sendable {
   public static let floatArray = ArchiveFormat(rawValue: 24)
   public static let doubleArray = ArchiveFormat(rawValue: 25)
 
-  /// JSON text (RFC 8259): `Codable` values, as earlier versions wrote them. Still read.
-  public static let json = ArchiveFormat(rawValue: 32)
-  /// CBOR (RFC 8949): `Codable` values. See ``CBOREncoder``.
+  /// CBOR (RFC 8949) of `CBOREncoder`: `Codable` values.
   public static let cbor = ArchiveFormat(rawValue: 33)
   /// An archive of `NSKeyedArchiver`: `NSCoding` objects.
   public static let keyedArchive = ArchiveFormat(rawValue: 34)
   /// What ``ObjectCoding/customArchive`` made.
   public static let custom = ArchiveFormat(rawValue: 35)
-  /// CBOR (RFC 8949) of ``CBORKeyedArchiver``: `NSCoding` objects.
+  /// CBOR (RFC 8949) of `CBORKeyedArchiver`: `NSCoding` objects.
   public static let objectGraph = ArchiveFormat(rawValue: 36)
+}
+
+extension ArchiveFormat {
+  /// Whether the bytes are those of a scalar, a text or an array of scalars, without a coder.
+  var isRaw: Bool { rawValue < 32 }
 }
 
 extension ArchiveFormat: CustomStringConvertible {
@@ -72,7 +75,6 @@ extension ArchiveFormat: CustomStringConvertible {
     case .uint64Array: "uint64 array"
     case .floatArray: "float array"
     case .doubleArray: "double array"
-    case .json: "json"
     case .cbor: "cbor"
     case .keyedArchive: "keyed archive"
     case .custom: "custom"

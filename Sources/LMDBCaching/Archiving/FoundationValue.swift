@@ -1,9 +1,12 @@
+import CBORCoding
 import Foundation
 import FoundationArchives
+import FoundationObjects
 
 /// Foundation's objects that are stored as the values they are, and those values as objects.
 enum FoundationValue {
-  /// Calls `body` with the bytes of an object that loses nothing when it is stored as a value; nil: it would.
+  /// Calls `body` with the bytes of an object that loses nothing when it is stored as a value. Returns `nil` if it
+  /// would.
   ///
   /// Objects of exactly these classes: a mutable string has to come back mutable.
   @inline(__always)
@@ -38,7 +41,7 @@ enum FoundationValue {
   /// The class of the two numbers that are booleans.
   private static let booleanNumber: Any.Type = type(of: NSNumber(value: true))
 
-  /// The object of a raw record; nil: the format is of something that is no object.
+  /// Returns the object of a raw record, or `nil` if the format is of something that is no object.
   static func object(from bytes: UnsafeRawBufferPointer, format: ArchiveFormat) -> (any NSCoding)? {
     switch format {
     // Straight from the bytes: on Linux `NSURL` and `URL` do not take the same strings.
@@ -49,15 +52,11 @@ enum FoundationValue {
   }
 
   /// Foundation's value classes, which any archive may hold.
-  static let classes: [AnyClass] = {
-    let classes: [AnyClass] = [
-      NSString.self, NSNumber.self, NSData.self, NSDate.self, NSArray.self, NSDictionary.self, NSSet.self,
-      NSOrderedSet.self, NSURL.self, NSUUID.self, NSNull.self,
-    ]
+  static var classes: [AnyClass] {
     #if canImport(Darwin)
-      return classes
+      ValueClasses.basic
     #else
-      return classes + FoundationCoding.all.map(\.type)
+      CBORKeyedUnarchiver.foundationClasses
     #endif
-  }()
+  }
 }

@@ -1,3 +1,4 @@
+import CBORCoding
 import Foundation
 import FoundationArchives
 
@@ -15,11 +16,12 @@ enum ObjectArchiver {
     #if !canImport(Darwin)
       if coding.archiving == .cbor {
         if let result = try FoundationValue.withRawBytes(of: object, body) { return result }
-        let archiver = CBORKeyedArchiver(requiringSecureCoding: false)
-        archiver.encode(object as Any?, forKey: NSKeyedArchiveRootObjectKey)
-        archiver.finish()
-        if let failure = archiver.failure { throw cannotArchive(object, failure) }
-        return try archiver.writer.withBytes { (bytes) throws(CacheError) in try body(.objectGraph, bytes) }
+        let result = try archiving(object) {
+          try CBORKeyedArchiver.withArchive(ofRootObject: object) { (bytes) throws(CacheError) in
+            try body(.objectGraph, bytes)
+          }
+        }
+        return try result.get()
       }
     #endif
     let data = try archiving(object) {
@@ -35,14 +37,8 @@ enum ObjectArchiver {
     do {
       return try body()
     } catch {
-      throw cannotArchive(object, error)
+      throw .notArchived("An object of class \(type(of: object))", error)
     }
-  }
-
-  private static func cannotArchive(_ object: any NSCoding, _ error: any Error) -> CacheError {
-    CacheError(
-      .encodingFailed, "An object of class \(type(of: object)) cannot be archived; nothing was written.",
-      underlying: error)
   }
 
   static func object(
@@ -88,9 +84,7 @@ enum ObjectArchiver {
           return try unarchiver.root(of: coding.allowedClasses.map { FoundationValue.classes + $0 } ?? [])
         }
       } catch {
-        throw CacheError(
-          .decodingFailed, "The object under \(quoted(key)) cannot be unarchived. It is kept; remove or replace it.",
-          underlying: error)
+        throw .notUnarchived(objectUnder: key, error)
       }
       guard let object = object as? any NSCoding else {
         throw CacheError(.typeMismatch, "The archive under \(quoted(key)) holds no NSCoding object.")
@@ -106,9 +100,7 @@ enum ObjectArchiver {
     do {
       object = try KeyedArchive.root(of: data, permitted: coding.allowedClasses.map { FoundationValue.classes + $0 })
     } catch {
-      throw CacheError(
-        .decodingFailed, "The object under \(quoted(key)) cannot be unarchived. It is kept; remove or replace it.",
-        underlying: error)
+      throw .notUnarchived(objectUnder: key, error)
     }
     guard let object else { throw notAllowed(key) }
     // On Apple's platforms the unarchiver hands out Swift values for some of Foundation's classes.

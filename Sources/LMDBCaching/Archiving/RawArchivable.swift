@@ -7,7 +7,7 @@ import Foundation
 protocol RawArchivable: Codable, Sendable {
   func withRawBytes<R>(_ body: (ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> R) throws(CacheError) -> R
 
-  /// nil: the format holds another kind of value, or one out of this type's range.
+  /// Returns `nil` if the format holds another kind of value, or one out of this type's range.
   init?(rawBytes: UnsafeRawBufferPointer, format: ArchiveFormat)
 }
 

@@ -1,5 +1,4 @@
-import Foundation
-import FoundationArchives
+import CBORCoding
 
 /// Turns Swift values into the bytes of a record and back.
 enum ValueArchiver {
@@ -16,17 +15,17 @@ enum ValueArchiver {
   static func value<V: Codable>(
     _ type: V.Type, from bytes: UnsafeRawBufferPointer, format: ArchiveFormat, forKey key: String
   ) throws(CacheError) -> V {
-    if format.rawValue < ArchiveFormat.json.rawValue {
+    if format.isRaw {
       do throws(RawArchiving.Failure) {
         return try RawArchiving.value(type, from: bytes, format: format)
       } catch {
-        if case .mismatch = error { throw mismatch(type, format, key) }
+        if case .mismatch = error { throw .mismatch(type, format, key) }
       }
       // A type of the caller's, such as an optional or an enumeration with a raw value, over a raw record.
-      guard let stored = RawArchiving.anyValue(from: bytes, format: format) else { throw mismatch(type, format, key) }
+      guard let stored = RawArchiving.anyValue(from: bytes, format: format) else { throw .mismatch(type, format, key) }
       return try withEncoded(stored) { (bytes) throws(CacheError) in try decode(type, from: bytes, format, key) }
     }
-    guard format == .cbor || format == .json else { throw mismatch(type, format, key) }
+    guard format == .cbor else { throw .mismatch(type, format, key) }
     return try decode(type, from: bytes, format, key)
   }
 
@@ -37,8 +36,7 @@ enum ValueArchiver {
     do {
       result = try CBOREncoder().withEncoded(value, body)
     } catch {
-      throw CacheError(
-        .encodingFailed, "A value of type \(V.self) cannot be encoded; nothing was written.", underlying: error)
+      throw .notArchived("A value of type \(V.self)", error)
     }
     return try result.get()
   }
@@ -47,39 +45,9 @@ enum ValueArchiver {
     _ type: V.Type, from bytes: UnsafeRawBufferPointer, _ format: ArchiveFormat, _ key: String
   ) throws(CacheError) -> V {
     do {
-      return format == .json ? try decodeJSON(type, bytes) : try CBORDecoder().decode(type, from: bytes)
-    } catch let error as DecodingError {
-      if case .dataCorrupted = error {
-        throw CacheError(
-          .decodingFailed, "The entry \(quoted(key)) cannot be decoded as \(type). It is kept; remove or replace it.",
-          underlying: error)
-      }
-      throw mismatch(type, format, key, underlying: error)
+      return try CBORDecoder().decode(type, from: bytes)
     } catch {
-      throw CacheError(
-        .decodingFailed, "Decoding the entry \(quoted(key)) as \(type) failed. It is kept; remove or replace it.",
-        underlying: error)
+      throw .notUnarchived(type, format, key, error)
     }
   }
-
-  /// What earlier versions wrote.
-  private static func decodeJSON<V: Codable>(_ type: V.Type, _ bytes: UnsafeRawBufferPointer) throws -> V {
-    let data = Data(
-      bytesNoCopy: UnsafeMutableRawPointer(mutating: bytes.baseAddress ?? UnsafeRawPointer(bitPattern: 1)!),
-      count: bytes.count, deallocator: .none)
-    return try JSON.value(type, from: data)
-  }
-
-  private static func mismatch(
-    _ type: Any.Type, _ format: ArchiveFormat, _ key: String, underlying: (any Error)? = nil
-  ) -> CacheError {
-    CacheError(
-      .typeMismatch, "The entry \(quoted(key)) is stored as \(format) and cannot be read as \(type). It is kept.",
-      underlying: underlying)
-  }
-}
-
-/// A key for a message: quoted, and cut where it is long.
-func quoted(_ key: String) -> String {
-  key.utf8.count <= 80 ? "\"\(key)\"" : "\"\(key.prefix(60))…\" (\(key.utf8.count) bytes)"
 }

@@ -1,5 +1,4 @@
 public import Foundation
-import FoundationArchives
 
 /// The decoders of what is read from a disk, each by itself: for those who try them with bytes that were made up.
 ///
@@ -7,27 +6,6 @@ import FoundationArchives
 /// proportional to their number: with an error, or with what was read.
 @_spi(Fuzzing)
 public enum UntrustedBytes {
-  /// Whether CBOR is well-formed as the reader sees it, which passes over it; the scanner, which makes an index of it
-  /// and ends at equal keys, which is nil here; and the diagnostic notation, which prints it.
-  public static func isWellFormedCBOR(_ bytes: UnsafeRawBufferPointer) -> (reader: Bool, scan: Bool?, diagnostic: Bool)
-  {
-    let depth = 512
-    var isRead = false
-    var isScanned: Bool? = false
-    do throws(CBORError) {
-      var reader = CBORReader(bytes, maximumDepth: depth)
-      try reader.skip()
-      try reader.finish()
-      isRead = true
-    } catch {}
-    do throws(CBORError) {
-      var tape = CBORTape()
-      _ = try CBORScanner.scan(bytes, maximumDepth: depth, into: &tape)
-      isScanned = true
-    } catch { if error.code == .duplicateKey { isScanned = nil } }
-    return (isRead, isScanned, (try? CBORDiagnostic(bytes, limit: 4096)) != nil)
-  }
-
   /// The object of an archive as a record of that format holds it.
   public static func object(
     _ data: Data, format: ArchiveFormat, allowing classes: [any (NSObject & NSSecureCoding).Type]?

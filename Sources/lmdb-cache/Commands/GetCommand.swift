@@ -8,7 +8,7 @@ struct GetCommand: ParsableCommand {
     commandName: "get",
     abstract: "Writes the value under a key to standard output.",
     discussion: """
-      Strings, bytes, JSON and archives are written as they are stored, byte for byte, with nothing added. Numbers, \
+      Strings, bytes and archives are written as they are stored, byte for byte, with nothing added. Numbers, \
       booleans, dates, UUIDs and arrays of numbers, which are stored in binary, are written as one line of text, and \
       Codable values, which are CBOR, in its diagnostic notation (RFC 8949, section 8), unless --raw is given.
 

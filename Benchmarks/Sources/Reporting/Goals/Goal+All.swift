@@ -68,9 +68,9 @@ extension Goal {
     return both("Int", stored, "JSONEncoder", .fasterAtLeast(15))
       + both("String of 20 bytes", stored, "JSONEncoder", .fasterAtLeast(15))
       + both("Data of 4 KB", stored, "memcpy", .timeAtMost(2))
-      + both("struct of 5 fields", "LMDBCaching.CBOREncoder", "JSONEncoder", .fasterAtLeast(5))
+      + both("struct of 5 fields", "CBORCoding.CBOREncoder", "JSONEncoder", .fasterAtLeast(5))
       + goals(
-        "object of 5 fields", "LMDBCaching.CBORKeyedArchiver", "NSKeyedArchiver", encode: .fasterAtLeast(200),
+        "object of 5 fields", "CBORCoding.CBORKeyedArchiver", "NSKeyedArchiver", encode: .fasterAtLeast(200),
         decode: .fasterAtLeast(50))
   }()
 }

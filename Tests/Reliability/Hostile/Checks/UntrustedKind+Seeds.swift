@@ -1,3 +1,4 @@
+import CBORCoding
 import Foundation
 
 @_spi(Fuzzing) import GarageStorage

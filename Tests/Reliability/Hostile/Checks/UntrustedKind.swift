@@ -1,5 +1,6 @@
 import Foundation
 
+@_spi(Fuzzing) import CBORCoding
 @_spi(Fuzzing) import GarageStorage
 @_spi(Measuring) @_spi(Fuzzing) import LMDBCaching
 
@@ -24,7 +25,7 @@ package enum UntrustedKind: String, CaseIterable, Sendable {
   }
 
   private static func checkCBOR(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    let forms = UntrustedBytes.isWellFormedCBOR(bytes)
+    let forms = UntrustedCBOR.isWellFormed(bytes)
     precondition(
       forms.scan == nil || forms.reader == forms.scan, "The reader and the scanner disagree on what is well-formed.")
     precondition(forms.diagnostic == forms.reader, "The diagnostic notation disagrees on what is well-formed.")

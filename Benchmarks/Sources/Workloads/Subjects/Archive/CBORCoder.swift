@@ -1,9 +1,9 @@
 import Foundation
-import LMDBCaching
+import CBORCoding
 
 /// What the cache archives Codable values by.
 struct CBORCoder: ValueCoder {
-  let name = "LMDBCaching.CBOREncoder"
+  let name = "CBORCoding.CBOREncoder"
   private let encoder = CBOREncoder()
   private let decoder = CBORDecoder()
 

@@ -1,10 +1,10 @@
 #if !canImport(Darwin)
   import Foundation
-  import LMDBCaching
+  import CBORCoding
 
   /// What the cache archives objects by.
   struct CBORObjectCoder: ObjectCoder {
-    let name = "LMDBCaching.CBORKeyedArchiver"
+    let name = "CBORCoding.CBORKeyedArchiver"
 
     func encode(_ object: any NSCoding) throws -> Data {
       try CBORKeyedArchiver.archivedData(withRootObject: object, requiringSecureCoding: false)

@@ -1,0 +1,71 @@
+import Foundation
+
+/// How a `Date` is a data item: exactly, whatever its seconds are, and always the same way.
+///
+/// 1. Tag 1, seconds since 1970 as an integer or a floating-point number, where that is exact. `Date` counts from
+///    2001, with a step that is half as wide: half of all dates with a fraction have no such number.
+/// 2. Those have an extended time (tag 1001, RFC 9581) with the exact seconds since 1970 as a bigfloat: a mantissa
+///    and an exponent to the base 2.
+/// 3. What needs a mantissa of more than 63 bits, within nanoseconds of 2001 or beyond the age of the universe, is a
+///    plain number, seconds since 2001: the form that `Date`'s own conformance to `Codable` has.
+enum CBORDateForm {
+  /// From 1970 to 2001, in seconds.
+  static let epochOffset = Date.timeIntervalBetween1970AndReferenceDate
+  /// The key of a bigfloat in an extended time.
+  private static let bigfloatKey = 5
+
+  static func write(_ date: Date, to writer: inout CBORWriter) {
+    let seconds = date.timeIntervalSinceReferenceDate
+    if let epoch = exactEpoch(seconds) {
+      writer.writeTag(CBORTag.epochTime)
+      if let integer = Int64(exactly: epoch) { writer.writeInteger(integer) } else { writer.writeDouble(epoch) }
+    } else if let (mantissa, exponent) = exactBigfloat(seconds) {
+      writer.writeTag(CBORTag.extendedTime)
+      writer.writeMapHead(count: 1)
+      writer.writeInteger(bigfloatKey)
+      writer.writeArrayHead(count: 2)
+      writer.writeInteger(exponent)
+      writer.writeInteger(mantissa)
+    } else {
+      writer.writeDouble(seconds)
+    }
+  }
+
+  /// The seconds since 1970, if nothing is lost on the way there and on the way back.
+  private static func exactEpoch(_ seconds: Double) -> Double? {
+    let epoch = seconds + epochOffset
+    guard seconds.isFinite else { return epoch }
+    // The rounding error of the sum, exactly (Knuth's two-sum).
+    let part = epoch - seconds
+    let error = (seconds - (epoch - part)) + (epochOffset - part)
+    return error == 0 && (epoch - epochOffset).bitPattern == seconds.bitPattern ? epoch : nil
+  }
+
+  /// The seconds since 1970 as `mantissa` times a power of two.
+  private static func exactBigfloat(_ seconds: Double) -> (mantissa: Int64, exponent: Int)? {
+    // Down to the last bit that is set.
+    guard seconds != 0, case let exponent = Int(seconds.ulp.exponent) + seconds.significandBitPattern.trailingZeros,
+      exponent < 0, exponent >= -62,
+      let own = Int64(exactly: seconds * scale(-exponent)), let offset = Int64(exactly: epochOffset * scale(-exponent))
+    else { return nil }
+    let (sum, overflow) = own.addingReportingOverflow(offset)
+    return overflow ? nil : (sum, exponent)
+  }
+
+  /// Returns the date of a mantissa and an exponent to the base 2, or `nil` if it would not be exact.
+  static func date(mantissa: Int64, exponent: Int) -> Date? {
+    guard exponent < 0, exponent >= -62, let offset = Int64(exactly: epochOffset * scale(-exponent)) else {
+      guard exponent >= 0, exponent < 1024 else { return nil }
+      return Date(timeIntervalSince1970: Double(mantissa) * scale(exponent))
+    }
+    let (own, overflow) = mantissa.subtractingReportingOverflow(offset)
+    return overflow ? nil : Date(timeIntervalSinceReferenceDate: Double(own) * scale(exponent))
+  }
+
+  private static func scale(_ exponent: Int) -> Double { Double(sign: .plus, exponent: exponent, significand: 1) }
+}
+
+extension UInt64 {
+  /// Of a significand without its leading one: how many of its 52 bits at the end are not set.
+  fileprivate var trailingZeros: Int { self == 0 ? 52 : trailingZeroBitCount }
+}

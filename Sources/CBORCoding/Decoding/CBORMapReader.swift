@@ -1,0 +1,175 @@
+import Foundation
+
+/// Finds the values of a map by their keys.
+///
+/// Keys that are asked for in the order in which they are stored are found at once, each behind the one before. In a
+/// small map the search goes on from there; for a large one an index is made, once, so that every access takes
+/// logarithmic time.
+struct CBORMapReader: BitwiseCopyable {
+  let session: CBORDecodingSession
+  let path: CBORCodingPath.Reference
+  /// Where the map begins.
+  private let start: CBORPosition
+  /// The first key.
+  private let first: CBORPosition
+  private let entries: UInt32
+  private let isSorted: Bool
+  /// Shared with the maps of the same depth: it is this map's as long as it has the same serial.
+  private let search: UnsafeMutablePointer<CBORMapSearch>
+  private let serial: UInt64
+
+  /// The largest map that is searched without an index.
+  private static let smallCount = 24
+
+  /// - Throws: `DecodingError` if there is no map at `position`.
+  @inline(__always)
+  init(_ session: CBORDecodingSession, at position: CBORPosition, path: CBORCodingPath.Reference) throws {
+    var position = position
+    try session.requireContainer(.map, [String: Any].self, at: &position, path)
+    start = position
+    isSorted = session.state.pointee.tape[Int(position.tape)].isSorted
+    entries = UInt32(truncatingIfNeeded: session.enter(&position))
+    first = position
+    self.session = session
+    self.path = path
+    search = session.state.pointee.search(depth: session.path.depth(of: path))
+    serial = session.state.pointee.nextSerial()
+  }
+
+  var codingPath: [any CodingKey] { session.keys(to: path) }
+  /// How many entries.
+  @inline(__always) private var count: Int { Int(entries) }
+
+  // MARK: Search
+
+  /// The position of the value under `key`: by its name, else, among keys that are integers, by its number.
+  ///
+  /// - Throws: if the document is not there any more.
+  @inline(__always)
+  func find(_ key: some CodingKey) throws -> CBORPosition? {
+    try session.checkOpen()
+    let found = key.stringValue.withUTF8Bytes { name in find(name) }
+    if found == nil && mayHaveIntegerKeys, let number = key.intValue { return findInteger(number) }
+    return found
+  }
+
+  /// In order integers come first.
+  private var mayHaveIntegerKeys: Bool {
+    count > 0 && (!isSorted || session.document.initialByte(first) < CBORMajorType.bytes.rawValue << 5)
+  }
+
+  private func find(_ name: UnsafeRawBufferPointer) -> CBORPosition? {
+    if search.pointee.serial != serial { beginSearch() }
+    if search.pointee.hasIndex { return index.value(name) }
+    var position = first
+    var place = 0
+    if !search.pointee.lastValue.isAbsent {
+      position = search.pointee.lastValue
+      session.skip(&position)
+      place = Int(search.pointee.passed)
+    }
+    var left = count
+    while left > 0 {
+      if place == count {
+        position = first
+        place = 0
+      }
+      let isMatch = readKey(&position, equalTo: name)
+      place &+= 1
+      if isMatch {
+        search.pointee.lastValue = position
+        search.pointee.passed = UInt32(truncatingIfNeeded: place)
+        return position
+      }
+      if count > Self.smallCount {
+        search.pointee.hasIndex = true
+        return index.value(name)
+      }
+      session.skip(&position)
+      left &-= 1
+    }
+    return nil
+  }
+
+  /// Takes the search over from another map.
+  private func beginSearch() {
+    let hasIndex = count > Self.smallCount && session.state.pointee.indexes[start.offset] != nil
+    search.pointee = CBORMapSearch(serial: serial, hasIndex: hasIndex)
+  }
+
+  /// Moves past a key, and compares it with a name.
+  @inline(__always)
+  private func readKey(_ position: inout CBORPosition, equalTo name: UnsafeRawBufferPointer) -> Bool {
+    let initialByte = session.document.initialByte(position)
+    guard initialByte >> 5 == CBORMajorType.text.rawValue else {
+      session.skip(&position)
+      return false
+    }
+    let head = session.document.readHead(&position)
+    let key = session.document.readContent(head, &position)
+    guard key.count == name.count else { return false }
+    guard let a = key.baseAddress, let b = name.baseAddress else { return true }
+    return memcmp(a, b, key.count) == 0
+  }
+
+  private func findInteger(_ number: Int) -> CBORPosition? {
+    if count > Self.smallCount { return index.value(number) }
+    var position = first
+    for _ in 0..<count {
+      let key = position
+      session.skip(&position)
+      if integerKey(key) == number { return position }
+      session.skip(&position)
+    }
+    return nil
+  }
+
+  /// The index of this map, which is made when it is asked for first, and kept until the call ends.
+  private var index: CBORMapIndex {
+    if let index = session.state.pointee.indexes[start.offset] { return index }
+    let made = CBORMapIndex(isSorted: isSorted, capacity: count) { add in
+      var position = first
+      for _ in 0..<count {
+        let key = position
+        session.skip(&position)
+        if let text = textKey(key) { add(.text(text), position) }
+        if let number = integerKey(key) { add(.integer(number), position) }
+        session.skip(&position)
+      }
+    }
+    session.state.pointee.indexes[start.offset] = made
+    return made
+  }
+
+  // MARK: Keys
+
+  /// Calls `body` with the keys that are text or integers, in their order.
+  ///
+  /// - Throws: if the document is not there any more.
+  func forEachKey(_ body: (CBORMapIndex.Key) -> Void) throws {
+    try session.checkOpen()
+    var position = first
+    for _ in 0..<count {
+      if let text = textKey(position) { body(.text(text)) }
+      if let number = integerKey(position) { body(.integer(number)) }
+      session.skip(&position)
+      session.skip(&position)
+    }
+  }
+
+  private func textKey(_ position: CBORPosition) -> UnsafeRawBufferPointer? {
+    var position = position
+    let head = session.document.readHead(&position)
+    return head.major == .text ? session.document.readContent(head, &position) : nil
+  }
+
+  private func integerKey(_ position: CBORPosition) -> Int? {
+    var position = position
+    let head = session.document.readHead(&position)
+    switch head.major {
+    case .unsigned: return Int(exactly: head.argument)
+    case .negative: return Int(exactly: head.argument).map { ~$0 }
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,258 @@
+import Foundation
+import FoundationObjects
+
+/// The bytes of a value that is being encoded, and of the values within it.
+///
+/// Values are appended as they come. When the coding of a value ends, its container gets its head, and a map whose
+/// keys did not come in order is put in order. That works as long as containers are written one after another, as
+/// they nearly always are: a value that is encoded within another ends before anything else is written. Containers
+/// that nobody tells when they are done with, those of `nestedContainer` and `superEncoder`, get a buffer of their
+/// own, which is copied into the gap left for it, a *hole*, when the value around it ends.
+final class CBOREncodingBuffer {
+  let session: CBOREncodingSession
+  // Unchecked: no access to these is under way while another begins, and a check would cost as much as the access.
+  @exclusivity(unchecked) var writer = CBORWriter(capacity: 128)
+  /// The innermost value that is being encoded.
+  @exclusivity(unchecked) private(set) var top = CBOREncodingFrame(
+    serial: 0, path: CBORCodingPath.root, kind: .none, start: 0, firstEntry: 0)
+  /// The values around it.
+  @exclusivity(unchecked) private var frames = CBORStack<CBOREncodingFrame>(capacity: 4)
+  @exclusivity(unchecked) var entries = CBORStack<CBOREncodingEntry>(capacity: 8)
+  @exclusivity(unchecked) var holes: [CBOREncodingHole] = []
+  /// Where in `holes` the container of a key is, for values with several of them.
+  @exclusivity(unchecked) var holeNames: [CBOREncodingHole.Name: Int] = [:]
+
+  init(_ session: CBOREncodingSession) { self.session = session }
+
+  /// Starts anew with one value.
+  func begin(path: CBORCodingPath.Reference, _ kind: CBOREncodingFrame.Kind) {
+    abandon()
+    writer.removeAll()
+    top = CBOREncodingFrame(serial: session.nextSerial(), path: path, kind: .none, start: 0, firstEntry: 0)
+    open(kind)
+  }
+
+  /// Lets go of values that were begun and not completed; their containers are of no use any more.
+  func abandon() {
+    entries.truncate(to: 0)
+    frames.truncate(to: 0)
+    if !holes.isEmpty { holes = [] }
+    if !holeNames.isEmpty { holeNames = [:] }
+    top.serial = 0
+  }
+
+  // MARK: Containers
+
+  /// Makes the innermost value one of this kind; false: it is another already.
+  ///
+  /// Asking again for the same kind of container is no error: both write to the same, as a class and its superclass
+  /// do that share an encoder.
+  @inline(__always)
+  @discardableResult
+  func open(_ kind: CBOREncodingFrame.Kind) -> Bool {
+    if top.kind == .none {
+      top.kind = kind
+      // The place of the head, which is widened in the end if need be.
+      if kind == .keyed || kind == .unkeyed { writer.writeByte(0) }
+      return true
+    }
+    return top.kind == kind
+  }
+
+  /// The serial of the container that was asked for; ``CBOREncodingFrame/refused``, and a failure, if it cannot be had.
+  @inline(__always)
+  func container(_ kind: CBOREncodingFrame.Kind, _ serial: UInt64) -> UInt64 {
+    if serial == top.serial && open(kind) { return serial }
+    return refuseContainer(kind, serial)
+  }
+
+  // MARK: Values
+
+  /// Begins an entry of the map `serial`: writes its key.
+  @inline(__always)
+  func beginEntry(_ key: some CodingKey, _ serial: UInt64) throws {
+    guard serial == top.serial else { throw staleError(serial, key) }
+    beginEntry(key.stringValue)
+  }
+
+  @inline(__always)
+  private func beginEntry(_ name: String) {
+    name.withUTF8Bytes { utf8 in
+      let start = writer.count
+      if top.count > 0 { finishEntry(at: start, utf8) }
+      writer.writeText(utf8: utf8)
+      entries.append(CBOREncodingEntry(start: start, keyLength: utf8.count, end: 0, hole: -1))
+      top.count &+= 1
+    }
+  }
+
+  /// Compares a new key with the last one.
+  @inline(__always)
+  private func finishEntry(at end: Int, _ utf8: UnsafeRawBufferPointer) {
+    let last = entries[entries.count &- 1]
+    guard top.isSorted, utf8.count <= last.keyLength else { return }
+    if utf8.count == last.keyLength {
+      let isLater = writer.withBytes { bytes in
+        memcmp(bytes.baseAddress.unsafelyUnwrapped + last.keyStart, utf8.baseAddress ?? bytes.baseAddress!, utf8.count)
+          < 0
+      }
+      if isLater { return }
+    }
+    top.isSorted = false
+  }
+
+  /// Begins an element of the array `serial`.
+  @inline(__always)
+  func beginElement(_ serial: UInt64) throws {
+    guard serial == top.serial else { throw staleError(serial, CBORCodingKey(index: 0)) }
+    if top.holeCount > 0 { fillLastHole() }
+    top.count &+= 1
+  }
+
+  /// Begins the value of the single value container `serial`.
+  @inline(__always)
+  func beginSingle(_ serial: UInt64) throws {
+    guard serial == top.serial, top.count == 0 else { throw staleSingleError(serial) }
+    top.count = 1
+  }
+
+  /// How to take back what was written since.
+  struct Mark {
+    fileprivate let writerCount: Int
+    fileprivate let entryCount: Int
+    fileprivate let holeCount: Int
+    fileprivate let top: CBOREncodingFrame
+    fileprivate let depth: Int
+    fileprivate let path: CBORCodingPath.Mark
+
+    /// Of the element that begins there.
+    @inline(__always) var index: Int { top.count }
+  }
+
+  /// Before an entry, an element or a single value begins.
+  @inline(__always) var mark: Mark {
+    Mark(
+      writerCount: writer.count, entryCount: entries.count, holeCount: holes.count, top: top, depth: frames.count,
+      path: session.path.mark)
+  }
+
+  /// Before an element of an array begins.
+  @inline(__always) var elementMark: Mark {
+    // What is filled now would be lost if it were behind the mark.
+    if top.kind == .unkeyed && top.holeCount > 0 { fillLastHole() }
+    return mark
+  }
+
+  /// After a value has thrown: as if it had never begun, for a caller who goes on.
+  func rollBack(to mark: Mark) {
+    writer.truncate(to: mark.writerCount)
+    entries.truncate(to: mark.entryCount)
+    if holes.count > mark.holeCount { holes.removeLast(holes.count - mark.holeCount) }
+    frames.truncate(to: mark.depth)
+    top = mark.top
+    session.path.pop(to: mark.path)
+  }
+
+  /// Encodes a value, whose entry has begun, by asking it.
+  @inline(__always)
+  func encodeValue<T: Encodable>(_ value: T, path: CBORCodingPath.Reference, mark: Mark) throws {
+    do {
+      if let failure = session.nesting.check(session.path.depth(of: path)) {
+        throw depthError(value, path, failure)
+      }
+      frames.append(top)
+      let serial = session.nextSerial()
+      top = CBOREncodingFrame(
+        serial: serial, path: path, kind: .none, start: writer.count, firstEntry: entries.count)
+      try value.encode(to: CBORValueEncoder(buffer: self, serial: serial))
+      if let failure = session.failure { throw error(failure, value) }
+      close()
+      top = frames.removeLast()
+      session.path.pop(to: mark.path)
+    } catch {
+      rollBack(to: mark)
+      throw error
+    }
+  }
+
+  // MARK: Ends
+
+  /// Whether the innermost value has encoded something, or asked for a container at least.
+  var isEmpty: Bool { top.kind == .none || (top.kind == .single && top.count == 0) }
+
+  /// Completes the innermost value.
+  @inline(__always)
+  func close() {
+    switch top.kind {
+    case .none: writer.writeMapHead(count: 0)
+    case .single: if top.count == 0 { writer.writeMapHead(count: 0) }
+    case .unkeyed:
+      if top.holeCount > 0 { fillArray() } else { patchHead(.array) }
+    case .keyed:
+      if !top.isSorted || top.holeCount > 0 { rebuildMap() } else { patchHead(.map) }
+      entries.truncate(to: top.firstEntry)
+    }
+  }
+
+  @inline(__always)
+  private func patchHead(_ major: CBORMajorType) {
+    if top.count < 24 {
+      let start = top.start
+      let head = major.rawValue << 5 | UInt8(truncatingIfNeeded: top.count)
+      writer.withMutableBytes { bytes in
+        bytes.baseAddress.unsafelyUnwrapped.storeBytes(of: head, toByteOffset: start, as: UInt8.self)
+      }
+    } else {
+      widenHead(major)
+    }
+  }
+
+  private func widenHead(_ major: CBORMajorType) {
+    let count = UInt64(top.count)
+    let start = top.start
+    writer.insertGap(CBORWriter.headLength(count) - 1, at: start)
+    writer.withMutableBytes { bytes in
+      _ = CBORWriter.put(major, count, at: bytes.baseAddress.unsafelyUnwrapped + start)
+    }
+  }
+
+  /// Completes the one value of this buffer, a container's of which nobody said that it is done with.
+  func finish() {
+    close()
+    top.serial = 0
+  }
+
+  /// Whether it is complete.
+  var isFinished: Bool { top.serial == 0 }
+}
+
+extension CBOREncodingBuffer {
+  /// The container's number of elements so far.
+  func count(of serial: UInt64) -> Int { frame(serial)?.count ?? 0 }
+
+  func path(of serial: UInt64) -> CBORCodingPath.Reference { frame(serial)?.path ?? CBORCodingPath.root }
+
+  private func frame(_ serial: UInt64) -> CBOREncodingFrame? {
+    if top.serial == serial { return top }
+    for index in stride(from: frames.count - 1, through: 0, by: -1) where frames[index].serial == serial {
+      return frames[index]
+    }
+    return nil
+  }
+
+  func beginNestedEntry(_ name: String) { beginEntry(name) }
+
+  func beginNestedElement() { top.count += 1 }
+
+  /// Notes that the value of the entry or element that has just begun is in a buffer of its own.
+  func appendHole(_ hole: CBOREncodingHole) {
+    if top.kind == .keyed { entries[entries.count - 1].hole = holes.count }
+    holes.append(hole)
+    top.holeCount += 1
+  }
+
+  func removeLastHole() -> CBOREncodingBuffer {
+    top.holeCount -= 1
+    return holes.removeLast().buffer
+  }
+}

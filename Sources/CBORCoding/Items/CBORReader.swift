@@ -1,0 +1,157 @@
+/// A cursor over one encoded data item and what follows it; every read checks the bounds and moves past what it read.
+///
+/// It takes any well-formed CBOR, not only the deterministic form, and does not trust it: a length is compared with
+/// the rest of the input before anything is done with it, and nothing recurses. Where a read throws, the cursor may
+/// be anywhere; go on from an offset that is known, or give up. The bytes are borrowed: a reader is valid as long as
+/// they are, and so is what it returns as a buffer.
+struct CBORReader {
+  let bytes: UnsafeRawBufferPointer
+  /// How deep arrays, maps and tags may nest in what ``skip()`` skips.
+  let maximumDepth: Int
+  /// Where the next read begins; moved from outside by ``move(to:)``, which checks.
+  private(set) var offset: Int
+
+  init(_ bytes: UnsafeRawBufferPointer, at offset: Int = 0, maximumDepth: Int = 512) {
+    precondition(offset >= 0 && offset <= bytes.count)
+    self.bytes = bytes
+    self.offset = offset
+    self.maximumDepth = maximumDepth
+  }
+
+  var isAtEnd: Bool { offset == bytes.count }
+  /// How many bytes are left.
+  @inline(__always) var remaining: Int { bytes.count &- offset }
+
+  /// Goes on reading at another offset within the input.
+  mutating func move(to offset: Int) {
+    precondition(offset >= 0 && offset <= bytes.count)
+    self.offset = offset
+  }
+
+  /// - Throws: `.trailingBytes` unless everything was read.
+  func finish() throws(CBORError) {
+    guard isAtEnd else { throw CBORError(.trailingBytes, at: offset) }
+  }
+
+  // MARK: Heads
+
+  /// The head of the next item, which may be a break, without moving.
+  @inline(__always)
+  func peekHead() throws(CBORError) -> CBORHead {
+    var reader = self
+    return try reader.readHead()
+  }
+
+  /// Reads the head of an item: of a string or container without what is in it; or a break.
+  ///
+  /// - Throws: `.endOfInput`, `.reservedInformation`, `.reservedSimpleValue`.
+  @inline(__always)
+  mutating func readHead() throws(CBORError) -> CBORHead {
+    guard let base = bytes.baseAddress, offset < bytes.count else { throw CBORError(.endOfInput, at: offset) }
+    let initialByte = base.load(fromByteOffset: offset, as: UInt8.self)
+    if initialByte & 0x1F < 24 {
+      offset &+= 1
+      return CBORHead(initialByte: initialByte, argument: UInt64(initialByte & 0x1F))
+    }
+    return try readLongHead(initialByte, base)
+  }
+
+  private mutating func readLongHead(
+    _ initialByte: UInt8, _ base: UnsafeRawPointer
+  ) throws(CBORError) -> CBORHead {
+    let start = offset
+    let argument: UInt64
+    switch initialByte & 0x1F {
+    case 24:
+      guard remaining >= 2 else { throw CBORError(.endOfInput, at: start) }
+      argument = UInt64(base.load(fromByteOffset: start + 1, as: UInt8.self))
+      if initialByte == 0xF8 && argument < 32 { throw CBORError(.reservedSimpleValue, at: start) }
+      offset += 2
+    case 25:
+      guard remaining >= 3 else { throw CBORError(.endOfInput, at: start) }
+      argument = UInt64(UInt16(bigEndian: base.loadUnaligned(fromByteOffset: start + 1, as: UInt16.self)))
+      offset += 3
+    case 26:
+      guard remaining >= 5 else { throw CBORError(.endOfInput, at: start) }
+      argument = UInt64(UInt32(bigEndian: base.loadUnaligned(fromByteOffset: start + 1, as: UInt32.self)))
+      offset += 5
+    case 27:
+      guard remaining >= 9 else { throw CBORError(.endOfInput, at: start) }
+      argument = UInt64(bigEndian: base.loadUnaligned(fromByteOffset: start + 1, as: UInt64.self))
+      offset += 9
+    case CBORHead.indefinite:
+      switch initialByte >> 5 {
+      // An integer or a tag of indefinite length means nothing.
+      case 0, 1, 6: throw CBORError(.reservedInformation, at: start)
+      default: argument = 0
+      }
+      offset += 1
+    default:
+      throw CBORError(.reservedInformation, at: start)
+    }
+    return CBORHead(initialByte: initialByte, argument: argument)
+  }
+
+  /// Reads a break, if one is next: the end of an array, map or string of indefinite length.
+  @inline(__always)
+  mutating func readBreak() throws(CBORError) -> Bool {
+    guard let base = bytes.baseAddress, offset < bytes.count else { throw CBORError(.endOfInput, at: offset) }
+    guard base.load(fromByteOffset: offset, as: UInt8.self) == CBORHead.breakByte else { return false }
+    offset &+= 1
+    return true
+  }
+
+  // MARK: Containers and tags
+
+  /// Reads the head of an array. Returns how many items follow, or `nil` if they end with a break.
+  ///
+  /// The rest of the input has room for so many items; how large they get in memory is another matter.
+  mutating func readArrayHead() throws(CBORError) -> Int? {
+    let start = offset
+    let head = try readHead()
+    guard head.major == .array else { throw CBORError(.unexpectedItem, at: start) }
+    return head.isIndefinite ? nil : try checked(head.argument, itemsEach: 1, start)
+  }
+
+  /// Reads the head of a map. Returns how many pairs of a key and a value follow, or `nil` if they end with a break.
+  mutating func readMapHead() throws(CBORError) -> Int? {
+    let start = offset
+    let head = try readHead()
+    guard head.major == .map else { throw CBORError(.unexpectedItem, at: start) }
+    return head.isIndefinite ? nil : try checked(head.argument, itemsEach: 2, start)
+  }
+
+  /// Reads the head of a tag, if one is next; its number.
+  @inline(__always)
+  mutating func readTag() throws(CBORError) -> UInt64? {
+    guard let base = bytes.baseAddress, offset < bytes.count else { throw CBORError(.endOfInput, at: offset) }
+    guard base.load(fromByteOffset: offset, as: UInt8.self) >> 5 == CBORMajorType.tag.rawValue else { return nil }
+    return try readHead().argument
+  }
+
+  /// Reads the heads of any tags that are next.
+  mutating func skipTags() throws(CBORError) {
+    while try readTag() != nil {}
+  }
+
+  /// A count of items, each of which takes a byte at least.
+  @inline(__always)
+  private func checked(_ count: UInt64, itemsEach: Int, _ start: Int) throws(CBORError) -> Int {
+    guard count <= UInt64(remaining / itemsEach) else { throw CBORError(.lengthOverInput, at: start) }
+    return Int(truncatingIfNeeded: count)
+  }
+
+  /// Moves past `count` bytes that are known to be there.
+  @inline(__always)
+  mutating func advance(_ count: Int) {
+    assert(count >= 0 && count <= remaining)
+    offset &+= count
+  }
+
+  /// Goes back to where a read began.
+  @inline(__always)
+  mutating func rewind(to start: Int) {
+    assert(start >= 0 && start <= offset)
+    offset = start
+  }
+}

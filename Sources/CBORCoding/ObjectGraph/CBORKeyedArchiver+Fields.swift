@@ -1,0 +1,146 @@
+#if !canImport(Darwin)
+  import Foundation
+
+  extension CBORKeyedArchiver {
+    /// Writes the key of a field; one value has to follow. False: nothing is encoded any more.
+    @inline(__always)
+    func beginField(_ key: String) -> Bool {
+      guard failure == nil, !isFinished else { return refuse() }
+      keyOffsets.append(writer.count)
+      writer.writeText(key)
+      return true
+    }
+
+    func beginUnkeyedField() -> Bool {
+      guard failure == nil, !isFinished else { return refuse() }
+      keyOffsets.append(writer.count)
+      writer.writeInteger(frame.unkeyedCount)
+      frame.unkeyedCount += 1
+      return true
+    }
+
+    private func refuse() -> Bool {
+      if failure == nil { fail("A value was encoded after the end of encoding.") }
+      return false
+    }
+
+    func fail(_ message: String) {
+      guard failure == nil else { return }
+      let place = path.isEmpty ? "" : " (in \(path.map { ClassDescription.name(of: $0) }.joined(separator: " → ")))"
+      failure = CBORCodingError(.encodingFailed, message + place)
+    }
+
+    /// Runs `body`, which encodes the fields of an object, and completes the map of them.
+    @inline(__always)
+    func writeFields(_ body: () -> Void) {
+      let outer = frame
+      let head = writer.count
+      writer.writeMapHead(count: 0)
+      frame = EncodingFrame(firstKey: keyOffsets.count)
+      body()
+      endFields(head)
+      frame = outer
+    }
+
+    /// Fills in the count of a map whose head, of one byte, is at `head`.
+    @inline(__always)
+    private func endFields(_ head: Int) {
+      let count = keyOffsets.count &- frame.firstKey
+      guard failure == nil else { return }
+      if count > 1 { checkKeys() }
+      if count < 24 {
+        writer.withMutableBytes { $0[head] = UInt8(truncatingIfNeeded: 0xA0 | count) }
+      } else {
+        widen(head, count)
+      }
+      keyOffsets.removeLast(count)
+    }
+
+    /// Fills in a count that needs a longer head, which moves everything behind it.
+    private func widen(_ head: Int, _ count: Int) {
+      let distance = CBORWriter.headLength(UInt64(count)) - 1
+      writer.insertGap(distance, at: head + 1)
+      writer.withMutableBytes { bytes in _ = CBORWriter.put(.map, UInt64(count), at: bytes.baseAddress! + head) }
+      identities.shift(by: distance, from: head + 1)
+      for index in references.indices.reversed() {
+        guard references[index].offset > head else { break }
+        references[index].offset += distance
+      }
+    }
+
+    /// A class and its superclass that use the same key would overwrite each other's value.
+    @inline(__always)
+    private func checkKeys() {
+      let duplicate = writer.withBytes { bytes in
+        keyOffsets.withUnsafeBufferPointer { offsets in
+          MapKeys(bytes, UnsafeBufferPointer(rebasing: offsets[frame.firstKey...])).duplicate
+        }
+      }
+      if let duplicate { failForKey(at: duplicate) }
+    }
+
+    private func failForKey(at offset: Int) {
+      let key = writer.withBytes { bytes in
+        var reader = CBORReader(bytes, at: offset)
+        return (try? reader.readText()) ?? ""
+      }
+      fail("The key \(key.quoted) is encoded twice in one object; a class and its superclass need keys of their own.")
+    }
+
+    // MARK: The end
+
+    /// Completes the archive.
+    func finish() {
+      guard !isFinished else { return }
+      guard depth == 0 else { return fail("Encoding was finished while an object was being encoded.") }
+      endFields(0)
+      isFinished = true
+      if failure == nil, !references.isEmpty { resolveReferences() }
+    }
+
+    /// Puts a tag in front of each object that something refers to, and its number where that is.
+    private func resolveReferences() {
+      let shared = identities.entries.indices
+        .filter { identities.entries[$0].isReferenced && identities.entries[$0].offset >= 0 }
+        .sorted { identities.entries[$0].offset < identities.entries[$1].offset }
+      guard !shared.isEmpty else { return }
+      var numbers = [Int: Int](minimumCapacity: shared.count)
+      for (number, entry) in shared.enumerated() { numbers[entry] = number }
+      var resolved = CBORWriter(capacity: writer.count + 4 * (shared.count + references.count))
+      var next = shared.startIndex
+      writer.withBytes { bytes in
+        var copied = 0
+        func copy(to offset: Int) {
+          resolved.append(UnsafeRawBufferPointer(rebasing: bytes[copied..<offset]))
+          copied = offset
+        }
+        func tagObjects(before offset: Int) {
+          while next < shared.endIndex, case let start = identities.entries[shared[next]].offset, start < offset {
+            copy(to: start)
+            resolved.writeTag(CBORTag.shared)
+            next += 1
+          }
+        }
+        for reference in references {
+          // A conditional one whose object was never encoded stays nil.
+          guard let number = numbers[reference.entry] else { continue }
+          tagObjects(before: reference.offset)
+          copy(to: reference.offset)
+          resolved.writeTag(CBORTag.reference)
+          resolved.writeInteger(number)
+          copied += 1
+        }
+        tagObjects(before: bytes.count)
+        copy(to: bytes.count)
+      }
+      swap(&writer, &resolved)
+    }
+  }
+
+  extension Dictionary {
+    fileprivate init(minimumCapacity: Int) {
+      self.init()
+      reserveCapacity(minimumCapacity)
+    }
+  }
+#endif

@@ -1,0 +1,212 @@
+#if !canImport(Darwin)
+  import Foundation
+  import FoundationObjects
+
+  extension CBORKeyedArchiver {
+    /// Writes one item, whatever the value; if it cannot be, the archive has failed.
+    func write(_ value: Any?) {
+      guard let value else { return writer.writeUndefined() }
+      write(value, ClassTable.record(of: type(of: value)))
+    }
+
+    @inline(__always)
+    private func write(_ value: Any, _ record: ClassRecord.Reference) {
+      if record.pointee.form.rawValue >= ValueForm.string.rawValue {
+        return writeObject(payload(of: value, as: AnyObject.self), record)
+      }
+      guard record.pointee.form == .swiftOther else { return Self.writePlain(value, record, to: &writer) }
+      if let elements = record.pointee.elements {
+        let array = ClassTable.record(of: NSArray.self)
+        guard enter(array) else { return }
+        elements.write(value, to: self)
+        return leave()
+      }
+      let object = value as AnyObject
+      let bridged = ClassTable.record(of: type(of: object))
+      guard bridged.pointee.form != .unsupported, bridged.pointee.form != .foundationCluster || object is any NSCoding
+      else { return fail("A value of type \(type(of: value)) is no object that can be archived.") }
+      // Made just now: nothing else refers to it.
+      write(object, bridged, withIdentity: false)
+    }
+
+    /// Writes an object where it is met first, and a reference to it elsewhere.
+    @inline(__always)
+    func writeObject(_ object: AnyObject, _ record: ClassRecord.Reference) {
+      write(object, record, withIdentity: record.pointee.form.hasIdentity)
+    }
+
+    private func write(_ object: AnyObject, _ record: ClassRecord.Reference, withIdentity: Bool) {
+      switch record.pointee.form {
+      case .string: return writeString(unsafeDowncast(object, to: NSString.self), object)
+      case .number: return writer.writeNumber(unsafeDowncast(object, to: NSNumber.self))
+      case .boolean: return writer.writeBool(unsafeDowncast(object, to: NSNumber.self).boolValue)
+      case .data: return writeData(unsafeDowncast(object, to: NSData.self), object)
+      case .date: return writer.writeDate(unsafeDowncast(object, to: NSDate.self).timeIntervalSinceReferenceDate)
+      case .uuid: return writer.writeUUID(unsafeDowncast(object, to: NSUUID.self) as UUID)
+      case .null: return writer.writeNull()
+      case .url: return writeURL(unsafeDowncast(object, to: NSURL.self))
+      case .decimalNumber: return writer.writeDecimal(unsafeDowncast(object, to: NSDecimalNumber.self).decimalValue)
+      case .foundationCluster: return writeClusterMember(object, record)
+      case .unsupported: return fail("The class \(ClassDescription.name(of: record)) \(record.pointee.problem).")
+      case .object: return writeCoded(object, record)
+      default:
+        guard !withIdentity || isFirst(object) else { return }
+        guard enter(record) else { return }
+        writeContents(of: object, record)
+        leave()
+      }
+    }
+
+    /// Whether an object is met for the first time; if not, a reference to it is written.
+    @inline(__always)
+    func isFirst(_ object: AnyObject) -> Bool {
+      guard let entry = identities.find(object) else {
+        identities.add(object, offset: writer.count)
+        return true
+      }
+      if identities.entries[entry].offset < 0 {
+        identities.setOffset(writer.count, of: entry)
+        return true
+      }
+      refer(to: entry)
+      return false
+    }
+
+    private func refer(to entry: Int) {
+      identities.refer(to: entry)
+      references.append(ObjectReference(offset: writer.count, entry: entry))
+      writer.writeUndefined()
+    }
+
+    /// Writes a reference to an object that is nil if the object is not encoded otherwise.
+    func writeConditionally(_ value: Any?) {
+      guard let value else { return writer.writeUndefined() }
+      let record = ClassTable.record(of: type(of: value))
+      let form = record.pointee.form
+      guard form.hasIdentity || form == .string || form == .data || form == .foundationCluster else {
+        return write(value, record)
+      }
+      let object = payload(of: value, as: AnyObject.self)
+      if let string = object as? NSString, form == .string,
+        (string as String).utf8.count < ObjectGraph.leastSharedLength
+      {
+        return write(value, record)
+      }
+      if let data = object as? NSData, form == .data, data.length < ObjectGraph.leastSharedLength {
+        return write(value, record)
+      }
+      refer(to: identities.find(object) ?? identities.add(object, offset: -1))
+    }
+
+    /// Goes one level deeper. False: too deep.
+    @inline(__always)
+    func enter(_ record: ClassRecord.Reference) -> Bool {
+      if let tooDeep = nesting.check(depth &+ 1) {
+        fail("\(nesting.description(tooDeep)); a linked list is better archived as an array.")
+        return false
+      }
+      depth &+= 1
+      path.append(record)
+      return true
+    }
+
+    @inline(__always)
+    func leave() {
+      depth &-= 1
+      // Kept after a failure, whose message has been made by then, and nothing is encoded any more.
+      path.removeLast()
+    }
+
+    // MARK: Objects of classes of one's own
+
+    private func writeCoded(_ object: AnyObject, _ record: ClassRecord.Reference) {
+      guard let object = object as? NSObject else {
+        guard isFirst(object) else { return }
+        return writeCoded(object, record, as: record)
+      }
+      if let replacement = replacements[ObjectIdentifier(object)] { return write(replacement) }
+      let replacement = object.replacementObject(for: self as NSCoder)
+      guard let replacement, payloadObject(of: replacement) === object else {
+        // Kept with the object, which so keeps its address.
+        identities.add(object, offset: -1)
+        replacements[ObjectIdentifier(object)] = replacement
+        return write(replacement)
+      }
+      var substitute = record
+      let stated: AnyClass = object.classForKeyedArchiver ?? object.classForCoder
+      if ObjectIdentifier(stated) != ObjectIdentifier(record.pointee.type) {
+        substitute = ClassTable.record(of: stated)
+      }
+      if substitute.pointee.form != .object { return write(object, substitute, withIdentity: true) }
+      guard isFirst(object) else { return }
+      writeCoded(object, record, as: substitute)
+    }
+
+    private func payloadObject(of value: Any) -> AnyObject? {
+      let form = ClassTable.record(of: type(of: value)).pointee.form
+      return form.rawValue >= ValueForm.string.rawValue ? payload(of: value, as: AnyObject.self) : nil
+    }
+
+    private func writeCoded(_ object: AnyObject, _ record: ClassRecord.Reference, as named: ClassRecord.Reference) {
+      guard enter(record), let coding = record.pointee.coding else { return }
+      if requiresSecureCoding, !named.pointee.supportsSecureCoding {
+        return fail(
+          "The class \(ClassDescription.name(of: named)) does not conform to NSSecureCoding, which is required.")
+      }
+      writer.writeTag(CBORTag.object)
+      writer.writeArrayHead(count: 2)
+      guard writeName(of: named) else { return }
+      writeFields {
+        encode(object, as: coding)
+        if named.pointee.extendsFoundation, !isRehearsal { refuseFoundationKeys() }
+      }
+      leave()
+    }
+
+    private func encode<Coded: NSCoding>(_ object: AnyObject, as type: Coded.Type) {
+      unsafeBitCast(object, to: Coded.self).encode(with: self)
+    }
+
+    private func writeName(of record: ClassRecord.Reference) -> Bool {
+      if isRehearsal, let type = record.pointee.anyClass, !ClassName.isNamedByFoundation(type) {
+        fail(
+          """
+          The class \(ClassDescription.name(of: record)) is not at the top level of a module: NSKeyedArchiver on Linux \
+          has no name for it. Move it there, or archive objects as ObjectCoding.Archiving.cbor.
+          """)
+        return false
+      }
+      if let type = record.pointee.anyClass,
+        let name = names.isEmpty ? Self.className(for: type) : names[name: type] ?? Self.className(for: type)
+      {
+        writer.writeText(name)
+        return true
+      }
+      guard !record.pointee.encodedName.isEmpty else {
+        fail(
+          """
+          The class \(ClassDescription.name(of: record)) is private or local, and cannot be found by its name; give it \
+          one with setClassName(_:for:), and the unarchiver the class with setClass(_:forClassName:).
+          """)
+        return false
+      }
+      writer.append(record.pointee.encodedName)
+      return true
+    }
+
+    /// Foundation's `encode(with:)` writes keys that its `init(coder:)` reads from its own unarchiver only: from any
+    /// other it ends the process.
+    private func refuseFoundationKeys() {
+      guard failure == nil else { return }
+      let own = keyOffsets[frame.firstKey...]
+      let isFoundations = writer.withBytes { bytes in own.contains { FoundationCoding.isFoundationsKey(bytes, at: $0) }
+      }
+      guard isFoundations else { return }
+      fail(
+        """
+        Its superclass encodes what only Foundation's own unarchiver reads. Return the superclass from classForCoder, \
+        or encode what the object holds without calling super.
+        """)
+    }
+  }
+#endif

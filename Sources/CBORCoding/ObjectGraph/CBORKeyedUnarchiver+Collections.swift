@@ -1,0 +1,205 @@
+#if !canImport(Darwin)
+  import Foundation
+  import FoundationObjects
+
+  extension CBORKeyedUnarchiver {
+    /// Reads the elements of a collection, none of which is nil.
+    private func readElements(
+      _ count: Int, _ reader: inout CBORReader, _ start: Int
+    ) throws(CBORCodingError) -> ContiguousArray<AnyObject> {
+      try enter(start)
+      defer { depth &-= 1 }
+      var elements = ContiguousArray<AnyObject>()
+      elements.reserveCapacity(count)
+      for _ in 0..<count { elements.append(try readElement(&reader)) }
+      return elements
+    }
+
+    @inline(__always)
+    private func readElement(_ reader: inout CBORReader) throws(CBORCodingError) -> AnyObject {
+      let start = reader.offset
+      guard let element = try readItem(&reader, isElement: true) else {
+        throw corrupt("There is nil in a collection", at: start)
+      }
+      return element
+    }
+
+    // MARK: Arrays
+
+    func readArray(count: Int, _ reader: inout CBORReader, _ start: Int) throws(CBORCodingError) -> NSArray {
+      let elements = try readElements(count, &reader, start)
+      if hasForeignObjects { return NSArray(array: Array(elements)) }
+      return elements.withUnsafeBufferPointer { NSArray(objects: $0.baseAddress, count: $0.count) }
+    }
+
+    func readMutableArray(
+      _ reader: inout CBORReader, _ number: Int?, _ start: Int
+    ) throws(CBORCodingError) -> NSMutableArray {
+      let count = try arrayCount(&reader)
+      guard let number else {
+        let elements = try readElements(count, &reader, start)
+        if hasForeignObjects { return NSMutableArray(array: Array(elements)) }
+        return elements.withUnsafeBufferPointer { NSMutableArray(objects: $0.baseAddress, count: $0.count) }
+      }
+      // It is there before its elements are, one of which may contain it.
+      let array = NSMutableArray()
+      shared.values[number].state = .beingFilled(array)
+      try enter(start)
+      defer { depth &-= 1 }
+      for _ in 0..<count { array.add(try readElement(&reader)) }
+      return array
+    }
+
+    // MARK: Dictionaries
+
+    func readDictionary(count: Int, _ reader: inout CBORReader, _ start: Int) throws(CBORCodingError) -> NSDictionary {
+      let (keys, values) = try readPairs(count, &reader, start)
+      let dictionary =
+        hasForeignObjects
+        ? NSDictionary(dictionary: Self.swiftDictionary(keys, values))
+        : Self.withPointers(keys, values) { NSDictionary(objects: $0, forKeys: $1, count: count) }
+      guard dictionary.count == count else { throw corrupt("A dictionary has equal keys", at: start) }
+      return dictionary
+    }
+
+    func readMutableDictionary(
+      _ reader: inout CBORReader, _ number: Int?, _ start: Int
+    ) throws(CBORCodingError) -> NSMutableDictionary {
+      let count = try mapCount(&reader)
+      var dictionary = NSMutableDictionary()
+      if let number { shared.values[number].state = .beingFilled(dictionary) }
+      let (keys, values) = try readPairs(count, &reader, start)
+      if number == nil, !hasForeignObjects {
+        dictionary = Self.withPointers(keys, values) { NSMutableDictionary(objects: $0, forKeys: $1, count: count) }
+      } else {
+        for index in keys.indices { dictionary.setObject(values[index], forKey: AnyHashable(keys[index])) }
+      }
+      guard dictionary.count == count else { throw corrupt("A dictionary has equal keys", at: start) }
+      return dictionary
+    }
+
+    private static func withPointers<R>(
+      _ keys: ContiguousArray<NSObject>, _ values: ContiguousArray<AnyObject>,
+      _ body: (UnsafePointer<AnyObject>?, UnsafePointer<NSObject>?) -> R
+    ) -> R {
+      keys.withUnsafeBufferPointer { keys in
+        values.withUnsafeBufferPointer { values in body(values.baseAddress, keys.baseAddress) }
+      }
+    }
+
+    private static func swiftDictionary(
+      _ keys: ContiguousArray<NSObject>, _ values: ContiguousArray<AnyObject>
+    ) -> [AnyHashable: Any] {
+      Dictionary(zip(keys.map { AnyHashable($0) }, values)) { first, _ in first }
+    }
+
+    private func readPairs(
+      _ count: Int, _ reader: inout CBORReader, _ start: Int
+    ) throws(CBORCodingError) -> (keys: ContiguousArray<NSObject>, values: ContiguousArray<AnyObject>) {
+      try enter(start)
+      defer { depth &-= 1 }
+      var keys = ContiguousArray<NSObject>()
+      var values = ContiguousArray<AnyObject>()
+      var guarded = HashedElements(count: count)
+      keys.reserveCapacity(count)
+      values.reserveCapacity(count)
+      for _ in 0..<count {
+        keys.append(try readHashable(&reader, &guarded))
+        values.append(try readElement(&reader))
+      }
+      try charge(guarded, start)
+      return (keys, values)
+    }
+
+    // MARK: Sets
+
+    func readSet(_ reader: inout CBORReader, _ type: NSSet.Type) throws(CBORCodingError) -> NSSet {
+      let start = reader.offset
+      let elements = try readHashedElements(&reader)
+      let set = elements.withUnsafeBufferPointer { elements in
+        type == NSMutableSet.self
+          ? NSMutableSet(objects: elements.baseAddress, count: elements.count)
+          : NSSet(objects: elements.baseAddress, count: elements.count)
+      }
+      guard set.count == elements.count else { throw corrupt("A set has equal elements", at: start) }
+      return set
+    }
+
+    func readOrderedSet(_ reader: inout CBORReader, isMutable: Bool) throws(CBORCodingError) -> NSOrderedSet {
+      let start = reader.offset
+      let elements = try readHashedElements(&reader)
+      let set = elements.withUnsafeBufferPointer { elements in
+        isMutable
+          ? NSMutableOrderedSet(objects: elements.baseAddress, count: elements.count)
+          : NSOrderedSet(objects: elements.baseAddress, count: elements.count)
+      }
+      guard set.count == elements.count else { throw corrupt("A set has equal elements", at: start) }
+      return set
+    }
+
+    func readCountedSet(_ reader: inout CBORReader) throws(CBORCodingError) -> NSCountedSet {
+      let start = reader.offset
+      let count = try arrayCount(&reader)
+      guard count.isMultiple(of: 2) else { throw mismatch("pairs of an element and a count", at: start) }
+      try enter(start)
+      defer { depth &-= 1 }
+      let set = NSCountedSet()
+      var guarded = HashedElements(count: count / 2)
+      var elements: ContiguousArray<(NSObject, Int)> = []
+      for _ in 0..<count / 2 {
+        let element = try readHashable(&reader, &guarded)
+        let times: Int = try readInteger(&reader)
+        // Foundation has no other way than to add it so often.
+        guard times > 0, budget.charge(times) else { throw mismatch("a count that can be", at: start) }
+        elements.append((element, times))
+      }
+      try charge(guarded, start)
+      for (element, times) in elements { for _ in 0..<times { set.add(element) } }
+      guard set.count == elements.count else { throw corrupt("A set has equal elements", at: start) }
+      return set
+    }
+
+    private func readHashedElements(_ reader: inout CBORReader) throws(CBORCodingError) -> ContiguousArray<AnyObject> {
+      let start = reader.offset
+      let count = try arrayCount(&reader)
+      try enter(start)
+      defer { depth &-= 1 }
+      var elements = ContiguousArray<AnyObject>()
+      var guarded = HashedElements(count: count)
+      elements.reserveCapacity(count)
+      for _ in 0..<count {
+        elements.append(try readHashable(&reader, &guarded))
+      }
+      try charge(guarded, start)
+      return elements
+    }
+
+    // MARK: Hashes
+
+    /// Reads an element of a set, or a key.
+    private func readHashable(
+      _ reader: inout CBORReader, _ elements: inout HashedElements
+    ) throws(CBORCodingError) -> NSObject {
+      let start = reader.offset
+      let mark = budget.mark
+      let element = try readElement(&reader)
+      guard !hasForeignObjects || element is NSObject else {
+        throw mismatch("an element of a set, or a key", at: start)
+      }
+      let object = unsafeDowncast(element, to: NSObject.self)
+      let hashing = ClassTable.record(of: type(of: object)).pointee.hashing
+      guard budget.add(object, hashing, since: mark, to: &elements) else {
+        throw corrupt("A \(type(of: object)) is in a set, or a key, which Foundation cannot compare", at: start)
+      }
+      return object
+    }
+
+    /// Comparisons of elements with equal hashes are charged to what is left of the limit, before Foundation makes
+    /// them.
+    private func charge(_ elements: consuming HashedElements, _ start: Int) throws(CBORCodingError) {
+      guard budget.charge(elements) else {
+        throw corrupt("Elements of a set, or keys, have equal hashes beyond chance", at: start)
+      }
+    }
+  }
+#endif

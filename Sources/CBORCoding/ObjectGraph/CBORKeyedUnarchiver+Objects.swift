@@ -1,0 +1,239 @@
+#if !canImport(Darwin)
+  import Foundation
+  import FoundationObjects
+
+  extension CBORKeyedUnarchiver {
+    // MARK: Shared values
+
+    /// Reads a value that is referred to elsewhere; the tag has been read.
+    func readShared(_ reader: inout CBORReader, _ isElement: Bool, _ start: Int) throws(CBORCodingError) -> AnyObject? {
+      guard let number = shared.number(at: start) else { throw corrupt("There is a tag out of place", at: start) }
+      switch shared.values[number].state {
+      case .read(let object):
+        // Asked for twice, or by a reference that was ahead of it.
+        try recheck(number, object, isElement, start)
+        do { try reader.skipChecked() } catch { throw damaged(error) }
+        budget.countAgain(weight: shared.values[number].weight, isFragile: shared.values[number].isFragile)
+        return object
+      case .beingRead, .beingFilled: throw cycle(start, to: shared.values[number].offset)
+      case .unread:
+        let mark = budget.mark
+        shared.values[number].allowed = allowed
+        shared.values[number].state = .beingRead
+        let object = try readSharedContents(&reader, number, isElement)
+        shared.values[number].weight = budget.weight(since: mark)
+        shared.values[number].isFragile = budget.isFragile(since: mark)
+        shared.values[number].state = .read(object)
+        let waiting = shared.values[number].waiting
+        shared.values[number].waiting = []
+        for completion in waiting { completion(object) }
+        if let failure { throw wrapped(failure) }
+        return object
+      }
+    }
+
+    private func readSharedContents(
+      _ reader: inout CBORReader, _ number: Int, _ isElement: Bool
+    ) throws(CBORCodingError) -> AnyObject {
+      let start = reader.offset
+      let head = try head(&reader)
+      let object: AnyObject?
+      if head.major == .tag, head.argument == CBORTag.object {
+        object = try readObject(&reader, shared: number, isElement, start)
+      } else if head.major == .tag, head.argument == CBORTag.shared || head.argument == CBORTag.reference {
+        throw corrupt("There is a shared value in place of a shared value", at: start)
+      } else {
+        reader.move(to: start)
+        object = try readItem(&reader, isElement: isElement)
+      }
+      guard let object else { throw corrupt("There is a shared nil", at: start) }
+      return object
+    }
+
+    /// Reads a reference to a shared value; the tag has been read.
+    func readReference(_ reader: inout CBORReader, _ isElement: Bool, _ start: Int) throws(CBORCodingError)
+      -> AnyObject?
+    {
+      let number: Int = try readInteger(&reader)
+      guard shared.values.indices.contains(number) else {
+        throw corrupt("There is a reference to a value that is not there", at: start)
+      }
+      switch shared.values[number].state {
+      case .read(let object):
+        try recheck(number, object, isElement, start)
+        budget.countAgain(weight: shared.values[number].weight, isFragile: shared.values[number].isFragile)
+        return object
+      case .beingRead: throw cycle(start, to: shared.values[number].offset)
+      case .beingFilled(let collection):
+        guard !requiresSecureCoding else {
+          throw corrupt(
+            "There is a collection that contains itself, which secure coding does not allow", .cycle, at: start)
+        }
+        // To compare it with another one would never end.
+        budget.countAgain(weight: .max, isFragile: true)
+        return collection
+      case .unread:
+        // Ahead of the value, or its field has not been asked for: it is read out of turn.
+        var other = CBORReader(bytes, at: shared.values[number].offset)
+        try enter(start)
+        defer { depth &-= 1 }
+        return try readItem(&other, isElement: isElement)
+      }
+    }
+
+    /// The number of the value that is referred to at an offset, if it is being read now.
+    func unreadReference(at offset: Int) -> Int? {
+      var reader = CBORReader(bytes, at: offset)
+      guard (try? reader.readTag()) == CBORTag.reference, let number = try? reader.readInteger(Int.self),
+        shared.values.indices.contains(number), case .beingRead = shared.values[number].state
+      else { return nil }
+      return number
+    }
+
+    private func cycle(_ start: Int, to target: Int) -> CBORCodingError {
+      let path = ArchivePath.description(of: target, in: bytes)
+      return corrupt(
+        """
+        There is a cycle of objects: this refers to the one at \(path), whose init(coder:) has not returned yet. Read \
+        it with decodeObject(forKey:whenDecoded:), or set it in the other object's init(coder:)
+        """, .cycle, at: start)
+    }
+
+    /// A shared object was allowed where it was read first; here other classes may be.
+    private func recheck(_ number: Int, _ object: AnyObject, _ isElement: Bool, _ start: Int) throws(CBORCodingError) {
+      guard requiresSecureCoding else { return }
+      var checks = ClassChecks(allowed: allowed, limit: budget.comparisons)
+      guard checks.permit(object, isElement: isElement) else {
+        throw corrupt(
+          "An object of class \(ClassDescription.name(of: type(of: object))) is not allowed, or is in a collection that holds such",
+          .classNotAllowed, at: start)
+      }
+      budget.comparisons = checks.limit
+    }
+
+    // MARK: Objects with a class
+
+    /// Reads an object with the name of its class; the tag has been read.
+    ///
+    /// - Parameter number: Its number, if it is shared.
+    func readObject(
+      _ reader: inout CBORReader, shared number: Int?, _ isElement: Bool, _ start: Int
+    ) throws(CBORCodingError) -> AnyObject? {
+      try readArray(of: 2, &reader)
+      let nameStart = reader.offset
+      guard let name = try? reader.readDefinite(.text), !name.isEmpty else { throw mismatch("a class", at: nameStart) }
+      let item = UnsafeRawBufferPointer(rebasing: bytes[nameStart..<reader.offset])
+      let record = try record(named: item, at: start)
+      guard let type = record.pointee.anyClass else { throw mismatch("a class", at: nameStart) }
+      try permit(type, isElement, start)
+      if requiresSecureCoding, !record.pointee.supportsSecureCoding {
+        throw corrupt(
+          "The class \(ClassDescription.name(of: record)) does not conform to NSSecureCoding, which is required",
+          .classNotAllowed, at: start)
+      }
+      switch record.pointee.form {
+      case .object: return try readCoded(record, &reader, start)
+      case .foundation: return try readFoundation(record, &reader, start)
+      default: return try readFoundationValue(record, &reader, number, start)
+      }
+    }
+
+    private func readCoded(
+      _ record: ClassRecord.Reference, _ reader: inout CBORReader, _ start: Int
+    ) throws(CBORCodingError) -> AnyObject {
+      guard let coding = record.pointee.coding else {
+        throw corrupt("This class cannot be decoded", .decodingFailed, at: start)
+      }
+      if !record.pointee.isNSObject { hasForeignObjects = true }
+      return try readFields(record, &reader, start) {
+        guard let object = coding.init(coder: self) else { return nil }
+        return payload(of: object, as: AnyObject.self)
+      }
+    }
+
+    private func readFoundation(
+      _ record: ClassRecord.Reference, _ reader: inout CBORReader, _ start: Int
+    ) throws(CBORCodingError) -> AnyObject {
+      let coding = FoundationCoding.all[record.pointee.foundationCoding]
+      return try readFields(record, &reader, start) { coding.decode(self) }
+    }
+
+    /// Has `body` make an object of the fields that are next.
+    @inline(__always)
+    private func readFields(
+      _ record: ClassRecord.Reference, _ reader: inout CBORReader, _ start: Int, _ body: () -> AnyObject?
+    ) throws(CBORCodingError) -> AnyObject {
+      let count = try mapCount(&reader)
+      try enter(start)
+      let outer = fields
+      fields = FieldCursor(record: record, start: reader.offset, count: count)
+      defer {
+        fields = outer
+        depth &-= 1
+      }
+      if record.pointee.extendsFoundation { try refuseFoundationKeys(start) }
+      let object = body()
+      if let failure { throw wrapped(failure) }
+      guard let object else {
+        throw corrupt("init(coder:) of \(ClassDescription.name(of: record)) returned nil", .decodingFailed, at: start)
+      }
+      do { reader.move(to: try endOfFields()) } catch { throw damaged(error) }
+      return object
+    }
+
+    /// The error that reading ends with; one that an object reported stays what it is.
+    func wrapped(_ error: any Error) -> CBORCodingError {
+      error as? CBORCodingError
+        ?? CBORCodingError(.decodingFailed, "An object could not be decoded.", underlying: error)
+    }
+
+    /// See `CBORKeyedArchiver.refuseFoundationKeys()`: no archive of ours has such keys in such objects.
+    private func refuseFoundationKeys(_ start: Int) throws(CBORCodingError) {
+      var keys = CBORReader(bytes, at: fields.start)
+      do {
+        for _ in 0..<fields.count {
+          if FoundationCoding.isFoundationsKey(bytes, at: keys.offset) {
+            throw corrupt("There is a key that only Foundation's own unarchiver reads", at: start)
+          }
+          try keys.skipChecked(2)
+        }
+      } catch let error as CBORError {
+        throw damaged(error)
+      } catch {
+        throw wrapped(error)
+      }
+    }
+
+    // MARK: Classes
+
+    /// The class of a name, given as a text item.
+    func record(named item: UnsafeRawBufferPointer, at start: Int) throws(CBORCodingError) -> ClassRecord.Reference {
+      if names.isEmpty, !ClassNameMap.unarchiving.isUsed, let known = ClassTable.record(named: item) {
+        return substitute(for: known)
+      }
+      var reader = CBORReader(item)
+      let name = try readText(&reader)
+      if let mapped = names[class: name] ?? Self.class(forClassName: name) { return ClassTable.record(of: mapped) }
+      if let known = ClassTable.record(named: item) { return substitute(for: known) }
+      if requiresSecureCoding {
+        // The classes that are allowed are known from now on.
+        for type in allowed.all { _ = ClassTable.record(of: type) }
+        if let known = ClassTable.record(named: item) { return substitute(for: known) }
+      }
+      guard !requiresSecureCoding || !ClassName.isGeneric(name), let found = ClassName.find(name) else {
+        throw corrupt(
+          """
+          The class \(name.quoted) is unknown here: it was renamed or moved, or is not linked in. \
+          setClass(_:forClassName:) gives the name another class
+          """, .classUnknown, at: start)
+      }
+      return substitute(for: ClassTable.record(of: found))
+    }
+
+    @inline(__always)
+    private func substitute(for record: ClassRecord.Reference) -> ClassRecord.Reference {
+      guard let type = record.pointee.unarchivedAs else { return record }
+      return ClassTable.record(of: type)
+    }
+  }
+#endif

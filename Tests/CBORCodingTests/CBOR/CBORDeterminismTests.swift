@@ -1,0 +1,149 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import CBORCoding
+
+/// One value, one sequence of bytes (RFC 8949 §4.2.1).
+@Suite struct CBORDeterminismTests {
+  @Test(arguments: [0, 1, 2, 5, 20, 21, 100, 1_000]) func theOrderOfADictionaryDoesNotMatter(_ count: Int) throws {
+    var random = SeededRandom(UInt64(count))
+    var keys = (0..<count).map { "\($0)" + String(repeating: "k", count: $0 % 40) }
+    var encodings: Set<Data> = []
+    for _ in 0..<5 {
+      keys.shuffle(using: &random)
+      var dictionary: [String: Int] = [:]
+      for key in keys { dictionary[key] = key.utf8.count }
+      dictionary.reserveCapacity(count * random.below(8))
+      encodings.insert(try CBOREncoder().encode(dictionary))
+      encodings.insert(
+        try CBOREncoder().encode(
+          Encoding("") { [keys] encoder in
+            var map = encoder.container(keyedBy: AnyKey.self)
+            for key in keys { try map.encode(key.utf8.count, forKey: AnyKey(stringValue: key)) }
+          }))
+    }
+    #expect(encodings.count == 1)
+    #expect(try CBORDecoder().decode([String: Int].self, from: encodings.first!).count == count)
+  }
+
+  @Test func keysAreInTheOrderOfTheirEncoding() throws {
+    let keys = [
+      "", "a", "b", "aa", "é", "e\u{301}", "zz", String(repeating: "a", count: 23), String(repeating: "a", count: 24),
+    ]
+    let bytes = try CBOREncoder().encode(
+      Encoding("") { encoder in
+        var map = encoder.container(keyedBy: AnyKey.self)
+        for key in keys.reversed() { try map.encode(0, forKey: AnyKey(stringValue: key)) }
+      })
+    guard case .map(let entries) = try CBORItem(Array(bytes)) else { throw CBORError(.unexpectedItem, at: 0) }
+    let encoded = entries.map(\.key.encoded)
+    #expect(encoded.count == keys.count)
+    #expect(encoded == encoded.sorted { $0.lexicographicallyPrecedes($1) })
+  }
+
+  /// Canonically equivalent strings are different keys: by bytes, as everywhere in the cache.
+  @Test func equivalentKeysAreTwo() throws {
+    let bytes = try CBOREncoder().encode(
+      Encoding("") { encoder in
+        var map = encoder.container(keyedBy: AnyKey.self)
+        try map.encode(1, forKey: "\u{E9}")
+        try map.encode(2, forKey: "e\u{301}")
+        _ = map.nestedContainer(keyedBy: AnyKey.self, forKey: "\u{212B}")
+        var list = map.nestedUnkeyedContainer(forKey: "A\u{30A}")
+        try list.encode(3)
+      })
+    var decoder = CBORDecoder()
+    decoder.userInfo[Decoding.body] =
+      { decoder in
+        let map = try decoder.container(keyedBy: AnyKey.self)
+        #expect(map.allKeys.count == 4)
+        #expect(try map.decode(Int.self, forKey: "\u{E9}") == 1)
+        #expect(try map.decode(Int.self, forKey: "e\u{301}") == 2)
+        #expect(try map.decode([Int].self, forKey: "A\u{30A}") == [3])
+      } as Decoding.Body
+    _ = try decoder.decode(Decoding.self, from: bytes)
+  }
+
+  @Test func randomDocumentsKeepTheirBytes() throws {
+    var random = SeededRandom(5)
+    for _ in 0..<500 {
+      let tree = CBORTree.random(&random, depth: 5)
+      let bytes = try CBOREncoder().encode(tree)
+      #expect(tree.item.encoded == Array(bytes))
+      let decoded = try CBORDecoder().decode(CBORTree.self, from: bytes)
+      #expect(decoded == tree)
+      #expect(try CBOREncoder().encode(decoded) == bytes)
+      #expect(try CBORDecoder().decode(CBORTree.self, from: Data(tree.item.indefinite)) == tree)
+      #expect(
+        try JSONDecoder().decode(CBORTree.self, from: JSONEncoder().encode([tree]).dropFirst().dropLast()) == tree)
+    }
+  }
+}
+
+extension CBORTree: Codable {
+  init(from decoder: any Decoder) throws {
+    if let map = try? decoder.container(keyedBy: AnyKey.self) {
+      // In another order than that of the document.
+      let pairs = try map.allKeys.reversed().map { ($0.stringValue, try map.decode(CBORTree.self, forKey: $0)) }
+      self = .map(Dictionary(uniqueKeysWithValues: pairs))
+    } else if var list = try? decoder.unkeyedContainer() {
+      var items: [CBORTree] = []
+      while !list.isAtEnd { items.append(try list.decode(CBORTree.self)) }
+      self = .array(items)
+    } else {
+      let single = try decoder.singleValueContainer()
+      if single.decodeNil() {
+        self = .null
+      } else if let bool = try? single.decode(Bool.self) {
+        self = .bool(bool)
+      } else if let number = try? single.decode(Double.self) {
+        self = .number(number)
+      } else {
+        self = .text(try single.decode(String.self))
+      }
+    }
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    switch self {
+    case .map(let entries):
+      var map = encoder.container(keyedBy: AnyKey.self)
+      for (key, value) in entries { try map.encode(value, forKey: AnyKey(stringValue: key)) }
+      return
+    case .array(let items):
+      var list = encoder.unkeyedContainer()
+      for item in items { try list.encode(item) }
+      return
+    default: break
+    }
+    var single = encoder.singleValueContainer()
+    switch self {
+    case .bool(let value): try single.encode(value)
+    case .number(let value):
+      if let integer = Int64(exactly: value) { try single.encode(integer) } else { try single.encode(value) }
+    case .text(let value): try single.encode(value)
+    default: try single.encodeNil()
+    }
+  }
+
+  static func random(_ random: inout SeededRandom, depth: Int) -> CBORTree {
+    func text() -> String {
+      let scalars: [String] = ["a", "b", "key", "é", "\0", "\u{1F600}", "\"", "long and longer ", "0"]
+      return (0..<random.below(5)).map { _ in scalars[random.below(scalars.count)] }.joined()
+    }
+    let kind = random.below(depth > 0 ? 9 : 6)
+    switch kind {
+    case 0: return .null
+    case 1: return .bool(random.below(2) == 0)
+    case 2: return .number(Double(random.below(1 << (1 + random.below(50)))) * (random.below(2) == 0 ? 1 : -1))
+    case 3: return .number(Double.random(in: -1e6...1e6, using: &random))
+    case 4, 5: return .text(text())
+    case 6: return .array((0..<random.below(30)).map { _ in CBORTree.random(&random, depth: depth - 2) })
+    default:
+      var map: [String: CBORTree] = [:]
+      for _ in 0..<random.below(kind == 7 ? 8 : 40) { map[text()] = CBORTree.random(&random, depth: depth - 2) }
+      return .map(map)
+    }
+  }
+}

@@ -1,0 +1,270 @@
+import Foundation
+import Testing
+
+@testable import CBORCoding
+
+/// The errors are those of `JSONDecoder`, with its paths.
+@Suite struct CBORErrorTests {
+  /// A document in JSON and what is asked of it.
+  struct Question: CustomTestStringConvertible, Sendable {
+    let json: String
+    let name: String
+    let ask: @Sendable (_ json: Data, _ cbor: Data) -> (String, String)
+    var testDescription: String { "\(json) as \(name)" }
+
+    init<T: Decodable & SendableMetatype>(_ json: String, _ type: T.Type) {
+      self.json = json
+      name = "\(type)"
+      ask = { json, cbor in
+        (
+          CBORErrorTests.summary { try JSONDecoder().decode(type, from: json) },
+          CBORErrorTests.summary { try CBORDecoder().decode(type, from: cbor) }
+        )
+      }
+    }
+
+    init(_ json: String, _ name: String, _ body: @escaping Decoding.Body) {
+      self.json = json
+      self.name = name
+      ask = { json, cbor in
+        let jsonDecoder = JSONDecoder()
+        jsonDecoder.userInfo[Decoding.body] = body
+        var cborDecoder = CBORDecoder()
+        cborDecoder.userInfo[Decoding.body] = body
+        return (
+          CBORErrorTests.summary { try jsonDecoder.decode(Decoding.self, from: json) },
+          CBORErrorTests.summary { try cborDecoder.decode(Decoding.self, from: cbor) }
+        )
+      }
+    }
+  }
+
+  /// The case, the type and the path of an error, but for the words.
+  static func summary(_ body: () throws -> some Any) -> String {
+    func path(_ context: DecodingError.Context) -> String {
+      context.codingPath.map { "\($0.stringValue)/\($0.intValue.map(String.init) ?? "-")" }.joined(separator: " ")
+    }
+    do {
+      return "value \(try body())"
+    } catch DecodingError.typeMismatch(let type, let context) {
+      return "typeMismatch \(type) at \(path(context))"
+    } catch DecodingError.valueNotFound(let type, let context) {
+      return "valueNotFound \(type) at \(path(context))"
+    } catch DecodingError.keyNotFound(let key, let context) {
+      return "keyNotFound \(key.stringValue) at \(path(context))"
+    } catch DecodingError.dataCorrupted(let context) {
+      return "dataCorrupted at \(path(context))"
+    } catch {
+      return "\(error)"
+    }
+  }
+
+  struct Leaves: Decodable { var url: URL?, uuid: UUID?, date: Date? }
+
+  static let questions: [Question] = [
+    Question("{}", PlainShape.self), Question("[]", PlainShape.self), Question("null", PlainShape.self),
+    Question("1", PlainShape.self), Question(#""x""#, PlainShape.self), Question(#"{"id":null}"#, PlainShape.self),
+    Question(#"{"id":"x"}"#, PlainShape.self), Question(#"{"id":1}"#, PlainShape.self),
+    Question(#"{"id":1,"name":1}"#, PlainShape.self), Question(#"{"id":true}"#, PlainShape.self),
+    Question(#"[{"a":[1,{"b":true}]}]"#, [[String: [Int]]].self), Question(#"[1,null]"#, [Int].self),
+    Question(#"{"a":{"b":[1,"x"]}}"#, [String: [String: [Int]]].self), Question("{}", [Int].self),
+    Question("[]", [String: Int].self), Question(#"{"x":1}"#, [Int: Int].self), Question(#"{"1":1}"#, [Int: Int].self),
+    Question(#""blue""#, StringRawShape.self), Question(#"{"a":7}"#, [String: IntRawShape].self),
+    Question(#"{"one":{}}"#, PayloadShape.self), Question(#"{"what":{}}"#, PayloadShape.self),
+    Question(#"{"one":{"_0":"x"}}"#, PayloadShape.self), Question(#"{"two":{"name":"n"}}"#, PayloadShape.self),
+    Question(#"{"none":{},"one":{"_0":1}}"#, PayloadShape.self), Question(#"{"two":[]}"#, PayloadShape.self),
+    Question(#"{"more":{"_0":[{"none":{}},{"one":{"_0":null}}]}}"#, PayloadShape.self),
+    Question(#"[null,{"name":1}]"#, [PlainShape?].self), Question("true", Int.self), Question("1", Bool.self),
+    Question("1", String.self), Question(#""1""#, Int.self), Question(#""1""#, Double.self), Question("null", Int.self),
+    Question("[[1],[null]]", [[Double]].self), Question("300", WrappedShape<Int8>.self),
+    Question(#"{"super":{"base":"x"},"own":"o"}"#, SuperShape.self), Question(#"{"own":"o"}"#, SuperShape.self),
+    Question(#"{"super":1,"own":"o"}"#, SuperShape.self), Question(#"{"own":"o","parent":{}}"#, SharedShape.self),
+    Question(#"{"url":""}"#, Leaves.self), Question(#"{"uuid":"x"}"#, Leaves.self),
+    Question(#"{"date":[]}"#, Leaves.self), Question(#"{"url":true}"#, Leaves.self),
+    Question(#"{"url":null,"uuid":null,"date":null}"#, Leaves.self),
+    Question(#"{"first":1}"#, [RepresentableKey: Int].self),
+    Question(#"{"third":1}"#, [RepresentableKey: Int].self), Question("[0.5]", [Double: Int].self),
+  ]
+
+  static let calls: [Question] = [
+    Question("[]", "decode at the end") { _ = try $0.unkeyedContainer().next(Int.self) },
+    Question("[]", "decode an array at the end") { _ = try $0.unkeyedContainer().next([Int].self) },
+    Question("[1]", "decode beyond the end") {
+      var list = try $0.unkeyedContainer()
+      _ = try list.decode(Int.self)
+      _ = try list.decode(PlainShape.self)
+    },
+    Question("[]", "nil at the end") {
+      var list = try $0.unkeyedContainer()
+      _ = try list.decodeNil()
+    },
+    Question("[]", "decodeIfPresent at the end") {
+      var list = try $0.unkeyedContainer()
+      #expect(try list.decodeIfPresent(Int.self) == nil)
+      #expect(try list.decodeIfPresent(PlainShape.self) == nil)
+    },
+    Question("[null,null,1]", "decodeIfPresent of null") {
+      var list = try $0.unkeyedContainer()
+      #expect(try list.decodeIfPresent(Int.self) == nil)
+      #expect(try list.decodeIfPresent(PlainShape.self) == nil)
+      #expect(try list.decodeNil() == false && list.currentIndex == 2)
+      #expect(try list.decodeIfPresent(Int.self) == 1)
+    },
+    Question(#"["x"]"#, "decodeIfPresent of another type") {
+      var list = try $0.unkeyedContainer()
+      _ = try list.decodeIfPresent(Int.self)
+    },
+    Question("[1]", "a failure does not advance") {
+      var list = try $0.unkeyedContainer()
+      #expect(throws: DecodingError.self) { try list.decode(String.self) }
+      #expect(throws: DecodingError.self) { try list.decode([PlainShape].self) }
+      #expect(list.currentIndex == 0)
+      #expect(try list.decode(Int.self) == 1)
+    },
+    Question(#"[{"a":"x"}]"#, "a nested map") {
+      var list = try $0.unkeyedContainer()
+      _ = try list.nestedContainer(keyedBy: AnyKey.self).decode(Int.self, forKey: "a")
+    },
+    Question("[1]", "a nested map that is none") {
+      var list = try $0.unkeyedContainer()
+      _ = try list.nestedContainer(keyedBy: AnyKey.self)
+    },
+    Question("[null]", "a nested array that is null") {
+      var list = try $0.unkeyedContainer()
+      _ = try list.nestedUnkeyedContainer()
+    },
+    Question("{}", "a nested map that is absent") {
+      _ = try $0.container(keyedBy: AnyKey.self).nestedContainer(keyedBy: AnyKey.self, forKey: "a")
+    },
+    Question("{}", "a nested array that is absent") {
+      _ = try $0.container(keyedBy: AnyKey.self).nestedUnkeyedContainer(forKey: "a")
+    },
+    Question(#"{"a":null}"#, "a nested map that is null") {
+      _ = try $0.container(keyedBy: AnyKey.self).nestedContainer(keyedBy: AnyKey.self, forKey: "a")
+    },
+    Question(#"{"a":1}"#, "a nested array that is none") {
+      _ = try $0.container(keyedBy: AnyKey.self).nestedUnkeyedContainer(forKey: "a")
+    },
+    Question("{}", "nil that is absent") { _ = try $0.container(keyedBy: AnyKey.self).decodeNil(forKey: "a") },
+    Question(#"{"a":null,"b":1}"#, "nil that is there") {
+      let map = try $0.container(keyedBy: AnyKey.self)
+      #expect(try map.decodeNil(forKey: "a") && !map.decodeNil(forKey: "b"))
+      #expect(try map.decodeIfPresent(Int.self, forKey: "a") == nil)
+      #expect(try map.decodeIfPresent([Int].self, forKey: "a") == nil)
+      #expect(map.contains("a") && map.contains("b") && !map.contains("c"))
+    },
+    Question(#"{"b":"x"}"#, "a value if it is there") {
+      let map = try $0.container(keyedBy: AnyKey.self)
+      #expect(try map.decodeIfPresent(Int.self, forKey: "a") == nil)
+      _ = try map.decodeIfPresent(Int.self, forKey: "b")
+    },
+    Question("{}", "super decoders of what is absent") {
+      let map = try $0.container(keyedBy: AnyKey.self)
+      let parent = try map.superDecoder()
+      #expect(parent.codingPath.map(\.stringValue) == ["super"])
+      #expect(try parent.singleValueContainer().decodeNil())
+      _ = try map.superDecoder(forKey: "a").singleValueContainer().decode(Int.self)
+    },
+    Question("{}", "a map of what is absent") {
+      _ = try $0.container(keyedBy: AnyKey.self).superDecoder().container(keyedBy: AnyKey.self)
+    },
+    Question("{}", "an array of what is absent") {
+      _ = try $0.container(keyedBy: AnyKey.self).superDecoder(forKey: "a").unkeyedContainer()
+    },
+    Question("[]", "a super decoder at the end") {
+      var list = try $0.unkeyedContainer()
+      _ = try list.superDecoder()
+    },
+    Question(#"{"a":[[1,[2,"x"]]]}"#, "paths through nested containers") {
+      let map = try $0.container(keyedBy: AnyKey.self)
+      var a = try map.nestedUnkeyedContainer(forKey: "a")
+      var b = try a.nestedUnkeyedContainer()
+      #expect(a.codingPath.map(\.stringValue) == ["a"])
+      _ = try b.decode(Int.self)
+      #expect(b.codingPath.map(\.intValue) == [nil, 0])
+      var c = try b.superDecoder().unkeyedContainer()
+      _ = try c.decode(Int.self)
+      #expect(c.codingPath.map(\.intValue) == [nil, 0, 1])
+      _ = try c.decode([Int].self)
+    },
+  ]
+
+  @Test(arguments: questions + calls) func isTheErrorOfJSON(_ question: Question) throws {
+    let json = Data(question.json.utf8)
+    let item = try CBORTree(json: json).item
+    for cbor in [item.encoded, item.indefinite] {
+      let (expected, found) = question.ask(json, Data(cbor))
+      #expect(found == expected)
+    }
+  }
+
+  @Test(arguments: CBORVector.malformed) func malformedInputIsCorrupted(_ hex: String) {
+    let found = CBORErrorTests.summary { try CBORDecoder().decode(PayloadShape.self, from: Data([UInt8](hex: hex))) }
+    #expect(found == "dataCorrupted at ")
+  }
+
+  @Test(arguments: [
+    "a201000100", "a2616100616100", "a20100180100", "a3616100616200616100",
+    "bf6161007f6161ff00ff", "a2f93c0000f93c0000", "a280008000", "a2c10000c10000", "8181a220002000", "a261610078016100",
+    "d9d9f7a2616100616100",
+  ])
+  func aKeyTwiceIsCorrupted(_ hex: String) {
+    let error = #expect(throws: DecodingError.self) {
+      try CBORDecoder().decode(Decoding.self, from: Data([UInt8](hex: hex)))
+    }
+    guard case .dataCorrupted(let context) = error else { return }
+    let cause = context.underlyingError as? CBORCodingError
+    #expect(cause?.code == .malformed)
+    #expect(cause?.message.contains("two entries with the same key") == true)
+  }
+
+  @Test func descriptionsSayWhatToDo() {
+    func description(_ body: () throws -> some Any) -> String {
+      do { return "\(try body())" } catch { return "\(error)" }
+    }
+    #expect(description { try CBORDecoder().decode(UInt8.self, from: Data([0x19, 1, 0])) }.contains("256"))
+    #expect(description { try CBORDecoder().decode(UInt8.self, from: Data([0x19, 1, 0])) }.contains("wider"))
+    #expect(description { try CBORDecoder().decode(Int.self, from: Data([0x61])) }.contains("cut off"))
+    #expect(description { try CBORDecoder().decode([Int].self, from: Data([0xA0])) }.contains("found a map"))
+    var decoder = CBORDecoder()
+    decoder.maximumSize = 3
+    #expect(description { try decoder.decode([Int].self, from: Data([0x83, 1, 2, 3])) }.contains("maximumSize"))
+    #expect((try? decoder.decode([Int].self, from: Data([0x82, 1, 2]))) == [1, 2])
+  }
+}
+
+extension UnkeyedDecodingContainer {
+  fileprivate func next<T: Decodable>(_ type: T.Type) throws -> T {
+    var container = self
+    return try container.decode(type)
+  }
+}
+
+extension CBORItem {
+  /// With an indefinite length wherever there can be one, and strings in two chunks.
+  var indefinite: [UInt8] {
+    func string(_ major: UInt8, _ bytes: [UInt8], _ middle: Int) -> [UInt8] {
+      var out: [UInt8] = [major << 5 | 31]
+      for chunk in [bytes[..<middle], bytes[middle...]] {
+        out +=
+          major == 2
+          ? CBORItem.bytes(Array(chunk)).encoded : CBORItem.text(String(decoding: chunk, as: UTF8.self)).encoded
+      }
+      return out + [0xFF]
+    }
+    switch self {
+    case .bytes(let bytes): return string(2, bytes, bytes.count / 2)
+    case .text(let text):
+      let middle = text.unicodeScalars.prefix(text.unicodeScalars.count / 2).reduce(0) { $0 + UTF8.width($1) }
+      return string(3, Array(text.utf8), middle)
+    case .array(let items): return [0x9F] + items.flatMap(\.indefinite) + [0xFF]
+    case .map(let entries):
+      return [0xBF] + entries.reversed().flatMap { $0.key.indefinite + $0.value.indefinite } + [0xFF]
+    case .tag(let number, let item):
+      var writer = CBORWriter()
+      writer.writeTag(number)
+      return writer.withBytes { Array($0) } + item.indefinite
+    default: return encoded
+    }
+  }
+}

@@ -1,0 +1,154 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import CBORCoding
+
+/// Foundation's values, which have forms of their own in CBOR.
+@Suite struct CBORFoundationTests {
+  func encoded(_ value: some Encodable) throws -> String { try [UInt8](CBOREncoder().encode(value)).hex }
+
+  func decoded<T: Decodable>(_ type: T.Type, _ hex: String) throws -> T {
+    try CBORDecoder().decode(type, from: Data([UInt8](hex: hex)))
+  }
+
+  // MARK: Date
+
+  @Test func theFormOfADateIsTheShortestThatIsExact() throws {
+    #expect(try encoded(Date(timeIntervalSince1970: 1_363_896_240)) == "c11a514b67b0")
+    #expect(try encoded(Date(timeIntervalSince1970: 1_363_896_240.5)) == "c1fb41d452d9ec200000")
+    #expect(try encoded(Date(timeIntervalSince1970: -1)) == "c120")
+    #expect(try encoded(Date(timeIntervalSinceReferenceDate: 0)) == "c11a3a4fc880")
+    // A step of 2^-23 s, which seconds since 1970 do not have in 2026.
+    let fine = Date(timeIntervalSinceReferenceDate: 800_000_000 + 0x1p-23)
+    #expect(try encoded(fine) == "d903e9a10582361b0034ff6840000001")
+    #expect(try encoded(Date(timeIntervalSinceReferenceDate: -0.0)) == "f98000")
+    #expect(try encoded(Date(timeIntervalSinceReferenceDate: .infinity)) == "c1f97c00")
+    #expect(try encoded(Date(timeIntervalSinceReferenceDate: 1e300)) == "fb7e37e43c8800759c")
+  }
+
+  @Test func everyDateComesBackBitForBit() throws {
+    var random = SeededRandom(3)
+    var seconds: [Double] = [
+      0, -0.0, 0.1, 1e-300, .leastNonzeroMagnitude, .greatestFiniteMagnitude, .infinity, -.infinity, .ulpOfOne, 1e17,
+      -1e17,
+      Date.distantPast.timeIntervalSinceReferenceDate, Date.distantFuture.timeIntervalSinceReferenceDate, 0x1p53,
+      0x1p63,
+      -Date.timeIntervalBetween1970AndReferenceDate, Date().timeIntervalSinceReferenceDate,
+    ]
+    for _ in 0..<20_000 {
+      seconds.append(Double(bitPattern: random.next()))
+      seconds.append(Double.random(in: -1e10...1e10, using: &random))
+      seconds.append(Double.random(in: 7e8...9e8, using: &random))
+      seconds.append(Double.random(in: -1...1, using: &random))
+    }
+    seconds.removeAll(where: \.isNaN)
+    let dates = seconds.map { Date(timeIntervalSinceReferenceDate: $0) }
+    let bytes = try CBOREncoder().encode(dates)
+    let read = try CBORDecoder().decode([Date].self, from: bytes)
+    for (date, second) in zip(read, seconds) {
+      #expect(date.timeIntervalSinceReferenceDate.bitPattern == second.bitPattern, "\(second)")
+    }
+    #expect(try CBOREncoder().encode(read) == bytes)
+    let notANumber = try decoded(Date.self, encoded(Date(timeIntervalSinceReferenceDate: .nan)))
+    #expect(notANumber.timeIntervalSinceReferenceDate.isNaN)
+  }
+
+  @Test(arguments: [
+    ("c100", 0.0), ("c1f90000", 0), ("c118ff", 255), ("d9d9f7c100", 0), ("c1d9d9f700", 0), ("c1fa3fc00000", 1.5),
+    ("d903e9a10101", 1), ("d903e9a101fb3ff8000000000000", 1.5), ("d903e9a1048220190fa0", 400),
+    ("d903e9a104822118fa", 2.5),
+    ("d903e9a105822003", 1.5), ("d903e9a105820203", 12), ("c1c249010000000000000000", .nan),
+    ("bf", .nan), ("d903e9a20101200a", .nan), ("c16130", .nan), ("d903e900", .nan), ("d903e9a1616100", .nan),
+    ("d903e9a105821bffffffffffffffff00", .nan), ("d903e9a105823b7fffffffffffffff1b7fffffffffffffff", .nan),
+  ])
+  func datesOfOthersAreRead(_ hex: String, _ epoch: Double) throws {
+    if epoch.isNaN {
+      #expect(throws: DecodingError.self) { try decoded(Date.self, hex) }
+    } else {
+      #expect(try decoded(Date.self, hex) == Date(timeIntervalSince1970: epoch))
+    }
+  }
+
+  @Test func aPlainNumberIsWhatDateEncodesItself() throws {
+    #expect(try decoded(Date.self, "f93e00") == Date(timeIntervalSinceReferenceDate: 1.5))
+    #expect(try decoded(Date.self, "18ff") == Date(timeIntervalSinceReferenceDate: 255))
+    // And the other way round: who asks for a number gets that of the tag.
+    #expect(try decoded(Double.self, "c118ff") == 255)
+  }
+
+  // MARK: Decimal
+
+  @Test func theFormOfADecimalIsACompactFraction() throws {
+    #expect(try encoded(Decimal(string: "273.15")!) == "c48221196ab3")
+    #expect(try encoded(Decimal(string: "1.50")!) == encoded(Decimal(string: "1.5")!))
+    #expect(try encoded(Decimal(100)) == "c4820201")
+    #expect(try encoded(Decimal(0)) == "c4820000")
+    #expect(try encoded(Decimal(-1)) == "c4820020")
+    #expect(try encoded(Decimal.nan) == "f97e00")
+  }
+
+  @Test func everyDecimalComesBack() throws {
+    var random = SeededRandom(4)
+    var values: [Decimal] = [
+      0, 1, -1, .nan, .greatestFiniteMagnitude, .leastFiniteMagnitude, .leastNonzeroMagnitude, .pi,
+      Decimal(string: "340282366920938463463374607431768211455e-128")!, Decimal(UInt64.max), Decimal(Int64.min),
+    ]
+    for _ in 0..<2_000 {
+      let digits = (0..<Int.random(in: 1...38, using: &random)).map { _ in "\(random.below(10))" }.joined()
+      let exponent = Int.random(in: -128...90, using: &random)
+      values.append(Decimal(string: (random.below(2) == 0 ? "-" : "") + "\(digits)e\(exponent)")!)
+    }
+    let bytes = try CBOREncoder().encode(values)
+    let read = try CBORDecoder().decode([Decimal].self, from: bytes)
+    for (a, b) in zip(read, values) { #expect(a == b || (a.isNaN && b.isNaN), "\(b)") }
+    #expect(try CBOREncoder().encode(read) == bytes)
+  }
+
+  @Test(arguments: [
+    ("05", "5"), ("20", "-1"), ("f93e00", "1.5"), ("fb3fb999999999999a", "0.1"),
+    ("c249010000000000000000", "18446744073709551616"),
+    ("c348ffffffffffffffff", "-18446744073709551616"), ("c4822003", "0.3"), ("c48219008005", "50e127"),
+    ("c482188800", "0"),
+    ("c482188005", "50e127"), ("c48238801832", "5e-128"), ("c482388005", ""),
+    ("c48200c25100000000000000000000000000000000ff", "255"),
+    ("c48200c251ff00000000000000000000000000000000", ""), ("c400", ""), ("c48100", ""), ("c482613000", ""),
+    ("6131", ""),
+    ("f97c00", ""), ("c4821bffffffffffffffff00", ""), ("c4821a7fffffff01", ""),
+  ])
+  func decimalsOfOthersAreRead(_ hex: String, _ text: String) throws {
+    if text.isEmpty {
+      #expect(throws: DecodingError.self) { try decoded(Decimal.self, hex) }
+    } else {
+      #expect(try decoded(Decimal.self, hex) == Decimal(string: text))
+    }
+  }
+
+  // MARK: Data, UUID, URL
+
+  @Test func theFormsOfTheOthersAreTagged() throws {
+    #expect(try encoded(Data([1, 2])) == "420102")
+    #expect(try encoded(Data([0, 1, 2, 3])[1...2]) == "420102")
+    #expect(
+      try encoded(URL(string: "http://www.example.com")!) == CBORVector.all.first { $0.hex.hasPrefix("d820") }!.hex)
+    #expect(
+      try encoded(UUID(uuidString: "00010203-0405-0607-0809-0A0B0C0D0E0F")!) == "d82550000102030405060708090a0b0c0d0e0f"
+    )
+  }
+
+  @Test func theFormsOfOthersAreRead() throws {
+    #expect(try decoded(Data.self, "83010203") == Data([1, 2, 3]))
+    #expect(try decoded(Data.self, "5f4101420203ff") == Data([1, 2, 3]))
+    #expect(try decoded(Data.self, "d74401020304") == Data([1, 2, 3, 4]))
+    #expect(throws: DecodingError.self) { try decoded(Data.self, "6161") }
+    #expect(throws: DecodingError.self) { try decoded(Data.self, "81190100") }
+    let uuid = UUID(uuidString: "00010203-0405-0607-0809-0A0B0C0D0E0F")!
+    #expect(try decoded(UUID.self, "50000102030405060708090a0b0c0d0e0f") == uuid)
+    #expect(try decoded(UUID.self, CBORItem.text(uuid.uuidString).encoded.hex) == uuid)
+    #expect(throws: DecodingError.self) { try decoded(UUID.self, "d8254100") }
+    #expect(throws: DecodingError.self) { try decoded(UUID.self, "6161") }
+    #expect(try decoded(URL.self, CBORItem.text("a:b").encoded.hex) == URL(string: "a:b"))
+    #expect(throws: DecodingError.self) { try decoded(URL.self, "60") }
+    #expect(throws: DecodingError.self) { try decoded(URL.self, "00") }
+  }
+}

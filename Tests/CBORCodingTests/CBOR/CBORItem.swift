@@ -1,0 +1,117 @@
+@testable import CBORCoding
+
+/// A data item as a tree: a reader and a writer of everything, on the item layer alone.
+indirect enum CBORItem {
+  case integer(Int128)
+  case double(Double)
+  case bytes([UInt8])
+  case text(String)
+  case array([CBORItem])
+  case map([(key: CBORItem, value: CBORItem)])
+  case tag(UInt64, CBORItem)
+  case bool(Bool)
+  case null
+  case undefined
+  case simple(UInt8)
+
+  /// The one item that is the whole input.
+  init(_ bytes: UnsafeRawBufferPointer) throws(CBORError) {
+    var reader = CBORReader(bytes, maximumDepth: 64)
+    try reader.skip()
+    try reader.finish()
+    reader.move(to: 0)
+    self = try Self.read(from: &reader)
+    try reader.finish()
+  }
+
+  init(_ bytes: [UInt8]) throws(CBORError) {
+    self = try bytes.withBytes { (bytes) throws(CBORError) in try CBORItem(bytes) }
+  }
+
+  static func read(from reader: inout CBORReader) throws(CBORError) -> CBORItem {
+    let head = try reader.peekHead()
+    switch head.major {
+    case .unsigned, .negative: return .integer(try reader.readInteger())
+    case .bytes: return .bytes(try reader.readByteString())
+    case .text: return .text(try reader.readText())
+    case .array: return .array(try readArray(from: &reader))
+    case .map: return .map(try readMap(from: &reader))
+    case .tag: return try readTagged(from: &reader)
+    case .simple: break
+    }
+    if head.isFloat { return .double(try reader.readDouble()) }
+    if head.initialByte & 0xFE == 0xF4 { return .bool(try reader.readBool()) }
+    _ = try reader.readHead()
+    if head.isBreak { throw CBORError(.unexpectedBreak, at: reader.offset) }
+    if head.isNil { return head.argument == 22 ? .null : .undefined }
+    return .simple(UInt8(head.argument))
+  }
+
+  private static func readArray(from reader: inout CBORReader) throws(CBORError) -> [CBORItem] {
+    var items: [CBORItem] = []
+    if let count = try reader.readArrayHead() {
+      for _ in 0..<count { items.append(try read(from: &reader)) }
+    } else {
+      while try !reader.readBreak() { items.append(try read(from: &reader)) }
+    }
+    return items
+  }
+
+  private static func readMap(from reader: inout CBORReader) throws(CBORError) -> [(key: CBORItem, value: CBORItem)] {
+    var entries: [(CBORItem, CBORItem)] = []
+    if let count = try reader.readMapHead() {
+      for _ in 0..<count { entries.append((try read(from: &reader), try read(from: &reader))) }
+    } else {
+      while try !reader.readBreak() { entries.append((try read(from: &reader), try read(from: &reader))) }
+    }
+    return entries
+  }
+
+  private static func readTagged(from reader: inout CBORReader) throws(CBORError) -> CBORItem {
+    let start = reader.offset
+    let number = try reader.readTag()!
+    if number == CBORTag.unsignedBignum || number == CBORTag.negativeBignum {
+      let afterTag = reader.offset
+      reader.move(to: start)
+      do throws(CBORError) {
+        return .integer(try reader.readInteger())
+      } catch  where error.code == .outOfRange || error.code == .unexpectedItem {
+        reader.move(to: afterTag)
+      }
+    }
+    return .tag(number, try read(from: &reader))
+  }
+
+  /// In the deterministic form.
+  func write(to writer: inout CBORWriter) {
+    switch self {
+    case .integer(let value): writer.writeInteger(value)
+    case .double(let value): writer.writeDouble(value)
+    case .bytes(let bytes): bytes.withUnsafeBytes { writer.writeBytes($0) }
+    case .text(let text): writer.writeText(text)
+    case .array(let items):
+      writer.writeArrayHead(count: items.count)
+      for item in items { item.write(to: &writer) }
+    case .map(let entries):
+      writer.writeMapHead(count: entries.count)
+      let encoded = entries.map { (key: $0.key.encoded, value: $0.value.encoded) }
+      for entry in encoded.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+        entry.key.withUnsafeBytes { writer.append($0) }
+        entry.value.withUnsafeBytes { writer.append($0) }
+      }
+    case .tag(let number, let item):
+      writer.writeTag(number)
+      item.write(to: &writer)
+    case .bool(let value): writer.writeBool(value)
+    case .null: writer.writeNull()
+    case .undefined: writer.writeUndefined()
+    case .simple(let value): writer.writeSimple(value)
+    }
+  }
+
+  var encoded: [UInt8] {
+    var writer = CBORWriter(capacity: 0)
+    write(to: &writer)
+    return writer.withBytes { Array($0) }
+  }
+}

@@ -1,0 +1,107 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import CBORCoding
+
+/// Values within values within values: a limit, and a stack that does not overflow.
+@Suite struct CBORNestingTests {
+  @Test(arguments: [
+    ("81", "", "00"), ("9f", "ff", "00"), ("c6", "", "00"), ("a16161", "", "00"), ("bf6161", "ff", "00"),
+  ])
+  func deepDocumentsAreRefused(_ opening: String, _ closing: String, _ middle: String) throws {
+    for depth in [600, 100_000] {
+      let open = [UInt8](hex: opening)
+      let bytes =
+        Array(repeatElement(open, count: depth).joined()) + [UInt8](hex: middle)
+        + Array(repeatElement([UInt8](hex: closing), count: depth).joined())
+      let error = #expect(throws: DecodingError.self) { try CBORDecoder().decode(CBORTree.self, from: Data(bytes)) }
+      guard case .dataCorrupted(let context) = error else { continue }
+      #expect((context.underlyingError as? CBORCodingError)?.code == .tooDeep)
+      #expect(context.debugDescription.contains("maximumDepth"))
+      // Without an end, too.
+      #expect(throws: DecodingError.self) {
+        try CBORDecoder().decode(CBORTree.self, from: Data(bytes.prefix(depth * open.count)))
+      }
+    }
+  }
+
+  @Test func theDepthIsTheCallers() throws {
+    var decoder = CBORDecoder()
+    var encoder = CBOREncoder()
+    decoder.maximumDepth = 3
+    encoder.maximumDepth = 3
+    #expect(try decoder.decode([[[Int]]].self, from: encoder.encode([[[1]]])) == [[[1]]])
+    #expect(throws: EncodingError.self) { try encoder.encode([[[[["x": 1]]]]]) }
+    let deep = try CBOREncoder().encode([[[[[["x": 1]]]]]])
+    #expect(throws: DecodingError.self) { try decoder.decode([[[[[[String: Int]]]]]].self, from: deep) }
+    #expect(throws: DecodingError.self) { try decoder.decode(CBORTree.self, from: deep) }
+  }
+
+  final class Link: Codable {
+    var next: Link?
+    var padding = 0
+    init(_ next: Link?) { self.next = next }
+  }
+
+  @Test(arguments: [512 << 10, 1 << 20, 16 << 20]) func theStackOfAThreadIsEnough(_ stack: Int) throws {
+    // As deep as the reader lets anything be, of a type with frames as large as an unoptimized build makes them.
+    let deep = Data(
+      repeatElement([UInt8](hex: "a1646e657874"), count: 512).joined() + [UInt8](hex: "a16770616464696e6700"))
+    let failure = onThread(stack: stack) { () -> String? in
+      do {
+        _ = try CBORDecoder().decode(Link.self, from: deep)
+        return nil
+      } catch {
+        return "\(error)"
+      }
+    }
+    if let failure { #expect(failure.contains("nest deeper than") || failure.contains("padding")) }
+    if stack <= 512 << 10 { #expect(failure?.contains("stack") == true) }
+    let cycle = onThread(stack: stack) { () -> (String, Int) in
+      let link = Link(nil)
+      link.next = Link(link)
+      defer { link.next = nil }
+      do {
+        _ = try CBOREncoder().encode(link)
+        return ("no error", 0)
+      } catch EncodingError.invalidValue(_, let context) {
+        return (
+          context.debugDescription,
+          Set(context.codingPath.map(\.stringValue)) == ["next"] ? context.codingPath.count : 0
+        )
+      } catch {
+        return ("\(error)", 0)
+      }
+    }
+    #expect(cycle.0.contains("cycle") && cycle.1 > 30, "\(cycle)")
+  }
+
+  @Test func aCycleThroughSingleValuesIsAnError() {
+    final class Loop: Encodable, Sendable {
+      func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(self)
+      }
+    }
+    let error = #expect(throws: EncodingError.self) { try CBOREncoder().encode(["loop": Loop()]) }
+    guard case .invalidValue(_, let context) = error else { return }
+    #expect(context.codingPath.map(\.stringValue) == ["loop"])
+    #expect(context.debugDescription.contains("cycle"))
+  }
+
+  @Test func nestedContainersAreLimitedAndCompletedWithoutRecursion() throws {
+    @Sendable func nest(_ depth: Int) -> Encoding {
+      Encoding("") { encoder in
+        var maps = [encoder.container(keyedBy: AnyKey.self)]
+        for _ in 0..<depth { maps.append(maps[maps.count - 1].nestedContainer(keyedBy: AnyKey.self, forKey: "n")) }
+        for index in maps.indices { try maps[index].encode(index, forKey: "i") }
+      }
+    }
+    let bytes = try onThread(stack: 256 << 10) { Result { try CBOREncoder().encode(nest(500)) } }.get()
+    #expect(bytes.count == 501 * 3 + 500 * 2 + 24 + 232 * 2 + 245 * 3)
+    let error = #expect(throws: EncodingError.self) { try CBOREncoder().encode(nest(600)) }
+    guard case .invalidValue(_, let context) = error else { return }
+    #expect(context.codingPath.count > 500)
+  }
+}

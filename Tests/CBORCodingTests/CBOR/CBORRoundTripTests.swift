@@ -1,0 +1,183 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import CBORCoding
+
+/// Values of every shape there and back, as with `JSONEncoder` and `JSONDecoder`.
+@Suite struct CBORRoundTripTests {
+  /// A value with what is to be done with it, so that values of different types can be in one list.
+  struct Case: CustomTestStringConvertible, Sendable {
+    let testDescription: String
+    let check: @Sendable () throws -> Void
+
+    init<V: Codable & Equatable & SendableMetatype>(
+      _ value: @autoclosure @escaping @Sendable () -> V, isTree: Bool = true
+    ) {
+      testDescription = "\(V.self)"
+      check = {
+        let value = value()
+        let bytes = try CBOREncoder().encode(value)
+        let decoded = try CBORDecoder().decode(V.self, from: bytes)
+        #expect(decoded == value)
+        let item = try CBORItem(Array(bytes))
+        #expect(item.encoded == Array(bytes), "not deterministic")
+        if isTree {
+          let json = try JSONEncoder().encode([value])
+          #expect(CBORTree(.array([item])) == (try CBORTree(json: json)))
+          #expect(try JSONDecoder().decode([V].self, from: json).first == decoded)
+        }
+        // Through everything that may hold it.
+        #expect(try CBORDecoder().decode([V].self, from: CBOREncoder().encode([value])) == [value])
+        #expect(try CBORDecoder().decode([String: V].self, from: CBOREncoder().encode(["": value])) == ["": value])
+        let wrapped = WrappedShape(value)
+        #expect(try CBOREncoder().encode(wrapped) == bytes)
+        #expect(try CBORDecoder().decode(WrappedShape<V>.self, from: bytes) == wrapped)
+        #expect(try CBORDecoder().decode(V?.self, from: bytes) == value)
+        #expect(try CBORDecoder().decode(Through<V>.self, from: CBOREncoder().encode(Through(value))) == Through(value))
+      }
+    }
+  }
+
+  /// A value in the containers within containers.
+  struct Through<V: Codable & Equatable>: Codable, Equatable {
+    var value: V
+
+    init(_ value: V) { self.value = value }
+
+    func encode(to encoder: any Encoder) throws {
+      var list = encoder.unkeyedContainer()
+      var map = list.nestedContainer(keyedBy: AnyKey.self)
+      try map.encode(value, forKey: "value")
+      try map.encodeIfPresent(value, forKey: "present")
+      var inner = map.nestedUnkeyedContainer(forKey: "list")
+      try inner.encode(value)
+      try list.encode(value)
+      try WrappedShape(value).encode(to: list.superEncoder())
+    }
+
+    init(from decoder: any Decoder) throws {
+      var list = try decoder.unkeyedContainer()
+      #expect(list.count == 3)
+      let map = try list.nestedContainer(keyedBy: AnyKey.self)
+      value = try map.decode(V.self, forKey: "value")
+      #expect(try map.decodeIfPresent(V.self, forKey: "present") == value)
+      #expect(try map.decodeIfPresent(V.self, forKey: "absent") == nil)
+      #expect(map.contains("list") && !map.contains("lis"))
+      #expect(Set(map.allKeys.map(\.stringValue)) == ["value", "present", "list"])
+      var inner = try map.nestedUnkeyedContainer(forKey: "list")
+      #expect(try inner.decode(V.self) == value)
+      #expect(inner.isAtEnd && inner.currentIndex == 1)
+      #expect(try list.decode(V.self) == value)
+      #expect(try WrappedShape<V>(from: list.superDecoder()).value == value)
+      #expect(list.isAtEnd)
+    }
+  }
+
+  static let shapes: [Case] = [
+    Case(EmptyShape()), Case(PlainShape()), Case(WideShape()), Case(OptionalShape()), Case(DictionaryShape()),
+    Case(NumberedShape()), Case(BaseShape()), Case(SuperShape()), Case(SharedShape()),
+    Case([PayloadShape.none, .one(1), .two(name: "n", PlainShape()), .two(name: "", nil), .more([.more([]), .none])]),
+    Case(StringRawShape.allCases), Case(IntRawShape.allCases), Case(PayloadShape.one(.min)),
+    Case([[[Int]]](repeating: [[], [1]], count: 3)), Case([[String: [Bool]]]()), Case([String: [String: Int?]]()),
+    Case(Array(0..<100_000)), Case((0..<1_000).map { "\($0)" }), Case([true, false]), Case([1.5, -0.25] as [Float]),
+    Case([0.1, 1e300, -.leastNonzeroMagnitude, 3] as [Double]), Case(["é", "e\u{301}", "\0", "\u{10FFFF}", "日本語"]),
+    Case(String(repeating: "long ", count: 50_000)), Case([Int8.min, .max]), Case([UInt64.max, 0], isTree: false),
+    Case([nil, 1, nil] as [Int?]), Case(WrappedShape(WrappedShape("x"))), Case(Range(uncheckedBounds: (1, 5))),
+    Case(1...3), Case(Set([1])), Case(["x": StringRawShape.red]),
+    Case(DateComponents(year: 2024, month: 2, day: 29)), Case(IndexSet([1, 2, 3, 900])),
+    Case(Locale(identifier: "en_GB")),
+    Case(CharacterSet.decimalDigits, isTree: false),
+  ]
+
+  static let scalars: [Case] =
+    [
+      Case("text"), Case(""), Case(true), Case(0.1), Case(Float(0.1), isTree: false), Case(-1), Case(UInt8(255)),
+      Case(Int64.min),
+      Case(Int128.min, isTree: false), Case(Int128.max, isTree: false), Case(UInt128.max, isTree: false),
+      Case(Int128(UInt64.max) + 1, isTree: false), Case(-Int128(UInt64.max) - 2, isTree: false),
+      Case([Int128(1), .min], isTree: false), Case(["x": UInt128.max], isTree: false),
+      Case(Data([1, 2, 3]), isTree: false), Case(Data(), isTree: false), Case([Data(count: 100_000)], isTree: false),
+      Case(UUID(uuidString: "01234567-89AB-CDEF-0123-456789ABCDEF")!, isTree: false),
+      Case(URL(string: "https://example.org/ä?x=1#y")!, isTree: false),
+      Case(URL(fileURLWithPath: "/tmp/a b"), isTree: false),
+      Case(Decimal(string: "-1234567890.0987654321")!, isTree: false),
+      Case(Date(timeIntervalSince1970: 0.5), isTree: false),
+      Case(Double.infinity, isTree: false), Case([-Float.infinity], isTree: false),
+    ]
+
+  @Test(arguments: shapes) func shapesComeBack(_ shape: Case) throws { try shape.check() }
+  @Test(arguments: scalars) func scalarsComeBack(_ scalar: Case) throws { try scalar.check() }
+
+  @Test func everyNotANumberIsTheSame() throws {
+    let values = [Double.nan, -.nan, .signalingNaN, Double(bitPattern: 0x7FF8_0000_DEAD_BEEF)]
+    for value in values { #expect(try CBOREncoder().encode(value) == Data([0xF9, 0x7E, 0])) }
+    #expect(try CBORDecoder().decode([Double].self, from: CBOREncoder().encode(values)).allSatisfy(\.isNaN))
+    #expect(try CBORDecoder().decode(Float.self, from: CBOREncoder().encode(Float.nan)).isNaN)
+    let zeros = try CBORDecoder().decode([Double].self, from: CBOREncoder().encode([-0.0, 0.0]))
+    #expect(zeros.map(\.sign) == [.minus, .plus])
+  }
+
+  @Test func nestedOptionalsAreThoseOfJSON() throws {
+    for value: Int??? in [nil, .some(nil), .some(.some(nil)), 1] {
+      let bytes = try CBOREncoder().encode([value])
+      let json = try JSONEncoder().encode([value])
+      #expect(CBORTree(try CBORItem(Array(bytes))) == (try CBORTree(json: json)))
+      #expect(
+        try CBORDecoder().decode([Int???].self, from: bytes) == JSONDecoder().decode([Int???].self, from: json))
+    }
+  }
+
+  @Test func userInfoReachesEveryLevel() throws {
+    struct Reader: Codable {
+      static let key = CodingUserInfoKey(rawValue: "key")!
+      init() {}
+      init(from decoder: any Decoder) throws { #expect(decoder.userInfo[Self.key] as? String == "value") }
+      func encode(to encoder: any Encoder) throws {
+        #expect(encoder.userInfo[Self.key] as? String == "value")
+        var container = encoder.singleValueContainer()
+        try container.encode(1)
+      }
+    }
+    var encoder = CBOREncoder()
+    encoder.userInfo[Reader.key] = "value"
+    var decoder = CBORDecoder()
+    decoder.userInfo[Reader.key] = "value"
+    let bytes = try encoder.encode(["a": [Reader()]])
+    _ = try decoder.decode([String: [Reader]].self, from: bytes)
+    // Nothing of it is left for the next caller.
+    _ = try CBOREncoder().encode(
+      Encoding("") { encoder in
+        #expect(encoder.userInfo.isEmpty)
+        _ = encoder.unkeyedContainer()
+      })
+  }
+
+  @Test func codersCanBeUsedWithinCoders() throws {
+    struct Inner: Codable, Equatable {
+      var value: PlainShape
+      init(_ value: PlainShape) { self.value = value }
+      init(from decoder: any Decoder) throws {
+        let bytes = try decoder.singleValueContainer().decode(Data.self)
+        value = try CBORDecoder().decode(PlainShape.self, from: bytes)
+      }
+      func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(CBOREncoder().encode(value))
+      }
+    }
+    let values = (0..<20).map { Inner(PlainShape(id: $0)) }
+    #expect(try CBORDecoder().decode([Inner].self, from: CBOREncoder().encode(values)) == values)
+  }
+
+  @Test func threadsDoNotDisturbEachOther() throws {
+    let bytes = try (0..<8).map { try CBOREncoder().encode(Array(repeating: PlainShape(id: $0), count: 50)) }
+    concurrently(8) { thread in
+      for _ in 0..<50 {
+        let value = Array(repeating: PlainShape(id: thread), count: 50)
+        #expect(try! CBOREncoder().encode(value) == bytes[thread])
+        #expect(try! CBORDecoder().decode([PlainShape].self, from: bytes[thread]) == value)
+      }
+    }
+  }
+}

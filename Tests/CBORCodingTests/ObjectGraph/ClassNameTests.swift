@@ -1,0 +1,194 @@
+import Foundation
+import FoundationObjects
+import TestSupport
+import Testing
+
+@testable import CBORCoding
+
+private final class FilePrivate: NSObject, NSSecureCoding {
+  static var supportsSecureCoding: Bool { true }
+  let number: Int
+  init(_ number: Int) { self.number = number }
+  func encode(with coder: NSCoder) { coder.encode(number, forKey: "number") }
+  init?(coder: NSCoder) { number = coder.decodeInteger(forKey: "number") }
+}
+
+/// A class that is archived as its superclass.
+private final class Stand_in: Box {
+  override var classForCoder: AnyClass { Box.self }
+}
+
+/// An array of a class of one's own, which is archived as an array.
+private class FancyArray: NSArray {
+  private var elements: [Any] = []
+  required init(objects: UnsafePointer<AnyObject>?, count: Int) { super.init(objects: nil, count: 0) }
+  required convenience init(arrayLiteral elements: Any...) { self.init(elements) }
+  required convenience init?(coder: NSCoder) { nil }
+  convenience init(_ elements: [Any]) {
+    self.init(objects: nil, count: 0)
+    self.elements = elements
+  }
+  override var count: Int { elements.count }
+  override func object(at index: Int) -> Any { elements[index] }
+  override var classForCoder: AnyClass { NSArray.self }
+}
+
+/// An array that has the keys which Foundation uses.
+final class NaiveArray: NSArray {
+  required init(objects: UnsafePointer<AnyObject>?, count: Int) { super.init(objects: nil, count: 0) }
+  required convenience init(arrayLiteral elements: Any...) { self.init(objects: nil, count: 0) }
+  required convenience init?(coder: NSCoder) { self.init(objects: nil, count: 0) }
+  override var count: Int { 0 }
+  override func encode(with coder: NSCoder) { coder.encode(1 as Int, forKey: "NS.objects") }
+}
+
+/// Names of classes in archives.
+@Suite struct ClassNameTests {
+  @Test func names() {
+    #expect(ClassName.name(of: NSArray.self) == "NSArray")
+    #expect(ClassName.name(of: UnitLength.self) == "NSUnitLength")
+    #expect(ClassName.name(of: Note.self) == "TestSupport.Note")
+    #expect(ClassName.name(of: Namespace.Nested.self) == "15CBORCodingTests9NamespaceO6NestedC")
+    #expect(ClassName.name(of: Namespace.Generic<Int>.self) == "15CBORCodingTests9NamespaceO7GenericCy_SiG")
+    for type in [Note.self, Namespace.Nested.self, Namespace.Generic<String>.self, ForeignBox.self] as [AnyClass] {
+      #expect(ClassName.name(of: type).flatMap { ClassName.find($0) } == type)
+    }
+    #expect(ClassName.name(of: FilePrivate.self) == nil)
+  }
+
+  @Test(arguments: [
+    "", ".", "..", "A", "A.", ".B", "A.B.C", "Foundation.NSArray", "NSArray", "NSFormatter", "Swift.Int", "Si", "SS",
+    "CBORCodingTests.Nobody", "15CBORCodingTests9NamespaceO", "\u{1}abcd", "\u{2}\u{0}\u{0}\u{0}\u{0}", "4\u{1}bcd",
+    "11TestSupport4NoteC", "TestSupport.Note ", "$s11TestSupport4NoteC", "10Foundation7NSArrayC",
+    "15CBORCodingTests9NamespaceO7GenericCy_G", "99999999999999999999", "0", "CBORCodingTests.Namespace",
+  ]) func namesThatAreNoneOfOurs(_ name: String) {
+    #expect(ClassName.find(name) == nil)
+    #expect(ClassName.find(name + String(repeating: "y", count: 2000)) == nil)
+  }
+
+  @Test func nestedGenericAndForeignClasses() throws {
+    #expect((try roundTrip(Namespace.Nested(5)) as? Namespace.Nested)?.number == 5)
+    #expect((try roundTrip(Namespace.Generic<[String]>(6)) as? Namespace.Generic<[String]>)?.number == 6)
+    #expect((try roundTrip(ForeignBox(7)) as? ForeignBox)?.number == 7)
+    #expect((try roundTrip(Box(ForeignBox(8))) as? Box).flatMap { $0.value as? ForeignBox }?.number == 8)
+  }
+
+  @Test func foreignObjectsInCollections() throws {
+    let foreign = ForeignBox(9)
+    let array = try #require(try roundTrip([foreign, 1] as [Any]) as? NSArray)
+    #expect((array.object(at: 0) as? ForeignBox)?.number == 9 && array.object(at: 1) as? Int == 1)
+    let dictionary = try #require(try roundTrip(["a": foreign, "b": 2] as [String: Any]) as? NSDictionary)
+    #expect((dictionary.object(forKey: "a") as? ForeignBox)?.number == 9 && dictionary.count == 2)
+    let mutable = NSMutableArray(array: [foreign])
+    #expect(((try roundTrip(mutable) as? NSMutableArray)?.object(at: 0) as? ForeignBox)?.number == 9)
+    let mutableDictionary = NSMutableDictionary(dictionary: ["a": foreign])
+    let back = try roundTrip(mutableDictionary) as? NSMutableDictionary
+    #expect((back?.object(forKey: "a") as? ForeignBox)?.number == 9)
+  }
+
+  @Test func aPrivateClassNeedsAName() throws {
+    let error = message { _ = try archive([FilePrivate(5)]) }
+    #expect(error.contains("FilePrivate") && error.contains("setClassName"))
+    let archiver = CBORKeyedArchiver(requiringSecureCoding: true)
+    archiver.setClassName("Private", for: FilePrivate.self)
+    #expect(archiver.className(for: FilePrivate.self) == "Private")
+    archiver.encode(FilePrivate(5), forKey: "root")
+    let data = archiver.encodedData
+    #expect(message { _ = try unarchive(data) }.contains("\"Private\" is unknown"))
+    let unarchiver = try CBORKeyedUnarchiver(forReadingFrom: data)
+    unarchiver.setClass(FilePrivate.self, forClassName: "Private")
+    #expect(unarchiver.class(forClassName: "Private") == FilePrivate.self)
+    #expect(unarchiver.decodeObject(of: FilePrivate.self, forKey: "root")?.number == 5)
+  }
+
+  @Test func namesForAllCoders() throws {
+    final class Local: NSObject, NSCoding {
+      override init() {}
+      func encode(with coder: NSCoder) {}
+      init?(coder: NSCoder) {}
+    }
+    CBORKeyedArchiver.setClassName("a local class", for: Local.self)
+    CBORKeyedUnarchiver.setClass(Local.self, forClassName: "a local class")
+    defer {
+      CBORKeyedArchiver.setClassName(nil, for: Local.self)
+      CBORKeyedUnarchiver.setClass(nil, forClassName: "a local class")
+    }
+    #expect(CBORKeyedArchiver.className(for: Local.self) == "a local class")
+    #expect(CBORKeyedUnarchiver.class(forClassName: "a local class") == Local.self)
+    #expect(try roundTrip(Local()) is Local)
+    // The unarchiver's own goes first.
+    let unarchiver = try CBORKeyedUnarchiver(forReadingFrom: archive(Local()))
+    unarchiver.requiresSecureCoding = false
+    unarchiver.setClass(Box.self, forClassName: "a local class")
+    #expect(unarchiver.decodeObject(forKey: "root") is Box)
+  }
+
+  @Test func aRenamedClass() throws {
+    let data = try archive(Namespace.Nested(5))
+    let unarchiver = try CBORKeyedUnarchiver(forReadingFrom: data)
+    unarchiver.setClass(ForeignBox.self, forClassName: "15CBORCodingTests9NamespaceO6NestedC")
+    unarchiver.requiresSecureCoding = false
+    #expect((unarchiver.decodeObject(forKey: "root") as? ForeignBox)?.number == 5)
+    // The same archive without the name is read as ever.
+    #expect(try unarchive(data) is Namespace.Nested)
+  }
+
+  @Test func classForCoder() throws {
+    #expect(try type(of: #require(try roundTrip(Stand_in(5)))) == Box.self)
+    let fancy = FancyArray([NSString(string: "fancy"), NSNumber(value: 2)])
+    let array = FoundationElements.elements(
+      of: try #require(try roundTrip(NSArray(array: [fancy, fancy])) as? NSArray))
+    #expect(array[0] as? NSArray === array[1] as? NSArray)
+    #expect(type(of: array[0]) == NSArray.self && array[0] as? NSArray == ["fancy", 2])
+  }
+
+  /// Foundation reads such keys from its own unarchiver only; from others it ends the process.
+  @Test func keysOfFoundationsInASubclass() throws {
+    #expect(message { _ = try archive(NaiveArray(objects: nil, count: 0)) }.contains("classForCoder"))
+    let name = "CBORCodingTests.NaiveArray"
+    let bytes = Data(hex: "a164726f6f74d81b82781a") + Data(name.utf8) + Data(hex: "a16a4e532e6f626a6563747380")
+    #expect(message { _ = try unarchive(bytes) }.contains("only Foundation's own unarchiver reads"))
+  }
+
+  @Test func replacementObjects() throws {
+    final class Replaced: NSObject, NSCoding {
+      let replacement: Any?
+      init(_ replacement: Any?) { self.replacement = replacement }
+      override func replacementObject(for coder: NSCoder) -> Any? { replacement }
+      func encode(with coder: NSCoder) {}
+      init?(coder: NSCoder) { nil }
+    }
+    #expect(try roundTrip(Replaced("text")) as? NSString == "text")
+    #expect((try roundTrip(Replaced(Box(1))) as? Box)?.value as? Int == 1)
+    #expect(try roundTrip(Replaced(nil)) == nil)
+    let replaced = Replaced(Box(1))
+    let array = FoundationElements.elements(
+      of: try #require(try roundTrip(NSArray(array: [replaced, replaced])) as? NSArray))
+    #expect(array[0] as? Box === array[1] as? Box)
+  }
+
+  @Test func classForKeyedUnarchiver() throws {
+    let unarchiver = try CBORKeyedUnarchiver(forReadingFrom: archive(Old()))
+    unarchiver.requiresSecureCoding = false
+    #expect(unarchiver.decodeObject(forKey: "root") is ForeignBox)
+  }
+
+  @Test func namesInParallel() {
+    DispatchQueue.concurrentPerform(iterations: 8) { _ in
+      for index in 0..<200 {
+        let object: NSObject = index % 2 == 0 ? Namespace.Generic<Set<Int>>(index) : Namespace.Generic<[Double]>(index)
+        let number = { (object: Any?) -> Int? in
+          (object as? Namespace.Generic<Set<Int>>)?.number ?? (object as? Namespace.Generic<[Double]>)?.number
+        }
+        #expect(number(try? roundTrip(object)) == index)
+      }
+    }
+  }
+}
+
+final class Old: NSObject, NSCoding {
+  override init() {}
+  func encode(with coder: NSCoder) { coder.encode(5 as Int, forKey: "number") }
+  init?(coder: NSCoder) { nil }
+  override class func classForKeyedUnarchiver() -> AnyClass { ForeignBox.self }
+}

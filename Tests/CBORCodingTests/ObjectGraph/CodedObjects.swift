@@ -1,0 +1,177 @@
+import Foundation
+
+@testable import CBORCoding
+
+/// An object that is encoded and decoded by closures of the test's.
+final class Scripted: NSObject, NSSecureCoding {
+  static var supportsSecureCoding: Bool { true }
+
+  /// What the next objects do. Per thread: tests run side by side.
+  static var encode: (NSCoder) -> Void {
+    get { Thread.current.threadDictionary["Scripted.encode"] as? (NSCoder) -> Void ?? { _ in } }
+    set { Thread.current.threadDictionary["Scripted.encode"] = newValue }
+  }
+  static var decode: (NSCoder) -> Bool {
+    get { Thread.current.threadDictionary["Scripted.decode"] as? (NSCoder) -> Bool ?? { _ in true } }
+    set { Thread.current.threadDictionary["Scripted.decode"] = newValue }
+  }
+
+  override init() {}
+  func encode(with coder: NSCoder) { Self.encode(coder) }
+  init?(coder: NSCoder) {
+    super.init()
+    guard Self.decode(coder) else { return nil }
+  }
+}
+
+/// An object that holds another one.
+class Box: NSObject, NSSecureCoding {
+  class var supportsSecureCoding: Bool { true }
+  let value: Any?
+
+  init(_ value: Any?) { self.value = value }
+
+  func encode(with coder: NSCoder) { coder.encode(value, forKey: "value") }
+  required init?(coder: NSCoder) { value = coder.decodeObject(forKey: "value") }
+}
+
+final class SpecialBox: Box {}
+
+/// Like ``Box``, and without secure coding.
+final class InsecureBox: NSObject, NSCoding {
+  let value: Any?
+
+  init(_ value: Any?) { self.value = value }
+  func encode(with coder: NSCoder) { coder.encode(value, forKey: "value") }
+  init?(coder: NSCoder) { value = coder.decodeObject(forKey: "value") }
+}
+
+/// No `NSObject`.
+final class ForeignBox: NSCoding {
+  let number: Int
+
+  init(_ number: Int) { self.number = number }
+  func encode(with coder: NSCoder) { coder.encode(number, forKey: "number") }
+  init?(coder: NSCoder) { number = coder.decodeInteger(forKey: "number") }
+}
+
+enum Namespace {
+  final class Nested: NSObject, NSSecureCoding {
+    static var supportsSecureCoding: Bool { true }
+    let number: Int
+    init(_ number: Int) { self.number = number }
+    func encode(with coder: NSCoder) { coder.encode(number, forKey: "number") }
+    init?(coder: NSCoder) { number = coder.decodeInteger(forKey: "number") }
+  }
+
+  final class Generic<Element>: NSObject, NSSecureCoding {
+    static var supportsSecureCoding: Bool { true }
+    let number: Int
+    init(_ number: Int) { self.number = number }
+    func encode(with coder: NSCoder) { coder.encode(number, forKey: "number") }
+    init?(coder: NSCoder) { number = coder.decodeInteger(forKey: "number") }
+  }
+}
+
+/// A node of a tree that knows its parent, in three ways of reading it.
+final class TreeNode: NSObject, NSSecureCoding {
+  enum Reading: Sendable { case never, directly, whenDecoded }
+
+  static var supportsSecureCoding: Bool { true }
+  static var reading: Reading {
+    get { Thread.current.threadDictionary["TreeNode.reading"] as? Reading ?? .never }
+    set { Thread.current.threadDictionary["TreeNode.reading"] = newValue }
+  }
+
+  let name: String
+  private(set) var children: [TreeNode] = []
+  weak var parent: TreeNode?
+
+  init(_ name: String, children: [TreeNode] = []) {
+    self.name = name
+    self.children = children
+    super.init()
+    for child in children { child.parent = self }
+  }
+
+  func encode(with coder: NSCoder) {
+    coder.encode(name as Any?, forKey: "name")
+    coder.encode(children as Any?, forKey: "children")
+    coder.encodeConditionalObject(parent, forKey: "parent")
+  }
+
+  init?(coder: NSCoder) {
+    guard let name = coder.decodeObject(of: NSString.self, forKey: "name") else { return nil }
+    self.name = name as String
+    super.init()
+    guard let children = coder.decodeObject(of: [NSArray.self, TreeNode.self], forKey: "children") as? [TreeNode]
+    else { return nil }
+    self.children = children
+    switch Self.reading {
+    case .never: break
+    case .directly: parent = coder.decodeObject(of: TreeNode.self, forKey: "parent")
+    case .whenDecoded:
+      (coder as? CBORKeyedUnarchiver)?.decodeObject(forKey: "parent") { [weak self] in
+        self?.parent = $0 as? TreeNode
+      }
+    }
+  }
+}
+
+/// Archives and unarchives without secure coding.
+func roundTrip(_ object: Any?) throws -> Any? {
+  try unarchive(archive(object))
+}
+
+func archive(_ object: Any?) throws -> Data {
+  let archiver = CBORKeyedArchiver(requiringSecureCoding: false)
+  archiver.encode(object, forKey: NSKeyedArchiveRootObjectKey)
+  let data = archiver.encodedData
+  if let error = archiver.error { throw error }
+  return data
+}
+
+func unarchive(_ data: Data) throws -> Any? {
+  let unarchiver = try CBORKeyedUnarchiver(forReadingFrom: data)
+  unarchiver.requiresSecureCoding = false
+  let object = unarchiver.decodeObject(forKey: NSKeyedArchiveRootObjectKey)
+  if let error = unarchiver.error { throw error }
+  return object
+}
+
+/// Archives what `encode` encodes in an object, and decodes it with `decode` in another one; the unarchiver's error.
+func scripted(_ encode: @escaping (NSCoder) -> Void, _ decode: @escaping (NSCoder) -> Void) throws {
+  Scripted.encode = encode
+  Scripted.decode = { coder in
+    decode(coder)
+    return true
+  }
+  defer {
+    Scripted.encode = { _ in }
+    Scripted.decode = { _ in true }
+  }
+  _ = try roundTrip(Scripted())
+}
+
+/// The message of the error that `body` throws, with what is beneath it; empty: none.
+func message(_ body: () throws -> Void) -> String {
+  do {
+    try body()
+    return ""
+  } catch {
+    return "\(error)"
+  }
+}
+
+extension Data {
+  init(hex: String) {
+    let digits = hex.filter { $0.isHexDigit }
+    self.init(
+      stride(from: 0, to: digits.count, by: 2).map { index in
+        let start = digits.index(digits.startIndex, offsetBy: index)
+        return UInt8(digits[start...digits.index(after: start)], radix: 16)!
+      })
+  }
+
+  var hex: String { map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() }
+}

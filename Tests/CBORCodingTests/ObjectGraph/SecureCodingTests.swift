@@ -1,0 +1,174 @@
+import Foundation
+import FoundationObjects
+import TestSupport
+import Testing
+
+@testable import CBORCoding
+
+/// An object that notes that its `init(coder:)` ran.
+final class Tripwire: NSObject, NSSecureCoding {
+  static var supportsSecureCoding: Bool { true }
+  static let runs = Guarded(0)
+  override init() {}
+  func encode(with coder: NSCoder) {}
+  init?(coder: NSCoder) { Self.runs { $0 += 1 } }
+}
+
+/// Which classes are decoded.
+@Suite(.serialized) struct SecureCodingTests {
+  private func root(_ object: Any, of classes: [AnyClass]) throws -> Any? {
+    let data = try CBORKeyedArchiver.archivedData(withRootObject: object, requiringSecureCoding: true)
+    return try CBORKeyedUnarchiver.unarchivedObject(ofClasses: classes, from: data)
+  }
+
+  @Test func theRootIsOfTheClassAskedFor() throws {
+    let data = try CBORKeyedArchiver.archivedData(
+      withRootObject: Note(title: "t", count: 1), requiringSecureCoding: true)
+    #expect(try CBORKeyedUnarchiver.unarchivedObject(ofClass: Note.self, from: data)?.title == "t")
+    let error = message { _ = try CBORKeyedUnarchiver.unarchivedObject(ofClass: Box.self, from: data) }
+    #expect(error.contains("class TestSupport.Note is not allowed"))
+    #expect(message { _ = try CBORKeyedUnarchiver.unarchivedObject(ofClasses: [], from: data) }.contains("not allowed"))
+  }
+
+  @Test func subclassesAreAllowedAndSuperclassesAreNot() throws {
+    #expect(try root(SpecialBox(nil), of: [Box.self]) is SpecialBox)
+    #expect(message { _ = try root(Box(nil), of: [SpecialBox.self]) }.contains("CBORCodingTests.Box"))
+    #expect(try root(NSMutableArray(array: [1]), of: [NSArray.self]) is NSMutableArray)
+    #expect(message { _ = try root(NSArray(array: [1]), of: [NSMutableArray.self]) }.contains("NSArray"))
+    #expect(try root(NSDecimalNumber(string: "1.5"), of: [NSValue.self]) is NSDecimalNumber)
+  }
+
+  @Test func initOfAForbiddenClassIsNeverRun() throws {
+    let before = Tripwire.runs.current
+    for object in [Tripwire(), [Tripwire()], ["a": Tripwire()], Box(Tripwire()), NSSet(array: [Tripwire()])] as [Any] {
+      let classes: [AnyClass] = [NSArray.self, NSDictionary.self, NSSet.self, NSString.self, Box.self]
+      #expect(message { _ = try root(object, of: classes) }.contains("Tripwire is not allowed"))
+    }
+    #expect(Tripwire.runs.current == before)
+    #expect(try root([Tripwire()], of: [NSArray.self, Tripwire.self]) is NSArray)
+    #expect(Tripwire.runs.current == before + 1)
+  }
+
+  @Test func aClassWithoutSecureCodingIsAnError() throws {
+    let error = message {
+      _ = try CBORKeyedArchiver.archivedData(withRootObject: InsecureBox(1), requiringSecureCoding: true)
+    }
+    #expect(error.contains("InsecureBox does not conform to NSSecureCoding"))
+    let data = try archive(InsecureBox(1))
+    let error2 = message { _ = try CBORKeyedUnarchiver.unarchivedObject(ofClass: InsecureBox.self, from: data) }
+    #expect(error2.contains("InsecureBox does not conform to NSSecureCoding"))
+    #expect((try unarchive(data) as? InsecureBox)?.value as? Int == 1)
+  }
+
+  @Test func whatIsInCollections() throws {
+    #expect(try root(["text", 1, 2.5, Data([1])] as [Any], of: [NSArray.self]) is NSArray)
+    #expect(message { _ = try root([Date()], of: [NSArray.self]) }.contains("NSDate is not allowed"))
+    #expect(message { _ = try root([UUID()], of: [NSArray.self]) }.contains("NSUUID is not allowed"))
+    #expect(message { _ = try root([[1]], of: [NSSet.self]) }.contains("NSArray is not allowed"))
+    #expect(message { _ = try root(["a": ["b": 1]], of: [NSArray.self]) }.contains("NSDictionary is not allowed"))
+    #expect(try root([["b": 1]], of: [NSArray.self, NSDictionary.self]) is NSArray)
+    // At the place itself they are as any other class.
+    #expect(message { _ = try root("text", of: [NSNumber.self]) }.contains("NSString is not allowed"))
+  }
+
+  @Test func anObjectGoesByItsOwnClasses() throws {
+    Scripted.encode = {
+      $0.encode([Note(title: "t", count: 1)] as Any?, forKey: "notes")
+      $0.encode(UUID() as Any?, forKey: "uuid")
+    }
+    nonisolated(unsafe) var notes: NSArray?
+    nonisolated(unsafe) var allowed: [AnyClass]?
+    Scripted.decode = { coder in
+      allowed = coder.allowedClasses
+      #expect(coder.requiresSecureCoding)
+      notes = coder.decodeObject(of: [NSArray.self, Note.self], forKey: "notes") as? NSArray
+      return coder.decodeObject(of: NSUUID.self, forKey: "uuid") != nil
+    }
+    defer {
+      Scripted.encode = { _ in }
+      Scripted.decode = { _ in true }
+    }
+    #expect(try root(Scripted(), of: [Scripted.self]) is Scripted)
+    #expect(notes?.count == 1 && allowed?.count == 1 && allowed?.first == Scripted.self)
+    // Without classes of its own it is given what is allowed around it.
+    Scripted.decode = { $0.decodeObject(forKey: "uuid") != nil }
+    #expect(message { _ = try root(Scripted(), of: [Scripted.self]) }.contains("NSUUID is not allowed"))
+    #expect(try root(Scripted(), of: [Scripted.self, NSUUID.self]) is Scripted)
+  }
+
+  /// An object that was decoded where its class is allowed, and is referred to where it is not.
+  @Test func sharedObjectsAreCheckedWhereTheyAreReferredTo() throws {
+    let notes = NSArray(array: [Note(title: "t", count: 1)])
+    let nested = NSArray(array: [notes])
+    for (object, second, isAllowed) in [
+      (notes.object(at: 0), [NSUUID.self], false), (notes.object(at: 0), [Note.self], true),
+      (notes, [NSArray.self], false),
+      (notes, [NSArray.self, Note.self], true), (nested, [NSArray.self, NSUUID.self], false),
+      (NSDictionary(dictionary: ["a": notes]), [NSDictionary.self, NSArray.self], false),
+      (NSDictionary(dictionary: ["a": notes]), [NSDictionary.self, NSArray.self, Note.self], true),
+      (NSOrderedSet(array: [notes.object(at: 0)]), [NSOrderedSet.self], false),
+      (NSSet(array: [notes.object(at: 0)]), [NSSet.self], false),
+    ] as [(Any, [AnyClass], Bool)] {
+      Scripted.encode = {
+        $0.encode(object, forKey: "first")
+        $0.encode(object, forKey: "second")
+      }
+      Scripted.decode = { coder in
+        let all: [AnyClass] = [NSArray.self, NSDictionary.self, NSSet.self, NSOrderedSet.self, Note.self]
+        return coder.decodeObject(of: all, forKey: "first") != nil
+          && coder.decodeObject(of: second, forKey: "second") != nil
+      }
+      let error = message { _ = try root(Scripted(), of: [Scripted.self]) }
+      #expect(isAllowed ? error.isEmpty : error.contains("not allowed"), "\(object) \(error)")
+    }
+    Scripted.encode = { _ in }
+    Scripted.decode = { _ in true }
+  }
+
+  @Test func unknownClasses() throws {
+    let archiver = CBORKeyedArchiver(requiringSecureCoding: true)
+    archiver.setClassName("Elsewhere.Gone", for: Note.self)
+    archiver.encode(Note(title: "t", count: 1), forKey: "root")
+    for isSecure in [true, false] {
+      let unarchiver = try CBORKeyedUnarchiver(forReadingFrom: archiver.encodedData)
+      unarchiver.requiresSecureCoding = isSecure
+      #expect(unarchiver.decodeObject(of: Note.self, forKey: "root") == nil)
+      #expect("\(unarchiver.error!)".contains("\"Elsewhere.Gone\" is unknown"))
+    }
+  }
+
+  /// To look up a generic class by a name makes it: only those that are asked for are.
+  @Test func genericClassesAreFoundIfTheyAreAllowed() throws {
+    let object = Namespace.Generic<Int16>(5)
+    #expect((try root(object, of: [Namespace.Generic<Int16>.self]) as? Namespace.Generic<Int16>)?.number == 5)
+    let name = "15CBORCodingTests9NamespaceO7GenericCy_s5Int32VG"
+    #expect(ClassName.isGeneric(name))
+    let bytes = Data(hex: "a164726f6f74d81b827830") + Data(name.utf8) + Data(hex: "a0")
+    let error = message { _ = try CBORKeyedUnarchiver.unarchivedObject(ofClass: NSObject_Coded.self, from: bytes) }
+    #expect(error.contains("is unknown here"))
+  }
+
+  @Test(arguments: [
+    ("NSKeyedUnarchiver", CBORCodingError.Code.classUnknown), ("NSFormatter", .classUnknown),
+    ("NSDateFormatter", .classUnknown), ("NSObject", .classUnknown), ("NSString", .decodingFailed),
+    ("NSNumber", .decodingFailed), ("NSArray", .decodingFailed),
+  ])
+  func foundationsClassesAreThoseThatAreKnown(_ name: String, _ code: CBORCodingError.Code) throws {
+    var writer = CBORWriter()
+    writer.writeMapHead(count: 1)
+    writer.writeText("root")
+    writer.writeTag(CBORTag.object)
+    writer.writeArrayHead(count: 2)
+    writer.writeText(name)
+    writer.writeMapHead(count: 0)
+    let data = writer.data
+    let error = #expect(throws: CBORCodingError.self) { try unarchive(data) }
+    #expect(error?.code == code)
+  }
+}
+
+private class NSObject_Coded: NSObject, NSSecureCoding {
+  class var supportsSecureCoding: Bool { true }
+  func encode(with coder: NSCoder) {}
+  required init?(coder: NSCoder) {}
+}

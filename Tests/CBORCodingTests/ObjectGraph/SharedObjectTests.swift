@@ -1,0 +1,293 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import CBORCoding
+
+/// Objects that are reached more than once, conditionally, or from themselves.
+@Suite struct SharedObjectTests {
+  static let shareable: [@Sendable () -> NSObject] = [
+    { Box(1) }, { NSMutableString(string: "m") }, { NSMutableData(data: Data([1])) }, { NSArray(array: [1]) },
+    { NSMutableArray(array: [1]) }, { NSDictionary(dictionary: ["a": 1]) },
+    { NSMutableDictionary(dictionary: ["a": 1]) },
+    { NSSet(array: [1]) }, { NSMutableSet(array: [1]) }, { NSCountedSet(array: [1]) }, { NSOrderedSet(array: [1]) },
+    { NSMutableOrderedSet(array: [1]) }, { NSAttributedString(string: "a") }, { NSDateComponents() },
+    { NSString(string: String(repeating: "x", count: 64)) }, { NSData(data: Data(repeating: 1, count: 64)) },
+  ]
+
+  @Test(arguments: 0..<shareable.count) func anObjectThatIsReachedTwiceIsOne(_ index: Int) throws {
+    let object = Self.shareable[index]()
+    let root = NSArray(array: [Box(object), object, NSDictionary(dictionary: ["key": object]), Box(Box(object))])
+    let data = try archive(root)
+    let back = FoundationElements.elements(of: try #require(try unarchive(data) as? NSArray))
+    let first = try #require((back[0] as? Box)?.value as? NSObject)
+    #expect(ObjectIdentifier(first.classForCoder) == ObjectIdentifier(object.classForCoder))
+    #expect(back[1] as? NSObject === first)
+    #expect((back[2] as? NSDictionary)?.allValues.first as? NSObject === first)
+    #expect(((back[3] as? Box)?.value as? Box)?.value as? NSObject === first)
+    #expect(sharedMarks(in: data) == 1)
+  }
+
+  /// How often the tag of a value that is referred to occurs: the bytes D8 1C, which no value here contains.
+  func sharedMarks(in data: Data) -> Int {
+    data.indices.dropLast().count { data[$0] == 0xD8 && data[$0 + 1] == 28 }
+  }
+
+  @Test func valuesAreWrittenEachTime() throws {
+    let objects: [NSObject] = [
+      NSString(string: "short"), NSNumber(value: 5), NSDate(timeIntervalSinceReferenceDate: 1),
+      NSUUID(uuidString: "01234567-89AB-4DEF-8123-456789ABCDEF")!, NSNull(), NSURL(string: "a:b")!,
+      NSData(data: Data([1])),
+    ]
+    for object in objects {
+      let data = try archive([object, object])
+      #expect(sharedMarks(in: data) == 0, "\(object)")
+      #expect((try unarchive(data) as? NSArray)?.count == 2)
+    }
+  }
+
+  @Test func objectsThatGoAwayAreNotMixedUp() throws {
+    try scripted { coder in
+      // Each is released before the next one is made, which mostly is at the same address.
+      for index in 0..<100 { coder.encode(Box(index), forKey: "\(index)") }
+    } _: { coder in
+      for index in 0..<100 {
+        #expect((coder.decodeObject(of: [Box.self], forKey: "\(index)") as? Box)?.value as? Int == index)
+      }
+    }
+  }
+
+  @Test func manySharedObjects() throws {
+    let boxes = (0..<500).map { Box($0) }
+    let back = FoundationElements.elements(
+      of: try #require(try roundTrip(NSArray(array: boxes + boxes.reversed())) as? NSArray))
+    for index in 0..<500 {
+      #expect((back[index] as? Box)?.value as? Int == index)
+      #expect(back[index] as? Box === back[999 - index] as? Box)
+    }
+  }
+
+  @Test func sharedObjectsInOrderOfNeed() throws {
+    let box = Box("shared" as Any?)
+    try scripted { coder in
+      coder.encode(NSArray(array: [box]), forKey: "first")
+      coder.encode(box, forKey: "second")
+      coder.encode(box, forKey: "third")
+    } _: { coder in
+      // The field with the object itself is asked for last.
+      let third = coder.decodeObject(forKey: "third") as? Box
+      let second = coder.decodeObject(forKey: "second") as? Box
+      let first = (coder.decodeObject(forKey: "first") as? NSArray).map { FoundationElements.elements(of: $0) }
+      #expect(third?.value as? NSString == "shared" && second === third && first?.first as? Box === third)
+    }
+    try scripted { coder in
+      coder.encode(box, forKey: "first")
+      coder.encode(box, forKey: "second")
+    } _: { coder in
+      #expect((coder.decodeObject(forKey: "second") as? Box)?.value as? NSString == "shared")
+      // The first is never asked for.
+    }
+  }
+
+  // MARK: Conditional objects
+
+  @Test func conditionalObjects() throws {
+    let encoded = Box("encoded" as Any?)
+    let late = Box("late" as Any?)
+    try scripted { coder in
+      coder.encodeConditionalObject(Box("never" as Any?), forKey: "never")
+      coder.encodeConditionalObject(late, forKey: "early")
+      coder.encode(encoded, forKey: "encoded")
+      coder.encodeConditionalObject(encoded, forKey: "again")
+      coder.encode(Box(late), forKey: "late")
+      coder.encodeConditionalObject(nil, forKey: "nil")
+      coder.encodeConditionalObject(5, forKey: "value")
+      coder.encode(1 as Int, forKey: "last")
+    } _: { coder in
+      #expect(coder.decodeObject(forKey: "never") == nil)
+      let early = coder.decodeObject(forKey: "early") as? Box
+      #expect(early?.value as? NSString == "late")
+      let first = coder.decodeObject(forKey: "encoded") as? Box
+      #expect(first != nil && coder.decodeObject(forKey: "again") as? Box === first)
+      #expect(early != nil && (coder.decodeObject(forKey: "late") as? Box)?.value as? Box === early)
+      #expect(coder.decodeObject(forKey: "nil") == nil)
+      #expect(coder.decodeObject(forKey: "value") as? Int == 5)
+      #expect(coder.decodeInteger(forKey: "last") == 1)
+    }
+  }
+
+  /// Objects with enough fields for a longer head, which moves what was written.
+  @Test func conditionalObjectsWithinWideObjects() throws {
+    final class Wide {}
+    let boxes = (0..<30).map { Box($0) }
+    let other = Box("other" as Any?)
+    try scripted { coder in
+      coder.encodeConditionalObject(other, forKey: "other")
+      for (index, box) in boxes.enumerated() { coder.encodeConditionalObject(box, forKey: "\(index)") }
+      coder.encode(NSDictionary(dictionary: ["key": other]), forKey: "dictionary")
+      coder.encode(NSArray(array: boxes), forKey: "boxes")
+    } _: { coder in
+      let back = (coder.decodeObject(forKey: "boxes") as? NSArray).map { FoundationElements.elements(of: $0) } ?? []
+      #expect(back.count == 30)
+      for index in back.indices {
+        #expect((back[index] as? Box)?.value as? Int == index)
+        #expect(coder.decodeObject(forKey: "\(index)") as? Box === back[index] as? Box)
+      }
+      #expect((coder.decodeObject(forKey: "other") as? Box)?.value as? NSString == "other")
+    }
+  }
+
+  @Test func conditionalObjectsOfEveryKind() throws {
+    for make in Self.shareable {
+      let object = make()
+      try scripted { coder in
+        coder.encodeConditionalObject(make(), forKey: "never")
+        coder.encodeConditionalObject(object, forKey: "early")
+        coder.encode(object, forKey: "object")
+        coder.encodeConditionalObject(object, forKey: "late")
+      } _: { coder in
+        #expect(coder.decodeObject(forKey: "never") == nil)
+        let early = coder.decodeObject(forKey: "early") as? NSObject
+        #expect(early.map { ObjectIdentifier($0.classForCoder) } == ObjectIdentifier(object.classForCoder))
+        #expect(coder.decodeObject(forKey: "object") as? NSObject === early)
+        #expect(coder.decodeObject(forKey: "late") as? NSObject === early)
+      }
+    }
+  }
+
+  @Test func theBytesOfConditionalObjects() throws {
+    let object = NSMutableString(string: "m")
+    let archiver = CBORKeyedArchiver(requiringSecureCoding: true)
+    archiver.encodeConditionalObject(object, forKey: "a")
+    archiver.encode(object, forKey: "b")
+    archiver.encodeConditionalObject(NSMutableString(string: "n"), forKey: "c")
+    let string = "d81b826f4e534d757461626c65537472696e67616d"
+    #expect(archiver.encodedData.hex == "a3" + "6161d81d00" + "6162d81c" + string + "6163f7")
+  }
+
+  // MARK: Cycles
+
+  private func tree() -> TreeNode {
+    TreeNode("root", children: [TreeNode("a", children: [TreeNode("b")]), TreeNode("c")])
+  }
+
+  @Test func aCycleThatIsNotReadIsNone() throws {
+    TreeNode.reading = .never
+    let back = try #require(try roundTrip(tree()) as? TreeNode)
+    #expect(back.children.map(\.name) == ["a", "c"] && back.children[0].children[0].name == "b")
+  }
+
+  @Test func aCycleThroughInitIsAnErrorThatNamesThePath() throws {
+    TreeNode.reading = .directly
+    defer { TreeNode.reading = .never }
+    let error = message { _ = try roundTrip(tree()) }
+    #expect(error.contains("cycle"))
+    #expect(error.contains("TreeNode.children → NSArray[0] → CBORCodingTests.TreeNode.children → NSArray[0] → "))
+    #expect(error.contains("TreeNode.parent"))
+  }
+
+  @Test func aCycleIsClosedWhenTheObjectIsThere() throws {
+    TreeNode.reading = .whenDecoded
+    defer { TreeNode.reading = .never }
+    let data = try CBORKeyedArchiver.archivedData(withRootObject: tree(), requiringSecureCoding: true)
+    let back = try #require(try CBORKeyedUnarchiver.unarchivedObject(ofClass: TreeNode.self, from: data))
+    #expect(back.children[0].parent === back && back.children[1].parent === back)
+    #expect(back.children[0].children[0].parent === back.children[0])
+    #expect(back.parent == nil)
+  }
+
+  @Test func whenDecodedCallsAtOnceForWhatIsThere() throws {
+    let box = Box(1)
+    try scripted { coder in
+      coder.encode(box, forKey: "first")
+      coder.encode(box, forKey: "second")
+      coder.encode("text" as Any?, forKey: "text")
+    } _: { coder in
+      let first = coder.decodeObject(forKey: "first") as? Box
+      var calls = 0
+      let unarchiver = coder as! CBORKeyedUnarchiver
+      unarchiver.decodeObject(forKey: "second") {
+        #expect($0 as? Box === first && first != nil); calls += 1
+      }
+      unarchiver.decodeObject(forKey: "text") {
+        #expect($0 as? NSString == "text"); calls += 1
+      }
+      unarchiver.decodeObject(forKey: "nothing") {
+        #expect($0 == nil); calls += 1
+      }
+      #expect(calls == 3)
+    }
+  }
+
+  @Test func mutableCollectionsThatContainThemselves() throws {
+    let array = NSMutableArray()
+    let dictionary = NSMutableDictionary(dictionary: ["array": array])
+    array.add(dictionary)
+    array.add("last")
+    let data = try archive(array)
+    let back = try #require(try unarchive(data) as? NSMutableArray)
+    let elements = FoundationElements.elements(of: back)
+    #expect((elements[0] as? NSMutableDictionary)?.allValues.first as? NSMutableArray === back)
+    #expect(elements[1] as? NSString == "last")
+    // Nobody who distrusts the bytes is given an object that cannot be compared or printed.
+    let error = message { _ = try CBORKeyedUnarchiver.unarchivedObject(ofClass: NSArray.self, from: data) }
+    #expect(error.contains("contains itself") || error.contains("not allowed"))
+    let error2 = message {
+      _ = try CBORKeyedUnarchiver.unarchivedObject(ofClasses: [NSArray.self, NSDictionary.self], from: data)
+    }
+    #expect(error2.contains("contains itself"))
+    array.removeAllObjects()
+    back.removeAllObjects()
+  }
+
+  @Test func otherCyclesAreErrors() throws {
+    // An immutable array is there when its elements are.
+    let inner = NSMutableArray()
+    let outer = NSArray(array: [inner])
+    inner.add(outer)
+    #expect(message { _ = try roundTrip(outer) }.contains("cycle"))
+    inner.removeAllObjects()
+    let box = NSMutableArray()
+    box.add(Box(box))
+    #expect((try roundTrip(box) as? NSMutableArray)?.count == 1)
+    box.removeAllObjects()
+  }
+
+  // MARK: Depth
+
+  private static func nested(_ depth: Int) -> NSObject {
+    (1..<depth).reduce(NSArray()) { array, _ in NSArray(array: [array]) }
+  }
+  private static func boxed(_ depth: Int) -> Box { (1..<depth).reduce(Box(nil)) { box, _ in Box(box) } }
+
+  @Test func theDeepestNesting() {
+    let depth = ObjectGraph.maximumDepth
+    let (deep, deeper) = onThread(stack: 32 << 20) {
+      (
+        [Self.nested(depth), Self.boxed(depth)].map { object in message { _ = try roundTrip(object) } },
+        [Self.nested(depth + 1), Self.boxed(depth + 1), Self.nested(depth * 20), Self.boxed(depth * 20)].map { object in
+          message { _ = try archive(object) }
+        }
+      )
+    }
+    #expect(deep == ["", ""])
+    for error in deeper { #expect(error.contains("nest deeper than \(depth)")) }
+  }
+
+  /// The stack of a secondary thread is a sixteenth of the main thread's.
+  @Test func theDeepestNestingOnASmallStack() throws {
+    let depth = ObjectGraph.maximumDepth
+    let archives = onThread(stack: 32 << 20) {
+      [Self.nested(depth), Self.boxed(depth)].map { object in try? archive(object) }
+    }
+    for data in archives {
+      let data = try #require(data)
+      let error = onThread(stack: 512 << 10) { message { _ = try unarchive(data) } }
+      #expect(error.isEmpty || error.contains("the stack of this thread"))
+    }
+    for make in [Self.nested, Self.boxed] {
+      let error = onThread(stack: 512 << 10) { message { _ = try archive(make(depth)) } }
+      #expect(error.isEmpty || error.contains("the stack of this thread"))
+    }
+  }
+}
