@@ -10,7 +10,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
       case closed, forked, typeMismatch, encodingFailed, decodingFailed, corruptedRecord, unsupportedRecord
       case invalidDirectory, permissionDenied, remoteFileSystem, durabilityMismatch, unsupportedVersion
       case noSpace, storageFailed, notCommitted, invalidArgument, missingTransform, damagedDatabase, busy
-      case rebuilt, lockTimeout, processNamespaceMismatch, readOnlyFileSystem, insecureDirectory
+      case rebuilt, lockTimeout, processNamespaceMismatch, readOnlyFileSystem, insecureDirectory, untransformed
     }
     private let value: Value
 
@@ -49,6 +49,9 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     public static let notCommitted = Code(.notCommitted)
     /// The entry was written with a ``ValueTransform`` that the cache does not have. The entry is kept.
     public static let missingTransform = Code(.missingTransform)
+    /// The entry was written without a ``ValueTransform`` that the cache requires, such as its encryption. The entry is
+    /// kept.
+    public static let untransformed = Code(.untransformed)
     /// The database's file is damaged. While it is open: nothing is read from it or written to it any more, and the
     /// next opening verifies it. At opening: other processes have it open, so that it cannot be set aside.
     public static let damagedDatabase = Code(.damagedDatabase)

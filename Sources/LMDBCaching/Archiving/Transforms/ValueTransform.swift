@@ -11,7 +11,14 @@ public protocol ValueTransform: Sendable {
   /// What records know it by: 128 … 255 for your own; it is part of the file format. 1 … 127 are this package's.
   var identifier: UInt8 { get }
 
-  /// The changed bytes; nil leaves them as they are, and the record does not name this transform.
+  /// Whether every value has to have gone through it: then a value that has not is not read, but
+  /// ``CacheError/Code/untransformed``, and ``apply(to:_:)`` must not return `nil`. False if you do not say otherwise.
+  ///
+  /// Required is what protects values, such as encryption: who can write to the files could put a value of their own in
+  /// place of a protected one.
+  var isRequired: Bool { get }
+
+  /// Returns the changed bytes, or `nil` to leave them as they are: then the record does not name this transform.
   func apply(to bytes: Data, _ context: ValueTransformContext) throws -> Data?
 
   /// Undoes ``apply(to:_:)``. The bytes may be anything that somebody wrote: it has to throw rather than trap, and must
@@ -19,11 +26,16 @@ public protocol ValueTransform: Sendable {
   func restore(_ bytes: Data, _ context: ValueTransformContext) throws -> Data
 }
 
+extension ValueTransform {
+  public var isRequired: Bool { false }
+}
+
 /// What a transform knows of the entry.
 public struct ValueTransformContext: Sendable {
   public let key: String
-  /// The key and what the record's header says of format, expiry, cost and creation, for an authenticated cipher: a value
-  /// cannot be moved to another key or be made to live longer.
+  /// The key, what the record's header says of format, expiry, cost and creation, and the transforms that the value
+  /// goes through up to this one, for an authenticated cipher: a value cannot be moved to another key, be made to live
+  /// longer, or be read without what was done to it before.
   public let authenticatedData: Data
   /// The greatest length of a restored value, in bytes.
   public let maximumLength: Int

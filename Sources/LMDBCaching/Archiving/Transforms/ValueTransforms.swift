@@ -3,29 +3,39 @@ import Foundation
 /// The transforms of a cache.
 ///
 /// A transformed payload begins with the number of the transforms that were applied, and their identifiers in order.
+/// Each transform is handed that list, up to itself, as part of what it may authenticate: with an authenticated cipher
+/// in it, the list cannot be made shorter or another one without being found out.
 struct ValueTransforms: Sendable {
   let transforms: [any ValueTransform]
+  /// Whether there is one that every value has to have gone through.
+  let isRequired: Bool
 
   /// Values are shorter than 4 GiB; so is what they are restored to.
   static let maximumLength = (1 << 32) - 1
 
+  init(transforms: [any ValueTransform]) {
+    self.transforms = transforms
+    isRequired = transforms.contains { $0.isRequired }
+  }
+
   var isEmpty: Bool { transforms.isEmpty }
 
-  /// What is to be stored; nil: every transform left the bytes as they are.
-  func apply(
-    to payload: UnsafeRawBufferPointer, _ header: RecordHeader, _ key: CacheKey
-  ) throws(CacheError) -> Data? {
-    let context = context(header, key)
+  /// Returns what is to be stored, or `nil` if every transform left the bytes as they are.
+  func apply(to payload: UnsafeRawBufferPointer, _ entry: TransformedEntry) throws(CacheError) -> Data? {
     var bytes = Data(payload)
     var applied: [UInt8] = []
     for transform in transforms {
       do {
-        guard let transformed = try transform.apply(to: bytes, context) else { continue }
+        let context = context(entry, applied + [transform.identifier])
+        guard let transformed = try transform.apply(to: bytes, context) else {
+          if transform.isRequired { throw ValueTransformError("A transform that is required left it as it is.") }
+          continue
+        }
         bytes = transformed
         applied.append(transform.identifier)
       } catch {
         throw CacheError(
-          .encodingFailed, "The value of \(quoted(key.string)) could not be transformed; nothing was written.",
+          .encodingFailed, "The value of \(quoted(entry.key)) could not be transformed; nothing was written.",
           underlying: error)
       }
     }
@@ -33,38 +43,54 @@ struct ValueTransforms: Sendable {
     return Data([UInt8(applied.count)] + applied) + bytes
   }
 
-  /// The value as it was before `apply`.
-  func restore(
-    _ payload: UnsafeRawBufferPointer, _ header: RecordHeader, _ key: CacheKey
-  ) throws(CacheError) -> Data {
+  /// Returns the value as it was before `apply`.
+  func restore(_ payload: UnsafeRawBufferPointer, _ entry: TransformedEntry) throws(CacheError) -> Data {
     guard let count = payload.first.map(Int.init), count > 0, payload.count > count else {
-      throw failed(key, ValueTransformError("The list of its transforms is damaged."))
+      throw failed(entry, ValueTransformError("The list of its transforms is damaged."))
     }
-    let context = context(header, key)
+    let applied = Array(payload[1...count])
+    guard Set(applied).count == count else {
+      throw failed(entry, ValueTransformError("The list of its transforms names one twice."))
+    }
+    for transform in transforms where transform.isRequired && !applied.contains(transform.identifier) {
+      throw untransformed(entry.key)
+    }
     var bytes = Data(payload[(count + 1)...])
-    for identifier in payload[1...count].reversed() {
+    for (index, identifier) in applied.enumerated().reversed() {
       guard let transform = transforms.first(where: { $0.identifier == identifier }) else {
         throw CacheError(
           .missingTransform,
-          "The entry \(quoted(key.string)) was written with the value transform \(name(identifier)), which is not among "
+          "The entry \(quoted(entry.key)) was written with the value transform \(name(identifier)), which is not among "
             + "the cache's valueTransforms. It is kept; add the transform to read it.")
       }
       do {
-        bytes = try transform.restore(bytes, context)
+        bytes = try transform.restore(bytes, context(entry, applied[...index]))
       } catch {
-        throw failed(key, error)
+        throw failed(entry, error)
       }
       guard bytes.count <= Self.maximumLength else {
-        throw failed(key, ValueTransformError("It is longer than 4 GiB."))
+        throw failed(entry, ValueTransformError("It is longer than 4 GiB."))
       }
     }
     return bytes
   }
 
-  private func failed(_ key: CacheKey, _ error: any Error) -> CacheError {
+  /// The error of a value that did not go through a transform that is required.
+  func untransformed(_ key: String) -> CacheError {
+    let required = transforms.filter(\.isRequired).map { name($0.identifier) }
+    return CacheError(
+      .untransformed,
+      """
+      The entry \(quoted(key)) was not written with \(required.joined(separator: ", ")), which the cache requires: it is \
+      from a time before that, or somebody has put it there. It is kept. Write it anew; to read entries from before, \
+      make the transform one that is not required, such as by acceptsPlainValues.
+      """)
+  }
+
+  private func failed(_ entry: TransformedEntry, _ error: any Error) -> CacheError {
     CacheError(
       .decodingFailed,
-      "The transformed value of \(quoted(key.string)) cannot be restored: a wrong encryption key, or an entry that was "
+      "The transformed value of \(quoted(entry.key)) cannot be restored: a wrong encryption key, or an entry that was "
         + "changed. It is kept.", underlying: error)
   }
 
@@ -77,22 +103,8 @@ struct ValueTransforms: Sendable {
     }
   }
 
-  private func context(_ header: RecordHeader, _ key: CacheKey) -> ValueTransformContext {
+  private func context(_ entry: TransformedEntry, _ applied: some Collection<UInt8>) -> ValueTransformContext {
     ValueTransformContext(
-      key: key.string, authenticatedData: header.authenticatedData(key.utf8), maximumLength: Self.maximumLength)
-  }
-}
-
-extension RecordHeader {
-  /// What does not change between writing and reading: the format, the expiry, the cost and the creation, in 21 bytes,
-  /// little endian, and the key.
-  fileprivate func authenticatedData(_ key: UnsafeRawBufferPointer) -> Data {
-    var data = Data(capacity: 21 + key.count)
-    data.append(format.rawValue)
-    withUnsafeBytes(of: expires.littleEndian) { data.append(contentsOf: $0) }
-    withUnsafeBytes(of: Int64(cost).littleEndian) { data.append(contentsOf: $0) }
-    withUnsafeBytes(of: created.littleEndian) { data.append(contentsOf: $0) }
-    data.append(contentsOf: key)
-    return data
+      key: entry.key, authenticatedData: entry.authenticatedData(applied), maximumLength: Self.maximumLength)
   }
 }

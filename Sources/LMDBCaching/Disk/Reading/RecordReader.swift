@@ -118,8 +118,15 @@ final class RecordReader: Sendable {
       }
     }
     let record = if let found { found } else { try database.record(key, copy: copy) }
+    if let record { try requireTransforms(record.header, key) }
     if record == nil { counters.misses.increment() }
     return record
+  }
+
+  /// - Throws: `.untransformed` for a plain value where a transform is required.
+  @inline(__always)
+  private func requireTransforms(_ header: RecordHeader, _ key: CacheKey) throws(CacheError) {
+    if transforms.isRequired, !header.flags.contains(.transformed) { throw transforms.untransformed(key.string) }
   }
 
   /// Calls `body` with the record of a write that is not committed. Returns `nil` if there is none, and the database
@@ -158,6 +165,7 @@ final class RecordReader: Sendable {
   /// The record as of a snapshot, without counting an access.
   func readData(_ key: CacheKey, in txn: borrowing ReadTransaction) throws(CacheError) -> StoredRecord<Data>? {
     guard let record = try database.record(key, in: txn, copy: { Data($0) }) else { return nil }
+    try requireTransforms(record.header, key)
     return try record.payload.withBytes { (bytes) throws(CacheError) -> StoredRecord<Data>? in
       guard record.header.isIntact(headerHash: record.headerHash, payload: bytes) else {
         throw database.corrupted(key.string)
@@ -180,7 +188,7 @@ final class RecordReader: Sendable {
     var isFound = false
     if !isElsewhere {
       let failure = try database.borrowRecord(key) { bytes -> CacheError? in
-        guard let header = RecordHeader(bytes), header.keyLength == 0,
+        guard let header = RecordHeader(bytes), header.keyLength == 0, !transforms.isRequired,
           header.flags.isDisjoint(with: [.file, .transformed])
         else {
           isElsewhere = true

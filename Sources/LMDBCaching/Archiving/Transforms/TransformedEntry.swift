@@ -1,0 +1,29 @@
+import Foundation
+
+/// What of an entry a transform is bound to.
+struct TransformedEntry {
+  let key: String
+  let utf8: UnsafeRawBufferPointer
+  let format: ArchiveFormat
+  /// Nanoseconds since 1970; 0: never.
+  let expires: Int64
+  let cost: Int
+  /// Seconds since 1970.
+  let created: UInt32
+
+  /// What does not change between writing and reading: the version of this layout, the format, the expiry, the cost and
+  /// the creation, in 22 bytes, little endian; the number of the transforms up to the one that this is for, and their
+  /// identifiers; and the key.
+  func authenticatedData(_ transforms: some Collection<UInt8>) -> Data {
+    var data = Data(capacity: 23 + transforms.count + utf8.count)
+    data.append(1)
+    data.append(format.rawValue)
+    withUnsafeBytes(of: expires.littleEndian) { data.append(contentsOf: $0) }
+    withUnsafeBytes(of: Int64(cost).littleEndian) { data.append(contentsOf: $0) }
+    withUnsafeBytes(of: created.littleEndian) { data.append(contentsOf: $0) }
+    data.append(UInt8(transforms.count))
+    data.append(contentsOf: transforms)
+    data.append(contentsOf: utf8)
+    return data
+  }
+}

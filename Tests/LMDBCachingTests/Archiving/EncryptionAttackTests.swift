@@ -1,0 +1,221 @@
+#if Encryption
+  import Foundation
+  import Testing
+
+  @testable import LMDBCaching
+
+  /// Records that somebody has edited in the database, with a checksum that belongs to them.
+  @Suite struct EncryptionAttackTests {
+    let directory = CacheDirectory()
+    var intruder: Intruder { Intruder(directory: directory) }
+
+    private static let secret = Data("the secret in this value".utf8)
+
+    private func encryption(acceptsPlainValues: Bool = false) -> AuthenticatedEncryption {
+      AuthenticatedEncryption(.aesGCM, acceptsPlainValues: acceptsPlainValues) { Data(repeating: 7, count: 32) }
+    }
+
+    private func open(_ transforms: (any ValueTransform)...) throws -> LMDBCache {
+      try directory.open {
+        $0.valueTransforms = transforms
+        $0.inlineThreshold = 100_000
+      }
+    }
+
+    /// Leaves an encrypted value under "key", and closes the cache.
+    private func fill(_ transforms: any ValueTransform...) throws {
+      let cache = try directory.open { $0.valueTransforms = transforms }
+      try cache.set(Self.secret, forKey: "key")
+      try cache.flush()
+      try cache.close()
+    }
+
+    /// Every way to a value gives this error, and the entry stays.
+    private func expect(
+      _ code: CacheError.Code, _ transforms: any ValueTransform..., key: String = "key",
+      sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+      let cache = try directory.open { $0.valueTransforms = transforms }
+      let ways: [(String, () throws -> Void)] = [
+        ("value", { _ = try cache.value(Data.self, forKey: key) }),
+        ("text", { _ = try cache.value(String.self, forKey: key) }),
+        ("disk", { _ = try cache.diskCache.value(Data.self, forKey: key) }),
+        ("bytes", { try cache.withBytes(forKey: key) { _ in } }),
+        ("object", { _ = try cache.object(forKey: key) }),
+        ("snapshot", { try cache.read { _ = try $0.value(Data.self, forKey: key) } }),
+      ]
+      for (name, read) in ways {
+        for _ in 0..<2 {
+          #expect(errorCode(read) == code, "\(name)", sourceLocation: sourceLocation)
+        }
+      }
+      #expect(cache.contains(key), sourceLocation: sourceLocation)
+      try cache.close()
+    }
+
+    @Test func aPlainRecordIsNotRead() throws {
+      try fill(encryption())
+      try intruder.change("key") {
+        $0.header.flags.remove(.transformed)
+        $0.payload = Array("made up".utf8)
+      }
+      try expect(.untransformed, encryption())
+      // What was put there is read only by who says so.
+      let cache = try open(encryption(acceptsPlainValues: true))
+      #expect(try cache.value(forKey: "key") == Data("made up".utf8))
+      try cache.close()
+    }
+
+    @Test func aPlainRecordOfAValueFileIsNotRead() throws {
+      let plain = try directory.open { $0.inlineThreshold = 1_000 }
+      try plain.set(Data(repeating: 1, count: 5_000), forKey: "key")
+      try plain.flush()
+      try plain.close()
+      try expect(.untransformed, encryption())
+    }
+
+    @Test func aPlainRecordThatIsNotCommittedIsNotRead() throws {
+      let plain = try directory.open(neverCommitting)
+      try plain.set(Self.secret, forKey: "key")
+      let crashed = directory.crashed(plain)
+      try plain.close()
+      let cache = try crashed.open {
+        neverCommitting(&$0)
+        $0.valueTransforms = [encryption()]
+      }
+      #expect(errorCode { try cache.value(Data.self, forKey: "key") } == .untransformed)
+      try cache.close()
+    }
+
+    @Test func aCacheThatWasPlainGoesOver() throws {
+      try fill()
+      var cache = try open(encryption(acceptsPlainValues: true))
+      #expect(try cache.value(forKey: "key") == Self.secret)
+      try cache.set(Self.secret, forKey: "new")
+      try cache.close()
+      cache = try open(encryption())
+      #expect(try cache.value(forKey: "new") == Self.secret)
+      #expect(errorCode { try cache.value(Data.self, forKey: "key") } == .untransformed)
+      try cache.set(Self.secret, forKey: "key")
+      #expect(try cache.diskCache.value(forKey: "key") == Self.secret)
+      try cache.close()
+    }
+
+    @Test func theListOfTransformsIsAuthenticated() throws {
+      // Their order, and one more: something that anybody can do to bytes, and undo.
+      let mirror = Mirrored()
+      try fill(mirror, encryption())
+      let original = try intruder.record("key")
+      #expect(original.transforms == [mirror.identifier, 16])
+      let lists: [([UInt8], CacheError.Code)] = [
+        ([16], .decodingFailed), ([16, mirror.identifier], .decodingFailed), ([mirror.identifier], .untransformed),
+        ([mirror.identifier, mirror.identifier, 16], .decodingFailed), ([16, 16], .decodingFailed),
+        ([200, 16], .decodingFailed), ([mirror.identifier, 16, 201], .missingTransform), ([17], .untransformed),
+      ]
+      for (list, code) in lists {
+        try intruder.change("key") {
+          $0 = original
+          $0.transforms = list
+        }
+        try expect(code, mirror, encryption())
+      }
+      try intruder.change("key") {
+        $0 = original
+        $0.payload[0] = 0
+      }
+      try expect(.decodingFailed, mirror, encryption())
+      try intruder.put(original, "key")
+      let cache = try open(mirror, encryption())
+      #expect(try cache.value(forKey: "key") == Self.secret)
+      try cache.close()
+    }
+
+    @Test(
+      arguments: [
+        { $0.expires = 1 << 62 }, { $0.cost += 1 }, { $0.cost = 1 << 40 }, { $0.created += 1 },
+        { $0.format = .string }, { $0.format = .cbor },
+      ] as [@Sendable (inout RecordHeader) -> Void])
+    func theHeaderIsAuthenticated(_ change: @Sendable (inout RecordHeader) -> Void) throws {
+      try fill(encryption())
+      try intruder.change("key") { change(&$0.header) }
+      try expect(.decodingFailed, encryption())
+    }
+
+    @Test func everyByteIsAuthenticated() throws {
+      try fill(encryption())
+      let original = try intruder.record("key")
+      let cut = original.payload.count - 1
+      for offset in 2..<original.payload.count {
+        try intruder.change("key") { $0.payload[offset] ^= 1 }
+        let cache = try open(encryption())
+        #expect(errorCode { try cache.value(Data.self, forKey: "key") } == .decodingFailed, "byte \(offset)")
+        try cache.close()
+        try intruder.put(original, "key")
+      }
+      for length in [2, 3, 14, 29, cut] {
+        try intruder.change("key") { $0.payload = Array(original.payload[..<length]) }
+        try expect(.decodingFailed, encryption())
+      }
+    }
+
+    @Test func aValueIsOfOneEntry() throws {
+      try fill(encryption())
+      try intruder.put(intruder.record("key"), "other")
+      try expect(.decodingFailed, encryption(), key: "other")
+    }
+
+    /// What the documentation says that cannot be told.
+    @Test func anOlderValueOfTheEntryIsNotTold() throws {
+      try fill(encryption())
+      let older = try intruder.record("key")
+      var cache = try open(encryption())
+      try cache.set("newer", forKey: "key")
+      try cache.close()
+      try intruder.put(older, "key")
+      cache = try open(encryption())
+      #expect(try cache.value(forKey: "key") == Self.secret)
+      try cache.close()
+    }
+
+    @Test func aRequiredTransformChangesEveryValue() throws {
+      let cache = try open(Refusing())
+      #expect(errorCode { try cache.set(1, forKey: "key") } == .encodingFailed)
+      #expect(errorCode { try cache.write { $0.set(1, forKey: "key") } } == .encodingFailed)
+      #expect(cache.count == 0)
+      try cache.close()
+    }
+
+    #if Compression
+      @Test func aCompressedValueIsNotHandedOutAsTheValue() throws {
+        let text = Data(String(repeating: "all work and no play ", count: 100).utf8)
+        let cache = try open(ZstandardCompression(), encryption())
+        try cache.set(text, forKey: "key")
+        try cache.close()
+        let original = try intruder.record("key")
+        #expect(original.transforms == [1, 16])
+        for list in [[16], [16, 1]] as [[UInt8]] {
+          try intruder.change("key") {
+            $0 = original
+            $0.transforms = list
+          }
+          try expect(.decodingFailed, ZstandardCompression(), encryption())
+        }
+      }
+    #endif
+  }
+
+  /// Turns bytes around.
+  private struct Mirrored: ValueTransform {
+    var identifier: UInt8 { 130 }
+    func apply(to bytes: Data, _ context: ValueTransformContext) throws -> Data? { Data(bytes.reversed()) }
+    func restore(_ bytes: Data, _ context: ValueTransformContext) throws -> Data { Data(bytes.reversed()) }
+  }
+
+  /// Says that it is required, and does nothing.
+  private struct Refusing: ValueTransform {
+    var identifier: UInt8 { 131 }
+    var isRequired: Bool { true }
+    func apply(to bytes: Data, _ context: ValueTransformContext) throws -> Data? { nil }
+    func restore(_ bytes: Data, _ context: ValueTransformContext) throws -> Data { bytes }
+  }
+#endif

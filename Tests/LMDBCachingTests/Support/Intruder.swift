@@ -1,0 +1,99 @@
+import Foundation
+import LMDB
+
+@testable import LMDBCaching
+
+/// Somebody who can write to the files of a cache and knows their format, but no key. Nobody else has the cache open.
+struct Intruder {
+  /// A record as it is in the database, taken apart.
+  struct Record {
+    var header: RecordHeader
+    var payload: [UInt8]
+
+    /// The identifiers of the transforms, which a transformed payload begins with.
+    var transforms: [UInt8] {
+      get { payload.isEmpty ? [] : Array(payload[1...Int(payload[0])]) }
+      set { payload.replaceSubrange(0...Int(payload[0]), with: [UInt8(newValue.count)] + newValue) }
+    }
+  }
+
+  let directory: CacheDirectory
+
+  func record(_ key: String) throws -> Record {
+    try inDatabase { environment in
+      let bytes = try environment.withReadTransaction { (txn) throws(LMDBError) in
+        try withUTF8Bytes(of: key) { (key) throws(LMDBError) in
+          try txn.withValue(forKey: key) { (value) throws(LMDBError) in [UInt8](value) }
+        }
+      }
+      let record = bytes?.withUnsafeBytes { record in
+        RecordHeader(record).map { Record(header: $0, payload: Array($0.payload(of: record))) }
+      }
+      guard let record = record ?? nil else { throw CacheError(.corruptedRecord, "There is no record of \(key).") }
+      return record
+    }
+  }
+
+  /// Puts a record in place of what is there, with the checksum that belongs to it.
+  func put(_ record: Record, _ key: String) throws {
+    var header = record.header
+    let keyBytes = Array(key.utf8)
+    let bytes = keyBytes.withUnsafeBytes { key in
+      record.payload.withUnsafeBytes { payload in
+        [UInt8](unsafeUninitializedCapacity: header.payloadOffset + payload.count) { buffer, count in
+          let base = UnsafeMutableRawPointer(buffer.baseAddress!)
+          header.write(to: base, keyHash: RecordHeader.keyHash(key), payloadHash: RecordHeader.payloadHash(payload))
+          UnsafeMutableRawBufferPointer(start: base + header.payloadOffset, count: payload.count).copyMemory(
+            from: payload)
+          count = header.payloadOffset + payload.count
+        }
+      }
+    }
+    try inDatabase { environment in
+      let txn = try environment.beginWrite()
+      try keyBytes.withUnsafeBytes { key in
+        try bytes.withUnsafeBytes { value in
+          let old = try txn.withValue(forKey: key) { (value) throws(LMDBError) in [UInt8](value) }
+          try txn.put(value, forKey: key)
+          try putMetadata(replacing: old ?? [], by: value, in: txn)
+        }
+      }
+      try txn.commit()
+    }
+  }
+
+  /// What the cache says of its entries as a whole agrees with them again: otherwise it would be taken for damaged, and
+  /// made anew.
+  private func putMetadata(
+    replacing old: [UInt8], by new: UnsafeRawBufferPointer, in txn: borrowing WriteTransaction
+  ) throws {
+    try CacheMetadata.key.withUnsafeBytes { key in
+      let found = try txn.withValue(forKey: key) { (value) throws(LMDBError) in [UInt8](value) }
+      guard let found, case .metadata(var metadata) = found.withUnsafeBytes({ CacheMetadata.read($0) }) else {
+        throw CacheError(.corruptedRecord, "There is no metadata.")
+      }
+      old.withUnsafeBytes { old in
+        if let header = RecordHeader(old) { metadata.subtract(header) }
+        metadata.replace(RecordHeader.digest(of: old), by: RecordHeader.digest(of: new))
+      }
+      if let header = RecordHeader(new) { metadata.add(header) }
+      var written = [UInt8](repeating: 0, count: CacheMetadata.size)
+      written.withUnsafeMutableBytes { metadata.write(to: $0) }
+      try written.withUnsafeBytes { try txn.put($0, forKey: key) }
+    }
+  }
+
+  func change(_ key: String, _ body: (inout Record) -> Void) throws {
+    var record = try record(key)
+    body(&record)
+    try put(record, key)
+  }
+
+  private func inDatabase<R>(_ body: (Environment) throws -> R) throws -> R {
+    var options = Environment.Options()
+    options.mapSize = 1 << 30
+    let environment = try Environment.open(directory: directory.path, options: options)
+    defer { environment.close() }
+    return try body(environment)
+  }
+}
