@@ -110,9 +110,10 @@ let package = Package(
       swiftSettings: [.swiftLanguageMode(.v5)]),
     // What the tests start as another process; it also measures.
     .executableTarget(
-      name: "GarageTestProcess", dependencies: ["GarageStorage"], path: "Tests/GarageTestProcess"),
+      name: "GarageTestProcess", dependencies: ["GarageStorage", "WriteLog"], path: "Tests/GarageTestProcess"),
     .testTarget(
-      name: "GarageStorageTests", dependencies: ["GarageStorage", "GarageTestProcess", "LMDB", "TestSupport"]),
+      name: "GarageStorageTests",
+      dependencies: ["GarageStorage", "GarageTestProcess", "LMDB", "TestSupport", "WriteLog"]),
     .testTarget(
       name: "GarageStorageSwift5Tests", dependencies: ["GarageStorage"], swiftSettings: [.swiftLanguageMode(.v5)]),
     .testTarget(

@@ -29,7 +29,7 @@ import Testing
     try garage.park(Pet(1, "old"))
     try failing(call, garage) {
       let error = #expect(throws: GarageError.self) { try garage.parkAll([Pet(1, "new"), Pet(2)]) }
-      guard case .storageFailed? = error else { throw error ?? GarageError.invalidStore("no error") }
+      #expect(error?.code == .storageFailed)
       #expect(throws: GarageError.self) { try garage.withAutosaveDisabled { try garage.park(Pet(3)) } }
     }
     #expect(try garage.retrieveAll(Pet.self).map(\.name) == ["old"])
@@ -116,22 +116,10 @@ import Testing
     #expect(try directory.garage().retrieveAll(Pet.self).count == 1)
   }
 
-  @Test func aNewerFormatIsRefused() throws {
-    do { try directory.garage().park(Pet(1)) }
-    let environment = try Environment.open(directory: directory.url.path, options: options)
-    defer { environment.close() }
-    let facts = try environment.openDatabase(named: "facts")
-    try set([1], [2], in: facts, environment)
-    let error = #expect(throws: GarageError.self) { try directory.garage().park(Pet(2)) }
-    guard case .invalidStore? = error else { throw error ?? GarageError.invalidStore("no error") }
-    try set([1], [1], in: facts, environment)
-    #expect(try directory.garage().retrieveAll(Pet.self).count == 1)
-  }
-
   var options: Environment.Options {
     var options = Environment.Options()
     options.mapSize = 1 << 26
-    options.maxDatabases = 4
+    options.maxDatabases = 3
     return options
   }
 

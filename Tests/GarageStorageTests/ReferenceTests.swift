@@ -100,7 +100,7 @@ import Testing
     let sam = try #require(try garage.retrieve(Friend.self, identifier: "Sam"))
     try garage.put("no JSON", type: Friend.self, "Emily")
     #expect(sam.siblings.map(\.name) == ["Nick"])
-    guard case .damaged? = sam.$siblings.failure as? GarageError else { throw GarageError.invalidStore("no failure") }
+    #expect((sam.$siblings.failure as? GarageError)?.code == .damaged)
     sam.siblings.append(Friend("Zoe"))
     #expect(sam.$siblings.identifiers == ["Nick", "Zoe", "Emily"])
     sam.$siblings.removeAll()
@@ -175,23 +175,5 @@ import Testing
     let text = #"{"name":"Sam","age":1,"brother":{"name":"Nick","age":2},"siblings":[{"name":"Zoe","age":3}]}"#
     let read = try JSONDecoder().decode(Friend.self, from: Data(text.utf8))
     #expect(read.brother?.name == "Nick" && read.siblings[0].age == 3)
-  }
-
-  @Test func aDamagedIndexOfNamesEndsNowhere() throws {
-    try Kind.inMemory.with { garage in
-      var changes = PendingChanges()
-      changes.rename("A", to: "B")
-      try garage.change(changes)
-      changes = PendingChanges()
-      changes.rename("B", to: "C")
-      try garage.change(changes)
-      changes = PendingChanges()
-      changes.rename("C", to: "A")
-      try garage.change(changes)
-      try garage.put(
-        #"{"name":"Sam","age":1,"brother":{"gs_identifier":"x","gs_type":"A"}}"#, type: Friend.self, "Sam")
-      let sam = try #require(try garage.retrieve(Friend.self, identifier: "Sam"))
-      #expect(sam.brother == nil)
-    }
   }
 }

@@ -31,7 +31,7 @@ func figures(_ count: Int) throws {
   try line("retrieve by identifier, random", 20_000) {
     for _ in 0..<20_000 {
       guard try garage.retrieve(Item.self, identifier: Int.random(in: 0..<count, using: &random)) != nil else {
-        throw GarageError.invalidStore("an object is missing")
+        throw GarageError(.storageFailed, "An object is missing.")
       }
     }
   }
@@ -44,7 +44,7 @@ func figures(_ count: Int) throws {
   try line("query by status, \((count + 9_999) / 10_000) matches", 100) {
     for _ in 0..<100 {
       guard try garage.retrieveAll(Item.self, withStatus: .syncing).count == (count + 9_999) / 10_000 else {
-        throw GarageError.invalidStore("a query has the wrong number of matches")
+        throw GarageError(.storageFailed, "A query has the wrong number of matches.")
       }
     }
   }

@@ -1,5 +1,6 @@
 import Foundation
 import GarageStorage
+import WriteLog
 
 // Another process for the garage's tests: reads commands from its standard input, one a line, and answers each with one
 // line or, for loops, one line per write. What was answered was saved, whenever the process is killed.
@@ -43,6 +44,10 @@ func run(_ words: [Substring], _ garage: Garage) throws -> String {
   switch words[0] {
   case "park":
     try garage.park(Item(number(1), String(words[2])))
+  case "log":
+    // log ROOT FILE: logs what is done below a directory from now on.
+    let status = write_log_begin(String(words[1]), String(words[2]))
+    guard status == 0 else { return "error: \(status)" }
   case "fact": try garage.park(fact)
   case "forget": try garage.delete(fact)
   case "loop":

@@ -20,7 +20,6 @@ enum ISODate {
 
   static func decode(from decoder: any Decoder) throws -> Date {
     let container = try decoder.singleValueContainer()
-    if let tree = decoder as? TreeDecoder, let text = tree.json.originalDate, let date = date(of: text) { return date }
     if let interval = try? container.decode(Double.self) { return Date(timeIntervalSinceReferenceDate: interval) }
     let text = try container.decode(String.self)
     guard let date = date(of: text) else {

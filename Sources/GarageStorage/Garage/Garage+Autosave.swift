@@ -17,7 +17,7 @@ extension Garage {
 
   /// Saves what waits, in one transaction, and waits for the disk. Does nothing if nothing waits.
   ///
-  /// - Throws: ``GarageError/storageFailed(_:)``. Everything goes on waiting then, and can be saved again.
+  /// - Throws: ``GarageError/Code/storageFailed``. Everything goes on waiting then, and can be saved again.
   public func save() throws {
     try saveAll()
   }

@@ -8,23 +8,18 @@ extension Garage {
     return (Array(try delegate.encrypt(Data(bytes)).utf8), true)
   }
 
-  /// The JSON of what is stored.
-  func json(of record: StoredRecord, _ key: ObjectKey) throws -> JSONValue {
-    let type = ObjectKey.shortName(ofType: key.type)
-    guard !record.content.isEmpty else { throw GarageError.storageDataIsNil(type) }
-    var bytes = record.content
-    if record.isEncrypted {
-      guard let delegate = dataEncryptionDelegate else { throw GarageError.missingEncryptionDelegate(key.label) }
-      guard let text = String(validating: bytes, as: UTF8.self) else {
-        throw GarageError.damaged(type, key.identifier, "its encrypted text is not UTF-8")
-      }
-      bytes = Array(try delegate.decrypt(text))
+  /// Where objects of this garage are retrieved from. It holds the garage.
+  var source: ObjectSource {
+    ObjectSource(garage: self, delegate: { self.dataEncryptionDelegate }) { body in
+      let dates = self.decodingOverride
+      try self.read { try body($0, dates) }
     }
-    do throws(JSONParser.Failure) {
-      return try JSONParser.value(of: bytes)
-    } catch {
-      throw GarageError.damaged(type, key.identifier, "\(error)")
-    }
+  }
+
+  /// Runs `body` with a retrieval of what is stored at one moment.
+  func retrieving<R>(_ body: (RetrievalSession) throws -> R) throws -> R {
+    let dates = decodingOverride
+    return try read { view in try body(RetrievalSession(source, view, dates: dates)) }
   }
 
   /// The changes that park what a session has encoded.

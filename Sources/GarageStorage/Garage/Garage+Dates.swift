@@ -15,7 +15,7 @@ extension Garage {
   /// By default text of ISO 8601 with any zone and with or without a fraction, and what ``dateEncodingStrategy`` writes by
   /// default.
   public var dateDecodingStrategy: JSONDecoder.DateDecodingStrategy {
-    decodingOverride ?? .custom { try ISODate.decode(from: $0) }
+    decodingOverride ?? .custom { try RetrievalSession.date(from: $0) }
   }
 
   var encodingOverride: JSONEncoder.DateEncodingStrategy? {

@@ -1,9 +1,9 @@
 extension Garage {
   /// Deletes an object. Objects that it points to are kept, and so are those that point to it.
   ///
-  /// - Throws: ``GarageError/failedToRetrieveObject(_:_:)`` if it is not parked; ``GarageError/storageFailed(_:)``.
+  /// - Throws: ``GarageError/Code/failedToRetrieveObject`` if it is not parked; ``GarageError/Code/storageFailed``.
   public func delete<T: Encodable>(_ object: T) throws {
-    try delete(key(of: object))
+    try delete(ParkingSession.key(of: object))
   }
 
   func delete(_ key: ObjectKey) throws {

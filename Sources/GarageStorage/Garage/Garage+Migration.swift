@@ -1,5 +1,3 @@
-import Foundation
-
 extension Garage {
   /// Makes all objects of one class objects of another type. See ``migrateAll(fromOldClassName:to:)``.
   public func migrateAll<T: Codable>(from oldClass: AnyClass, to newType: T.Type) throws {
@@ -9,13 +7,13 @@ extension Garage {
   /// Makes all objects that were parked as another type objects of `newType`, in one transaction.
   ///
   /// Each is read as the new type from what the old one has stored, and stored as the new type does. Identifiers and sync
-  /// statuses are kept, and objects that point to one of them find it under the new type. If there is none, nothing
-  /// happens.
+  /// statuses are kept, and whatever points to one of them points to it under the new type: objects of all types are looked
+  /// through for that. So the old type may be parked, and migrated, again. If there is none, nothing happens.
   ///
   /// - Parameter oldClassName: The old type's name, with its module or without: "App.OldPerson" or "OldPerson".
-  /// - Throws: ``GarageError/migrationConflict(_:)`` if several types have that name, or if an identifier is taken by an
-  ///   object of the new type; ``GarageError/undecodable(_:_:_:)`` and what else retrieving and parking throw. Nothing
-  ///   was changed then.
+  /// - Throws: ``GarageError/Code/migrationConflict`` if several types have that name, or if an identifier is taken by an
+  ///   object of the new type; ``GarageError/Code/undecodable`` and what else retrieving and parking throw. Nothing was
+  ///   changed then.
   public func migrateAll<T: Codable>(fromOldClassName oldClassName: String, to newType: T.Type) throws {
     let names = try read { view in
       let types = try view.types()
@@ -34,40 +32,60 @@ extension Garage {
     let identity = TypeIdentity.of(newType)
     try batch {
       let keys = try rename(old, to: identity)
-      let (encoding, decoding) = (encodingOverride, decodingOverride)
-      try change { view in
-        let session = RetrievalSession(self, view, dates: decoding)
-        var changes = PendingChanges()
-        for key in keys {
-          guard let object = try session.root(newType, key) else { continue }
-          let parking = ParkingSession(self, dates: encoding, followsReferences: false)
-          parking.add(root: object, key: key)
-          changes.merge(try self.changes(parking: try parking.finish()))
+      let encoding = encodingOverride
+      try change { _ in
+        try retrieving { session in
+          var changes = PendingChanges()
+          for key in keys {
+            guard let object = try session.root(newType, key) else { continue }
+            let parking = ParkingSession(self, dates: encoding, for: .reparking)
+            parking.add(root: object, key: key)
+            changes.merge(try self.changes(parking: try parking.finish()))
+          }
+          return changes
         }
-        return changes
       }
     }
   }
 
-  /// Moves the records as they are, so that objects which point to each other find each other when they are read.
+  /// Moves the objects to the new type, with what they have stored, and turns all references to them.
   private func rename(_ old: String, to identity: TypeIdentity) throws -> [ObjectKey] {
     var keys: [ObjectKey] = []
     try change { view in
+      let moved = Set(try view.records(ofType: old).map(\.0.identifier))
       var changes = PendingChanges()
-      for (key, record) in try view.records(ofType: old) {
-        let new = ObjectKey(identity, key.identifier)
-        guard try view.record(new) == nil else {
-          throw GarageError.migrationConflict(
-            "There is a \(new.label) already. Delete it, or the one of the old type, and migrate again.")
+      for type in try view.types().sorted() {
+        for (key, record) in try view.records(ofType: type) {
+          var new = key
+          if type == old {
+            new = ObjectKey(identity, key.identifier)
+            guard try view.record(new) == nil else {
+              throw GarageError.migrationConflict(
+                "There is a \(new.label) already. Delete it, or the one of the old type, and migrate again.")
+            }
+            changes.delete(key)
+            keys.append(new)
+          }
+          if let content = try self.renamed(record, key, old, identity.name, moved) {
+            changes.park(new, content.bytes, isEncrypted: content.isEncrypted, record.status)
+          } else if new != key {
+            changes.park(new, record.content, isEncrypted: record.isEncrypted, record.status)
+          }
         }
-        changes.delete(key)
-        changes.park(new, record.content, isEncrypted: record.isEncrypted, record.status)
-        keys.append(new)
       }
-      guard !keys.isEmpty else { return changes }
-      changes.rename(old, to: identity.name)
-      return changes
+      return keys.isEmpty ? PendingChanges() : changes
     }
     return keys
+  }
+
+  /// What is stored of an object once its references are turned. Returns `nil` if it has none to turn.
+  private func renamed(
+    _ record: StoredRecord, _ key: ObjectKey, _ old: String, _ new: String, _ moved: Set<String>
+  ) throws -> (bytes: [UInt8], isEncrypted: Bool)? {
+    // The name is looked for before anything is parsed: most objects point to others.
+    guard record.isEncrypted || record.content.contains(JSONWriter.bytes(of: .string(old))) else { return nil }
+    let json = try source.json(of: record, key)
+    let renamed = json.renaming(old, to: new, moved)
+    return renamed == json ? nil : try content(of: renamed)
   }
 }

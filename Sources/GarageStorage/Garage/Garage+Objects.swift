@@ -1,11 +1,9 @@
-import Foundation
-
 // Mapped objects, under the names that the original gives to what takes the Objective-C runtime there.
 
 extension Garage {
   /// Parks an object by its mapping, and the identified objects it leads to, in one transaction.
   ///
-  /// - Throws: ``GarageError/invalidMapping(_:_:)``, and what ``park(_:)`` throws. Nothing was parked then.
+  /// - Throws: ``GarageError/Code/invalidMapping``, and what ``park(_:)`` throws. Nothing was parked then.
   public func parkObject(_ object: some MappableObject) throws {
     try parkAllObjects([object])
   }
@@ -13,15 +11,14 @@ extension Garage {
   /// Parks objects by their mappings, in one transaction.
   public func parkAllObjects<T: MappableObject>(_ objects: [T]) throws {
     let session = ParkingSession(self, dates: encodingOverride)
-    for object in objects { try session.add(root: object) }
+    for object in objects { try session.add(mapped: object) }
     try park(session)
   }
 
-  /// Retrieves the object of a class with an identifier; nil: there is none.
+  /// Retrieves the object of a class with an identifier. Returns `nil` if there is none.
   public func retrieveObject<T: MappableObject>(_ objectClass: T.Type, identifier: String) throws -> T? {
-    let dates = decodingOverride
     let key = ObjectKey(TypeIdentity.of(objectClass), identifier)
-    return try read { view in try RetrievalSession(self, view, dates: dates).root(mapped: objectClass, key) }
+    return try retrieving { try $0.root(mapped: objectClass, key) }
   }
 
   /// Retrieves all objects of a class, in the order of their identifiers' bytes.
@@ -37,18 +34,16 @@ extension Garage {
   private func retrieveObjects<T: MappableObject>(
     _ type: T.Type, _ records: (GarageView) throws -> [(ObjectKey, StoredRecord)]
   ) throws -> [T] {
-    let dates = decodingOverride
-    return try read { view in
-      let session = RetrievalSession(self, view, dates: dates)
-      return try records(view).map { try session.object(mapped: type, $0.0, $0.1) }
+    try retrieving { session in
+      try records(session.view).map { try session.object(mapped: type, $0.0, $0.1) }
     }
   }
 
   /// Deletes an object, and nothing it points to.
   ///
-  /// - Throws: ``GarageError/failedToRetrieveObject(_:_:)`` if it is not parked.
+  /// - Throws: ``GarageError/Code/failedToRetrieveObject`` if it is not parked.
   public func deleteObject(_ object: some MappableObject) throws {
-    try delete(key(of: object))
+    try delete(ParkingSession.key(ofMapped: object))
   }
 
   /// Deletes all objects of a class, and nothing they point to.
@@ -58,37 +53,16 @@ extension Garage {
 
   /// Sets the sync status of a parked object.
   public func setSyncStatus<T: MappableObject & Syncable>(_ syncStatus: SyncStatus, for object: T) throws {
-    try setSyncStatus(syncStatus, keys: [key(of: object)])
+    try setSyncStatus(syncStatus, keys: [ParkingSession.key(ofMapped: object)])
   }
 
   /// Sets the sync status of parked objects, in one transaction.
   public func setSyncStatus<T: MappableObject & Syncable>(_ syncStatus: SyncStatus, for objects: [T]) throws {
-    try setSyncStatus(syncStatus, keys: try objects.map { try key(of: $0) })
+    try setSyncStatus(syncStatus, keys: try objects.map { try ParkingSession.key(ofMapped: $0) })
   }
 
   /// The sync status that is stored for an object.
   public func syncStatus<T: MappableObject & Syncable>(for object: T) throws -> SyncStatus {
-    try syncStatus(key(of: object))
-  }
-
-  func key(of object: any MappableObject) throws -> ObjectKey {
-    let mapping = try ObjectMapping.checked(type(of: object))
-    let identity = TypeIdentity.of(type(of: object))
-    guard let attribute = mapping.identifyingAttribute else {
-      return try digestKey(identity) { try $0.encodeProperties(of: object, into: $1, at: []) }
-    }
-    let value = mapping.properties[attribute]?.read(object)
-    let identifier: String? =
-      switch value {
-      case let text as String: text
-      case let uuid as UUID: uuid.uuidString
-      case let convertible as any LosslessStringConvertible: String(convertible)
-      default: nil
-      }
-    guard let identifier else {
-      throw GarageError.invalidMapping(
-        identity.shortName, "The identifyingAttribute \"\(attribute)\" of an object is nil. Set it before parking.")
-    }
-    return ObjectKey(identity, identifier)
+    try syncStatus(ParkingSession.key(ofMapped: object))
   }
 }

@@ -8,10 +8,10 @@ extension Garage {
   /// Objects may point to each other in cycles: each is parked once. Of several instances with one type and identifier,
   /// the one that is passed here counts, or else the one that is met first.
   ///
-  /// - Throws: ``GarageError/missingConformance(_:)`` and ``GarageError/unsupportedIDConformance(_:)`` for a type that
-  ///   cannot be parked on its own; ``GarageError/cycle(path:)`` if an object without an identifier contains itself;
-  ///   ``GarageError/unencodable(_:_:_:)``; ``GarageError/missingEncryptionDelegate(_:)``;
-  ///   ``GarageError/storageFailed(_:)``. Nothing was parked then.
+  /// - Throws: ``GarageError/Code/missingConformance`` and ``GarageError/Code/unsupportedIDConformance`` for a type that
+  ///   cannot be parked on its own; ``GarageError/Code/cycle`` if an object without an identifier contains itself;
+  ///   ``GarageError/Code/unencodable``; ``GarageError/Code/missingEncryptionDelegate``;
+  ///   ``GarageError/Code/storageFailed``. Nothing was parked then.
   public func park<T: Encodable>(_ object: T) throws {
     let session = ParkingSession(self, dates: encodingOverride)
     try session.add(root: object)

@@ -1,15 +1,19 @@
 public import Foundation
 
 extension Garage {
-  /// Retrieves the object of a type with an identifier; nil: there is none.
+  /// Retrieves the object of a type with an identifier. Returns `nil` if there is none.
   ///
   /// Objects it points to with plain properties are retrieved with it, all from one moment, each once: two properties
   /// that point to one object of a class hold one instance. Those behind a ``Reference`` are retrieved when they are
-  /// first read. An optional property that points to a deleted object is nil.
+  /// first read. An optional that points to a deleted object is nil.
   ///
-  /// - Throws: ``GarageError/undecodable(_:_:_:)``, ``GarageError/cycle(path:)``,
-  ///   ``GarageError/missingReference(_:_:path:)``, ``GarageError/missingEncryptionDelegate(_:)``,
-  ///   ``GarageError/damaged(_:_:_:)``, ``GarageError/storageFailed(_:)``. What is stored is kept.
+  /// Objects may lead to each other through tens of thousands of plain properties. From some depth on they are made on
+  /// other threads than the caller's, one at a time, so an `init(from:)` cannot rely on its thread; nor may it change
+  /// the garage.
+  ///
+  /// - Throws: ``GarageError/Code/undecodable``, ``GarageError/Code/cycle``,
+  ///   ``GarageError/Code/missingReference``, ``GarageError/Code/missingEncryptionDelegate``,
+  ///   ``GarageError/Code/damaged``, ``GarageError/Code/storageFailed``. What is stored is kept.
   public func retrieve<T: Decodable>(_ objectType: T.Type, identifier: some LosslessStringConvertible) throws -> T? {
     try retrieve(objectType, key: ObjectKey(TypeIdentity.of(objectType), String(identifier)))
   }
@@ -20,8 +24,7 @@ extension Garage {
   }
 
   private func retrieve<T: Decodable>(_ type: T.Type, key: ObjectKey) throws -> T? {
-    let dates = decodingOverride
-    return try read { view in try RetrievalSession(self, view, dates: dates).root(type, key) }
+    try retrieving { try $0.root(type, key) }
   }
 
   /// Retrieves all objects of a type, from one moment, in the order of their identifiers' bytes.
@@ -34,10 +37,8 @@ extension Garage {
   func retrieveAll<T: Decodable>(
     _ type: T.Type, _ records: (GarageView) throws -> [(ObjectKey, StoredRecord)]
   ) throws -> [T] {
-    let dates = decodingOverride
-    return try read { view in
-      let session = RetrievalSession(self, view, dates: dates)
-      return try records(view).map { try session.object(type, $0.0, $0.1) }
+    try retrieving { session in
+      try records(session.view).map { try session.object(type, $0.0, $0.1) }
     }
   }
 }

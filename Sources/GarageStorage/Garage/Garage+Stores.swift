@@ -81,7 +81,7 @@ extension Garage {
 
   private func openStore() throws -> (any GarageStore)? {
     let (store, isClosed) = state.withLock { ($0.store, $0.isClosed) }
-    guard !isClosed else { throw GarageError.invalidStore("The garage was closed. Make another one.") }
+    guard !isClosed else { throw GarageError.closed }
     return store
   }
 }

@@ -3,7 +3,7 @@ extension Garage {
   ///
   /// The object's own property is not changed.
   ///
-  /// - Throws: ``GarageError/failedToRetrieveObject(_:_:)`` if it is not parked; ``GarageError/storageFailed(_:)``.
+  /// - Throws: ``GarageError/Code/failedToRetrieveObject`` if it is not parked; ``GarageError/Code/storageFailed``.
   public func setSyncStatus<T: Encodable & Syncable>(_ syncStatus: SyncStatus, for object: T) throws {
     try setSyncStatus(syncStatus, for: [object])
   }
@@ -12,7 +12,7 @@ extension Garage {
   ///
   /// - Throws: as for one object, if any of them is not parked. No status is set then.
   public func setSyncStatus<T: Encodable & Syncable>(_ syncStatus: SyncStatus, for objects: [T]) throws {
-    try setSyncStatus(syncStatus, keys: try objects.map { try key(of: $0) })
+    try setSyncStatus(syncStatus, keys: try objects.map { try ParkingSession.key(of: $0) })
   }
 
   func setSyncStatus(_ syncStatus: SyncStatus, keys: [ObjectKey]) throws {
@@ -28,9 +28,9 @@ extension Garage {
 
   /// The sync status that is stored for an object.
   ///
-  /// - Throws: ``GarageError/failedToRetrieveObject(_:_:)`` if it is not parked; ``GarageError/storageFailed(_:)``.
+  /// - Throws: ``GarageError/Code/failedToRetrieveObject`` if it is not parked; ``GarageError/Code/storageFailed``.
   public func syncStatus<T: Encodable & Syncable>(for object: T) throws -> SyncStatus {
-    try syncStatus(key(of: object))
+    try syncStatus(ParkingSession.key(of: object))
   }
 
   func syncStatus(_ key: ObjectKey) throws -> SyncStatus {

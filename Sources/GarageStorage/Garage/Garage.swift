@@ -72,7 +72,7 @@ public final class Garage: @unchecked Sendable {
     state.withLock { $0.store }?.close()
   }
 
-  /// Encrypts what is parked from now on. Held strongly. Default nil: objects are stored in plain text.
+  /// Encrypts what is parked from now on. Held strongly. Without one, as by default, objects are stored in plain text.
   ///
   /// Objects that are in plain text already can still be retrieved, and are encrypted when they are parked again. Once a
   /// garage holds an encrypted object, parking without a delegate is an error, until all objects are deleted.

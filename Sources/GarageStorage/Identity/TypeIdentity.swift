@@ -13,6 +13,7 @@ struct TypeIdentity: Sendable {
   let isIdentified: Bool
   /// Whether it conforms to `Identifiable`, with an identifier that can be stored or not.
   let isIdentifiable: Bool
+  let isSyncable: Bool
 
   private struct Known {
     var identities: [ObjectIdentifier: TypeIdentity] = [:]
@@ -42,6 +43,7 @@ struct TypeIdentity: Sendable {
     name = Self.stableName(of: type)
     shortName = String(describing: type)
     prefix = ObjectKey.prefix(ofType: name)
+    isSyncable = type is any Syncable.Type
     if let identifiable = type as? any Identifiable.Type {
       isIdentifiable = true
       isIdentified = Self.canBeStored(identifiable)
@@ -65,7 +67,7 @@ struct TypeIdentity: Sendable {
     T.ID.self == String.self || T.ID.self == UUID.self || T.ID.self is any LosslessStringConvertible.Type
   }
 
-  /// The text of an `Identifiable`'s identifier; nil: of a type that has none.
+  /// The text of an `Identifiable`'s identifier. Returns `nil` for a type that cannot be stored.
   static func identifier(of value: some Identifiable) -> String? {
     let id: Any = value.id
     if let text = id as? String { return text }

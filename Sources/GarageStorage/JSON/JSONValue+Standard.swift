@@ -1,7 +1,7 @@
 import Foundation
 
 extension JSONValue {
-  /// The JSON of a standard type's value, as `JSONEncoder` writes it; nil: it encodes itself.
+  /// The JSON of a standard type's value, as `JSONEncoder` writes it. It is `nil` for a type that encodes itself.
   init?<T: Encodable>(standard value: T) {
     switch T.self {
     case is String.Type: self = .string(value as! String)

@@ -2,7 +2,7 @@
 /// interface.
 @_spi(Fuzzing)
 public enum UntrustedJSON {
-  /// What was read, written again; nil: it is no JSON.
+  /// What was read, written again. Returns `nil` if it is no JSON.
   public static func rewritten(_ bytes: [UInt8]) -> [UInt8]? {
     guard let value = try? JSONParser.value(of: bytes) else { return nil }
     return JSONWriter.bytes(of: value)

@@ -1,4 +1,6 @@
 /// An optional, an array or a dictionary whose elements may be mapped objects.
+///
+/// What it is encoded into is a new slot.
 protocol MappedContainer {
   static var elementType: Any.Type { get }
 
@@ -11,13 +13,13 @@ extension Optional: MappedContainer {
   static var elementType: Any.Type { Wrapped.self }
 
   func encodeMapped(into slot: EncodingSlot, _ encode: (Any, EncodingSlot, (any CodingKey)?) throws -> Void) throws {
-    guard let self else { return slot.content = .value(.null) }
+    guard let self else { return slot.set(.null) }
     try encode(self, slot, nil)
   }
 
   static func decodeMapped(_ json: JSONValue, _ decoder: TreeDecoder) throws -> Wrapped? {
     // As with optional properties of Codable types: what points to a deleted object is nil.
-    if try json == .null || MappedValue.isMissing(Wrapped.self, json, decoder) { return nil }
+    if try json == .null || decoder.session.isMissing(Wrapped.self, json) { return nil }
     return try MappedValue.value(Wrapped.self, json, decoder) as? Wrapped
   }
 }
@@ -47,7 +49,7 @@ extension Dictionary: MappedContainer where Key == String {
 
   func encodeMapped(into slot: EncodingSlot, _ encode: (Any, EncodingSlot, (any CodingKey)?) throws -> Void) throws {
     slot.becomeObject()
-    for (key, value) in self { try encode(value, slot.member(key), NameKey(key)) }
+    for (key, value) in self { try encode(value, slot.newMember(key), NameKey(key)) }
   }
 
   static func decodeMapped(_ json: JSONValue, _ decoder: TreeDecoder) throws -> [String: Value] {

@@ -19,12 +19,4 @@ enum MappedValue {
   private static func decode<T: Decodable>(_ type: T.Type, _ json: JSONValue, _ decoder: TreeDecoder) throws -> Any {
     try decoder.session.decode(type, from: json, at: decoder.codingPath)
   }
-
-  /// Whether JSON points to an object that is not there.
-  static func isMissing(_ type: Any.Type, _ json: JSONValue, _ decoder: TreeDecoder) throws -> Bool {
-    guard let reference = json.reference,
-      type is any MappableObject.Type || TypeIdentity.of(type).isIdentified || type is AnyClass
-    else { return false }
-    return try decoder.session.find(reference) == nil
-  }
 }

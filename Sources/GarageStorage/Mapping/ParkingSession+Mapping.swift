@@ -1,12 +1,53 @@
+import Foundation
+
 extension ParkingSession {
-  /// Encodes a mapped object that is nested in another one: in place, or as a reference if it has an identifier.
-  func encode(mapped object: any MappableObject, into slot: EncodingSlot, at path: [any CodingKey]) throws {
-    guard type(of: object).objectMapping.identifyingAttribute != nil else {
-      return try encodeProperties(of: object, into: slot, at: path)
+  func add(mapped root: any MappableObject) throws {
+    add(try Self.key(ofMapped: root), (root as? any Syncable)?.syncStatus) { session, slot in
+      try session.encodeProperties(of: root, into: slot, at: [])
     }
-    let key = try garage.key(of: object)
-    slot.content = .value(.reference(to: key))
-    wait(key, (object as? any Syncable)?.syncStatus) { try $0.encodeProperties(of: object, into: $1, at: []) }
+  }
+
+  /// What a mapped object is parked under: its identifying attribute, or a digest of its content.
+  static func key(ofMapped object: any MappableObject) throws -> ObjectKey {
+    let mapping = try ObjectMapping.checked(type(of: object))
+    let identity = TypeIdentity.of(type(of: object))
+    guard let attribute = mapping.identifyingAttribute else {
+      return try digestKey(identity) { try $0.encodeProperties(of: object, into: $1, at: []) }
+    }
+    let value = mapping.properties[attribute]?.read(object)
+    let identifier: String? =
+      switch value {
+      case let text as String: text
+      case let uuid as UUID: uuid.uuidString
+      case let convertible as any LosslessStringConvertible: String(convertible)
+      default: nil
+      }
+    guard let identifier else {
+      throw GarageError.invalidMapping(
+        identity.shortName, "The identifyingAttribute \"\(attribute)\" of an object is nil. Set it before parking.")
+    }
+    return ObjectKey(identity, identifier)
+  }
+
+  /// Encodes a mapped object that is nested in another one: in place, or as a reference if it has an identifier.
+  ///
+  /// - Parameter declared: The type that its property or container declares.
+  private func encode(
+    mapped object: any MappableObject, declared: Any.Type, into slot: EncodingSlot, at path: [any CodingKey]
+  ) throws {
+    let type = type(of: object)
+    guard type.objectMapping.identifyingAttribute == nil else {
+      let key = try Self.key(ofMapped: object)
+      slot.set(.reference(to: key))
+      return wait(key, (object as? any Syncable)?.syncStatus) { try $0.encodeProperties(of: object, into: $1, at: []) }
+    }
+    try encodeProperties(of: object, into: slot, at: path)
+    // Nothing else tells that it is of a subclass: without its name it would be read as what is declared.
+    if type != declared {
+      let member = JSONValue.nestedType(TypeIdentity.of(type))
+      slot.newMember(member.name).set(member.value)
+    }
+    keepStatus(of: object, in: slot)
   }
 
   func encodeProperties(of object: any MappableObject, into slot: EncodingSlot, at path: [any CodingKey]) throws {
@@ -15,19 +56,20 @@ extension ParkingSession {
     try nest(object, path) {
       for (name, property) in mapping.properties {
         guard let value = property.read(object) else { continue }
-        try encode(any: value, into: slot.member(name), at: path + [NameKey(name)])
+        try encode(any: value, declared: property.type, into: slot.newMember(name), at: path + [NameKey(name)])
       }
     }
   }
 
-  private func encode(any value: Any, into slot: EncodingSlot, at path: [any CodingKey]) throws {
+  private func encode(any value: Any, declared: Any.Type, into slot: EncodingSlot, at path: [any CodingKey]) throws {
     switch value {
     case let object as any MappableObject where !(type(of: value) is any MappedContainer.Type):
-      try encode(mapped: object, into: slot, at: path)
+      try encode(mapped: object, declared: declared, into: slot, at: path)
     case let container as any MappedContainer:
       try nest(nil, path) {
+        let declared = type(of: container).elementType
         try container.encodeMapped(into: slot) { element, slot, key in
-          try encode(any: element, into: slot, at: key.map { path + [$0] } ?? path)
+          try encode(any: element, declared: declared, into: slot, at: key.map { path + [$0] } ?? path)
         }
       }
     case let encodable as any Encodable: try encode(encodable, into: slot, at: path)

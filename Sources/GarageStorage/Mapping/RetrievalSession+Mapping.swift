@@ -1,5 +1,5 @@
 extension RetrievalSession {
-  /// The mapped object under a key; nil: there is none.
+  /// The mapped object under a key. Returns `nil` if there is none.
   func root<T: MappableObject>(mapped type: T.Type, _ key: ObjectKey) throws -> T? {
     if let object = made(key) { return try cast(object, key) }
     guard let record = try record(key) else { return nil }
@@ -13,26 +13,46 @@ extension RetrievalSession {
     if let object = made(key) { return try cast(object, key) }
     return try make(key, record, from: path) { json in
       let object = try self.properties(type, TreeDecoder(self, json, []))
-      if var syncable = object as? any Syncable { syncable.syncStatus = record.status }
-      return object
+      return Self.with(record.status, object) ?? object
     }
   }
 
   /// A mapped object that is nested in another one.
   func mapped<T: MappableObject>(_ type: T.Type, _ json: JSONValue, _ decoder: TreeDecoder) throws -> Any {
     try nest(decoder.codingPath) {
-      guard let reference = json.reference else { return try properties(type, decoder) }
-      guard let key = try find(reference), let record = try record(key) else {
-        throw missing(reference, decoder.codingPath)
-      }
-      if let object = made(key) { return object }
-      let name = TypeIdentity.of(type).name
-      guard key.type != name else { return try object(mapped: type, key, record, from: decoder.codingPath) }
-      guard let other = TypeIdentity.type(named: key.type) as? any MappableObject.Type, other is T.Type else {
-        throw decoder.corrupted("There is \(key.type) in place of \(name)")
-      }
-      return try makeOther(other, key, record, decoder.codingPath)
+      if let reference = json.reference { return try referenced(mapped: type, reference, decoder) }
+      guard let name = json.nestedType else { return try inPlace(mapped: type, decoder) }
+      return try inPlace(mapped: try subclass(name, of: type, decoder), decoder)
     }
+  }
+
+  private func inPlace<T: MappableObject>(mapped type: T.Type, _ decoder: TreeDecoder) throws -> Any {
+    let object = try properties(type, decoder)
+    return decoder.json.nestedStatus.flatMap { Self.with($0, object) } ?? object
+  }
+
+  private func referenced<T: MappableObject>(
+    mapped type: T.Type, _ reference: ObjectReference, _ decoder: TreeDecoder
+  ) throws -> Any {
+    let key = ObjectKey(reference)
+    if let object = made(key) { return object }
+    guard let record = try record(key) else { throw missing(reference, decoder.codingPath) }
+    guard key.type != TypeIdentity.of(type).name else {
+      return try object(mapped: type, key, record, from: decoder.codingPath)
+    }
+    return try makeOther(try subclass(key.type, of: type, decoder), key, record, decoder.codingPath)
+  }
+
+  /// The class with a stored name, which has to be one that a property of `type` can hold.
+  private func subclass<T: MappableObject>(
+    _ name: String, of type: T.Type, _ decoder: TreeDecoder
+  ) throws -> any MappableObject.Type {
+    guard let other = TypeIdentity.type(named: name) as? any MappableObject.Type, other is T.Type else {
+      throw decoder.corrupted(
+        "There is an object of the class \(name) in place of \(TypeIdentity.of(type).name); the program has no such "
+          + "class, or not as a subclass")
+    }
+    return other
   }
 
   private func makeOther<T: MappableObject>(

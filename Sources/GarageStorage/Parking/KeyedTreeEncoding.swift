@@ -5,7 +5,7 @@ struct KeyedTreeEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
   var codingPath: [any CodingKey] { encoder.codingPath }
 
   private func put(_ value: JSONValue, _ key: Key) {
-    encoder.slot.member(key.stringValue).content = .value(value)
+    encoder.slot.newMember(key.stringValue).set(value)
   }
 
   func encodeNil(forKey key: Key) { put(.null, key) }
@@ -25,7 +25,7 @@ struct KeyedTreeEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
   func encode(_ value: UInt64, forKey key: Key) { put(.number(String(value)), key) }
 
   func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
-    try encoder.session.encode(value, into: encoder.slot.member(key.stringValue), at: codingPath + [key])
+    try encoder.session.encode(value, into: encoder.slot.newMember(key.stringValue), at: codingPath + [key])
   }
 
   func nestedContainer<NestedKey: CodingKey>(

@@ -6,10 +6,19 @@ import Foundation
 /// chains of them nest anything. Of several objects with one type and identifier the last root counts, or else the one
 /// that is met first.
 final class ParkingSession {
+  enum Purpose {
+    /// Roots are parked, and the objects that they point to.
+    case parking
+    /// Roots alone are parked: what they point to is parked already.
+    case reparking
+    /// The JSON is what identifies the root. It says nothing of sync statuses, which are no content.
+    case identifying
+  }
+
   struct Parked {
     let key: ObjectKey
     let json: JSONValue
-    /// Nil: of an object that is not ``Syncable``.
+    /// `nil` for an object that is not ``Syncable``.
     let status: SyncStatus?
   }
 
@@ -20,11 +29,11 @@ final class ParkingSession {
     let encode: (ParkingSession, EncodingSlot) throws -> Void
   }
 
-  let garage: Garage
-  /// Nil: the garage's own form.
+  /// The garage: references that come from it need not be resolved to be parked in it again.
+  let garage: AnyObject?
+  /// `nil` for the garage's own form.
   private let dates: JSONEncoder.DateEncodingStrategy?
-  /// Whether objects that are pointed to are parked as well.
-  private let followsReferences: Bool
+  let purpose: Purpose
 
   private var roots: [Waiting] = []
   private var rootIndexes: [ObjectKey: Int] = [:]
@@ -35,39 +44,36 @@ final class ParkingSession {
   private var depth = 0
   /// The instances that are being encoded in place, from the outermost one.
   private var open: [ObjectIdentifier] = []
+  /// What went wrong first where nothing could be thrown.
+  private var failure: GarageError?
 
-  init(_ garage: Garage, dates: JSONEncoder.DateEncodingStrategy?, followsReferences: Bool = true) {
+  init(_ garage: AnyObject?, dates: JSONEncoder.DateEncodingStrategy?, for purpose: Purpose = .parking) {
     self.garage = garage
     self.dates = dates
-    self.followsReferences = followsReferences
+    self.purpose = purpose
   }
 
   // MARK: - Roots
 
   func add(root: some Encodable) throws {
-    add(root: root, key: try garage.key(of: root))
+    add(root: root, key: try Self.key(of: root))
   }
 
   /// - Parameter key: What it is stored under.
   func add(root: some Encodable, key: ObjectKey) {
-    add(Waiting(key: key, status: (root as? any Syncable)?.syncStatus) { try $0.encodeInPlace(root, into: $1, at: []) })
+    add(key, (root as? any Syncable)?.syncStatus) { try $0.encodeInPlace(root, into: $1, at: []) }
   }
 
-  func add(root: any MappableObject) throws {
-    let key = try garage.key(of: root)
-    add(
-      Waiting(key: key, status: (root as? any Syncable)?.syncStatus) { session, slot in
-        try session.encodeProperties(of: root, into: slot, at: [])
-      })
-  }
-
-  private func add(_ root: Waiting) {
-    if let index = rootIndexes[root.key] {
+  func add(
+    _ key: ObjectKey, _ status: SyncStatus?, encode: @escaping (ParkingSession, EncodingSlot) throws -> Void
+  ) {
+    let root = Waiting(key: key, status: status, encode: encode)
+    if let index = rootIndexes[key] {
       roots[index] = root
     } else {
-      rootIndexes[root.key] = roots.count
+      rootIndexes[key] = roots.count
       roots.append(root)
-      seen.insert(root.key)
+      seen.insert(key)
     }
   }
 
@@ -84,15 +90,28 @@ final class ParkingSession {
   }
 
   private func encode(_ object: Waiting) throws -> Parked {
-    label = object.key.label
+    let json = try json(label: object.key.label) { try object.encode(self, $0) }
+    return Parked(key: object.key, json: json, status: object.status)
+  }
+
+  /// The JSON that `body` makes.
+  func json(label: String, _ body: (EncodingSlot) throws -> Void) throws -> JSONValue {
+    self.label = label
     let slot = EncodingSlot()
     do {
-      try object.encode(self, slot)
+      try body(slot)
     } catch let error as EncodingError {
-      throw GarageError.unencodable(ObjectKey.shortName(ofType: object.key.type), object.key.identifier, error)
+      throw failure ?? GarageError.unencodable(label, error)
     }
-    return Parked(key: object.key, json: slot.json, status: object.status)
+    if let failure { throw failure }
+    return slot.json
   }
+
+  /// Makes the parking fail, where nothing can be thrown.
+  func fail(_ error: GarageError) { failure = failure ?? error }
+
+  /// Where in the current object something is, for messages.
+  func text(of path: [any CodingKey]) -> String { label + CodingPath.text(of: path) }
 
   // MARK: - Values
 
@@ -103,24 +122,33 @@ final class ParkingSession {
       let identifier = TypeIdentity.identifier(of: identifiable)
     {
       let key = ObjectKey(identity, identifier)
-      slot.content = .value(.reference(to: key))
+      slot.set(.reference(to: key))
       wait(key, (value as? any Syncable)?.syncStatus) { try $0.encodeInPlace(value, into: $1, at: []) }
       return
     }
     try encodeInPlace(value, into: slot, at: path)
+    if identity.isSyncable { keepStatus(of: value, in: slot) }
   }
 
   /// Lets a nested object be parked after the current one, if it is not yet.
   func wait(
     _ key: ObjectKey, _ status: SyncStatus?, encode: @escaping (ParkingSession, EncodingSlot) throws -> Void
   ) {
-    guard followsReferences, seen.insert(key).inserted else { return }
+    guard purpose == .parking, seen.insert(key).inserted else { return }
     waiting.append(Waiting(key: key, status: status, encode: encode))
+  }
+
+  /// Stores the sync status of an object that has no place of its own in its JSON, unless it is the one it has anyway.
+  func keepStatus(of value: Any, in slot: EncodingSlot) {
+    guard purpose != .identifying, let status = (value as? any Syncable)?.syncStatus, status != .undetermined,
+      slot.isObject, !slot.hasMember(JSONValue.statusMember)
+    else { return }
+    slot.newMember(JSONValue.statusMember).set(.number(String(status.rawValue)))
   }
 
   func encodeInPlace<T: Encodable>(_ value: T, into slot: EncodingSlot, at path: [any CodingKey]) throws {
     if let json = JSONValue(standard: value) {
-      slot.content = .value(json)
+      slot.set(json)
     } else if T.self == Date.self, let date = value as? Date {
       try nest(nil, path) { try encode(date, with: TreeEncoder(self, slot, path)) }
     } else {
@@ -138,14 +166,14 @@ final class ParkingSession {
   /// Goes one level deeper, unless that is too deep or the instance is there already.
   func nest(_ value: Any?, _ path: [any CodingKey], _ body: () throws -> Void) throws {
     guard depth < Nesting.limit else {
-      throw GarageError.nestedTooDeeply(path: label + CodingPath.text(of: path))
+      throw GarageError.nestedTooDeeply(path: text(of: path), limit: Nesting.limit)
     }
     depth += 1
     defer { depth -= 1 }
     guard let value, type(of: value) is AnyClass else { return try body() }
     let instance = ObjectIdentifier(value as AnyObject)
     guard !open.contains(instance) else {
-      throw GarageError.cycle(path: "\(label)\(CodingPath.text(of: path)) → \(type(of: value))")
+      throw GarageError.cycle(path: "\(text(of: path)) → \(type(of: value))")
     }
     open.append(instance)
     defer { open.removeLast() }

@@ -4,7 +4,10 @@ struct SingleTreeEncoding: SingleValueEncodingContainer {
 
   var codingPath: [any CodingKey] { encoder.codingPath }
 
-  private func put(_ value: JSONValue) { encoder.slot.content = .value(value) }
+  private func put(_ value: JSONValue) {
+    guard encoder.slot.isEmpty else { return encoder.session.fail(encoder.conflict("a value")) }
+    encoder.slot.set(value)
+  }
 
   func encodeNil() { put(.null) }
   func encode(_ value: Bool) { put(.bool(value)) }
@@ -23,6 +26,7 @@ struct SingleTreeEncoding: SingleValueEncodingContainer {
   func encode(_ value: UInt64) { put(.number(String(value))) }
 
   func encode<T: Encodable>(_ value: T) throws {
+    guard encoder.slot.isEmpty else { return encoder.session.fail(encoder.conflict("a value")) }
     try encoder.session.encode(value, into: encoder.slot, at: codingPath)
   }
 }

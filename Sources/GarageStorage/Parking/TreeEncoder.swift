@@ -1,4 +1,7 @@
 /// Encodes a value into a slot. Every value in it passes the session, which takes identified objects out.
+///
+/// Containers may be asked for again, and add to what is there. Asking for one of another kind would lose what is there:
+/// since that cannot throw, the session remembers it, and the parking fails.
 final class TreeEncoder: Encoder {
   let session: ParkingSession
   let slot: EncodingSlot
@@ -12,13 +15,11 @@ final class TreeEncoder: Encoder {
   }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-    slot.becomeObject()
-    return KeyedEncodingContainer(KeyedTreeEncoding(encoder: self))
+    KeyedEncodingContainer(KeyedTreeEncoding(encoder: opened("an object") { $0.becomeObject() }))
   }
 
   func unkeyedContainer() -> any UnkeyedEncodingContainer {
-    slot.becomeArray()
-    return UnkeyedTreeEncoding(encoder: self)
+    UnkeyedTreeEncoding(encoder: opened("an array") { $0.becomeArray() })
   }
 
   func singleValueContainer() -> any SingleValueEncodingContainer {
@@ -28,5 +29,26 @@ final class TreeEncoder: Encoder {
   /// The encoder for what is at a key of this value.
   func nested(_ slot: EncodingSlot, _ key: any CodingKey) -> TreeEncoder {
     TreeEncoder(session, slot, codingPath + [key])
+  }
+
+  /// This encoder, or one whose values are thrown away if there cannot be such a container here.
+  private func opened(_ kind: String, _ become: (EncodingSlot) -> Bool) -> TreeEncoder {
+    if slot.depth >= EncodingSlot.deepest {
+      session.fail(.nestedTooDeeply(path: session.text(of: codingPath), limit: EncodingSlot.deepest))
+    } else if become(slot) {
+      return self
+    } else {
+      session.fail(conflict(kind))
+    }
+    let discarded = EncodingSlot()
+    _ = become(discarded)
+    return TreeEncoder(session, discarded, codingPath)
+  }
+
+  func conflict(_ kind: String) -> GarageError {
+    .unencodable(
+      session.text(of: []),
+      EncodingError.invalidValue(
+        kind, .init(codingPath: codingPath, debugDescription: "\(kind) is written where there is something already")))
   }
 }

@@ -5,7 +5,7 @@ struct UnkeyedTreeEncoding: UnkeyedEncodingContainer {
   var codingPath: [any CodingKey] { encoder.codingPath }
   var count: Int { encoder.slot.count }
 
-  private func put(_ value: JSONValue) { encoder.slot.element().content = .value(value) }
+  private func put(_ value: JSONValue) { encoder.slot.element().set(value) }
 
   func encodeNil() { put(.null) }
   func encode(_ value: Bool) { put(.bool(value)) }

@@ -1,10 +1,10 @@
 extension RetrievalSession {
   /// An anonymous object in the original's form, which is encrypted on its own if its owner is.
   func anonymous<T: Decodable>(
-    _ type: T.Type, _ anonymous: (json: String, status: Int?), _ decoder: TreeDecoder
+    _ type: T.Type, _ anonymous: (json: String, status: SyncStatus?), _ decoder: TreeDecoder
   ) throws -> T {
     var bytes = Array(anonymous.json.utf8)
-    if bytes.first != UInt8(ascii: "{"), let delegate = garage.dataEncryptionDelegate {
+    if bytes.first != UInt8(ascii: "{"), let delegate = source.delegate() {
       bytes = Array(try delegate.decrypt(anonymous.json))
     }
     let json: JSONValue
@@ -14,11 +14,6 @@ extension RetrievalSession {
       throw decoder.corrupted("An anonymous object is no JSON: \(error)")
     }
     let value = try decode(type, from: json, at: decoder.codingPath)
-    guard var syncable = value as? any Syncable, let status = anonymous.status.flatMap(SyncStatus.init(rawValue:))
-    else {
-      return value
-    }
-    syncable.syncStatus = status
-    return (syncable as? T) ?? value
+    return anonymous.status.flatMap { Self.with($0, value) } ?? value
   }
 }

@@ -5,43 +5,50 @@ final class RetrievalSession {
   /// An object that is being made, and the properties that led to it from the one before.
   private struct Frame {
     let key: ObjectKey
-    let path: String
+    let path: [any CodingKey]
   }
 
-  let garage: Garage
+  let source: ObjectSource
   let view: GarageView
   /// The objects that live on from here, for references that are resolved later.
   let identities: IdentityMap
-  /// Nil: the garage's own forms.
-  private let dates: JSONDecoder.DateDecodingStrategy?
+  /// `nil` for the garage's own forms.
+  let dates: JSONDecoder.DateDecodingStrategy?
+  private let longestChain: Int
   private var made: [ObjectKey: Any] = [:]
   private var frames: [Frame] = []
+  /// The keys of the frames.
+  private var open: Set<ObjectKey> = []
+  /// The values around the current one in its object.
   private var depth = 0
+  /// The same, and those in the objects around it.
+  private var levels = 0
   /// The record that was looked up last, which is often asked for twice.
   private var last: (key: ObjectKey, record: StoredRecord)?
 
   init(
-    _ garage: Garage, _ view: GarageView, dates: JSONDecoder.DateDecodingStrategy?,
-    identities: IdentityMap = IdentityMap()
+    _ source: ObjectSource, _ view: GarageView, dates: JSONDecoder.DateDecodingStrategy?,
+    identities: IdentityMap = IdentityMap(), longestChain: Int = Nesting.longestChain
   ) {
-    self.garage = garage
+    self.source = source
     self.view = view
     self.dates = dates
     self.identities = identities
+    self.longestChain = longestChain
   }
 
   // MARK: - Objects
 
-  /// The object under a key; nil: there is none.
+  /// The object under a key. Returns `nil` if there is none.
   func root<T: Decodable>(_ type: T.Type, _ key: ObjectKey) throws -> T? {
-    if let object = made[key] ?? identities[key] { return try cast(object, key) }
+    if let object = made(key) { return try cast(object, key) }
     guard let record = try record(key) else { return nil }
     return try make(type, key, record, from: [])
   }
 
   /// The object of a record that was read already.
   func object<T: Decodable>(_ type: T.Type, _ key: ObjectKey, _ record: StoredRecord) throws -> T {
-    if let object = made[key] ?? identities[key] { return try cast(object, key) }
+    if let object = made(key) { return try cast(object, key) }
     return try make(type, key, record, from: [])
   }
 
@@ -49,12 +56,10 @@ final class RetrievalSession {
     _ type: T.Type, _ key: ObjectKey, _ record: StoredRecord, from path: [any CodingKey]
   ) throws -> T {
     try make(key, record, from: path) { json in
-      var value = try self.inPlace(type, json, [])
-      if var syncable = value as? any Syncable {
-        syncable.syncStatus = record.status
-        value = try self.cast(syncable, key)
-      }
-      return value
+      let value = try self.inPlace(type, json, [])
+      guard var syncable = value as? any Syncable else { return value }
+      syncable.syncStatus = record.status
+      return try self.cast(syncable, key)
     }
   }
 
@@ -62,18 +67,29 @@ final class RetrievalSession {
   func make<Value>(
     _ key: ObjectKey, _ record: StoredRecord, from path: [any CodingKey], _ body: (JSONValue) throws -> Value
   ) throws -> Value {
-    let frame = Frame(key: key, path: CodingPath.text(of: path))
-    if let start = frames.firstIndex(where: { $0.key == key }) {
+    let frame = Frame(key: key, path: path)
+    guard !open.contains(key) else {
+      let start = frames.firstIndex { $0.key == key } ?? 0
       throw GarageError.cycle(path: text(of: frames[start...] + [frame]))
     }
+    guard frames.count < longestChain else {
+      throw GarageError.chainTooLong(path: text(of: frames[...] + [frame]), limit: longestChain)
+    }
     frames.append(frame)
-    defer { frames.removeLast() }
-    let json = try garage.json(of: record, key)
+    open.insert(key)
+    let outerDepth = depth
+    depth = 0
+    defer {
+      frames.removeLast()
+      open.remove(key)
+      depth = outerDepth
+    }
+    let json = try source.json(of: record, key)
     let value: Value
     do {
       value = try body(json)
     } catch let error as DecodingError {
-      throw GarageError.undecodable(ObjectKey.shortName(ofType: key.type), key.identifier, error)
+      throw GarageError.undecodable(key.label, error)
     }
     made[key] = value
     // The same object may have been made by another thread that resolves a reference.
@@ -82,9 +98,9 @@ final class RetrievalSession {
 
   /// The object that JSON refers to, of `type` or a subclass of it.
   private func referenced<T: Decodable>(
-    _ type: T.Type, _ reference: (type: String, identifier: String), _ path: [any CodingKey]
+    _ type: T.Type, _ reference: ObjectReference, _ path: [any CodingKey]
   ) throws -> T {
-    guard let key = try find(reference) else { throw missing(reference, path) }
+    let key = ObjectKey(reference)
     if let object = made(key) { return try cast(object, key) }
     guard let record = try record(key) else { throw missing(reference, path) }
     let identity = TypeIdentity.of(type)
@@ -97,8 +113,8 @@ final class RetrievalSession {
   }
 
   /// The object that a reference outside any object leads to.
-  func resolve<T: Decodable>(_ type: T.Type, _ reference: (type: String, identifier: String)) throws -> T {
-    guard try find(reference) != nil else {
+  func resolve<T: Decodable>(_ type: T.Type, _ reference: ObjectReference) throws -> T {
+    guard try isThere(reference) else {
       throw GarageError.failedToRetrieveObject(ObjectKey.shortName(ofType: reference.type), reference.identifier)
     }
     return try referenced(type, reference, [])
@@ -110,23 +126,9 @@ final class RetrievalSession {
     try make(type, key, record, from: path)
   }
 
-  /// The key of what is referred to, under the name its type has now; nil: it is not there.
-  func find(_ reference: (type: String, identifier: String)) throws -> ObjectKey? {
-    var name = reference.type
-    // Names that lead to each other in a circle can only come from damage.
-    for _ in 0..<64 {
-      let key = ObjectKey(type: name, identifier: reference.identifier)
-      if try made(key) != nil || record(key) != nil { return key }
-      guard let next = try view.alias(ofType: name) else { return nil }
-      name = next
-    }
-    return nil
-  }
-
-  func missing(_ reference: (type: String, identifier: String), _ path: [any CodingKey]) -> GarageError {
-    .missingReference(
-      ObjectKey.shortName(ofType: reference.type), reference.identifier,
-      path: (frames.last?.key.label ?? "") + CodingPath.text(of: path))
+  func isThere(_ reference: ObjectReference) throws -> Bool {
+    let key = ObjectKey(reference)
+    return try made(key) != nil || record(key) != nil
   }
 
   func record(_ key: ObjectKey) throws -> StoredRecord? {
@@ -141,76 +143,85 @@ final class RetrievalSession {
   func cast<T>(_ object: Any, _ key: ObjectKey) throws -> T {
     guard let object = object as? T else {
       throw GarageError.undecodable(
-        ObjectKey.shortName(ofType: key.type), key.identifier,
+        key.label,
         DecodingError.typeMismatch(
           T.self, .init(codingPath: [], debugDescription: "It was made as \(type(of: object)), not as \(T.self)")))
     }
     return object
   }
 
-  private func text(of frames: ArraySlice<Frame>) -> String {
-    frames.enumerated().map { index, frame in
-      index == 0 ? frame.key.label : "\(frame.path) → \(frame.key.label)"
-    }.joined()
-  }
-
   // MARK: - Values
 
   /// A value that is nested in another one: from its JSON, or the object that this refers to.
   func decode<T: Decodable>(_ type: T.Type, from json: JSONValue, at path: [any CodingKey]) throws -> T {
-    // A class that has no identifier may have subclasses that do.
-    if let reference = json.reference, TypeIdentity.of(type).isIdentified || T.self is AnyClass {
-      return try referenced(type, reference, path)
+    if let reference = json.reference {
+      if Self.pointsToObjects(type) { return try referenced(type, reference, path) }
+      // An optional that points to an object that was deleted is nil.
+      if let optional = type as? any OptionalValue.Type, try isMissing(optional.innermostType, json) {
+        return try inPlace(type, .null, path)
+      }
     }
     return try inPlace(type, json, path)
   }
 
+  /// Whether a reference in the place of a value of this type is one to a parked object. A class that has no identifier
+  /// may have subclasses that do.
+  static func pointsToObjects(_ type: Any.Type) -> Bool { TypeIdentity.of(type).isIdentified || type is AnyClass }
+
   /// Whether JSON refers to an object that is not there.
-  func isMissing<T: Decodable>(_ type: T.Type, _ json: JSONValue) throws -> Bool {
-    guard let reference = json.reference, TypeIdentity.of(type).isIdentified || T.self is AnyClass else { return false }
-    return try find(reference) == nil
+  func isMissing(_ type: Any.Type, _ json: JSONValue) throws -> Bool {
+    guard let reference = json.reference, Self.pointsToObjects(type) else { return false }
+    return try !isThere(reference)
   }
 
   private func inPlace<T: Decodable>(_ type: T.Type, _ json: JSONValue, _ path: [any CodingKey]) throws -> T {
     let decoder = TreeDecoder(self, json, path)
     if let value = try decoder.standard(type) { return value }
-    return try nest(path) {
+    let value = try nest(path) {
       if T.self == Date.self, let date = try date(decoder) as? T { return date }
       return try T(from: decoder)
     }
+    return json.nestedStatus.flatMap { Self.with($0, value) } ?? value
   }
 
+  /// The value with a sync status. Returns `nil` if it has none.
+  static func with<T>(_ status: SyncStatus, _ value: T) -> T? {
+    guard var syncable = value as? any Syncable else { return nil }
+    syncable.syncStatus = status
+    return syncable as? T
+  }
+
+  /// Goes one level deeper, on another stack if this one could be used up.
   func nest<Value>(_ path: [any CodingKey], _ body: () throws -> Value) throws -> Value {
-    guard depth < Nesting.limit else {
-      let end = (frames.last?.key.label ?? "") + CodingPath.text(of: path)
-      throw GarageError.nestedTooDeeply(path: frames.count > 1 ? "\(frames[0].key.label) → … → \(end)" : end)
+    guard depth < Nesting.decodingLimit else {
+      throw GarageError.nestedTooDeeply(path: place(path), limit: Nesting.decodingLimit)
     }
     depth += 1
-    defer { depth -= 1 }
-    return try body()
+    levels += 1
+    defer {
+      depth -= 1
+      levels -= 1
+    }
+    guard RoomyStack.isDue(at: levels) else { return try body() }
+    return try RoomyStack.run(body)
   }
 
-  private func date(_ decoder: TreeDecoder) throws -> Date {
-    guard let dates else { return try ISODate.decode(from: decoder) }
-    switch dates {
-    case .deferredToDate: return try Date(from: decoder)
-    case .secondsSince1970: return Date(timeIntervalSince1970: try decoder.scalar(Double.self))
-    case .millisecondsSince1970: return Date(timeIntervalSince1970: try decoder.scalar(Double.self) / 1_000)
-    case .iso8601:
-      let text = try decoder.scalar(String.self)
-      guard let date = ISODate.date(of: text) else { throw decoder.corrupted("\"\(text)\" is no date of ISO 8601") }
-      return date
-    // Elsewhere it is a custom one.
-    #if canImport(Darwin)
-      case .formatted(let formatter):
-        let text = try decoder.scalar(String.self)
-        guard let date = formatter.date(from: text) else {
-          throw decoder.corrupted("\"\(text)\" has not the format of the date strategy")
-        }
-        return date
-    #endif
-    case .custom(let decode): return try decode(decoder)
-    @unknown default: return try ISODate.decode(from: decoder)
+  // MARK: - Messages
+
+  func missing(_ reference: ObjectReference, _ path: [any CodingKey]) -> GarageError {
+    .missingReference(ObjectKey.shortName(ofType: reference.type), reference.identifier, path: place(path))
+  }
+
+  private func place(_ path: [any CodingKey]) -> String { (frames.last?.key.label ?? "") + CodingPath.text(of: path) }
+
+  /// The first and the last of many.
+  private func text(of frames: ArraySlice<Frame>) -> String {
+    func text(_ frames: ArraySlice<Frame>) -> String {
+      frames.map { "\(CodingPath.text(of: $0.path)) → \($0.key.label)" }.joined()
     }
+    let first = frames.first?.key.label ?? ""
+    let rest = frames.dropFirst()
+    guard rest.count > 16 else { return first + text(rest) }
+    return "\(first)\(text(rest.prefix(8))) → (\(rest.count - 16) more)\(text(rest.suffix(8)))"
   }
 }

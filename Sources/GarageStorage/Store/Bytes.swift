@@ -7,3 +7,18 @@ extension [UInt8] {
     return try result.get()
   }
 }
+
+extension [UInt8] {
+  /// Whether the bytes of `part` are anywhere in these.
+  func contains(_ part: [UInt8]) -> Bool {
+    guard let first = part.first, part.count <= count else { return part.isEmpty }
+    return withUnsafeBufferPointer { bytes in
+      var start = 0
+      while start <= bytes.count - part.count {
+        if bytes[start] == first, bytes[start..<start + part.count].elementsEqual(part) { return true }
+        start += 1
+      }
+      return false
+    }
+  }
+}

@@ -53,13 +53,6 @@ struct GarageView {
     return Set(stored).union(pending.objects.keys.lazy.map(\.type))
   }
 
-  /// What a type with this name is called now; nil: it has no other name.
-  func alias(ofType name: String) throws(GarageError) -> String? {
-    let stored = pending.clearsAll ? nil : try snapshot.alias(ofType: name)
-    let alias = pending.aliases[name] ?? stored
-    return alias == name ? nil : alias
-  }
-
   func isEncrypted() throws(GarageError) -> Bool {
     if pending.objects.values.contains(where: \.isEncrypted) {
       return true

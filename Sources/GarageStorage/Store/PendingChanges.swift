@@ -8,7 +8,7 @@ struct PendingChanges {
     }
 
     var content: Content
-    /// Nil: the one that is stored, or undetermined if the object is new.
+    /// `nil` for the one that is stored, or undetermined if the object is new.
     var status: SyncStatus?
 
     var isEncrypted: Bool {
@@ -20,10 +20,8 @@ struct PendingChanges {
   /// The names of the types whose objects are all deleted.
   private(set) var clearedTypes: Set<String> = []
   private(set) var objects: [ObjectKey: Change] = [:]
-  /// Names that objects point to, and what they are called now; a name that leads to itself is no other's any more.
-  private(set) var aliases: [String: String] = [:]
 
-  var isEmpty: Bool { !clearsAll && clearedTypes.isEmpty && objects.isEmpty && aliases.isEmpty }
+  var isEmpty: Bool { !clearsAll && clearedTypes.isEmpty && objects.isEmpty }
 
   /// Whether what is stored under a key is no longer to be seen.
   func hides(_ key: ObjectKey) -> Bool { hides(type: key.type) }
@@ -58,11 +56,6 @@ struct PendingChanges {
     clearsAll = true
   }
 
-  mutating func rename(_ old: String, to new: String) {
-    aliases[old] = new
-    aliases[new] = new
-  }
-
   /// Adds later changes.
   mutating func merge(_ later: PendingChanges) {
     if later.clearsAll { clearAll() }
@@ -74,6 +67,5 @@ struct PendingChanges {
       case .unchanged: if let status = change.status { setStatus(status, key) }
       }
     }
-    aliases.merge(later.aliases) { _, new in new }
   }
 }

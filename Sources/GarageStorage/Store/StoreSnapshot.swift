@@ -11,9 +11,6 @@ protocol StoreSnapshot: AnyObject {
   /// The names of the types that have objects.
   func types() throws(GarageError) -> [String]
 
-  /// What a type that had this name is called now.
-  func alias(ofType name: String) throws(GarageError) -> String?
-
   /// Whether something was ever stored encrypted, since the garage was empty.
   func isEncrypted() throws(GarageError) -> Bool
 }

@@ -11,29 +11,23 @@ struct LMDBCommit {
     self.databases = databases
   }
 
-  func run(_ transaction: borrowing WriteTransaction) throws(GarageError) {
-    do throws(LMDBError) {
-      try clear(transaction)
-    } catch {
-      throw .storageFailed(error)
+  /// Writes the changes.
+  ///
+  /// - Returns: Whether they may be committed: not if something would get into an encrypted garage in plain text.
+  func run(_ transaction: borrowing WriteTransaction) throws(LMDBError) -> Bool {
+    try clear(transaction)
+    guard try checkEncryption(transaction) else { return false }
+    // In the order of the keys, which is the cheapest.
+    for (key, change) in changes.objects.sorted(by: { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }) {
+      try apply(change, key, transaction)
     }
-    try checkEncryption(transaction)
-    do throws(LMDBError) {
-      // In the order of the keys, which is the cheapest.
-      for (key, change) in changes.objects.sorted(by: { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }) {
-        try apply(change, key, transaction)
-      }
-      for (old, new) in changes.aliases { try setAlias(old, new, transaction) }
-    } catch {
-      throw .storageFailed(error)
-    }
+    return true
   }
 
   private func clear(_ transaction: borrowing WriteTransaction) throws(LMDBError) {
     if changes.clearsAll {
       try transaction.removeAll(in: databases.objects)
       try transaction.removeAll(in: databases.statuses)
-      try transaction.removeAll(in: databases.aliases)
       _ = try [LMDBSnapshot.Fact.isEncrypted.rawValue].withBytes { (key) throws(LMDBError) in
         try transaction.remove(forKey: key, in: databases.facts)
       }
@@ -62,7 +56,7 @@ struct LMDBCommit {
   }
 
   /// A garage that holds something encrypted gets nothing in plain text.
-  private func checkEncryption(_ transaction: borrowing WriteTransaction) throws(GarageError) {
+  private func checkEncryption(_ transaction: borrowing WriteTransaction) throws(LMDBError) -> Bool {
     var storesPlainText = false
     var storesEncrypted = false
     for change in changes.objects.values {
@@ -70,18 +64,15 @@ struct LMDBCommit {
         if isEncrypted { storesEncrypted = true } else { storesPlainText = true }
       }
     }
-    do throws(LMDBError) {
-      let isEncrypted = try [LMDBSnapshot.Fact.isEncrypted.rawValue].withBytes { (key) throws(LMDBError) in
-        try transaction.withValue(forKey: key, in: databases.facts) { _ in true } ?? false
-      }
+    return try [LMDBSnapshot.Fact.isEncrypted.rawValue].withBytes { (key) throws(LMDBError) in
+      let isEncrypted = try transaction.withValue(forKey: key, in: databases.facts) { _ in true } ?? false
       if storesEncrypted && !isEncrypted {
-        try LMDBSnapshot.setFact(.isEncrypted, 1, transaction, databases)
+        try [1].withBytes { (value) throws(LMDBError) in
+          try transaction.put(value, forKey: key, in: databases.facts)
+        }
       }
-      guard isEncrypted, storesPlainText else { return }
-    } catch {
-      throw .storageFailed(error)
+      return !isEncrypted || !storesPlainText
     }
-    throw .missingEncryptionDelegate("The garage")
   }
 
   private func apply(
@@ -137,20 +128,6 @@ struct LMDBCommit {
     try ([UInt8(after.rawValue)] + key.bytes).withBytes { (entry) throws(LMDBError) in
       try [UInt8(1)].withBytes { (value) throws(LMDBError) in
         try transaction.put(value, forKey: entry, in: databases.statuses)
-      }
-    }
-  }
-
-  private func setAlias(
-    _ old: String, _ new: String, _ transaction: borrowing WriteTransaction
-  ) throws(LMDBError) {
-    try ObjectKey.prefix(ofType: old).withBytes { (key) throws(LMDBError) in
-      if old == new {
-        _ = try transaction.remove(forKey: key, in: databases.aliases)
-      } else {
-        try Array(new.utf8).withBytes { (value) throws(LMDBError) in
-          try transaction.put(value, forKey: key, in: databases.aliases)
-        }
       }
     }
   }

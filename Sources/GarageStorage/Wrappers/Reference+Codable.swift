@@ -1,8 +1,7 @@
 extension Reference: Encodable {
   public func encode(to encoder: any Encoder) throws {
     if let tree = encoder as? TreeEncoder {
-      let elements = try boxes(for: tree.session)
-      tree.slot.content = .value(Value.holdsSeveral ? .array(elements) : elements.first ?? .null)
+      try encode(with: tree)
     } else {
       var container = encoder.singleValueContainer()
       if Value.holdsSeveral {

@@ -57,9 +57,9 @@ public struct Reference<Value: ReferenceTarget> {
   /// Whether the objects are in memory, all of them.
   public var isLoaded: Bool { boxes.allSatisfy { $0.loaded != nil } }
 
-  /// Why an object could not be retrieved when the property was last read; nil: all of them were.
+  /// Why an object could not be retrieved when the property was last read. It is `nil` if all of them were.
   ///
-  /// ``GarageError/failedToRetrieveObject(_:_:)`` if it was deleted.
+  /// ``GarageError/Code/failedToRetrieveObject`` if it was deleted.
   public var failure: (any Error)? { boxes.lazy.compactMap(\.failure).first }
 
   /// The objects; throws if any of them cannot be retrieved.
@@ -76,8 +76,17 @@ public struct Reference<Value: ReferenceTarget> {
 extension Reference: Sendable where Value: Sendable {}
 
 extension Reference {
-  /// What is parked in the property's place.
-  func boxes(for session: ParkingSession) throws -> [JSONValue] { try boxes.map { try $0.json(for: session) } }
+  /// Parks what stands in the property's place.
+  func encode(with encoder: TreeEncoder) throws {
+    guard Value.holdsSeveral else {
+      guard let box = boxes.first else { return encoder.slot.set(.null) }
+      return try box.encode(into: encoder.slot, encoder.session, at: encoder.codingPath)
+    }
+    guard encoder.slot.becomeArray() else { return encoder.session.fail(encoder.conflict("a reference")) }
+    for (index, box) in boxes.enumerated() {
+      try box.encode(into: encoder.slot.element(), encoder.session, at: encoder.codingPath + [IndexKey(index)])
+    }
+  }
 }
 
 extension Reference: Equatable, Hashable {

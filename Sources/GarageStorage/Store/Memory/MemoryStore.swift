@@ -5,7 +5,6 @@ import Foundation
 final class MemoryStore: GarageStore, @unchecked Sendable {
   struct Contents {
     var objects: [String: [ObjectKey: StoredRecord]] = [:]
-    var aliases: [String: String] = [:]
     var isEncrypted = false
   }
 
@@ -41,6 +40,5 @@ final class MemoryStore: GarageStore, @unchecked Sendable {
         if let status = change.status { contents.objects[key.type]?[key]?.status = status }
       }
     }
-    for (old, new) in changes.aliases { contents.aliases[old] = old == new ? nil : new }
   }
 }

@@ -5,7 +5,6 @@ import Synchronization
 final class LMDBSnapshot: StoreSnapshot {
   /// The keys in the database of facts; each has a value of one byte.
   enum Fact: UInt8 {
-    case version = 1
     case isEncrypted = 2
   }
 
@@ -51,7 +50,9 @@ final class LMDBSnapshot: StoreSnapshot {
   }
 
   private func damaged(_ type: String, _ identifier: String) -> GarageError {
-    .damaged(ObjectKey.shortName(ofType: type), identifier, "its record cannot be read")
+    identifier.isEmpty
+      ? .damaged(type: ObjectKey.shortName(ofType: type), "its record cannot be read")
+      : .damaged(ObjectKey(type: type, identifier: identifier).label, "its record cannot be read")
   }
 
   func records(ofType type: String) throws(GarageError) -> [(ObjectKey, StoredRecord)] {
@@ -126,16 +127,6 @@ final class LMDBSnapshot: StoreSnapshot {
 
   // MARK: - The rest
 
-  func alias(ofType name: String) throws(GarageError) -> String? {
-    try reading { () throws(LMDBError) in
-      try ObjectKey.prefix(ofType: name).withBytes { (key) throws(LMDBError) in
-        try transaction.withValue(forKey: key, in: databases.aliases) { value in
-          String(validating: value, as: UTF8.self)
-        } ?? nil
-      }
-    }
-  }
-
   func isEncrypted() throws(GarageError) -> Bool {
     try reading { () throws(LMDBError) in try Self.fact(.isEncrypted, transaction, databases) != nil }
   }
@@ -145,16 +136,6 @@ final class LMDBSnapshot: StoreSnapshot {
   ) throws(LMDBError) -> UInt8? {
     try [fact.rawValue].withBytes { (key) throws(LMDBError) in
       try transaction.withValue(forKey: key, in: databases.facts) { $0.first ?? 0 }
-    }
-  }
-
-  static func setFact(
-    _ fact: Fact, _ value: UInt8, _ transaction: borrowing WriteTransaction, _ databases: LMDBStore.Databases
-  ) throws(LMDBError) {
-    try [fact.rawValue].withBytes { (key) throws(LMDBError) in
-      try [value].withBytes { (value) throws(LMDBError) in
-        try transaction.put(value, forKey: key, in: databases.facts)
-      }
     }
   }
 }

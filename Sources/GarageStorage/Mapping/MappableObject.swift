@@ -20,7 +20,10 @@ public import Foundation
 ///
 /// A mapped property is `Codable`, or a `MappableObject`, or an optional, an array, or a dictionary with `String` keys of
 /// these. Two mapped objects cannot be plain properties of each other: retrieving them is a
-/// ``GarageError/cycle(path:)``.
+/// ``GarageError/Code/cycle``.
+///
+/// An object without an identifying attribute that is a property of another one is stored inside that one, with its own
+/// class and its sync status. Its class has to be found by its name to be read, see <doc:ComingFromGarageStorage>.
 public protocol MappableObject: NSObject {
   /// The properties to park.
   static var objectMapping: ObjectMapping { get }

@@ -1,9 +1,9 @@
 import Foundation
 
-/// A property that was a mapped object without an identifier and is `Codable` now.
+/// A property that used to be a mapped object without an identifier, and is `Codable` now.
 ///
 /// GarageStorage stores such an object as a text of JSON inside the JSON of its owner. This reads both that and what is
-/// stored now, and stores the latter. A property that is not there, or null, is nil.
+/// stored now, and stores the latter. A property that is not there, or null, or points to a deleted object, is nil.
 @propertyWrapper
 public struct Migratable<Value: Decodable>: Decodable {
   public var wrappedValue: Value?
@@ -19,6 +19,8 @@ public struct Migratable<Value: Decodable>: Decodable {
       wrappedValue = nil
     } else if let tree = decoder as? TreeDecoder, let anonymous = tree.json.originalAnonymous {
       wrappedValue = try tree.session.anonymous(Value.self, anonymous, tree)
+    } else if let tree = decoder as? TreeDecoder, try tree.session.isMissing(Value.self, tree.json) {
+      wrappedValue = nil
     } else {
       wrappedValue = try container.decode(Value.self)
     }

@@ -7,11 +7,11 @@ protocol Unordered {
 extension Set: Unordered where Element: Encodable {
   func encode(into slot: EncodingSlot, with encoder: TreeEncoder) throws {
     let elements = try enumerated().map { index, element in
-      let place = EncodingSlot()
+      let place = EncodingSlot(depth: slot.depth + 1)
       try encoder.session.encode(element, into: place, at: encoder.codingPath + [IndexKey(index)])
       return place.json
     }
-    slot.content = .value(.array(elements.sortedByText()))
+    slot.set(.array(elements.sortedByText()))
   }
 }
 
@@ -22,8 +22,8 @@ extension Dictionary: Unordered where Key: Encodable, Value: Encodable {
       return try encode(to: encoder)
     }
     let pairs = try enumerated().map { index, pair in
-      let key = EncodingSlot()
-      let value = EncodingSlot()
+      let key = EncodingSlot(depth: slot.depth + 1)
+      let value = EncodingSlot(depth: slot.depth + 1)
       try encoder.session.encode(pair.key, into: key, at: encoder.codingPath + [IndexKey(2 * index)])
       try encoder.session.encode(pair.value, into: value, at: encoder.codingPath + [IndexKey(2 * index + 1)])
       return JSONValue.array([key.json, value.json])
@@ -31,7 +31,7 @@ extension Dictionary: Unordered where Key: Encodable, Value: Encodable {
     let flat = pairs.sortedByText().flatMap { pair in
       if case .array(let elements) = pair { elements } else { [JSONValue]() }
     }
-    slot.content = .value(.array(flat))
+    slot.set(.array(flat))
   }
 }
 

@@ -17,7 +17,5 @@ final class MemorySnapshot: StoreSnapshot {
 
   func types() -> [String] { contents.objects.compactMap { $0.value.isEmpty ? nil : $0.key } }
 
-  func alias(ofType name: String) -> String? { contents.aliases[name] }
-
   func isEncrypted() -> Bool { contents.isEncrypted }
 }

@@ -7,8 +7,10 @@ public import Foundation
 public final class ObjectMapping {
   /// A property, without its type.
   struct Property {
+    /// The type that it is declared with.
+    let type: Any.Type
     let read: (NSObject) -> Any?
-    /// Nil: it cannot be set.
+    /// `nil` if it cannot be set.
     let write: ((NSObject, JSONValue, TreeDecoder) throws -> Void)?
   }
 
@@ -18,7 +20,7 @@ public final class ObjectMapping {
   /// The name of the property that identifies the object: a `String`, a `UUID` or a `LosslessStringConvertible`, and one of
   /// those that are mapped.
   ///
-  /// Nil: the object is part of the objects it is a property of, and as a root is identified by its content.
+  /// If it is `nil`, the object is part of the objects it is a property of, and as a root is identified by its content.
   public var identifyingAttribute: String?
 
   /// A mapping without properties.
@@ -31,9 +33,10 @@ public final class ObjectMapping {
     ObjectMapping(for: objectClass)
   }
 
-  /// Adds properties: for each the name it is stored under, and its key path.
+  /// Adds properties, each by the name it is stored under and its key path.
   ///
-  /// Each has to be a variable whose type can be mapped, or parking throws ``GarageError/invalidMapping(_:_:)``.
+  /// Each has to be a variable whose type can be mapped, or parking throws ``GarageError/Code/invalidMapping``. Names that begin with "gs_" are the
+  /// garage's own.
   public func addMappings<Root: NSObject>(_ dictionary: [String: PartialKeyPath<Root>]) {
     for (name, path) in dictionary { properties[name] = Self.property(path) }
   }
@@ -55,6 +58,7 @@ public final class ObjectMapping {
     }
     let type = Swift.type(of: path).valueType
     return Property(
+      type: type,
       read: { object in (object as? Root).map { $0[keyPath: path] as Any } },
       write: _openExistential(type, do: write))
   }

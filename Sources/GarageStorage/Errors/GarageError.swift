@@ -1,0 +1,52 @@
+public import Foundation
+
+/// What went wrong in a garage, with the remedy in its message.
+///
+/// Match on ``code``; the message is for people and may change between versions. Nothing that was stored is lost or
+/// replaced by a failure.
+///
+/// Errors that code of the stored types throws while it encodes or decodes itself are passed on as they are, but for
+/// `EncodingError` and `DecodingError`: they come as ``Code/unencodable`` and ``Code/undecodable``, whose message
+/// names the object.
+public struct GarageError: Error, Sendable {
+  public var code: Code
+  /// What happened, to which object, and what can be done about it.
+  public var message: String
+  /// The failure beneath this one, where there is one.
+  public var underlying: (any Error)?
+
+  public init(_ code: Code, _ message: String, underlying: (any Error)? = nil) {
+    self.code = code
+    self.message = message
+    self.underlying = underlying
+  }
+}
+
+extension GarageError: CustomStringConvertible {
+  public var description: String { "\(code): \(message)" }
+}
+
+extension GarageError: CustomNSError {
+  /// "GarageStorage".
+  public static var errorDomain: String { "GarageStorage" }
+
+  /// The number of the code. Numbers keep their meaning between versions.
+  public var errorCode: Int { code.number }
+
+  public var errorUserInfo: [String: Any] {
+    var information: [String: Any] = [NSLocalizedDescriptionKey: message]
+    information[NSUnderlyingErrorKey] = underlying
+    return information
+  }
+}
+
+extension GarageError: LocalizedError {
+  public var errorDescription: String? { message }
+}
+
+extension GarageError: Equatable {
+  /// Two errors are equal if they say the same. The failures beneath them are not compared.
+  public static func == (one: GarageError, other: GarageError) -> Bool {
+    one.code == other.code && one.message == other.message
+  }
+}

@@ -1,0 +1,16 @@
+/// What identifies content that has no identifier, in every process and every run.
+enum ContentDigest {
+  /// The digest's 64 hexadecimal digits.
+  static func text(of content: [UInt8]) -> String {
+    let digits = Array("0123456789abcdef".utf8)
+    return String(
+      decoding: SHA256.digest(of: content).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+  }
+}
+
+extension ContentDigest {
+  /// The digest's first eight bytes as a number, to tell bytes that were changed.
+  static func word(of bytes: [UInt8]) -> UInt64 {
+    SHA256.digest(of: bytes).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+  }
+}

@@ -1,0 +1,36 @@
+import Foundation
+
+extension RetrievalSession {
+  /// A date, in the form that this retrieval reads.
+  func date(_ decoder: TreeDecoder) throws -> Date {
+    guard let dates else { return try Self.date(from: decoder) }
+    switch dates {
+    case .deferredToDate: return try Date(from: decoder)
+    case .secondsSince1970: return Date(timeIntervalSince1970: try decoder.scalar(Double.self))
+    case .millisecondsSince1970: return Date(timeIntervalSince1970: try decoder.scalar(Double.self) / 1_000)
+    case .iso8601:
+      let text = try decoder.scalar(String.self)
+      guard let date = ISODate.date(of: text) else { throw decoder.corrupted("\"\(text)\" is no date of ISO 8601") }
+      return date
+    // Elsewhere it is a custom one.
+    #if canImport(Darwin)
+      case .formatted(let formatter):
+        let text = try decoder.scalar(String.self)
+        guard let date = formatter.date(from: text) else {
+          throw decoder.corrupted("\"\(text)\" has not the format of the date strategy")
+        }
+        return date
+    #endif
+    case .custom(let decode): return try decode(decoder)
+    @unknown default: return try Self.date(from: decoder)
+    }
+  }
+
+  /// A date in the garage's own form, or in that of the original for mapped objects.
+  static func date(from decoder: any Decoder) throws -> Date {
+    if let tree = decoder as? TreeDecoder, let text = tree.json.originalDate, let date = ISODate.date(of: text) {
+      return date
+    }
+    return try ISODate.decode(from: decoder)
+  }
+}

@@ -1,0 +1,192 @@
+import Foundation
+import LMDB
+import Synchronization
+
+/// A garage's objects in an LMDB environment: of each object a record, and an entry in the index by sync status.
+///
+/// Every commit waits for the disk. What changes together is one transaction.
+final class LMDBStore: GarageStore {
+  struct Databases {
+    /// Records by the bytes of their keys.
+    let objects: Database
+    /// Nothing, by the sync status and the bytes of the key.
+    let statuses: Database
+    /// Facts about the whole.
+    let facts: Database
+  }
+
+  let environment: Environment
+  private let directory: String
+  private let databases: Databases
+  private let markFile: OwnFile
+  /// Whether LMDB has found no damage, so that commits may be marked as sound.
+  private let isTrusted = Atomic<Bool>(true)
+  /// How many records were read: for tests, to see that queries read no more than they have to.
+  let recordsRead = Atomic<Int>(0)
+
+  init(directory url: URL, mapSize: Int) throws(GarageError) {
+    guard mapSize >= 1 << 20 else {
+      throw .invalidStore("A mapSize of \(mapSize) bytes is too small. Use at least 1 MiB.")
+    }
+    let opening = try GarageOpening(url.path)
+    directory = opening.directory
+    environment = try Self.open(directory, mapSize)
+    do throws(GarageError) {
+      databases = try Self.openDatabases(environment, directory)
+    } catch {
+      environment.close()
+      throw error
+    }
+    markFile = opening.finish()
+    markSound()
+  }
+
+  func close() {
+    // A process that was forked has the parent's file and its lock in common with it.
+    guard !environment.isForked else { return environment.close() }
+    markSound()
+    environment.close()
+    markFile.unlock()
+  }
+
+  // MARK: - Opening
+
+  private static func open(_ directory: String, _ mapSize: Int) throws(GarageError) -> Environment {
+    var options = Environment.Options()
+    options.mapSize = mapSize
+    options.maxDatabases = 3
+    options.syncMode = .full
+    do throws(LMDBError) {
+      return try Environment.open(directory: directory, options: options)
+    } catch {
+      throw .storageFailed(error)
+    }
+  }
+
+  private static func openDatabases(_ environment: Environment, _ directory: String) throws(GarageError) -> Databases {
+    if try !isMade(environment, directory) {
+      // Before anything can be parked: an object that was parked is found after a power cut.
+      try GarageOpening.calling(directory) { () throws(SystemFailure) in try StoreDirectory.synchronize(directory) }
+      try make(environment, directory)
+    }
+    do throws(LMDBError) {
+      return Databases(
+        objects: try environment.openDatabase(named: "objects"),
+        statuses: try environment.openDatabase(named: "statuses"),
+        facts: try environment.openDatabase(named: "facts"))
+    } catch {
+      throw .storageFailed(error)
+    }
+  }
+
+  /// Whether the environment is a garage's, rather than new.
+  private static func isMade(_ environment: Environment, _ directory: String) throws(GarageError) -> Bool {
+    let found: (entries: Int, record: GarageRecord.Reading?, isCache: Bool)
+    do throws(LMDBError) {
+      found = try environment.withReadTransaction { (transaction) throws(LMDBError) in
+        (
+          try transaction.statistics().entries,
+          try GarageRecord.key.withBytes { (key) throws(LMDBError) in
+            try transaction.withValue(forKey: key) { GarageRecord.read($0) }
+          },
+          try GarageRecord.cacheKey.withBytes { (key) throws(LMDBError) in
+            try transaction.withValue(forKey: key) { _ in true } ?? false
+          }
+        )
+      }
+    } catch {
+      throw .storageFailed(error)
+    }
+    guard found.entries > 0 else { return false }
+    return try DataFileCheck.check(found.record, isCache: found.isCache, directory) == .garage
+  }
+
+  private static func make(_ environment: Environment, _ directory: String) throws(GarageError) {
+    var isOthers = false
+    do throws(LMDBError) {
+      let transaction = try environment.beginWrite()
+      isOthers = try transaction.statistics().entries > 0
+      guard !isOthers else { return transaction.abort() }
+      try GarageRecord.key.withBytes { (key) throws(LMDBError) in
+        try GarageRecord.bytes.withBytes { (value) throws(LMDBError) in try transaction.put(value, forKey: key) }
+      }
+      try transaction.commit()
+    } catch {
+      throw .storageFailed(error)
+    }
+  }
+
+  // MARK: - Trust
+
+  /// Lets the next opening believe the file as it is now.
+  private func markSound() {
+    guard isTrusted.load(ordering: .relaxed) else { return }
+    do throws(SystemFailure) {
+      let state = try DataFileState(of: GarageOpening.dataFile(in: directory))
+      try StateMark(isMade: true, state: state).write(to: markFile)
+    } catch {
+      // No harm is done: the next opening reads the file.
+    }
+  }
+
+  /// Has the next opening read the file, if LMDB found it damaged.
+  private func failure(_ error: LMDBError) -> GarageError {
+    if error.code == .corrupted || error.code == .pageNotFound {
+      isTrusted.store(false, ordering: .relaxed)
+      do throws(SystemFailure) {
+        try StateMark(isMade: true, state: nil).write(to: markFile)
+      } catch {
+        // The caller hears of the damage itself.
+      }
+    }
+    return .storageFailed(error)
+  }
+
+  // MARK: - Reading
+
+  func read<R>(_ body: (any StoreSnapshot) throws -> R) throws -> R {
+    let result: Result<R, any Error>
+    do throws(LMDBError) {
+      result = try environment.withReadTransaction { (transaction) throws(LMDBError) in
+        let snapshot = LMDBSnapshot(transaction.alias(), databases, self)
+        return Result { try body(snapshot) }
+      }
+    } catch {
+      throw failure(error)
+    }
+    return try result.get()
+  }
+
+  // MARK: - Writing
+
+  func commit(_ changes: PendingChanges) throws(GarageError) {
+    guard !changes.isEmpty else { return }
+    let isAllowed: Bool
+    do throws(LMDBError) {
+      isAllowed = try write(changes)
+    } catch {
+      throw failure(error)
+    }
+    guard isAllowed else { throw .missingEncryptionDelegate("The garage") }
+    markSound()
+  }
+
+  /// One transaction, again with a larger map if that is full.
+  private func write(_ changes: PendingChanges) throws(LMDBError) -> Bool {
+    while true {
+      do throws(LMDBError) {
+        let transaction = try environment.beginWrite()
+        guard try LMDBCommit(changes, databases).run(transaction) else {
+          transaction.abort()
+          return false
+        }
+        try transaction.commit()
+        return true
+      } catch {
+        guard error.code == .mapFull else { throw error }
+        let size = try environment.info().mapSize
+        try environment.growMap(to: size + max(size, 16 << 20))
+      }
+    }
+  }
+}

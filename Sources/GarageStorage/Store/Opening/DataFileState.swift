@@ -1,0 +1,46 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// What tells that a garage's data file is the one it was, and that nobody wrote to it since.
+struct DataFileState: Equatable {
+  static let count = 6
+  private static let metaLength = 256
+
+  /// Device, inode, size, the times of the last modification and of the last change of the inode in nanoseconds, and a
+  /// digest of both meta pages, which hold the number of the last transaction.
+  let words: [UInt64]
+
+  init(words: [UInt64]) { self.words = words }
+
+  /// Returns `nil` if there is no file, or one that is too short for a database.
+  init?(of path: String) throws(SystemFailure) {
+    guard let file = try OwnFile.open(path, forWriting: false) else { return nil }
+    let status = try file.status()
+    var meta = [UInt8](repeating: 0, count: Self.metaLength)
+    guard try file.read(&meta) else { return nil }
+    // Where the second page lies, the first one says: `mm_psize`.
+    let pageSize = meta.withUnsafeBytes {
+      Int(UInt32(littleEndian: $0.loadUnaligned(fromByteOffset: 40, as: UInt32.self)))
+    }
+    var second = [UInt8](repeating: 0, count: Self.metaLength)
+    guard pageSize >= Self.metaLength, try file.read(&second, at: pageSize) else { return nil }
+    #if os(Linux)
+      let times = [status.st_mtim, status.st_ctim]
+    #else
+      let times = [status.st_mtimespec, status.st_ctimespec]
+    #endif
+    words =
+      [
+        UInt64(truncatingIfNeeded: status.st_dev), UInt64(truncatingIfNeeded: status.st_ino),
+        UInt64(truncatingIfNeeded: status.st_size),
+      ]
+      // Both: the first can be set to any time.
+      + times.map { UInt64(truncatingIfNeeded: $0.tv_sec) &* 1_000_000_000 &+ UInt64(truncatingIfNeeded: $0.tv_nsec) }
+      + [ContentDigest.word(of: meta + second)]
+  }
+}

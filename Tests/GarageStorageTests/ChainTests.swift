@@ -1,0 +1,134 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import GarageStorage
+
+/// Objects that lead to each other in long chains, through plain properties.
+@Suite struct ChainTests {
+  final class Car: Mappable {
+    var id: Int { number }
+    var number = 0
+    var next: Car?
+    /// An object without an identifier in between, and a list.
+    var couplings: [Coupling] = []
+  }
+
+  final class Coupling: Codable {
+    var car: Car?
+  }
+
+  final class MappedCar: NSObject, MappableObject {
+    var number = ""
+    var next: MappedCar?
+    override required init() {}
+    static var objectMapping: ObjectMapping {
+      let mapping = ObjectMapping(for: MappedCar.self)
+      mapping.addMappings(["number": \MappedCar.number, "next": \MappedCar.next])
+      mapping.identifyingAttribute = "number"
+      return mapping
+    }
+  }
+
+  func train(_ length: Int, coupled: Bool = false) -> [Car] {
+    let cars = (0..<length).map { number in
+      let car = Car()
+      car.number = number
+      return car
+    }
+    for index in cars.indices.dropLast() {
+      if coupled {
+        let coupling = Coupling()
+        coupling.car = cars[index + 1]
+        cars[index].couplings = [coupling]
+      } else {
+        cars[index].next = cars[index + 1]
+      }
+    }
+    return cars
+  }
+
+  /// Takes a chain apart from its first one, so that it is not released in one go. Returns its length.
+  func takeApart(_ first: Car?) -> Int {
+    var car = first
+    var length = 0
+    while let present = car {
+      length += 1
+      car = present.next ?? present.couplings.first?.car
+      present.next = nil
+      present.couplings = []
+    }
+    return length
+  }
+
+  @Test(arguments: Kind.allCases)
+  func tenThousandObjectsComeBack(kind: Kind) throws {
+    try kind.with { garage in
+      let cars = train(10_000)
+      try garage.park(cars[0])
+      #expect(takeApart(cars[0]) == 10_000)
+      #expect(takeApart(try garage.retrieve(Car.self, identifier: 0)) == 10_000)
+      let all = try garage.retrieveAll(Car.self)
+      #expect(all.count == 10_000)
+      for car in all { car.next = nil }
+    }
+  }
+
+  @Test func objectsWithoutIdentifiersInBetweenDoNotCount() throws {
+    let garage = Garage(with: [.inMemory])
+    let cars = train(3_000, coupled: true)
+    try garage.park(cars[0])
+    #expect(takeApart(cars[0]) == 3_000)
+    #expect(takeApart(try garage.retrieve(Car.self, identifier: 0)) == 3_000)
+  }
+
+  @Test func mappedObjectsComeBackToo() throws {
+    let garage = Garage(with: [.inMemory])
+    let cars = (0..<3_000).map { number in
+      let car = MappedCar()
+      car.number = "\(number)"
+      return car
+    }
+    for index in cars.indices.dropLast() { cars[index].next = cars[index + 1] }
+    try garage.parkObject(cars[0])
+    for car in cars { car.next = nil }
+    var car = try garage.retrieveObject(MappedCar.self, identifier: "0")
+    var length = 0
+    while let present = car {
+      length += 1
+      car = present.next
+      present.next = nil
+    }
+    #expect(length == 3_000)
+  }
+
+  @Test func aLongCycleIsStillNamed() throws {
+    let garage = Garage(with: [.inMemory])
+    let cars = train(1_000)
+    cars[999].next = cars[500]
+    try garage.park(cars[0])
+    for car in cars { car.next = nil }
+    let error = #expect(throws: GarageError.self) { try garage.retrieve(Car.self, identifier: 0) }
+    #expect(error?.code == .cycle)
+    #expect(error?.message.contains(#"Car "500".next → Car "501""#) == true)
+    #expect(error?.message.contains(#"Car "999".next → Car "500""#) == true)
+    // It names the way, and not every step of a long one.
+    #expect((error?.message.utf8.count ?? 0) < 2_000)
+  }
+
+  @Test func aChainWithoutEndIsAnErrorThatNamesIt() throws {
+    let garage = Garage(with: [.inMemory])
+    let cars = train(300)
+    try garage.park(cars[0])
+    for car in cars { car.next = nil }
+    func retrieve(longestChain: Int) throws -> Car? {
+      try garage.read { view in
+        let session = RetrievalSession(garage.source, view, dates: nil, longestChain: longestChain)
+        return try session.root(Car.self, ObjectKey(TypeIdentity.of(Car.self), "0"))
+      }
+    }
+    let error = #expect(throws: GarageError.self) { try retrieve(longestChain: 299) }
+    #expect(error?.code == .nestedTooDeeply && error?.message.contains("299") == true)
+    #expect(takeApart(try retrieve(longestChain: 300)) == 300)
+  }
+}

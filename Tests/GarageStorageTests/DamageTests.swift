@@ -1,0 +1,143 @@
+import Foundation
+import LMDB
+import TestSupport
+import Testing
+
+@testable import GarageStorage
+
+/// Files that were damaged, and the mark that says which are sound.
+@Suite struct DamageTests {
+  let directory = GarageDirectory()
+
+  // MARK: - Damage
+
+  @Test(arguments: [0.0, 0.1, 0.5, 0.9, 0.99])
+  func aFileThatWasCutOffIsAnErrorAndIsKept(part: Double) throws {
+    try directory.fill()
+    let whole = try Data(contentsOf: directory.data)
+    let file = try FileHandle(forWritingTo: directory.data)
+    try file.truncate(atOffset: UInt64(Double(whole.count) * part))
+    try file.close()
+    try directory.expectRefusal(.damagedStore, saying: "backup")
+    // The remedy.
+    try whole.write(to: directory.data)
+    #expect(try directory.garage().retrieveAll(Pet.self).count == 400)
+  }
+
+  @Test(arguments: 0..<40)
+  func aDamagedFileNeverEndsTheProcess(seed: Int) throws {
+    try directory.fill()
+    var random = SeededRandom(UInt64(seed))
+    var bytes = [UInt8](try Data(contentsOf: directory.data))
+    let page = 4_096
+    for _ in 0...random.below(3) {
+      let start = random.below(bytes.count / page) * page
+      switch random.below(4) {
+      case 0: bytes.replaceSubrange(start..<start + page, with: [UInt8](repeating: 0, count: page))
+      case 1: bytes.replaceSubrange(start..<start + page, with: random.bytes(page))
+      // The page's header and the places of its entries.
+      case 2: bytes[start + random.below(64)] ^= 1 << random.below(8)
+      default:
+        let other = random.below(bytes.count / page) * page
+        let (one, two) = (Array(bytes[start..<start + page]), Array(bytes[other..<other + page]))
+        bytes.replaceSubrange(start..<start + page, with: two)
+        bytes.replaceSubrange(other..<other + page, with: one)
+      }
+    }
+    try Data(bytes).write(to: directory.data)
+    do {
+      let garage = directory.garage()
+      for pet in try garage.retrieveAll(Pet.self) { _ = try garage.syncStatus(for: pet) }
+      try garage.park(Pet(1_000))
+    } catch let error as GarageError {
+      // Bytes of a value can be changed without damage to the database.
+      #expect([.damagedStore, .damaged, .undecodable, .notAGarage, .storageDataIsNil].contains(error.code))
+      if error.code == .damagedStore { #expect(try Data(contentsOf: directory.data) == Data(bytes)) }
+    }
+  }
+
+  @Test func aMissingFileIsNotMadeAnew() throws {
+    try directory.fill()
+    let whole = try Data(contentsOf: directory.data)
+    try FileManager.default.removeItem(at: directory.data)
+    try directory.expectRefusal(.damagedStore, saying: "missing")
+    try whole.write(to: directory.data)
+    #expect(try directory.garage().retrieveAll(Pet.self).count == 400)
+  }
+
+  // MARK: - The mark
+
+  @Test func everyCommitIsMarkedAsSound() throws {
+    let garage = directory.garage()
+    for number in 0..<5 {
+      try garage.park(Pet(number))
+      let marked = try #require(try directory.marked())
+      #expect(marked.isMade)
+      #expect(try marked.state == DataFileState(of: directory.data.path))
+    }
+    garage.close()
+    #expect(try directory.marked()?.state == DataFileState(of: directory.data.path))
+  }
+
+  @Test func aMarkedFileIsNotRead() throws {
+    try directory.fill()
+    // The last page is cut off, of a file that this test does not map.
+    let environment = try Environment.open(directory: directory.url.path)
+    let last = try environment.info().lastPageNumber
+    environment.close()
+    let file = try FileHandle(forWritingTo: directory.data)
+    try file.truncate(atOffset: UInt64(last) * 4_096 + 1)
+    try file.close()
+    try directory.trustFile()
+    #expect(throws: Never.self) { _ = try GarageOpening(directory.url.path).finish() }
+    // Another state is not the marked one.
+    try file.reopenAndAppend(directory.data)
+    #expect(throws: GarageError.self) { _ = try GarageOpening(directory.url.path).finish() }
+  }
+
+  @Test(arguments: [nil, 0, 5, 71, 72, 73])
+  func aLostOrTornMarkIsMadeAnew(size: Int?) throws {
+    try directory.fill()
+    if let size {
+      try Data(count: size).write(to: directory.mark)
+      // Longer or shorter than a mark, it is none of ours.
+      if size != 0 && size != 72 { return try directory.expectRefusal(.notAGarage, saying: "garage-state") }
+    } else {
+      try FileManager.default.removeItem(at: directory.mark)
+    }
+    #expect(try directory.garage().retrieveAll(Pet.self).count == 400)
+    #expect(try directory.marked()?.state == DataFileState(of: directory.data.path))
+  }
+
+  @Test func aChangedMarkIsVoid() throws {
+    try directory.fill()
+    var bytes = try Data(contentsOf: directory.mark)
+    bytes[20] ^= 1
+    try bytes.write(to: directory.mark)
+    #expect(try directory.garage().retrieveAll(Pet.self).count == 400)
+    // Of a newer version.
+    try directory.fill()
+    bytes = try Data(contentsOf: directory.mark)
+    bytes[8] = 2
+    try bytes.write(to: directory.mark)
+    try directory.expectRefusal(.unsupportedVersion, saying: "newer")
+  }
+
+  @Test func aFileOfSomebodyElseIsNotOverwritten() throws {
+    try FileManager.default.createDirectory(at: directory.url, withIntermediateDirectories: true)
+    try Data("somebody's notes, which are longer than a mark, and of which nothing may be lost at all".utf8)
+      .write(
+        to: directory.mark)
+    try directory.expectRefusal(.notAGarage, saying: "garage-state")
+  }
+}
+
+extension FileHandle {
+  /// Adds a byte to a file, after this handle was closed.
+  fileprivate func reopenAndAppend(_ url: URL) throws {
+    let file = try FileHandle(forWritingTo: url)
+    try file.seekToEnd()
+    try file.write(contentsOf: Data([0]))
+    try file.close()
+  }
+}

@@ -1,0 +1,188 @@
+import Foundation
+import LMDB
+import TestSupport
+import Testing
+
+@testable import GarageStorage
+
+/// What a garage finds in its directory before it maps a file.
+@Suite struct OpeningTests {
+  let directory = GarageDirectory()
+
+  // MARK: - Links
+
+  @Test(arguments: ["data.mdb", "lock.mdb", "garage-state"])
+  func aLinkIsNotFollowed(name: String) throws {
+    try directory.fill()
+    let place = directory.url.appendingPathComponent(name)
+    let elsewhere = directory.url.appendingPathComponent("elsewhere")
+    try FileManager.default.moveItem(at: place, to: elsewhere)
+    try FileManager.default.createSymbolicLink(at: place, withDestinationURL: elsewhere)
+    try directory.expectRefusal(.linkedFile, saying: name)
+    try FileManager.default.removeItem(at: place)
+    try FileManager.default.moveItem(at: elsewhere, to: place)
+    #expect(try directory.garage().retrieveAll(Pet.self).count == 400)
+  }
+
+  @Test(arguments: ["data.mdb", "lock.mdb", "garage-state"])
+  func whatIsNoFileIsRefused(name: String) throws {
+    try FileManager.default.createDirectory(
+      at: directory.url.appendingPathComponent(name), withIntermediateDirectories: true)
+    try directory.expectRefusal(.storageFailed)
+    try FileManager.default.removeItem(at: directory.url.appendingPathComponent(name))
+    #expect(mkfifo(directory.url.appendingPathComponent(name).path, 0o600) == 0)
+    try directory.expectRefusal(.storageFailed)
+  }
+
+  @Test func theDirectoryMayBeALink() throws {
+    try directory.fill()
+    let other = GarageDirectory()
+    try FileManager.default.createSymbolicLink(at: other.url, withDestinationURL: directory.url)
+    #expect(try other.garage().retrieveAll(Pet.self).count == 400)
+  }
+
+  // MARK: - What is something else
+
+  /// Makes an environment with entries of its own.
+  func makeEnvironment(_ entries: [[UInt8]: [UInt8]], maxDatabases: UInt32 = 0) throws {
+    try FileManager.default.createDirectory(at: directory.url, withIntermediateDirectories: true)
+    var options = Environment.Options()
+    options.mapSize = 1 << 26
+    options.maxDatabases = maxDatabases
+    let environment = try Environment.open(directory: directory.url.path, options: options)
+    defer { environment.close() }
+    let transaction = try environment.beginWrite()
+    for (key, value) in entries {
+      try key.withBytes { (key) throws(LMDBError) in
+        try value.withBytes { (value) throws(LMDBError) in try transaction.put(value, forKey: key) }
+      }
+    }
+    try transaction.commit()
+  }
+
+  @Test func anotherProgramsDatabaseIsRefused() throws {
+    try makeEnvironment([[1, 2]: [3]])
+    try directory.expectRefusal(.notAGarage, saying: "another program's")
+  }
+
+  @Test func aCachesDatabaseIsRefused() throws {
+    try makeEnvironment([[0xff, UInt8(ascii: "m")]: [UInt8](repeating: 7, count: 112), [1]: [2]])
+    try directory.expectRefusal(.notAGarage, saying: "cache")
+  }
+
+  @Test(arguments: ["processes.lock", "clean-exit", "journals"])
+  func aCachesDirectoryIsRefused(name: String) throws {
+    try FileManager.default.createDirectory(at: directory.url, withIntermediateDirectories: true)
+    try Data("x".utf8).write(to: directory.url.appendingPathComponent(name))
+    try directory.expectRefusal(.notAGarage, saying: "cache")
+  }
+
+  @Test func aDirectoryWithOtherFilesIsRefused() throws {
+    try FileManager.default.createDirectory(at: directory.url, withIntermediateDirectories: true)
+    try Data("x".utf8).write(to: directory.url.appendingPathComponent("letter.txt"))
+    try directory.expectRefusal(.notAGarage, saying: "letter.txt")
+    try FileManager.default.removeItem(at: directory.url.appendingPathComponent("letter.txt"))
+    try Data("no database".utf8).write(to: directory.data)
+    try directory.expectRefusal(.notAGarage)
+  }
+
+  @Test func anEmptyEnvironmentBecomesAGarage() throws {
+    try FileManager.default.createDirectory(at: directory.url, withIntermediateDirectories: true)
+    try Environment.open(directory: directory.url.path).close()
+    try Data().write(to: directory.url.appendingPathComponent(".DS_Store"))
+    try directory.garage().park(Pet(1))
+    // Other files beside a garage are nobody's business.
+    try Data().write(to: directory.url.appendingPathComponent("notes"))
+    #expect(try directory.garage().retrieveAll(Pet.self).count == 1)
+  }
+
+  @Test(
+    arguments: [([2, 0, 0, 0], GarageError.Code.unsupportedVersion), ([0, 0, 0, 0], .notAGarage)]
+      as [([UInt8], GarageError.Code)])
+  func anotherFormatIsRefused(version: [UInt8], code: GarageError.Code) throws {
+    try directory.fill()
+    try makeEnvironment([GarageRecord.key: Array("LMDBGSR1".utf8) + version + [0, 0, 0, 0]])
+    try directory.expectRefusal(code)
+    // Also where nothing has to be read, but the record.
+    try directory.trustFile()
+    try directory.expectRefusal(code)
+    try makeEnvironment([GarageRecord.key: GarageRecord.bytes])
+    #expect(try directory.garage().retrieveAll(Pet.self).count == 400)
+  }
+
+  @Test func anotherGaragesFileIsAccepted() throws {
+    try directory.fill()
+    let other = GarageDirectory()
+    try other.garage().park(Pet(7))
+    try Data(contentsOf: other.url.appendingPathComponent("data.mdb")).write(to: directory.data)
+    #expect(try directory.garage().retrieveAll(Pet.self).map(\.number) == [7])
+  }
+
+  // MARK: - Beside others
+
+  @Test func severalGaragesOpenOneStore() throws {
+    let garages = (0..<4).map { _ in directory.garage() }
+    concurrently(4) { index in
+      for number in 0..<10 { #expect(throws: Never.self) { try garages[index].park(Pet(index * 10 + number)) } }
+    }
+    for garage in garages { #expect(try garage.retrieveAll(Pet.self).count == 40) }
+  }
+
+  @Test func anotherProcessOpensIt() throws {
+    let other = try ChildProcess("GarageTestProcess", [directory.url.path])
+    #expect(other.run("park 1 a") == "done")
+    let garage = directory.garage()
+    try garage.park(Pet(1))
+    #expect(other.run("all") == "1")
+    other.kill()
+    #expect(try directory.garage().retrieveAll(Pet.self).count == 1)
+  }
+
+  @Test func aCutOffFileThatOthersHaveOpenIsAnError() throws {
+    let other = try ChildProcess("GarageTestProcess", [directory.url.path])
+    for number in 0..<20 { #expect(other.run("park \(number) \(String(repeating: "x", count: 4_000))") == "done") }
+    let whole = try Data(contentsOf: directory.data)
+    let file = try FileHandle(forWritingTo: directory.data)
+    try file.truncate(atOffset: UInt64(whole.count / 2))
+    try file.close()
+    let error = #expect(throws: GarageError.self) { try directory.garage().retrieveAll(Pet.self) }
+    #expect(error?.code == .damagedStore)
+    other.kill()
+  }
+
+  // MARK: - A power cut
+
+  /// Every name on the way to what was parked is synchronized before the parking returns.
+  @Test func theDirectoriesAreOnTheDisk() throws {
+    let root = GarageDirectory()
+    try FileManager.default.createDirectory(at: root.url, withIntermediateDirectories: true)
+    let garage = root.url.appendingPathComponent("data/app/People.garage")
+    let log = root.url.appendingPathComponent("log")
+    let process = try ChildProcess("GarageTestProcess", [garage.path])
+    // Under the sanitizers there is no log.
+    guard process.run("log \(root.url.path) \(log.path)") == "done" else { return }
+    #expect(process.run("park 1 a") == "done")
+    let records = try LoggedWrite.read(log)
+    process.kill()
+    let rootPath = try #require(realpath(root.url.path, nil)).move()
+    var made: [String] = []
+    for (index, record) in records.enumerated() where record.makesName && !record.path.hasSuffix("/log") {
+      made.append(String(record.path.dropFirst(rootPath.count)))
+      let parent = URL(fileURLWithPath: record.path).deletingLastPathComponent().path
+      let inode = try FileManager.default.attributesOfItem(atPath: parent)[.systemFileNumber] as? UInt64
+      #expect(
+        records[index...].contains { $0.isSynchronization && $0.file == inode }, "\(record.path) may not be there")
+    }
+    for name in ["/data", "/data/app", "/data/app/People.garage", "/data/app/People.garage/data.mdb"] {
+      #expect(made.contains(name), "\(made)")
+    }
+  }
+}
+
+extension UnsafeMutablePointer<CChar> {
+  /// The text, whose memory is freed.
+  fileprivate func move() -> String {
+    defer { free(self) }
+    return String(cString: self)
+  }
+}
