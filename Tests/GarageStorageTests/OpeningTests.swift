@@ -28,10 +28,10 @@ import Testing
   func whatIsNoFileIsRefused(name: String) throws {
     try FileManager.default.createDirectory(
       at: directory.url.appendingPathComponent(name), withIntermediateDirectories: true)
-    try directory.expectRefusal(.storageFailed)
+    try directory.expectRefusal(.linkedFile, saying: name)
     try FileManager.default.removeItem(at: directory.url.appendingPathComponent(name))
     #expect(mkfifo(directory.url.appendingPathComponent(name).path, 0o600) == 0)
-    try directory.expectRefusal(.storageFailed)
+    try directory.expectRefusal(.linkedFile, saying: name)
   }
 
   @Test func theDirectoryMayBeALink() throws {
@@ -159,8 +159,14 @@ import Testing
     let garage = root.url.appendingPathComponent("data/app/People.garage")
     let log = root.url.appendingPathComponent("log")
     let process = try ChildProcess("GarageTestProcess", [garage.path])
-    // Under the sanitizers there is no log.
-    guard process.run("log \(root.url.path) \(log.path)") == "done" else { return }
+    let answer = process.run("log \(root.url.path) \(log.path)")
+    #if os(Linux)
+      // Under the sanitizers there is no log.
+      if Sanitizer.address.isActive || Sanitizer.thread.isActive { return }
+      #expect(answer == "done")
+    #else
+      guard answer == "done" else { return }
+    #endif
     #expect(process.run("park 1 a") == "done")
     let records = try LoggedWrite.read(log)
     process.kill()

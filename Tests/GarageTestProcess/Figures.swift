@@ -6,7 +6,7 @@ func figures(_ count: Int) throws {
   let directory = FileManager.default.temporaryDirectory.appendingPathComponent("garage-figures-\(getpid())")
   let garage = makeGarage(directory.path)
   let clock = ContinuousClock()
-  func line(_ name: String, _ times: Int, _ body: () throws -> Void) rethrows {
+  @Sendable func line(_ name: String, _ times: Int, _ body: () throws -> Void) rethrows {
     let each = try clock.measure(body) / times
     let microseconds = Double(each.components.attoseconds) / 1e12 + Double(each.components.seconds) * 1e6
     print(name.padding(toLength: 44, withPad: " ", startingAt: 0), String(format: "%10.2f µs", microseconds))
@@ -53,9 +53,11 @@ func figures(_ count: Int) throws {
   try FileManager.default.removeItem(at: directory)
   let thread = Thread {
     do {
-      print("128 nested objects on a stack of 512 KiB:", try nested(128))
+      for count in [128, 10_000, 60_000] {
+        try line("chain of \(count), parked and retrieved", count) { try chain(count) }
+      }
     } catch {
-      print("128 nested objects: \(error)")
+      print("a chain: \(error)")
     }
     exit(0)
   }
@@ -70,22 +72,24 @@ final class Link: Mappable {
   var next: Link?
 }
 
-/// Parks a chain of objects, and retrieves it from its first one. Returns its length.
-private func nested(_ count: Int) throws -> Int {
+/// Parks a chain of objects, and retrieves it from its first one.
+private func chain(_ count: Int) throws {
   let garage = Garage(with: [.inMemory])
-  var first: Link?
-  for number in (0..<count).reversed() {
+  let links = (0..<count).map { number in
     let link = Link()
     link.number = number
-    link.next = first
-    first = link
+    return link
   }
-  if let first { try garage.park(first) }
+  for index in links.indices.dropLast() { links[index].next = links[index + 1] }
+  // Taken apart one by one: the language would take a level of the stack to release each.
+  defer { for link in links { link.next = nil } }
+  try garage.park(links[0])
   var length = 0
   var link = try garage.retrieve(Link.self, identifier: 0)
   while let present = link {
     length += 1
     link = present.next
+    present.next = nil
   }
-  return length
+  guard length == count else { throw GarageError(.storageFailed, "A chain of \(count) came back as \(length).") }
 }

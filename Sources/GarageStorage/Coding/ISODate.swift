@@ -23,7 +23,7 @@ enum ISODate {
     if let interval = try? container.decode(Double.self) { return Date(timeIntervalSinceReferenceDate: interval) }
     let text = try container.decode(String.self)
     guard let date = date(of: text) else {
-      throw DecodingError.dataCorruptedError(in: container, debugDescription: "\"\(text)\" is no date of ISO 8601")
+      throw DecodingError.dataCorruptedError(in: container, debugDescription: "\"\(text)\" is not a date of ISO 8601")
     }
     return date
   }

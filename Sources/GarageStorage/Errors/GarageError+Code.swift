@@ -15,7 +15,7 @@ extension GarageError {
     public var description: String { "\(value)" }
 
     /// There is no parked object of the type with the identifier, where there has to be one: to delete it, or to ask for
-    /// or set its sync status. Retrieving an object that is not there is no error.
+    /// or set its sync status. Retrieving an object that is not there is not an error.
     public static let failedToRetrieveObject = Code(.failedToRetrieveObject)
     /// An object is to be a root, and its type is neither `Identifiable` nor `Hashable`.
     public static let missingConformance = Code(.missingConformance)
@@ -56,7 +56,7 @@ extension GarageError {
     public static let unsupportedVersion = Code(.unsupportedVersion)
     /// The garage was closed.
     public static let closed = Code(.closed)
-    /// One of the garage's files is a symbolic link, or no regular file. Nothing was changed.
+    /// One of the garage's files is a symbolic link, or not a regular file. Nothing was changed.
     public static let linkedFile = Code(.linkedFile)
   }
 }

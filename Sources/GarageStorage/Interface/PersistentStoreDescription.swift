@@ -2,7 +2,7 @@ public import Foundation
 
 /// Where and how a garage keeps its objects.
 ///
-/// Not to be changed while a garage is being made of it.
+/// Do not change it while a garage is being made of it.
 public final class PersistentStoreDescription {
   /// The kind of a store.
   public struct StoreType: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral {
@@ -12,11 +12,12 @@ public final class PersistentStoreDescription {
 
     /// A directory with an LMDB environment. Every save waits for the disk.
     public static let durable: StoreType = "durable"
-    /// Nothing but memory, of this garage alone: for tests.
+    /// Memory of this garage alone, for tests.
     public static let inMemory: StoreType = "inMemory"
   }
 
-  /// The directory. It is made when the store is loaded. Nil for a store in memory.
+  /// The directory, which has to be a garage's or empty. It is made when the store is loaded if it is not there. It is `nil`
+  /// for a store in memory.
   public var url: URL?
 
   public var type: StoreType

@@ -10,7 +10,7 @@ extension JSONValue {
     }
   }
 
-  /// The integer, exactly. Returns `nil` if it is none, or out of the type's range.
+  /// The integer, exactly. Returns `nil` if it is not one, or out of the type's range.
   func integer<Integer: FixedWidthInteger>(_ type: Integer.Type) -> Integer? {
     guard case .number(let text) = self else { return nil }
     if let integer = Integer(text) { return integer }
@@ -18,7 +18,7 @@ extension JSONValue {
     return Double(text).flatMap { Integer(exactly: $0) }
   }
 
-  /// The nearest number of the type. Returns `nil` if it is none, or beyond the type's range.
+  /// The nearest number of the type. Returns `nil` if it is not one, or beyond the type's range.
   func floatingPoint<Number: BinaryFloatingPoint & LosslessStringConvertible>(_ type: Number.Type) -> Number? {
     switch self {
     case .number(let text): Number(text).flatMap { $0.isFinite ? $0 : nil }

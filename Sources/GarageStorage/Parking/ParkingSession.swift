@@ -11,7 +11,7 @@ final class ParkingSession {
     case parking
     /// Roots alone are parked: what they point to is parked already.
     case reparking
-    /// The JSON is what identifies the root. It says nothing of sync statuses, which are no content.
+    /// The JSON is what identifies the root. It says nothing of sync statuses, which are not content.
     case identifying
   }
 

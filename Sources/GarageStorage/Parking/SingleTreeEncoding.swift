@@ -1,4 +1,4 @@
-/// A value that is no container.
+/// A value that is not a container.
 struct SingleTreeEncoding: SingleValueEncodingContainer {
   let encoder: TreeEncoder
 

@@ -11,7 +11,7 @@ extension RetrievalSession {
     do throws(JSONParser.Failure) {
       json = try JSONParser.value(of: bytes)
     } catch {
-      throw decoder.corrupted("An anonymous object is no JSON: \(error)")
+      throw decoder.corrupted("An anonymous object is not JSON: \(error)")
     }
     let value = try decode(type, from: json, at: decoder.codingPath)
     return anonymous.status.flatMap { Self.with($0, value) } ?? value

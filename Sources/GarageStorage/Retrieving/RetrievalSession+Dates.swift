@@ -10,7 +10,7 @@ extension RetrievalSession {
     case .millisecondsSince1970: return Date(timeIntervalSince1970: try decoder.scalar(Double.self) / 1_000)
     case .iso8601:
       let text = try decoder.scalar(String.self)
-      guard let date = ISODate.date(of: text) else { throw decoder.corrupted("\"\(text)\" is no date of ISO 8601") }
+      guard let date = ISODate.date(of: text) else { throw decoder.corrupted("\"\(text)\" is not a date of ISO 8601") }
       return date
     // Elsewhere it is a custom one.
     #if canImport(Darwin)

@@ -9,11 +9,11 @@ extension TreeDecoder {
     case is Double.Type: return try scalar(Double.self) as? T
     case is Bool.Type: return try scalar(Bool.self) as? T
     case is Data.Type:
-      guard let data = Data(base64Encoded: try scalar(String.self)) else { throw corrupted("It is no Base64") }
+      guard let data = Data(base64Encoded: try scalar(String.self)) else { throw corrupted("It is not Base64") }
       return data as? T
     case is URL.Type:
       let text = try scalar(String.self)
-      guard let url = URL(string: text) else { throw corrupted("\"\(text)\" is no URL") }
+      guard let url = URL(string: text) else { throw corrupted("\"\(text)\" is not a URL") }
       return url as? T
     case is Decimal.Type:
       if json == .string("NaN") { return Decimal.nan as? T }

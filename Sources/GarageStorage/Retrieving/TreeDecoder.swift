@@ -42,13 +42,13 @@ struct TreeDecoder: Decoder {
 
   func scalar<Integer: FixedWidthInteger>(_ type: Integer.Type) throws -> Integer {
     guard case .number(let text) = json else { throw mismatch(type) }
-    guard let value = json.integer(type) else { throw corrupted("\(text) is no \(type)") }
+    guard let value = json.integer(type) else { throw corrupted("\(text) is not of type \(type)") }
     return value
   }
 
   func scalar<Number: BinaryFloatingPoint & LosslessStringConvertible>(_ type: Number.Type) throws -> Number {
     guard let value = json.floatingPoint(type) else {
-      if case .number(let text) = json { throw corrupted("\(text) is no \(type)") }
+      if case .number(let text) = json { throw corrupted("\(text) is not of type \(type)") }
       throw mismatch(type)
     }
     return value

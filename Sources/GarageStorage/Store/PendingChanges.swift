@@ -23,7 +23,7 @@ struct PendingChanges {
 
   var isEmpty: Bool { !clearsAll && clearedTypes.isEmpty && objects.isEmpty }
 
-  /// Whether what is stored under a key is no longer to be seen.
+  /// Whether what is stored under a key is no longer visible.
   func hides(_ key: ObjectKey) -> Bool { hides(type: key.type) }
 
   func hides(type: String) -> Bool { clearsAll || clearedTypes.contains(type) }

@@ -1,4 +1,4 @@
-/// What is stored at one moment, without the changes that wait. Not to be used after the body it is lent to.
+/// What is stored at one moment, without the changes that wait. It ends with the body that it is lent to.
 protocol StoreSnapshot: AnyObject {
   func record(_ key: ObjectKey) throws(GarageError) -> StoredRecord?
 

@@ -106,13 +106,10 @@ struct GarageOpening: ~Copyable {
   }
 
   private static func newMark(_ path: String, _ directory: String) throws(GarageError) -> OwnFile {
-    let file = try calling(directory) { () throws(SystemFailure) in
-      guard let file = try OwnFile.open(path, forWriting: true, creates: true) else {
-        throw SystemFailure("open", path, errno: 2)
-      }
-      try StateMark(isMade: false, state: nil).write(to: file)
-      return file
-    }
+    let file = try calling(directory) { () throws(SystemFailure) in try OwnFile.make(path) }
+    // Somebody was faster: it is looked at as what was there.
+    guard let file else { return try check(directory) }
+    try calling(directory) { () throws(SystemFailure) in try StateMark(isMade: false, state: nil).write(to: file) }
     try share(file, directory)
     return file
   }

@@ -15,15 +15,27 @@ struct OwnFile: ~Copyable {
 
   /// Opens a regular file. Returns `nil` if there is none.
   ///
-  /// - Parameter creates: Whether it is made, for this user alone, if it is not there.
-  /// - Throws: `ELOOP` for a link, `EINVAL` for anything else that is no regular file.
-  static func open(_ path: String, forWriting: Bool, creates: Bool = false) throws(SystemFailure) -> OwnFile? {
+  /// - Throws: `ELOOP` for a link, `EINVAL` for anything else that is not a regular file.
+  static func open(_ path: String, forWriting: Bool) throws(SystemFailure) -> OwnFile? {
     // A pipe in its place would be waited for.
-    let flags = (forWriting ? O_RDWR : O_RDONLY) | (creates ? O_CREAT : 0) | O_NONBLOCK | O_NOFOLLOW
+    let flags = (forWriting ? O_RDWR : O_RDONLY) | O_NONBLOCK | O_NOFOLLOW
     guard let descriptor = try descriptor(path, flags) else { return nil }
     let file = OwnFile(path: path, descriptor: descriptor)
     guard try file.status().st_mode & S_IFMT == S_IFREG else { throw SystemFailure("open", path, errno: EINVAL) }
     return file
+  }
+
+  /// Makes a file for this user alone. Returns `nil` if something is there already.
+  static func make(_ path: String) throws(SystemFailure) -> OwnFile? {
+    do throws(SystemFailure) {
+      guard let descriptor = try descriptor(path, O_RDWR | O_CREAT | O_EXCL) else {
+        throw SystemFailure("open", path, errno: ENOENT)
+      }
+      return OwnFile(path: path, descriptor: descriptor)
+    } catch {
+      guard error.errno == EEXIST else { throw error }
+      return nil
+    }
   }
 
   /// Opens a directory, which the path may lead to by links.

@@ -25,7 +25,7 @@ struct StateMark: Equatable {
 
   enum Reading: Equatable {
     case mark(StateMark)
-    /// Nothing was written yet, or not all of it.
+    /// Nothing was written yet.
     case void
     case newerVersion
     /// The file is of somebody else.
@@ -42,7 +42,10 @@ struct StateMark: Equatable {
       return length == size && bytes.allSatisfy { $0 == 0 } ? .void : .foreign
     }
     if UInt32(number(bytes[8..<12])) > version { return .newerVersion }
-    guard number(bytes[digestOffset...]) == ContentDigest.word(of: Array(bytes[..<digestOffset])) else { return .void }
+    guard number(bytes[digestOffset...]) == ContentDigest.word(of: Array(bytes[..<digestOffset])) else {
+      // Of a garage that is being made there is little to be torn: this is one that was made.
+      return .mark(StateMark(isMade: true, state: nil))
+    }
     let words = (0..<DataFileState.count).map { number(bytes[stateOffset + 8 * $0..<stateOffset + 8 * $0 + 8]) }
     return .mark(
       StateMark(

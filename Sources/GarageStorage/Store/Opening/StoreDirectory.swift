@@ -81,7 +81,7 @@ enum StoreDirectory {
     }
   }
 
-  /// Refuses what is no regular file: a link, above all.
+  /// Refuses what is not a regular file: a link, above all.
   ///
   /// - Throws: `ELOOP` for a link, `EINVAL` for anything else.
   static func checkIsRegular(_ path: String) throws(SystemFailure) {

@@ -34,6 +34,10 @@ extension GarageError {
         \(failure.path) is a symbolic link. A garage does not follow links in the place of its files: put the file \
         itself there, or give the directory that it leads to. Nothing was changed.
         """, underlying: failure)
+    case EINVAL where ["open", "lstat"].contains(failure.operation):
+      GarageError(
+        .linkedFile, "\(failure.path) is not a file. Move it away, and open the garage again. Nothing was changed.",
+        underlying: failure)
     case ENOTDIR, EEXIST:
       GarageError(
         .invalidStore, "\(directory) is not a directory. Give the URL of a directory, or of one that can be made.",
