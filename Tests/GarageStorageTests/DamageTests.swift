@@ -65,6 +65,15 @@ import Testing
     #expect(try directory.garage().retrieveAll(Pet.self).count == 400)
   }
 
+  @Test func aTornMarkDoesNotHideThatTheFileIsMissing() throws {
+    try directory.fill()
+    var bytes = try Data(contentsOf: directory.mark)
+    bytes[30] ^= 1
+    try bytes.write(to: directory.mark)
+    try FileManager.default.removeItem(at: directory.data)
+    try directory.expectRefusal(.damagedStore, saying: "missing")
+  }
+
   // MARK: - The mark
 
   @Test func everyCommitIsMarkedAsSound() throws {

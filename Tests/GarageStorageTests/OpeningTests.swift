@@ -77,6 +77,23 @@ import Testing
     try directory.expectRefusal(.notAGarage, saying: "cache")
   }
 
+  @Test func aGarageIsOneWhateverACacheLeftInIt() throws {
+    try directory.fill()
+    try Data().write(to: directory.url.appendingPathComponent("processes.lock"))
+    #expect(try directory.garage().retrieveAll(Pet.self).count == 400)
+    try FileManager.default.removeItem(at: directory.mark)
+    #expect(try directory.garage().retrieveAll(Pet.self).count == 400)
+  }
+
+  @Test func aDamagedCacheIsACacheStill() throws {
+    try makeEnvironment([[0xff, UInt8(ascii: "m")]: [UInt8](repeating: 7, count: 112), [1]: [2]])
+    try Data().write(to: directory.url.appendingPathComponent("clean-exit"))
+    let file = try FileHandle(forWritingTo: directory.data)
+    try file.truncate(atOffset: 5_000)
+    try file.close()
+    try directory.expectRefusal(.notAGarage, saying: "cache")
+  }
+
   @Test func aDirectoryWithOtherFilesIsRefused() throws {
     try FileManager.default.createDirectory(at: directory.url, withIntermediateDirectories: true)
     try Data("x".utf8).write(to: directory.url.appendingPathComponent("letter.txt"))

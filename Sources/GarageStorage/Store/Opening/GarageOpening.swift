@@ -130,10 +130,18 @@ struct GarageOpening: ~Copyable {
   /// A directory without a mark: a new one, or a garage that lost it.
   private static func checkUnmarked(_ directory: String, _ names: Set<String>) throws(GarageError) {
     let others = names.subtracting(ownNames).subtracting(ignoredNames)
-    if !others.isDisjoint(with: cacheNames) { throw .notAGarage(directory, "it holds a cache") }
-    switch try DataFileCheck(directory: directory, isMarked: false).contents() {
+    let contents: DataFileCheck.Contents
+    do throws(GarageError) {
+      contents = try DataFileCheck(directory: directory, isMarked: false).contents()
+    } catch {
+      guard !others.isDisjoint(with: cacheNames) else { throw error }
+      throw .notAGarage(directory, "it holds a cache", underlying: error)
+    }
+    switch contents {
+    // What else is there does not count: a cache that refused the garage may have left its lock.
     case .garage: return
     case .nothing:
+      if !others.isDisjoint(with: cacheNames) { throw .notAGarage(directory, "it holds a cache") }
       guard let other = others.sorted().first else { return }
       throw .notAGarage(directory, "it is not empty, but has \"\(other)\"")
     }
