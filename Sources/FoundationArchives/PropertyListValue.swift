@@ -12,7 +12,14 @@ package enum PropertyListValue {
     return object as? Value
   }
 
-  /// What is in an optional, to any depth.
+  /// Whether the value is an optional of an optional, and the inner one is `nil`: what is stored for it could not be told
+  /// from the outer `nil`.
+  package static func isInnerNil(_ value: Any) -> Bool {
+    guard let optional = value as? any OptionalValue, let wrapped = optional.wrappedAny else { return false }
+    return unwrapped(wrapped) == nil
+  }
+
+  /// Returns what is in an optional, to any depth.
   package static func unwrapped(_ value: Any) -> Any? {
     var value = value
     while let optional = value as? any OptionalValue {

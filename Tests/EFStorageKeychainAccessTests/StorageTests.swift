@@ -83,6 +83,51 @@ import Testing
     roundTrips([String?.some("there")])
   }
 
+  /// The service compares bytes; `==` of strings would not tell these apart.
+  @Test func namesAreBytes() throws {
+    let composed = EFStorageKeychainAccessRef<String>.forKey("caf\u{e9}", in: keychain)
+    let decomposed = EFStorageKeychainAccessRef<String>.forKey("cafe\u{301}", in: keychain)
+    composed.content = "one"
+    decomposed.content = "two"
+    #expect(composed.content == "one" && decomposed.content == "two")
+    #expect(Keychain(service: "caf\u{e9}") != Keychain(service: "cafe\u{301}"))
+    #expect(Keychain(service: "caf\u{e9}") == Keychain(service: "caf\u{e9}").label("label"))
+    #expect(Keychain(service: "a", accessGroup: "") == Keychain(service: "a"))
+  }
+
+  /// A default that is stored replaces nothing that another thread stores at the same moment.
+  @Test func defaultsBesideWrites() throws {
+    let keychain = keychain
+    for round in 0..<20 {
+      concurrently(3) { thread in
+        if thread == 0 {
+          let property = EFStorageKeychainAccess(wrappedValue: 0, forKey: "default\(round)", in: keychain)
+          property.wrappedValue = 1
+        } else {
+          _ =
+            EFStorageKeychainAccess(
+              wrappedValue: 1 + thread, forKey: "default\(round)", in: keychain, persistDefaultContent: true
+            ).wrappedValue
+        }
+      }
+      #expect(try keychain.get("default\(round)") == "1")
+    }
+  }
+
+  @Test func oneDefaultIsStored() throws {
+    let keychain = keychain
+    for round in 0..<10 {
+      let found = Guarded<Set<Int>>([])
+      concurrently(4) { thread in
+        let property = EFStorageKeychainAccess(
+          wrappedValue: thread, forKey: "one\(round)", in: keychain, persistDefaultContent: true)
+        found { _ = $0.insert(property.wrappedValue) }
+      }
+      #expect(found.current.count == 1)
+    }
+    #expect(try keychain.keys().count == 10)
+  }
+
   @Test func whatIsStoredIsTextWherePeopleExpectText() throws {
     keychain.efStorage.flag = true
     keychain.efStorage.mode = Mode.night

@@ -2,18 +2,17 @@
 public protocol EFOptionalContentWrapper {
   associatedtype Content
 
-  /// What is stored; nil: nothing is, or it cannot be read. Setting nil removes it.
+  /// What is stored, or `nil` if nothing is or it cannot be read. Setting `nil` removes it.
   var content: Content? { get set }
 
-  /// What is stored; nil: nothing is.
+  /// Returns what is stored, or `nil` if nothing is, and throws if it cannot be read.
   ///
-  /// Unlike ``content`` it tells what is not there from what cannot be read. A container of your own that does not
-  /// implement it cannot: there, this is `content`.
+  /// A container of your own that does not implement it returns ``content``, and never throws.
   func loadContent() throws -> Content?
 
-  /// Stores a content, or removes it, and throws if that fails; what was stored before is then still there.
+  /// Stores a content, or removes it. If that fails it throws, and what was stored before is still there.
   ///
-  /// A container of your own that does not implement it does not tell: there, this sets `content`.
+  /// A container of your own that does not implement it sets ``content``, and never throws.
   mutating func storeContent(_ content: Content?) throws
 }
 

@@ -1,4 +1,4 @@
-/// Two places as one: the content is that of the first, or else that of the second; what is set is written to both.
+/// Two places as one: the content is that of the first, or else that of the second, and what is set is written to both.
 ///
 /// ```swift
 /// @EFStorageComposition(
@@ -7,11 +7,14 @@
 /// var isNewUser: Bool
 /// ```
 ///
-/// Each write is tried whatever became of the other. If one fails, the other keeps the new content, each place tells as
-/// it does alone, and ``storeContent(_:)`` throws an ``EFStorageCompositionError``.
+/// Each write is tried whatever became of the other. If one fails, the other keeps the new content, each place reports
+/// as it does alone, and ``storeContent(_:)`` throws an ``EFStorageCompositionError``.
 ///
-/// Reading changes nothing, unless `backfillsFirst` asks for it: then a content that only the second has is written to
-/// the first. What the first has and cannot read is never replaced by that.
+/// What the first place has and cannot read it reports, and the content is that of the second. So both may have the same
+/// key and read it as different types.
+///
+/// Reading changes nothing unless `backfillsFirst` asks for it: then a content that only the second place has is written
+/// to the first. That never replaces what the first place has and cannot read.
 @propertyWrapper
 public struct EFStorageComposition<A: EFStorage, B: EFStorage, Content>: EFStorage
 where A.Content == Content, B.Content == Content {
@@ -20,8 +23,8 @@ where A.Content == Content, B.Content == Content {
   private let backfillsFirst: Bool
 
   /// - Parameters:
-  ///   - a: Is read first; also its default is the one that counts.
-  ///   - b: Is read where `a` has nothing.
+  ///   - a: The place that is read first, and whose default counts.
+  ///   - b: The place that is read if `a` has nothing.
   ///   - backfillsFirst: Whether reading what only `b` has writes it to `a`.
   public init(_ a: A, _ b: B, backfillsFirst: Bool = false) {
     self.a = a
@@ -48,11 +51,25 @@ where A.Content == Content, B.Content == Content {
     }
   }
 
+  /// - Throws: what the first place throws, if it has something that it cannot read and the second place has no content;
+  ///   so what is returned is what ``content`` is.
   public func loadContent() throws -> Content? {
-    if let content = try a.loadContent() { return content }
-    guard let content = try b.loadContent() else { return nil }
-    if backfillsFirst { backfill(content) }
-    return content
+    var unreadable: (any Error)?
+    do {
+      if let content = try a.loadContent() { return content }
+    } catch {
+      unreadable = error
+    }
+    do {
+      if let content = try b.loadContent() {
+        if backfillsFirst && unreadable == nil { backfill(content) }
+        return content
+      }
+    } catch {
+      throw unreadable ?? error
+    }
+    if let unreadable { throw unreadable }
+    return nil
   }
 
   public mutating func storeContent(_ content: Content?) throws {

@@ -8,7 +8,8 @@ public struct EFStorageFailure: Error, Sendable {
     case storage
     /// Something is stored and cannot be read as the content's type. It is kept.
     case loading
-    /// The storage was damaged and is new; what it had under the key, if anything, is gone.
+    /// The storage was damaged. What it had under the key, if anything, is gone, or an older state was restored: see
+    /// ``EFStorageFailure/underlying``.
     case loss
   }
 
@@ -46,7 +47,7 @@ extension EFStorageFailure: CustomStringConvertible {
     case .storage: "\(storageType) was not changed under \"\(key)\": \(underlying)"
     case .loading:
       "What \(storageType) has under \"\(key)\" cannot be read as \(contentType); it is kept: \(underlying)"
-    case .loss: "What \(storageType) had under \"\(key)\", if it had anything, is lost: \(underlying)"
+    case .loss: "\(storageType) was damaged, with what it had under \"\(key)\", if it had anything: \(underlying)"
     }
   }
 }

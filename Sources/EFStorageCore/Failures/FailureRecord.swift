@@ -10,13 +10,17 @@ package final class FailureRecord: Sendable {
   package var last: EFStorageFailure? { hasFailure.load(ordering: .acquiring) ? failure.withLock { $0 } : nil }
 
   package func note(_ new: EFStorageFailure) {
-    failure.withLock { $0 = new }
-    hasFailure.store(true, ordering: .releasing)
+    failure.withLock {
+      $0 = new
+      hasFailure.store(true, ordering: .releasing)
+    }
   }
 
   package func clear() {
     guard hasFailure.load(ordering: .relaxed) else { return }
-    hasFailure.store(false, ordering: .releasing)
-    failure.withLock { $0 = nil }
+    failure.withLock {
+      $0 = nil
+      hasFailure.store(false, ordering: .releasing)
+    }
   }
 }

@@ -5,11 +5,11 @@ public protocol EFSingleInstanceStorageReferenceWrapper: EFStorage, CustomDebugS
   var key: String { get }
   var _ref: Ref { get set }
 
-  /// Whether the default is stored where there is nothing, when the wrapper is made and when it is read.
+  /// Whether the default is stored if nothing is, when the wrapper is made and when it is read.
   var persistDefaultContent: Bool { get }
-  /// Makes the default. Called each time one is needed.
+  /// Makes the default. It is called each time one is needed.
   var makeDefaultContent: () -> Content { get }
-  /// Removes what is stored; the value is the default again.
+  /// Removes what is stored, so that the value is the default again.
   func removeContentFromUnderlyingStorage()
 
   init(__ref: Ref, makeDefaultContent: @escaping () -> Content, persistDefaultContent: Bool)
@@ -27,8 +27,9 @@ extension EFSingleInstanceStorageReferenceWrapper {
   ///   - makeDefaultContent: The default: an expression that is evaluated each time one is needed.
   ///   - key: The key.
   ///   - storage: Where it is stored; the default storage of its type if none is given.
-  ///   - persistDefaultContent: Whether the default is stored where nothing is. What is stored and cannot be read is
-  ///     not replaced.
+  ///   - persistDefaultContent: Whether the default is stored if nothing is. What is stored and cannot be read is not
+  ///     replaced, nor is what somebody else stores at the same time:
+  ///     see ``EFSingleInstanceStorageReference/storeContentIfAbsent(_:)``.
   public init(
     wrappedValue makeDefaultContent: @escaping @autoclosure () -> Content,
     forKey key: String, in storage: Ref.Storage = Ref.Storage.makeDefault(),
@@ -50,17 +51,20 @@ extension EFSingleInstanceStorageReferenceWrapper {
       wrappedValue: makeDefaultContent(), forKey: key, in: storage, persistDefaultContent: persistDefaultContent)
   }
 
-  /// The content, or the default, which is stored if the wrapper is to. For `wrappedValue`.
+  /// Returns the content, or else the default, which is stored if the wrapper is to store it. For `wrappedValue`.
   public func contentOrDefault() -> Content {
     if let content = _ref.content { return content }
     let content = makeDefaultContent()
-    if persistDefaultContent { persistDefaultIfAbsent { content } }
+    // Another thread, or another process, may have stored a content meanwhile.
+    if persistDefaultContent, !persistDefaultIfAbsent({ content }), let stored = _ref.content { return stored }
     return content
   }
 
-  /// Stores the default, unless something is there, be it readable or not.
-  private func persistDefaultIfAbsent(_ makeDefaultContent: () -> Content) {
-    if _ref.isAbsent { content = makeDefaultContent() }
+  /// Stores the default, unless something is there, be it readable or not. Returns whether it was stored.
+  @discardableResult
+  private func persistDefaultIfAbsent(_ makeDefaultContent: () -> Content) -> Bool {
+    // The reference reports a failure.
+    do { return try _ref.storeContentIfAbsent(makeDefaultContent) } catch { return false }
   }
 
   public var key: String { _ref.key }

@@ -2,7 +2,7 @@ import Synchronization
 
 /// Every reference that somebody holds, found by its type, its key and its storage.
 ///
-/// Types are told apart by identity, not by name, and storages by `==`.
+/// Types are told apart by identity, not by name, keys by their UTF-8 bytes, and storages by `==`.
 // Sendable: `slots` is touched with the lock held only. References are handed out to whichever thread asks; whether
 // they may be shared between threads is up to their types.
 final class ReferenceRegistry: @unchecked Sendable {
@@ -10,7 +10,7 @@ final class ReferenceRegistry: @unchecked Sendable {
 
   private struct Slot: Hashable {
     let type: ObjectIdentifier
-    let key: String
+    let key: KeyBytes
   }
 
   private struct WeakReference {
@@ -20,18 +20,18 @@ final class ReferenceRegistry: @unchecked Sendable {
   private let lock = Mutex(())
   /// The references of one type to one key are few: one for each storage.
   private var slots: [Slot: [WeakReference]] = [:]
-  /// So many slots and the dead ones are swept out: in total each costs a constant time.
+  /// At so many slots the dead ones are swept out, which costs each slot a constant time in total.
   private var sweepLimit = 64
 
   func reference<Ref: EFSingleInstanceStorageReference>(forKey key: String, in storage: Ref.Storage) -> Ref {
-    let slot = Slot(type: ObjectIdentifier(Ref.self), key: key)
+    let slot = Slot(type: ObjectIdentifier(Ref.self), key: KeyBytes(key))
     if let found: Ref = find(slot, in: storage) { return found }
-    // Outside of the lock, since it reads the storage, and may run any code.
+    // It reads the storage and may run any code, so the lock is not held.
     let new = Ref(
       iKnowIShouldNotCallThisDirectlyAndIsResponsibleForUnexpectedBehaviorMyself: true, forKey: key, in: storage)
     while true {
       let others: [Ref] = references(in: slot)
-      // `==` of the storages is not ours to call with the lock held.
+      // `==` of the storages may run any code, so the lock is not held.
       if let found = others.first(where: { $0.storage == storage }) { return found }
       if insert(new, into: slot, unlessMoreThan: others) { return new }
     }

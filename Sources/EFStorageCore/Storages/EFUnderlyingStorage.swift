@@ -2,25 +2,27 @@
 ///
 /// Two storages that are equal are one storage to EFStorage: references to the same key in them are the same object.
 /// So `==` must be true only for storages that keep the same contents. For a class, identity is right.
+///
+/// Keys are the same if their UTF-8 bytes are: "é" as one character and as two are two keys.
 public protocol EFUnderlyingStorage: Equatable {
-  /// The storage that is meant where none is named.
+  /// Returns the storage that is meant where none is named.
   ///
-  /// Called on every use of a default storage, so it should hand out one that is kept. Any thread.
+  /// It is called for every use of a default storage, on any thread, so it should return one that is kept.
   static func makeDefault() -> Self
 }
 
 /// A storage that may not be there, such as a cache whose directory cannot be opened.
 ///
-/// Its references have an optional storage: `EFSingleInstanceStorageReference.Storage` is `Self?`. Without a storage
-/// their content is nil, and writing to them is a failure that is reported.
+/// References to its contents have an optional storage: `Self?`. Without a storage the content is nil, and a write to it
+/// is a failure that is reported.
 public protocol EFFailableUnderlyingStorage: EFUnderlyingStorage {
-  /// The storage that is meant where none is named; nil if it cannot be opened now.
+  /// Returns the storage that is meant where none is named, or `nil` if it cannot be opened now.
   static func makeDefault() -> Self?
 }
 
 extension EFFailableUnderlyingStorage {
-  /// The default storage, for those who cannot do without: ends the process when there is none. EFStorage itself
-  /// always asks for the optional one.
+  /// Returns the default storage, for those who cannot do without it, and ends the process if there is none. EFStorage
+  /// itself always asks for the optional one.
   public static func makeDefault() -> Self {
     let storage: Self? = makeDefault()
     guard let storage else {
@@ -33,13 +35,4 @@ extension EFFailableUnderlyingStorage {
 extension Optional: EFUnderlyingStorage where Wrapped: EFFailableUnderlyingStorage {
   /// The default storage of the wrapped type, which may be nil.
   public static func makeDefault() -> Self { Wrapped.makeDefault() }
-}
-
-extension EFUnderlyingStorage {
-  /// The reference to `key` in `storage`, of the type that is asked for.
-  public static func refForKey<Content, Ref: EFSingleInstanceStorageReference>(
-    _ key: String, in storage: Ref.Storage
-  ) -> Ref where Content == Ref.Content, Self == Ref.Storage {
-    Ref.forKey(key, in: storage)
-  }
 }

@@ -76,6 +76,23 @@ extension Keychain {
     try store.contains(options.identity(key), options.patience)
   }
 
+  /// Sets the item unless there is one, locked or not, also by another process. Returns whether it was set.
+  func add(_ value: String, key: String) throws -> Bool {
+    var value = value
+    return try add(value.withUTF8 { Secret(copying: UnsafeRawBufferPointer($0), contentType: .text) }, key)
+  }
+
+  /// The same for data.
+  func add(_ value: Data, key: String) throws -> Bool {
+    try add(value.withUnsafeBytes { Secret(copying: $0, contentType: .data) }, key)
+  }
+
+  private func add(_ secret: Secret, _ key: String) throws(KeychainError) -> Bool {
+    try store.add(
+      secret, identity: options.identity(key), schema: itemClass.schema,
+      label: options.checkedLabel() ?? options.defaultLabel(key), additions: options.additions(), options.patience)
+  }
+
   private func write(_ secret: Secret, _ key: String) throws(KeychainError) {
     try store.write(
       secret, identity: options.identity(key), schema: itemClass.schema, label: options.checkedLabel(),

@@ -8,8 +8,9 @@ public import EFStorageCore
 /// ``Keychain`` says, so it is never older than what the service says. Any number of threads may use it if `Content` is
 /// Sendable.
 ///
-/// What cannot be read, also since there is no service, is nil, reported, and kept. A write that fails changes nothing, so
-/// that ``content`` is what is stored; it is reported, and ``lastFailure`` tells. No report holds what is stored.
+/// What cannot be read, or not be asked for since there is no service, is `nil`, reported, and kept. A write that fails
+/// changes nothing, so that ``content`` is what is stored; it is reported, and ``lastFailure`` tells. No report holds what
+/// is stored.
 public final class EFStorageKeychainAccessRef<Content: KeychainAccessStorable>: EFSingleInstanceStorageReference {
   public let key: String
   public let storage: Keychain
@@ -43,17 +44,37 @@ public final class EFStorageKeychainAccessRef<Content: KeychainAccessStorable>: 
     try reportingLoad { try Content.loadFromKeychain(storage, forKey: key) }
   }
 
-  private func store(_ content: Content?) throws(EFStorageFailure) {
-    // A nil that is a content, of an optional property, removes: a keychain has no null.
-    let content = content.flatMap { ($0 as? any OptionalContent)?.isNone == true ? nil : $0 }
-    var storable: AsIsKeychainAccessStorable?
-    if let content {
-      do {
-        storable = try content.asKeychainAccessStorable().get()
-      } catch {
-        throw report(failure(.conversion, error), writing: content)
-      }
+  /// What is stored and cannot be read stays, whichever process has stored it.
+  public func storeContentIfAbsent(_ makeContent: () -> Content) throws -> Bool {
+    guard isAbsent else { return false }
+    let content = makeContent()
+    guard let storable = try converted(content) else { return false }
+    do {
+      let isStored =
+        switch storable {
+        case .string(let string): try storage.add(string, key: key)
+        case .data(let data): try storage.add(data, key: key)
+        }
+      if isStored { failures.clear() }
+      return isStored
+    } catch {
+      throw report(failure(.storage, error), writing: content)
     }
+  }
+
+  /// Returns what is to be stored, or `nil` if nothing is.
+  private func converted(_ content: Content?) throws(EFStorageFailure) -> AsIsKeychainAccessStorable? {
+    // A nil that is a content, of an optional property, removes: a keychain has no null.
+    guard let content, (content as? any OptionalContent)?.isNone != true else { return nil }
+    do {
+      return try content.asKeychainAccessStorable().get()
+    } catch {
+      throw report(failure(.conversion, error), writing: content)
+    }
+  }
+
+  private func store(_ content: Content?) throws(EFStorageFailure) {
+    let storable = try converted(content)
     do {
       switch storable {
       case nil: try storage.remove(key)
@@ -68,7 +89,7 @@ public final class EFStorageKeychainAccessRef<Content: KeychainAccessStorable>: 
 
   // MARK: Failures
 
-  /// The failure of the last write or read, if it failed.
+  /// The last failure, until a write or a read succeeds.
   public var lastFailure: EFStorageFailure? { failures.last }
 
   /// Called when a content cannot be converted. Replaceable with `@_dynamicReplacement(for:)`, in any build.

@@ -65,15 +65,19 @@ final class Exchange {
 
   static let defaultCollection = "/org/freedesktop/secrets/aliases/default"
 
-  /// Creates an item in the default collection, in place of one that has the same attributes. Returns its path.
-  func create(label: String, attributes: [String: String], _ secret: Secret) throws -> String {
+  /// Creates an item in the default collection, and returns its path.
+  ///
+  /// - Parameter replacing: Whether it takes the place of one that has the same attributes.
+  func create(
+    label: String, attributes: [String: String], _ secret: Secret, replacing: Bool = true
+  ) throws -> String {
     let properties: [String: Variant] = [
       "org.freedesktop.Secret.Item.Label": .string(label),
       "org.freedesktop.Secret.Item.Attributes": .strings(attributes),
     ]
     let reply = try call(
       Self.defaultCollection, "Collection", "CreateItem",
-      [.properties(properties), connection.encode(secret), .boolean(true)], reply: "(oo)")
+      [.properties(properties), connection.encode(secret), .boolean(replacing)], reply: "(oo)")
     let prompt = reply[1].text ?? Self.none
     if prompt != Self.none { return try interact(prompt, "The keyring is locked").text ?? Self.none }
     return reply[0].text ?? Self.none

@@ -110,6 +110,37 @@ final class ItemStore: Sendable {
     }
   }
 
+  /// Creates an item with the attributes `identity` unless there is one, locked or not. Returns whether it was created.
+  ///
+  /// The service has no such method. So the item is created beside what there may be, and removed again if another was
+  /// created meanwhile: that one stays, whichever process it is of. Two that remove theirs both try again.
+  func add(
+    _ secret: Secret, identity: [String: String], schema: String, label: String, additions: [String: String],
+    _ patience: Patience
+  ) throws(KeychainError) -> Bool {
+    // Threads of one process take turns, as far as that takes no longer than a call may.
+    let limit = Deadline(after: patience.timeout).remainingMilliseconds ?? 0
+    let hasTurn = Self.turn.wait(timeout: .now() + .milliseconds(Int(limit))) == .success
+    defer { if hasTurn { Self.turn.signal() } }
+    return try perform(patience) { exchange in
+      for _ in 0..<Self.attempts {
+        do {
+          if try exchange.search(identity) != ([], []) { return false }
+          let attributes = additions.merging(identity) { $1 }.merging(["xdg:schema": schema]) { $1 }
+          let path = try exchange.create(label: label, attributes: attributes, secret, replacing: false)
+          let (unlocked, locked) = try exchange.search(identity)
+          if (unlocked + locked).allSatisfy({ $0 == path }) { return true }
+          _ = try self.unlessGone { try exchange.delete(path) }
+        } catch let failure as CallFailure where failure.kind == .noObject {
+          if try !exchange.hasDefaultCollection() { try exchange.createDefaultCollection() }
+        } catch let failure as CallFailure where failure.kind == .locked {
+          try exchange.unlock([Exchange.defaultCollection])
+        }
+      }
+      throw KeychainError.unsettled
+    }
+  }
+
   /// Removes every item with these attributes, locked ones after unlocking.
   func remove(_ attributes: [String: String], _ patience: Patience) throws(KeychainError) {
     try perform(patience) { exchange in
@@ -121,6 +152,8 @@ final class ItemStore: Sendable {
   }
 
   // MARK: - Finding
+
+  private static let turn = DispatchSemaphore(value: 1)
 
   /// How often an operation looks again, when others change what it has found.
   private static let attempts = 8

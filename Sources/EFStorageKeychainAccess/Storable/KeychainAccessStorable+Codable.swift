@@ -8,7 +8,7 @@ extension KeychainAccessStorable where Self: Codable {
   }
 
   public static func fromKeychain(_ keychain: Keychain, forKey key: String) -> Self? {
-    LoadingErrors.noting {
+    LoadingErrors.noting(forKey: key) {
       guard let data = try keychain.getData(key) else { return nil }
       // A decoding error would quote from the secret.
       do { return try JSON.value(Self.self, from: data) } catch { throw unreadable }

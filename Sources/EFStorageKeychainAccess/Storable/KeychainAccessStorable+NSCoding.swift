@@ -12,7 +12,7 @@ extension KeychainAccessStorable where Self: NSCoding {
   }
 
   fileprivate static func unarchived(_ keychain: Keychain, _ key: String) -> Self? {
-    LoadingErrors.noting {
+    LoadingErrors.noting(forKey: key) {
       guard let data = try keychain.getData(key) else { return nil }
       do { return try KeyedArchive.object(Self.self, from: data) } catch { throw unreadable }
     }

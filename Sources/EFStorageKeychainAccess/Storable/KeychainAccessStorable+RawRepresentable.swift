@@ -8,7 +8,7 @@ extension KeychainAccessStorable where Self: RawRepresentable, RawValue: Keychai
   public static func fromKeychain(_ keychain: Keychain, forKey key: String) -> Self? { value(in: keychain, key) }
 
   fileprivate static func value(in keychain: Keychain, _ key: String) -> Self? {
-    LoadingErrors.noting {
+    LoadingErrors.noting(forKey: key) {
       guard let rawValue = try RawValue.loadFromKeychain(keychain, forKey: key) else { return nil }
       guard let value = Self(rawValue: rawValue) else { throw unreadable }
       return value

@@ -8,7 +8,7 @@ extension Optional: KeychainAccessStorable where Wrapped: KeychainAccessStorable
   }
 
   public static func fromKeychain(_ keychain: Keychain, forKey key: String) -> Wrapped?? {
-    LoadingErrors.noting { try Wrapped.loadFromKeychain(keychain, forKey: key).map(Optional.some) }
+    LoadingErrors.noting(forKey: key) { try Wrapped.loadFromKeychain(keychain, forKey: key).map(Optional.some) }
   }
 }
 

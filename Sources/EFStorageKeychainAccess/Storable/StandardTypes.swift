@@ -5,7 +5,7 @@ extension String: KeychainAccessStorable {
   public func asKeychainAccessStorable() -> Result<AsIsKeychainAccessStorable, any Error> { .success(.string(self)) }
 
   public static func fromKeychain(_ keychain: Keychain, forKey key: String) -> String? {
-    LoadingErrors.noting { try keychain.getString(key) }
+    LoadingErrors.noting(forKey: key) { try keychain.getString(key) }
   }
 }
 
@@ -13,7 +13,7 @@ extension Data: KeychainAccessStorable {
   public func asKeychainAccessStorable() -> Result<AsIsKeychainAccessStorable, any Error> { .success(.data(self)) }
 
   public static func fromKeychain(_ keychain: Keychain, forKey key: String) -> Data? {
-    LoadingErrors.noting { try keychain.getData(key) }
+    LoadingErrors.noting(forKey: key) { try keychain.getData(key) }
   }
 }
 

@@ -11,7 +11,7 @@ extension TextKeychainAccessStorable {
   public static func fromKeychain(_ keychain: Keychain, forKey key: String) -> Self? { text(in: keychain, key) }
 
   fileprivate static func text(in keychain: Keychain, _ key: String) -> Self? {
-    LoadingErrors.noting {
+    LoadingErrors.noting(forKey: key) {
       guard let text = try keychain.getString(key) else { return nil }
       guard let value = Self(text) else { throw unreadable }
       return value

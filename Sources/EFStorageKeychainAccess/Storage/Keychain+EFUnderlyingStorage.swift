@@ -16,14 +16,9 @@ extension Keychain: EFUnderlyingStorage {
 
   private static let standard = Mutex(Keychain())
 
-  /// Whether they hold the same items. How they are told to label or to wait makes no difference.
+  /// Whether they hold the same items. Labels and limits of time make no difference.
   public static func == (lhs: Keychain, rhs: Keychain) -> Bool {
-    guard lhs.itemClass == rhs.itemClass, lhs.accessGroup ?? "" == rhs.accessGroup ?? "" else { return false }
-    return switch lhs.itemClass {
-    case .genericPassword: lhs.service == rhs.service
-    case .internetPassword:
-      lhs.server == rhs.server && lhs.protocolType == rhs.protocolType
-        && lhs.authenticationType == rhs.authenticationType
-    }
+    // By bytes, as the service compares: for `==` of strings "é" as one character and as two are the same.
+    lhs.options.scope.mapValues(KeyBytes.init) == rhs.options.scope.mapValues(KeyBytes.init)
   }
 }

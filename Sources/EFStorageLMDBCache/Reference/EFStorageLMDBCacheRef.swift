@@ -11,15 +11,16 @@ public import LMDBCaching
 /// that threads share. Any number of threads may use it if `Content` is Sendable.
 ///
 /// A cache that was damaged is made anew when it is opened, and what it had is lost. A reference to a key with nothing
-/// in it then reports that when it is made, with ``onStorageFailure(_:)``, before any default is stored.
+/// under it reports that when it is made, with ``onStorageFailure(_:)``, before any default is stored.
 ///
-/// What cannot be read is nil, reported once, and kept. A write that fails changes nothing, so that ``content`` is what is
-/// stored; it is reported, and ``lastFailure`` tells.
+/// What cannot be read is `nil`, reported once, and kept. A write that fails changes nothing, so that ``content`` is what
+/// is stored; it is reported, and ``lastFailure`` tells.
 public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleInstanceStorageReference {
   public let key: String
-  /// Nil if the default cache could not be opened; then there is no content, and writing fails.
+  /// `nil` if the default cache could not be opened. Then there is no content, and writing fails.
   public let storage: LMDBCache?
   @usableFromInline let entry: EntryContent<Content>?
+  let gate: DefaultGate
   package let failures = FailureRecord()
 
   public init(
@@ -29,6 +30,7 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
     self.key = key
     self.storage = storage
     entry = storage.map { EntryContent($0, key: key) }
+    gate = DefaultGate.gate(for: key, in: storage)
     if let storage, let recovery = storage.recovery, !storage.contains(key) { reportLoss(recovery) }
   }
 
@@ -37,6 +39,7 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
     let error = CacheError(
       .rebuilt, "The cache was damaged, and was made anew when it was opened. Set what is needed again: \(recovery)")
     _ = report(failure(.loss, error), writing: nil)
+    entry?.forget()
   }
 
   // MARK: Reading
@@ -83,8 +86,8 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
   /// Stores a content that expires, or removes it.
   ///
   /// - Parameters:
-  ///   - expiresIn: After this time the content is gone; nil: never; not positive: at once.
-  ///   - cost: What it counts for against the cache's cost limits; nil: its size in bytes.
+  ///   - expiresIn: After this time the content is gone: never if it is `nil`, at once if it is not positive.
+  ///   - cost: What the content counts for against the cache's cost limits; its size in bytes if it is `nil`.
   @inlinable
   public func store(
     _ content: Content?, expiresIn: Duration? = nil, cost: Int? = nil
@@ -103,6 +106,8 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
   ) throws(EFStorageFailure) {
     guard let storage else { return try fail(.storage, DefaultCache.shared.reason, content()) }
     do throws(CacheError) {
+      gate.enter()
+      defer { gate.leave() }
       try storage.setObject(object, forKey: key, expiresIn: expiresIn, cost: cost)
     } catch {
       return try fail(error.code == .encodingFailed ? .conversion : .storage, error, content())
@@ -112,12 +117,31 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
 
   @usableFromInline @inline(never)
   func fail(_ kind: EFStorageFailure.Kind, _ error: any Error, _ content: Content?) throws(EFStorageFailure) {
-    throw report(failure(kind, error), writing: content)
+    let failure = report(failure(kind, error), writing: content)
+    // The next read goes the long way, which clears the failure.
+    entry?.forget()
+    throw failure
+  }
+
+  public func storeContentIfAbsent(_ makeContent: () -> Content) throws -> Bool {
+    try storeIfAbsent(makeContent, expiresIn: nil)
+  }
+
+  /// Stores a content unless something is stored. No write through a reference of this process falls between; one past
+  /// the references, or by another process, can, and may then be replaced.
+  func storeIfAbsent(_ makeContent: () -> Content, expiresIn: Duration?) throws -> Bool {
+    guard isAbsent else { return false }
+    let content = makeContent()
+    return try gate.exclusively {
+      guard isAbsent, storage?.contains(key) != true else { return false }
+      try store(content, expiresIn: expiresIn)
+      return true
+    }
   }
 
   // MARK: Failures
 
-  /// The failure of the last write or load, if it failed.
+  /// The last failure, until a write or a read succeeds.
   public var lastFailure: EFStorageFailure? { failures.last }
 
   /// Called when a content cannot be archived. Replaceable with `@_dynamicReplacement(for:)`, in any build.
@@ -132,8 +156,8 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
     failure((error as? CacheError)?.code == .rebuilt ? .loss : .storage, error).reportByDefault()
   }
 
-  /// Called when something is stored that cannot be read as a `Content`; it is kept. Once, until it is
-  /// read or written. Replaceable with `@_dynamicReplacement(for:)`, in any build.
+  /// Called when something is stored that cannot be read as a `Content`, which is kept. It is called once, until the content
+  /// is read or written. Replaceable with `@_dynamicReplacement(for:)`, in any build.
   public dynamic func onLoadFailure(_ error: any Error) { failure(.loading, error).reportByDefault() }
 }
 

@@ -8,6 +8,7 @@ final class PropertyStorage<Content: LMDBCacheStorable> {
   private let cache: LMDBCache?
   private let key: String
   private let failures: FailureRecord
+  private let gate: DefaultGate
   let makeDefaultContent: () -> Content
   let persistDefaultContent: Bool
   let expiresIn: Duration?
@@ -20,6 +21,7 @@ final class PropertyStorage<Content: LMDBCacheStorable> {
     cache = ref.storage
     key = ref.key
     failures = ref.failures
+    gate = ref.gate
     self.makeDefaultContent = makeDefaultContent
     self.persistDefaultContent = persistDefaultContent
     self.expiresIn = expiresIn
@@ -45,6 +47,8 @@ final class PropertyStorage<Content: LMDBCacheStorable> {
   func set(_ value: CacheValue) -> Bool {
     guard let cache else { return false }
     do throws(CacheError) {
+      gate.enter()
+      defer { gate.leave() }
       try value.set(in: cache, forKey: key, expiresIn: expiresIn, cost: nil)
     } catch {
       return false
@@ -64,11 +68,18 @@ final class PropertyStorage<Content: LMDBCacheStorable> {
   func contentOrDefault() -> Content {
     if let content = ref.content { return content }
     let content = makeDefaultContent()
-    if persistDefaultContent && ref.isAbsent { set(content) }
+    // Another thread may have stored a content meanwhile.
+    if persistDefaultContent, !storeDefaultIfAbsent({ content }), let stored = ref.content { return stored }
     return content
   }
 
   func persistDefaultIfAbsent() {
-    if persistDefaultContent && ref.isAbsent { set(makeDefaultContent()) }
+    if persistDefaultContent { _ = storeDefaultIfAbsent(makeDefaultContent) }
+  }
+
+  /// Whether the default was stored.
+  private func storeDefaultIfAbsent(_ makeContent: () -> Content) -> Bool {
+    // The reference reports a failure.
+    do { return try ref.storeIfAbsent(makeContent, expiresIn: expiresIn) } catch { return false }
   }
 }

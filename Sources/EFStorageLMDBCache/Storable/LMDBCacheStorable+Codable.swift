@@ -7,6 +7,6 @@ extension LMDBCacheStorable where Self: Codable {
   public func asLMDBCacheStorable() -> Result<any NSCoding, any Error> { .success(CacheValue.make(self)) }
 
   public static func fromLMDBCache(_ cache: LMDBCache, forKey key: String) -> Self? {
-    LoadingErrors.noting { try cache.sharedValue(Self.self, forKey: key) }
+    LoadingErrors.noting(forKey: key) { try cache.sharedValue(Self.self, forKey: key) }
   }
 }

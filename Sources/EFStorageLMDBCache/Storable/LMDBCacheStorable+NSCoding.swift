@@ -8,7 +8,7 @@ extension LMDBCacheStorable where Self: NSCoding {
   public static func fromLMDBCache(_ cache: LMDBCache, forKey key: String) -> Self? { object(in: cache, key) }
 
   fileprivate static func object(in cache: LMDBCache, _ key: String) -> Self? {
-    LoadingErrors.noting {
+    LoadingErrors.noting(forKey: key) {
       guard let object = try cache.object(forKey: key) else { return nil }
       guard let object = object as? Self else {
         throw CacheError(

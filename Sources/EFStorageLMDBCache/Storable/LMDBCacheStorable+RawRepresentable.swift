@@ -8,7 +8,7 @@ extension LMDBCacheStorable where Self: RawRepresentable, RawValue: LMDBCacheSto
   public static func fromLMDBCache(_ cache: LMDBCache, forKey key: String) -> Self? { value(in: cache, key) }
 
   fileprivate static func value(in cache: LMDBCache, _ key: String) -> Self? {
-    LoadingErrors.noting {
+    LoadingErrors.noting(forKey: key) {
       guard let rawValue = try RawValue.loadFromLMDBCache(cache, forKey: key) else { return nil }
       guard let value = Self(rawValue: rawValue) else { throw unreadable(key) }
       return value

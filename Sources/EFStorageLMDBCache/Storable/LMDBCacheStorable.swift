@@ -15,26 +15,29 @@ public import LMDBCaching
 ///
 /// A conformance for YYCache needs the names changed and nothing else: both take NSCoding objects.
 public protocol LMDBCacheStorable {
-  /// What is to be stored: an object that the cache archives, or a `CacheValue` with a Codable value, which is faster.
+  /// Returns what is to be stored: an object that the cache archives, or a `CacheValue` with a Codable value, which is faster.
   func asLMDBCacheStorable() -> Result<any NSCoding, any Error>
 
-  /// The value under `key`; nil: there is none, or it cannot be read as this type.
+  /// Returns the value under `key`, or `nil` if there is none or it cannot be read as this type.
   static func fromLMDBCache(_ cache: LMDBCache, forKey key: String) -> Self?
 
-  /// The value under `key`; nil: there is none. Throws if there is something that cannot be read as this type.
+  /// Returns the value under `key`, or `nil` if there is none, and throws if there is something that cannot be read as
+  /// this type.
   ///
-  /// Without an implementation of your own it is ``fromLMDBCache(_:forKey:)``, and an error where that returns nil though
+  /// Without an implementation of your own it calls ``fromLMDBCache(_:forKey:)``, and throws if that returns `nil` though
   /// there is an entry.
   static func loadFromLMDBCache(_ cache: LMDBCache, forKey key: String) throws -> Self?
 }
 
 extension LMDBCacheStorable {
   public static func loadFromLMDBCache(_ cache: LMDBCache, forKey key: String) throws -> Self? {
-    let (value, error) = LoadingErrors.collecting { fromLMDBCache(cache, forKey: key) }
-    if let value { return value }
-    if let error { throw error }
-    if cache.contains(key) { throw unreadable(key) }
-    return nil
+    try LoadingErrors.load(forKey: key) {
+      cache.contains(key)
+    } read: {
+      fromLMDBCache(cache, forKey: key)
+    } unreadable: {
+      unreadable(key)
+    }
   }
 
   static func unreadable(_ key: String, underlying: (any Error)? = nil) -> CacheError {

@@ -2,50 +2,44 @@ import EFStorageCore
 public import Foundation
 public import LMDBCaching
 
-/// A nil that was stored is not the same as nothing: a property whose default is another value is nil then.
+/// A `nil` that was stored is not the same as nothing: a property whose default is another value is `nil` then. A `nil`
+/// inside an optional of an optional cannot be stored.
 extension Optional: LMDBCacheStorable where Wrapped: LMDBCacheStorable {
   public func asLMDBCacheStorable() -> Result<any NSCoding, any Error> {
-    self?.asLMDBCacheStorable() ?? .success(CacheValue.make(StoredNil()))
+    guard let self else { return .success(CacheValue.make(NullValue())) }
+    // Reading could not tell it from the outer nil.
+    if (self as? any StorableOptional)?.isNil == true {
+      return .failure(
+        CacheError(
+          .encodingFailed, "The inner nil of a \(Self.self) cannot be told from the outer one. Store another type."))
+    }
+    return self.asLMDBCacheStorable()
   }
 
   public static func fromLMDBCache(_ cache: LMDBCache, forKey key: String) -> Wrapped?? {
-    LoadingErrors.noting { try loadFromLMDBCache(cache, forKey: key) }
+    LoadingErrors.noting(forKey: key) { try loadFromLMDBCache(cache, forKey: key) }
   }
 
   public static func loadFromLMDBCache(_ cache: LMDBCache, forKey key: String) throws -> Wrapped?? {
-    do {
-      return try Wrapped.loadFromLMDBCache(cache, forKey: key).map(Optional.some)
-    } catch {
-      if try StoredNil.isStored(in: cache, key) { return .some(nil) }
-      throw error
+    let found = try cache.nullable(forKey: key) { () throws(CacheError) in
+      do {
+        return try Wrapped.loadFromLMDBCache(cache, forKey: key)
+      } catch let error as CacheError {
+        throw error
+      } catch {
+        throw Wrapped.unreadable(key, underlying: error)
+      }
     }
+    // A null is the outer nil, to any depth.
+    if let found, let wrapped = found, (wrapped as? any StorableOptional)?.isNil == true { return .some(nil) }
+    return found
   }
 }
 
-/// A null in the archive.
-private struct StoredNil: Codable {
-  init() {}
+private protocol StorableOptional {
+  var isNil: Bool { get }
+}
 
-  init(from decoder: any Decoder) throws {
-    let container = try decoder.singleValueContainer()
-    guard container.decodeNil() else {
-      throw DecodingError.typeMismatch(
-        StoredNil.self, .init(codingPath: decoder.codingPath, debugDescription: "Not a null."))
-    }
-  }
-
-  func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    try container.encodeNil()
-  }
-
-  /// Whether what is under `key` is a null. Errors of the storage are thrown.
-  static func isStored(in cache: LMDBCache, _ key: String) throws -> Bool {
-    do throws(CacheError) {
-      return try cache.sharedValue(StoredNil.self, forKey: key) != nil
-    } catch {
-      if error.code == .typeMismatch || error.code == .decodingFailed { return false }
-      throw error
-    }
-  }
+extension Optional: StorableOptional {
+  fileprivate var isNil: Bool { self == nil }
 }

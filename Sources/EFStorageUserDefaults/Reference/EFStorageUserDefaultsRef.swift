@@ -6,12 +6,20 @@ import FoundationArchives
 ///
 /// Obtain it with `forKey(_:in:)` or `UserDefaults.efStorage`, not by its initializer.
 ///
-/// It keeps nothing of its own: each read asks the defaults, so it is never older than what they say. (What another
-/// process wrote they say after `synchronize()`, on Linux.) A write reaches the file within a tenth of a second, or when
-/// the process exits; one killed before loses it. Any number of threads may use it if `Content` is Sendable.
+/// It keeps nothing of its own: each read asks the defaults, so it is never older than what they say. On Linux they say
+/// what another process wrote after `synchronize()`. Any number of threads may use it if `Content` is Sendable.
 ///
-/// What cannot be read is nil, reported, and kept. A write that fails changes nothing, so that ``content`` is what is
+/// A write reaches the file within a tenth of a second, or when the process exits. A process that is killed before loses
+/// it, and nothing else: the file is never lost, though Foundation on Linux writes it in place. A copy beside it, a
+/// hidden file whose name ends in `.copy`, replaces a file that is found empty or cut off. That is reported as an
+/// ``EFStorageFailure/Kind/loss``, as is a damaged file without a copy. Programs that write the file past this package,
+/// or call `synchronize()` themselves, take no part in this.
+///
+/// What cannot be read is `nil`, reported, and kept. A write that fails changes nothing, so that ``content`` is what is
 /// stored; it is reported, and ``lastFailure`` tells.
+///
+/// Two keys that differ only in how "é" is composed are two for the reference. Foundation on Linux keeps both too if one
+/// was written to the file before the other is set; else it forgets the second one when the file is written.
 public final class EFStorageUserDefaultsRef<Content: UserDefaultsStorable>: EFSingleInstanceStorageReference {
   public let key: String
   public let storage: UserDefaults
@@ -23,6 +31,15 @@ public final class EFStorageUserDefaultsRef<Content: UserDefaultsStorable>: EFSi
   ) {
     self.key = key
     self.storage = storage
+    guard let damage = DefaultsSynchronizer.shared.open(storage) else { return }
+    // What is there was not lost.
+    if damage.kind == .lost && storage.object(forKey: key) != nil { return }
+    reportDamage(damage)
+  }
+
+  /// Reports what happened to the file.
+  private func reportDamage(_ damage: DefaultsDamage) {
+    _ = report(failure(damage.kind == .unwritten ? .storage : .loss, damage), writing: nil)
   }
 
   public var content: Content? {
@@ -45,27 +62,46 @@ public final class EFStorageUserDefaultsRef<Content: UserDefaultsStorable>: EFSi
     try reportingLoad { try Content.loadFromUserDefaults(storage, forKey: key) }
   }
 
-  private func store(_ content: Content?) throws(EFStorageFailure) {
-    let object: Any?
+  /// Returns the object to store, or `nil` if nothing is to be stored.
+  private func converted(_ content: Content) throws(EFStorageFailure) -> Any? {
     do {
-      object = try content.flatMap { try PropertyListValue.object(of: $0.asUserDefaultsStorable().get()) }
+      return try PropertyListValue.object(of: content.asUserDefaultsStorable().get())
     } catch {
       throw report(failure(.conversion, error), writing: content)
     }
+  }
+
+  private func store(_ content: Content?) throws(EFStorageFailure) {
+    var object: Any?
+    if let content { object = try converted(content) }
     DefaultsSynchronizer.shared.changing {
       if let object { storage.set(object, forKey: key) } else { storage.removeObject(forKey: key) }
     }
-    DefaultsSynchronizer.shared.noteChange(of: storage) {
+    DefaultsSynchronizer.shared.noteChange(of: storage, onDamage: Self.onDamage)
+    failures.clear()
+  }
+
+  public func storeContentIfAbsent(_ makeContent: () -> Content) throws -> Bool {
+    if storage.object(forKey: key) != nil { return false }
+    guard let object = try converted(makeContent()) else { return false }
+    let isStored = DefaultsSynchronizer.shared.add(object, forKey: key, to: storage, onDamage: Self.onDamage)
+    if isStored { failures.clear() }
+    return isStored
+  }
+
+  /// What happened to the file concerns all keys, and is told when nobody may have this reference any more.
+  private static var onDamage: @Sendable (DefaultsDamage) -> Void {
+    { damage in
       EFStorageFailure(
-        .storage, key: "", storage: UserDefaults.self, content: Any.self, underlying: CocoaError(.fileWriteUnknown)
+        damage.kind == .unwritten ? .storage : .loss, key: "", storage: UserDefaults.self, content: Any.self,
+        underlying: damage
       ).report()
     }
-    failures.clear()
   }
 
   // MARK: Failures
 
-  /// The failure of the last write or read, if it failed.
+  /// The last failure, until a write or a read succeeds.
   public var lastFailure: EFStorageFailure? { failures.last }
 
   /// Called when a content cannot be converted. Replaceable with `@_dynamicReplacement(for:)`, in any build.
@@ -73,11 +109,14 @@ public final class EFStorageUserDefaultsRef<Content: UserDefaultsStorable>: EFSi
     failure(.conversion, error).reportByDefault()
   }
 
-  /// Called when the defaults could not be written. Replaceable with `@_dynamicReplacement(for:)`, in any build.
-  public dynamic func onStorageFailure(_ error: any Error) { failure(.storage, error).reportByDefault() }
+  /// Called when the defaults could not be written, and when their file was found damaged. Replaceable with `@_dynamicReplacement(for:)`, in any build.
+  public dynamic func onStorageFailure(_ error: any Error) {
+    let isLoss = (error as? DefaultsDamage).map { $0.kind != .unwritten } ?? false
+    failure(isLoss ? .loss : .storage, error).reportByDefault()
+  }
 
-  /// Called when something is stored that cannot be read as a `Content`; it is kept. Once, until it is
-  /// read or written. Replaceable with `@_dynamicReplacement(for:)`, in any build.
+  /// Called when something is stored that cannot be read as a `Content`, which is kept. It is called once, until the content
+  /// is read or written. Replaceable with `@_dynamicReplacement(for:)`, in any build.
   public dynamic func onLoadFailure(_ error: any Error) { failure(.loading, error).reportByDefault() }
 }
 

@@ -1,3 +1,4 @@
+import EFStorageCore
 public import Foundation
 import FoundationArchives
 
@@ -9,6 +10,13 @@ extension AsIsUserDefaultsStorable {
   public func asUserDefaultsStorable() -> Result<any AsIsUserDefaultsStorable, any Error> { .success(self) }
 
   public static func fromUserDefaults(_ userDefaults: UserDefaults, forKey key: String) -> Self? {
-    userDefaults.object(forKey: key).flatMap { PropertyListValue.read(Self.self, from: $0) }
+    // One look at the defaults: between two, another thread can remove or replace what is there.
+    LoadingErrors.noting(forKey: key) {
+      guard let object = userDefaults.object(forKey: key) else { return nil }
+      guard let value = PropertyListValue.read(Self.self, from: object) else {
+        throw UserDefaultsStorableError(stored: object, Self.self)
+      }
+      return value
+    }
   }
 }

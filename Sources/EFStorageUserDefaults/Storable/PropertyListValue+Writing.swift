@@ -2,7 +2,7 @@ import Foundation
 import FoundationArchives
 
 extension PropertyListValue {
-  /// The object to store; nil: nothing is to be stored.
+  /// Returns the object to store, or `nil` if nothing is to be stored.
   static func object(of value: any AsIsUserDefaultsStorable) throws(UserDefaultsStorableError) -> Any? {
     guard let value = unwrapped(value) else { return nil }
     return try object(value)
@@ -68,8 +68,9 @@ extension PropertyListValue {
   private static func dictionary(_ values: [String: Any]) throws(UserDefaultsStorableError) -> [String: Any] {
     var objects: [String: Any] = [:]
     for (key, value) in values {
-      // An entry without a value is no entry.
-      guard let value = unwrapped(value) else { continue }
+      guard let value = unwrapped(value) else {
+        throw UserDefaultsStorableError("A property list's dictionary cannot hold nil, as it does under \"\(key)\".")
+      }
       objects[key] = try object(value)
     }
     return objects

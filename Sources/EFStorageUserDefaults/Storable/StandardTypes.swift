@@ -1,4 +1,6 @@
+import EFStorageCore
 public import Foundation
+import FoundationArchives
 
 #if canImport(CoreGraphics)
   public import CoreGraphics
@@ -31,7 +33,7 @@ extension URL: UserDefaultsStorable {
   public func asUserDefaultsStorable() -> Result<any AsIsUserDefaultsStorable, any Error> { .success(absoluteString) }
 
   public static func fromUserDefaults(_ userDefaults: UserDefaults, forKey key: String) -> URL? {
-    String.fromUserDefaults(userDefaults, forKey: key).flatMap { URL(string: $0) }
+    value(in: userDefaults, key) { URL(string: $0) }
   }
 }
 
@@ -39,20 +41,24 @@ extension UUID: UserDefaultsStorable {
   public func asUserDefaultsStorable() -> Result<any AsIsUserDefaultsStorable, any Error> { .success(uuidString) }
 
   public static func fromUserDefaults(_ userDefaults: UserDefaults, forKey key: String) -> UUID? {
-    String.fromUserDefaults(userDefaults, forKey: key).flatMap { UUID(uuidString: $0) }
+    value(in: userDefaults, key) { UUID(uuidString: $0) }
   }
 }
 
 extension Optional: AsIsUserDefaultsStorable where Wrapped: AsIsUserDefaultsStorable {}
 
-/// User defaults have no null: storing nil removes what is there.
+/// User defaults have no null, so storing `nil` removes what is there. A `nil` inside an optional of an optional cannot be
+/// stored.
 extension Optional: UserDefaultsStorable where Wrapped: UserDefaultsStorable {
   public func asUserDefaultsStorable() -> Result<any AsIsUserDefaultsStorable, any Error> {
-    self?.asUserDefaultsStorable() ?? .success(String?.none)
+    guard let self else { return .success(String?.none) }
+    // Reading could not tell it from the outer nil.
+    if PropertyListValue.unwrapped(self) == nil { return .failure(UserDefaultsStorableError.innerNil(Self.self)) }
+    return self.asUserDefaultsStorable()
   }
 
   public static func fromUserDefaults(_ userDefaults: UserDefaults, forKey key: String) -> Wrapped?? {
-    Wrapped.fromUserDefaults(userDefaults, forKey: key).map(Optional.some)
+    LoadingErrors.noting(forKey: key) { try loadFromUserDefaults(userDefaults, forKey: key) }
   }
 
   public static func loadFromUserDefaults(_ userDefaults: UserDefaults, forKey key: String) throws -> Wrapped?? {
@@ -63,3 +69,16 @@ extension Optional: UserDefaultsStorable where Wrapped: UserDefaultsStorable {
 extension NSString: UserDefaultsStorable {}
 extension NSNumber: UserDefaultsStorable {}
 extension NSArray: UserDefaultsStorable {}
+
+extension UserDefaultsStorable {
+  /// The value that is stored as a text.
+  fileprivate static func value(
+    in userDefaults: UserDefaults, _ key: String, _ convert: (String) -> Self?
+  ) -> Self? {
+    LoadingErrors.noting(forKey: key) {
+      guard let text = try String.loadFromUserDefaults(userDefaults, forKey: key) else { return nil }
+      guard let value = convert(text) else { throw UserDefaultsStorableError(stored: text, Self.self) }
+      return value
+    }
+  }
+}

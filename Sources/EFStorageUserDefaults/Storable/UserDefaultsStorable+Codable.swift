@@ -8,7 +8,7 @@ extension UserDefaultsStorable where Self: Codable {
   }
 
   public static func fromUserDefaults(_ userDefaults: UserDefaults, forKey key: String) -> Self? {
-    LoadingErrors.noting {
+    LoadingErrors.noting(forKey: key) {
       try Data.loadFromUserDefaults(userDefaults, forKey: key).map { try JSON.value(Self.self, from: $0) }
     }
   }

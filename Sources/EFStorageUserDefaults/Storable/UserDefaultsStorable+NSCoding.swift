@@ -14,7 +14,7 @@ extension UserDefaultsStorable where Self: NSCoding {
   }
 
   fileprivate static func unarchived(_ userDefaults: UserDefaults, _ key: String) -> Self? {
-    LoadingErrors.noting {
+    LoadingErrors.noting(forKey: key) {
       try Data.loadFromUserDefaults(userDefaults, forKey: key).map { try KeyedArchive.object(Self.self, from: $0) }
     }
   }

@@ -11,7 +11,7 @@ extension UserDefaultsStorable where Self: RawRepresentable, RawValue: UserDefau
   }
 
   fileprivate static func value(in userDefaults: UserDefaults, _ key: String) -> Self? {
-    LoadingErrors.noting {
+    LoadingErrors.noting(forKey: key) {
       guard let rawValue = try RawValue.loadFromUserDefaults(userDefaults, forKey: key) else { return nil }
       guard let value = Self(rawValue: rawValue) else {
         throw UserDefaultsStorableError("\(rawValue) is the raw value of no \(Self.self). Remove or replace it.")

@@ -4,7 +4,12 @@ public struct UserDefaultsStorableError: Error, CustomStringConvertible {
 
   init(_ description: String) { self.description = description }
 
-  init(stored object: Any, _ type: Any.Type) {
-    description = "What is stored is a \(Swift.type(of: object)), which is no \(type). Remove or replace it."
+  static func innerNil(_ type: Any.Type) -> Self {
+    Self("A property list cannot tell the inner nil of a \(type) from the outer one. Store another type, or remove it.")
+  }
+
+  init(stored object: Any?, _ type: Any.Type) {
+    let object = object.map { "a \(Swift.type(of: $0))" } ?? "something"
+    description = "What is stored is \(object) that cannot be read as \(type). Remove or replace it."
   }
 }

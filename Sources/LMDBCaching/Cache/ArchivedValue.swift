@@ -7,6 +7,17 @@ package struct ArchivedValue {
   fileprivate let bytes: [UInt8]
 }
 
+extension CacheBatch {
+  package mutating func set(_ archived: ArchivedValue, forKey key: String) throws(CacheError) {
+    try archived.bytes.withBytes { (bytes) throws(CacheError) in
+      try CacheKey.with(key) { (key) throws(CacheError) in
+        let header = try store.header(for: key, archived.format, bytes, expiresIn: nil, cost: nil)
+        try store.put(key, header: header, payload: bytes, into: frames)
+      }
+    }
+  }
+}
+
 extension LMDBCache {
   /// - Throws: `.encodingFailed`.
   package func archive<V: Codable>(_ value: V) throws(CacheError) -> ArchivedValue {

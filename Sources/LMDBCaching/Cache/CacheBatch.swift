@@ -3,7 +3,7 @@ public struct CacheBatch: ~Copyable {
   let frames = BatchFrames()
   /// The first failure; it makes the whole batch fail.
   private(set) var failure: CacheError?
-  private let store: DiskStore
+  let store: DiskStore
 
   init(_ store: DiskStore) { self.store = store }
 

@@ -24,6 +24,12 @@ package final class EntryContent<Content>: @unchecked Sendable {
   /// Why the content that was loaded last is nil; nil: there is none, or the entry has changed since.
   package var currentFailure: (any Error)? { reader.currentFailure }
 
+  /// Makes the next read load the entry, though it has not changed.
+  package func forget() {
+    // Nothing is current once it has expired.
+    reader.keep(.init(stamp: .init(version: 0, epoch: 0, expires: .min), content: nil, failure: nil))
+  }
+
   /// Calls `load`, which reads the entry, and keeps what it returns, or the error it throws.
   @usableFromInline @inline(never)
   package func load(_ load: () throws -> Content?) throws -> Content? {

@@ -4,13 +4,16 @@ import FoundationArchives
 protocol CacheCodec<Value> {
   associatedtype Value
 
-  /// Nil: nothing is to be kept.
+  /// Returns `nil` if nothing is to be kept.
   static func object(for value: Value) throws -> Any?
   static func value(of object: Any) throws -> Value
 }
 
 enum PlainCached<Value>: CacheCodec {
-  static func object(for value: Value) -> Any? { PropertyListValue.unwrapped(value) }
+  static func object(for value: Value) -> Any? {
+    // An inner nil is a value.
+    PropertyListValue.isInnerNil(value) ? value : PropertyListValue.unwrapped(value)
+  }
 
   static func value(of object: Any) throws -> Value {
     guard let value = object as? Value else { throw ConversionError.notDecoded(Value.self, object) }

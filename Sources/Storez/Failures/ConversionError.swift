@@ -4,6 +4,10 @@ struct ConversionError: Error, CustomStringConvertible {
 
   init(_ description: String) { self.description = description }
 
+  static func innerNil(_ type: Any.Type) -> ConversionError {
+    ConversionError("The inner nil of a \(type) cannot be told from the outer one. Use another type, or set nil.")
+  }
+
   static func notEncoded(_ type: Any.Type, _ function: String) -> ConversionError {
     ConversionError("\(type).\(function) is nil; return what is to be stored.")
   }

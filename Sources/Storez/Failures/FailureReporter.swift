@@ -5,8 +5,10 @@ import Synchronization
 final class FailureReporter: Sendable {
   private struct State {
     var handler: (@Sendable (StorezFailure) -> Void)?
-    /// The keys of which it was told that their values cannot be read.
-    var unreadable: Set<String> = []
+    /// What was found when the store was made, before anybody could set a handler.
+    var early: StorezFailure?
+    /// The UTF-8 of the keys of which it was told that their values cannot be read.
+    var unreadable: Set<[UInt8]> = []
   }
 
   private static let maximumUnreadable = 1_024
@@ -16,28 +18,48 @@ final class FailureReporter: Sendable {
 
   var handler: (@Sendable (StorezFailure) -> Void)? {
     get { state.withLock { $0.handler } }
-    set { state.withLock { $0.handler = newValue } }
+    set {
+      let early = state.withLock { state in
+        state.handler = newValue
+        guard newValue != nil else { return StorezFailure?.none }
+        defer { state.early = nil }
+        return state.early
+      }
+      if let early { newValue?(early) }
+    }
   }
 
-  /// - Parameter isFromReading: What is read all the time is told of once, until it is set.
-  func report(_ failure: StorezFailure, isFromReading: Bool = false) {
-    if let collector = FailureCollector.current {
+  /// Logs what was found when the store was made, and keeps it for the first handler.
+  func reportEarly(_ failure: StorezFailure) {
+    state.withLock { $0.early = failure }
+    log(failure)
+  }
+
+  private func log(_ failure: StorezFailure) {
+    Self.logger.warning("\(failure.message)", metadata: ["key": "\(failure.key)", "failure": "\(failure)"])
+  }
+
+  /// - Parameters:
+  ///   - isFromReading: Whether it may be read again and again: then it is told once, until it is set.
+  ///   - isOutcome: Whether the call that is under way fails by it.
+  func report(_ failure: StorezFailure, isFromReading: Bool = false, isOutcome: Bool = true) {
+    if isOutcome, let collector = FailureCollector.current {
       collector.note(failure)
       return
     }
     let (isNew, handler) = state.withLock { state in
       guard isFromReading else { return (true, state.handler) }
       if state.unreadable.count >= Self.maximumUnreadable { state.unreadable = [] }
-      return (state.unreadable.insert(failure.key).inserted, state.handler)
+      return (state.unreadable.insert(Array(failure.key.utf8)).inserted, state.handler)
     }
     if !isNew { return }
     if let handler { return handler(failure) }
-    Self.logger.warning("\(failure.message)", metadata: ["key": "\(failure.key)", "failure": "\(failure)"])
+    log(failure)
   }
 
   func didWrite(_ key: String) {
     state.withLock { state in
-      if !state.unreadable.isEmpty { state.unreadable.remove(key) }
+      if !state.unreadable.isEmpty { state.unreadable.remove(Array(key.utf8)) }
     }
   }
 }

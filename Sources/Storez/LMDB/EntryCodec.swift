@@ -1,71 +1,65 @@
 import Foundation
+import FoundationArchives
 import LMDBCaching
 
-/// How values of one kind are held by a cache.
+/// How values of one kind are held by a cache: for the typed functions of the cache as for those of the store. Properties
+/// of EFStorage hold them in the same way.
 protocol EntryCodec<Value>: SendableMetatype {
   associatedtype Value
 
-  /// Nil: there is no entry.
-  static func value(in cache: LMDBCache, _ key: String) throws -> Value?
-  /// Nil: nothing is to be stored.
-  static func archive(_ value: Value, _ cache: LMDBCache) throws -> ArchivedValue?
+  /// Returns `nil` if there is no entry.
+  static func value(in cache: LMDBCache, _ key: String) throws(CacheError) -> Value?
+  /// Returns `nil` if nothing is to be stored.
+  static func archive(_ value: Value, _ cache: LMDBCache) throws(CacheError) -> ArchivedValue?
 }
 
 enum CodableEntry<Value: Codable>: EntryCodec {
-  static func value(in cache: LMDBCache, _ key: String) throws -> Value? {
+  static func value(in cache: LMDBCache, _ key: String) throws(CacheError) -> Value? {
     try cache.sharedValue(Value.self, forKey: key)
   }
 
-  static func archive(_ value: Value, _ cache: LMDBCache) throws -> ArchivedValue? { try cache.archive(value) }
-}
-
-/// Stored like the value in it.
-enum NullableCodableEntry<Wrapped: Codable>: EntryCodec {
-  static func value(in cache: LMDBCache, _ key: String) throws -> Wrapped?? {
-    do throws(CacheError) {
-      return try cache.sharedValue(Wrapped.self, forKey: key).map(Optional.some)
-    } catch {
-      // A null, which a property leaves there.
-      guard error.code == .typeMismatch else { throw error }
-      return try cache.sharedValue(Wrapped?.self, forKey: key)
-    }
-  }
-
-  static func archive(_ value: Wrapped?, _ cache: LMDBCache) throws -> ArchivedValue? {
-    try value.map { try cache.archive($0) }
+  static func archive(_ value: Value, _ cache: LMDBCache) throws(CacheError) -> ArchivedValue? {
+    try cache.archive(value)
   }
 }
 
 enum CodingEntry<Value: NSCoding>: EntryCodec {
-  static func value(in cache: LMDBCache, _ key: String) throws -> Value? {
+  static func value(in cache: LMDBCache, _ key: String) throws(CacheError) -> Value? {
     guard let object = try cache.object(forKey: key) else { return nil }
-    guard let value = object as? Value else { throw ConversionError.notDecoded(Value.self, object) }
-    return value
+    if let value = object as? Value { return value }
+    throw CacheError(
+      .typeMismatch, "The object under \"\(key)\" is a \(type(of: object)), not a \(Value.self). It is kept.")
   }
 
-  static func archive(_ value: Value, _ cache: LMDBCache) throws -> ArchivedValue? { try cache.archive(object: value) }
+  static func archive(_ value: Value, _ cache: LMDBCache) throws(CacheError) -> ArchivedValue? {
+    try cache.archive(object: value)
+  }
 }
 
 enum ConvertibleEntry<Value: LMDBConvertible>: EntryCodec {
-  static func value(in cache: LMDBCache, _ key: String) throws -> Value? {
-    guard let stored = try cache.sharedValue(Value.LMDBType.self, forKey: key) else { return nil }
-    guard let value = Value.decode(lmdbValue: stored) else { throw ConversionError.notDecoded(Value.self, stored) }
-    return value
+  static func value(in cache: LMDBCache, _ key: String) throws(CacheError) -> Value? {
+    try Value.convertedValue(in: cache, forKey: key)
   }
 
-  static func archive(_ value: Value, _ cache: LMDBCache) throws -> ArchivedValue? {
-    guard let stored = value.encodeForLMDB else { throw ConversionError.notEncoded(Value.self, "encodeForLMDB") }
-    return try cache.archive(stored)
+  static func archive(_ value: Value, _ cache: LMDBCache) throws(CacheError) -> ArchivedValue? {
+    try cache.archive(value.storedForm())
   }
 }
 
-/// Optionals, of which nil is not stored.
+/// Optionals, of which nil is not stored; a null, which a property leaves, is nil. Another value is stored like itself.
 enum NullableEntry<Codec: EntryCodec>: EntryCodec {
-  static func value(in cache: LMDBCache, _ key: String) throws -> Codec.Value?? {
-    try Codec.value(in: cache, key).map(Optional.some)
+  static func value(in cache: LMDBCache, _ key: String) throws(CacheError) -> Codec.Value?? {
+    let found = try cache.nullable(forKey: key) { () throws(CacheError) in try Codec.value(in: cache, key) }
+    // To any depth, a null is the outer nil.
+    if let found, PropertyListValue.isInnerNil(found as Any) { return .some(nil) }
+    return found
   }
 
-  static func archive(_ value: Codec.Value?, _ cache: LMDBCache) throws -> ArchivedValue? {
-    try value.flatMap { try Codec.archive($0, cache) }
+  static func archive(_ value: Codec.Value?, _ cache: LMDBCache) throws(CacheError) -> ArchivedValue? {
+    guard let value else { return nil }
+    if PropertyListValue.unwrapped(value) == nil {
+      throw CacheError(.encodingFailed, ConversionError.innerNil(Codec.Value?.self).description)
+    }
+    return try Codec.archive(value, cache)
   }
 }

@@ -1,32 +1,40 @@
+public import Foundation
 public import LMDBCaching
 
-// Keys without a store: the cache's own functions, which throw. Hooks belong to stores and are not called.
+// Keys without a store: the cache's own functions, which throw. Hooks belong to stores and are not called. Values have the
+// same form as in a store, for each kind of type.
 
 extension LMDBCache {
-  /// The value under the key, or its default value where there is none.
+  // MARK: Codable types
+
+  /// Returns the value under the key, or its default value if there is none.
   ///
   /// - Throws: as `value(_:forKey:)`.
+  @_disfavoredOverload
   public func value<K: KeyType>(forKey key: K) throws(CacheError) -> K.ValueType
   where K.ValueType: Codable & Sendable {
-    try value(K.ValueType.self, forKey: key.stringValue) ?? key.defaultValue
+    try value(key, CodableEntry<K.ValueType>.self)
   }
 
-  /// The same for a nullable key.
+  /// The same for a nullable key. A `nil` that a property has stored is `nil`, not the default value.
+  @_disfavoredOverload
   public func value<K: KeyType, V: Codable & Sendable>(forKey key: K) throws(CacheError) -> V?
   where K.ValueType == V? {
-    try value(V.self, forKey: key.stringValue) ?? key.defaultValue
+    try value(key, NullableEntry<CodableEntry<V>>.self)
   }
 
   /// Stores a value under the key.
   ///
   /// - Throws: as `set(_:forKey:expiresIn:cost:)`.
+  @_disfavoredOverload
   public func set<K: KeyType>(
     _ value: K.ValueType, forKey key: K, expiresIn: Duration? = nil, cost: Int? = nil
   ) throws(CacheError) where K.ValueType: Codable & Sendable {
     try set(value, forKey: key.stringValue, expiresIn: expiresIn, cost: cost)
   }
 
-  /// The same for a nullable key; nil removes what is there.
+  /// The same for a nullable key. `nil` removes what is there.
+  @_disfavoredOverload
   public func set<K: KeyType, V: Codable & Sendable>(
     _ value: V?, forKey key: K, expiresIn: Duration? = nil, cost: Int? = nil
   ) throws(CacheError) where K.ValueType == V? {
@@ -34,9 +42,70 @@ extension LMDBCache {
     try set(value, forKey: key.stringValue, expiresIn: expiresIn, cost: cost)
   }
 
+  // MARK: Types with a conversion
+
+  /// The same for a type with a conversion.
+  public func value<K: KeyType>(forKey key: K) throws(CacheError) -> K.ValueType where K.ValueType: LMDBConvertible {
+    try value(key, ConvertibleEntry<K.ValueType>.self)
+  }
+
+  /// The same for a nullable key. A `nil` that a property has stored is `nil`, not the default value.
+  public func value<K: KeyType, V: LMDBConvertible>(forKey key: K) throws(CacheError) -> V? where K.ValueType == V? {
+    try value(key, NullableEntry<ConvertibleEntry<V>>.self)
+  }
+
+  /// Stores a value with a conversion under the key.
+  public func set<K: KeyType>(
+    _ value: K.ValueType, forKey key: K, expiresIn: Duration? = nil, cost: Int? = nil
+  ) throws(CacheError) where K.ValueType: LMDBConvertible {
+    try setShared(value.storedForm(), forKey: key.stringValue, expiresIn: expiresIn, cost: cost)
+  }
+
+  /// The same for a nullable key. `nil` removes what is there.
+  public func set<K: KeyType, V: LMDBConvertible>(
+    _ value: V?, forKey key: K, expiresIn: Duration? = nil, cost: Int? = nil
+  ) throws(CacheError) where K.ValueType == V? {
+    guard let value else { return try removeValue(forKey: key.stringValue) }
+    try setShared(value.storedForm(), forKey: key.stringValue, expiresIn: expiresIn, cost: cost)
+  }
+
+  // MARK: Objects
+
+  /// The same for an object.
+  public func value<K: KeyType>(forKey key: K) throws(CacheError) -> K.ValueType where K.ValueType: NSCoding {
+    try value(key, CodingEntry<K.ValueType>.self)
+  }
+
+  /// The same for a nullable key. A `nil` that a property has stored is `nil`, not the default value.
+  public func value<K: KeyType, V: NSCoding>(forKey key: K) throws(CacheError) -> V? where K.ValueType == V? {
+    try value(key, NullableEntry<CodingEntry<V>>.self)
+  }
+
+  /// Stores an object under the key.
+  public func set<K: KeyType>(
+    _ value: K.ValueType, forKey key: K, expiresIn: Duration? = nil, cost: Int? = nil
+  ) throws(CacheError) where K.ValueType: NSCoding {
+    try setObject(value, forKey: key.stringValue, expiresIn: expiresIn, cost: cost)
+  }
+
+  /// The same for a nullable key. `nil` removes what is there.
+  public func set<K: KeyType, V: NSCoding>(
+    _ value: V?, forKey key: K, expiresIn: Duration? = nil, cost: Int? = nil
+  ) throws(CacheError) where K.ValueType == V? {
+    try setObject(value, forKey: key.stringValue, expiresIn: expiresIn, cost: cost)
+  }
+
+  // MARK: Any type
+
   /// Removes the entry under the key, if there is one.
   public func removeValue(forKey key: some KeyType) throws(CacheError) { try removeValue(forKey: key.stringValue) }
 
   /// Whether there is an entry under the key that has not expired.
   public func contains(_ key: some KeyType) -> Bool { contains(key.stringValue) }
+
+  private func value<K: KeyType, C: EntryCodec<K.ValueType>>(
+    _ key: K, _ codec: C.Type
+  ) throws(CacheError) -> K.ValueType {
+    try C.value(in: self, key.stringValue) ?? key.defaultValue
+  }
 }

@@ -9,8 +9,9 @@ extension LMDBStore {
   /// store.migrate([city])
   /// ```
   ///
-  /// As ``UserDefaultsStore/Migration``, but that the old type is named. An old value that cannot be read is reported, and
-  /// stays.
+  /// It is as ``UserDefaultsStore/Migration``, but names the old type. An old value that cannot be read is reported, and
+  /// stays. The new value is set and the old one removed in one batch, so a crash leaves both as they were or as they are
+  /// to be.
   public struct Migration: Sendable {
     let perform: @Sendable (LMDBStore) -> Void
 
@@ -62,7 +63,7 @@ extension LMDBStore {
     public init<K: KeyType & Sendable, Old: Codable & SendableMetatype, V: Codable>(
       to key: K, from oldKey: String, as old: Old.Type, processor: @escaping @Sendable (Old) -> V??
     ) where K.ValueType == V? {
-      self.init(key, oldKey, old, NullableCodableEntry<V>.self, processor)
+      self.init(key, oldKey, old, NullableEntry<CodableEntry<V>>.self, processor)
     }
   }
 
@@ -76,11 +77,11 @@ extension LMDBStore {
   ) {
     SettingLock.withLock {
       let newKey = key.stringValue
-      let isInPlace = oldKey == newKey
+      let isInPlace = oldKey.utf8.elementsEqual(newKey.utf8)
       if isInPlace ? isReadable(newKey, codec) : cache.contains(newKey) { return }
       do {
         guard let old = try cache.sharedValue(Old.self, forKey: oldKey), let value = processor(old) else { return }
-        if set(key, value, codec, reportsUnreadable: !isInPlace) && !isInPlace { try cache.removeValue(forKey: oldKey) }
+        set(key, value, codec, reportsUnreadable: !isInPlace, removing: isInPlace ? nil : oldKey)
       } catch {
         reporter.report(
           StorezFailure(

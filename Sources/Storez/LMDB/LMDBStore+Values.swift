@@ -7,7 +7,7 @@ import LMDBCaching
 extension LMDBStore {
   // MARK: Types with a conversion
 
-  /// What is stored under the key, or its default value.
+  /// Returns what is stored under the key, or its default value.
   public func get<K: KeyType>(_ key: K) -> K.ValueType where K.ValueType: LMDBConvertible {
     access(key, ConvertibleEntry<K.ValueType>.self).get()
   }
@@ -22,7 +22,7 @@ extension LMDBStore {
     set(key, value, ConvertibleEntry<K.ValueType>.self)
   }
 
-  /// What is stored under the key, or its default value.
+  /// Returns what is stored under the key, or its default value.
   public func get<K: KeyType, V: LMDBConvertible>(_ key: K) -> V? where K.ValueType == V? {
     access(key, NullableEntry<ConvertibleEntry<V>>.self).get()
   }
@@ -39,7 +39,7 @@ extension LMDBStore {
 
   // MARK: Objects
 
-  /// What is stored under the key, or its default value.
+  /// Returns what is stored under the key, or its default value.
   public func get<K: KeyType>(_ key: K) -> K.ValueType where K.ValueType: NSCoding {
     access(key, CodingEntry<K.ValueType>.self).get()
   }
@@ -54,7 +54,7 @@ extension LMDBStore {
     set(key, value, CodingEntry<K.ValueType>.self)
   }
 
-  /// What is stored under the key, or its default value.
+  /// Returns what is stored under the key, or its default value.
   public func get<K: KeyType, V: NSCoding>(_ key: K) -> V? where K.ValueType == V? {
     access(key, NullableEntry<CodingEntry<V>>.self).get()
   }
@@ -71,7 +71,7 @@ extension LMDBStore {
 
   // MARK: Codable types
 
-  /// What is stored under the key, or its default value.
+  /// Returns what is stored under the key, or its default value.
   @_disfavoredOverload
   public func get<K: KeyType>(_ key: K) -> K.ValueType where K.ValueType: Codable {
     access(key, CodableEntry<K.ValueType>.self).get()
@@ -89,21 +89,21 @@ extension LMDBStore {
     set(key, value, CodableEntry<K.ValueType>.self)
   }
 
-  /// What is stored under the key, or its default value.
+  /// Returns what is stored under the key, or its default value.
   @_disfavoredOverload
   public func get<K: KeyType, V: Codable>(_ key: K) -> V? where K.ValueType == V? {
-    access(key, NullableCodableEntry<V>.self).get()
+    access(key, NullableEntry<CodableEntry<V>>.self).get()
   }
 
   /// Stores a value under the key, with all hooks: see ``KeyType``. Nil removes what is there.
   @_disfavoredOverload
   public func set<K: KeyType, V: Codable>(_ key: K, value: V?) where K.ValueType == V? {
-    set(key, value, NullableCodableEntry<V>.self)
+    set(key, value, NullableEntry<CodableEntry<V>>.self)
   }
 
   /// See ``set(_:value:)``.
   @_disfavoredOverload
   public func set<K: KeyType, V: Codable>(_ key: K, _ value: V?) where K.ValueType == V? {
-    set(key, value, NullableCodableEntry<V>.self)
+    set(key, value, NullableEntry<CodableEntry<V>>.self)
   }
 }

@@ -8,7 +8,7 @@ public import LMDBCaching
 /// try store.cache.value(Double.self, forKey: Weather.temperature.stringValue)  // the same entry
 /// ```
 ///
-/// Values are `Codable`, objects that conform to `NSCoding`, or ``LMDBConvertible``, and optionals of these. Each is an
+/// Values are `Codable`, objects that conform to `NSCoding`, or `LMDBConvertible`, and optionals of these. Each is an
 /// entry of the cache under the key's name, stored as the cache itself stores it. Where there is none ``get(_:)`` returns
 /// the key's default; so it does where it cannot be read, which is reported and kept.
 ///
@@ -19,7 +19,7 @@ public final class LMDBStore: Store, Sendable {
   public let cache: LMDBCache
   let reporter = FailureReporter()
 
-  /// - Parameter cache: Is not closed by the store.
+  /// - Parameter cache: The cache, which the store does not close.
   public init(cache: LMDBCache) { self.cache = cache }
 
   /// See ``UserDefaultsStore/onFailure``.
@@ -36,9 +36,10 @@ public final class LMDBStore: Store, Sendable {
 
   func access<K: KeyType, C: EntryCodec<K.ValueType>>(_ key: K, _ codec: C.Type) -> Access<K> {
     Access(key: key, reporter: reporter) { [cache] in
-      do {
+      do throws(CacheError) {
         return try C.value(in: cache, key.stringValue)
-      } catch let error as CacheError where !error.isAboutTheEntry {
+      } catch {
+        if error.isAboutTheEntry { throw error }
         throw StorezFailure(
           .storage, key: key.stringValue, "The cache cannot be read; \"\(key.stringValue)\" has its default value.",
           underlying: error)
@@ -46,20 +47,33 @@ public final class LMDBStore: Store, Sendable {
     }
   }
 
+  /// - Parameter oldKey: The key of an entry that is removed in the same step.
   @discardableResult
   func set<K: KeyType, C: EntryCodec<K.ValueType>>(
-    _ key: K, _ value: K.ValueType, _ codec: C.Type, reportsUnreadable: Bool = true
+    _ key: K, _ value: K.ValueType, _ codec: C.Type, reportsUnreadable: Bool = true, removing oldKey: String? = nil
   ) -> Bool {
     var access = access(key, codec)
     access.reportsUnreadable = reportsUnreadable
     return access.set(value) {
       try C.archive($0, cache)
     } write: { archived in
-      if let archived {
+      if let oldKey {
+        try move(archived, from: oldKey, to: key.stringValue)
+      } else if let archived {
         try cache.set(archived, forKey: key.stringValue)
       } else {
         try cache.removeValue(forKey: key.stringValue)
       }
+    }
+  }
+}
+
+extension LMDBStore {
+  /// In one step: a crash leaves both entries as they were, or as they are to be.
+  private func move(_ archived: ArchivedValue?, from oldKey: String, to key: String) throws {
+    try cache.write { batch in
+      if let archived { try batch.set(archived, forKey: key) } else { batch.removeValue(forKey: key) }
+      batch.removeValue(forKey: oldKey)
     }
   }
 }

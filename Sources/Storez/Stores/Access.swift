@@ -4,11 +4,14 @@ struct Access<K: KeyType> {
   let reporter: FailureReporter
   /// Whether a stored value that cannot be read is news.
   var reportsUnreadable = true
-  /// The value that is stored; nil: nothing is.
+  /// Returns the value that is stored, or `nil` if nothing is.
   let read: () throws -> K.ValueType?
 
-  /// What is stored, or the default value.
-  func get() -> K.ValueType {
+  /// Returns what is stored, or the default value.
+  func get() -> K.ValueType { get(isOutcome: true) }
+
+  /// - Parameter isOutcome: Whether the call that is under way fails if the value cannot be read.
+  private func get(isOutcome: Bool) -> K.ValueType {
     do {
       return try read() ?? key.defaultValue
     } catch {
@@ -19,17 +22,18 @@ struct Access<K: KeyType> {
           .decoding, key: key.stringValue,
           "What is stored under \"\(key.stringValue)\" cannot be read as \(K.ValueType.self). It is kept; set or remove it.",
           underlying: error)
-      reporter.report(failure, isFromReading: true)
+      reporter.report(failure, isFromReading: true, isOutcome: isOutcome)
       return key.defaultValue
     }
   }
 
-  /// Sets the value, with all hooks; false: it failed, and was reported.
+  /// Sets the value, with all hooks. Returns `false` if that failed, which was reported.
   func set<Encoded>(
     _ value: K.ValueType, encode: (K.ValueType) throws -> Encoded, write: (Encoded) throws -> Void
   ) -> Bool {
     SettingLock.withLock {
-      let oldValue = get()
+      // One that cannot be read is replaced all the same.
+      let oldValue = get(isOutcome: false)
       let newValue = key.processChange(oldValue, newValue: value)
       let encoded: Encoded
       do {

@@ -5,7 +5,7 @@ import FoundationArchives
 protocol DefaultsCodec<Value>: SendableMetatype {
   associatedtype Value
 
-  /// Nil: nothing is to be stored.
+  /// Returns `nil` if nothing is to be stored.
   static func object(for value: Value) throws -> Any?
   static func value(of object: Any) throws -> Value
 }
@@ -27,6 +27,7 @@ enum CodingDefaults<Value: NSCoding>: DefaultsCodec {
 /// An archive of the object that the value is converted to.
 enum ConvertibleDefaults<Value: UserDefaultsConvertible>: DefaultsCodec {
   static func object(for value: Value) throws -> Any? {
+    if PropertyListValue.isInnerNil(value) { throw ConversionError.innerNil(Value.self) }
     if PropertyListValue.unwrapped(value) == nil { return nil }
     guard let object = value.encodeForUserDefaults else {
       throw ConversionError.notEncoded(Value.self, "encodeForUserDefaults")
@@ -46,6 +47,7 @@ enum ConvertibleDefaults<Value: UserDefaultsConvertible>: DefaultsCodec {
 /// JSON: an array of the one value, in a `Data`.
 enum CodableDefaults<Value: Codable>: DefaultsCodec {
   static func object(for value: Value) throws -> Any? {
+    if PropertyListValue.isInnerNil(value) { throw ConversionError.innerNil(Value.self) }
     if PropertyListValue.unwrapped(value) == nil { return nil }
     return try JSON.data(of: [value])
   }

@@ -10,9 +10,10 @@ extension UserDefaultsStore {
   /// store.migrate([city])
   /// ```
   ///
-  /// The value is set with all hooks, and the old one removed after that. Nothing is changed if nothing is under the old
-  /// key, if something is under the new one already, which is newer, if the closure returns nil, or if the value cannot be
-  /// stored, which is reported. So it can be done at every start.
+  /// The value is set with all hooks, and the old one removed in the same step, so that a crash leaves both as they were
+  /// or as they are to be. Nothing is changed if nothing is under the old key, if something is under the new one already,
+  /// which is newer, if the closure returns `nil`, or if the value cannot be stored, which is reported. So it can be done
+  /// at every start.
   ///
   /// The old key may be the new one's name: its value is replaced unless it can be read as the new type.
   public struct Migration: Sendable {
@@ -63,12 +64,14 @@ extension UserDefaultsStore {
     _ key: K, _ oldKey: String, _ codec: C.Type, _ processor: (Any) -> K.ValueType?
   ) {
     SettingLock.withLock {
+      // The list of the keys is no value.
+      if suite == nil && StandardKeys.isReserved(oldKey) { return }
       guard let old = defaults.object(forKey: oldKey) else { return }
       let newKey = key.stringValue
-      let isInPlace = oldKey == newKey
+      let isInPlace = oldKey.utf8.elementsEqual(newKey.utf8)
       guard isInPlace ? !isReadable(old, as: codec) : defaults.object(forKey: newKey) == nil else { return }
       guard let value = processor(old) else { return }
-      if set(key, value, codec, reportsUnreadable: !isInPlace) && !isInPlace { remove(oldKey) }
+      set(key, value, codec, reportsUnreadable: !isInPlace, removing: isInPlace ? nil : oldKey)
     }
   }
 

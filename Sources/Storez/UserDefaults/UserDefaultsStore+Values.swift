@@ -4,12 +4,12 @@
 extension UserDefaultsStore {
   // MARK: Types with a conversion, and their optionals
 
-  /// What is stored under the key, or its default value.
+  /// Returns what is stored under the key, or its default value.
   public func get<K: KeyType>(_ key: K) -> K.ValueType where K.ValueType: UserDefaultsConvertible {
     access(key, ConvertibleDefaults<K.ValueType>.self).get()
   }
 
-  /// Stores a value under the key, with all hooks: see ``KeyType``. Nil removes what is there.
+  /// Stores a value under the key, with all hooks: see ``KeyType``. `nil` removes what is there.
   public func set<K: KeyType>(_ key: K, value: K.ValueType) where K.ValueType: UserDefaultsConvertible {
     set(key, value, ConvertibleDefaults<K.ValueType>.self)
   }
@@ -21,7 +21,7 @@ extension UserDefaultsStore {
 
   // MARK: Objects
 
-  /// What is stored under the key, or its default value.
+  /// Returns what is stored under the key, or its default value.
   public func get<K: KeyType>(_ key: K) -> K.ValueType where K.ValueType: UserDefaultsSupportedType {
     access(key, CodingDefaults<K.ValueType>.self).get()
   }
@@ -36,12 +36,12 @@ extension UserDefaultsStore {
     set(key, value, CodingDefaults<K.ValueType>.self)
   }
 
-  /// What is stored under the key, or its default value.
+  /// Returns what is stored under the key, or its default value.
   public func get<K: KeyType, V: UserDefaultsSupportedType>(_ key: K) -> V? where K.ValueType == V? {
     access(key, NullableDefaults<CodingDefaults<V>>.self).get()
   }
 
-  /// Stores a value under the key, with all hooks: see ``KeyType``. Nil removes what is there.
+  /// Stores a value under the key, with all hooks: see ``KeyType``. `nil` removes what is there.
   public func set<K: KeyType, V: UserDefaultsSupportedType>(_ key: K, value: V?) where K.ValueType == V? {
     set(key, value, NullableDefaults<CodingDefaults<V>>.self)
   }
@@ -53,13 +53,13 @@ extension UserDefaultsStore {
 
   // MARK: Codable types, and their optionals
 
-  /// What is stored under the key, or its default value.
+  /// Returns what is stored under the key, or its default value.
   @_disfavoredOverload
   public func get<K: KeyType>(_ key: K) -> K.ValueType where K.ValueType: Codable {
     access(key, CodableDefaults<K.ValueType>.self).get()
   }
 
-  /// Stores a value under the key, with all hooks: see ``KeyType``. Nil removes what is there.
+  /// Stores a value under the key, with all hooks: see ``KeyType``. `nil` removes what is there.
   @_disfavoredOverload
   public func set<K: KeyType>(_ key: K, value: K.ValueType) where K.ValueType: Codable {
     set(key, value, CodableDefaults<K.ValueType>.self)

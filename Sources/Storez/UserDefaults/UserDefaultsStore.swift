@@ -14,8 +14,11 @@ import FoundationArchives
 /// read too. Where nothing is stored ``get(_:)`` returns the key's default; so it does where what is stored cannot be
 /// read, which is reported and kept.
 ///
-/// Any thread may use it. A write reaches the file within a tenth of a second, or when the process exits; one killed
-/// before loses it.
+/// Any thread may use it. A write reaches the file within a tenth of a second, or when the process exits. A process that
+/// is killed before loses it, and nothing else: a file that is found empty or cut off is replaced by the copy beside it,
+/// a hidden file whose name ends in `.copy`, which is reported.
+///
+/// In the standard defaults a store keeps the list of its keys under "storez.keys": no key may have this name.
 // Sendable: user defaults may be used from any thread, and lock for themselves; the rest is.
 public final class UserDefaultsStore: Store, @unchecked Sendable {
   public let defaults: UserDefaults
@@ -32,10 +35,12 @@ public final class UserDefaultsStore: Store, @unchecked Sendable {
       defaults = .standard
       self.suite = nil
     }
+    if let damage = DefaultsSynchronizer.shared.open(defaults) { reporter.reportEarly(Self.failure(damage)) }
   }
 
-  /// Called with what fails, on the thread that gets or sets; a value that cannot be read once, until it is set. While
-  /// there is none it is logged as a warning. See also ``Store/throwing(_:)``.
+  /// Called with what fails, on the thread that gets or sets. A value that cannot be read is told once, until it is set.
+  /// Without a handler failures are logged as warnings; the first handler is told at once of a file that was found damaged
+  /// when the store was made. See also ``Store/throwing(_:)``.
   public var onFailure: (@Sendable (StorezFailure) -> Void)? {
     get { reporter.handler }
     set { reporter.handler = newValue }
@@ -49,55 +54,70 @@ public final class UserDefaultsStore: Store, @unchecked Sendable {
         if let suite {
           for key in (defaults.persistentDomain(forName: suite) ?? [:]).keys { defaults.removeObject(forKey: key) }
         } else {
-          for key in StandardKeys.all(in: defaults) { defaults.removeObject(forKey: key) }
-          StandardKeys.removeAll(in: defaults)
+          removeStandardValues()
         }
       }
       noteChange()
     }
   }
 
+  private func removeStandardValues() {
+    do {
+      for key in try StandardKeys.all(in: defaults) { defaults.removeObject(forKey: key) }
+      StandardKeys.removeAll(in: defaults)
+    } catch {
+      reporter.report(
+        StorezFailure(
+          .storage, key: StandardKeys.name, "The values in the standard user defaults were not removed.",
+          underlying: error))
+    }
+  }
+
   // MARK: For the typed functions
 
   func access<K: KeyType, C: DefaultsCodec<K.ValueType>>(_ key: K, _ codec: C.Type) -> Access<K> {
-    Access(key: key, reporter: reporter) { [defaults] in
-      try DefaultsSynchronizer.shared.changing { defaults.object(forKey: key.stringValue) }.map { try C.value(of: $0) }
+    Access(key: key, reporter: reporter) { [defaults, suite] in
+      if suite == nil { try StandardKeys.checkName(key.stringValue) }
+      return try defaults.object(forKey: key.stringValue).map { try C.value(of: $0) }
     }
   }
 
   @discardableResult
   func set<K: KeyType, C: DefaultsCodec<K.ValueType>>(
-    _ key: K, _ value: K.ValueType, _ codec: C.Type, reportsUnreadable: Bool = true
+    _ key: K, _ value: K.ValueType, _ codec: C.Type, reportsUnreadable: Bool = true, removing oldKey: String? = nil
   ) -> Bool {
     var access = access(key, codec)
     access.reportsUnreadable = reportsUnreadable
     return access.set(value) {
-      try C.object(for: $0)
+      if suite == nil { try StandardKeys.checkName(key.stringValue) }
+      return try C.object(for: $0)
     } write: {
-      write($0, key.stringValue)
+      try write($0, key.stringValue, removing: oldKey)
     }
   }
 
-  private func write(_ object: Any?, _ key: String) {
-    guard let object else { return remove(key) }
-    DefaultsSynchronizer.shared.changing {
-      if suite == nil { StandardKeys.insert(key, in: defaults) }
-      defaults.set(object, forKey: key)
+  /// In one step, so that the file has both changes or none.
+  private func write(_ object: Any?, _ key: String, removing oldKey: String?) throws {
+    try DefaultsSynchronizer.shared.changing {
+      if let object {
+        if suite == nil { try StandardKeys.insert(key, in: defaults) }
+        defaults.set(object, forKey: key)
+      } else {
+        defaults.removeObject(forKey: key)
+      }
+      if let oldKey { defaults.removeObject(forKey: oldKey) }
     }
-    noteChange()
-  }
-
-  func remove(_ key: String) {
-    DefaultsSynchronizer.shared.changing { defaults.removeObject(forKey: key) }
     noteChange()
   }
 
   private func noteChange() {
-    DefaultsSynchronizer.shared.noteChange(of: defaults) { [reporter] in
-      reporter.report(
-        StorezFailure(
-          .storage, key: "",
-          "The user defaults cannot be written to their file. Look at the disk's space and permissions."))
-    }
+    DefaultsSynchronizer.shared.noteChange(of: defaults) { [reporter] in reporter.report(Self.failure($0)) }
+  }
+
+  private static func failure(_ damage: DefaultsDamage) -> StorezFailure {
+    let message =
+      damage.kind == .unwritten
+      ? "The file of the user defaults was not written." : "The file of the user defaults was damaged."
+    return StorezFailure(.storage, key: "", message, underlying: damage)
   }
 }

@@ -77,6 +77,27 @@ struct CompositionTests {
     #expect(try cache.value(forKey: "size") == 16 && temporary.defaults.integer(forKey: "size") == 16)
   }
 
+  /// The older form is under the same key: what the first place cannot read the second one can.
+  @Test func oneKeyInTwoForms() throws {
+    let directory = try TemporaryDirectory()
+    let cache = try directory.cache()
+    let failures = Failures(of: "one")
+    try cache.set(3.0, forKey: "one")
+    var both = EFStorageComposition(
+      EFStorageLMDBCache<String>(wrappedValue: "none", forKey: "one", in: cache),
+      EFStorageMigrate(
+        from: EFStorageLMDBCache<Double>(wrappedValue: 0, forKey: "one", in: cache), by: { String($0) }))
+    #expect(both.wrappedValue == "3.0")
+    #expect(try both.content == "3.0" && both.loadContent() == "3.0")
+    try both.storeContent("4.0")
+    #expect(try both.loadContent() == "4.0" && both.content == "4.0")
+    // What neither can read is an error.
+    try cache.set([true], forKey: "one")
+    #expect(both.content == nil)
+    #expect(throws: EFStorageFailure.self) { try both.loadContent() }
+    #expect(Set(failures.kinds) == [.loading])
+  }
+
   @Test func migrationLeavesTheOldForm() throws {
     let cache = try TemporaryDirectory().cache()
     try cache.set(12, forKey: "points")

@@ -19,6 +19,19 @@ struct RegistryTests {
     #expect(here.content == Here.Item(a: 1) && there.content == nil)
   }
 
+  /// `==` of strings does not tell them apart; a cache does.
+  @Test func keysAreBytes() throws {
+    let cache = try TemporaryDirectory().cache()
+    let composed = EFStorageLMDBCacheRef<Int>.forKey("caf\u{e9}", in: cache)
+    let decomposed = EFStorageLMDBCacheRef<Int>.forKey("cafe\u{301}", in: cache)
+    #expect(composed !== decomposed)
+    #expect(Array(composed.key.utf8) != Array(decomposed.key.utf8))
+    composed.content = 1
+    decomposed.content = 2
+    #expect(composed.content == 1)
+    #expect(try cache.value(forKey: "caf\u{e9}") == 1 && cache.value(forKey: "cafe\u{301}") == 2)
+  }
+
   @Test func referencesDoNotKeepTheRegistryLarge() throws {
     let cache = try TemporaryDirectory().cache()
     let before = ReferenceRegistry.shared.slotCount

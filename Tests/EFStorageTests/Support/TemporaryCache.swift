@@ -33,8 +33,8 @@ final class TemporaryDefaults: @unchecked Sendable {  // Sendable: UserDefaults 
     defaults.removePersistentDomain(forName: suite)
     for key in defaults.dictionaryRepresentation().keys { defaults.removeObject(forKey: key) }
     _ = defaults.synchronize()
-    // An empty file is left by Foundation.
+    // Foundation removes the file of an empty suite; the copy stays.
     let configuration = ProcessInfo.processInfo.environment["XDG_CONFIG_HOME"] ?? NSHomeDirectory() + "/.config"
-    try? FileManager.default.removeItem(atPath: configuration + "/\(suite).plist")
+    try? FileManager.default.removeItem(atPath: configuration + "/.\(suite).plist.copy")
   }
 }

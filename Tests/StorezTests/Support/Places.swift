@@ -14,9 +14,9 @@ final class TemporarySuite: Sendable {
     store.clear()
     store.defaults.removePersistentDomain(forName: suite)
     _ = store.defaults.synchronize()
-    // An empty file is left by Foundation.
+    // Foundation removes the file of an empty suite; the copy stays.
     let configuration = ProcessInfo.processInfo.environment["XDG_CONFIG_HOME"] ?? NSHomeDirectory() + "/.config"
-    try? FileManager.default.removeItem(atPath: configuration + "/\(suite).plist")
+    try? FileManager.default.removeItem(atPath: configuration + "/.\(suite).plist.copy")
   }
 }
 

@@ -1,0 +1,39 @@
+/// What went wrong with the file of user defaults, and what to do about it.
+package struct DefaultsDamage: Error, Sendable, Equatable, CustomStringConvertible {
+  package enum Kind: Sendable {
+    /// The file was empty or cut off. The contents that it had before are there again.
+    case restored
+    /// The file was empty or cannot be read, and there is no copy. What it held is gone; bytes that cannot be read are
+    /// kept in a file beside it.
+    case lost
+    /// The file could not be written, or not be locked in time. It is tried again.
+    case unwritten
+  }
+
+  package let kind: Kind
+  package let description: String
+
+  static func restored(_ path: String) -> Self {
+    Self(
+      kind: .restored,
+      description:
+        "\(path) was empty or cut off, and was restored from the copy beside it. Changes that were made after the copy are "
+        + "gone; set them again. Look for a program that writes the file in place.")
+  }
+
+  static func lost(_ path: String, keptIn kept: String?) -> Self {
+    let kept = kept.map { "What was in it is kept in \($0)" } ?? "It held nothing"
+    return Self(
+      kind: .lost,
+      description:
+        "\(path) was empty or cannot be read, and there is no copy of it. \(kept). Set what is needed again.")
+  }
+
+  static func unwritten(_ path: String, _ reason: String) -> Self {
+    Self(
+      kind: .unwritten,
+      description:
+        "\(path) was not written: \(reason). It is tried again; look at the disk's space and permissions, and at suspended "
+        + "processes.")
+  }
+}

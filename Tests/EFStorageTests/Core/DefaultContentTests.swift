@@ -1,0 +1,161 @@
+import EFStorageLMDBCache
+import EFStorageUserDefaults
+import Foundation
+import TestSupport
+import Testing
+
+/// Reads and defaults beside writes of other threads.
+@Suite(.serialized)
+struct DefaultContentTests {
+  private struct Point: Codable, Equatable, LMDBCacheStorable, UserDefaultsStorable { var x: Int }
+  private enum Level: Int, LMDBCacheStorable, UserDefaultsStorable { case low, high }
+
+  /// What its author wrote tells no reason for a nil.
+  private struct Own: Equatable, LMDBCacheStorable, UserDefaultsStorable {
+    func asUserDefaultsStorable() -> Result<any AsIsUserDefaultsStorable, any Error> { .success("own") }
+    static func fromUserDefaults(_ userDefaults: UserDefaults, forKey key: String) -> Own? {
+      userDefaults.string(forKey: key) == "own" ? Own() : nil
+    }
+    func asLMDBCacheStorable() -> Result<any NSCoding, any Error> { .success(NSString(string: "own")) }
+    static func fromLMDBCache(_ cache: LMDBCache, forKey key: String) -> Own? {
+      (try? cache.object(forKey: key)) is NSString ? Own() : nil
+    }
+  }
+
+  /// A read that meets a removal finds nothing, rather than something that it cannot read.
+  private func readsBesideRemovals<Ref: EFSingleInstanceStorageReference>(
+    _ reference: Ref, _ content: Ref.Content, location: SourceLocation = #_sourceLocation
+  ) where Ref.Content: Equatable & Sendable, Ref: Sendable {
+    let failures = Failures(of: reference.key)
+    let isDone = Guarded(false)
+    concurrently(3) { thread in
+      if thread == 0 {
+        for step in 0..<3_000 {
+          var reference = reference
+          reference.content = step % 2 == 0 ? content : nil
+        }
+        isDone { $0 = true }
+      }
+      while !isDone.current {
+        do {
+          if let found = try reference.loadContent(), found != content { Issue.record("\(found)") }
+        } catch {
+          Issue.record("\(error)", sourceLocation: location)
+          return
+        }
+      }
+    }
+    #expect(failures.all.isEmpty, sourceLocation: location)
+  }
+
+  @Test func readsOfUserDefaultsBesideRemovals() {
+    let temporary = TemporaryDefaults()
+    let defaults = temporary.defaults
+    readsBesideRemovals(EFStorageUserDefaultsRef<Int>.forKey("race.int", in: defaults), 5)
+    readsBesideRemovals(EFStorageUserDefaultsRef<Point>.forKey("race.point", in: defaults), Point(x: 1))
+    readsBesideRemovals(EFStorageUserDefaultsRef<Level>.forKey("race.level", in: defaults), .high)
+    readsBesideRemovals(EFStorageUserDefaultsRef<Own>.forKey("race.own", in: defaults), Own())
+    readsBesideRemovals(EFStorageUserDefaultsRef<UUID>.forKey("race.uuid", in: defaults), UUID())
+  }
+
+  @Test func readsOfACacheBesideRemovals() throws {
+    let directory = try TemporaryDirectory()
+    let cache = try directory.cache()
+    readsBesideRemovals(EFStorageLMDBCacheRef<Int>.forKey("race.int", in: cache), 5)
+    readsBesideRemovals(EFStorageLMDBCacheRef<Point>.forKey("race.point", in: cache), Point(x: 1))
+    readsBesideRemovals(EFStorageLMDBCacheRef<Level>.forKey("race.level", in: cache), .high)
+    readsBesideRemovals(EFStorageLMDBCacheRef<Own>.forKey("race.own", in: cache), Own())
+  }
+
+  /// A default that is stored while another thread writes never replaces what that wrote.
+  private func defaultsBesideWrites<Wrapper: EFSingleInstanceStorageReferenceWrapper & SendableMetatype>(
+    _ rounds: Int, _ make: @escaping @Sendable (String, Bool) -> Wrapper
+  ) where Wrapper.Content == Int {
+    for round in 0..<rounds {
+      let key = "default.\(round)"
+      let start = Guarded(0)
+      concurrently(2) { thread in
+        start { $0 += 1 }
+        while start.current < 2 {}
+        if thread == 0 {
+          var writer = make(key, false)
+          writer.wrappedValue = 1
+        } else {
+          let property = make(key, true)
+          _ = property.wrappedValue
+        }
+      }
+      #expect(make(key, false).content == 1)
+    }
+  }
+
+  @Test func defaultsOfUserDefaultsBesideWrites() {
+    let temporary = TemporaryDefaults()
+    defaultsBesideWrites(60) { key, persists in
+      EFStorageUserDefaults(
+        wrappedValue: 2, forKey: key, in: temporary.defaults, persistDefaultContent: persists)
+    }
+  }
+
+  @Test func defaultsOfACacheBesideWrites() throws {
+    let directory = try TemporaryDirectory()
+    let cache = try directory.cache()
+    defaultsBesideWrites(2_000) { key, persists in
+      EFStorageLMDBCache(wrappedValue: 2, forKey: key, in: cache, persistDefaultContent: persists)
+    }
+  }
+
+  @Test func aSuccessfulReadEndsTheFailure() throws {
+    let failures = Failures()
+    let cache = try TemporaryDirectory().cache()
+    struct Refusing: Codable, LMDBCacheStorable {
+      var isRefused = false
+      func encode(to encoder: any Encoder) throws {
+        if isRefused { throw CocoaError(.coderInvalidValue) }
+        var container = encoder.singleValueContainer()
+        try container.encode(1)
+      }
+      init(isRefused: Bool) { self.isRefused = isRefused }
+      init(from decoder: any Decoder) throws {}
+    }
+    let reference = EFStorageLMDBCacheRef<Refusing>.forKey("refusing", in: cache)
+    reference.content = Refusing(isRefused: false)
+    let property = EFStorageLMDBCache(wrappedValue: Refusing(isRefused: false), forKey: "refusing", in: cache)
+    _ = property.wrappedValue
+    property.wrappedValue = Refusing(isRefused: true)
+    #expect(reference.lastFailure?.kind == .conversion)
+    _ = property.wrappedValue
+    #expect(reference.lastFailure == nil)
+    reference.content = Refusing(isRefused: true)
+    #expect(reference.lastFailure?.kind == .conversion)
+    _ = reference.content
+    #expect(reference.lastFailure == nil)
+    withExtendedLifetime(failures) {}
+  }
+
+  @Test func levelsOfNil() throws {
+    let failures = Failures(of: "nested")
+    let cache = try TemporaryDirectory().cache()
+    let temporary = TemporaryDefaults()
+    let cached = EFStorageLMDBCacheRef<Int??>.forKey("nested", in: cache)
+    let kept = EFStorageUserDefaultsRef<Int??>.forKey("nested", in: temporary.defaults)
+    cached.content = .some(.some(1))
+    kept.content = .some(.some(1))
+    // It would be read as the outer nil.
+    cached.content = .some(.some(.none))
+    kept.content = .some(.some(.none))
+    #expect(failures.kinds == [.conversion, .conversion])
+    #expect(cached.content == .some(.some(.some(1))) && kept.content == .some(.some(.some(1))))
+    cached.content = .some(.none)
+    #expect(cached.content == .some(.none))
+
+    let entries = EFStorageUserDefaultsRef<[String: Int?]>.forKey("nested", in: temporary.defaults)
+    entries.content = ["a": 1, "b": nil]
+    #expect(failures.kinds == [.conversion, .conversion, .conversion])
+    let cachedEntries = EFStorageLMDBCacheRef<[String: Int?]>.forKey("entries", in: cache)
+    cachedEntries.content = ["a": 1, "b": nil]
+    #expect(cachedEntries.content == ["a": 1, "b": nil])
+    cache.memoryCache.removeAll()
+    #expect(cachedEntries.content == ["a": 1, "b": nil])
+  }
+}

@@ -1,0 +1,144 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What becomes of the file of a suite when processes end while it is written. Foundation on Linux truncates it first.
+@Suite(.serialized)
+struct DefaultsFileTests {
+  private let directory: TemporaryDirectory
+  private let suite = "suite"
+  private var file: String { directory.url.path + "/\(suite).plist" }
+  private var copy: String { directory.url.path + "/.\(suite).plist.copy" }
+
+  init() throws { directory = try TemporaryDirectory() }
+
+  private func start(_ words: String...) throws -> ChildProcess {
+    var environment = ProcessInfo.processInfo.environment
+    environment["XDG_CONFIG_HOME"] = directory.url.path
+    return try ChildProcess("EFStorageTestProcess", words, environment: environment)
+  }
+
+  private func fill() throws { #expect(try start("fill-defaults", suite).readRemaining() == []) }
+
+  private func check() throws -> [String] { try start("check-defaults", suite).readRemaining() }
+
+  private func truncate(to length: UInt64) throws {
+    let handle = try #require(FileHandle(forWritingAtPath: file))
+    try handle.truncate(atOffset: length)
+    try handle.close()
+  }
+
+  /// The changes are written after 100 ms: the process exits a little before, meanwhile, and a little after.
+  @Test func exitsDuringASynchronization() throws {
+    try fill()
+    for content in 0..<40 {
+      let delay = 98_000 + 150 * content
+      #expect(try start("exit-defaults", suite, "\(content)", "\(delay)").readRemaining() == [])
+      #expect(try check() == ["missing 0 changing \(content)"], "\(delay) µs")
+    }
+  }
+
+  /// One that is killed may lose what it has set last.
+  @Test func killsDuringASynchronization() throws {
+    try fill()
+    var random = SeededRandom(1)
+    for content in 0..<40 {
+      let process = try start("churn-defaults", suite)
+      #expect(process.run("\(content)") == "set \(content)")
+      usleep(UInt32(98_000 + random.below(8_000)))
+      process.kill()
+      let found = try #require(try check().last)
+      #expect(found.hasPrefix("missing 0 "), "\(content): \(found)")
+    }
+  }
+
+  @Test(arguments: [0, 1, 40, 2_000])
+  func aDamagedFileIsRestoredAndTold(length: UInt64) throws {
+    try fill()
+    // The copy has what was there before the last writing.
+    #expect(try start("exit-defaults", suite, "1", "0").readRemaining() == [])
+    try truncate(to: length)
+    let found = try check()
+    #expect(found == ["loss key0", "missing 0 changing nil"])
+    #expect(try check() == ["missing 0 changing nil"])
+    #expect(FileManager.default.fileExists(atPath: file + ".damaged") == (length > 0))
+  }
+
+  @Test(arguments: [0, 40])
+  func aDamagedFileWithoutACopyIsTold(length: UInt64) throws {
+    try fill()
+    try truncate(to: length)
+    try FileManager.default.removeItem(atPath: copy)
+    let found = try check()
+    #expect(found.filter { $0.hasPrefix("loss key") }.count == 100 && found.contains("loss changing"))
+    #expect(found.last == "missing 100 changing nil")
+    #expect(FileManager.default.fileExists(atPath: file + ".damaged") == (length > 0))
+    // It can be used again.
+    try fill()
+    #expect(try check() == ["missing 0 changing nil"])
+  }
+
+  /// A file that somebody has removed was not lost.
+  @Test func aRemovedFileStaysRemoved() throws {
+    try fill()
+    #expect(try start("exit-defaults", suite, "1", "0").readRemaining() == [])
+    try FileManager.default.removeItem(atPath: file)
+    #expect(try check() == ["missing 100 changing nil"])
+    #expect(try start("exit-defaults", suite, "2", "0").readRemaining() == [])
+    try truncate(to: 0)
+    #expect(try check().last == "missing 100 changing nil")
+  }
+
+  @Test func whatCannotBeWrittenIsToldOnceAndTriedAgain() throws {
+    try FileManager.default.createDirectory(atPath: file, withIntermediateDirectories: false)
+    let process = try start("churn-defaults", suite)
+    #expect(process.readLine() == "storage changing")
+    process.send("1")
+    #expect([process.readLine(), process.readLine()] == ["set 1", "storage "])
+    try FileManager.default.removeItem(atPath: file)
+    #expect(eventually { FileManager.default.fileExists(atPath: file) })
+    process.end()
+    #expect(process.readRemaining() == [])
+    #expect(try check().last == "missing 100 changing 1")
+  }
+
+  /// A process that is suspended with the lock holds nobody up for ever.
+  @Test func aLockThatIsKept() throws {
+    try fill()
+    // Not inherited by the process, which would keep the lock.
+    let descriptor = open(copy, O_RDWR | O_CLOEXEC)
+    #expect(flock(descriptor, LOCK_EX) == 0)
+    let process = try start("churn-defaults", suite)
+    #expect(process.readLine() == "storage changing")
+    process.send("1")
+    #expect([process.readLine(), process.readLine()] == ["set 1", "storage "])
+    close(descriptor)
+    process.end()
+    #expect(try check() == ["missing 0 changing 1"])
+  }
+
+  @Test func writersInSeveralProcesses() throws {
+    try fill()
+    let processes = try (0..<3).map { _ in try start("churn-defaults", suite) }
+    for round in 0..<5 {
+      for (number, process) in processes.enumerated() {
+        #expect(process.run("\(round * 10 + number)") == "set \(round * 10 + number)")
+      }
+      usleep(30_000)
+    }
+    for process in processes { process.end() }
+    #expect(try check().last?.hasPrefix("missing 0 changing 4") == true)
+  }
+
+  /// The first one stores its default, and the others find it.
+  @Test func oneDefaultIsStored() throws {
+    for round in 0..<5 {
+      let suite = "persisting\(round)"
+      let processes = try (0..<4).map { try start("persist-default", suite, "\($0)") }
+      for process in processes { #expect(process.readLine() == "ready") }
+      for process in processes { process.send("go") }
+      let contents = Set(processes.map { $0.readLine() })
+      #expect(contents.count == 1 && contents.first != nil, "\(contents)")
+    }
+  }
+}

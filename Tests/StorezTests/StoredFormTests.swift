@@ -1,0 +1,119 @@
+import EFStorageStorez
+import Foundation
+import LMDBCaching
+import Storez
+import TestSupport
+import Testing
+
+private enum Season: String, Codable, Sendable, LMDBCacheStorable { case summer, winter }
+
+/// Of every kind: its conversion counts.
+private struct Label: Codable, Equatable, Sendable, LMDBConvertible, LMDBCacheStorable {
+  var text: String
+  init(_ text: String) { self.text = text }
+  static func decode(lmdbValue value: Int) -> Label? { value < 0 ? nil : Label("number \(value)") }
+  var encodeForLMDB: Int? { Int(text.dropFirst("number ".count)) }
+}
+
+/// A store, the cache itself and a property read what each of the others wrote under one key.
+struct StoredFormTests {
+  private let temporary: TemporaryCache
+  private var store: LMDBStore { temporary.store }
+  private var cache: LMDBCache { temporary.cache }
+
+  init() throws { temporary = try TemporaryCache() }
+
+  private func agree<V: Equatable>(
+    _ values: [V], property: EFStorageLMDBCache<V>, store get: () -> V, _ set: (V) -> Void,
+    cache read: () throws -> V, _ write: (V) throws -> Void, location: SourceLocation = #_sourceLocation
+  ) throws {
+    func expect(_ value: V, _ writer: String) throws {
+      for _ in 0..<2 {
+        #expect(property.wrappedValue == value, "\(writer), property", sourceLocation: location)
+        let loaded = try property.loadContent() ?? property.makeDefaultContent()
+        #expect(loaded == value, "\(writer), property", sourceLocation: location)
+        #expect(get() == value, "\(writer), store", sourceLocation: location)
+        #expect(try store.throwing { _ in get() } == value, "\(writer), store", sourceLocation: location)
+        #expect(try read() == value, "\(writer), cache", sourceLocation: location)
+        // From the disk as well.
+        try cache.flush()
+        cache.memoryCache.removeAll()
+      }
+    }
+    for value in values {
+      property.wrappedValue = value
+      try expect(value, "property")
+      try cache.removeAll()
+      set(value)
+      try expect(value, "store")
+      try cache.removeAll()
+      try write(value)
+      try expect(value, "cache")
+    }
+  }
+
+  @Test func codableTypes() throws {
+    let temperature = Weather.temperature
+    try agree(
+      [1.5, -2], property: EFStorageLMDBCache(temperature, in: cache), store: { store.get(temperature) },
+      { store.set(temperature, value: $0) }, cache: { try cache.value(forKey: temperature) },
+      { try cache.set($0, forKey: temperature) })
+    let season = Key<Weather, Season>(id: "season", defaultValue: .summer)
+    try agree(
+      [.summer, .winter], property: EFStorageLMDBCache(season, in: cache), store: { store.get(season) },
+      { store.set(season, value: $0) }, cache: { try cache.value(forKey: season) },
+      { try cache.set($0, forKey: season) })
+    let city = Weather.city
+    try agree(
+      ["Rome", nil, "Oslo"], property: EFStorageLMDBCache(city, in: cache), store: { store.get(city) },
+      { store.set(city, value: $0) }, cache: { try cache.value(forKey: city) }, { try cache.set($0, forKey: city) })
+    let note = Key<Weather, LMDBStoreTests.Note?>(id: "note", defaultValue: nil)
+    try agree(
+      [LMDBStoreTests.Note(text: "a"), nil], property: EFStorageLMDBCache(note, in: cache), store: { store.get(note) },
+      { store.set(note, value: $0) }, cache: { try cache.value(forKey: note) }, { try cache.set($0, forKey: note) })
+  }
+
+  @Test func typesWithAConversion() throws {
+    let label = Key<Weather, Label>(id: "label", defaultValue: Label("number 0"))
+    try agree(
+      [Label("number 1"), Label("number 2")], property: EFStorageLMDBCache(label, in: cache),
+      store: { store.get(label) }, { store.set(label, value: $0) }, cache: { try cache.value(forKey: label) },
+      { try cache.set($0, forKey: label) })
+    #expect(try cache.value(Int.self, forKey: label.stringValue) == 2)
+    let optional = Key<Weather, Label?>(id: "optional", defaultValue: nil)
+    try agree(
+      [Label("number 1"), nil], property: EFStorageLMDBCache(optional, in: cache),
+      store: { store.get(optional) }, { store.set(optional, value: $0) }, cache: { try cache.value(forKey: optional) },
+      { try cache.set($0, forKey: optional) })
+    #expect(throws: CacheError.self) { try cache.set(Label("none"), forKey: label) }
+    try cache.set(-1, forKey: label.stringValue)
+    #expect(throws: CacheError.self) { try cache.value(forKey: label) }
+  }
+
+  @Test func objects() throws {
+    let number = Key<Weather, NSNumber?>(id: "number", defaultValue: nil)
+    try agree(
+      [NSNumber(value: 4), nil], property: EFStorageLMDBCache(number, in: cache), store: { store.get(number) },
+      { store.set(number, value: $0) }, cache: { try cache.value(forKey: number) },
+      { try cache.set($0, forKey: number) })
+  }
+
+  /// A nil that a property has stored is nil for all, whatever the default is.
+  @Test func aStoredNil() throws {
+    let city = Key<Weather, String?>(id: "city", defaultValue: "Rome")
+    let property = EFStorageLMDBCache(city, in: cache)
+    property.wrappedValue = nil
+    #expect(property.wrappedValue == nil)
+    #expect(try store.throwing { $0.get(city) } == nil)
+    #expect(try cache.value(forKey: city) == nil)
+    let note = Key<Weather, LMDBStoreTests.Note?>(id: "note", defaultValue: LMDBStoreTests.Note(text: "none"))
+    let noted = EFStorageLMDBCache(note, in: cache)
+    noted.wrappedValue = nil
+    #expect(noted.wrappedValue == nil)
+    #expect(try store.throwing { $0.get(note) } == nil)
+    #expect(try cache.value(forKey: note) == nil)
+    // For the store it is nothing.
+    store.set(city, value: nil)
+    #expect(property.wrappedValue == "Rome" && store.get(city) == "Rome")
+  }
+}
