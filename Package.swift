@@ -44,7 +44,7 @@ let package = Package(
     // What the coders of both kinds of archives share.
     .target(name: "FoundationObjects", dependencies: ["CPlatform", "Platform"]),
     .target(name: "CBORCoding", dependencies: ["FoundationObjects"]),
-    .target(name: "LMDB", dependencies: ["CLMDB", "Platform"]),
+    .target(name: "LMDB", dependencies: ["CLMDB", "CPlatform", "Platform"]),
     .target(
       name: "LMDBCaching",
       dependencies: [
@@ -84,7 +84,7 @@ let package = Package(
     .testTarget(name: "CBORCodingTests", dependencies: ["CBORCoding", "FoundationObjects", "TestSupport"]),
     // What the tests start as other processes.
     .executableTarget(name: "LMDBTestProcess", dependencies: ["LMDB"], path: "Tests/LMDBTestProcess"),
-    .testTarget(name: "LMDBTests", dependencies: ["LMDB", "LMDBTestProcess", "TestSupport"]),
+    .testTarget(name: "LMDBTests", dependencies: ["LMDB", "LMDBTestProcess", "Platform", "TestSupport"]),
     .executableTarget(
       name: "CacheTestProcess", dependencies: ["LMDB", "LMDBCaching", .product(name: "Logging", package: "swift-log")],
       path: "Tests/CacheTestProcess"),

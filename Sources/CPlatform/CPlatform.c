@@ -124,3 +124,13 @@ int cplatform_byte_lock(int descriptor, int64_t offset, int action) {
   return 0;
 #endif
 }
+
+int cplatform_is_locked_elsewhere(int descriptor) {
+  struct flock lock = {0};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  while (fcntl(descriptor, F_GETLK, &lock) != 0) {
+    if (errno != EINTR) return -1;
+  }
+  return lock.l_type != F_UNLCK ? 1 : 0;
+}

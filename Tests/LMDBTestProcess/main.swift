@@ -10,6 +10,8 @@ import LMDB
   options.mapSize = 64 << 20
   options.syncMode = .noSync
   options.waits.otherProcesses = 50_000_000
+  options.waits.read = 200_000_000
+  options.keptReaders = 4
 
   func answer(_ text: String) {
     let line = Array((text + "\n").utf8)
@@ -33,6 +35,12 @@ import LMDB
     }
     body()
     try transaction.commit()
+  }
+
+  /// Runs `body` within so many snapshots.
+  func nest(_ count: Int, _ environment: Environment, _ body: () -> Void) throws(LMDBError) {
+    if count == 0 { return body() }
+    try environment.withReadTransaction { _ throws(LMDBError) in try nest(count - 1, environment, body) }
   }
 
   func run(_ words: [Substring], _ environment: Environment) throws(LMDBError) -> String {
@@ -65,6 +73,15 @@ import LMDB
         var byte: UInt8 = 0
         _ = read(ends[0], &byte, 1)
         raise(SIGKILL)
+      }
+    case "snapshots":
+      // So many at once, which then end.
+      try nest(Int(words[1])!, environment) {}
+    case "hold":
+      // The same, until there is another line.
+      try nest(Int(words[1])!, environment) {
+        answer("holding")
+        _ = readLine()
       }
     case "greedy":
       // Writes again and again, with next to nothing in between.

@@ -36,15 +36,26 @@ import Testing
     #expect(first.isClosed)
   }
 
-  @Test func aHardLinkGivesTheSameObject() throws {
-    let one = directory.makeDirectory("one")
-    let two = directory.makeDirectory("two")
-    let first = try open(one)
-    #expect(link(one + "/data.mdb", two + "/data.mdb") == 0)
-    let second = try open(two)
-    #expect(second === first)
+  /// The identity is the directory's and the files', and not the path's.
+  @Test func aRenamedDirectoryStaysTheSameAndItsPathIsAnothers() throws {
+    let first = try open(directory.makeDirectory("cache"))
+    try first.put([1], [1])
+    #expect(rename(directory.path + "/cache", directory.path + "/moved") == 0)
+    let second = try open(directory.makeDirectory("cache"))
+    #expect(second !== first)
+    #expect(try second.value([1]) == nil)
+    try second.put([2], [1])
+    let again = try open(directory.path + "/moved")
+    #expect(again === first)
+    again.close()
+    #expect(try first.displacement() == [.data, .lockFile])
+    // It is opened again where it is.
+    try first.revive()
+    #expect(try first.value([1]) == [1])
+    #expect(try second.value([1]) == [2])
     second.close()
     first.close()
+    #expect(openDescriptors(in: directory.path) == 0)
   }
 
   @Test func twoDirectoriesGiveTwoObjects() throws {
@@ -164,7 +175,7 @@ import Testing
     #expect(openDescriptors(in: text) == 0)
     let folder = directory.makeDirectory("folder")
     mkdir(folder + "/data.mdb", 0o700)
-    #expect(code { () throws(LMDBError) in _ = try open(folder) } == .system(EISDIR))
+    #expect(code { () throws(LMDBError) in _ = try open(folder) } == .foreignFile)
     #expect(openDescriptors(in: folder) == 0)
   }
 }

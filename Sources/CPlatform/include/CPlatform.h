@@ -48,4 +48,8 @@ int64_t cplatform_file_system(int descriptor);
 /// Where the system has no such locks, everything is granted.
 int cplatform_byte_lock(int descriptor, int64_t offset, int action);
 
+/// Whether another process has a lock by fcntl(2) on any part of a file: 1 or 0; -1 and `errno` for a failure. Locks of
+/// this process do not count.
+int cplatform_is_locked_elsewhere(int descriptor);
+
 #endif

@@ -1,10 +1,12 @@
+import Platform
+
 // Files that other processes write to.
 
 extension DataFileVerifier {
   /// How often the same has to be found before it is believed, and what is waited in between, in nanoseconds: longer than
   /// the system leaves who writes a page alone in the middle of it.
   private static let confirmations = 5
-  static let pause = 10_000_000
+  static let pause: Int64 = 10_000_000
 
   /// Looks at the meta pages while others may commit: see ``checkMeta(directory:)``.
   ///
@@ -18,7 +20,7 @@ extension DataFileVerifier {
 
   /// Looks until there is nothing wrong, or the same again and again.
   static func settled<R>(
-    pause: Int = pause, _ look: () throws(DataFileError) -> R
+    pause: Int64 = pause, _ look: () throws(DataFileError) -> R
   ) throws(DataFileError) -> R {
     var last: DataFileError?
     var count = 0
@@ -30,7 +32,7 @@ extension DataFileVerifier {
         last = error
         if count >= confirmations { throw error }
       }
-      Platform.sleep(nanoseconds: pause)
+      MonotonicClock.sleep(nanoseconds: pause)
     }
   }
 }

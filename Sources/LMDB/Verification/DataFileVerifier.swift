@@ -13,7 +13,7 @@
 public enum DataFileVerifier {
   /// Verifies `data.mdb` of a directory.
   ///
-  /// - Returns: What was found; nil if there is no file, or an empty one, which LMDB takes for a new one.
+  /// - Returns: What was found; `nil` if there is no file, or an empty one, which LMDB takes for a new one.
   /// - Throws: ``DataFileError``: what is wrong first, or why the file could not be read.
   public static func verify(directory: String) throws(DataFileError) -> VerifiedDataFile? {
     try verify(directory: directory) { _, _, _ in }
@@ -33,7 +33,7 @@ public enum DataFileVerifier {
   /// Looks at the meta pages alone.
   ///
   /// - Returns: Whether all pages are in the file, and the last transaction. Free pages at the end need not be there,
-  ///   so that only ``verify(directory:)`` can tell in that case. Nil if there is no file, or an empty one.
+  ///   so that only ``verify(directory:)`` can tell in that case. `nil` if there is no file, or an empty one.
   package static func checkMeta(
     directory: String
   ) throws(DataFileError) -> (isWhole: Bool, transactionID: UInt64)? {
@@ -43,7 +43,7 @@ public enum DataFileVerifier {
   }
 
   private static func open(_ directory: String) throws(DataFileError) -> DataFile? {
-    do throws(LMDBError) { return try DataFile(directory + "/data.mdb") } catch { throw .unreadable(error) }
+    do throws(LMDBError) { return try DataFile("data.mdb", in: directory) } catch { throw .unreadable(error) }
   }
 
   /// Checks both meta pages, and returns the one that LMDB would use: that of the later transaction.

@@ -28,10 +28,6 @@ package enum FaultInjection {
     return body(&state)
   }
 
-  /// Has the lock held during forks from now on. Who holds a lock of its own during forks, and makes calls while it has
-  /// it, calls this before it registers itself.
-  package static func prepareForForks() { withState { _ in } }
-
   /// Whether any session is on.
   @inlinable @inline(__always)
   package static var isOn: Bool { _slowPath(isActive) }

@@ -73,6 +73,15 @@ extension Directory {
     throw SystemError("fstatat", path(of: name))
   }
 
+  /// The same for what has to be a regular file with one name, as for ``open(_:_:requiresOneName:)``, which need not be
+  /// opened.
+  package func statusOfOwnFile(_ name: String) throws(SystemError) -> FileStatus? {
+    guard let status = try status(of: name) else { return nil }
+    if status.kind != .regular { throw SystemError("fstatat", path(of: name), .kind(status.kind)) }
+    if status.linkCount > 1 { throw SystemError("fstatat", path(of: name), .names(status.linkCount)) }
+    return status
+  }
+
   /// `nil` if there is none.
   package func kind(of name: String) throws(SystemError) -> FileKind? { try status(of: name)?.kind }
 

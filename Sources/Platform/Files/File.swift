@@ -1,3 +1,5 @@
+import CPlatform
+
 /// An open file, closed when its owner goes. ``Directory`` opens it.
 package struct File: ~Copyable, Sendable {
   /// What the file is opened for.
@@ -41,6 +43,13 @@ package struct File: ~Copyable, Sendable {
   /// Whether a name in a directory still leads to this very file.
   package borrowing func isStill(_ name: String, in directory: Directory) throws(SystemError) -> Bool {
     try directory.identity(of: name) == identity()
+  }
+
+  /// Whether another process has a lock by fcntl(2) on any part of it; those of this process do not count.
+  package borrowing func isLockedElsewhere() throws(SystemError) -> Bool {
+    let status = cplatform_is_locked_elsewhere(descriptor)
+    if status < 0 { throw SystemError("fcntl(F_GETLK)", path) }
+    return status == 1
   }
 
   // MARK: - Size

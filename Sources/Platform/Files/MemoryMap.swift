@@ -1,30 +1,46 @@
 /// A shared mapping of a file's beginning, which goes with the object.
-///
-/// A forked child does not have it: it would keep the file's locks, as a copy of the descriptor does.
 // @unchecked: the pointer never changes; what is behind it belongs to whoever made the object.
 package final class MemoryMap: @unchecked Sendable {
   package let base: UnsafeMutableRawPointer
   /// Bytes.
   package let size: Int
+  private let protection: Int32
+
+  /// Bytes of a page of memory.
+  package static let pageSize = Int(sysconf(Int32(_SC_PAGESIZE)))
 
   /// - Parameter access: ``File/Access/writing`` for a file that was opened so.
-  package init(_ file: borrowing File, size: Int, _ access: File.Access = .writing) throws(SystemError) {
-    let protection = access == .reading ? PROT_READ : PROT_READ | PROT_WRITE
-    guard let base = SystemCalls.map(size, protection, file.descriptor, path: file.path) else {
-      throw SystemError("mmap", file.path)
+  package convenience init(
+    _ file: borrowing File, size: Int, _ access: File.Access = .writing
+  ) throws(SystemError) {
+    try self.init(descriptor: file.descriptor, path: file.path, size: size, access)
+  }
+
+  /// - Parameter isInherited: Whether a forked child has it, too. Such a child keeps the file's locks, as one with a copy
+  ///   of the descriptor does.
+  package init(
+    descriptor: Int32, path: String, size: Int, _ access: File.Access, isInherited: Bool = false
+  ) throws(SystemError) {
+    protection = access == .reading ? PROT_READ : PROT_READ | PROT_WRITE
+    guard let base = SystemCalls.map(size, protection, descriptor, path: path) else {
+      throw SystemError("mmap", path)
     }
+    self.base = base
+    self.size = size
+    if isInherited { return }
     #if canImport(Darwin)
       let status = minherit(base, size, VM_INHERIT_NONE)
     #else
       let status = madvise(base, size, MADV_DONTFORK)
     #endif
-    if status != 0 {
-      let error = SystemError("madvise", file.path)
-      munmap(base, size)
-      throw error
+    if status != 0 { throw SystemError("madvise", path) }
+  }
+
+  /// Puts another file in the place of this one, at once for whoever is reading.
+  package func replace(descriptor: Int32, path: String) throws(SystemError) {
+    guard mmap(base, size, protection, MAP_SHARED | MAP_FIXED, descriptor, 0) == base else {
+      throw SystemError("mmap", path)
     }
-    self.base = base
-    self.size = size
   }
 
   deinit { munmap(base, size) }

@@ -21,7 +21,7 @@ enum NewDatabase {
     do throws(CacheError) {
       let new = try calling(activity) { () throws(SystemError) in try directory.makeSubdirectory(folder) }
       try storing(activity) { () throws(LMDBError) in
-        let environment = try Environment.open(directory: new.pathForC, options: options)
+        let environment = try Environment.open(new, options: options)
         defer { environment.close() }
         try environment.sync(force: true)
       }

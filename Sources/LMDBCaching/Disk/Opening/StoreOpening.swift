@@ -83,8 +83,7 @@ struct StoreOpening {
     options.waits.otherProcesses = UInt64(max(0, timeout))
     if configuration.durability != .fast { try NewDatabase.make(in: directory, options) }
     return try storing("Opening the database in \(directory.path)") { () throws(LMDBError) in
-      try Environment.openAnew(
-        directory: directory.pathForC, options: options, excludingWriters: isLockFileNew)
+      try Environment.openAnew(directory, options: options, excludingWriters: isLockFileNew)
     }
   }
 

@@ -1,4 +1,5 @@
 import CLMDB
+import Platform
 import Synchronization
 
 /// An open LMDB environment: the directory with `data.mdb` and `lock.mdb`, mapped into memory.
@@ -16,7 +17,7 @@ import Synchronization
 // thread-safe, the pool gives a transaction to one thread at a time, and the gate in `control` keeps everybody out
 // while the map moves or after it is gone.
 public final class Environment: @unchecked Sendable {
-  /// The canonical path of the directory.
+  /// The canonical path that the directory had when it was opened.
   public let directory: String
 
   /// The longest key, in bytes: 511 (`mdb_env_get_maxkeysize`).
@@ -32,8 +33,10 @@ public final class Environment: @unchecked Sendable {
   let slots: ReaderSlots
   let writerMutex = PlatformMutex()
   let metaPages: MetaPages
-  /// Guarded by `writerMutex`, and by the gate as `handle` is.
-  var locks: FileLocks
+  /// The directory itself, wherever it is now. `nil` when the environment has ended. Guarded by `writerMutex`.
+  var place: Directory?
+  /// `nil` while there is no C environment. Guarded by `writerMutex`, and by the gate as `handle` is.
+  var locks: FileLocks?
   /// One thread at a time changes this process's places in the reader table.
   let readerTableMutex = PlatformMutex()
 
@@ -47,27 +50,23 @@ public final class Environment: @unchecked Sendable {
   var databases: [String: Database] = [:]
 
   /// Takes over an open C environment.
-  init(_ opened: OpenFiles, directory: String, options: Options, metaPages: MetaPages) {
+  init(_ opened: OpenFiles, options: Options, metaPages: MetaPages) {
     handle = opened.handle
     locks = opened.locks
-    self.directory = directory
+    place = opened.directory
+    directory = opened.directory.path
     self.options = options
     self.metaPages = metaPages
     maxKeySize = Int(Calls.maxKeySize(handle))
-    slots = ReaderSlots(count: options.readerPoolSize)
+    slots = ReaderSlots(count: options.readerPoolSize, kept: options.keptReaders)
     control = .allocate(capacity: 1)
     control.initialize(to: Control())
-    control.pointee.lockDescriptor.store(locks.descriptor, ordering: .relaxed)
   }
 
   deinit {
-    Registry.lock()
-    if control.pointee.current.isDisjoint(with: [.finished, .forked]) {
-      endHandles()
-    }
-    Registry.remove(control)
-    Registry.unlock()
-    metaPages.unmap()
+    // Whoever wants the files waits until the entry is gone.
+    if control.pointee.current.isDisjoint(with: [.finished, .forked]) { endHandles() }
+    Registry.withLock { $0.remove(control) }
     slots.deallocate()
     control.deinitialize(count: 1)
     control.deallocate()
@@ -101,17 +100,6 @@ public final class Environment: @unchecked Sendable {
   /// Changes with ``adopt(_:)`` and ``revive()``.
   package var generation: UInt64 { control.pointee.generation.load(ordering: .acquiring) }
 
-  /// What a transaction is called here: its number, above those of every file that the environment was on before.
-  @inline(__always)
-  package func position(of transaction: borrowing ReadTransaction) -> UInt64 {
-    control.pointee.generation.load(ordering: .relaxed) &+ transaction.id
-  }
-
-  /// The same for a write transaction, which will have it when it is committed.
-  package func position(of transaction: borrowing WriteTransaction) -> UInt64 {
-    control.pointee.generation.load(ordering: .relaxed) &+ transaction.id
-  }
-
   /// The map size recorded in the file, by whichever process made it largest.
   var recordedMapSize: Int {
     metaPages.recordedMapSize
@@ -122,10 +110,11 @@ public final class Environment: @unchecked Sendable {
 
   /// Aborts the pool's transactions and closes the C environment.
   ///
-  /// Nobody may be using the environment. The registry's lock must be held, so that no thread opens the lock file
-  /// while this one closes it.
+  /// Nobody may be using the environment, nor get it from the registry: no thread may open the lock file while this one
+  /// closes it.
   func endHandles() {
     closeHandle()
+    place = nil
     control.pointee.raise([.closed, .finished])
   }
 
@@ -133,9 +122,8 @@ public final class Environment: @unchecked Sendable {
   func closeHandle() {
     if isLost { return }
     endPool()
-    control.pointee.lockDescriptor.store(-1, ordering: .relaxed)
     Calls.close(handle)
-    locks.close()
+    locks = nil
   }
 
   /// Aborts the pool's transactions. Nobody may be reading.

@@ -1,3 +1,4 @@
+import Platform
 import Synchronization
 
 extension Environment {
@@ -9,17 +10,15 @@ extension Environment {
   ///
   /// Calling it more often than `open` does nothing as long as nobody else has the environment open.
   public func close() {
-    Registry.lock()
-    let isLast = openers == 1
-    openers = max(0, openers - 1)
-    if isLast {
-      control.pointee.raise(.closed)
+    let isLast = Registry.withLock { _ in
+      let isLast = openers == 1
+      openers = max(0, openers - 1)
+      if isLast { control.pointee.raise(.closed) }
+      return isLast
     }
-    let isForked = control.pointee.current.contains(.forked)
-    Registry.unlock()
-    guard isLast, !isForked else { return }
+    guard isLast, !control.pointee.current.contains(.forked) else { return }
 
-    var backoff = Backoff(limit: options.waits.close)
+    var backoff = Backoff(limit: Int64(clamping: options.waits.close))
     while !finish(), backoff.pause() {}
   }
 
@@ -32,14 +31,18 @@ extension Environment {
     guard writerMutex.tryLock() else { return false }
     defer { writerMutex.unlock() }
     guard isQuiet else { return false }
-    Registry.lock()
-    defer { Registry.unlock() }
-    // Opened again, or closed by another thread, in the meantime?
-    guard openers == 0, !control.pointee.current.contains(.finished) else { return true }
-    // Whoever came in during a moment of being open again.
-    guard isQuiet else { return false }
+    let mayClose = Registry.withLock { registry -> Bool? in
+      // Opened again, or closed by another thread, in the meantime?
+      guard openers == 0, !control.pointee.current.contains(.finished) else { return nil }
+      // Whoever came in during a moment of being open again.
+      guard isQuiet else { return false }
+      registry.setBusy(control, true)
+      return true
+    }
+    guard let mayClose else { return true }
+    guard mayClose else { return false }
     endHandles()
-    Registry.remove(control)
+    Registry.withLock { $0.remove(control) }
     return true
   }
 

@@ -1,4 +1,5 @@
 import CLMDB
+import Platform
 
 /// A position in a database, in the order of the keys' bytes. Lent to the body of `withCursor`.
 ///
@@ -65,7 +66,7 @@ public struct Cursor: ~Copyable {
       return Entry(key: key.bytes, value: value.bytes)
     }
     // Without a position, "current" is an invalid argument to LMDB.
-    if status == MDB_NOTFOUND || (status == Platform.invalidArgument && operation == MDB_GET_CURRENT) {
+    if status == MDB_NOTFOUND || (status == EINVAL && operation == MDB_GET_CURRENT) {
       return nil
     }
     throw LMDBError(status: status, operation: .cursorGet)
@@ -89,7 +90,7 @@ public struct Cursor: ~Copyable {
   public func replace(with value: UnsafeRawBufferPointer) throws(LMDBError) {
     let environment = try environment(.cursorPut)
     guard let entry = try current() else {
-      throw LMDBError(status: Platform.invalidArgument, operation: .cursorPut)
+      throw LMDBError(status: EINVAL, operation: .cursorPut)
     }
     guard value.count == entry.value.count else {
       // The put moves the node that the key is in, so it needs a copy of it.

@@ -6,6 +6,7 @@ extension LMDBError {
       case invalid, badTransaction, badValueSize, badDatabase, badReaderSlot, transactionFull, pageFull, pageNotFound
       case incompatible, noSpace, ioError, permissionDenied, readOnlyFileSystem, noSuchFile, outOfMemory, busy
       case invalidArgument, closed, forked, unavailableReaderSlot, otherEnvironmentOptions, fileReplaced, lockTimeout
+      case foreignFile
       case system(Int32)
     }
 
@@ -80,6 +81,10 @@ extension LMDBError {
     /// Another process has a lock of the file, and did not let go in time: it is suspended, say.
     public static let lockTimeout = Code(.lockTimeout)
 
+    /// A name of LMDB's stands for a link, a FIFO or something else that is no regular file, or for a file that has other
+    /// names (hard links), and so is somebody else's, too. It was not touched.
+    public static let foreignFile = Code(.foreignFile)
+
     /// Any other `errno`.
     public static func system(_ errno: Int32) -> Code {
       Code(.system(errno))
@@ -96,7 +101,8 @@ extension LMDBError {
       case .mapFull: "The map is full. Abort, then remove entries or grow the map, and retry the whole transaction."
       case .mapResized: "Another process grew the file beyond this map. Retry; close and reopen if it persists."
       case .readersFull:
-        "The shared reader table is full. Close readers in other processes, or raise maxReaders in all of them."
+        "The reader table is full: the processes that share it have too many snapshots open at once. End some, which "
+          + "Environment.readers() lists, or raise maxReaders in all of them and close the environment everywhere."
       case .databasesFull: "Too many named databases. Open the environment with a larger maxDatabases."
       case .corrupted: "The file is damaged. Set it aside and rebuild it."
       case .panic: "The environment failed fatally. Close it in every process and open it again."
@@ -130,6 +136,8 @@ extension LMDBError {
         "The data file was deleted or replaced while it is open. Close every use of the environment, then reopen it."
       case .lockTimeout:
         "Another process holds a lock of the file and does not let go. Continue it if it is suspended, or end it."
+      case .foreignFile:
+        "A file of LMDB's is a link, is no regular file, or has other names. Remove it, or choose another directory."
       case .system(let errno): "The system reported error \(errno)."
       }
     }

@@ -1,12 +1,5 @@
 import CLMDB
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import Platform
 
 extension LMDBError {
   /// The error for a status that a C function returned.
@@ -18,6 +11,18 @@ extension LMDBError {
   init(errno: Int32, operation: String) {
     self.init(code: Code(status: errno), status: errno, operation: operation)
   }
+
+  /// The error for a failed system call, or for a file that is not what it has to be.
+  init(_ error: SystemError) {
+    self.init(
+      code: error.finding == nil ? Code(status: error.errno) : .foreignFile, status: error.errno,
+      operation: error.operation, message: error.finding == nil ? nil : error.description)
+  }
+}
+
+/// Runs calls of the system, with this module's errors.
+func system<R: ~Copyable>(_ body: () throws(SystemError) -> R) throws(LMDBError) -> R {
+  do throws(SystemError) { return try body() } catch { throw LMDBError(error) }
 }
 
 extension LMDBError.Code {

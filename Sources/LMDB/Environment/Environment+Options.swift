@@ -1,3 +1,5 @@
+import Platform
+
 extension Environment {
   /// How an environment is opened.
   public struct Options: Sendable, Equatable {
@@ -5,8 +7,9 @@ extension Environment {
     /// used. Halved, down to 64 MiB, if the system does not give as much. Rounded up to whole pages.
     public var mapSize = Options.defaultMapSize
 
-    /// Slots of the reader table. The first process to open the environment decides for all.
-    public var maxReaders: UInt32 = 1022
+    /// Slots of the reader table, which all processes share: one for each snapshot that is open at a time, and a few that
+    /// each process keeps. The first process to open the environment decides for all. 64 bytes of the lock file each.
+    public var maxReaders: UInt32 = 4094
 
     /// How many named databases can be opened.
     public var maxDatabases: UInt32 = 0
@@ -23,15 +26,17 @@ extension Environment {
     /// How many reads this process can have running at once; more wait for a moment.
     public var readerPoolSize = 64
 
+    /// How many slots of the reader table this process keeps when their snapshots have ended, since taking one again
+    /// costs some microseconds; it gives back all others. As many as run at once on this machine.
+    package var keptReaders = min(16, max(4, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
+
     /// How long operations wait for each other.
     package var waits = Waits()
 
     public init() {}
 
     /// 64 GiB, or 1 GiB where addresses have 32 bits.
-    static var defaultMapSize: Int {
-      Int.bitWidth == 64 ? 1 << 36 : 1 << 30
-    }
+    static var defaultMapSize: Int { Int.bitWidth == 64 ? 1 << 36 : 1 << 30 }
 
     static let leastMapSize = 64 << 20
   }

@@ -1,4 +1,5 @@
 import CLMDB
+import Platform
 import Synchronization
 
 extension Environment {
@@ -11,12 +12,12 @@ extension Environment {
   ///   there is not enough address space for the old and the new map together: nothing has changed either.
   public func growMap(to size: Int) throws(LMDBError) {
     try control.pointee.checkUsable("Environment.growMap")
-    guard control.pointee.writerThread.load(ordering: .relaxed) != Platform.currentThread else {
+    guard control.pointee.writerThread.load(ordering: .relaxed) != PlatformThread.current else {
       throw LMDBError(
         code: .busy, operation: "Environment.growMap",
         message: "This thread holds a write transaction. End it before growing the map.")
     }
-    var backoff = Backoff(limit: options.waits.map)
+    var backoff = Backoff(limit: Int64(clamping: options.waits.map))
     while !writerMutex.tryLock() {
       guard backoff.pause() else { throw Self.busyMap }
     }
@@ -33,7 +34,7 @@ extension Environment {
 
   /// The same, for who holds `writerMutex`.
   func adoptMapSizeAsWriter() throws(LMDBError) {
-    var backoff = Backoff(limit: options.waits.map)
+    var backoff = Backoff(limit: Int64(clamping: options.waits.map))
     try moveMap(to: nil, &backoff)
   }
 
@@ -82,11 +83,13 @@ extension Environment {
     var descriptor: Int32 = -1
     status = Calls.descriptor(handle, &descriptor)
     guard status == MDB_SUCCESS else { throw LMDBError(status: status, operation: .envGetDescriptor) }
-    Platform.unmap(try Platform.map(descriptor, length: target), length: target)
+    _ = try system { () throws(SystemError) in
+      try MemoryMap(descriptor: descriptor, path: directory, size: target, .reading)
+    }
 
     status = Calls.setMapSize(handle, target, directory: directory)
     guard status == MDB_SUCCESS else {
-      if status != Platform.invalidArgument {
+      if status != EINVAL {
         // The old map is gone, and there is no new one.
         control.pointee.raise(.broken)
       }

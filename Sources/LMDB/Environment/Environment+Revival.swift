@@ -1,4 +1,5 @@
 import CLMDB
+import Platform
 import Synchronization
 
 extension Environment {
@@ -18,20 +19,21 @@ extension Environment {
     let busy = LMDBError(
       code: .busy, operation: operation,
       message: "The environment failed fatally, and a transaction of it does not end. End it; it is tried again.")
-    guard control.pointee.writerThread.load(ordering: .relaxed) != Platform.currentThread else { throw busy }
-    var backoff = Backoff(limit: options.waits.adoption)
+    guard control.pointee.writerThread.load(ordering: .relaxed) != PlatformThread.current else { throw busy }
+    var backoff = Backoff(limit: Int64(clamping: options.waits.adoption))
     while !writerMutex.tryLock() {
       guard backoff.pause() else { throw busy }
     }
     defer { writerMutex.unlock() }
     try whileQuiet(&backoff, busy: busy, mends: true) { () throws(LMDBError) in
-      Registry.lock()
-      defer { Registry.unlock() }
+      guard let place else { throw LMDBError(code: .closed, operation: operation) }
+      Registry.withLock { $0.setBusy(control, true) }
+      defer { Registry.withLock { $0.setBusy(control, false) } }
       // First the one and then the other: closing a file drops every lock that the process has on it.
       closeHandle()
       isLost = true
       control.pointee.raise(.broken)
-      try take(OpenFiles(directory, options))
+      try take(OpenFiles(place, options))
       control.pointee.generation.wrappingAdd(Control.nextGeneration, ordering: .releasing)
       control.pointee.lower(.broken)
     }
@@ -51,8 +53,7 @@ extension Environment {
     handle = opened.handle
     isLost = false
     locks = opened.locks
-    control.pointee.lockDescriptor.store(locks.descriptor, ordering: .relaxed)
-    Registry.update(control, opened.files)
+    Registry.withLock { $0.update(control, opened.files) }
   }
 
   /// The named databases, in the order in which they were opened: so they have the handles that they had.

@@ -1,3 +1,5 @@
+package import Platform
+
 /// The files of an open environment.
 package struct EnvironmentFiles: Hashable, Sendable {
   package let data: FileIdentity

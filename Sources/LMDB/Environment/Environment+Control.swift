@@ -55,7 +55,7 @@ extension Environment {
       return database
     }
     if !options.isReadOnly { try takeWriterLock("Environment.openDatabase") }
-    defer { if !options.isReadOnly { locks.releaseWriter() } }
+    defer { if !options.isReadOnly { locks?.releaseWriter() } }
     let transaction = try beginAsWriter(flags: options.isReadOnly ? UInt32(MDB_RDONLY) : 0)
     var database: UInt32 = 0
     var status = Calls.openDatabase(
@@ -73,7 +73,7 @@ extension Environment {
 
   /// Runs `body` while the environment can neither be closed nor move its map.
   func use<R>(_ operation: String, _ body: () throws(LMDBError) -> R) throws(LMDBError) -> R {
-    var backoff = Backoff(limit: options.waits.read)
+    var backoff = Backoff(limit: Int64(clamping: options.waits.read))
     while true {
       control.pointee.users.add(1, ordering: .sequentiallyConsistent)
       if control.pointee.current.isEmpty { break }

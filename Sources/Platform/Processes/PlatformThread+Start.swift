@@ -1,17 +1,6 @@
 import CPlatform
 
-/// Threads of the system's.
-package enum PlatformThread {
-  /// Identifies the calling thread as long as it lives.
-  @inlinable @inline(__always)
-  package static var current: UInt {
-    #if canImport(Glibc)
-      pthread_self()
-    #else
-      UInt(bitPattern: pthread_self())
-    #endif
-  }
-
+extension PlatformThread {
   /// How much of the machine a thread may claim, where the system has such classes.
   package enum QualityOfService: Sendable { case unspecified, utility, userInitiated }
 

@@ -1,4 +1,5 @@
 import CLMDB
+import Platform
 import Synchronization
 
 extension Environment {
@@ -14,9 +15,9 @@ extension Environment {
 
   /// The open files.
   package var files: EnvironmentFiles {
-    Registry.lock()
-    defer { Registry.unlock() }
-    guard let files = Registry.files(of: control) else { preconditionFailure("The environment was finished.") }
+    guard let files = Registry.withLock({ $0.files(of: control) }) else {
+      preconditionFailure("The environment was finished.")
+    }
     return files
   }
 
@@ -25,9 +26,14 @@ extension Environment {
   package func displacement() throws(LMDBError) -> Displacement {
     let files = files
     var displacement: Displacement = []
-    if try Platform.identity(ofFileAt: directory + "/data.mdb") != files.data { displacement.insert(.data) }
-    if try Platform.identity(ofFileAt: directory + "/lock.mdb") != files.lockFile { displacement.insert(.lockFile) }
+    if try identity(of: OpenFiles.dataFile) != files.data { displacement.insert(.data) }
+    if try identity(of: OpenFiles.lockFile) != files.lockFile { displacement.insert(.lockFile) }
     return displacement
+  }
+
+  /// Of what a file's path leads to, also when another directory has got the path.
+  private func identity(of name: String) throws(LMDBError) -> FileIdentity? {
+    try system { () throws(SystemError) in try Directory.identity(ofPath: directory + "/" + name) }
   }
 
   /// Goes over to the files of another environment, which ends as if it was closed, while nobody reads or writes.
@@ -39,26 +45,37 @@ extension Environment {
   /// - Throws: `.busy` if a snapshot or a write transaction did not end in time: nothing has changed then.
   package func adopt(_ other: Environment) throws(LMDBError) {
     try control.pointee.checkUsable("Environment.adopt", except: .broken)
-    guard other !== self, control.pointee.writerThread.load(ordering: .relaxed) != Platform.currentThread else {
+    guard other !== self, control.pointee.writerThread.load(ordering: .relaxed) != PlatformThread.current else {
       throw Self.busyAdoption
     }
-    var backoff = Backoff(limit: options.waits.adoption)
+    var backoff = Backoff(limit: Int64(clamping: options.waits.adoption))
     while !writerMutex.tryLock() {
       guard backoff.pause() else { throw Self.busyAdoption }
     }
     defer { writerMutex.unlock() }
     try whileQuiet(&backoff, busy: Self.busyAdoption, mends: true) { () throws(LMDBError) in
-      Registry.lock()
-      defer { Registry.unlock() }
-      guard let own = Registry.files(of: control), let new = Registry.files(of: other.control),
-        own.lockFile != new.lockFile, metaPages.pageSize == other.metaPages.pageSize
+      guard let own = Registry.withLock({ $0.files(of: control) }),
+        let new = Registry.withLock({ $0.files(of: other.control) }), own.lockFile != new.lockFile,
+        metaPages.pageSize == other.metaPages.pageSize
       else {
         throw LMDBError(
           code: .fileReplaced, operation: "Environment.adopt",
           message: "The files are not those of another environment of this kind. Close this one and open it again.")
       }
-      // Somebody else of this process may have got hold of it.
-      guard other.openers == 1 else { throw Self.busyAdoption }
+      let isAlone = Registry.withLock { registry in
+        // Somebody else of this process may have got hold of it.
+        guard other.openers == 1 else { return false }
+        registry.setBusy(control, true)
+        registry.setBusy(other.control, true)
+        return true
+      }
+      guard isAlone else { throw Self.busyAdoption }
+      defer {
+        Registry.withLock { registry in
+          registry.setBusy(control, false)
+          registry.setBusy(other.control, false)
+        }
+      }
       var descriptor: Int32 = -1
       let status = Calls.descriptor(other.handle, &descriptor)
       guard status == MDB_SUCCESS else { throw LMDBError(status: status, operation: .envGetDescriptor) }
@@ -67,13 +84,17 @@ extension Environment {
       closeHandle()
       handle = other.handle
       isLost = false
+      place = other.place
       locks = other.locks
-      control.pointee.lockDescriptor.store(locks.descriptor, ordering: .relaxed)
-      other.control.pointee.lockDescriptor.store(-1, ordering: .relaxed)
+      other.place = nil
+      other.locks = nil
       control.pointee.lower(.broken)
       databases = other.databases
-      Registry.move(from: other.control, to: control)
-      other.openers = 0
+      Registry.withLock { registry in
+        registry.remove(other.control)
+        registry.update(control, new)
+        other.openers = 0
+      }
       other.control.pointee.raise([.closed, .finished])
       control.pointee.generation.wrappingAdd(Control.nextGeneration, ordering: .releasing)
     }

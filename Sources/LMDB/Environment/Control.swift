@@ -33,9 +33,6 @@ struct Control: ~Copyable {
   /// The thread that holds the write transaction, 0 if none.
   let writerThread = Atomic<UInt>(0)
 
-  /// The descriptor whose locks are ``FileLocks``: a forked child gives it up, or it would share in them.
-  let lockDescriptor = Atomic<Int32>(-1)
-
   /// Which files the environment is on, counted by ``Environment/adopt(_:)``, above the 44 bits of a transaction's
   /// number: see ``Environment/position(of:)``.
   let generation = Atomic<UInt64>(0)

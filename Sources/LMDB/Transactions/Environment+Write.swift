@@ -1,4 +1,5 @@
 import CLMDB
+import Platform
 import Synchronization
 
 extension Environment {
@@ -31,7 +32,7 @@ extension Environment {
       writer.isDoomed = false
       return WriteTransaction(environment: self, handle: transaction)
     } catch {
-      locks.releaseWriter()
+      locks?.releaseWriter()
       unlockWriter()
       throw error
     }
@@ -40,7 +41,7 @@ extension Environment {
   /// Takes this process's write lock, which also keeps the map in place and the environment open.
   func lockWriter(_ operation: String) throws(LMDBError) {
     try control.pointee.checkUsable(operation)
-    guard control.pointee.writerThread.load(ordering: .relaxed) != Platform.currentThread else {
+    guard control.pointee.writerThread.load(ordering: .relaxed) != PlatformThread.current else {
       throw LMDBError(
         code: .busy, operation: operation,
         message: "This thread holds a write transaction. End it first.")
@@ -52,7 +53,7 @@ extension Environment {
       writerMutex.unlock()
       throw error
     }
-    control.pointee.writerThread.store(Platform.currentThread, ordering: .relaxed)
+    control.pointee.writerThread.store(PlatformThread.current, ordering: .relaxed)
     writer.fileSizeSignal = .block()
   }
 
@@ -82,7 +83,7 @@ extension Environment {
   func commitWrite(_ transaction: OpaquePointer) throws(LMDBError) {
     guard checkWriterThread() else { throw LMDBError(code: .forked, operation: "WriteTransaction.commit") }
     defer {
-      locks.releaseWriter()
+      locks?.releaseWriter()
       unlockWriter()
     }
     closeWriterCursor()
@@ -98,7 +99,7 @@ extension Environment {
   func abortWrite(_ transaction: OpaquePointer) {
     guard checkWriterThread() else { return }
     defer {
-      locks.releaseWriter()
+      locks?.releaseWriter()
       unlockWriter()
     }
     closeWriterCursor()
@@ -108,7 +109,7 @@ extension Environment {
   /// The error for a failed change. Unless the change was refused before it began, the transaction is dead.
   func writeError(_ status: Int32, _ operation: Calls.Name) -> LMDBError {
     switch status {
-    case MDB_BAD_VALSIZE, MDB_KEYEXIST, MDB_NOTFOUND, Platform.invalidArgument: break
+    case MDB_BAD_VALSIZE, MDB_KEYEXIST, MDB_NOTFOUND, EINVAL: break
     default: writer.isDoomed = true
     }
     return LMDBError(status: status, operation: operation)
@@ -139,7 +140,7 @@ extension Environment {
   private func checkWriterThread() -> Bool {
     guard !control.pointee.current.contains(.forked) else { return false }
     precondition(
-      control.pointee.writerThread.load(ordering: .relaxed) == Platform.currentThread,
+      control.pointee.writerThread.load(ordering: .relaxed) == PlatformThread.current,
       "A write transaction must end on the thread that began it.")
     return true
   }

@@ -1,4 +1,5 @@
 import CLMDB
+import Platform
 
 /// Every call of liblmdb that this module makes, and nothing else: no status is judged here.
 ///
@@ -33,11 +34,10 @@ enum Calls {
     FaultInjection.ended(handle)
   }
 
-  /// The path that `mdb_env_open` got.
+  /// The directory of an environment, whatever path `mdb_env_open` got.
   private static func path(of environment: OpaquePointer?) -> String? {
-    var path: UnsafePointer<CChar>?
-    guard let environment, mdb_env_get_path(environment, &path) == MDB_SUCCESS, let path else { return nil }
-    return String(cString: path)
+    guard let environment, let path = mdb_env_get_userctx(environment) else { return nil }
+    return String(cString: path.assumingMemoryBound(to: CChar.self))
   }
 
   // MARK: - Environment
@@ -45,6 +45,8 @@ enum Calls {
   static func createEnvironment(_ environment: inout OpaquePointer?, directory: String) -> Int32 {
     if let status = fault(.envCreate, directory: directory) { return status }
     let status = mdb_env_create(&environment)
+    // Freed by ``close(_:)``. Without memory for it no rule of a test applies, which is all that it is for.
+    if let environment { _ = mdb_env_set_userctx(environment, strdup(directory)) }
     if FaultInjection.isOn, let environment { FaultInjection.opened(environment, path: directory) }
     return status
   }
@@ -64,14 +66,19 @@ enum Calls {
     return mdb_env_set_mapsize(environment, size)
   }
 
-  static func open(_ environment: OpaquePointer, directory: String, flags: UInt32, mode: UInt32) -> Int32 {
+  /// - Parameter path: What leads to the directory, for LMDB.
+  static func open(
+    _ environment: OpaquePointer, directory: String, path: String, flags: UInt32, mode: UInt32
+  ) -> Int32 {
     if let status = fault(.envOpen, directory: directory) { return status }
-    return mdb_env_open(environment, directory, flags, mdb_mode_t(mode))
+    return mdb_env_open(environment, path, flags, mdb_mode_t(mode))
   }
 
   static func close(_ environment: OpaquePointer) {
     ended(environment)
+    let path = mdb_env_get_userctx(environment)
     mdb_env_close(environment)
+    free(path)
   }
 
   static func sync(_ environment: OpaquePointer, force: Bool) -> Int32 {

@@ -1,3 +1,4 @@
+import Platform
 import Synchronization
 
 /// A mapping of our own of the file's two meta pages, to read the last transaction's number from.
@@ -7,6 +8,7 @@ import Synchronization
 /// number can be read at any time, without a lock, by two loads.
 // @unchecked: the pointers never change, and the words behind them are read atomically.
 struct MetaPages: @unchecked Sendable {
+  private let map: MemoryMap
   private let base: UnsafeMutableRawPointer
   let pageSize: Int
   private let first: UnsafePointer<Atomic<UInt>>
@@ -24,7 +26,11 @@ struct MetaPages: @unchecked Sendable {
   ///
   /// - Throws: `.versionMismatch` if they are not.
   init(descriptor: Int32, pageSize: Int) throws(LMDBError) {
-    base = try Platform.map(descriptor, length: 2 * pageSize)
+    // A forked child may go on asking for the number.
+    map = try system { () throws(SystemError) in
+      try MemoryMap(descriptor: descriptor, path: "data.mdb", size: 2 * pageSize, .reading, isInherited: true)
+    }
+    base = map.base
     self.pageSize = pageSize
     first = UnsafeRawPointer(base + Self.transactionOffset).assumingMemoryBound(to: Atomic<UInt>.self)
     second = UnsafeRawPointer(base + pageSize + Self.transactionOffset).assumingMemoryBound(to: Atomic<UInt>.self)
@@ -32,7 +38,6 @@ struct MetaPages: @unchecked Sendable {
       let magic = page.load(fromByteOffset: Self.header, as: UInt32.self)
       let version = page.load(fromByteOffset: Self.header + 4, as: UInt32.self)
       guard magic == 0xBEEF_C0DE, version == 1 else {
-        unmap()
         throw LMDBError(code: .versionMismatch, operation: "Environment.open")
       }
     }
@@ -54,10 +59,6 @@ struct MetaPages: @unchecked Sendable {
 
   /// Puts the pages of another file in the place of these, at once for whoever is reading.
   func remap(descriptor: Int32) throws(LMDBError) {
-    try Platform.map(descriptor, length: 2 * pageSize, over: base)
-  }
-
-  func unmap() {
-    Platform.unmap(base, length: 2 * pageSize)
+    try system { () throws(SystemError) in try map.replace(descriptor: descriptor, path: "data.mdb") }
   }
 }

@@ -1,4 +1,5 @@
 import CLMDB
+import Platform
 import Synchronization
 
 extension Environment {
@@ -44,14 +45,20 @@ extension Environment {
     guard _fastPath(!Control.Gate(rawValue: control.pointee.gate.load(ordering: .relaxed)).contains(.forked)) else {
       return
     }
-    Calls.reset(lease.transaction)
-    ReaderSlot(at: lease.slot).giveBack()
+    let slot = ReaderSlot(at: lease.slot)
+    if _fastPath(slots.keepsPlace(slot)) {
+      Calls.reset(lease.transaction)
+    } else {
+      Calls.abort(lease.transaction)
+      slot.transaction = nil
+    }
+    slot.giveBack()
   }
 
   /// Everything but the common case: the first use of a slot, contention, a closed gate, statuses.
   @inline(never)
   private func beginReadSlowly() throws(LMDBError) -> ReaderLease {
-    var backoff = Backoff(limit: options.waits.read)
+    var backoff = Backoff(limit: Int64(clamping: options.waits.read))
     var isTableFull = false
     let preferred = slots.preferred
     while true {
@@ -59,7 +66,8 @@ extension Environment {
       if !control.pointee.current.contains(.pausesReaders) {
         isTableFull = false
         for offset in 0..<slots.count {
-          let slot = slots[(preferred + offset) % slots.count]
+          // Those that keep their places first.
+          let slot = slots[offset < slots.kept ? (preferred + offset) % slots.kept : offset]
           guard slot.take() else { continue }
           // When the shared table is full, only slots that have their place in it can help.
           if isTableFull && slot.transaction == nil {

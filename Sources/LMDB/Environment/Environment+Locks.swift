@@ -1,14 +1,18 @@
+import Platform
+
 extension Environment {
   /// Takes the lock of all processes' one writer, for who holds `writerMutex`.
   ///
   /// - Throws: `.lockTimeout` after `options.waits.otherProcesses`.
   func takeWriterLock(_ operation: String) throws(LMDBError) {
+    guard let locks else { throw LMDBError(code: .panic, operation: operation) }
     guard try !locks.takeWriter(within: options.waits.otherProcesses) else { return }
     throw Self.lockTimeout(locks, operation)
   }
 
   /// Runs `body`, for which LMDB takes the mutex of its reader table, while no other process does.
   func changingReaderTable<R>(_ body: () -> R) throws(LMDBError) -> R {
+    guard let locks else { throw LMDBError(code: .panic, operation: "mdb_txn_begin") }
     readerTableMutex.lock()
     defer { readerTableMutex.unlock() }
     return try Self.changingReaderTable(locks, options) { () throws(LMDBError) in body() }
@@ -29,9 +33,10 @@ extension Environment {
 
   static func lockTimeout(_ locks: FileLocks, _ operation: String) -> LMDBError {
     let remedy: String
-    if let identity = try? Platform.identity(ofDescriptor: locks.descriptor),
-      let holder = LockHolder.exclusive(device: identity.device, inode: identity.inode)
-    {
+    // Who it is only makes the message better.
+    let holder: LockHolder?
+    do throws(LMDBError) { holder = try locks.holder() } catch { holder = nil }
+    if let holder {
       remedy = "Another process holds a lock of the file and does not let go: \(holder)."
     } else {
       remedy =

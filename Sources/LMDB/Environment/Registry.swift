@@ -1,0 +1,139 @@
+import Platform
+
+/// The environments that this process has open, each at most once.
+///
+/// Closing any descriptor of `lock.mdb` drops every POSIX lock that the process has on it, and other processes would
+/// take its readers for dead. So nothing may open that file a second time, and everybody gets the same object.
+///
+/// The lock is held for moments only, never while anything is waited for, or a file is opened or closed: who does that
+/// marks the entry busy, and only those who want the same files wait for it. So a fork meets the lock free, or waits for
+/// a moment, and what other threads of the parent were doing does not matter to the child.
+struct Registry {
+  /// What is known of a directory's files.
+  enum Match {
+    case none
+    case open(Environment)
+    /// Another thread is opening or closing them, or the object is being destroyed.
+    case busy
+    /// The lock file is in use, with another data file.
+    case replaced
+  }
+
+  private struct Entry {
+    let number: Int
+    /// Which of the process and its parents made it.
+    let process: Int
+    let directory: FileIdentity
+    /// `nil` while it is being opened.
+    var control: UnsafeMutablePointer<Control>?
+    /// `nil` also while the object is going away; the entry stays until the C environment is closed.
+    weak var environment: Environment?
+    /// `nil` while it is being opened for the first time.
+    var files: EnvironmentFiles?
+    var isBusy = false
+  }
+
+  private var entries: [Entry] = []
+  private var lastNumber = 0
+  /// Counts the forks between the first of the process's forebears and it.
+  private var process = 0
+
+  // MARK: -
+
+  private static let mutex: PlatformMutex = {
+    let status = pthread_atfork(
+      { Registry.mutex.lock() },
+      { Registry.mutex.unlock() },
+      {
+        // In the child: only stores, no allocation and no reference count.
+        Registry.shared.markForked()
+        Registry.mutex.unlock()
+      })
+    precondition(status == 0, "pthread_atfork failed")
+    return PlatformMutex()
+  }()
+
+  // Guarded by `mutex`.
+  private nonisolated(unsafe) static var shared = Registry()
+
+  /// Runs `body` with the registry's lock. It must not let go of an environment's last reference.
+  static func withLock<R>(_ body: (inout Registry) -> R) -> R {
+    mutex.lock()
+    defer { mutex.unlock() }
+    return body(&shared)
+  }
+
+  private mutating func markForked() {
+    process += 1
+    entries.withUnsafeBufferPointer { entries in
+      for index in entries.indices { entries[index].control?.pointee.raise(.forked) }
+    }
+  }
+
+  // MARK: -
+
+  /// The open environment for these files.
+  ///
+  /// - Parameter exactly: Whether an environment with the same data file and another lock file is none of them.
+  func find(
+    directory: FileIdentity, data: FileIdentity?, lockFile: FileIdentity?, exactly: Bool
+  ) -> Match {
+    for entry in entries where entry.process == process {
+      let isSameData = data != nil && entry.files?.data == data
+      let isSameLock = lockFile != nil && entry.files?.lockFile == lockFile
+      guard isSameData || isSameLock else {
+        if entry.isBusy, entry.directory == directory { return .busy }
+        continue
+      }
+      if exactly, isSameData, lockFile != entry.files?.lockFile { continue }
+      guard !entry.isBusy, let environment = entry.environment else { return .busy }
+      return isSameData ? .open(environment) : .replaced
+    }
+    return .none
+  }
+
+  /// Keeps others away from a directory, whose files the caller is about to open. Returns the reservation's number.
+  mutating func reserve(_ directory: FileIdentity) -> Int {
+    lastNumber += 1
+    entries.append(Entry(number: lastNumber, process: process, directory: directory, isBusy: true))
+    return lastNumber
+  }
+
+  /// Ends a reservation with an environment. Returns `false` if another one has its lock file: then it ends without.
+  mutating func complete(_ number: Int, _ environment: Environment, _ files: EnvironmentFiles) -> Bool {
+    if let lockFile = files.lockFile,
+      entries.contains(where: { $0.process == process && $0.files?.lockFile == lockFile })
+    {
+      cancel(number)
+      return false
+    }
+    guard let index = entries.firstIndex(where: { $0.number == number }) else { return false }
+    entries[index].environment = environment
+    entries[index].control = environment.control
+    entries[index].files = files
+    entries[index].isBusy = false
+    return true
+  }
+
+  mutating func cancel(_ number: Int) { entries.removeAll { $0.number == number } }
+
+  /// Makes everybody wait who asks for the files, while the caller closes them or opens them again.
+  mutating func setBusy(_ control: UnsafeMutablePointer<Control>, _ isBusy: Bool) {
+    guard let index = index(of: control) else { return }
+    entries[index].isBusy = isBusy
+  }
+
+  /// The environment has other files now.
+  mutating func update(_ control: UnsafeMutablePointer<Control>, _ files: EnvironmentFiles) {
+    guard let index = index(of: control) else { return }
+    entries[index].files = files
+  }
+
+  mutating func remove(_ control: UnsafeMutablePointer<Control>) { entries.removeAll { $0.control == control } }
+
+  func files(of control: UnsafeMutablePointer<Control>) -> EnvironmentFiles? {
+    index(of: control).flatMap { entries[$0].files }
+  }
+
+  private func index(of control: UnsafeMutablePointer<Control>) -> Int? { entries.firstIndex { $0.control == control } }
+}
