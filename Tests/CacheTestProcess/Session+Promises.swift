@@ -1,3 +1,4 @@
+import Platform
 import Foundation
 import LMDBCaching
 import Logging
@@ -96,11 +97,11 @@ extension Session {
       Stage.shared.begin(Stage.Action(rawValue: word)!, in: String(directory))
       configuration.logger = Logger(label: "child", factory: { _ in ActingLog() })
     case "verify": configuration.disk.verification = value == "always" ? .always : .afterUncleanExit
-    case "memory": configuration.memory.countlimit = Int(value)!
+    case "memory": configuration.memory.countLimit = Int(value)!
     case "every": configuration.disk.groupCommitInterval = DurationWord.duration(word)
     case "lockfor": configuration.disk.lockTimeout = DurationWord.duration(word)
-    case "memoryage": configuration.memory.agelimit = DurationWord.duration(word)
-    case "diskage": configuration.disk.agelimit = DurationWord.duration(word)
+    case "memoryage": configuration.memory.ageLimit = DurationWord.duration(word)
+    case "diskage": configuration.disk.ageLimit = DurationWord.duration(word)
     case "clock":
       // The wall and the monotonic clock, standing still.
       let times = value.split(separator: ":").map { Int64($0)! }

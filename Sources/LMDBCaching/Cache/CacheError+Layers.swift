@@ -20,6 +20,7 @@ extension CacheError {
     case .lockTimeout: code = .lockTimeout
     case .corrupted, .pageNotFound: code = .damagedDatabase
     case .invalid: code = .corruptedRecord
+    case .foreignFile: code = .invalidDirectory
     default: code = .storageFailed
     }
     self.init(code, "\(activity) failed: \(error.message)", underlying: error)

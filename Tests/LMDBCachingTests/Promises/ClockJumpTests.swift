@@ -62,7 +62,7 @@ import Testing
   func theLastWrittenIsNotTheLeastRecentlyUsed(_ jump: Int64, _ memoryLimit: Int) throws {
     let cache = try directory.open {
       $0.clock = .manual(clock)
-      $0.memory.countlimit = memoryLimit
+      $0.memory.countLimit = memoryLimit
     }
     for index in 0..<5 { try cache.set("v", forKey: "old\(index)") }
     try cache.flush()

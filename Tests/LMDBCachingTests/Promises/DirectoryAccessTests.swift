@@ -59,17 +59,15 @@ import Testing
     #expect(chown(directory.path, 0, 0) == 0)
   }
 
-  #if false
-    // For the option that says so, whatever its name will be: several users share a cache on purpose.
-    @Test func aSharedDirectoryIsOpenedWhereTheConfigurationSaysSo() throws {
-      chmod(directory.path, 0o770)
-      defer { chmod(directory.path, 0o700) }
-      let cache = try directory.open { $0.disk.allowsOtherUsers = true }
-      try cache.set("v", forKey: "key")
-      #expect(try cache.value(String.self, forKey: "key") == "v")
-      try cache.close()
-    }
-  #endif
+  /// Several users share a cache on purpose.
+  @Test func aSharedDirectoryIsOpenedWhereTheConfigurationSaysSo() throws {
+    chmod(directory.path, 0o770)
+    defer { chmod(directory.path, 0o700) }
+    let cache = try directory.open { $0.disk.allowsOtherUsers = true }
+    try cache.set("v", forKey: "key")
+    #expect(try cache.value(String.self, forKey: "key") == "v")
+    try cache.close()
+  }
 
   /// What the cache makes is its owner's alone, whatever the process's mask is.
   @Test func aNewDirectoryIsItsOwnersAlone() throws {

@@ -106,7 +106,7 @@ import Testing
     let (old, moved) = (directory.path + "/cache", directory.path + "/moved")
     func open() throws -> LMDBCache {
       try LMDBCache(
-        directory: URL(fileURLWithPath: old), configuration: CacheDirectory.configuration { $0.memory.countlimit = 0 })
+        directory: URL(fileURLWithPath: old), configuration: CacheDirectory.configuration { $0.memory.countLimit = 0 })
     }
     let first = try open()
     try first.set("of the first", forKey: "before")
