@@ -3,11 +3,15 @@ import CSecret
 /// Every call of libsecret, GIO and GLib that this module makes, but for the variants', which are in
 /// `Calls+Variant.swift`. Each one that waits has a deadline.
 ///
-/// Three habits of GIO and libsecret are avoided here. `g_bus_get` shares a connection that ends the process when the
-/// bus does, and starts a bus by itself where there is none: a connection of our own does neither. libsecret's simple
-/// functions choose a backend by the environment, which may be a file: none of them is called, only a proxy of the
-/// service on our connection, which encrypts and decrypts. Calls that wait for 25 seconds, or without limit, are not
-/// made.
+/// Four habits of GIO and libsecret are avoided here:
+///
+/// - `g_bus_get` shares a connection that ends the process when the bus does, and starts a bus by itself if there is
+///   none. A connection of our own does neither.
+/// - libsecret's simple functions choose a backend by the environment, which may be a file. None of them is called, only
+///   a proxy of the service on our connection, which encrypts and decrypts.
+/// - Its functions that may prompt, to unlock, create or delete, answer a cancellation with `Dismiss`, and then wait for
+///   the prompt's end without limit. `Dismiss` ends GNOME Keyring 42: see ``prompt(_:owner:path:shownBy:until:)``.
+/// - Other calls wait for 25 seconds. The methods are called with a limit instead, by ``Exchange``.
 ///
 /// Everything here may be called from any thread: a wait runs a main context of its own, never the caller's.
 enum Calls {
