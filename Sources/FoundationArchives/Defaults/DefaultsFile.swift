@@ -6,7 +6,7 @@ import Foundation
 /// between leaves nothing. So whoever writes it by this package locks the copy first, and saves in it what the file
 /// holds. A file that is found empty or cut off is replaced by the copy, in one step.
 struct DefaultsFile: Sendable {
-  /// The copy is a hidden file with this ending. It also is what processes lock, so it is never removed.
+  /// The copy is a hidden file with this ending. It also is what processes lock.
   private static let ending = ".copy"
   /// A program that takes no lock may be writing a file that looks damaged: so often it is read again.
   private static let attempts = 4
@@ -134,6 +134,16 @@ struct DefaultsFile: Sendable {
       try FileCalls.replace(FileCalls.open(new, FileCalls.writingAnew), with: saved)
       try FileCalls.rename(new, to: file.path)
       return .restored(file.path)
+    }
+
+    /// Removes the copy of a file that is not there, as of an emptied suite. The last thing to do with the lock: whoever
+    /// waits for it notices, and locks a new copy.
+    borrowing func removeUnneededCopy() {
+      do {
+        if case .absent = try file.contents() { try FileCalls.remove(file.copyPath) }
+      } catch {
+        // An empty copy is as good as none.
+      }
     }
 
     /// Saves what the file holds, before it is truncated.

@@ -116,6 +116,7 @@ package final class DefaultsSynchronizer: Sendable {
           damage = try write(defaults, locked)
           isAdded = addHere()
           if isAdded { damage = try write(defaults, locked) ?? damage }
+          locked.removeUnneededCopy()
           writing.unlock()
           if let damage { onDamage(damage) }
           return isAdded
@@ -152,7 +153,9 @@ package final class DefaultsSynchronizer: Sendable {
         if try isSoundWithoutCopy(file) { return nil }
       }
       let locked = try file.lock(within: Self.patience)
-      return try write(defaults, locked)
+      let damage = try write(defaults, locked)
+      locked.removeUnneededCopy()
+      return damage
     } catch {
       return error
     }
@@ -215,7 +218,9 @@ package final class DefaultsSynchronizer: Sendable {
         ? (nil, true) : (.unwritten("The file of the user defaults", "Foundation could not write it"), true)
     }
     do throws(DefaultsDamage) {
-      let damage = try write(defaults, file.lock(within: Self.patience))
+      let locked = try file.lock(within: Self.patience)
+      let damage = try write(defaults, locked)
+      locked.removeUnneededCopy()
       _ = state.withLock { $0.failing.remove(file.path) }
       return (damage, true)
     } catch {

@@ -84,6 +84,8 @@ struct DefaultsFileTests {
     #expect(try start("exit-defaults", suite, "1", "0").readRemaining() == [])
     try FileManager.default.removeItem(atPath: file)
     #expect(try check() == ["missing 100 changing nil"])
+    // Nor is there anything to be restored.
+    #expect(!FileManager.default.fileExists(atPath: copy))
     #expect(try start("exit-defaults", suite, "2", "0").readRemaining() == [])
     try truncate(to: 0)
     #expect(try check().last == "missing 100 changing nil")
