@@ -7,10 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(__linux__)
-extern int syncfs(int descriptor);
-#endif
-
 /// The lowest address of the calling thread's stack and its size in bytes; not 0: the system does not tell.
 int cplatform_stack(uintptr_t *lowest, size_t *size);
 
