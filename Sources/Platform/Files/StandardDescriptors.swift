@@ -7,7 +7,11 @@ package enum StandardDescriptors {
   private static let mutex: PlatformMutex = {
     let status = pthread_atfork(
       { StandardDescriptors.mutex.lock() }, { StandardDescriptors.mutex.unlock() },
-      { StandardDescriptors.mutex.unlock() })
+      {
+        // The parent's other threads, whose calls these are, are not here.
+        StandardDescriptors.users = 0
+        StandardDescriptors.mutex.unlock()
+      })
     precondition(status == 0, "pthread_atfork failed")
     return PlatformMutex()
   }()
@@ -51,7 +55,7 @@ package enum StandardDescriptors {
   private static func end() {
     mutex.lock()
     defer { mutex.unlock() }
-    users -= 1
+    users = max(0, users - 1)
     guard users == 0 else { return }
     for (descriptor, identity) in taken {
       // Unless the program has put something else there meanwhile.
