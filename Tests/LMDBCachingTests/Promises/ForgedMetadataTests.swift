@@ -20,6 +20,8 @@ import Testing
       for field in ForgedField.allCases {
         field.put(ForgedField.extremes.randomElement(using: &random)!, into: &record)
       }
+      // Or they would be found out by the sum over all entries.
+      ForgedField.dropDigest(of: &record)
     }
     let failures = try cache.use()
     #expect(failures == [])
