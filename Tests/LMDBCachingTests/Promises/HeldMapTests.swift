@@ -12,10 +12,11 @@ import Testing
   /// It grows some time later. Nothing goes that no limit asked for.
   @Test func aSnapshotThatLastsEvictsNothing() throws {
     let cache = try directory.open { configuration in
+      neverCommitting(&configuration)
       configuration.disk.mapSize = 1 << 20
-      configuration.disk.groupCommitInterval = .milliseconds(1)
     }
-    for index in 0..<100 { try cache.set(Self.text(index), forKey: "k\(index)") }
+    // A page each, and the map has 256: it is nearly full, and by few commits.
+    for index in 0..<200 { try cache.set(Self.text(index), forKey: "k\(index)") }
     try cache.flush()
     let (isHeld, isOver, group) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchGroup())
     inBackground(group) {
@@ -32,15 +33,16 @@ import Testing
     isHeld.wait()
     let start = ContinuousClock.now
     let isWritten = finishes(within: 30) {
-      for index in 100..<1_000 {
+      for index in 200..<1_000 {
         let code = errorCode { try cache.set(Self.text(index), forKey: "k\(index)") }
         #expect(code == nil, "k\(index)")
-        // Little by little, and longer than the map waits for its readers.
-        if index.isMultiple(of: 20), ContinuousClock.now - start < .seconds(3) { _ = errorCode { try cache.flush() } }
+        // Little by little up to the map's end, where a commit waits for as long as the map waits for its readers.
+        let isFilling = cache.statistics.diskEvictions == 0 && ContinuousClock.now - start < .seconds(5)
+        if index.isMultiple(of: 8), index < 300, isFilling { _ = errorCode { try cache.flush() } }
       }
     }
     #expect(isWritten)
-    _ = eventually(within: .seconds(3) - (ContinuousClock.now - start)) { cache.statistics.diskEvictions > 0 }
+    _ = eventually(within: .seconds(2)) { cache.statistics.diskEvictions > 0 }
     isOver.signal()
     group.wait()
     #expect(eventually(within: .seconds(15)) { errorCode { try cache.flush() } == nil && cache.health.isHealthy })
