@@ -1,7 +1,7 @@
 /// The way that values take to the bytes of a record and back, by itself: for measuring it beside other archivers.
 ///
 /// What the cache's `set` and `value` do, without the cache. No part of the supported interface: what is to be encoded
-/// for other purposes is encoded with ``CBOREncoder``.
+/// for other purposes is encoded with `CBOREncoder` of the module `CBORCoding`.
 @_spi(Measuring)
 public enum CacheArchive {
   /// Archives `value` and calls `body` with the bytes, which are valid in it only.

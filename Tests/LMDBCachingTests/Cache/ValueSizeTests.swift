@@ -130,4 +130,22 @@ import Testing
       try cache.close()
     }
   }
+
+  /// Down to the shortest ones, of which `Data` keeps a copy in itself.
+  @Test func shortValuesInFilesComeBack() throws {
+    let cache = try directory.open {
+      $0.disk.inlineThreshold = 1
+      $0.memory.countLimit = 0
+    }
+    let values = (2...20).map { length in Data((0..<length).map { UInt8($0 + length) }) }
+    for value in values { try cache.set(value, forKey: "\(value.count)") }
+    for round in 0..<2 {
+      for value in values {
+        #expect(try cache.value(Data.self, forKey: "\(value.count)") == value, "round \(round)")
+      }
+      try cache.flush()
+    }
+    #expect(directory.valueFiles.count == values.count)
+    try cache.close()
+  }
 }

@@ -95,11 +95,14 @@ final class ValueFiles: Sendable {
     guard let memory = malloc(max(1, reference.length)) else {
       throw SystemError("malloc", file.path, errno: ENOMEM)
     }
+    var isHandedOver = false
+    defer { if !isHandedOver { free(memory) } }
     let bytes = UnsafeMutableRawBufferPointer(start: memory, count: reference.length)
-    let data = Data(bytesNoCopy: memory, count: reference.length, deallocator: .free)
     guard try file.read(bytes, at: offset) else { return .damaged }
     guard RecordHeader.payloadHash(UnsafeRawBufferPointer(bytes)) == reference.valueHash else { return .damaged }
-    return .value(data)
+    // Not before it is filled: of a few bytes `Data` makes a copy, and frees the memory at once.
+    isHandedOver = true
+    return .value(Data(bytesNoCopy: memory, count: reference.length, deallocator: .free))
   }
 
   // MARK: Removing

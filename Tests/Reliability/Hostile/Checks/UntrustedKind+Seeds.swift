@@ -93,7 +93,7 @@ extension UntrustedKind {
       (.double, [0, 0, 0, 0, 0, 0, 0xF8, 0x3F]), (.date, [0, 0, 0, 0, 0, 0, 0, 0x40]), (.uuid, Array(0..<16)),
       (.url, Array("https://example.org".utf8)), (.int32Array, Array(0..<12)),
       (.doubleArray, Array(repeating: 0, count: 16)),
-      (.cbor, Array(shape)), (.objectGraph, Array(graph)),
+      (.custom, Array("[1,2]".utf8)), (.cbor, Array(shape)), (.objectGraph, Array(graph)),
     ]
     return values.enumerated().map { index, value in
       let key = Array("key \(index)".utf8)
