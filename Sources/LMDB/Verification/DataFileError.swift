@@ -1,11 +1,11 @@
 /// Why a data file was not verified to the end.
-public enum DataFileError: Error, Sendable, Equatable, CustomStringConvertible {
+package enum DataFileError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The file is damaged, or not one of LMDB.
   case finding(DataFileFinding)
   /// The file could not be read; this says nothing about its contents.
   case unreadable(LMDBError)
 
-  public var description: String {
+  package var description: String {
     switch self {
     case .finding(let finding): finding.description
     case .unreadable(let error): error.description

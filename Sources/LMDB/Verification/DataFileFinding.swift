@@ -1,9 +1,9 @@
 /// What is wrong with a data file, and where.
 ///
 /// Match on ``kind``; ``detail`` is for people.
-public struct DataFileFinding: Error, Sendable, Equatable, CustomStringConvertible {
+package struct DataFileFinding: Error, Sendable, Equatable, CustomStringConvertible {
   /// What is wrong. An open set: newer versions may add kinds.
-  public struct Kind: Hashable, Sendable, CustomStringConvertible {
+  package struct Kind: Hashable, Sendable, CustomStringConvertible {
     private enum Value: String, Sendable {
       case notDatabase, version, pageSize, meta, truncated, pageNumber, pageFlags, bounds, node, keyOrder, depth
       case statistics, overflow, doubleUse, freeList, unsupported
@@ -11,46 +11,46 @@ public struct DataFileFinding: Error, Sendable, Equatable, CustomStringConvertib
     private let value: Value
 
     private init(_ value: Value) { self.value = value }
-    public var description: String { value.rawValue }
+    package var description: String { value.rawValue }
 
     /// Neither meta page is one of LMDB.
-    public static let notDatabase = Kind(.notDatabase)
+    package static let notDatabase = Kind(.notDatabase)
     /// Both meta pages are of another version of LMDB's format.
-    public static let version = Kind(.version)
+    package static let version = Kind(.version)
     /// The page size is none that LMDB can have written here.
-    public static let pageSize = Kind(.pageSize)
+    package static let pageSize = Kind(.pageSize)
     /// A meta page contradicts itself or the other one.
-    public static let meta = Kind(.meta)
+    package static let meta = Kind(.meta)
     /// A page in use lies past the end of the file.
-    public static let truncated = Kind(.truncated)
+    package static let truncated = Kind(.truncated)
     /// A page's own number is not its place, or a reference leads out of the file.
-    public static let pageNumber = Kind(.pageNumber)
+    package static let pageNumber = Kind(.pageNumber)
     /// A page is not of the kind that its place in the tree asks for.
-    public static let pageFlags = Kind(.pageFlags)
+    package static let pageFlags = Kind(.pageFlags)
     /// The free room of a page is out of bounds, or not what its entries leave.
-    public static let bounds = Kind(.bounds)
+    package static let bounds = Kind(.bounds)
     /// An entry of a page is out of bounds or has an impossible length.
-    public static let node = Kind(.node)
+    package static let node = Kind(.node)
     /// The keys are not in order, in a page or between pages.
-    public static let keyOrder = Kind(.keyOrder)
+    package static let keyOrder = Kind(.keyOrder)
     /// The tree is not as deep as recorded.
-    public static let depth = Kind(.depth)
+    package static let depth = Kind(.depth)
     /// The numbers of pages or entries are not as recorded.
-    public static let statistics = Kind(.statistics)
+    package static let statistics = Kind(.statistics)
     /// The pages of a large value do not fit it.
-    public static let overflow = Kind(.overflow)
+    package static let overflow = Kind(.overflow)
     /// A page is used twice, or used and free.
-    public static let doubleUse = Kind(.doubleUse)
+    package static let doubleUse = Kind(.doubleUse)
     /// The list of free pages is not one.
-    public static let freeList = Kind(.freeList)
+    package static let freeList = Kind(.freeList)
     /// The database has features that this package never uses, such as several values under one key.
-    public static let unsupported = Kind(.unsupported)
+    package static let unsupported = Kind(.unsupported)
   }
 
-  public var kind: Kind
+  package var kind: Kind
   /// The page it was found in; nil: it concerns the file.
-  public var page: UInt64?
-  public var detail: String
+  package var page: UInt64?
+  package var detail: String
 
   init(_ kind: Kind, page: UInt64? = nil, _ detail: String) {
     self.kind = kind
@@ -58,5 +58,5 @@ public struct DataFileFinding: Error, Sendable, Equatable, CustomStringConvertib
     self.detail = detail
   }
 
-  public var description: String { (page.map { "page \($0): " } ?? "") + "\(detail) [\(kind)]" }
+  package var description: String { (page.map { "page \($0): " } ?? "") + "\(detail) [\(kind)]" }
 }

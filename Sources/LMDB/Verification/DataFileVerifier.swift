@@ -10,12 +10,12 @@
 ///
 /// The caller makes sure that nobody writes meanwhile. The format is that of mdb.c, with words in the order of this
 /// machine.
-public enum DataFileVerifier {
+package enum DataFileVerifier {
   /// Verifies `data.mdb` of a directory.
   ///
   /// - Returns: What was found; `nil` if there is no file, or an empty one, which LMDB takes for a new one.
   /// - Throws: ``DataFileError``: what is wrong first, or why the file could not be read.
-  public static func verify(directory: String) throws(DataFileError) -> VerifiedDataFile? {
+  package static func verify(directory: String) throws(DataFileError) -> VerifiedDataFile? {
     try verify(directory: directory) { _, _, _ in }
   }
 

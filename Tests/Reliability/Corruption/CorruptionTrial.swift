@@ -1,5 +1,5 @@
 import Foundation
-@_spi(Testing) import LMDBCaching
+import LMDBCaching
 import TestSupport
 
 /// Whatever becomes of a cache's file, who opens it neither crashes nor reads what nobody wrote.

@@ -1,16 +1,16 @@
-public import Foundation
-public import LMDB
+package import Foundation
+package import LMDB
 
 import Platform
 /// Looks at a cache's files without opening the cache.
-public enum CacheInspection {
+package enum CacheInspection {
   /// Verifies the database of a cache that nobody has open, as opening it would, and changes nothing.
   ///
   /// - Returns: What was found; a directory without a database is sound, and all numbers are 0.
   /// - Throws: `.busy` if a process has the cache open; `.damagedDatabase`, whose `underlying` is the
   ///   `DataFileFinding` where the structure is damaged; `.unsupportedVersion`; `.permissionDenied` and others if the
   ///   files cannot be read.
-  public static func verify(directory: URL) throws(CacheError) -> VerifiedDataFile {
+  package static func verify(directory: URL) throws(CacheError) -> VerifiedDataFile {
     let path = directory.path
     let activity = "Verifying the cache in \(path)"
     let opened = try calling(activity) { () throws(SystemError) in try Directory(existing: path) }

@@ -1,9 +1,9 @@
 import Platform
 
 /// For trials.
-@_spi(Testing) public enum TestingMark {
+package enum TestingMark {
   /// Marks whatever there is as sound, as if a medium had changed it without the system's knowledge.
-  public static func write(in path: String, durability: Durability = .ordered) throws(CacheError) {
+  package static func write(in path: String, durability: Durability = .ordered) throws(CacheError) {
     try calling("Marking \(path)") { () throws(SystemError) in
       try CleanExitMark.write(in: Directory(path: path), durability: durability, isSynchronized: true)
     }
