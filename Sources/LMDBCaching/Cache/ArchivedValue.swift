@@ -1,6 +1,7 @@
 package import Foundation
 
-/// A value that is archived and not stored yet: for those who have to know that it can be before they announce it.
+/// A value that is archived but not stored yet, for callers who announce a write and must know before that it can be
+/// archived.
 package struct ArchivedValue {
   fileprivate let value: MemoryValue
   fileprivate let format: ArchiveFormat
@@ -37,7 +38,8 @@ extension LMDBCache {
   /// - Throws: as ``set(_:forKey:expiresIn:cost:)``.
   package func set(_ archived: ArchivedValue, forKey key: String) throws(CacheError) {
     try archived.bytes.withBytes { (bytes) throws(CacheError) in
-      try put(archived.value, archived.format, bytes, forKey: key, expiresIn: nil, cost: nil)
+      try diskCache.put(
+        archived.value, archived.format, bytes, forKey: key, expiresIn: nil, cost: nil, through: memoryCache)
     }
   }
 }

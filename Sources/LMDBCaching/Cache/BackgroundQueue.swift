@@ -1,27 +1,53 @@
 import Dispatch
 
-/// Where the functions with completions and those for tasks do their work.
-enum BackgroundQueue {
-  private static let queue = DispatchQueue(label: "LMDBCaching.background", qos: .default, attributes: .concurrent)
+/// Where a cache's functions with completions and those for tasks do their work.
+///
+/// Writes are made one after the other, in the order of the calls. A read sees every write that was called for before it,
+/// and reads are made at the same time as others. Completions are called elsewhere: one that waits holds nothing up.
+final class BackgroundQueue: Sendable {
+  private let queue = DispatchQueue(label: "LMDBCaching.background", qos: .default, attributes: .concurrent)
+  private static let completions = DispatchQueue(
+    label: "LMDBCaching.completions", qos: .default, attributes: .concurrent)
 
-  static func run(_ work: @escaping @Sendable () -> Void) { queue.async(execute: work) }
+  enum Access { case read, write }
 
-  static func report(
-    _ completion: @escaping @Sendable (CacheError?) -> Void, _ work: @escaping @Sendable () throws(CacheError) -> Void
+  private func run(_ access: Access, _ work: @escaping @Sendable () -> Void) {
+    queue.async(flags: access == .write ? .barrier : [], execute: work)
+  }
+
+  /// Calls `completion` with what `work` returns.
+  func run<R: Sendable>(
+    _ access: Access, _ work: @escaping @Sendable () -> R, completion: @escaping @Sendable (R) -> Void
   ) {
-    run {
-      do throws(CacheError) {
-        try work()
-        completion(nil)
-      } catch {
-        completion(error)
-      }
+    run(access) {
+      let result = work()
+      Self.completions.async { completion(result) }
     }
   }
 
-  nonisolated(nonsending) static func perform<R: Sendable>(_ work: @escaping @Sendable () -> R) async -> R {
-    await withCheckedContinuation { continuation in
-      run { continuation.resume(returning: work()) }
+  /// Writes, and calls `completion` with the error, if there was one.
+  func write(
+    _ work: @escaping @Sendable () throws(CacheError) -> Void, completion: @escaping @Sendable (CacheError?) -> Void
+  ) {
+    run(.write) {
+      var failure: CacheError?
+      do throws(CacheError) { try work() } catch { failure = error }
+      return failure
+    } completion: {
+      completion($0)
     }
+  }
+
+  nonisolated(nonsending) func perform<R: Sendable, E: Error>(
+    _ access: Access, _ work: @escaping @Sendable () throws(E) -> R
+  ) async throws(E) -> R {
+    try await withCheckedContinuation { (continuation: CheckedContinuation<Result<R, E>, Never>) in
+      run(access) { continuation.resume(returning: outcome(work)) }
+    }.get()
+  }
+
+  /// A queue for several reports that follow each other.
+  static func makeReportQueue() -> DispatchQueue {
+    DispatchQueue(label: "LMDBCaching.reports", qos: .default, target: completions)
   }
 }

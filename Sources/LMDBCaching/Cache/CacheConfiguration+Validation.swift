@@ -12,6 +12,7 @@ extension CacheConfiguration {
     try require(.zero...day ~= disk.groupCommitInterval, "disk.groupCommitInterval is 0 … 24 hours.")
     try require(
       disk.lockTimeout > .zero && disk.lockTimeout <= day, "disk.lockTimeout is more than 0 and at most 24 hours.")
+    try require(loadWaitLimit > .zero && loadWaitLimit <= day, "loadWaitLimit is more than 0 and at most 24 hours.")
     let identifiers = valueTransforms.map(\.identifier)
     try require(
       Set(identifiers).count == identifiers.count && !identifiers.contains(0) && identifiers.count < 256,

@@ -11,6 +11,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
       case invalidDirectory, permissionDenied, remoteFileSystem, durabilityMismatch, unsupportedVersion
       case noSpace, storageFailed, notCommitted, invalidArgument, missingTransform, damagedDatabase, busy
       case rebuilt, lockTimeout, processNamespaceMismatch, readOnlyFileSystem, insecureDirectory, untransformed
+      case recursiveLoad
     }
     private let value: Value
 
@@ -68,6 +69,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     public static let insecureDirectory = Code(.insecureDirectory)
     /// The directory is on a file system that is mounted read-only.
     public static let readOnlyFileSystem = Code(.readOnlyFileSystem)
+    /// A load asks for the value that it loads, again and again; see ``LMDBCache/value(_:forKey:expiresIn:cost:load:)``.
+    public static let recursiveLoad = Code(.recursiveLoad)
     /// An argument is out of its documented range.
     public static let invalidArgument = Code(.invalidArgument)
   }

@@ -11,7 +11,7 @@ public struct CacheSnapshot: ~Copyable {
     self.transaction = transaction.alias()
   }
 
-  /// The value that was stored under `key`; nil: there was none, or it has expired.
+  /// Returns the value that was stored under `key`, or `nil` if there was none or it has expired.
   ///
   /// - Throws: as ``LMDBCache/value(_:forKey:)``.
   public func value<V: Codable & Sendable>(_ type: V.Type = V.self, forKey key: String) throws(CacheError) -> V? {

@@ -13,7 +13,7 @@ public class CacheValue: NSObject, NSCoding {
   @usableFromInline
   override init() {}
 
-  /// Always nil: no coder writes it.
+  /// Always returns `nil`: no coder writes it.
   public required convenience init?(coder: NSCoder) { return nil }
 
   /// Fails: it is a value for a cache to store, not a part of another object's archive.
@@ -22,7 +22,15 @@ public class CacheValue: NSObject, NSCoding {
       CacheError(.encodingFailed, "A CacheValue is stored by itself; archive the value that it was made of."))
   }
 
-  package func set(in cache: LMDBCache, forKey key: String, expiresIn: Duration?, cost: Int?) throws(CacheError) {
+  package final func set(
+    in cache: LMDBCache, forKey key: String, expiresIn: Duration?, cost: Int?
+  ) throws(CacheError) {
+    try set(in: cache.diskCache, forKey: key, expiresIn: expiresIn, cost: cost, through: cache.memoryCache)
+  }
+
+  func set(
+    in cache: DiskCache, forKey key: String, expiresIn: Duration?, cost: Int?, through memory: MemoryTier?
+  ) throws(CacheError) {
     preconditionFailure("abstract")
   }
 }
@@ -39,9 +47,9 @@ final class TypedCacheValue<Value: Codable>: CacheValue {
 
   required convenience init?(coder: NSCoder) { return nil }
 
-  override package func set(in cache: LMDBCache, forKey key: String, expiresIn: Duration?, cost: Int?)
-    throws(CacheError)
-  {
-    try cache.setShared(value, forKey: key, expiresIn: expiresIn, cost: cost)
+  override func set(
+    in cache: DiskCache, forKey key: String, expiresIn: Duration?, cost: Int?, through memory: MemoryTier?
+  ) throws(CacheError) {
+    try cache.set(value, forKey: key, expiresIn: expiresIn, cost: cost, through: memory)
   }
 }

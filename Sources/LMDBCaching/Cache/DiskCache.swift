@@ -1,4 +1,5 @@
 public import Foundation
+import Platform
 import LMDB
 import Logging
 import Synchronization
@@ -12,8 +13,12 @@ public final class DiskCache: Sendable {
   let store: DiskStore
   private let coding: Mutex<ObjectCoding>
   private let isClosed = Atomic<Bool>(false)
+  private let isReadFailureLogged = Atomic<Bool>(false)
   private let maintenance: Mutex<Maintenance>
   let observers = ChangeObservers()
+
+  /// Nanoseconds by which the wall clock may be believed to have been ahead: a day.
+  private static let greatestClockError: Int64 = 86_400_000_000_000
 
   private struct Maintenance {
     var interval: Duration = .seconds(60)
@@ -29,6 +34,12 @@ public final class DiskCache: Sendable {
     store = try DiskStore.open(directory: directory.path, configuration: configuration)
     coding = Mutex(configuration.objectCoding)
     maintenance = Mutex(Maintenance())
+    // The stamps of writes are wall-clock times, of all processes: the time is not before the last one's. One that is far
+    // ahead was made by a clock that was wrong, or by nobody's.
+    let lastStamp = Int64(clamping: store.journal.lock.withLock { store.journal.state.stamps.last })
+    if lastStamp <= store.clock.now.addingClamped(Self.greatestClockError) {
+      store.clock.advance(toAtLeast: lastStamp)
+    }
     autoTrimInterval = .seconds(60)
   }
 
@@ -70,8 +81,8 @@ public final class DiskCache: Sendable {
     isClosed.load(ordering: .relaxed) || store.environment.isForked ? .closed : store.health
   }
 
-  /// What opening had to set aside, since it was damaged; nil: nothing. Of this process: others that opened the
-  /// directory since find the new cache sound.
+  /// What opening had to set aside because it was damaged, or `nil` if nothing was. Only the process that did so knows:
+  /// others that open the directory later find the new cache sound.
   public var recovery: CacheRecovery? { store.recovery }
 
   /// What the directory's disk tier has done since this process opened it.
@@ -96,7 +107,7 @@ public final class DiskCache: Sendable {
     set { store.trimmer.limits.withLock { $0.cost = max(0, newValue) } }
   }
 
-  /// How long after its last access an entry stays; nil for no limit. Accesses are recorded to the minute.
+  /// How long after its last access an entry stays; `nil` for no limit. Accesses are recorded to the minute.
   public var ageLimit: Duration? {
     get { store.trimmer.limits.withLock { $0.age } }
     set { store.trimmer.limits.withLock { $0.age = newValue } }
@@ -110,7 +121,7 @@ public final class DiskCache: Sendable {
     set { store.trimmer.limits.withLock { $0.freeDiskSpace = max(0, newValue) } }
   }
 
-  /// How often limits are looked at and maintenance is done in the background; 60 s by default. Not positive: never.
+  /// How often limits are checked and maintenance is done in the background; 60 s by default. With zero or less, never.
   public var autoTrimInterval: Duration {
     get { maintenance.withLock { $0.interval } }
     set {
@@ -132,18 +143,36 @@ public final class DiskCache: Sendable {
   // MARK: Counts
 
   /// See ``LMDBCache/count``.
-  public var count: Int { counted { () throws(CacheError) in try store.count() } }
+  public var count: Int { answer(0) { () throws(CacheError) in try entryCount() } }
 
   /// See ``LMDBCache/totalCost``.
-  public var totalCost: Int { counted { () throws(CacheError) in try store.totalCost() } }
+  public var totalCost: Int { answer(0) { () throws(CacheError) in try totalEntryCost() } }
 
-  private func counted(_ read: () throws(CacheError) -> Int) -> Int {
+  /// See ``LMDBCache/entryCount()``.
+  public func entryCount() throws(CacheError) -> Int {
+    try checkOpen()
+    return try store.count()
+  }
+
+  /// See ``LMDBCache/totalEntryCost()``.
+  public func totalEntryCost() throws(CacheError) -> Int {
+    try checkOpen()
+    return try store.totalCost()
+  }
+
+  /// What `read` returns, or, where it throws, `fallback`: then the error is logged, once until a read succeeds.
+  private func answer<R>(_ fallback: R, _ read: () throws(CacheError) -> R) -> R {
     do throws(CacheError) {
-      try checkOpen()
-      return try read()
+      let result = try read()
+      if isReadFailureLogged.load(ordering: .relaxed) { isReadFailureLogged.store(false, ordering: .relaxed) }
+      return result
     } catch {
-      if error.code != .closed { store.logger.warning("cache not counted", metadata: ["error": "\(error)"]) }
-      return 0
+      if error.code != .closed, error.code != .forked, !isReadFailureLogged.exchange(true, ordering: .relaxed) {
+        store.logger.warning(
+          "cache cannot be read and answers as if it were empty",
+          metadata: ["directory": "\(store.directory)", "error": "\(error)"])
+      }
+      return fallback
     }
   }
 
@@ -167,7 +196,7 @@ public final class DiskCache: Sendable {
     return value
   }
 
-  /// The value of an entry that holds `Data`; nil: there is none, or of another type.
+  /// Returns the value of an entry that holds `Data`, or `nil` if there is none or it is of another type.
   @usableFromInline
   func bytes(forKey key: String) throws(CacheError) -> Data? {
     try checkOpen()
@@ -197,50 +226,16 @@ public final class DiskCache: Sendable {
 
   /// See ``LMDBCache/contains(_:)``.
   public func contains(_ key: String) -> Bool {
-    do throws(CacheError) {
-      try checkOpen()
-      return try CacheKey.with(key) { (key) throws(CacheError) in
-        guard let (header, _) = try store.header(key) else { return false }
-        return !header.isExpired(at: store.clock.now)
-      }
-    } catch {
-      return false
+    answer(false) { () throws(CacheError) in try containsValue(forKey: key) }
+  }
+
+  /// See ``LMDBCache/containsValue(forKey:)``.
+  public func containsValue(forKey key: String) throws(CacheError) -> Bool {
+    try checkOpen()
+    return try CacheKey.with(key) { (key) throws(CacheError) in
+      guard let (header, _) = try store.header(key) else { return false }
+      return !header.isExpired(at: store.clock.now)
     }
-  }
-
-  /// See ``LMDBCache/set(_:forKey:expiresIn:cost:)``. Throws also when the disk is full or fails.
-  public func set<V: Codable & Sendable>(
-    _ value: V, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil
-  ) throws(CacheError) {
-    try checkOpen()
-    try ValueArchiver.withArchive(of: value) { (format, bytes) throws(CacheError) in
-      try CacheKey.with(key) { (key) throws(CacheError) in
-        let header = try store.header(for: key, format, bytes, expiresIn: expiresIn, cost: cost)
-        try require(try store.put(key, header: header, payload: bytes, by: nil))
-      }
-    }
-  }
-
-  /// See ``LMDBCache/removeValue(forKey:)``.
-  public func removeValue(forKey key: String) throws(CacheError) {
-    try checkOpen()
-    try CacheKey.with(key) { (key) throws(CacheError) in try require(try store.remove(key, by: nil)) }
-  }
-
-  /// See ``LMDBCache/removeAll()``.
-  public func removeAll() throws(CacheError) {
-    try checkOpen()
-    try require(try store.removeAll(withPrefix: nil, by: nil))
-  }
-
-  /// See ``LMDBCache/removeAll(withPrefix:)``.
-  public func removeAll(withPrefix prefix: String) throws(CacheError) {
-    try checkOpen()
-    try require(try store.removeAll(withPrefix: prefix, by: nil))
-  }
-
-  private func require(_ outcome: WriteOutcome) throws(CacheError) {
-    if let failure = outcome.failure { throw failure }
   }
 
   /// Commits everything written so far, without waiting for the disk longer than the durability asks.
@@ -254,19 +249,29 @@ public final class DiskCache: Sendable {
   /// How this cache archives and reads NSCoding objects.
   public var objectCoding: ObjectCoding {
     get { coding.withLock { $0 } }
-    set { coding.withLock { $0 = newValue } }
+    set { changeCoding { $0 = newValue } }
   }
 
   /// See ``ObjectCoding/customArchive``.
   public var customArchive: (@Sendable (any NSCoding) throws -> Data)? {
     get { objectCoding.customArchive }
-    set { coding.withLock { $0.customArchive = newValue } }
+    set { changeCoding { $0.customArchive = newValue } }
   }
 
   /// See ``ObjectCoding/customUnarchive``.
   public var customUnarchive: (@Sendable (Data) throws -> any NSCoding)? {
     get { objectCoding.customUnarchive }
-    set { coding.withLock { $0.customUnarchive = newValue } }
+    set { changeCoding { $0.customUnarchive = newValue } }
+  }
+
+  /// The old closures are released after the lock: a `deinit` that they cause may use the cache.
+  private func changeCoding(_ change: (inout ObjectCoding) -> Void) {
+    let old = coding.withLock { coding in
+      let old = coding
+      change(&coding)
+      return old
+    }
+    withExtendedLifetime(old) {}
   }
 
   /// See ``LMDBCache/object(forKey:)``; every call makes a new object.
@@ -276,20 +281,6 @@ public final class DiskCache: Sendable {
       guard let record = try store.readData(key) else { return nil }
       return try ObjectArchiver.object(
         from: record.payload, format: record.header.format, with: objectCoding, forKey: key.string)
-    }
-  }
-
-  /// See ``LMDBCache/setObject(_:forKey:expiresIn:cost:)``. Throws also when the disk is full or fails.
-  public func setObject(
-    _ object: (any NSCoding)?, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil
-  ) throws(CacheError) {
-    try checkOpen()
-    guard let object else { return try removeValue(forKey: key) }
-    try ObjectArchiver.withArchive(of: object, with: objectCoding) { (format, bytes) throws(CacheError) in
-      try CacheKey.with(key) { (key) throws(CacheError) in
-        let header = try store.header(for: key, format, bytes, expiresIn: expiresIn, cost: cost)
-        try require(try store.put(key, header: header, payload: bytes, by: nil))
-      }
     }
   }
 
@@ -351,8 +342,9 @@ public final class DiskCache: Sendable {
   /// Removes expired entries and those whose last access is longer ago than `age`.
   public func trim(toAge age: Duration) throws(CacheError) {
     try checkOpen()
-    let oldest = RecordHeader.seconds(store.clock.now - max(0, age.clampedNanoseconds))
-    try store.trim(to: TrimGoal(lastAccess: oldest))
+    let (oldest, overflow) = store.clock.now.subtractingReportingOverflow(max(0, age.clampedNanoseconds))
+    if overflow { return }
+    try store.trim(to: TrimGoal(lastAccess: RecordHeader.seconds(oldest)))
   }
 
   /// Does now what is done in the background: removes expired entries, and keeps every limit.

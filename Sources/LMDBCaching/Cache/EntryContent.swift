@@ -12,16 +12,16 @@ package final class EntryContent<Content>: @unchecked Sendable {
 
   /// For reading without counting a reference: valid as long as this object.
   @usableFromInline package let reader: EntryReader<Content>
-  private let guardian: EntryGuardian
+  private let observer: EntryVersionObserver
 
   package init(_ cache: LMDBCache, key: String) {
-    guardian = EntryGuardian(cache, key: key)
-    reader = EntryReader(guardian)
+    observer = EntryVersionObserver(cache, key: key)
+    reader = EntryReader(observer)
   }
 
   deinit { reader.deallocate() }
 
-  /// Why the content that was loaded last is nil; nil: there is none, or the entry has changed since.
+  /// The error of the last load, or `nil` if it succeeded or the entry has changed since.
   package var currentFailure: (any Error)? { reader.currentFailure }
 
   /// Makes the next read load the entry, though it has not changed.
@@ -33,12 +33,12 @@ package final class EntryContent<Content>: @unchecked Sendable {
   /// Calls `load`, which reads the entry, and keeps what it returns, or the error it throws.
   @usableFromInline @inline(never)
   package func load(_ load: () throws -> Content?) throws -> Content? {
-    let observed = guardian.observe()
+    let observed = observer.observe()
     var content: Content?
     var failure: (any Error)?
     do { content = try load() } catch { failure = error }
     if let observed, failure.map(isAboutTheEntry) ?? true {
-      reader.keep(.init(stamp: guardian.stamp(observed), content: content, failure: failure))
+      reader.keep(.init(stamp: observer.stamp(observed), content: content, failure: failure))
     }
     if let failure { throw failure }
     return content

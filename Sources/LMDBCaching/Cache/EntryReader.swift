@@ -6,16 +6,16 @@ import Synchronization
 package struct EntryReader<Content>: BitwiseCopyable {
   @usableFromInline
   struct Copy {
-    let stamp: EntryGuardian.Stamp
+    let stamp: EntryVersionObserver.Stamp
     @usableFromInline let content: Content?
     let failure: (any Error)?
   }
 
   @usableFromInline let state: UnsafeMutablePointer<EntryState>
 
-  init(_ guardian: EntryGuardian) {
+  init(_ observer: EntryVersionObserver) {
     state = .allocate(capacity: 1)
-    state.initialize(to: EntryState(guardian))
+    state.initialize(to: EntryState(observer))
   }
 
   /// When nobody reads any more.
@@ -31,7 +31,7 @@ package struct EntryReader<Content>: BitwiseCopyable {
     _isPOD(Content.self) && MemoryLayout<Content>.size <= 16 && MemoryLayout<Content>.alignment <= 8
   }
 
-  /// The content that was loaded last; nil: the entry has changed since, and is to be loaded.
+  /// The content that was loaded last, or `nil` if the entry has changed since and is to be loaded.
   @inlinable @inline(__always)
   package var currentContent: Content?? {
     if Self.isPlain {

@@ -9,15 +9,15 @@ import Synchronization
 struct EntryState: ~Copyable {
   /// To an initialized `EntryReader.Copy`, which begins with a stamp, or nil.
   let current = Atomic<UnsafeMutableRawPointer?>(nil)
-  let guardian: Unmanaged<EntryGuardian>
+  let observer: Unmanaged<EntryVersionObserver>
   let stripes: Unmanaged<ReaderStripes>
 
-  init(_ guardian: EntryGuardian) {
-    self.guardian = .passUnretained(guardian)
+  init(_ observer: EntryVersionObserver) {
+    self.observer = .passUnretained(observer)
     stripes = .passUnretained(ReaderStripes.shared)
   }
 
-  /// A copy that stays as long as the stripe is locked; nil: nothing current, and nothing is locked.
+  /// A copy that stays as long as the stripe is locked, or `nil` if none is current: then nothing is locked.
   @usableFromInline
   struct Reading: BitwiseCopyable {
     @usableFromInline let copy: UnsafeRawPointer?
@@ -29,8 +29,8 @@ struct EntryState: ~Copyable {
     let lock = state.pointee.stripes._withUnsafeGuaranteedRef { $0.mine }
     lock.pointee.lock()
     if let copy = state.pointee.current.load(ordering: .acquiring),
-      state.pointee.guardian._withUnsafeGuaranteedRef({
-        $0.isCurrent(copy.loadUnaligned(as: EntryGuardian.Stamp.self))
+      state.pointee.observer._withUnsafeGuaranteedRef({
+        $0.isCurrent(copy.loadUnaligned(as: EntryVersionObserver.Stamp.self))
       })
     {
       return Reading(copy: copy, lock: lock)
@@ -67,7 +67,7 @@ struct EntryState: ~Copyable {
   @_effects(releasenone) @usableFromInline @inline(never)
   static func words(_ state: UnsafeMutablePointer<EntryState>) -> Words {
     let sequence = state.pointee.sequence.load(ordering: .acquiring)
-    let stamp = EntryGuardian.Stamp(
+    let stamp = EntryVersionObserver.Stamp(
       version: state.pointee.version.load(ordering: .relaxed), epoch: state.pointee.epoch.load(ordering: .relaxed),
       expires: state.pointee.expires.load(ordering: .relaxed))
     let hasContent = state.pointee.hasContent.load(ordering: .relaxed)
@@ -75,13 +75,13 @@ struct EntryState: ~Copyable {
     atomicMemoryFence(ordering: .acquiring)
     // Nothing was kept yet, or is being kept, or was kept meanwhile: loading it is always right.
     guard sequence != 0, sequence & 1 == 0, state.pointee.sequence.load(ordering: .relaxed) == sequence,
-      state.pointee.guardian._withUnsafeGuaranteedRef({ $0.isCurrent(stamp) })
+      state.pointee.observer._withUnsafeGuaranteedRef({ $0.isCurrent(stamp) })
     else { return Words(state: .changed, content: (0, 0)) }
     return Words(state: hasContent ? .content : .nothing, content: content)
   }
 
   static func keep(
-    _ state: UnsafeMutablePointer<EntryState>, _ stamp: EntryGuardian.Stamp, _ content: (UInt64, UInt64)?
+    _ state: UnsafeMutablePointer<EntryState>, _ stamp: EntryVersionObserver.Stamp, _ content: (UInt64, UInt64)?
   ) {
     state.pointee.writing.withLock {
       let sequence = state.pointee.sequence.load(ordering: .relaxed)

@@ -3,7 +3,7 @@ public import Foundation
 extension LMDBCache {
   // MARK: Reading
 
-  /// The value under `key`; nil: there is none, or it has expired.
+  /// Returns the value under `key`, or `nil` if there is none or it has expired.
   ///
   /// - Throws: `.typeMismatch` if something else is stored, `.decodingFailed`, `.corruptedRecord`,
   ///   `.unsupportedRecord`, `.closed`, `.storageFailed`. The entry is kept in every case.
@@ -40,9 +40,19 @@ extension LMDBCache {
   }
 
   /// Whether there is an entry under `key` that has not expired. Does not count as an access. False when the
-  /// cache is closed or cannot be read.
-  public func contains(_ key: String) -> Bool {
-    diskCache.contains(key) || CacheKey.with(key) { store.isMemoryOnly($0) && memoryCache.contains(key) }
+  /// cache is closed or cannot be read, which is logged: before a default takes the place of what may be there, ask
+  /// ``containsValue(forKey:)``.
+  public func contains(_ key: String) -> Bool { diskCache.contains(key) || isInMemoryOnly(key) }
+
+  /// The same, but throws where it cannot be known.
+  ///
+  /// - Throws: `.closed`, `.storageFailed`, `.damagedDatabase`.
+  public func containsValue(forKey key: String) throws(CacheError) -> Bool {
+    try diskCache.containsValue(forKey: key) || isInMemoryOnly(key)
+  }
+
+  private func isInMemoryOnly(_ key: String) -> Bool {
+    CacheKey.with(key) { store.isMemoryOnly($0) && memoryCache.contains(key) }
   }
 
   /// Reads from the disk and keeps the value in memory, unless the key is written meanwhile.
@@ -91,7 +101,7 @@ extension LMDBCache {
     CacheKey.with(key) { key in store.isMemoryOnly(key) ? memoryCache.anyValue(key) as? V : nil }
   }
 
-  /// Another process has written: asks the disk whether the entry in memory is still the newest.
+  /// Asks the disk, after another process has written, whether the entry in memory is still the newest.
   private func revalidate(_ key: String, _ stamp: UInt64) throws(CacheError) {
     try diskCache.checkOpen()
     try CacheKey.with(key) { (key) throws(CacheError) in
@@ -108,65 +118,36 @@ extension LMDBCache {
   /// Stores a value under `key`, in place of the one that is there.
   ///
   /// - Parameters:
-  ///   - expiresIn: After this time the entry is gone; nil: never; not positive: at once.
-  ///   - cost: What the entry counts for against the cost limits of both tiers, 0 or more; nil: its size in bytes,
-  ///     key and archived value.
+  ///   - expiresIn: How long the entry lives. `nil` for ever; zero or less, not at all.
+  ///   - cost: What the entry counts for against the cost limits of both tiers, 0 or more. `nil` for its size in
+  ///     bytes: key and archived value.
   /// - Throws: `.encodingFailed`, `.closed`, `.invalidArgument`; with ``Durability/full`` also `.notCommitted`.
-  ///   A full or failing disk is no error: the value is then kept in memory, and ``health`` tells.
+  ///   A full or failing disk is no error: the value is then kept in memory, and ``health`` says so.
   public func set<V: Codable & Sendable>(
     _ value: V, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil
   ) throws(CacheError) {
-    try setShared(value, forKey: key, expiresIn: expiresIn, cost: cost)
+    try diskCache.set(value, forKey: key, expiresIn: expiresIn, cost: cost, through: memoryCache)
   }
 
   /// The same for a type that is not Sendable: see ``sharedValue(_:forKey:)``.
   package func setShared<V: Codable>(
     _ value: V, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil
   ) throws(CacheError) {
-    try ValueArchiver.withArchive(of: value) { (format, bytes) throws(CacheError) in
-      try put(
-        TypedMemoryValue.make(value, archiveLength: bytes.count), format, bytes, forKey: key, expiresIn: expiresIn,
-        cost: cost)
-    }
-  }
-
-  /// Writes an archived value to both tiers.
-  func put(
-    _ value: MemoryValue, _ format: ArchiveFormat, _ bytes: UnsafeRawBufferPointer, forKey key: String,
-    expiresIn: Duration?, cost: Int?
-  ) throws(CacheError) {
-    try diskCache.checkOpen()
-    try CacheKey.with(key) { (key) throws(CacheError) in
-      let header = try store.header(for: key, format, bytes, expiresIn: expiresIn, cost: cost)
-      let outcome = try store.put(key, header: header, payload: bytes, by: memoryCache)
-      memoryCache.insert(value, key, header, outcome)
-      store.noteChange(key, outcome.stamp)
-      try outcome.checkCommitted()
-    }
+    try diskCache.set(value, forKey: key, expiresIn: expiresIn, cost: cost, through: memoryCache)
   }
 
   /// Removes the entry under `key`, if there is one.
   public func removeValue(forKey key: String) throws(CacheError) {
-    try diskCache.checkOpen()
-    try CacheKey.with(key) { (key) throws(CacheError) in
-      let outcome = try store.remove(key, by: memoryCache)
-      memoryCache.didChange(key.string, hash: key.hash, stamp: outcome.stamp)
-      store.noteChange(key, outcome.stamp)
-      try outcome.checkCommitted()
-    }
+    try diskCache.removeValue(forKey: key, through: memoryCache)
   }
 
   /// Removes every entry, in every process that shares the directory. Nothing written before comes back, also
   /// not from journals of processes that die.
-  public func removeAll() throws(CacheError) {
-    try diskCache.checkOpen()
-    try store.removeAll(withPrefix: nil, by: memoryCache).checkCommitted()
-  }
+  public func removeAll() throws(CacheError) { try diskCache.removeAll(withPrefix: nil, through: memoryCache) }
 
   /// Removes every entry whose key starts with `prefix`, byte for byte.
   public func removeAll(withPrefix prefix: String) throws(CacheError) {
-    try diskCache.checkOpen()
-    try store.removeAll(withPrefix: prefix, by: memoryCache).checkCommitted()
+    try diskCache.removeAll(withPrefix: prefix, through: memoryCache)
   }
 
   // MARK: Many entries
@@ -181,19 +162,25 @@ extension LMDBCache {
   ///
   /// - Parameter body: Collects the changes; nothing happens before it returns, or if it throws. A value that cannot
   ///   be encoded makes the whole call throw.
+  /// - Throws: ``CacheError``, or what `body` throws, whatever its type.
   public func write(_ body: (inout CacheBatch) throws -> Void) throws { try diskCache.write(body) }
 
   /// Reads from one consistent snapshot that includes every write that returned before.
   ///
   /// Keep `body` short: while a snapshot is open the file cannot reuse pages and grows. It reads the disk tier
   /// only and counts no access.
+  ///
+  /// - Throws: ``CacheError``, or what `body` throws, whatever its type.
   public func read<R>(_ body: (borrowing CacheSnapshot) throws -> R) throws -> R { try diskCache.read(body) }
 
-  /// Calls `body` with the archived bytes of a value where they lie, without a copy; nil: there is none.
+  /// Calls `body` with the archived bytes of a value where they lie, without a copy. Returns `nil` if there is
+  /// none.
   ///
   /// Meant for `Data` and arrays of scalars, whose archive is the bytes themselves. The span cannot leave `body`;
   /// keep it short, for the reason given at ``read(_:)``. The bytes are verified against their checksum first. Those
   /// of a value that waits for its commit, or is in a file of its own, are copied.
+  ///
+  /// - Throws: as ``value(_:forKey:)``, or what `body` throws, whatever its type.
   @inlinable
   public func withBytes<R>(forKey key: String, _ body: (RawSpan) throws -> R) throws -> R? {
     try diskCache.withBytes(forKey: key, body)

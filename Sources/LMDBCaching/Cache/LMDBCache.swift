@@ -15,7 +15,7 @@ import LMDB
 /// follows a write on the same thread sees it. Between processes a write is seen by others when it is
 /// committed: at the latest ``CacheConfiguration/Disk/groupCommitInterval`` after it returned, and the time that the commit
 /// takes, for which one that is under way, of this process or another one, may have to be waited for. What a process
-/// that died had not committed is seen about a second after its death, and by who opens the cache at once. A read never
+/// that died had not committed is seen about a second after its death, and at once by processes that open the cache then. A read never
 /// goes back to an older value. Writes of one process to one key are ordered as they were made; those of two processes
 /// by their commits. Where that is too weak, use ``write(_:)``, which returns after the commit, or ``Durability/full``.
 ///
@@ -40,8 +40,8 @@ public final class LMDBCache: Sendable {
   public let memoryCache: MemoryTier
   /// The disk tier. What is written through it is seen by this cache.
   public let diskCache: DiskCache
-  let flights = FlightControl()
-  let clock: CacheClock
+  let singleFlight: SingleFlight
+  let background = BackgroundQueue()
 
   /// Opens, or makes, the cache `name` in the user's caches directory: `$XDG_CACHE_HOME` or `~/.cache` on
   /// Linux, `Library/Caches` on Apple platforms.
@@ -63,8 +63,9 @@ public final class LMDBCache: Sendable {
   public init(directory: URL, configuration: CacheConfiguration = CacheConfiguration()) throws(CacheError) {
     diskCache = try DiskCache(directory: directory, configuration: configuration)
     store = diskCache.store
-    clock = configuration.clock
-    memoryCache = MemoryTier(configuration)
+    singleFlight = SingleFlight(waitLimit: configuration.loadWaitLimit)
+    // The store's own clock: the tiers agree on the time, which never goes back.
+    memoryCache = MemoryTier(configuration, clock: store.clock)
     store.add(memoryCache)
   }
 
@@ -95,7 +96,7 @@ public final class LMDBCache: Sendable {
   /// The state of the disk tier.
   public var health: CacheHealth { diskCache.health }
 
-  /// What opening had to set aside, since it was damaged; nil: nothing. See ``DiskCache/recovery``.
+  /// What opening had to set aside because it was damaged, or `nil` if nothing was. See ``DiskCache/recovery``.
   public var recovery: CacheRecovery? { diskCache.recovery }
 
   /// What this object and its disk tier have done since they were opened.
@@ -107,9 +108,19 @@ public final class LMDBCache: Sendable {
   }
 
   /// Number of entries on the disk, where every entry is; expired ones count until they are removed. Commits what
-  /// waits, and reads one number: there is no scan. 0 when the cache is closed or cannot be read.
+  /// waits, and reads one number: there is no scan. 0 when the cache is closed or cannot be read, which is logged.
   public var count: Int { diskCache.count }
 
   /// The sum of the entries' costs; see ``count``.
   public var totalCost: Int { diskCache.totalCost }
+
+  /// As ``count``, but throws where it cannot be known.
+  ///
+  /// - Throws: `.closed`, `.notCommitted`, `.storageFailed`, `.damagedDatabase`.
+  public func entryCount() throws(CacheError) -> Int { try diskCache.entryCount() }
+
+  /// As ``totalCost``, but throws where it cannot be known.
+  ///
+  /// - Throws: as ``entryCount()``.
+  public func totalEntryCost() throws(CacheError) -> Int { try diskCache.totalEntryCost() }
 }

@@ -9,13 +9,16 @@ public final class MemoryTier: Sendable {
   /// The same store with the public face that a memory cache alone has.
   private let cache: MemoryCache<String, MemoryValue>
 
-  init(_ configuration: CacheConfiguration) {
+  /// The loads under way, which are told of every write. Touched with the disk store's lock held only.
+  let loads = LoadWatch()
+
+  init(_ configuration: CacheConfiguration, clock: CacheClock) {
     memory = MemoryStore(
       countLimit: configuration.memory.countLimit, costLimit: configuration.memory.costLimit,
-      clock: configuration.clock, keepsStamps: true, isCheapToRelease: { $0.isCheapToRelease })
+      clock: clock, keepsStamps: true, isCheapToRelease: { $0.isCheapToRelease })
     cache = MemoryCache(
       store: memory,
-      configuration: MemoryCacheConfiguration(ageLimit: configuration.memory.ageLimit, clock: configuration.clock))
+      configuration: MemoryCacheConfiguration(ageLimit: configuration.memory.ageLimit, clock: clock))
   }
 
   /// How many entries it holds at most; kept at once by every write.
@@ -30,13 +33,13 @@ public final class MemoryTier: Sendable {
     set { cache.costLimit = newValue }
   }
 
-  /// How long after its last access an entry stays; nil for no limit. Looked at every ``autoTrimInterval``.
+  /// How long after its last access an entry stays; `nil` for no limit. Checked every ``autoTrimInterval``.
   public var ageLimit: Duration? {
     get { cache.ageLimit }
     set { cache.ageLimit = newValue }
   }
 
-  /// How often entries are looked for that are too old or have expired; 5 s by default. Not positive: never.
+  /// How often old and expired entries are removed; 5 s by default. With zero or less, never.
   public var autoTrimInterval: Duration {
     get { cache.autoTrimInterval }
     set { cache.autoTrimInterval = newValue }
@@ -161,7 +164,7 @@ public final class MemoryTier: Sendable {
 
   func discard(_ key: CacheKey, stamp: UInt64) { memory.discard(key.string, hash: key.hash, stamp: stamp) }
 
-  /// The value whatever its type.
+  /// Returns the value, whatever its type.
   func anyValue(_ key: CacheKey) -> Any? {
     let access = memory.access(key.string, hash: key.hash) { entry -> Any? in entry.value.any }
     if case .hit(let value) = access { return value }
@@ -174,10 +177,10 @@ public final class MemoryTier: Sendable {
     versions.close()
   }
 
-  /// Told of every change of an entry.
+  /// The versions of the keys, which advance with every change of an entry.
   var versions: KeyVersions { memory.versions! }
 
-  /// When the entry expires, in nanoseconds since 1970; nil: it is not here.
+  /// Returns when the entry expires, in nanoseconds since 1970, or `nil` if it is not here.
   func expires(_ key: CacheKey) -> Int64? { memory.expires(key.string, hash: key.hash) }
 
   func add(to statistics: inout CacheStatistics) {
@@ -190,6 +193,7 @@ public final class MemoryTier: Sendable {
 
 extension MemoryTier: DiskStoreObserver {
   func willChange(_ key: String, hash: UInt64, stamp: UInt64, isReadable: Bool) {
+    loads.noteWrite(key)
     if isReadable {
       memory.announce(key, hash: hash, stamp: stamp)
     } else {
@@ -198,6 +202,7 @@ extension MemoryTier: DiskStoreObserver {
   }
 
   func willChangeAll(stamp: UInt64) {
+    loads.noteWriteOfAll()
     memory.advanceAllStripes(to: stamp)
     versions.advanceAll()
   }
@@ -220,7 +225,7 @@ extension MemoryTier: DiskStoreObserver {
   func recordReads() { versions.advanceAll() }
 
   func lastAccess(of key: String) -> UInt32? {
-    memory.lastAccess(key, hash: memory.hash(of: key)).map { UInt32(max(0, $0)) }
+    memory.lastAccess(key, hash: memory.hash(of: key)).map { UInt32(clamping: Int64($0)) }
   }
 
   func didEvict(_ key: String, stamp: UInt64) { memory.discard(key, hash: memory.hash(of: key), stamp: stamp) }

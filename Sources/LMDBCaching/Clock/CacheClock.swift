@@ -1,4 +1,5 @@
 import Dispatch
+public import struct Foundation.Date
 
 #if canImport(Darwin)
   import Darwin
@@ -10,8 +11,9 @@ import Dispatch
 
 /// Where a cache takes the time from: the system, or a test.
 ///
-/// Times are nanoseconds. The wall clock decides expiry, because an expiry is stored and read by other processes;
-/// the monotonic clock only measures intervals.
+/// The wall clock decides expiry, because an expiry is stored and read by other processes; the monotonic clock only
+/// measures intervals. The time by which entries expire never goes back, also when the wall clock is set back: what has
+/// expired once stays gone. It then goes on from where it was, until the wall clock is ahead again.
 public struct CacheClock: Sendable {
   enum Source: Sendable {
     case system
@@ -19,6 +21,7 @@ public struct CacheClock: Sendable {
   }
 
   let source: Source
+  private let floor = TimeFloor()
 
   /// The clocks of the operating system.
   public static var system: CacheClock { CacheClock(source: .system) }
@@ -26,16 +29,21 @@ public struct CacheClock: Sendable {
   /// A clock that moves only when `clock` is told to.
   public static func manual(_ clock: ManualClock) -> CacheClock { CacheClock(source: .manual(clock)) }
 
-  /// Wall-clock nanoseconds since 1970, precise. Can step backwards, when the system's clock is set.
-  public var now: Int64 {
-    switch source {
-    case .system: Self.read(CLOCK_REALTIME)
-    case .manual(let clock): clock.now
-    }
-  }
+  /// The time by which entries expire.
+  public var date: Date { Date(timeIntervalSince1970: Double(now) / 1e9) }
 
-  /// Wall-clock nanoseconds since 1970 as of the kernel's last tick (up to 10 ms ago), several times cheaper.
-  public var coarseNow: Int64 {
+  // Times are nanoseconds from here on.
+
+  /// The time by which entries expire: since 1970, precise; never steps backwards, to within a millisecond.
+  @usableFromInline
+  package var now: Int64 { floor.time(wallTime, monotonic) }
+
+  /// Makes ``now`` not be before `time`, which somebody has seen.
+  package func advance(toAtLeast time: Int64) { floor.advance(to: time, monotonic: monotonic) }
+
+  /// The wall clock as of the kernel's last tick (up to 10 ms ago), several times cheaper. Can step backwards.
+  @usableFromInline
+  package var coarseNow: Int64 {
     switch source {
     #if os(Linux)
       case .system: Self.read(CLOCK_REALTIME_COARSE)
@@ -46,11 +54,18 @@ public struct CacheClock: Sendable {
     }
   }
 
-  /// Nanoseconds since some fixed moment; never steps backwards.
-  public var monotonic: Int64 {
+  /// Since some fixed moment; never steps backwards.
+  package var monotonic: Int64 {
     switch source {
     case .system: Self.read(CLOCK_MONOTONIC)
     case .manual(let clock): clock.monotonic
+    }
+  }
+
+  private var wallTime: Int64 {
+    switch source {
+    case .system: Self.read(CLOCK_REALTIME)
+    case .manual(let clock): clock.now
     }
   }
 
@@ -62,13 +77,14 @@ public struct CacheClock: Sendable {
   package func repeating(
     every interval: Duration, tolerance: Duration? = nil, _ action: @escaping @Sendable () -> Void
   ) -> CacheTimer {
-    let nanoseconds = max(1_000, interval.clampedNanoseconds)
+    // More than a year is as good as a year, and no sum of times that the timers make overflows.
+    let nanoseconds = min(max(1_000, interval.clampedNanoseconds), 365 * 86_400 * 1_000_000_000)
     switch source {
     case .manual(let clock):
       let id = clock.addTimer(every: nanoseconds, action)
       return CacheTimer { clock.removeTimer(id) }
     case .system:
-      let leeway = tolerance.map { max(0, $0.clampedNanoseconds) } ?? nanoseconds / 10
+      let leeway = tolerance.map { min(max(0, $0.clampedNanoseconds), nanoseconds) } ?? nanoseconds / 10
       // Unsafe in name only: a dispatch source may be used from any thread, but on Linux it does not say so.
       nonisolated(unsafe) let timer = DispatchSource.makeTimerSource(queue: Self.timers)
       let step = DispatchTimeInterval.nanoseconds(Int(clamping: nanoseconds))

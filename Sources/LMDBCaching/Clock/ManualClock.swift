@@ -1,3 +1,4 @@
+public import struct Foundation.Date
 import Synchronization
 
 /// A clock for tests: it stands still until it is advanced, and fires the timers that fall due on the way.
@@ -17,20 +18,33 @@ public final class ManualClock: Sendable {
 
   private let state: Mutex<State>
 
-  /// - Parameter now: wall-clock nanoseconds since 1970 to start at.
-  public init(now: Int64 = 1_700_000_000_000_000_000) {
-    state = Mutex(State(now: now))
+  /// A clock that stands at `date`; without one, at a moment in 2023.
+  public convenience init(date: Date = Date(timeIntervalSince1970: 1_700_000_000)) {
+    self.init(now: Self.nanoseconds(date))
   }
 
-  /// Wall-clock nanoseconds since 1970.
-  public var now: Int64 { state.withLock { $0.now } }
+  /// - Parameter now: Wall-clock nanoseconds since 1970.
+  package init(now: Int64) { state = Mutex(State(now: now)) }
 
-  /// Nanoseconds by which the clock was advanced since it was made.
-  public var monotonic: Int64 { state.withLock { $0.monotonic } }
+  /// What the wall clock says.
+  public var date: Date { Date(timeIntervalSince1970: Double(now) / 1e9) }
 
   /// Sets the wall clock, forwards or backwards, as an administrator would: no timer fires.
-  public func set(_ now: Int64) {
-    state.withLock { $0.now = now }
+  public func set(_ date: Date) { set(Self.nanoseconds(date)) }
+
+  /// Wall-clock nanoseconds since 1970.
+  package var now: Int64 { state.withLock { $0.now } }
+
+  /// Nanoseconds by which the clock was advanced since it was made.
+  package var monotonic: Int64 { state.withLock { $0.monotonic } }
+
+  package func set(_ now: Int64) { state.withLock { $0.now = now } }
+
+  /// Clamped to what 64 bits hold: 292 years before and after 1970.
+  private static func nanoseconds(_ date: Date) -> Int64 {
+    let nanoseconds = date.timeIntervalSince1970 * 1e9
+    if nanoseconds.isNaN { return 0 }
+    return nanoseconds >= 0x1p63 ? .max : nanoseconds < -0x1p63 ? .min : Int64(nanoseconds)
   }
 
   /// Moves both clocks forwards, calling the timers that fall due in the order of their times, on this thread.
@@ -38,7 +52,7 @@ public final class ManualClock: Sendable {
   /// A timer's action sees the time at which it was due.
   public func advance(by duration: Duration) {
     let step = max(0, duration.clampedNanoseconds)
-    let target = state.withLock { $0.monotonic.addingReportingOverflow(step).partialValue }
+    let target = state.withLock { Self.sum($0.monotonic, step) }
     while let action = state.withLock({ Self.step(&$0, to: target) }) {
       action()
     }
@@ -47,7 +61,7 @@ public final class ManualClock: Sendable {
   func addTimer(every interval: Int64, _ action: @escaping @Sendable () -> Void) -> UInt64 {
     state.withLock { state in
       state.nextID += 1
-      state.timers[state.nextID] = Timer(interval: interval, due: state.monotonic + interval, action: action)
+      state.timers[state.nextID] = Timer(interval: interval, due: Self.sum(state.monotonic, interval), action: action)
       return state.nextID
     }
   }
@@ -60,17 +74,25 @@ public final class ManualClock: Sendable {
     _ = removed
   }
 
+  /// The sum, or the last moment there is. The second one is not negative.
+  private static func sum(_ first: Int64, _ second: Int64) -> Int64 {
+    let (sum, overflow) = first.addingReportingOverflow(second)
+    return overflow ? .max : sum
+  }
+
   /// Moves to the next timer due by `target` and returns its action, or to `target` and returns nil.
   private static func step(_ state: inout State, to target: Int64) -> (@Sendable () -> Void)? {
     let next = state.timers.min { ($0.value.due, $0.key) < ($1.value.due, $1.key) }
     guard let (id, timer) = next, timer.due <= target else {
-      state.now += max(0, target - state.monotonic)
+      state.now = sum(state.now, max(0, target - state.monotonic))
       state.monotonic = max(state.monotonic, target)
       return nil
     }
-    state.now += max(0, timer.due - state.monotonic)
+    state.now = sum(state.now, max(0, timer.due - state.monotonic))
     state.monotonic = max(state.monotonic, timer.due)
-    state.timers[id]!.due += timer.interval
+    let (due, overflow) = timer.due.addingReportingOverflow(timer.interval)
+    // It would be due after the end of time.
+    if overflow { state.timers[id] = nil } else { state.timers[id]!.due = due }
     return timer.action
   }
 }

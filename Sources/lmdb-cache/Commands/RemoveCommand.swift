@@ -42,7 +42,7 @@ struct RemoveCommand: ParsableCommand {
   }
 
   private func remove(_ keys: [String], from cache: DiskCache) throws -> [String] {
-    let missing = keys.filter { !cache.contains($0) }
+    let missing = try keys.filter { try !cache.containsValue(forKey: $0) }
     try cache.write { batch in for key in keys { batch.removeValue(forKey: key) } }
     return missing.map { "there is no entry under \(Formatting.key($0))" }
   }

@@ -9,6 +9,8 @@ struct JournalAppend {
   let isLarge: Bool
   /// Why it could not be recorded.
   var failure: CacheError?
+  /// Whether it was not to be made: its condition failed.
+  var isRefused = false
 }
 
 extension Journal {
@@ -16,10 +18,11 @@ extension Journal {
   ///
   /// `body` runs with the lock held. When nothing can be recorded, since the disk is full, say, it gets no segment, and
   /// what it returns as its last stamp hides what is on the disk in `scope`; without a scope the error is thrown instead.
+  /// `condition` is looked at just before, with the lock held: if it fails, nothing is written.
   @inline(__always)
   func append(
-    size: Int, hiding scope: HiddenKeys.Scope?, large: (() -> JournalSegment)? = nil,
-    body: (JournalSegment?) -> UInt64
+    size: Int, hiding scope: HiddenKeys.Scope?, if condition: (() -> Bool)? = nil,
+    large: (() -> JournalSegment)? = nil, body: (JournalSegment?) -> UInt64
   ) throws(CacheError) -> JournalAppend {
     lock.lock()
     if state.gate.isClosed {
@@ -34,8 +37,12 @@ extension Journal {
         segment = try segmentWithRoom(for: size, large)
       } catch {
         defer { lock.unlock() }
-        return try hide(error, scope, body)
+        return try hide(error, scope, condition, body)
       }
+    }
+    if let condition, !condition() {
+      lock.unlock()
+      return JournalAppend(number: 0, isLarge: false, isRefused: true)
     }
     let wasEmpty = segment.isEmpty
     if wasEmpty {
@@ -55,8 +62,9 @@ extension Journal {
   /// Notes a write that is with the caller only. With the lock held.
   @inline(never)
   private func hide(
-    _ error: CacheError, _ scope: HiddenKeys.Scope?, _ body: (JournalSegment?) -> UInt64
+    _ error: CacheError, _ scope: HiddenKeys.Scope?, _ condition: (() -> Bool)?, _ body: (JournalSegment?) -> UInt64
   ) throws(CacheError) -> JournalAppend {
+    if let condition, !condition() { return JournalAppend(number: 0, isLarge: false, isRefused: true) }
     guard let scope, error.code != .closed, state.hidden.canInsert(scope) else { throw error }
     markPending()
     state.hidden.insert(scope, stamp: body(nil))
@@ -65,11 +73,11 @@ extension Journal {
 
   /// The same for a write that failed before it came here.
   func hideUnrecorded(
-    _ error: CacheError, _ scope: HiddenKeys.Scope, _ body: (JournalSegment?) -> UInt64
+    _ error: CacheError, _ scope: HiddenKeys.Scope, if condition: (() -> Bool)?, _ body: (JournalSegment?) -> UInt64
   ) throws(CacheError) -> JournalAppend {
     try lock.withLock { () throws(CacheError) in
       if state.gate.isClosed { throw .closed }
-      return try hide(error, scope, body)
+      return try hide(error, scope, condition, body)
     }
   }
 

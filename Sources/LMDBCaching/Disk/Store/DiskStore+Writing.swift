@@ -9,51 +9,64 @@ extension DiskStore {
   ///
   /// When nothing can be recorded, since the disk is full, say, a write by an observer hides what is on the disk and
   /// succeeds: the observer holds the value. Any other write throws and changes nothing.
+  ///
+  /// - Parameter condition: Called with the lock held, at the moment of the write, perhaps more than once. If it fails,
+  ///   nothing is written, and the outcome says so.
   @inline(__always)
   func put(
-    _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, by observer: (any DiskStoreObserver)?
+    _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, by observer: (any DiskStoreObserver)?,
+    if condition: (() -> Bool)? = nil
   ) throws(CacheError) -> WriteOutcome {
-    if !transforms.isEmpty { return try putTransformed(key, header: header, payload: payload, by: observer) }
-    return try putAsIs(key, header: header, payload: payload, by: observer)
+    if !transforms.isEmpty {
+      return try putTransformed(key, header: header, payload: payload, by: observer, if: condition)
+    }
+    return try putAsIs(key, header: header, payload: payload, by: observer, if: condition)
   }
 
   @inline(__always)
   private func putAsIs(
-    _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, by observer: (any DiskStoreObserver)?
+    _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, by observer: (any DiskStoreObserver)?,
+    if condition: (() -> Bool)?
   ) throws(CacheError) -> WriteOutcome {
-    if payload.count > inlineThreshold { return try putFile(key, header: header, payload: payload, by: observer) }
-    return try putInline(key, header: header, payload: payload, by: observer)
+    if payload.count > inlineThreshold { return try putFile(key, header: header, payload: payload, by: observer, if: condition) }
+    return try putInline(key, header: header, payload: payload, by: observer, if: condition)
   }
 
   private func putTransformed(
-    _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, by observer: (any DiskStoreObserver)?
+    _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, by observer: (any DiskStoreObserver)?,
+    if condition: (() -> Bool)?
   ) throws(CacheError) -> WriteOutcome {
     guard let transformed = try transforms.apply(to: payload, header, key) else {
-      return try putAsIs(key, header: header, payload: payload, by: observer)
+      return try putAsIs(key, header: header, payload: payload, by: observer, if: condition)
     }
     var header = header
     header.flags.insert(.transformed)
     return try transformed.withBytes { (bytes) throws(CacheError) in
-      try putAsIs(key, header: header, payload: bytes, by: observer)
+      try putAsIs(key, header: header, payload: bytes, by: observer, if: condition)
     }
   }
 
   private func putInline(
-    _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, by observer: (any DiskStoreObserver)?
+    _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, by observer: (any DiskStoreObserver)?,
+    if condition: (() -> Bool)?
   ) throws(CacheError) -> WriteOutcome {
     let prepared = PreparedPut(key, header, payload)
-    let outcome = try append(size: prepared.frameSize, hiding: observer == nil ? nil : .key(key.utf8)) { segment in
+    let outcome = try append(
+      size: prepared.frameSize, hiding: observer == nil ? nil : .key(key.utf8), if: condition
+    ) { segment in
       let stamp = journal.state.stamps.next(clock)
       observers.announce(key.string, prepared.hash, stamp, isReadable: segment != nil)
       prepared.append(to: segment, stamp: stamp, flags: [])
       return stamp
     }
+    if outcome.isRefused { return outcome }
     didChange(key, outcome.stamp, by: observer)
     return outcome
   }
 
   private func putFile(
-    _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, by observer: (any DiskStoreObserver)?
+    _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, by observer: (any DiskStoreObserver)?,
+    if condition: (() -> Bool)?
   ) throws(CacheError) -> WriteOutcome {
     let reference: ValueFileReference
     do throws(CacheError) {
@@ -61,7 +74,7 @@ extension DiskStore {
     } catch {
       if observer == nil || error.code == .closed { throw error }
       journal.lock.withLock { if journal.state.gate.failure == nil { writer.note(error) } }
-      return try hide(key, error)
+      return try hide(key, error, if: condition)
     }
     defer { files.endWriting([reference]) }
     var header = header
@@ -69,7 +82,8 @@ extension DiskStore {
     let result = withStackBytes(ValueFileReference.size) { bytes in
       reference.write(to: bytes.baseAddress!)
       return LMDBCaching.outcome { () throws(CacheError) in
-        try putInline(key, header: header, payload: UnsafeRawBufferPointer(bytes), by: observer)
+        try putInline(
+          key, header: header, payload: UnsafeRawBufferPointer(bytes), by: observer, if: condition)
       }
     }
     switch result {
@@ -83,14 +97,17 @@ extension DiskStore {
   }
 
   /// Notes a value that could not be recorded: it is with the observer only.
-  private func hide(_ key: CacheKey, _ error: CacheError) throws(CacheError) -> WriteOutcome {
+  private func hide(
+    _ key: CacheKey, _ error: CacheError, if condition: (() -> Bool)?
+  ) throws(CacheError) -> WriteOutcome {
     var (stamp, position): (UInt64, UInt64) = (0, 0)
-    let appended = try journal.hideUnrecorded(error, .key(key.utf8)) { _ in
+    let appended = try journal.hideUnrecorded(error, .key(key.utf8), if: condition) { _ in
       stamp = journal.state.stamps.next(clock)
       observers.announce(key.string, key.hash, stamp, isReadable: false)
       position = database.foreignPosition
       return stamp
     }
+    if appended.isRefused { return WriteOutcome(stamp: 0, isRefused: true) }
     return WriteOutcome(stamp: stamp, validated: position, failure: appended.failure, isRecorded: false)
   }
 
@@ -181,16 +198,17 @@ extension DiskStore {
   /// journal, and in ``Durability/full``.
   @inline(__always)
   func append(
-    size: Int, hiding scope: HiddenKeys.Scope?, large: (() -> JournalSegment)? = nil,
-    body: (JournalSegment?) -> UInt64
+    size: Int, hiding scope: HiddenKeys.Scope?, if condition: (() -> Bool)? = nil,
+    large: (() -> JournalSegment)? = nil, body: (JournalSegment?) -> UInt64
   ) throws(CacheError) -> WriteOutcome {
     if !journal.hasFile.load(ordering: .relaxed) { try prepareJournal() }
     var (stamp, position): (UInt64, UInt64) = (0, 0)
-    let appended = try journal.append(size: size, hiding: scope, large: large) { segment in
+    let appended = try journal.append(size: size, hiding: scope, if: condition, large: large) { segment in
       stamp = body(segment)
       position = database.foreignPosition
       return stamp
     }
+    if appended.isRefused { return WriteOutcome(stamp: 0, isRefused: true) }
     var outcome = WriteOutcome(
       stamp: stamp, validated: position, failure: appended.failure, isRecorded: appended.failure == nil)
     if outcome.isRecorded, appended.isLarge || durability == .full {

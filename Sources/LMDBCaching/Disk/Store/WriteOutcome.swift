@@ -7,6 +7,8 @@ struct WriteOutcome {
   /// the disk before is hidden. Or when it is recorded, and did not get as far as it has to before it returns.
   var failure: CacheError?
   var isRecorded = true
+  /// Whether the write was not to be made: its condition failed.
+  var isRefused = false
 
   /// To be called when the memory tiers know of the write: it is visible, whether it is committed or not.
   func checkCommitted() throws(CacheError) {

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Knows whether one entry of a cache has changed.
+/// Tells whether one entry of a cache has changed since it was read.
 @usableFromInline
-package final class EntryGuardian: Sendable {
+package final class EntryVersionObserver: Sendable {
   /// The moment as of which something was read from the entry.
   @usableFromInline
   struct Stamp: BitwiseCopyable {
@@ -35,7 +35,7 @@ package final class EntryGuardian: Sendable {
       && (stamp.expires == .max || store.clock.now < stamp.expires)
   }
 
-  /// To be taken before the entry is read; nil: the cache is closed.
+  /// Returns the stamp to take before the entry is read, or `nil` if the cache is closed.
   func observe() -> Stamp? {
     let version = version.pointee.load(ordering: .acquiring)
     if versions.isClosed { return nil }
@@ -51,7 +51,7 @@ package final class EntryGuardian: Sendable {
 }
 
 extension LMDBCache {
-  /// When the entry expires, in nanoseconds since 1970; `Int64.max`: never, or it is not there or cannot be read.
+  /// When the entry expires, in nanoseconds since 1970; `Int64.max` if it never does, is not there or cannot be read.
   fileprivate func expires(_ key: String) -> Int64 {
     CacheKey.with(key) { key in
       if let expires = memoryCache.expires(key) { return expires }

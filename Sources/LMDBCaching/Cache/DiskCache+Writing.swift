@@ -1,0 +1,95 @@
+public import Foundation
+
+// The one path of every single write, whether the cache has a memory tier or not.
+
+extension DiskCache {
+  // MARK: The disk tier alone
+
+  /// See ``LMDBCache/set(_:forKey:expiresIn:cost:)``. Throws also when the disk is full or fails.
+  public func set<V: Codable & Sendable>(
+    _ value: V, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil
+  ) throws(CacheError) {
+    try set(value, forKey: key, expiresIn: expiresIn, cost: cost, through: nil)
+  }
+
+  /// See ``LMDBCache/setObject(_:forKey:expiresIn:cost:)``. Throws also when the disk is full or fails.
+  public func setObject(
+    _ object: (any NSCoding)?, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil
+  ) throws(CacheError) {
+    try setObject(object, forKey: key, expiresIn: expiresIn, cost: cost, through: nil)
+  }
+
+  /// See ``LMDBCache/removeValue(forKey:)``.
+  public func removeValue(forKey key: String) throws(CacheError) { try removeValue(forKey: key, through: nil) }
+
+  /// See ``LMDBCache/removeAll()``.
+  public func removeAll() throws(CacheError) { try removeAll(withPrefix: nil, through: nil) }
+
+  /// See ``LMDBCache/removeAll(withPrefix:)``.
+  public func removeAll(withPrefix prefix: String) throws(CacheError) {
+    try removeAll(withPrefix: prefix, through: nil)
+  }
+
+  // MARK: With a memory tier or without
+
+  /// - Parameter condition: If given, the value is written only where it holds at the moment of the write.
+  func set<V: Codable>(
+    _ value: V, forKey key: String, expiresIn: Duration?, cost: Int?, through memory: MemoryTier?,
+    if condition: (() -> Bool)? = nil
+  ) throws(CacheError) {
+    try ValueArchiver.withArchive(of: value) { (format, bytes) throws(CacheError) in
+      let memoryValue = memory == nil ? nil : TypedMemoryValue.make(value, archiveLength: bytes.count)
+      try put(
+        memoryValue, format, bytes, forKey: key, expiresIn: expiresIn, cost: cost, through: memory, if: condition)
+    }
+  }
+
+  func setObject(
+    _ object: (any NSCoding)?, forKey key: String, expiresIn: Duration?, cost: Int?, through memory: MemoryTier?
+  ) throws(CacheError) {
+    guard let object else { return try removeValue(forKey: key, through: memory) }
+    if let value = object as? CacheValue {
+      return try value.set(in: self, forKey: key, expiresIn: expiresIn, cost: cost, through: memory)
+    }
+    try ObjectArchiver.withArchive(of: object, with: objectCoding) { (format, bytes) throws(CacheError) in
+      let memoryValue = memory == nil ? nil : TypedMemoryValue(SharedObject(object: object))
+      try put(memoryValue, format, bytes, forKey: key, expiresIn: expiresIn, cost: cost, through: memory)
+    }
+  }
+
+  /// Writes an archived value.
+  func put(
+    _ value: MemoryValue?, _ format: ArchiveFormat, _ bytes: UnsafeRawBufferPointer, forKey key: String,
+    expiresIn: Duration?, cost: Int?, through memory: MemoryTier?, if condition: (() -> Bool)? = nil
+  ) throws(CacheError) {
+    try checkOpen()
+    try CacheKey.with(key) { (key) throws(CacheError) in
+      let header = try store.header(for: key, format, bytes, expiresIn: expiresIn, cost: cost)
+      let outcome = try store.put(key, header: header, payload: bytes, by: memory, if: condition)
+      if outcome.isRefused { return }
+      if let memory, let value {
+        memory.insert(value, key, header, outcome)
+        store.noteChange(key, outcome.stamp)
+      }
+      try outcome.checkCommitted()
+    }
+  }
+
+  func removeValue(forKey key: String, through memory: MemoryTier?) throws(CacheError) {
+    try checkOpen()
+    try CacheKey.with(key) { (key) throws(CacheError) in
+      let outcome = try store.remove(key, by: memory)
+      if let memory {
+        memory.didChange(key.string, hash: key.hash, stamp: outcome.stamp)
+        store.noteChange(key, outcome.stamp)
+      }
+      try outcome.checkCommitted()
+    }
+  }
+
+  /// - Parameter prefix: Nil: every entry.
+  func removeAll(withPrefix prefix: String?, through memory: MemoryTier?) throws(CacheError) {
+    try checkOpen()
+    try store.removeAll(withPrefix: prefix, by: memory).checkCommitted()
+  }
+}

@@ -1,0 +1,111 @@
+public import Foundation
+
+// The functions of `LMDBCache+Objects`, done in the background.
+//
+// Those that write do so one after the other, in the order of the calls, and those that read see what was written by
+// calls before them. A direct call of the same thread does not wait for them: it is made at once.
+
+extension LMDBCache {
+  // MARK: With a completion, which is called on a background queue
+
+  /// Calls `completion` with the key and whether there is an object under it.
+  public func containsObject(forKey key: String, completion: @escaping @Sendable (String, Bool) -> Void) {
+    background.run(.read) { [self] in
+      containsObject(forKey: key)
+    } completion: {
+      completion(key, $0)
+    }
+  }
+
+  /// Calls `completion` with the key and the object under it, or the error.
+  public func object(
+    forKey key: String, completion: @escaping @Sendable (String, Result<(any NSCoding)?, CacheError>) -> Void
+  ) {
+    background.run(.read) { [self] in
+      sharedObject(forKey: key)
+    } completion: {
+      completion(key, $0.map { $0?.object })
+    }
+  }
+
+  /// Stores the object in the background and calls `completion` with the error, if there was one.
+  public func setObject(
+    _ object: (any NSCoding)?, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil,
+    completion: @escaping @Sendable (CacheError?) -> Void
+  ) {
+    let shared = object.map { SharedObject(object: $0) }
+    background.write(
+      { [self] () throws(CacheError) in try setObject(shared?.object, forKey: key, expiresIn: expiresIn, cost: cost) },
+      completion: completion)
+  }
+
+  /// Removes the object in the background and calls `completion` with the key and the error, if there was one.
+  public func removeObject(forKey key: String, completion: @escaping @Sendable (String, CacheError?) -> Void) {
+    background.write({ [self] () throws(CacheError) in try removeObject(forKey: key) }) { completion(key, $0) }
+  }
+
+  /// Removes every object in the background and calls `completion` with the error, if there was one.
+  public func removeAllObjects(completion: @escaping @Sendable (CacheError?) -> Void) {
+    background.write({ [self] () throws(CacheError) in try removeAllObjects() }, completion: completion)
+  }
+
+  /// Removes every object in the background.
+  ///
+  /// - Parameters:
+  ///   - progress: Called with the number of entries removed and the number there were. The database drops them all
+  ///     at once, so it is called at the start and at the end.
+  ///   - completion: Called with the error, if there was one, after that.
+  public func removeAllObjects(
+    progress: (@Sendable (_ removed: Int, _ total: Int) -> Void)?,
+    completion: (@Sendable (CacheError?) -> Void)?
+  ) {
+    let reports = BackgroundQueue.makeReportQueue()
+    background.write(
+      { [self] () throws(CacheError) in
+        let total = count
+        if let progress { reports.async { progress(0, total) } }
+        try removeAllObjects()
+        try diskCache.commitPending()
+        if let progress { reports.async { progress(total, total) } }
+      }
+    ) { error in
+      if let completion { reports.async { completion(error) } }
+    }
+  }
+
+  // MARK: For tasks. The work is done on a background queue, not on the caller's executor.
+
+  /// See ``containsObject(forKey:)``.
+  public nonisolated(nonsending) func containsObject(forKey key: String) async -> Bool {
+    await background.perform(.read) { [self] in contains(key) }
+  }
+
+  /// See ``object(forKey:)``.
+  public nonisolated(nonsending) func object(forKey key: String) async throws(CacheError) -> (any NSCoding)? {
+    try await background.perform(.read) { [self] in sharedObject(forKey: key) }.get()?.object
+  }
+
+  /// See ``setObject(_:forKey:expiresIn:cost:)``.
+  public nonisolated(nonsending) func setObject(
+    _ object: (any NSCoding)?, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil
+  ) async throws(CacheError) {
+    let shared = object.map { SharedObject(object: $0) }
+    try await background.perform(.write) { [self] () throws(CacheError) in
+      try setObject(shared?.object, forKey: key, expiresIn: expiresIn, cost: cost)
+    }
+  }
+
+  /// See ``removeObject(forKey:)``.
+  public nonisolated(nonsending) func removeObject(forKey key: String) async throws(CacheError) {
+    try await background.perform(.write) { [self] () throws(CacheError) in try removeObject(forKey: key) }
+  }
+
+  /// See ``removeAllObjects()``.
+  public nonisolated(nonsending) func removeAllObjects() async throws(CacheError) {
+    try await background.perform(.write) { [self] () throws(CacheError) in try removeAllObjects() }
+  }
+
+  private func sharedObject(forKey key: String) -> Result<SharedObject?, CacheError> {
+    outcome { () throws(CacheError) in try object(forKey: key).map { SharedObject(object: $0) } }
+  }
+}

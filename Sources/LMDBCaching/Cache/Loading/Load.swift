@@ -1,0 +1,109 @@
+import Synchronization
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// One run of a closure that loads a value.
+///
+/// While the closure runs, ``current`` is its load, in the thread or task that runs it and in the tasks that it starts.
+final class Load: Sendable {
+  /// How many runs of one key's loads may be inside each other. A load that needs itself would go on until the stack ends.
+  static let maximumDepth = 8
+
+  /// The load whose closure, or a task that was started in it, is running.
+  @TaskLocal private static var innermost: Load?
+
+  let key: ByteKey
+  /// Whether the value is stored: not if the load runs inside another one of its key, whose value is.
+  let isStored: Bool
+  private let cache: ObjectIdentifier
+  /// The load that this one runs inside, as long as it runs.
+  private let parent: Mutex<Load?>
+  private let isWritten = Atomic<Bool>(false)
+  /// What runs the closure; 0: nothing.
+  private let thread = Atomic<UInt>(0)
+  private let task = Atomic<Int>(0)
+
+  /// - Throws: `.recursiveLoad`
+  init(_ key: ByteKey, of cache: SingleFlight, isStored: Bool) throws(CacheError) {
+    self.key = key
+    self.isStored = isStored
+    self.cache = ObjectIdentifier(cache)
+    let parent = Load.current
+    self.parent = Mutex(parent)
+    if depth > Self.maximumDepth {
+      throw CacheError(
+        .recursiveLoad,
+        "The load of \(quoted(key.string)) asks for that value itself, \(Self.maximumDepth) times inside each other. "
+          + "Make it end without asking again.")
+    }
+  }
+
+  /// The load that this thread or task runs inside, or that it was started in, if that is not over.
+  static var current: Load? { innermost.flatMap { $0.isRunning ? $0 : nil } }
+
+  // MARK: Running
+
+  func run<R>(_ body: () throws -> R) rethrows -> R {
+    thread.store(Self.currentThread, ordering: .releasing)
+    defer { end() }
+    return try Self.$innermost.withValue(self) { try body() }
+  }
+
+  nonisolated(nonsending) func run<R>(_ body: nonisolated(nonsending) () async throws -> R) async rethrows -> R {
+    task.store(Self.currentTask, ordering: .releasing)
+    defer { end() }
+    return try await Self.$innermost.withValue(self) { try await body() }
+  }
+
+  private func end() {
+    thread.store(0, ordering: .releasing)
+    task.store(0, ordering: .releasing)
+    parent.withLock { $0 = nil }
+  }
+
+  private var isRunning: Bool { thread.load(ordering: .acquiring) != 0 || task.load(ordering: .acquiring) != 0 }
+
+  /// Whether it is this very thread or task that runs the closure: then the load cannot end before the caller returns.
+  var isRunningHere: Bool {
+    let thread = thread.load(ordering: .acquiring)
+    if thread != 0 { return thread == Self.currentThread }
+    let task = task.load(ordering: .acquiring)
+    return task != 0 && task == Self.currentTask
+  }
+
+  private static var currentThread: UInt {
+    #if canImport(Darwin)
+      UInt(bitPattern: pthread_self())
+    #else
+      UInt(pthread_self())
+    #endif
+  }
+
+  /// A number that no other task has that is alive; 0 outside of tasks.
+  private static var currentTask: Int { withUnsafeCurrentTask { $0?.hashValue } ?? 0 }
+
+  /// How many loads of the key run inside each other, with this one.
+  private var depth: Int {
+    var depth = 1
+    var next = parent.withLock { $0 }
+    while let load = next {
+      if load.key == key, load.cache == cache, load.isRunning { depth += 1 }
+      next = load.parent.withLock { $0 }
+    }
+    return depth
+  }
+
+  // MARK: Writes of the key
+
+  /// Whether the key was written since the load began, or nobody waits for the load any more: the value is not stored.
+  var isSuperseded: Bool { isWritten.load(ordering: .acquiring) }
+
+  /// Makes the value not be stored. A write of the key does so with the store's lock held, before it can be read.
+  func supersede() { isWritten.store(true, ordering: .releasing) }
+}

@@ -1,0 +1,34 @@
+/// What is known of other processes' writes of a key when a load begins.
+struct LoadBasis {
+  private struct Record: Equatable {
+    /// The stamp of the entry; 0: there is none.
+    let stamp: UInt64
+    /// The last removal of every entry.
+    let clearStamp: UInt64
+  }
+
+  private let epoch: UInt64
+  /// Nil: it could not be read.
+  private let record: Record?
+
+  init(of key: String, in store: DiskStore) {
+    epoch = store.foreignEpoch
+    record = Self.record(key, store)
+  }
+
+  /// Whether no other process has written the key, as far as can be told.
+  func isCurrent(_ key: String, in store: DiskStore) -> Bool {
+    if store.foreignEpoch == epoch { return true }
+    return record != nil && Self.record(key, store) == record
+  }
+
+  private static func record(_ key: String, _ store: DiskStore) -> Record? {
+    do throws(CacheError) {
+      let header = try CacheKey.with(key) { (key) throws(CacheError) in try store.header(key)?.header }
+      return Record(stamp: header?.stamp ?? 0, clearStamp: try store.database.metadata().clearStamp)
+    } catch {
+      // Nobody but the caller of the load would be told, and the value is the caller's all the same.
+      return nil
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import LMDB
+import Logging
+import TestSupport
+import Testing
+
+@testable import LMDBCaching
+
+/// Questions that cannot be answered: some throw, the others answer as an empty cache does, and say so once.
+@Suite struct ReadFailureTests {
+  let directory = CacheDirectory()
+
+  @Test func whatCannotBeKnownIsAnError() throws {
+    let events = EventLog.Events()
+    let cache = try directory.open {
+      neverCommitting(&$0)
+      $0.logger = EventLog.logger(events)
+    }
+    try cache.set(1, forKey: "key", cost: 7)
+    try cache.flush()
+    #expect(try cache.containsValue(forKey: "key") && !cache.containsValue(forKey: "other"))
+    #expect(try cache.entryCount() == 1 && cache.totalEntryCost() == 7)
+    #expect(try cache.diskCache.containsValue(forKey: "key"))
+    for round in 1...2 {
+      let session = FaultInjection.begin(.directory(directory.path), [.init(.txnRenew, returns: 5, count: .max)])
+      #expect(errorCode { try cache.containsValue(forKey: "key") } == .storageFailed)
+      #expect(errorCode { try cache.entryCount() } == .storageFailed)
+      #expect(errorCode { try cache.totalEntryCost() } == .storageFailed)
+      for _ in 0..<3 {
+        #expect(!cache.contains("key"))
+        #expect(cache.count == 0 && cache.totalCost == 0)
+        #expect(!cache.containsObject(forKey: "key"))
+      }
+      FaultInjection.end(session)
+      #expect(cache.contains("key") && cache.count == 1 && cache.totalCost == 7)
+      let warnings = events.current.filter { $0.message == "cache cannot be read and answers as if it were empty" }
+      #expect(warnings.count == round && warnings.allSatisfy { $0.level == .warning })
+      #expect(warnings.last?.metadata["directory"] == "\(directory.path)")
+    }
+    try cache.close()
+    #expect(errorCode { try cache.containsValue(forKey: "key") } == .closed)
+    #expect(errorCode { try cache.entryCount() } == .closed)
+    #expect(!cache.contains("key") && cache.count == 0)
+    #expect(events.current.count { $0.level == .warning } == 2, "A closed cache is no failure.")
+  }
+}

@@ -1,0 +1,181 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import LMDBCaching
+
+/// Loads that need each other, or hand their work to other threads and tasks: none waits for ever.
+@Suite(.timeLimit(.minutes(5))) struct LoadCircleTests {
+  let directory = CacheDirectory()
+
+  /// Tasks each lead one load, and ask for the next one's key when all are under way.
+  @Test(arguments: [2, 3, 5])
+  func tasksThatNeedEachOtherEnd(_ count: Int) async throws {
+    let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
+    let arrived = Guarded(0)
+    let values = try await withThrowingTaskGroup(of: Int.self) { group in
+      for number in 0..<count {
+        group.addTask {
+          try await cache.value(Int.self, forKey: "key\(number)") {
+            arrived { $0 += 1 }
+            while arrived.current < count { await Task.yield() }
+            return try await cache.value(Int.self, forKey: "key\((number + 1) % count)") { 5 }
+          }
+        }
+      }
+      return try await group.reduce(into: [Int]()) { $0.append($1) }
+    }
+    #expect(values == Array(repeating: 5, count: count))
+    for number in 0..<count { #expect(try cache.value(Int.self, forKey: "key\(number)") == 5) }
+    try cache.close()
+  }
+
+  @Test func loadsOfTwoCachesThatNeedEachOtherEnd() async throws {
+    let second = CacheDirectory()
+    let caches = [
+      try directory.open { $0.loadWaitLimit = .seconds(3_600) },
+      try second.open { $0.loadWaitLimit = .seconds(3_600) },
+    ]
+    let arrived = Guarded(0)
+    try await withThrowingTaskGroup(of: Int.self) { group in
+      for number in 0..<2 {
+        group.addTask {
+          try await caches[number].value(Int.self, forKey: "key") {
+            arrived { $0 += 1 }
+            while arrived.current < 2 { await Task.yield() }
+            return try await caches[1 - number].value(Int.self, forKey: "key") { 5 }
+          }
+        }
+      }
+      for try await value in group { #expect(value == 5) }
+    }
+    for cache in caches { try cache.close() }
+  }
+
+  /// The load waits for tasks of its own, one of which needs the load: whether it waits is not known, so it takes the
+  /// tenth of the limit.
+  @Test func aLoadWhoseChildTaskNeedsItEnds() async throws {
+    let cache = try directory.open { $0.loadWaitLimit = .milliseconds(200) }
+    let value = try await cache.value(Int.self, forKey: "key") {
+      async let inner = cache.value(Int.self, forKey: "key") { 1 }
+      return try await inner + 1
+    }
+    #expect(value == 2)
+    try cache.close()
+  }
+
+  @Test func aLoadThatWaitsForAnotherThreadWithItsKeyEnds() throws {
+    let cache = try directory.open { $0.loadWaitLimit = .milliseconds(50) }
+    let isDone = finishes {
+      let value = try? cache.value(Int.self, forKey: "key") {
+        let inner = Guarded(0)
+        concurrently(1) { _ in
+          let value = try? cache.value(Int.self, forKey: "key", load: { 1 })
+          inner { $0 = value ?? -1 }
+        }
+        return inner.current + 1
+      }
+      if value != 2 { Issue.record("\(String(describing: value))") }
+    }
+    #expect(isDone)
+    // The thread had given the wait up, and stored its value first.
+    #expect(try cache.value(Int.self, forKey: "key") == 1)
+    try cache.close()
+  }
+
+  @Test func aLoadThatHopsToAQueueEndsAtOnce() throws {
+    let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
+    let isDone = finishes {
+      let queue = DispatchQueue(label: "hop")
+      let value = try? cache.value(Int.self, forKey: "key") {
+        try queue.sync { try cache.value(Int.self, forKey: "key", load: { 1 }) } + 1
+      }
+      if value != 2 { Issue.record("\(String(describing: value))") }
+    }
+    #expect(isDone)
+    #expect(try cache.value(Int.self, forKey: "key") == 2, "The outer load's value is the one that is stored.")
+    try cache.close()
+  }
+
+  /// Who waits for a load that never ends loads by itself.
+  @Test func aLoadThatHangsKeepsNobody() async throws {
+    let cache = try directory.open { $0.loadWaitLimit = .milliseconds(20) }
+    let gate = Gate()
+    let isLoading = Guarded(false)
+    let first = Task {
+      try await cache.value(Int.self, forKey: "key") {
+        isLoading { $0 = true }
+        await gate.wait()
+        return 1
+      }
+    }
+    while !isLoading.current { await Task.yield() }
+    #expect(try await cache.value(Int.self, forKey: "key") { 2 } == 2)
+    #expect(try cache.value(Int.self, forKey: "key") == 2)
+    await gate.open(whenWaiting: { true })
+    #expect(try await first.value == 1)
+    #expect(try cache.value(Int.self, forKey: "key") == 2)
+    try cache.close()
+  }
+
+  /// A task that a load starts and does not wait for is no part of the load: it waits for it as anybody does.
+  @Test func aTaskStartedInALoadSharesIt() async throws {
+    let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
+    let loads = Guarded(0)
+    let inner = Guarded<Task<Int, any Error>?>(nil)
+    let value = try await cache.value(Int.self, forKey: "key") {
+      loads { $0 += 1 }
+      let hasStarted = Guarded(false)
+      let task = Task {
+        hasStarted { $0 = true }
+        return try await cache.value(Int.self, forKey: "key") {
+          loads { $0 += 1 }
+          return 2
+        }
+      }
+      inner { $0 = task }
+      while !hasStarted.current { await Task.yield() }
+      for _ in 0..<500 { await Task.yield() }
+      return 1
+    }
+    #expect(value == 1)
+    #expect(try await inner.current?.value == 1)
+    #expect(loads.current == 1)
+    try cache.close()
+  }
+
+  @Test func aTaskThatOutlivesItsLoadIsNoPartOfIt() async throws {
+    let cache = try directory.open()
+    let inner = Guarded<Task<Int, any Error>?>(nil)
+    let gate = Gate()
+    _ = try await cache.value(Int.self, forKey: "key") {
+      let task = Task {
+        await gate.wait()
+        return try await cache.value(Int.self, forKey: "key") { 2 }
+      }
+      inner { $0 = task }
+      return 1
+    }
+    try cache.removeValue(forKey: "key")
+    await gate.open(whenWaiting: { true })
+    #expect(try await inner.current?.value == 2)
+    #expect(try cache.value(Int.self, forKey: "key") == 2)
+    try cache.close()
+  }
+
+  @Test func aLoadThatNeedsItselfWithoutEndIsAnError() async throws {
+    let cache = try directory.open()
+    @Sendable func load(_ key: Int) throws -> Int {
+      try cache.value(Int.self, forKey: "key\(key)") { try load(1 - key) }
+    }
+    @Sendable func loadInTask(_ key: Int) async throws -> Int {
+      try await cache.value(Int.self, forKey: "task\(key)") { try await loadInTask(1 - key) }
+    }
+    #expect(errorCode { try load(0) } == .recursiveLoad)
+    #expect(await errorCode { try await loadInTask(0) } == .recursiveLoad)
+    // Nothing is left behind.
+    #expect(try await cache.value(Int.self, forKey: "key0") { 1 } == 1)
+    #expect(try await cache.value(Int.self, forKey: "task1") { 1 } == 1)
+    try cache.close()
+  }
+}

@@ -1,0 +1,265 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import LMDBCaching
+
+/// What becomes of a loaded value when its key is written while it is loaded.
+@Suite struct LoadTests {
+  let directory = CacheDirectory()
+
+  /// Writes of "key", whoever makes them.
+  enum Write: CaseIterable {
+    case set, removal, removalOfAll, removalOfPrefix, batch, object
+    case otherCacheSets, otherCacheRemoves, diskSets, diskRemoves, diskRemovesAll
+    /// A write of which nothing is left when the load ends.
+    case setAndRemoval
+
+    /// What is under the key then.
+    var left: Int? {
+      switch self {
+      case .set, .batch, .object, .otherCacheSets, .diskSets: 2
+      default: nil
+      }
+    }
+
+    func make(_ cache: LMDBCache, _ other: LMDBCache) throws {
+      switch self {
+      case .set: try cache.set(2, forKey: "key")
+      case .removal: try cache.removeValue(forKey: "key")
+      case .removalOfAll: try cache.removeAll()
+      case .removalOfPrefix: try cache.removeAll(withPrefix: "k")
+      case .batch: try cache.write { $0.set(2, forKey: "key") }
+      case .object: try cache.setObject(NSNumber(value: 2), forKey: "key")
+      case .otherCacheSets: try other.set(2, forKey: "key")
+      case .otherCacheRemoves: try other.removeValue(forKey: "key")
+      case .diskSets: try cache.diskCache.set(2, forKey: "key")
+      case .diskRemoves: try cache.diskCache.removeValue(forKey: "key")
+      case .diskRemovesAll: try cache.diskCache.removeAll()
+      case .setAndRemoval:
+        try cache.set(2, forKey: "key")
+        try cache.removeValue(forKey: "key")
+      }
+    }
+  }
+
+  @Test(arguments: Write.allCases, [100, 1])
+  func aWriteDuringALoadStays(_ write: Write, _ threshold: Int) throws {
+    let cache = try directory.open { $0.disk.inlineThreshold = threshold }
+    let other = try directory.open()
+    for round in 0..<3 {
+      try cache.removeValue(forKey: "key")
+      let loaded = try cache.value(Int.self, forKey: "key") {
+        try write.make(cache, other)
+        if round == 1 { try cache.flush() }
+        return 1
+      }
+      #expect(loaded == 1)
+      #expect(try cache.value(Int.self, forKey: "key") == write.left)
+      #expect(try other.value(Int.self, forKey: "key") == write.left)
+      try cache.flush()
+      #expect(try cache.diskCache.value(Int.self, forKey: "key") == write.left)
+    }
+    // The next load stores again.
+    try cache.removeValue(forKey: "key")
+    #expect(try cache.value(Int.self, forKey: "key", load: { 3 }) == 3)
+    #expect(try cache.diskCache.value(Int.self, forKey: "key") == 3)
+    if threshold == 1 {
+      try cache.removeAll()
+      try cache.flush()
+      #expect(directory.valueFiles.isEmpty, "No file of a value that was not stored stays.")
+    }
+    try other.close()
+    try cache.close()
+  }
+
+  @Test(arguments: Write.allCases)
+  func aWriteDuringATasksLoadStays(_ write: Write) async throws {
+    let cache = try directory.open()
+    let other = try directory.open()
+    let loaded = try await cache.value(Int.self, forKey: "key") {
+      await Task.yield()
+      try write.make(cache, other)
+      await Task.yield()
+      return 1
+    }
+    #expect(loaded == 1)
+    #expect(try cache.value(Int.self, forKey: "key") == write.left)
+    try other.close()
+    try cache.close()
+  }
+
+  /// Of many keys, some of which share what the cache keeps of several: none is in another one's way.
+  @Test func aWriteOfAnotherKeyIsNoObstacle() throws {
+    let cache = try directory.open()
+    #expect(
+      try cache.value(Int.self, forKey: "key") {
+        for index in 0..<5_000 { try cache.set(index, forKey: "key\(index)") }
+        try cache.removeValue(forKey: "key1")
+        return 1
+      } == 1)
+    #expect(try cache.value(Int.self, forKey: "key") == 1)
+    try cache.close()
+  }
+
+  @Test func anotherProcessesWriteStays() throws {
+    let cache = try directory.open()
+    let other = try cacheProcess()
+    #expect(other.run("open \(directory.path) interval=1") == "ok")
+    let loaded = try cache.value(String.self, forKey: "key") {
+      #expect(other.run("write key theirs") == "ok")
+      return "mine"
+    }
+    #expect(loaded == "mine")
+    #expect(try cache.value(String.self, forKey: "key") == "theirs")
+    // One of another key is no obstacle.
+    let second = try cache.value(String.self, forKey: "second") {
+      #expect(other.run("write third theirs") == "ok")
+      return "mine"
+    }
+    #expect(second == "mine")
+    #expect(try cache.value(String.self, forKey: "second") == "mine")
+    try cache.close()
+  }
+
+  @Test func whoAsksAfterARemovalLoadsAnew() throws {
+    let cache = try directory.open()
+    let isLoading = Guarded(false)
+    let isReleased = Guarded(false)
+    let first = Guarded<Int?>(nil)
+    let group = DispatchGroup()
+    inBackground(group) {
+      let value = try? cache.value(Int.self, forKey: "key") {
+        isLoading { $0 = true }
+        _ = eventually { isReleased.current }
+        return 1
+      }
+      first { $0 = value }
+    }
+    #expect(eventually { isLoading.current })
+    try cache.removeValue(forKey: "key")
+    #expect(try cache.value(Int.self, forKey: "key", load: { 2 }) == 2)
+    isReleased { $0 = true }
+    group.wait()
+    #expect(first.current == 1)
+    #expect(try cache.value(Int.self, forKey: "key") == 2)
+    try cache.close()
+  }
+
+  @Test func aCancelledLoadStoresNothing() async throws {
+    let cache = try directory.open()
+    let isLoading = Guarded(false)
+    let isOver = Guarded(false)
+    let task = Task {
+      try await cache.value(Int.self, forKey: "key") {
+        isLoading { $0 = true }
+        // It does not mind.
+        while !Task.isCancelled { await Task.yield() }
+        defer { isOver { $0 = true } }
+        return 1
+      }
+    }
+    while !isLoading.current { await Task.yield() }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    while !isOver.current { await Task.yield() }
+    // In turn with what its task still does.
+    #expect(try await cache.value(Int.self, forKey: "key") { 2 } == 2)
+    for _ in 0..<1_000 { await Task.yield() }
+    #expect(try cache.value(Int.self, forKey: "key") == 2)
+    try cache.close()
+  }
+
+  /// A value is set by each write of a key, or removed; it is never older than the last write that had returned before
+  /// somebody asked, whoever loads at that time.
+  @Test(arguments: 0..<6 as Range<UInt64>)
+  func stormOfWritesAndLoads(_ seed: UInt64) async throws {
+    let cache = try directory.open {
+      $0.disk.groupCommitInterval = .milliseconds(1)
+      if seed % 3 == 1 { $0.memory.countLimit = 0 }
+      if seed % 3 == 2 { $0.disk.inlineThreshold = 4 }
+    }
+    let other = try directory.open()
+    let keys = (0..<4).map { "key\($0)" }
+    // What a load reads: the writers change it before they write.
+    let source = keys.map { _ in Guarded(0) }
+    let written = keys.map { _ in Guarded(0) }
+    let isOver = Guarded(false)
+    @Sendable func check(_ key: Int, _ floor: Int, _ value: Int) {
+      if value < floor { Issue.record("\(keys[key]) is \(value), and \(floor) was written before") }
+    }
+    @Sendable func loadOnThisThread(_ key: Int, _ cache: LMDBCache, _ pauses: Int) throws -> Int {
+      try cache.value(Int.self, forKey: keys[key]) {
+        let value = source[key].current
+        for _ in 0..<pauses { sched_yield() }
+        return value
+      }
+    }
+    let writers = DispatchGroup()
+    for key in keys.indices {
+      inBackground(writers) {
+        var random = SeededRandom(seed &* 31 &+ UInt64(key))
+        do {
+          for number in 1...300 {
+            source[key]({ $0 = number })
+            let target = Bool.random(using: &random) ? cache : other
+            switch Int.random(in: 0..<5, using: &random) {
+            case 0, 1: try target.set(number, forKey: keys[key])
+            case 2: try target.removeValue(forKey: keys[key])
+            case 3: try target.diskCache.removeAll(withPrefix: keys[key])
+            default: try target.write { $0.removeValue(forKey: keys[key]) }
+            }
+            written[key]({ $0 = number })
+            if Int.random(in: 0..<4, using: &random) == 0 { sched_yield() }
+          }
+        } catch {
+          Issue.record("\(error)")
+        }
+      }
+    }
+    writers.notify(queue: .global()) { isOver { $0 = true } }
+    let readers = DispatchGroup()
+    for thread in 0..<3 {
+      inBackground(readers) {
+        var random = SeededRandom(seed &* 77 &+ UInt64(thread))
+        do {
+          while !isOver.current {
+            let key = Int.random(in: keys.indices, using: &random)
+            let floor = written[key].current
+            let target = Bool.random(using: &random) ? cache : other
+            check(key, floor, try loadOnThisThread(key, target, Int.random(in: 0..<20, using: &random)))
+          }
+        } catch {
+          Issue.record("\(error)")
+        }
+      }
+    }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for task in 0..<3 {
+        group.addTask {
+          var random = SeededRandom(seed &* 99 &+ UInt64(task))
+          while !isOver.current {
+            let key = Int.random(in: keys.indices, using: &random)
+            let pauses = Int.random(in: 0..<5, using: &random)
+            let floor = written[key].current
+            let value = try await cache.value(Int.self, forKey: keys[key]) {
+              let value = source[key].current
+              for _ in 0..<pauses { await Task.yield() }
+              return value
+            }
+            check(key, floor, value)
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    readers.wait()
+    // What is stored in the end is not older than the last write either.
+    for key in keys.indices {
+      if let value = try cache.value(Int.self, forKey: keys[key]) { check(key, 300, value) }
+      if let value = try cache.diskCache.value(Int.self, forKey: keys[key]) { check(key, 300, value) }
+    }
+    try other.close()
+    try cache.close()
+  }
+}
