@@ -18,7 +18,7 @@
     private func open(_ transforms: (any ValueTransform)...) throws -> LMDBCache {
       try directory.open {
         $0.valueTransforms = transforms
-        $0.inlineThreshold = 100_000
+        $0.disk.inlineThreshold = 100_000
       }
     }
 
@@ -67,7 +67,7 @@
     }
 
     @Test func aPlainRecordOfAValueFileIsNotRead() throws {
-      let plain = try directory.open { $0.inlineThreshold = 1_000 }
+      let plain = try directory.open { $0.disk.inlineThreshold = 1_000 }
       try plain.set(Data(repeating: 1, count: 5_000), forKey: "key")
       try plain.flush()
       try plain.close()
