@@ -66,6 +66,28 @@ static int is_below(const char *path) {
   return is_on() && path && strncmp(path, root, root_length) == 0 && (path[root_length] == '/' || !path[root_length]);
 }
 
+// The path that a file is known by: below an open directory, or through a descriptor of one.
+static const char *resolve(int directory, const char *path, char *buffer) {
+  static const char own[] = "/proc/self/fd/";
+  if (!is_on() || !path) return path;
+  const char *rest = path;
+  if (strncmp(path, own, sizeof own - 1) == 0) {
+    char *end;
+    directory = (int)strtol(path + sizeof own - 1, &end, 10);
+    if (*end != '/' && *end != '\0') return path;
+    rest = *end ? end + 1 : end;
+  } else if (path[0] == '/' || directory == AT_FDCWD) {
+    return path;
+  }
+  char link[64];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", directory);
+  ssize_t length = readlink(link, buffer, PATH_MAX - 1);
+  if (length < 0) return path;
+  buffer[length] = '\0';
+  if (*rest && strcmp(rest, ".") != 0) snprintf(buffer + length, (size_t)(PATH_MAX - length), "/%s", rest);
+  return buffer;
+}
+
 static int flags_of(int descriptor) {
   return is_on() && descriptor >= 0 && descriptor < MAXIMUM ? atomic_load(&tracked[descriptor]) : 0;
 }
@@ -132,17 +154,26 @@ void write_log_mapped(uint64_t file, uint64_t offset, const void *bytes, size_t 
 
 // Opening and closing
 
+static void opened(int descriptor, const char *path, uint64_t before, int flags) {
+  if (descriptor < 0) return;
+  uint64_t file = file_of(descriptor);
+  if (before == 0 && (flags & O_CREAT)) add(WRITE_LOG_CREATE, file, 0, 0, 0, path, NULL, 0);
+  if (before != 0 && (flags & O_TRUNC)) add(WRITE_LOG_RESIZE, file, 0, 0, 0, NULL, NULL, 0);
+  if (descriptor < MAXIMUM) atomic_store(&tracked[descriptor], (flags & O_DSYNC) ? 3 : 1);
+}
+
+// The number may have been another file's, which was closed where nobody sees it.
+static int forget(int descriptor) {
+  if (descriptor >= 0 && descriptor < MAXIMUM) atomic_store(&tracked[descriptor], 0);
+  return descriptor;
+}
+
 static int opening(int (*next)(const char *, int, ...), const char *path, int flags, mode_t mode) {
-  if (!is_below(path)) return next(path, flags, mode);
+  if (!is_below(path)) return forget(next(path, flags, mode));
   pthread_mutex_lock(&lock);
   uint64_t before = file_at(path);
   int descriptor = next(path, flags, mode);
-  if (descriptor >= 0) {
-    uint64_t file = file_of(descriptor);
-    if (before == 0 && (flags & O_CREAT)) add(WRITE_LOG_CREATE, file, 0, 0, 0, path, NULL, 0);
-    if (before != 0 && (flags & O_TRUNC)) add(WRITE_LOG_RESIZE, file, 0, 0, 0, NULL, NULL, 0);
-    if (descriptor < MAXIMUM) atomic_store(&tracked[descriptor], (flags & O_DSYNC) ? 3 : 1);
-  }
+  opened(descriptor, path, before, flags);
   pthread_mutex_unlock(&lock);
   return descriptor;
 }
@@ -158,12 +189,39 @@ static int opening(int (*next)(const char *, int, ...), const char *path, int fl
 
 int open(const char *path, int flags, ...) {
   MODE(flags)
-  return opening(REAL(open), path, flags, mode);
+  char buffer[PATH_MAX];
+  return opening(REAL(open), resolve(AT_FDCWD, path, buffer), flags, mode);
 }
 
 int open64(const char *path, int flags, ...) {
   MODE(flags)
-  return opening(REAL(open64), path, flags, mode);
+  char buffer[PATH_MAX];
+  return opening(REAL(open64), resolve(AT_FDCWD, path, buffer), flags, mode);
+}
+
+// What is logged goes by the path; the file is opened as it was asked for.
+static int opening_at(
+    int (*next)(int, const char *, int, ...), int directory, const char *name, int flags, mode_t mode) {
+  char buffer[PATH_MAX];
+  const char *path = resolve(directory, name, buffer);
+  // A second descriptor of a directory is for listing or locking it, and is closed by closedir(3).
+  if (!is_below(path) || strcmp(name, ".") == 0) return forget(next(directory, name, flags, mode));
+  pthread_mutex_lock(&lock);
+  uint64_t before = file_at(path);
+  int descriptor = next(directory, name, flags, mode);
+  opened(descriptor, path, before, flags);
+  pthread_mutex_unlock(&lock);
+  return descriptor;
+}
+
+int openat(int directory, const char *name, int flags, ...) {
+  MODE(flags)
+  return opening_at(REAL(openat), directory, name, flags, mode);
+}
+
+int openat64(int directory, const char *name, int flags, ...) {
+  MODE(flags)
+  return opening_at(REAL(openat64), directory, name, flags, mode);
 }
 
 int creat(const char *path, mode_t mode) { return opening(REAL(open), path, O_WRONLY | O_CREAT | O_TRUNC, mode); }
@@ -318,6 +376,43 @@ int rename(const char *from, const char *to) {
   uint64_t file = file_at(from);
   int status = REAL(rename)(from, to);
   if (status == 0) add(WRITE_LOG_RENAME, file, 0, 0, 0, from, to, strlen(to));
+  pthread_mutex_unlock(&lock);
+  return status;
+}
+
+int renameat(int source, const char *from, int destination, const char *to) {
+  char buffer[PATH_MAX], other[PATH_MAX];
+  const char *old = resolve(source, from, buffer);
+  const char *new = resolve(destination, to, other);
+  if (!is_below(old) && !is_below(new)) return REAL(renameat)(source, from, destination, to);
+  pthread_mutex_lock(&lock);
+  uint64_t file = file_at(old);
+  int status = REAL(renameat)(source, from, destination, to);
+  if (status == 0) add(WRITE_LOG_RENAME, file, 0, 0, 0, old, new, strlen(new));
+  pthread_mutex_unlock(&lock);
+  return status;
+}
+
+int unlinkat(int directory, const char *name, int flags) {
+  char buffer[PATH_MAX];
+  const char *path = resolve(directory, name, buffer);
+  if (!is_below(path)) return REAL(unlinkat)(directory, name, flags);
+  pthread_mutex_lock(&lock);
+  uint64_t file = file_at(path);
+  int status = REAL(unlinkat)(directory, name, flags);
+  int operation = flags & AT_REMOVEDIR ? WRITE_LOG_REMOVE_DIRECTORY : WRITE_LOG_UNLINK;
+  if (status == 0) add(operation, file, 0, 0, 0, path, NULL, 0);
+  pthread_mutex_unlock(&lock);
+  return status;
+}
+
+int mkdirat(int directory, const char *name, mode_t mode) {
+  char buffer[PATH_MAX];
+  const char *path = resolve(directory, name, buffer);
+  if (!is_below(path)) return REAL(mkdirat)(directory, name, mode);
+  pthread_mutex_lock(&lock);
+  int status = REAL(mkdirat)(directory, name, mode);
+  if (status == 0) add(WRITE_LOG_MAKE_DIRECTORY, file_at(path), 0, 0, 0, path, NULL, 0);
   pthread_mutex_unlock(&lock);
   return status;
 }

@@ -41,9 +41,12 @@ public struct CacheClock: Sendable {
   /// Makes ``now`` not be before `time`, which somebody has seen.
   package func advance(toAtLeast time: Int64) { floor.advance(to: time, monotonic: monotonic) }
 
-  /// The wall clock as of the kernel's last tick (up to 10 ms ago), several times cheaper. Can step backwards.
+  /// The time as of the kernel's last tick (up to 10 ms ago), several times cheaper. While the wall clock is behind what
+  /// was seen of it, it stands still.
   @usableFromInline
-  package var coarseNow: Int64 {
+  package var coarseNow: Int64 { max(coarseWallTime, floor.latestTime) }
+
+  private var coarseWallTime: Int64 {
     switch source {
     #if os(Linux)
       case .system: Self.read(CLOCK_REALTIME_COARSE)

@@ -5,10 +5,12 @@ final class TimeFloor: Sendable {
   /// How far the time may go on before it is remembered: not every look at the clock writes to memory that threads share.
   private static let step: Int64 = 1_000_000
 
-  /// The greatest time that was remembered.
   private let latest = Atomic<Int64>(.min)
   /// The greatest lead of the time on the monotonic clock.
   private let lead = Atomic<Int64>(.min)
+
+  /// The greatest time that was remembered.
+  var latestTime: Int64 { latest.load(ordering: .relaxed) }
 
   /// The wall clock's time, or, when that was set back, the time that has gone on since by the monotonic clock.
   func time(_ wall: Int64, _ monotonic: @autoclosure () -> Int64) -> Int64 {

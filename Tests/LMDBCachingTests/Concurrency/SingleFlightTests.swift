@@ -9,7 +9,7 @@ import Testing
   struct Failure: Error, Equatable { var number = 0 }
 
   @Test func threadsShareOneLoad() throws {
-    let cache = try directory.open()
+    let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
     for round in 0..<20 {
       let loads = Guarded(0)
       let waiting = Guarded(0)
@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test func threadsShareTheError() throws {
-    let cache = try directory.open()
+    let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
     let loads = Guarded(0)
     let arrived = Guarded(0)
     let failures = Guarded<[Failure]>([])
@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test func aNestedLoadOfTheSameKeyEnds() throws {
-    let cache = try directory.open()
+    let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
     let isDone = finishes {
       let value = try? cache.value(Int.self, forKey: "key") {
         try cache.value(Int.self, forKey: "key") { try cache.value(Int.self, forKey: "key", load: { 1 }) + 1 } + 1
@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test func loadsThatNeedEachOtherEnd() throws {
-    let cache = try directory.open()
+    let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
     let arrived = Guarded(0)
     let isDone = finishes {
       concurrently(3) { thread in
@@ -89,7 +89,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(30))) func aTasksNestedLoadOfTheSameKeyEnds() async throws {
-    let cache = try directory.open()
+    let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
     let value = try await cache.value(Int.self, forKey: "key") { () async throws -> Int in
       try await cache.value(Int.self, forKey: "key") { () async throws -> Int in 1 } + 1
     }
@@ -98,7 +98,7 @@ import Testing
   }
 
   @Test func aLoadOfAnotherTypeIsAMismatch() throws {
-    let cache = try directory.open()
+    let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
     #expect(try cache.value(Int.self, forKey: "key", load: { 1 }) == 1)
     #expect(errorCode { try cache.value(String.self, forKey: "key", load: { "text" }) } == .typeMismatch)
     #expect(try cache.value(Int.self, forKey: "key", load: { 2 }) == 1)
@@ -106,7 +106,7 @@ import Testing
   }
 
   @Test func tasksShareOneLoad() async throws {
-    let cache = try directory.open()
+    let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
     for round in 0..<20 {
       let loads = Guarded(0)
       let values = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -129,7 +129,7 @@ import Testing
   }
 
   @Test func tasksShareTheError() async throws {
-    let cache = try directory.open()
+    let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
     let gate = Gate()
     let loads = Guarded(0)
     let tasks = (0..<5).map { _ in
@@ -148,7 +148,7 @@ import Testing
   }
 
   @Test func aCancelledTaskLeavesAndTheOthersStay() async throws {
-    let cache = try directory.open()
+    let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
     let gate = Gate()
     let isLoading = Guarded(false)
     func load() -> Task<Int, any Error> {
@@ -173,7 +173,7 @@ import Testing
   }
 
   @Test func theLoadIsCancelledWhenNobodyWaits() async throws {
-    let cache = try directory.open()
+    let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
     let isLoading = Guarded(false)
     let wasCancelled = Guarded(false)
     let task = Task {
@@ -195,7 +195,7 @@ import Testing
   }
 
   @Test func aTaskCancelledBeforeItAsksThrows() async throws {
-    let cache = try directory.open()
+    let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
     let task = Task {
       while !Task.isCancelled { await Task.yield() }
       return try await cache.value(Int.self, forKey: "key") { () async throws -> Int in 1 }
@@ -206,7 +206,7 @@ import Testing
   }
 
   @Test func threadsAndTasksEndWhereverTheyMeet() async throws {
-    let cache = try directory.open()
+    let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
     @Sendable func loadOnThisThread(_ round: Int) throws -> Int {
       try cache.value(Int.self, forKey: "k\(round)") { round }
     }

@@ -7,7 +7,7 @@ import Testing
 @Suite struct DirectoryAccessTests {
   let directory = CacheDirectory()
 
-  static let refusals: Set<CacheError.Code> = [.invalidDirectory, .permissionDenied]
+  static let refusals: Set<CacheError.Code> = [.invalidDirectory, .permissionDenied, .insecureDirectory]
 
   private func open(_ durability: Durability) -> CacheError.Code? {
     errorCode {

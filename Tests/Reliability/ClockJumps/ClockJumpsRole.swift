@@ -18,7 +18,7 @@ enum ClockJumpsRole: TrialRole {
 
   private struct Entry {
     var value: Int
-    /// On the wall clock; nil: never.
+    /// By the cache's time; nil: never.
     var expires: Int64?
     /// Whether it was over at some moment: then it may be gone, whatever the clock says now.
     var mayBeGone = false
@@ -27,6 +27,9 @@ enum ClockJumpsRole: TrialRole {
   private struct Round {
     let path: String
     let clock: ManualClock
+    /// The time by which entries expire, which does not go back with the wall clock. It depends on who looked at the
+    /// clock when, so it is shared with the cache. Each reopening makes a new one, as a process does that starts.
+    var time: CacheClock
     var cache: LMDBCache
     var random: SeededRandom
     var entries: [String: Entry] = [:]
@@ -38,26 +41,32 @@ enum ClockJumpsRole: TrialRole {
       self.path = path
       self.random = random
       clock = ManualClock(now: 1_700_000_000 * second)
-      cache = try Self.open(path, clock)
+      time = .manual(clock)
+      cache = try Self.open(path, time)
     }
 
-    private static func open(_ path: String, _ clock: ManualClock) throws -> LMDBCache {
-      try TrialCache.open(path) { $0.clock = .manual(clock) }
+    private static func open(_ path: String, _ clock: CacheClock) throws -> LMDBCache {
+      try TrialCache.open(path) { $0.clock = clock }
     }
 
     mutating func step(_ step: Int) throws {
       switch random.below(10) {
       case 0, 1, 2, 3: try write(step)
-      case 4, 5: jump()
+      case 4, 5:
+        let before = time.now
+        jump()
+        noteTime(step, after: before)
       case 6:
+        let before = time.now
         clock.advance(by: .seconds(random.below(200)))
-        noteExpired()
+        noteTime(step, after: before)
       case 7: try cache.flush()
       case 8: try random.below(2) == 0 ? cache.diskCache.trimToLimits() : cache.trim(toCount: 1_000)
       default:
         if random.below(3) == 0 {
           try cache.close()
-          cache = try Self.open(path, clock)
+          time = .manual(clock)
+          cache = try Self.open(path, time)
         } else {
           cache.memoryCache.removeAll()
         }
@@ -70,8 +79,9 @@ enum ClockJumpsRole: TrialRole {
       let isTimed = random.below(2) == 0
       let seconds = Int64(1 + random.below(300))
       try cache.set(step, forKey: key, expiresIn: isTimed ? .seconds(seconds) : nil)
-      let (sum, overflow) = clock.now.addingReportingOverflow(seconds * second)
-      entries[key] = Entry(value: step, expires: isTimed ? (overflow ? .max : sum) : nil)
+      let (sum, overflow) = time.now.addingReportingOverflow(seconds * second)
+      // 0 is stored for never.
+      entries[key] = Entry(value: step, expires: isTimed ? (overflow ? .max : sum == 0 ? 1 : sum) : nil)
     }
 
     private mutating func jump() {
@@ -85,18 +95,24 @@ enum ClockJumpsRole: TrialRole {
       default: clock.set(now + Int64(random.below(1_000)) * second)
       }
       jumps += 1
-      noteExpired()
+    }
+
+    /// Within a process the time does not go back, and is not behind the wall clock.
+    private mutating func noteTime(_ step: Int, after before: Int64) {
+      let now = time.now
+      if now < before || now < clock.now { failures.append("step \(step): the time is \(now), after \(before)") }
     }
 
     private mutating func noteExpired() {
-      let now = clock.now
+      let now = time.now
       for (key, entry) in entries {
         if let expires = entry.expires, expires <= now { entries[key]?.mayBeGone = true }
       }
     }
 
     private mutating func check(_ step: Int) throws {
-      let now = clock.now
+      noteExpired()
+      let now = time.now
       let listed = Set(try cache.entries().map(\.key))
       for (key, entry) in entries.sorted(by: { $0.key < $1.key }) {
         let value = try cache.value(Int.self, forKey: key)

@@ -30,7 +30,7 @@ extension CacheModel {
   /// What was evicted goes from the model too; what stays has to be within the limits.
   private func settle(isExceeded: Bool, toCount: Int = .max) throws {
     try cache.diskCache.trimToLimits()
-    entries = entries.filter { $0.value.expires.map { $0 > clock.now } ?? true }
+    entries = entries.filter { $0.value.expires.map { $0 > time.now } ?? true }
     let (limit, cost) = (min(count, toCount), cost)
     let found = try cache.entries()
     let kept = Set(found.map { ModelKey($0.key) })
@@ -40,8 +40,8 @@ extension CacheModel {
     let age = cache.diskCache.ageLimit?.clampedNanoseconds ?? .max
     for (key, entry) in entries {
       // Accesses are recorded to the minute, and times to the second.
-      let isOld = clock.now - entry.written > age - 1_000_000_000
-      let isUnused = age != .max && clock.now - entry.used > age + 1_000_000_000
+      let isOld = time.now - entry.written > age - 1_000_000_000
+      let isUnused = age != .max && time.now - entry.used > age + 1_000_000_000
       if isUnused && kept.contains(key) { throw ModelMismatch("an entry that is too old stayed") }
       let isOver = isExceeded || entries.count > limit || cost.map { $0 > cache.diskCache.costLimit } ?? true
       if !isOver && !isOld && !kept.contains(key) { throw ModelMismatch("an entry went with no limit exceeded") }
@@ -80,7 +80,7 @@ extension CacheModel {
       // What was written since has to be there.
       let kept = Set(try cache.entries().map { ModelKey($0.key) })
       for (key, entry) in entries where !kept.contains(key) {
-        if clock.now - entry.written < Int64(seconds - 1) * 1_000_000_000 {
+        if time.now - entry.written < Int64(seconds - 1) * 1_000_000_000 {
           throw ModelMismatch("a trim took too much")
         }
       }

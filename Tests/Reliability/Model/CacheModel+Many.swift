@@ -65,7 +65,7 @@ extension CacheModel {
     note("entries", prefix)
     try reconcile()
     let found = try either.entries(withPrefix: prefix)
-    let expected = entries.filter { $0.key.hasPrefix(prefix) && ($0.value.expires.map { $0 > clock.now } ?? true) }
+    let expected = entries.filter { $0.key.hasPrefix(prefix) && ($0.value.expires.map { $0 > time.now } ?? true) }
     let keys = expected.keys.map(\.bytes).sorted { $0.lexicographicallyPrecedes($1) }
     if found.map({ Array($0.key.utf8) }) != keys { throw ModelMismatch("entries of '\(prefix)'") }
     for entry in found {
@@ -85,7 +85,7 @@ extension CacheModel {
     try reconcile()
     let before = entries
     let (held, writer) = (either, either)
-    let now = clock.now
+    let now = time.now
     try held.read { snapshot in
       for _ in 0..<random.below(4) {
         switch random.below(4) {

@@ -15,7 +15,8 @@ extension CacheModel {
     either.memoryCache.removeAll()
   }
 
-  func moveClock() {
+  func moveClock() throws {
+    let before = time.now
     switch random.below(8) {
     case 0:
       // Set back, or on, by whoever looks after the machine.
@@ -29,6 +30,10 @@ extension CacheModel {
       note("advance")
       clock.advance(by: .milliseconds(random.below(4_000)))
     }
+    let now = time.now
+    if now < before || now < clock.now { throw ModelMismatch("the time is \(now), after \(before)") }
+    // The clock remembers times in steps of a millisecond; the model compares exactly.
+    time.advance(toAtLeast: now)
   }
 
   func reopen() throws {
@@ -41,6 +46,7 @@ extension CacheModel {
   }
 
   private func begin() throws {
+    time = .manual(clock)
     cache = try open()
     changes = cache.changes()
     told = Set(entries.keys)
@@ -86,7 +92,7 @@ extension CacheModel {
       case .missed: told = Set(try cache.entries().map { ModelKey($0.key) })
       }
     }
-    latest = max(latest, clock.now)
+    latest = max(latest, time.now)
     if mayHaveEvicted { return }
     let live = Set(entries.filter { $0.value.expires.map { $0 > latest } ?? true }.keys)
     // An expired entry is told of when it is removed.

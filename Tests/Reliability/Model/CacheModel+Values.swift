@@ -7,7 +7,7 @@ import TestSupport
 extension CacheModel {
   func live(_ key: String) -> ModelEntry? {
     guard let entry = entries[ModelKey(key)] else { return nil }
-    if let expires = entry.expires, expires <= clock.now { return nil }
+    if let expires = entry.expires, expires <= time.now { return nil }
     return entry
   }
 
@@ -61,8 +61,8 @@ extension CacheModel {
 
   func put(_ key: String, _ value: ModelValue, _ expiry: Int?, _ cost: Int?) {
     entries[ModelKey(key)] = ModelEntry(
-      value: value, expires: expiry.map { clock.now + Int64(max(0, $0)) * 1_000_000 },
-      cost: cost ?? value.size.map { key.utf8.count + $0 }, written: clock.now, used: clock.now)
+      value: value, expires: expiry.map { time.now + Int64(max(0, $0)) * 1_000_000 },
+      cost: cost ?? value.size.map { key.utf8.count + $0 }, written: time.now, used: time.now)
     noteLimits()
   }
 
@@ -136,7 +136,11 @@ extension CacheModel {
     }
   }
 
-  func use(_ key: String) { entries[ModelKey(key)]?.used = clock.now }
+  /// The time may be before that of an earlier use: a new process does not know that the wall clock was ahead.
+  func use(_ key: String) {
+    guard let used = entries[ModelKey(key)]?.used else { return }
+    entries[ModelKey(key)]?.used = max(used, time.now)
+  }
 
   func load() throws {
     let (key, cache) = (key(), either)

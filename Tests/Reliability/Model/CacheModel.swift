@@ -8,6 +8,10 @@ import TestSupport
 final class CacheModel {
   let configuration: ModelConfiguration
   let clock = ManualClock()
+  /// The time by which entries expire and are used: not the wall clock's, where that was set back. It depends on who
+  /// looked at the clock when, so the caches and the model share it. Each reopening makes a new one, as a process
+  /// does that starts.
+  var time: CacheClock
   var random: SeededRandom
   /// Where the directories are: a crash moves on to a copy.
   private let parent: String
@@ -31,16 +35,17 @@ final class CacheModel {
 
   init(seed: UInt64, in parent: String) throws {
     configuration = ModelConfiguration(seed: seed)
+    time = .manual(clock)
     random = SeededRandom(seed)
     self.parent = parent
     directory = parent + "/0"
-    cache = try LMDBCache(directory: URL(fileURLWithPath: directory), configuration: configuration.make(clock))
+    cache = try LMDBCache(directory: URL(fileURLWithPath: directory), configuration: configuration.make(time))
     changes = cache.changes()
     prepare(cache)
   }
 
   func open() throws -> LMDBCache {
-    let cache = try LMDBCache(directory: URL(fileURLWithPath: directory), configuration: configuration.make(clock))
+    let cache = try LMDBCache(directory: URL(fileURLWithPath: directory), configuration: configuration.make(time))
     prepare(cache)
     return cache
   }
@@ -79,7 +84,7 @@ final class CacheModel {
     case 73: try removeAll()
     case 74..<76: try flush()
     case 76..<79: dropMemory()
-    case 79..<84: moveClock()
+    case 79..<84: try moveClock()
     case 84..<86: try trim()
     case 86..<88: try keepLimits()
     case 88..<90: try reopen()

@@ -9,11 +9,11 @@ struct ModelConfiguration {
   var isLimited: Bool { seed % 4 == 3 }
   var isTransforming: Bool { seed % 5 == 1 }
 
-  func make(_ clock: ManualClock) -> CacheConfiguration {
+  func make(_ clock: CacheClock) -> CacheConfiguration {
     var configuration = CacheConfiguration()
     configuration.disk.mapSize = 1 << 30
     configuration.logger = Logger(label: "model", factory: { _ in SwiftLogNoOpLogHandler() })
-    configuration.clock = .manual(clock)
+    configuration.clock = clock
     configuration.disk.journalSize = 64 << 10
     configuration.disk.inlineThreshold = 6_000
     configuration.memory.countLimit = [Int.max, 0, 1, 4][Int(seed / 2 % 4)]

@@ -4,9 +4,13 @@ import Platform
 
 extension EntryDatabase {
   /// The live entries whose keys start with `prefix`, in the byte order of their keys, as of one moment.
-  func entries(withPrefix prefix: String, at now: Int64) throws(CacheError) -> [CacheEntry] {
+  ///
+  /// - Parameter hidden: What is not to be shown: newer writes are in memory only.
+  func entries(
+    withPrefix prefix: String, at now: Int64, hiding hidden: HiddenKeys?
+  ) throws(CacheError) -> [CacheEntry] {
     try accessing("Listing \(directoryName)") { () throws(LMDBError) in
-      try environment.withReadTransaction { (txn) throws(LMDBError) in try list(prefix, at: now, txn) }
+      try environment.withReadTransaction { (txn) throws(LMDBError) in try list(prefix, at: now, hidden, txn) }
     }
   }
 
@@ -14,18 +18,18 @@ extension EntryDatabase {
   func entries(
     withPrefix prefix: String, at now: Int64, in txn: borrowing ReadTransaction
   ) throws(CacheError) -> [CacheEntry] {
-    try accessing("Listing \(directoryName)") { () throws(LMDBError) in try list(prefix, at: now, txn) }
+    try accessing("Listing \(directoryName)") { () throws(LMDBError) in try list(prefix, at: now, nil, txn) }
   }
 
   private func list(
-    _ prefix: String, at now: Int64, _ txn: borrowing ReadTransaction
+    _ prefix: String, at now: Int64, _ hidden: HiddenKeys?, _ txn: borrowing ReadTransaction
   ) throws(LMDBError) -> [CacheEntry] {
     try txn.withCursor { (cursor) throws(LMDBError) in
       var entries: [CacheEntry] = []
       var longEntries: [CacheEntry] = []
       try withUTF8Bytes(of: prefix) { (prefix) throws(LMDBError) in
-        try collect(KeyRange.plain(ofPrefix: prefix), prefix, cursor, now, &entries)
-        try collect(KeyRange.long(ofPrefix: prefix), prefix, cursor, now, &longEntries)
+        try collect(KeyRange.plain(ofPrefix: prefix), prefix, cursor, now, hidden, &entries)
+        try collect(KeyRange.long(ofPrefix: prefix), prefix, cursor, now, hidden, &longEntries)
       }
       if longEntries.isEmpty { return entries }
       // Keys that LMDB holds elsewhere, under digests: few. They find their places here.
@@ -37,12 +41,13 @@ extension EntryDatabase {
 
   private func collect(
     _ range: KeyRange, _ prefix: UnsafeRawBufferPointer, _ cursor: borrowing Cursor, _ now: Int64,
-    _ entries: inout [CacheEntry]
+    _ hidden: HiddenKeys?, _ entries: inout [CacheEntry]
   ) throws(LMDBError) {
     var position = try range.first(cursor)
     while let entry = position, range.contains(entry.key) {
       if let header = RecordHeader(entry.value), !header.isExpired(at: now),
-        let key = DatabaseKey.key(ofDatabaseKey: entry.key, record: entry.value, header: header), key.hasPrefix(prefix)
+        let key = DatabaseKey.key(ofDatabaseKey: entry.key, record: entry.value, header: header), key.hasPrefix(prefix),
+        hidden.map({ $0.stamp(of: key) <= header.stamp }) ?? true
       {
         entries.append(CacheEntry(String(decoding: key, as: UTF8.self), header, entry.value))
       }

@@ -49,7 +49,7 @@ struct WriteSession: ~Copyable {
         return true
       },
       fill: { $0.copyMemory(from: record) })
-    if let old { metadata.subtract(old) }
+    if let old { metadata.subtract(old) } else if oldDigest != 0 { metadata.subtractUnreadable() }
     if let oldFile { drop(oldFile) }
     if let file = Self.file(of: record, header) { currentFiles.append(file) }
     metadata.add(header)
@@ -94,6 +94,19 @@ struct WriteSession: ~Copyable {
     try databaseKey.withDatabaseKey(frame.key) { (key) throws(LMDBError) in
       _ = try remove(key, of: frame.key) { $0.stamp < stamp }
     }
+  }
+
+  /// Removes a record that cannot be read, unless it can by now.
+  mutating func removeUnreadable(_ key: UnsafeRawBufferPointer) throws(LMDBError) {
+    var digest: UInt64 = 0
+    let isUnreadable = try txn.withValue(forKey: key) { bytes -> Bool in
+      digest = RecordHeader.digest(of: bytes)
+      guard let header = RecordHeader(bytes) else { return true }
+      return DatabaseKey.key(ofDatabaseKey: key, record: bytes, header: header) == nil
+    }
+    guard isUnreadable == true, try txn.remove(forKey: key) else { return }
+    metadata.subtractUnreadable()
+    metadata.replace(digest, by: 0)
   }
 
   func header(forKey key: UnsafeRawBufferPointer) throws(LMDBError) -> RecordHeader? {

@@ -3,9 +3,9 @@
 /// The values are with the memory tier that wrote them. What is on the disk under these keys, or waits in the journal, is
 /// older and must not be served any more; the next commit removes it. Bounded: see ``maximumKeys``.
 struct HiddenKeys {
-  /// More keys than this hide everything that is older than the last of them.
+  /// More keys than this are refused: see ``canInsert(_:)``.
   static let maximumKeys = 65_536
-  /// More prefixes than this are refused: see ``canInsert(_:)``.
+  /// More prefixes than this are refused.
   static let maximumPrefixes = 1_024
 
   /// What one write hides.
@@ -29,15 +29,18 @@ struct HiddenKeys {
 
   /// Whether there is room. Without it the write has to fail: hiding more than it is about would lose entries.
   func canInsert(_ scope: Scope) -> Bool {
-    guard case .prefix(let prefix) = scope else { return true }
-    return prefixes.count < Self.maximumPrefixes || prefixes.contains { $0.bytes.elementsEqual(prefix) }
+    switch scope {
+    case .key(let key): stamps.count < Self.maximumKeys || stamps[Array(key)] != nil
+    case .prefix(let prefix):
+      prefixes.count < Self.maximumPrefixes || prefixes.contains { $0.bytes.elementsEqual(prefix) }
+    case .everything: true
+    }
   }
 
   mutating func insert(_ scope: Scope, stamp: UInt64) {
     switch scope {
     case .key(let key):
       stamps[Array(key)] = stamp
-      if stamps.count > Self.maximumKeys { insertEverything(stamp: stamp) }
     case .prefix(let prefix):
       if let index = prefixes.firstIndex(where: { $0.bytes.elementsEqual(prefix) }) {
         prefixes[index].stamp = stamp

@@ -33,6 +33,12 @@ extension Journal {
     return .unknown
   }
 
+  /// What is hidden now, or `nil` if nothing is.
+  var hiddenKeys: HiddenKeys? {
+    guard hasPending.load(ordering: .acquiring) else { return nil }
+    return lock.withLock { state.hidden.isEmpty ? nil : state.hidden }
+  }
+
   /// Whether the newest value under `key` is with the memory tier only, since it could not be recorded.
   func isHidden(_ key: CacheKey, position: UInt64) -> Bool {
     guard hasPending.load(ordering: .acquiring) else { return false }

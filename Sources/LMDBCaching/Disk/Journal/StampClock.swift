@@ -7,6 +7,8 @@
 struct StampClock {
   /// Stamps are below this bound (the year 2116); greater ones are forged or damaged.
   static let limit: UInt64 = 1 << 62
+  /// Where stamps may start from: it leaves more than thirty years below ``limit``.
+  static let greatestStart: UInt64 = limit - (1 << 60)
 
   /// What is added to the monotonic clock.
   var base: UInt64

@@ -63,14 +63,20 @@ struct CacheDirectory: Sendable {
   private enum Finding {
     /// Of this package, by what it begins with.
     case own
-    /// Named like a file of this package, and empty, or something that proves nothing.
+    /// Named like a file of this package, and something that proves nothing and is nobody's.
     case neutral
+    /// Named like a file of this package, and empty: in a cache, what the system had not written when it stopped.
+    case blank
     /// Named like a file of this package, and something else.
     case impostor(String)
     /// Of nobody's concern.
     case stranger
     /// A database: what is in it tells.
     case database
+
+    func replacingBlank(by finding: Finding) -> Finding { if case .blank = self { finding } else { self } }
+
+    func replacingOwn(by finding: Finding) -> Finding { if case .own = self { finding } else { self } }
   }
 
   /// Throws unless the directory is a cache, or has nothing in it that could be somebody's. With the ``OpeningLock`` held.
@@ -80,6 +86,7 @@ struct CacheDirectory: Sendable {
     var isOwn = false
     var hasDatabase = false
     var strangers: [String] = []
+    var blanks: [String] = []
     var impostors: [(name: String, what: String)] = []
     try calling("Looking at \(directory.path)") { () throws(SystemError) in
       if try directory.isEmpty() { return }
@@ -90,6 +97,7 @@ struct CacheDirectory: Sendable {
         switch try finding(name) {
         case .own: isOwn = true
         case .neutral: break
+        case .blank: blanks.append(name)
         case .impostor(let what): impostors.append((name, what))
         case .stranger: strangers.append(name)
         case .database: hasDatabase = true
@@ -103,7 +111,9 @@ struct CacheDirectory: Sendable {
         "\(directory.path(of: name)) \(what). A cache keeps a file of its own by that name: move it away, or give another "
           + "directory. Nothing was changed.")
     }
-    if isOwn || strangers.isEmpty { return }
+    if isOwn { return }
+    strangers += blanks
+    if strangers.isEmpty { return }
     throw CacheError(
       .invalidDirectory,
       "\(directory.path) is not a cache, and not empty: it holds \(Self.list(strangers)). Give a directory of its own; "
@@ -116,12 +126,15 @@ struct CacheDirectory: Sendable {
 
   private func finding(_ name: String) throws(SystemError) -> Finding {
     switch name {
-    case ProcessLock.name: try regular(name, ProcessRecord.isOurs)
+    case ProcessLock.name:
+      // The first that is made, and empty for a moment.
+      try regular(name, ProcessRecord.isOurs).replacingBlank(by: .neutral)
     case CleanExitMark.name: try regular(name, CleanExitMark.isOurs)
     case FastSession.name, FastSession.newName: try regular(name, FastSession.isOurs)
     case Self.dataName: try plain(name, .database)
     // LMDB's, and worth nothing without the data file.
-    case Self.lockName, Self.truncatedName: try plain(name, .neutral)
+    case Self.lockName: try regular(name, NewDatabase.isLockFile).replacingOwn(by: .neutral)
+    case Self.truncatedName: try plain(name, .stranger)
     case JournalFolder.name:
       try folder(name) { (folder, name) throws(SystemError) in
         guard JournalFolder.identifier(of: name) != nil else { return .stranger }
@@ -133,7 +146,7 @@ struct CacheDirectory: Sendable {
         return try Self.regular(folder, name, ValueFiles.isOurs)
       }
     case NewDatabase.folder:
-      try NewDatabase.isOurs(in: directory) ? .neutral : .impostor("is not what a new database was left in")
+      try NewDatabase.isOurs(name, in: directory) ? .neutral : .stranger
     default:
       Quarantine.number(ofName: name) == nil ? .stranger : .neutral
     }
@@ -148,7 +161,7 @@ struct CacheDirectory: Sendable {
     guard let status = try directory.status(of: name) else { return .neutral }
     guard status.kind == .regular else { return .impostor("is \(status.kind)") }
     if status.linkCount > 1 { return .impostor("has other names (hard links), and so belongs to somebody else, too") }
-    return status.size == 0 ? .neutral : finding
+    return status.size == 0 ? .blank : finding
   }
 
   /// What a file is that has to begin in a certain way.
@@ -163,7 +176,7 @@ struct CacheDirectory: Sendable {
     guard try file.read(&beginning) else { return .neutral }
     if isOurs(beginning) { return .own }
     // The system had not written it when it stopped.
-    return beginning.allSatisfy { $0 == 0 } ? .neutral : .impostor("is not this package's")
+    return beginning.allSatisfy { $0 == 0 } ? .blank : .impostor("is not this package's")
   }
 
   /// What a folder is, which is this package's if any file in it is.
@@ -179,7 +192,7 @@ struct CacheDirectory: Sendable {
     for name in try folder.names() {
       switch try finding(folder, name) {
       case .own: return .own
-      case .neutral: break
+      case .neutral, .blank: break
       default: hasStranger = true
       }
     }

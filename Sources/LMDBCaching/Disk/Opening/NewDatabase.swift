@@ -8,18 +8,27 @@ import Platform
 /// disk.
 enum NewDatabase {
   static let folder = "new"
+  private static let magic: [UInt8] = [0xDE, 0xC0, 0xEF, 0xBE]
+
+  /// Whether a file that begins so is LMDB's lock file.
+  static func isLockFile(_ beginning: [UInt8]) -> Bool { beginning.begins(with: magic) }
 
   /// Makes the file unless there is one. With the ``OpeningLock`` held.
   static func make(in directory: Directory, _ options: Environment.Options) throws(CacheError) {
     let activity = "Making the database in \(directory.path)"
     let isThere = try calling(activity) { () throws(SystemError) in
       // Of a process that died here.
-      try remove(in: directory)
+      try remove(folder, in: directory)
       return try directory.kind(of: CacheDirectory.dataName) != nil
     }
     if isThere { return }
+    var name = folder
     do throws(CacheError) {
-      let new = try calling(activity) { () throws(SystemError) in try directory.makeSubdirectory(folder) }
+      let new = try calling(activity) { () throws(SystemError) in
+        // Somebody's folder of that name is left alone.
+        if try directory.kind(of: folder) != nil { name += "-" + String(UInt64.random(in: .min ... .max), radix: 16) }
+        return try directory.makeSubdirectory(name)
+      }
       try storing(activity) { () throws(LMDBError) in
         let environment = try Environment.open(new, options: options)
         defer { environment.close() }
@@ -28,17 +37,17 @@ enum NewDatabase {
       try calling(activity) { () throws(SystemError) in
         try new.rename(CacheDirectory.dataName, to: directory, as: CacheDirectory.dataName)
         try directory.synchronize()
-        try remove(in: directory)
+        try remove(name, in: directory)
       }
     } catch {
       // What cannot be removed now, the next one to try removes; the first error is the one to tell.
-      do throws(SystemError) { try remove(in: directory) } catch {}
+      do throws(SystemError) { try remove(name, in: directory) } catch {}
       throw error
     }
   }
 
   /// Whether there is nothing in the folder but what a process leaves that dies here.
-  static func isOurs(in directory: Directory) throws(SystemError) -> Bool {
+  static func isOurs(_ folder: String, in directory: Directory) throws(SystemError) -> Bool {
     guard try directory.kind(of: folder) == .directory, let new = try directory.subdirectory(folder) else {
       return try directory.kind(of: folder) == nil
     }
@@ -60,12 +69,11 @@ enum NewDatabase {
     var beginning = [UInt8](repeating: 0, count: 32)
     guard try file.read(&beginning) else { return try file.status().size == 0 }
     if beginning.allSatisfy({ $0 == 0 }) { return true }
-    let magic: [UInt8] = [0xDE, 0xC0, 0xEF, 0xBE]
     return beginning[0..<4].elementsEqual(magic) || beginning[16..<20].elementsEqual(magic)
   }
 
-  private static func remove(in directory: Directory) throws(SystemError) {
-    guard try directory.kind(of: folder) == .directory, try isOurs(in: directory) else { return }
+  private static func remove(_ folder: String, in directory: Directory) throws(SystemError) {
+    guard try directory.kind(of: folder) == .directory, try isOurs(folder, in: directory) else { return }
     try directory.removeTree(folder)
   }
 }

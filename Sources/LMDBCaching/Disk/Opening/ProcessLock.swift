@@ -22,7 +22,12 @@ final class ProcessLock: Sendable {
       guard try lock.file.isStill(Self.name, in: directory) else { continue }
       identity = try lock.file.identity()
       // What has no magic is not known to be ours when it is found.
-      if try lock.file.status().size == 0 { try lock.file.write(ProcessRecord.magicBytes, at: 0) }
+      if try lock.file.status().size == 0 {
+        try lock.file.write(ProcessRecord.magicBytes, at: 0)
+        // What is made from now on is known by it, also after a power cut.
+        try lock.file.synchronize()
+        try directory.synchronize()
+      }
       self.lock = lock
       self.timeout = timeout
       return

@@ -218,8 +218,9 @@ struct StoreOpening {
     let monotonic = UInt64(truncatingIfNeeded: max(0, configuration.clock.monotonic))
     for base in [displaced?.stampBase, known?.stampBase].compactMap(\.self)
     where base != 0 && base < StampClock.limit && base &+ monotonic > last { return base }
-    let now = max(UInt64(max(0, configuration.clock.now)), last + 1, monotonic + 1)
-    return now - monotonic
+    // The wall clock may say anything.
+    let wall = min(UInt64(max(0, configuration.clock.now)), StampClock.greatestStart)
+    return max(wall, last + 1, monotonic + 1) - monotonic
   }
 
   /// The greatest stamp in the journals of dead processes: their writes were acknowledged, and what is written from now on

@@ -182,7 +182,7 @@ final class RecordReader: Sendable {
     var isElsewhere = journal.hasPending.load(ordering: .acquiring)
     if isElsewhere {
       // A pending record moves when it is committed, and must be copied under the lock.
-      let pending = try withPendingRecord(key) { _, _ in .success(()) }
+      let pending: Void?? = try withPendingRecord(key) { _, _ in .success(()) }
       isElsewhere = pending != nil
     }
     var isFound = false

@@ -109,6 +109,13 @@ struct CacheMetadata {
     if header.flags.contains(.file) { files += 1 }
   }
 
+  /// Of a record without a header it is not known what it cost.
+  mutating func subtractUnreadable() {
+    count = max(0, count - 1)
+    expiring = min(expiring, count)
+    files = min(files, count)
+  }
+
   mutating func subtract(_ header: RecordHeader) {
     count = max(0, count - 1)
     cost = max(0, cost - Int128(header.cost))

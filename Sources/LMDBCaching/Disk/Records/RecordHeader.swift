@@ -109,7 +109,7 @@ struct RecordHeader {
       offset += 4
     }
     payloadLength = record.count - offset - Int(keyLength)
-    guard payloadLength >= 0, cost >= 0, expires >= 0 else { return nil }
+    guard payloadLength >= 0, cost >= 0 else { return nil }
     // In the one form that it is written in: what has no room is 0, and what is 0 has none.
     guard flags.contains(.expires) == (expires != 0), flags.contains(.wideCost) == isWide,
       flags.contains(.key) == (keyLength != 0)

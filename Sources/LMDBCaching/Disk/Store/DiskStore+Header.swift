@@ -13,7 +13,7 @@ extension DiskStore {
     if let expiresIn {
       let (sum, overflow) = clock.now.addingReportingOverflow(max(0, expiresIn.clampedNanoseconds))
       // 0 means never.
-      expires = overflow ? .max : max(1, sum)
+      expires = overflow ? .max : sum == 0 ? 1 : sum
     }
     return RecordHeader(
       format: format, expires: expires, now: RecordHeader.seconds(clock.coarseNow),

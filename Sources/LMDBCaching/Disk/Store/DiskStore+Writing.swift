@@ -28,7 +28,9 @@ extension DiskStore {
     _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, by observer: (any DiskStoreObserver)?,
     if condition: (() -> Bool)?
   ) throws(CacheError) -> WriteOutcome {
-    if payload.count > inlineThreshold { return try putFile(key, header: header, payload: payload, by: observer, if: condition) }
+    if payload.count > inlineThreshold {
+      return try putFile(key, header: header, payload: payload, by: observer, if: condition)
+    }
     return try putInline(key, header: header, payload: payload, by: observer, if: condition)
   }
 
@@ -88,7 +90,7 @@ extension DiskStore {
     }
     switch result {
     case .success(let outcome):
-      if !outcome.isRecorded { fileKeeper.remove([reference]) }
+      if !outcome.isRecorded || outcome.isRefused { fileKeeper.remove([reference]) }
       return outcome
     case .failure(let error):
       fileKeeper.remove([reference])

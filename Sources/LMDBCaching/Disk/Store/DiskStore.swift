@@ -168,7 +168,7 @@ final class DiskStore: Sendable {
   /// The live entries whose keys start with `prefix`, in the byte order of their keys, as of one moment.
   func entries(withPrefix prefix: String) throws(CacheError) -> [CacheEntry] {
     try commitPending()
-    return try database.entries(withPrefix: prefix, at: clock.now)
+    return try database.entries(withPrefix: prefix, at: clock.now, hiding: journal.hiddenKeys)
   }
 
   /// Bytes that the cache's files occupy on the disk.

@@ -182,13 +182,22 @@ final class PeerRecovery: @unchecked Sendable {
       let stamp = try database.databaseKey.withDatabaseKey(frame.key) { (key) throws(LMDBError) -> UInt64? in
         try txn.withValue(forKey: key) { RecordHeader($0)?.stamp } ?? nil
       }
-      if let stamp, stamp < frame.stamp { hidden.insert(.key(frame.key), stamp: frame.stamp) }
-    case .removePrefix:
-      // Without room for the prefix more is hidden than has to be: this cache is just being opened, and nothing of it
-      // was read.
-      hidden.insert(hidden.canInsert(.prefix(frame.key)) ? .prefix(frame.key) : .everything, stamp: frame.stamp)
-    case .removeAll: hidden.insert(.everything, stamp: frame.stamp)
+      if let stamp, stamp < frame.stamp { try hide(.key(frame.key), frame.stamp, &hidden) }
+    case .removePrefix: try hide(.prefix(frame.key), frame.stamp, &hidden)
+    case .removeAll: try hide(.everything, frame.stamp, &hidden)
     }
+  }
+
+  private func hide(
+    _ scope: HiddenKeys.Scope, _ stamp: UInt64, _ hidden: inout HiddenKeys
+  ) throws(LMDBError) {
+    guard hidden.canInsert(scope) else {
+      throw LMDBError(
+        code: .noSpace, operation: "PeerRecovery.hide",
+        message: "A journal of a process that ended has more writes than can be hidden. Free some space and open again."
+      )
+    }
+    hidden.insert(scope, stamp: stamp)
   }
 
   // MARK: Committed stamps of journals that are gone

@@ -17,6 +17,8 @@ private struct TrimCandidate {
   let lastAccess: UInt32
   let cost: Int
   let isExpired: Bool
+  /// LMDB's key of a record that cannot be read: it goes first.
+  var unreadable: [UInt8]?
 }
 
 /// Removes entries that have expired, and the least recently used ones where a limit asks for it. On the writer thread.
@@ -143,6 +145,10 @@ final class Trimmer: Sendable {
     try database.transact("Trimming \(database.directoryName)") { (session) throws(LMDBError) in
       removed = []
       for victim in victims {
+        if let key = victim.unreadable {
+          try key.withBytes { (key) throws(LMDBError) in try session.removeUnreadable(key) }
+          continue
+        }
         // Unless it was written anew since.
         let isRemoved = try CacheKey.with(victim.key) { (key) throws(LMDBError) in
           try database.databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) in
@@ -181,6 +187,10 @@ final class Trimmer: Sendable {
                 let key = DatabaseKey.key(ofDatabaseKey: entry.key, record: entry.value, header: header)
               {
                 candidates.append(candidate(String(decoding: key, as: UTF8.self), header, now, observers))
+              } else if entry.value.count <= 4 || entry.value[4] <= RecordHeader.version {
+                candidates.append(
+                  TrimCandidate(
+                    key: "", stamp: 0, lastAccess: 0, cost: 0, isExpired: false, unreadable: Array(entry.key)))
               }
               looked += 1
               if looked == Self.scanLength { resumeAfter = Array(entry.key) }
