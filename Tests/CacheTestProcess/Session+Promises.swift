@@ -69,7 +69,7 @@ extension Session {
     case "values":
       if words.count > 2 { try Stage.shared.begin(Stage.Action(rawValue: text(2))!, in: opened().directory.path) }
       return try useActingValues(asynchronously: text(1) == "true")
-    case "acted": return Stage.shared.awaitReport(ofWhatComes: words.count > 1)
+    case "acted": return Stage.shared.awaitReport()
     case "eventually": return try awaitValue(text(1), text(2))
     case "loseData":
       try FileManager.default.removeItem(at: opened().directory.appendingPathComponent("data.mdb"))

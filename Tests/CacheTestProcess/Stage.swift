@@ -51,9 +51,9 @@ final class Stage: Sendable {
   }
 
   /// Whether something was done, or what went wrong; waits for what another thread is at, or has yet to begin.
-  func awaitReport(ofWhatComes: Bool) -> String {
-    let deadline = ContinuousClock.now + (ofWhatComes ? .seconds(3) : .milliseconds(500))
-    while ContinuousClock.now < deadline, state.withLock({ $0.actions == 0 && ($0.hasBegun || ofWhatComes) }) {
+  func awaitReport() -> String {
+    let deadline = ContinuousClock.now + .seconds(5)
+    while ContinuousClock.now < deadline, state.withLock({ $0.actions == 0 }) {
       usleep(1_000)
     }
     return state.withLock { state in

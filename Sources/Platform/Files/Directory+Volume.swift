@@ -26,11 +26,10 @@ extension Directory {
   /// Whether it belongs to the user of this process.
   package func isOwnedByUser() throws(SystemError) -> Bool { try status().owner == geteuid() }
 
-  /// Whether another user may rename and remove files in it: everybody may write to it, or a group other than the
-  /// process's own, and the sticky bit does not keep them off.
+  /// Whether another user may make files in it: everybody may write to it, or a group other than the process's own. (The
+  /// sticky bit keeps them from removing what is there, and not from being there first.)
   package func isWritableByOthers() throws(SystemError) -> Bool {
     let status = try status()
-    if status.mode & mode_t(S_ISVTX) != 0 { return false }
     return status.mode & S_IWOTH != 0 || status.mode & S_IWGRP != 0 && status.group != getegid()
   }
 

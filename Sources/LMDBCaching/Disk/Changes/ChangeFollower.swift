@@ -71,7 +71,8 @@ final class ChangeFollower: Sendable {
       feed.followedTransaction.store(0, ordering: .releasing)
       pause = 1_000_000_000
       if error.code != .closed {
-        events.log(.warning, "cache changes not followed", ["directory": "\(database.directoryName)", "error": "\(error)"])
+        events.log(
+          .warning, "cache changes not followed", ["directory": "\(database.directoryName)", "error": "\(error)"])
       }
     }
     feed.nextFollow.store(clock.monotonic.addingClamped(pause), ordering: .relaxed)

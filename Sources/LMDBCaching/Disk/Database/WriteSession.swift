@@ -96,16 +96,15 @@ struct WriteSession: ~Copyable {
     }
   }
 
-  /// Removes a record that cannot be read, unless it can by now.
-  mutating func removeUnreadable(_ key: UnsafeRawBufferPointer) throws(LMDBError) {
-    var digest: UInt64 = 0
-    let isUnreadable = try txn.withValue(forKey: key) { bytes -> Bool in
-      digest = RecordHeader.digest(of: bytes)
-      guard let header = RecordHeader(bytes) else { return true }
-      return DatabaseKey.key(ofDatabaseKey: key, record: bytes, header: header) == nil
+  /// Removes a record that no key leads to, or that cannot be read, if it is still the one of that digest.
+  mutating func removeStray(_ key: UnsafeRawBufferPointer, digest: UInt64) throws(LMDBError) {
+    var header: RecordHeader?
+    let isSame = try txn.withValue(forKey: key) { bytes -> Bool in
+      header = RecordHeader(bytes)
+      return RecordHeader.digest(of: bytes) == digest
     }
-    guard isUnreadable == true, try txn.remove(forKey: key) else { return }
-    metadata.subtractUnreadable()
+    guard isSame == true, try txn.remove(forKey: key) else { return }
+    if let header { metadata.subtract(header) } else { metadata.subtractUnreadable() }
     metadata.replace(digest, by: 0)
   }
 

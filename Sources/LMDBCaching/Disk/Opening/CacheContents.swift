@@ -40,11 +40,11 @@ final class CacheContents {
   /// The cache's own record with counts that are those of the entries, if its own are not: whoever can write to the
   /// directory can make a record with a good checksum.
   var correctedMetadata: CacheMetadata? {
-    guard case .metadata(var metadata)? = metadata, unreadable == 0,
+    guard case .metadata(var metadata)? = metadata,
       (metadata.count, metadata.cost, metadata.expiring, metadata.files)
-        != (found.count, found.cost, found.expiring, found.files)
+        != (count, found.cost, found.expiring, found.files)
     else { return nil }
-    metadata.count = found.count
+    metadata.count = count
     metadata.cost = found.cost
     metadata.expiring = found.expiring
     metadata.files = found.files

@@ -76,7 +76,7 @@ struct CacheDirectory: Sendable {
 
     func replacingBlank(by finding: Finding) -> Finding { if case .blank = self { finding } else { self } }
 
-    func replacingOwn(by finding: Finding) -> Finding { if case .own = self { finding } else { self } }
+    var isOwn: Bool { if case .own = self { true } else { false } }
   }
 
   /// Throws unless the directory is a cache, or has nothing in it that could be somebody's. With the ``OpeningLock`` held.
@@ -133,7 +133,9 @@ struct CacheDirectory: Sendable {
     case FastSession.name, FastSession.newName: try regular(name, FastSession.isOurs)
     case Self.dataName: try plain(name, .database)
     // LMDB's, and worth nothing without the data file.
-    case Self.lockName: try regular(name, NewDatabase.isLockFile).replacingOwn(by: .neutral)
+    case Self.lockName:
+      // In a cache it may be anything after a power cut: LMDB makes it anew.
+      try plain(name, regular(name, NewDatabase.isLockFile).isOwn ? .neutral : .blank)
     case Self.truncatedName: try plain(name, .stranger)
     case JournalFolder.name:
       try folder(name) { (folder, name) throws(SystemError) in
@@ -148,7 +150,7 @@ struct CacheDirectory: Sendable {
     case NewDatabase.folder:
       try NewDatabase.isOurs(name, in: directory) ? .neutral : .stranger
     default:
-      Quarantine.number(ofName: name) == nil ? .stranger : .neutral
+      Quarantine.number(ofName: name) == nil ? .stranger : .blank
     }
   }
 

@@ -1,7 +1,6 @@
 import CXXHash
 import Platform
 
-
 /// The file that says as of which state the database was sound: written after a clean exit, after a verification and,
 /// now and then, while nothing is written.
 ///

@@ -1,7 +1,6 @@
 import CXXHash
 import Platform
 
-
 /// What tells that a database's file is the one it was, and that nobody wrote to it since.
 struct DataFileState: Equatable {
   private(set) var device: UInt64 = 0

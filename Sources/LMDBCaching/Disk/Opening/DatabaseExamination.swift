@@ -24,7 +24,8 @@ enum DatabaseExamination {
         // One damaged record is lost alone, and its read says so.
         let closely = CacheContents(checksRecords: true)
         _ = try DataFileVerifier.verify(directory: directory.pathForC, visit: closely.note)
-        self = closely.hasMetadata && closely.damagedRecords > 0 
+        self =
+          closely.hasMetadata && closely.damagedRecords > 0
           ? .sound(file, closely) : .wrongContents(reason)
       }
     } catch {

@@ -97,7 +97,8 @@ struct OpeningCheck {
       // Free pages at the end need not be in the file; whether it is those takes reading all. That counts if nobody
       // has committed meanwhile.
       for _ in 0..<8 {
-        guard let before = try DataFileVerifier.checkMetaBesideWriters(directory: directory.pathForC), !before.isWhole else {
+        guard let before = try DataFileVerifier.checkMetaBesideWriters(directory: directory.pathForC), !before.isWhole
+        else {
           return
         }
         let result = outcome { () throws(DataFileError) in try DataFileVerifier.verify(directory: directory.pathForC) }

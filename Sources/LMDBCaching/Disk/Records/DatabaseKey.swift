@@ -57,6 +57,11 @@ struct DatabaseKey: Sendable {
     return Self.maximumLength
   }
 
+  /// Whether LMDB's key for `key` is `databaseKey`.
+  func leads(_ key: UnsafeRawBufferPointer, to databaseKey: UnsafeRawBufferPointer) -> Bool {
+    withDatabaseKey(key) { $0.elementsEqual(fast: databaseKey) }
+  }
+
   /// The cache key of a record; nil when the pair cannot have been written by this package.
   static func key(
     ofDatabaseKey databaseKey: UnsafeRawBufferPointer, record: UnsafeRawBufferPointer, header: RecordHeader

@@ -17,8 +17,13 @@ private struct TrimCandidate {
   let lastAccess: UInt32
   let cost: Int
   let isExpired: Bool
-  /// LMDB's key of a record that cannot be read: it goes first.
-  var unreadable: [UInt8]?
+  /// Of a record that cannot be read, or that its key does not lead to: it goes first.
+  var stray: Stray?
+
+  struct Stray {
+    let databaseKey: [UInt8]
+    let digest: UInt64
+  }
 }
 
 /// Removes entries that have expired, and the least recently used ones where a limit asks for it. On the writer thread.
@@ -145,8 +150,10 @@ final class Trimmer: Sendable {
     try database.transact("Trimming \(database.directoryName)") { (session) throws(LMDBError) in
       removed = []
       for victim in victims {
-        if let key = victim.unreadable {
-          try key.withBytes { (key) throws(LMDBError) in try session.removeUnreadable(key) }
+        if let stray = victim.stray {
+          try stray.databaseKey.withBytes { (key) throws(LMDBError) in
+            try session.removeStray(key, digest: stray.digest)
+          }
           continue
         }
         // Unless it was written anew since.
@@ -183,15 +190,7 @@ final class Trimmer: Sendable {
             var position = try EntryDatabase.position(cursor, after: resumeAfter)
             var looked = 0
             while let entry = position, entry.key.first != DatabaseKey.reservedMarker, looked < Self.scanLength {
-              if let header = RecordHeader(entry.value),
-                let key = DatabaseKey.key(ofDatabaseKey: entry.key, record: entry.value, header: header)
-              {
-                candidates.append(candidate(String(decoding: key, as: UTF8.self), header, now, observers))
-              } else if entry.value.count <= 4 || entry.value[4] <= RecordHeader.version {
-                candidates.append(
-                  TrimCandidate(
-                    key: "", stamp: 0, lastAccess: 0, cost: 0, isExpired: false, unreadable: Array(entry.key)))
-              }
+              if let found = candidate(entry, now, observers) { candidates.append(found) }
               looked += 1
               if looked == Self.scanLength { resumeAfter = Array(entry.key) }
               position = try cursor.next()
@@ -203,6 +202,25 @@ final class Trimmer: Sendable {
       writer.letCommitsGoFirst()
     }
     return candidates
+  }
+
+  /// Returns `nil` for a record of a newer version, which is kept.
+  private func candidate(
+    _ entry: Cursor.Entry, _ now: Int64, _ observers: [any DiskStoreObserver]
+  ) -> TrimCandidate? {
+    if let header = RecordHeader(entry.value),
+      let utf8 = DatabaseKey.key(ofDatabaseKey: entry.key, record: entry.value, header: header)
+    {
+      let key = String(decoding: utf8, as: UTF8.self)
+      if key.utf8.elementsEqual(utf8), database.databaseKey.leads(utf8, to: entry.key) {
+        return candidate(key, header, now, observers)
+      }
+    } else if entry.value.count > 4, entry.value[4] > RecordHeader.version {
+      return nil
+    }
+    let stray = TrimCandidate.Stray(
+      databaseKey: Array(entry.key), digest: RecordHeader.digest(of: entry.value))
+    return TrimCandidate(key: "", stamp: 0, lastAccess: 0, cost: 0, isExpired: false, stray: stray)
   }
 
   private func candidate(

@@ -66,7 +66,8 @@ enum WriterMachine: ~Copyable {
   }
 
   private static func nextWhileClosing(_ schedule: Schedule, _ situation: WriterSituation, _ now: Int64) -> Action {
-    let mayTry = schedule.failure == nil || !schedule.hasTriedSinceClosing && now >= schedule.failure!.retryAt
+    // Once more, whatever pause there was to be, unless nothing is committed any more.
+    let mayTry = schedule.failure.map { !schedule.hasTriedSinceClosing && $0.retryAt != .max } ?? true
     if situation.isPending && situation.canCommit && mayTry { return .commit }
     return situation.hasJobs ? .runJob : .end
   }
