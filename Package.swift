@@ -86,7 +86,8 @@ let package = Package(
     .executableTarget(name: "LMDBTestProcess", dependencies: ["LMDB"], path: "Tests/LMDBTestProcess"),
     .testTarget(name: "LMDBTests", dependencies: ["LMDB", "LMDBTestProcess", "Platform", "TestSupport"]),
     .executableTarget(
-      name: "CacheTestProcess", dependencies: ["LMDB", "LMDBCaching", "Platform", .product(name: "Logging", package: "swift-log")],
+      name: "CacheTestProcess",
+      dependencies: ["LMDB", "LMDBCaching", "Platform", .product(name: "Logging", package: "swift-log")],
       path: "Tests/CacheTestProcess"),
     .testTarget(
       name: "LMDBCachingTests",

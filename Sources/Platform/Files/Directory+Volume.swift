@@ -26,12 +26,9 @@ extension Directory {
   /// Whether it belongs to the user of this process.
   package func isOwnedByUser() throws(SystemError) -> Bool { try status().owner == geteuid() }
 
-  /// Whether another user may make files in it: everybody may write to it, or a group other than the process's own. (The
-  /// sticky bit keeps them from removing what is there, and not from being there first.)
-  package func isWritableByOthers() throws(SystemError) -> Bool {
-    let status = try status()
-    return status.mode & S_IWOTH != 0 || status.mode & S_IWGRP != 0 && status.group != getegid()
-  }
+  /// Whether another user may make files in it. (The sticky bit keeps them from removing what is there, and not from being
+  /// there first.)
+  package func isWritableByOthers() throws(SystemError) -> Bool { try status().mode & (S_IWGRP | S_IWOTH) != 0 }
 
   /// Whether it is on a file system of another machine.
   package func isRemote() throws(SystemError) -> Bool {

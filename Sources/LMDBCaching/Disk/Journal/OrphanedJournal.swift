@@ -21,11 +21,10 @@ struct OrphanedJournal: ~Copyable {
     let lock = FileLock(file)
     guard try lock.tryLock(.exclusive), try lock.file.isStill(name, in: folder) else { return nil }
     let size = try lock.file.status().size
-    var beginning = [UInt8](repeating: 0, count: 8)
-    // An owner that died before it had written anything leaves an empty file.
-    if size > 0 {
-      guard try lock.file.read(&beginning), JournalFile.isOurs(beginning) else { return nil }
-    }
+    var beginning = [UInt8](repeating: 0, count: min(8, size))
+    // An owner that died before it had written anything leaves an empty file, a power cut one of zeros.
+    guard try lock.file.read(&beginning) else { return nil }
+    guard JournalFile.isOurs(beginning) || beginning.allSatisfy({ $0 == 0 }) else { return nil }
     let contents = UnsafeMutableRawBufferPointer.allocate(
       byteCount: size <= Self.maximumSize ? size : 0, alignment: 64)
     var found: (identifier: UInt64, runs: [JournalRun])?
