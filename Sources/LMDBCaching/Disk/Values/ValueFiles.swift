@@ -135,10 +135,13 @@ final class ValueFiles: Sendable {
       else { continue }
       if let date, try file.status().modified / 1_000_000_000 >= date { continue }
       let size = try file.status().size
-      var header = [UInt8](repeating: 0, count: Self.headerSize)
-      if try file.read(&header), header.starts(with: Self.magicBytes) {
+      var header = [UInt8](repeating: 0, count: min(Self.headerSize, size))
+      guard try file.read(&header) else { continue }
+      if header.count == Self.headerSize, header.starts(with: Self.magicBytes) {
         found.append(Found(name: name, owner: owner, key: isTemporary ? nil : try key(in: file, header, size)))
-      } else if isTemporary && size < Self.headerSize {
+      } else if header.allSatisfy({ $0 == 0 }) || header.count < Self.headerSize && header.begins(with: Self.magicBytes)
+      {
+        // Its writer died, or the power was cut, before the beginning was on the disk.
         found.append(Found(name: name, owner: owner, key: nil))
       }
     }
