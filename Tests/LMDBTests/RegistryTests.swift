@@ -99,6 +99,25 @@ import Testing
     #expect(environment.lastTransactionID == id)
   }
 
+  /// A file system gives the inode of a deleted file to the next one that is made, also while its last user is still at
+  /// closing it.
+  @Test func aNewLockFileWithTheInodeOfOneThatIsBeingClosedIsAnother() throws {
+    onThreads(4) { thread in
+      let path = directory.makeDirectory("\(thread)")
+      do {
+        for round in 0..<300 {
+          let environment = try open(path)
+          unlink(path + "/data.mdb")
+          unlink(path + "/lock.mdb")
+          if round.isMultiple(of: 2) { environment.close() }
+        }
+      } catch {
+        Issue.record(error)
+      }
+    }
+    #expect(openDescriptors(in: directory.path) == 0)
+  }
+
   @Test func twoThreadsAtOnceGetOneObject() throws {
     for _ in 0..<50 {
       let objects = Mutex<[Environment]>([])

@@ -95,11 +95,7 @@ extension Environment {
       case .replaced:
         throw LMDBError(code: .fileReplaced, operation: "Environment.open")
       case .busy:
-        guard backoff.pause() else {
-          throw LMDBError(
-            code: .busy, operation: "Environment.open",
-            message: "Another thread is opening or closing the environment, and does not end. Retry later.")
-        }
+        guard backoff.pause() else { throw busy }
       case .reserved(let number):
         if let environment = try create(directory, options, number, data, lockFile) { return environment }
       }
@@ -119,29 +115,59 @@ extension Environment {
     _ directory: Directory, _ options: Options, _ number: Int, _ data: FileIdentity?, _ lockFile: FileIdentity?
   ) throws(LMDBError) -> Environment? {
     do throws(LMDBError) {
-      guard try identities(in: directory) == (data, lockFile) else {
-        Registry.withLock { $0.cancel(number) }
-        return nil
+      if try identities(in: directory) == (data, lockFile),
+        let environment = try complete(number, OpenFiles(directory, options), options)
+      {
+        return environment
       }
-      let opened = try OpenFiles(directory, options)
-      let metaPages: MetaPages
-      do throws(LMDBError) {
-        metaPages = try MetaPages(descriptor: opened.descriptor, pageSize: opened.pageSize)
-      } catch {
-        opened.close()
-        throw error
-      }
-      let environment = Environment(opened, options: options, metaPages: metaPages)
-      guard Registry.withLock({ $0.complete(number, environment, opened.files) }) else {
-        // Somebody has moved the lock file of an open environment here meanwhile. It must not be closed any more.
-        environment.isLost = true
-        throw LMDBError(code: .fileReplaced, operation: "Environment.open")
-      }
-      return environment
+      // What was opened is closed again by now: only then may somebody else open it.
+      Registry.withLock { $0.cancel(number) }
+      return nil
     } catch {
       Registry.withLock { $0.cancel(number) }
       throw error
     }
+  }
+
+  /// Registers what was opened. Returns `nil`, and has closed it, if another environment of this process had the lock
+  /// file until now.
+  private static func complete(
+    _ number: Int, _ opened: OpenFiles, _ options: Options
+  ) throws(LMDBError) -> Environment? {
+    let metaPages: MetaPages
+    do throws(LMDBError) {
+      metaPages = try MetaPages(descriptor: opened.descriptor, pageSize: opened.pageSize)
+    } catch {
+      opened.close()
+      throw error
+    }
+    let environment = Environment(opened, options: options, metaPages: metaPages)
+    var completion = Registry.withLock { $0.complete(number, environment, opened.files) }
+    if completion == .completed { return environment }
+    // The new lock file may have got the inode of a deleted one that another thread has closed a moment ago. Or the file
+    // itself was moved here, and closing it took the locks of this environment too. Either way the other one has to be
+    // gone before this one is closed and opened again.
+    var backoff = Backoff(limit: Int64(clamping: options.waits.close))
+    while completion == .busy, backoff.pause() {
+      completion = Registry.withLock { $0.complete(number, environment, opened.files, isTentative: true) }
+    }
+    switch completion {
+    case .completed:
+      return nil
+    case .busy:
+      environment.isLost = true
+      throw busy
+    case .taken:
+      // Somebody has moved the lock file of an open environment here meanwhile. It must not be closed any more.
+      environment.isLost = true
+      throw LMDBError(code: .fileReplaced, operation: "Environment.open")
+    }
+  }
+
+  private static var busy: LMDBError {
+    LMDBError(
+      code: .busy, operation: "Environment.open",
+      message: "Another thread is opening or closing the environment, and does not end. Retry later.")
   }
 
   /// Counts one more opener. The registry's lock is held.

@@ -19,6 +19,15 @@ struct Registry {
     case replaced
   }
 
+  /// What became of a reservation.
+  enum Completion {
+    case completed
+    /// An environment with the same lock file is being closed or opened.
+    case busy
+    /// An open environment has the same lock file.
+    case taken
+  }
+
   private struct Entry {
     let number: Int
     /// Which of the process and its parents made it.
@@ -99,20 +108,23 @@ struct Registry {
     return lastNumber
   }
 
-  /// Ends a reservation with an environment. Returns `false` if another one has its lock file: then it ends without.
-  mutating func complete(_ number: Int, _ environment: Environment, _ files: EnvironmentFiles) -> Bool {
-    if let lockFile = files.lockFile,
-      entries.contains(where: { $0.process == process && $0.files?.lockFile == lockFile })
-    {
-      cancel(number)
-      return false
+  /// Ends a reservation with an environment, unless another one has its lock file.
+  ///
+  /// - Parameter isTentative: Whether to only look.
+  mutating func complete(
+    _ number: Int, _ environment: Environment, _ files: EnvironmentFiles, isTentative: Bool = false
+  ) -> Completion {
+    let holders = entries.filter {
+      $0.process == process && $0.number != number && files.lockFile != nil && $0.files?.lockFile == files.lockFile
     }
-    guard let index = entries.firstIndex(where: { $0.number == number }) else { return false }
+    if holders.contains(where: { $0.isBusy || $0.environment == nil }) { return .busy }
+    if !holders.isEmpty { return .taken }
+    guard !isTentative, let index = entries.firstIndex(where: { $0.number == number }) else { return .completed }
     entries[index].environment = environment
     entries[index].control = environment.control
     entries[index].files = files
     entries[index].isBusy = false
-    return true
+    return .completed
   }
 
   mutating func cancel(_ number: Int) { entries.removeAll { $0.number == number } }

@@ -293,14 +293,21 @@ import Testing
       }
     }
     directory.write(Data([1, 2, 3]), to: ValueFiles.folderName + "/garbage")
-    directory.write(Data([1, 2, 3]), to: ValueFiles.folderName + "/" + String(repeating: "0", count: 32) + ".tmp")
-    #expect(directory.valueFiles.count == 7)
+    // Of processes that died while they wrote them, and a user's.
+    for (digit, bytes) in [("0", []), ("1", [0, 0, 0]), ("2", Array("LMDBC".utf8)), ("3", [1, 2, 3])] as [(_, [UInt8])]
+    {
+      directory.write(
+        Data(bytes), to: ValueFiles.folderName + "/" + String(repeating: digit, count: 32) + ".tmp")
+    }
+    let foreign = [
+      ValueFiles.folderName + "/garbage", ValueFiles.folderName + "/" + String(repeating: "3", count: 32) + ".tmp",
+    ]
+    #expect(directory.valueFiles.count == 10)
     // As of the cache's clock the files are new.
     try cache.store.sweepValueFiles()
-    #expect(directory.valueFiles.count == 7)
+    #expect(directory.valueFiles.count == 10)
     try cache.store.sweepValueFiles(olderThan: -3_600)
-    // Somebody's file stays.
-    #expect(directory.valueFiles.sorted() == (kept + [ValueFiles.folderName + "/garbage"]).sorted())
+    #expect(directory.valueFiles.sorted() == (kept + foreign).sorted())
     cache.memoryCache.removeAll()
     #expect(try cache.value(Data.self, forKey: "pending") == big)
     #expect(try cache.value(Data.self, forKey: "committed") == big)
