@@ -123,6 +123,14 @@ let package = Package(
         "EFStorageStorez", "LMDBCaching", "Storez", "TestSupport", .product(name: "Logging", package: "swift-log"),
       ]),
     .testTarget(name: "CommandLineToolTests", dependencies: ["CBORCoding", "lmdb-cache", "LMDBCaching"]),
+    // What the documentation shows, as a client would compile it: Scripts/lib/documentation.sh puts the blocks there.
+    .testTarget(
+      name: "DocumentationTests",
+      dependencies: [
+        "CBORCoding", "EFStorageConformance", "EFStorageCore", "EFStorageLMDBCache", "EFStorageStorez",
+        "EFStorageUserDefaults", "GarageStorage", "LMDB", "LMDBCaching", "Storez",
+      ],
+      packageAccess: false),
     // In front of the C library's functions that write, in the program it is linked into.
     .target(name: "WriteLog", path: "Tests/WriteLog"),
     // The trials of what the cache promises: `soak` runs their long form, the tests a short one.
@@ -157,11 +165,13 @@ let package = Package(
       name: "EFStorageKeychainAccessTests",
       dependencies: ["EFStorageConformance", "EFStorageKeychainAccess", "KeychainTestProcess", "TestSupport"]),
   ]
+  package.targets.first { $0.name == "DocumentationTests" }!.dependencies.append("EFStorageKeychainAccess")
 #endif
 
 // The same compiler settings everywhere. The compiler's warnings become errors in CI, by a flag there:
 // a warning of a newer compiler must not break the build of those who depend on this package.
-for target in package.targets where target.type != .system && !target.name.hasSuffix("Swift5Tests") {
+let clients = ["DocumentationTests", "EFStorageSwift5Tests", "GarageStorageSwift5Tests"]
+for target in package.targets where target.type != .system && !clients.contains(target.name) {
   target.swiftSettings =
     (target.swiftSettings ?? []) + [
       .swiftLanguageMode(.v6),

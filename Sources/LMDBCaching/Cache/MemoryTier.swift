@@ -21,6 +21,8 @@ public final class MemoryTier: Sendable {
       configuration: MemoryCacheConfiguration(ageLimit: configuration.memory.ageLimit, clock: clock))
   }
 
+  func _checkInvariants() { memory._checkInvariants() }
+
   /// How many entries it holds at most; kept at once by every write.
   public var countLimit: Int {
     get { cache.countLimit }

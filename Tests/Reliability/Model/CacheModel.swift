@@ -95,6 +95,8 @@ final class CacheModel {
     default: try load()
     }
     try compareChanges()
+    cache._checkInvariants()
+    other?._checkInvariants()
   }
 
   func end() throws {

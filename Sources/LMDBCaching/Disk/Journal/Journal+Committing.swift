@@ -4,12 +4,12 @@ import Synchronization
 
 extension Journal {
   /// What waits, for the writer's decision.
-  var situation: WriterSituation {
-    WriterSituation(
+  var situation: JournalSituation {
+    JournalSituation(
       hasSealed: !state.sealed.isEmpty, canSeal: !state.spare.isEmpty || state.active == nil,
       hidesKeys: !state.hidden.isEmpty,
       active: state.active.map {
-        WriterSituation.Active(
+        JournalSituation.Active(
           isEmpty: $0.isEmpty, isQuarterFull: $0.used >= $0.capacity / 4,
           isRequested: state.requestedNumber >= $0.number,
           firstAppend: $0.firstAppend)

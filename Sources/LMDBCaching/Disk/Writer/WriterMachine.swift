@@ -37,7 +37,7 @@ enum WriterMachine: ~Copyable {
   /// What to do now.
   ///
   /// - Parameter groupCommitInterval: How long a write may wait for others to be committed with it, in nanoseconds.
-  borrowing func next(_ situation: WriterSituation, now: Int64, groupCommitInterval: Int64) -> Action {
+  borrowing func next(_ situation: JournalSituation, now: Int64, groupCommitInterval: Int64) -> Action {
     switch self {
     case .running(let schedule): Self.nextWhileRunning(schedule, situation, now, groupCommitInterval)
     case .closing(let schedule): Self.nextWhileClosing(schedule, situation, now)
@@ -46,12 +46,12 @@ enum WriterMachine: ~Copyable {
   }
 
   private static func nextWhileRunning(
-    _ schedule: Schedule, _ situation: WriterSituation, _ now: Int64, _ groupCommitInterval: Int64
+    _ schedule: Schedule, _ situation: JournalSituation, _ now: Int64, _ groupCommitInterval: Int64
   ) -> Action {
     // Before a commit that is due: where one always is, the writes of a process that died would never be seen.
     if now >= schedule.nextRound { return .makeRounds }
     var deadline = schedule.nextRound
-    if situation.isPending {
+    if situation.isPending && situation.canCommit {
       if let failure = schedule.failure, now < failure.retryAt {
         deadline = min(deadline, failure.retryAt)
       } else if isCommitDue(situation, now, groupCommitInterval) {
@@ -65,15 +65,15 @@ enum WriterMachine: ~Copyable {
     return .wait(max(1, min(deadline - now, roundInterval)))
   }
 
-  private static func nextWhileClosing(_ schedule: Schedule, _ situation: WriterSituation, _ now: Int64) -> Action {
+  private static func nextWhileClosing(_ schedule: Schedule, _ situation: JournalSituation, _ now: Int64) -> Action {
     // Once more, whatever pause there was to be, unless nothing is committed any more.
     let mayTry = schedule.failure.map { !schedule.hasTriedSinceClosing && $0.retryAt != .max } ?? true
     if situation.isPending && situation.canCommit && mayTry { return .commit }
     return situation.hasJobs ? .runJob : .end
   }
 
-  private static func isCommitDue(_ situation: WriterSituation, _ now: Int64, _ interval: Int64) -> Bool {
-    if situation.hasSealed || situation.hidesKeys { return situation.canCommit }
+  private static func isCommitDue(_ situation: JournalSituation, _ now: Int64, _ interval: Int64) -> Bool {
+    if situation.hasSealed || situation.hidesKeys { return true }
     guard let active = situation.active, !active.isEmpty else { return false }
     return active.isRequested || active.isQuarterFull || now >= active.firstAppend.addingClamped(interval)
   }

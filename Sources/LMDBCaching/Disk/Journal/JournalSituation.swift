@@ -1,5 +1,5 @@
 /// What waits in the journal, as far as the writer's decision depends on it.
-struct WriterSituation: Equatable {
+struct JournalSituation: Equatable {
   struct Active: Equatable {
     var isEmpty = true
     var isQuarterFull = false

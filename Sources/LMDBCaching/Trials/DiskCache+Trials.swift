@@ -25,3 +25,19 @@ extension DiskCache {
     }
   }
 }
+
+extension LMDBCache {
+  /// Checks what has to hold in memory and in the journal between any two operations.
+  package func _checkInvariants() {
+    memoryCache._checkInvariants()
+    diskCache._checkInvariants()
+  }
+}
+
+extension DiskCache {
+  /// Checks what has to hold in the journal between any two operations.
+  package func _checkInvariants() {
+    let journal = store.journal
+    journal.lock.withLock { journal._checkInvariants() }
+  }
+}

@@ -1,0 +1,63 @@
+import Synchronization
+
+extension MemoryCore {
+  /// Checks what has to hold between any two operations. With the shard's lock held.
+  ///
+  /// - Parameter seed: Of the keys' hashes.
+  func _checkInvariants(seed: UInt64, keepsStamps: Bool) {
+    if isClosed { return precondition(count == 0 && cost == 0, "a closed shard holds entries") }
+    var found = 0
+    for place in 0..<table.capacity where table.words[place] != 0 {
+      found += 1
+      let (entry, slot) = (table.entries + place, table.slot(at: place))
+      precondition(slabs.holds(slot), "an entry's details are gone")
+      let details = slabs.details(slot).pointee
+      precondition(details.hash == KeyIdentity.hash(entry.pointee.key, seed: seed), "the hash is of another key")
+      precondition(table.words[place] &>> 32 == details.hash & 0xFFFF_FFFF, "the tag is of another hash")
+      precondition(find(entry.pointee.key, hash: details.hash) == place, "a key's entry is not found")
+      precondition(entry.pointee.hasExpiry == (details.expires != .max), "an entry is wrong about its expiry")
+      precondition(entry.pointee.hasCost == (details.cost != 0), "an entry is wrong about its cost")
+      precondition(details.cost >= 0, "a cost is negative")
+      precondition(entry.pointee.frequency <= 3, "a frequency is above its limit")
+    }
+    precondition(found == count, "the table holds \(found) entries, the queues \(count)")
+    precondition(found * 16 <= table.capacity * 13, "the table is too full")
+    check(small, isMain: false)
+    check(main, isMain: true)
+    precondition(stripes != nil || !keepsStamps, "the stamps are gone")
+  }
+
+  private func check(_ queue: MemoryQueue, isMain: Bool) {
+    var (slot, previous, count, cost) = (queue.head, MemoryDetails.none, 0, Int64(0))
+    while slot != MemoryDetails.none, count <= queue.count {
+      let details = slabs.details(slot).pointee
+      precondition(details.previous == previous, "a queue's links disagree")
+      precondition(entry(of: slot).pointee.isMain == isMain, "an entry is in the other queue")
+      (slot, previous, count, cost) = (details.next, slot, count + 1, cost + details.cost)
+    }
+    precondition(slot == MemoryDetails.none && queue.tail == previous, "a queue ends elsewhere than at its tail")
+    precondition(count == queue.count && cost == queue.cost, "a queue's count or cost is not that of its entries")
+  }
+}
+
+extension MemoryStore {
+  /// Checks what has to hold between any two operations, with every shard locked.
+  package func _checkInvariants() {
+    resharding.withLock { _ in
+      for number in 0..<Self.shardCount { shard(number).pointee.lock.lock() }
+      defer { for number in 0..<Self.shardCount { shard(number).pointee.lock.unlock() } }
+      var (count, cost) = (0, Int64(0))
+      for number in 0..<Self.shardCount {
+        let shard = shard(number)
+        shard.pointee.core._checkInvariants(seed: seed, keepsStamps: versions != nil)
+        count += shard.pointee.core.count
+        cost += shard.pointee.core.cost
+        precondition(
+          number <= mask.load(ordering: .relaxed) || shard.pointee.core.count == 0,
+          "a shard that is not in use holds entries")
+      }
+      precondition(count == totals.pointee.count.load(ordering: .relaxed), "the total count is wrong")
+      precondition(UInt64(cost) == totals.pointee.cost.load(ordering: .relaxed), "the total cost is wrong")
+    }
+  }
+}

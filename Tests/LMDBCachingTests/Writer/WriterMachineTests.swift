@@ -1,0 +1,254 @@
+import TestSupport
+import Testing
+
+@testable import LMDBCaching
+
+/// What the writer thread decides, without a thread.
+@Suite struct WriterMachineTests {
+  static let second: Int64 = 1_000_000_000
+  static let interval: Int64 = 10_000_000
+  let error = CacheError(.noSpace, "full")
+
+  static func active(
+    isEmpty: Bool = false, isQuarterFull: Bool = false, isRequested: Bool = false, since firstAppend: Int64 = 0
+  ) -> JournalSituation {
+    JournalSituation(
+      active: .init(
+        isEmpty: isEmpty, isQuarterFull: isQuarterFull, isRequested: isRequested, firstAppend: firstAppend))
+  }
+
+  func next(_ machine: borrowing WriterMachine, _ situation: JournalSituation, at now: Int64) -> WriterMachine.Action {
+    machine.next(situation, now: now, groupCommitInterval: Self.interval)
+  }
+
+  /// The failure that a gate tells of; there has to be one.
+  func failing(_ gate: JournalGate) -> CommitFailure? {
+    switch gate {
+    case .failing(let failure), .ended(let failure?): return failure
+    default:
+      Issue.record("no failure: \(gate)")
+      return nil
+    }
+  }
+
+  // MARK: Running
+
+  @Test(
+    arguments: [
+      // Nothing there: until the next round.
+      (JournalSituation(), 0, .wait(second)),
+      (active(isEmpty: true), 0, .wait(second)),
+      // A write waits for others, and is due when its interval is over.
+      (active(since: 100), 100, .wait(interval)),
+      (active(since: 100), 99 + interval, .wait(1)),
+      (active(since: 100), 100 + interval, .commit),
+      // Due at once.
+      (active(isRequested: true, since: 100), 100, .commit),
+      (active(isQuarterFull: true, since: 100), 100, .commit),
+      (JournalSituation(hasSealed: true, canSeal: false), 0, .commit),
+      (JournalSituation(hidesKeys: true), 0, .commit),
+      // Hidden keys are committed with a segment that is sealed for that, and wait where none can be.
+      (JournalSituation(canSeal: false, hidesKeys: true), 0, .wait(second)),
+    (JournalSituation(canSeal: false, active: .init(isEmpty: false, isRequested: true)), 5, .wait(second - 5)),
+      // Commits go before jobs, and jobs before waiting.
+      (JournalSituation(hasSealed: true, hasJobs: true), 0, .commit),
+      (JournalSituation(hasJobs: true), 0, .runJob),
+      // A round goes before everything.
+      (JournalSituation(hasSealed: true, hasJobs: true), second, .makeRounds),
+      // A clock that stands still, or went back, is looked at again each second.
+      (active(since: 500 * second), 100, .wait(second - 100)),
+      // No sum is out of range.
+      (active(since: .max), 100, .wait(second - 100)),
+      (active(since: .min), 100, .commit),
+    ] as [(JournalSituation, Int64, WriterMachine.Action)])
+  func whileRunning(_ situation: JournalSituation, _ now: Int64, _ expected: WriterMachine.Action) {
+    let machine = WriterMachine(now: 0)
+    let action = next(machine, situation, at: now)
+    #expect(action == expected)
+  }
+
+  @Test func roundsAreASecondApart() {
+    var machine = WriterMachine(now: 5)
+    let early = next(machine, JournalSituation(), at: 4 + Self.second)
+    #expect(early == .wait(1))
+    let due = next(machine, JournalSituation(), at: 5 + Self.second)
+    #expect(due == .makeRounds)
+    machine.didMakeRounds(now: 5 + Self.second)
+    let after = next(machine, JournalSituation(), at: 5 + Self.second)
+    #expect(after == .wait(Self.second))
+  }
+
+  // MARK: Failing
+
+  @Test func failuresPutCommitsOffForAGrowingWhile() {
+    var machine = WriterMachine(now: 0)
+    let situation = JournalSituation(hasSealed: true)
+    var now: Int64 = 0
+    for (attempt, milliseconds) in [50, 100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800, 25_600, 30_000, 30_000]
+      .enumerated()
+    {
+      let isFirst = machine.didFail(error, now: now)
+      #expect(isFirst == (attempt == 0))
+      let pause = Int64(milliseconds) * 1_000_000
+      machine.didMakeRounds(now: now + pause)
+      let before = next(machine, situation, at: now + pause - 1)
+      #expect(before == .wait(1), "attempt \(attempt)")
+      now += pause
+      let after = next(machine, situation, at: now)
+      #expect(after == .commit, "attempt \(attempt)")
+      guard let failure = failing(machine.gate) else { return }
+      #expect(failure.attempts == attempt + 1)
+      #expect(failure.retryAt == now)
+    }
+    let recovered = machine.didCommit()
+    #expect(recovered?.error.code == .noSpace)
+    let isOpen = if case .open = machine.gate { true } else { false }
+    #expect(isOpen)
+    let isFirstAgain = machine.didFail(error, now: now)
+    #expect(isFirstAgain)
+  }
+
+  @Test func aLockIsTriedAgainWithinASecond() {
+    var machine = WriterMachine(now: 0)
+    for _ in 0..<20 { machine.didFail(CacheError(.lockTimeout, "held"), now: 7) }
+    guard let failure = failing(machine.gate) else { return }
+    #expect(failure.retryAt == 7 + Self.second)
+  }
+
+  /// A failing disk keeps nobody from rounds and jobs.
+  @Test func jobsRunWhileCommitsWait() {
+    var machine = WriterMachine(now: 0)
+    machine.didFail(error, now: 0)
+    let job = next(machine, JournalSituation(hasSealed: true, hasJobs: true), at: 1)
+    #expect(job == .runJob)
+    let round = next(machine, JournalSituation(hasSealed: true, hasJobs: true), at: Self.second)
+    #expect(round == .makeRounds)
+  }
+
+  @Test func outOfServiceNothingIsCommitted() {
+    var machine = WriterMachine(now: 0)
+    machine.takeOutOfService(error)
+    machine.didFail(error, now: 0)
+    machine.forgetFailure()
+    machine.didMakeRounds(now: Int64.max - 1)
+    let action = next(machine, JournalSituation(hasSealed: true), at: Int64.max - 1)
+    #expect(action == .wait(1))
+    guard let failure = failing(machine.gate) else { return }
+    #expect(failure.retryAt == .max)
+    let didClose = machine.close()
+    #expect(didClose)
+    let closing = next(machine, JournalSituation(hasSealed: true), at: 0)
+    #expect(closing == .end)
+  }
+
+  @Test func aForgottenFailureIsTriedAtOnce() {
+    var machine = WriterMachine(now: 0)
+    machine.didFail(error, now: 0)
+    machine.forgetFailure()
+    let action = next(machine, JournalSituation(hasSealed: true), at: 1)
+    #expect(action == .commit)
+  }
+
+  // MARK: Closing
+
+  @Test func closingCommitsRunsJobsAndEnds() {
+    var machine = WriterMachine(now: 0)
+    let takesJobs = machine.takesJobs
+    let isFirst = machine.close()
+    let isSecond = machine.close()
+    let takesJobsAfterwards = machine.takesJobs
+    #expect(takesJobs && isFirst && !isSecond && !takesJobsAfterwards)
+    // Also what is not due yet, and before a round that is.
+    let commit = next(machine, JournalSituation(active: .init(isEmpty: false), hasJobs: true), at: 9 * Self.second)
+    #expect(commit == .commit)
+    _ = machine.didCommit()
+    let job = next(machine, JournalSituation(hasJobs: true), at: 9 * Self.second)
+    #expect(job == .runJob)
+    let end = next(machine, JournalSituation(), at: 9 * Self.second)
+    #expect(end == .end)
+    machine.end()
+    let endedWell = if case .ended(nil) = machine.gate { true } else { false }
+    #expect(endedWell)
+    let ended = next(machine, JournalSituation(hasSealed: true, hasJobs: true), at: 0)
+    #expect(ended == .end)
+    let again = machine.close()
+    #expect(!again)
+  }
+
+  @Test func closingTriesOnceMoreWhateverPauseThereWasToBe() {
+    var machine = WriterMachine(now: 0)
+    for _ in 0..<12 { machine.didFail(error, now: 0) }
+    _ = machine.close()
+    let once = next(machine, JournalSituation(hasSealed: true), at: 1)
+    #expect(once == .commit)
+    machine.didFail(error, now: 1)
+    let twice = next(machine, JournalSituation(hasSealed: true), at: 2)
+    #expect(twice == .end)
+    machine.end()
+    guard let failure = failing(machine.gate) else { return }
+    #expect(failure.attempts == 13)
+    // Nothing that comes late changes how it ended.
+    let recovered = machine.didCommit()
+    #expect(recovered == nil)
+    machine.takeOutOfService(CacheError(.damagedDatabase, "late"))
+    guard let last = failing(machine.gate) else { return }
+    #expect(last.error.code == .noSpace)
+  }
+
+  @Test func closingWhereNothingCanBeSealedEnds() {
+    var machine = WriterMachine(now: 0)
+    _ = machine.close()
+    let action = next(
+      machine, JournalSituation(canSeal: false, active: .init(isEmpty: false)), at: 1)
+    #expect(action == .end)
+  }
+
+  // MARK: Any order
+
+  /// Whatever happens in whatever order: it never waits for longer than to the next round or backwards, never commits
+  /// what is not there, and a closing machine ends after at most one attempt for each success that it has.
+  @Test(arguments: UInt64(1)...20) func anyOrderOfEvents(_ seed: UInt64) {
+    var random = SeededRandom(seed)
+    var machine = WriterMachine(now: 0)
+    var (now, isClosed, attemptsSinceClose, hasEnded) = (Int64(0), false, 0, false)
+    for _ in 0..<5_000 {
+      now += Int64(random.below(100_000_000))
+      let situation = JournalSituation(
+        hasSealed: random.below(4) == 0, canSeal: random.below(4) != 0, hidesKeys: random.below(8) == 0,
+        active: random.below(4) == 0
+          ? nil
+          : .init(
+            isEmpty: random.below(2) == 0, isQuarterFull: random.below(8) == 0, isRequested: random.below(8) == 0,
+            firstAppend: now - Int64(random.below(20_000_000))),
+        hasJobs: random.below(3) == 0)
+      switch next(machine, situation, at: now) {
+      case .commit:
+        #expect(situation.isPending && situation.canCommit && !hasEnded)
+        if random.below(3) == 0 {
+          machine.didFail(error, now: now)
+          attemptsSinceClose += isClosed ? 1 : 0
+        } else {
+          _ = machine.didCommit()
+          attemptsSinceClose = 0
+        }
+      case .makeRounds:
+        #expect(!isClosed)
+        machine.didMakeRounds(now: now)
+      case .runJob: #expect(situation.hasJobs && !hasEnded)
+      case .wait(let time): #expect(time > 0 && time <= WriterMachine.roundInterval && !isClosed)
+      case .end:
+        #expect(isClosed)
+        if random.below(2) == 0 {
+          machine.end()
+          hasEnded = true
+        }
+      }
+      #expect(attemptsSinceClose <= 1)
+      if random.below(2_000) == 0 { isClosed = machine.close() || isClosed }
+      if random.below(200) == 0 {
+        machine.forgetFailure()
+        attemptsSinceClose = 0
+      }
+    }
+  }
+}
