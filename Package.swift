@@ -168,6 +168,20 @@ let package = Package(
   package.targets.first { $0.name == "DocumentationTests" }!.dependencies.append("EFStorageKeychainAccess")
 #endif
 
+// What `Scripts/test` builds with the thread sanitizer: of each target of tests the suites in which threads meet.
+if Context.environment["LMDBCACHING_TESTS"] == "concurrency" {
+  let suites = [
+    "CBORCodingTests", "EFStorageKeychainAccessTests", "EFStorageTests", "GarageStorageTests", "LMDBCachingTests",
+    "LMDBTests", "StorezTests",
+  ]
+  package.products.removeAll { $0.name == "lmdb-cache" }
+  package.targets.removeAll {
+    $0.type == .test && !suites.contains($0.name)
+      || ["EFStorageTestProcess", "lmdb-cache", "Reliability", "soak"].contains($0.name)
+  }
+  for target in package.targets where target.type == .test { target.sources = ["Concurrency", "Support"] }
+}
+
 // The same compiler settings everywhere. The compiler's warnings become errors in CI, by a flag there:
 // a warning of a newer compiler must not break the build of those who depend on this package.
 let clients = ["DocumentationTests", "EFStorageSwift5Tests", "GarageStorageSwift5Tests"]

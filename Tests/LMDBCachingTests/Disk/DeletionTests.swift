@@ -10,39 +10,6 @@ import Testing
 @Suite struct DeletionTests {
   let directory = CacheDirectory()
 
-  /// What can happen to them.
-  enum Harm: String, CaseIterable, Sendable {
-    case data, lockFile, both, journal, processLock, everything, theDirectory, replacedData, replacedPair
-    case replacedDirectory, truncated
-
-    /// Whether what was committed is gone with it.
-    var empties: Bool { ![.lockFile, .journal, .processLock].contains(self) }
-
-    func happen(to directory: CacheDirectory, _ other: CacheDirectory) throws {
-      let files = FileManager.default
-      func remove(_ names: String...) throws { for name in names { try files.removeItem(at: directory.url(name)) } }
-      switch self {
-      case .data: try remove("data.mdb")
-      case .lockFile: try remove("lock.mdb")
-      case .both: try remove("data.mdb", "lock.mdb")
-      case .journal: for journal in directory.journals { try remove(journal) }
-      case .processLock: try remove(ProcessLock.name)
-      case .everything: try remove("data.mdb", "lock.mdb", ProcessLock.name, JournalFolder.name)
-      case .theDirectory: try files.removeItem(atPath: directory.path)
-      case .replacedData: try Paths.move(other.path + "/data.mdb", to: directory.path + "/data.mdb")
-      case .replacedPair:
-        for name in ["data.mdb", "lock.mdb"] {
-          try Paths.move(other.path + "/" + name, to: directory.path + "/" + name)
-        }
-      case .replacedDirectory:
-        try files.moveItem(atPath: directory.path, toPath: directory.path + ".old")
-        try files.moveItem(atPath: other.path, toPath: directory.path)
-        try files.removeItem(atPath: directory.path + ".old")
-      case .truncated: try #require(truncate(directory.path + "/data.mdb", 8192) == 0)
-      }
-    }
-  }
-
   /// Another cache, closed, with one entry.
   func otherCache() throws -> CacheDirectory {
     let other = CacheDirectory()
@@ -52,7 +19,7 @@ import Testing
     return other
   }
 
-  @Test(arguments: Harm.allCases) func theNextCommitIsInTheFilesAtThePaths(_ harm: Harm) throws {
+  @Test(arguments: FileHarm.allCases) func theNextCommitIsInTheFilesAtThePaths(_ harm: FileHarm) throws {
     let other = try otherCache()
     let clock = ManualClock()
     let cache = try directory.open {
@@ -96,8 +63,8 @@ import Testing
     #expect(directory.journals.isEmpty)
   }
 
-  @Test(arguments: [Harm.theDirectory, .data, .lockFile])
-  func itIsNoticedWithinASecondByACacheThatDoesNothing(_ harm: Harm) throws {
+  @Test(arguments: [FileHarm.theDirectory, .data, .lockFile])
+  func itIsNoticedWithinASecondByACacheThatDoesNothing(_ harm: FileHarm) throws {
     let clock = ManualClock()
     let cache = try directory.open { $0.clock = .manual(clock) }
     try cache.set("old", forKey: "key")
@@ -110,8 +77,8 @@ import Testing
     try cache.close()
   }
 
-  @Test(arguments: [Harm.data, .both, .replacedData, .replacedPair])
-  func aJournalThatStaysGoesOnInTheNewDatabase(_ harm: Harm) throws {
+  @Test(arguments: [FileHarm.data, .both, .replacedData, .replacedPair])
+  func aJournalThatStaysGoesOnInTheNewDatabase(_ harm: FileHarm) throws {
     let other = try otherCache()
     let clock = ManualClock()
     let cache = try directory.open {

@@ -49,7 +49,7 @@ import Testing
       }
     }
     var random = SeededRandom(seed)
-    let harms: [DeletionTests.Harm] = [.data, .lockFile, .both, .everything, .theDirectory, .processLock]
+    let harms: [FileHarm] = [.data, .lockFile, .both, .everything, .theDirectory, .processLock]
     for round in 0..<12 {
       let harm = harms[random.below(harms.count)]
       do { try harm.happen(to: directory, directory) } catch {}  // Not there yet.
@@ -67,8 +67,8 @@ import Testing
     try again.close()
   }
 
-  @Test(arguments: [DeletionTests.Harm.data, .lockFile, .both, .theDirectory, .replacedData, .replacedPair])
-  func twoProcessesEndUpInOneFile(_ harm: DeletionTests.Harm) throws {
+  @Test(arguments: [FileHarm.data, .lockFile, .both, .theDirectory, .replacedData, .replacedPair])
+  func twoProcessesEndUpInOneFile(_ harm: FileHarm) throws {
     let other = CacheDirectory()
     let made = try other.open()
     try made.set("other", forKey: "other")
