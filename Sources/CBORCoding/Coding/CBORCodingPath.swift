@@ -5,7 +5,7 @@
 /// points to. Containers which outlive that refer to an element by its place; once it is popped, they get the path
 /// of something else, or a part of their own, and never touch memory that is not theirs.
 struct CBORCodingPath: ~Copyable {
-  /// The place of an element; nil is the root.
+  /// The place of an element; `nil` for the root.
   typealias Reference = Int32
   static let root: Reference = -1
 

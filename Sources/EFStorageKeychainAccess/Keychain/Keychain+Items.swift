@@ -9,14 +9,14 @@ public import Foundation
 /// KeychainAccess: `catch let error as KeychainError` in a function that throws makes the compiler of Swift 6.3 crash
 /// where the thrown type is stated.
 extension Keychain {
-  /// The item's text; nil: there is no item. The same as ``getString(_:ignoringAttributeSynchronizable:)``.
+  /// The item's text, or `nil` if there is no item. The same as ``getString(_:ignoringAttributeSynchronizable:)``.
   public func get(
     _ key: String, ignoringAttributeSynchronizable: Bool = true
   ) throws -> String? {
     try getString(key, ignoringAttributeSynchronizable: ignoringAttributeSynchronizable)
   }
 
-  /// The item's text; nil: there is no item. Throws ``KeychainError/Code/conversion`` if its data is not UTF-8.
+  /// The item's text, or `nil` if there is no item. Throws ``KeychainError/Code/conversion`` if its data is not UTF-8.
   public func getString(
     _ key: String, ignoringAttributeSynchronizable: Bool = true
   ) throws -> String? {
@@ -27,7 +27,7 @@ extension Keychain {
     return text
   }
 
-  /// The item's data, of text its UTF-8; nil: there is no item.
+  /// The item's data, of text its UTF-8, or `nil` if there is no item.
   public func getData(
     _ key: String, ignoringAttributeSynchronizable: Bool = true
   ) throws -> Data? {

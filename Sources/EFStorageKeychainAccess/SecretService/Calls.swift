@@ -150,7 +150,7 @@ enum Calls {
     secret_service_encode_dbus_secret(UnsafeMutablePointer(service), value).map { Variant(sinking: $0) }
   }
 
-  /// The secret of a message; nil: it was not made for this session. To be released with ``releaseSecret(_:)``.
+  /// The secret of a message, or `nil` if it was not made for this session. To be released with ``releaseSecret(_:)``.
   static func decode(_ secret: Variant, from service: OpaquePointer) -> OpaquePointer? {
     secret_service_decode_dbus_secret(UnsafeMutablePointer(service), secret.pointer)
   }

@@ -5,7 +5,7 @@ struct Deadline: Sendable {
   /// `duration` from now. One that is negative has passed at once; one of more than a day is a day.
   init(after duration: Duration) { instant = ContinuousClock.now + min(max(duration, .zero), .seconds(86_400)) }
 
-  /// What is left, rounded up to a whole number of milliseconds, at least 1; nil: it has passed.
+  /// What is left, rounded up to a whole number of milliseconds, at least 1, or `nil` if it has passed.
   var remainingMilliseconds: Int32? {
     let remaining = instant - .now
     guard remaining > .zero else { return nil }

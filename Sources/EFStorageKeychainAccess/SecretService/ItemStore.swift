@@ -17,7 +17,7 @@ final class ItemStore: Sendable {
 
   // MARK: - Operations
 
-  /// The secret of the item with these attributes; nil: there is none, or it is locked and to be skipped.
+  /// The secret of the item with these attributes, or `nil` if there is none, or it is locked and to be skipped.
   func secret(_ attributes: [String: String], _ patience: Patience) throws(KeychainError) -> Secret? {
     try perform(patience) { exchange in
       for _ in 0..<Self.attempts {
@@ -29,7 +29,7 @@ final class ItemStore: Sendable {
     }
   }
 
-  /// The item with these attributes and its secret; nil as for ``secret(_:_:)``.
+  /// The item with these attributes and its secret, or `nil` as for ``secret(_:_:)``.
   func item(_ attributes: [String: String], _ patience: Patience) throws(KeychainError) -> StoredItem? {
     try perform(patience) { exchange in
       for _ in 0..<Self.attempts {

@@ -7,7 +7,7 @@ struct StoredItem: Sendable {
   var attributes: [String: String]
   var created: Date?
   var modified: Date?
-  /// nil: not asked for, or locked.
+  /// `nil` if not asked for, or locked.
   var secret: Secret?
 
   /// From the properties of `org.freedesktop.Secret.Item`.

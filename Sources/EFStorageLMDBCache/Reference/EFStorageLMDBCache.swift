@@ -68,7 +68,7 @@ public struct EFStorageLMDBCache<Content: LMDBCacheStorable>: EFSingleInstanceSt
 
   public var makeDefaultContent: () -> Content { storage.makeDefaultContent }
   public var persistDefaultContent: Bool { storage.persistDefaultContent }
-  /// How long what is set through this property is kept; nil: until it is removed or the cache makes room.
+  /// How long what is set through this property is kept; `nil` until it is removed or the cache makes room.
   public var expiresIn: Duration? { storage.expiresIn }
 
   public var wrappedValue: Content {

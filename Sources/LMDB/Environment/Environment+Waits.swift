@@ -9,7 +9,7 @@ extension Environment {
     package var close: UInt64 = 10_000_000_000
     /// ``Environment/adopt(_:)``, for running operations; short, since new reads wait meanwhile.
     package var adoption: UInt64 = 250_000_000
-    /// A write, and a read's first use of a slot, for other processes; nil: as long as it takes.
+    /// A write, and a read's first use of a slot, for other processes; `nil` for as long as it takes.
     package var otherProcesses: UInt64?
 
     package init() {}

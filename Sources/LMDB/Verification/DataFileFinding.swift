@@ -48,7 +48,7 @@ package struct DataFileFinding: Error, Sendable, Equatable, CustomStringConverti
   }
 
   package var kind: Kind
-  /// The page it was found in; nil: it concerns the file.
+  /// The page it was found in, or `nil` if it concerns the file.
   package var page: UInt64?
   package var detail: String
 

@@ -52,7 +52,7 @@ struct TreeWalk {
   }
 
   /// - Parameters:
-  ///   - lower: No key may be less; nil: no bound.
+  ///   - lower: No key may be less; `nil` for no bound.
   ///   - upper: Every key has to be less.
   private mutating func follow(
     _ page: UInt64, level: Int, from parent: UInt64, lower: Key?, upper: Key?

@@ -18,7 +18,7 @@ public enum CacheChange: Sendable, Equatable {
   /// More happened than was kept: read again whatever you have of the entries under the prefix that you observe.
   case missed
 
-  /// The key; nil for ``removedAll(prefix:)`` and ``missed``.
+  /// The key, or `nil` for ``removedAll(prefix:)`` and ``missed``.
   public var key: String? {
     switch self {
     case .set(let key), .removed(let key), .evicted(let key), .expired(let key): key

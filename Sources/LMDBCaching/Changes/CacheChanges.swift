@@ -19,10 +19,10 @@ public struct CacheChanges: AsyncSequence, Sendable {
   public struct Iterator: AsyncIteratorProtocol, Sendable {
     let observation: ChangeObservation
 
-    /// The next change; nil: the sequence has ended.
+    /// The next change, or `nil` if the sequence has ended.
     public mutating func next() async -> CacheChange? { await observation.mailbox.next() }
 
-    /// The next change; nil: the sequence has ended.
+    /// The next change, or `nil` if the sequence has ended.
     public mutating func next(isolation actor: isolated (any Actor)?) async -> CacheChange? {
       await observation.mailbox.next()
     }

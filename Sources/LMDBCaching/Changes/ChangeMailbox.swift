@@ -43,10 +43,10 @@ final class ChangeMailbox: Sendable {
     for waiter in waiters { waiter.resume(returning: nil) }
   }
 
-  /// A change that waits; nil: there is none now.
+  /// A change that waits, or `nil` if there is none now.
   func take() -> CacheChange? { state.withLock { $0.queue.popFirst() } }
 
-  /// The next change; nil: there will be none. A cancelled task gets nil, and ends the mailbox.
+  /// The next change, or `nil` if there will be none. A cancelled task gets nil, and ends the mailbox.
   func next() async -> CacheChange? {
     if Task.isCancelled {
       end()

@@ -11,7 +11,7 @@ extension MemoryCache {
     set { store.costLimit = newValue }
   }
 
-  /// How long after its last access a value is kept, applied every ``autoTrimInterval``; nil: for ever.
+  /// How long after its last access a value is kept, applied every ``autoTrimInterval``; `nil` for ever.
   public var ageLimit: Duration? {
     get { store.ageLimit }
     set { store.ageLimit = newValue }

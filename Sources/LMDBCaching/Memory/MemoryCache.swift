@@ -17,7 +17,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
   /// - Parameters:
   ///   - countLimit: the most values to hold; 0 holds none. A negative limit is 0.
   ///   - costLimit: the highest total cost to hold, in the units of the costs given to ``set(_:forKey:expiresIn:cost:)``.
-  ///   - ageLimit: how long after its last access a value is kept; nil: for ever.
+  ///   - ageLimit: how long after its last access a value is kept; `nil` for ever.
   ///   - clock: where the time comes from.
   public convenience init(
     countLimit: Int = .max, costLimit: Int = .max, ageLimit: Duration? = nil, clock: CacheClock = .system
@@ -46,7 +46,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
 
   // MARK: Values
 
-  /// The value stored under `key`; nil: there is none, or it has expired. Counts as an access.
+  /// The value stored under `key`, or `nil` if there is none, or it has expired. Counts as an access.
   @inlinable
   public func value(forKey key: Key) -> Value? {
     let hash = store.hash(of: key)
@@ -62,7 +62,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
   /// but an older one under its key goes, and so with an expiry of zero or less.
   ///
   /// - Parameters:
-  ///   - duration: how long from now it may be returned, by the wall clock; nil: for ever.
+  ///   - duration: how long from now it may be returned, by the wall clock; `nil` for ever.
   ///   - cost: what it counts towards ``costLimit``; negative counts as 0, above 2^55 as 2^55.
   @inlinable
   public func set(_ value: consuming Value, forKey key: Key, expiresIn duration: Duration? = nil, cost: Int = 0) {
@@ -78,7 +78,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     store.set(key, hash: hash, value: value, cost: cost, expires: expires)
   }
 
-  /// Removes and returns the value stored under `key`; nil: there was none, or it had expired.
+  /// Removes and returns the value stored under `key`, or `nil` if there was none, or it had expired.
   @inlinable @discardableResult
   public func removeValue(forKey key: Key) -> Value? {
     store.remove(key, hash: store.hash(of: key))

@@ -4,7 +4,7 @@ public struct MemoryCacheConfiguration: Sendable {
   public var countLimit = Int.max
   /// The highest total cost to hold.
   public var costLimit = Int.max
-  /// How long after its last access a value is kept; nil: for ever.
+  /// How long after its last access a value is kept; `nil` for ever.
   public var ageLimit: Duration?
   /// How often values too old or expired are looked for; zero or less: never.
   public var autoTrimInterval = Duration.seconds(5)

@@ -16,7 +16,7 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
   @usableFromInline var small = MemoryQueue()
   @usableFromInline var main = MemoryQueue()
   @usableFromInline var ghost = MemoryGhost()
-  /// The latest mutation's stamp for each of 64 groups of keys; nil where the owner keeps no stamps.
+  /// The latest mutation's stamp for each of 64 groups of keys, or `nil` where the owner keeps no stamps.
   @usableFromInline var stripes: UnsafeMutablePointer<UInt64>?
   /// Moves of details between slots; a scan that sees it change starts again.
   @usableFromInline var relocations = 0
@@ -48,7 +48,7 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
 
   // MARK: Looking up
 
-  /// The place of `key`'s entry, valid until an entry is added or removed; nil: there is none.
+  /// The place of `key`'s entry, valid until an entry is added or removed, or `nil` if there is none.
   @inlinable @inline(__always)
   func find(_ key: borrowing Key, hash: UInt64) -> Int? { table.find(key, hash: hash) }
 

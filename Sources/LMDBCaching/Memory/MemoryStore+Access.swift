@@ -64,8 +64,8 @@ extension MemoryStore {
       && shard.pointee.core.details(at: place).pointee.expires <= clock.now
   }
 
-  /// When the entry was last accessed, in seconds since 1970 to within a tenth of a second; nil: no entry. Not an
-  /// access.
+  /// When the entry was last accessed, in seconds since 1970 to within a tenth of a second, or `nil` if it is not
+  /// here. Not an access.
   package func lastAccess(_ key: Key, hash: UInt64) -> Double? {
     guard let shard = lockShard(hash: hash) else { return nil }
     defer { shard.pointee.lock.unlock() }

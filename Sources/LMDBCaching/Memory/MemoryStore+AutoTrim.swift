@@ -22,7 +22,7 @@ extension MemoryStore {
     }
   }
 
-  /// How long after its last access an entry is kept; nil: for ever. Applied at the next automatic trim.
+  /// How long after its last access an entry is kept; `nil` for ever. Applied at the next automatic trim.
   package var ageLimit: Duration? {
     get { autoTrim.withLock { $0.ageLimit } }
     set {

@@ -19,7 +19,7 @@ extension MemoryStore {
     disposal.mode.store(mode, ordering: .relaxed)
   }
 
-  /// The moment `duration` from now; nil: not in the future.
+  /// The moment `duration` from now, or `nil` if not in the future.
   @usableFromInline
   func moment(after duration: Duration) -> Int64? {
     let nanoseconds = duration.clampedNanoseconds

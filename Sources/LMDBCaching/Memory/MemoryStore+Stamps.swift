@@ -6,7 +6,7 @@ extension MemoryStore {
   // one replaced, even when nothing is stored under the key any more. What others keep of a key they look at again when
   // its version advances, which it does with each mutation, under the shard's lock.
 
-  /// The latest stamp of the key's group, to be taken before reading what `promote` will store; nil once closed.
+  /// The latest stamp of the key's group, to be taken before reading what `promote` will store, or `nil` once closed.
   @inlinable
   package func token(hash: UInt64) -> UInt64? {
     guard let shard = lockShard(hash: hash) else { return nil }
@@ -149,7 +149,7 @@ extension MemoryStore {
     }
   }
 
-  /// When the entry expires, in nanoseconds since 1970; nil: it is not here. Not an access.
+  /// When the entry expires, in nanoseconds since 1970, or `nil` if it is not here. Not an access.
   package func expires(_ key: Key, hash: UInt64) -> Int64? {
     guard let shard = lockShard(hash: hash) else { return nil }
     defer { shard.pointee.lock.unlock() }

@@ -114,7 +114,7 @@ package final class MemoryStore<Key: Hashable & Sendable, Value: Sendable>: @unc
   @inlinable @inline(__always)
   package func hash(of key: Key) -> UInt64 { KeyIdentity.hash(key, seed: seed) }
 
-  /// Locks the shard of `hash` and returns it; nil, with nothing locked, once the store is closed.
+  /// Locks the shard of `hash` and returns it, or `nil`, with nothing locked, once the store is closed.
   @inlinable @inline(__always)
   func lockShard(hash: UInt64) -> UnsafeMutablePointer<Shard>? {
     while true {

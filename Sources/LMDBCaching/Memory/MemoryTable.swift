@@ -50,7 +50,7 @@ struct MemoryTable<Key, Value> {
 
   // MARK: Looking up
 
-  /// The place of `key`'s entry; nil: there is none.
+  /// The place of `key`'s entry, or `nil` if there is none.
   @inlinable @inline(__always)
   func find(_ key: borrowing Key, hash: UInt64) -> Int? where Key: Hashable {
     let tag = UInt64(truncatingIfNeeded: hash & 0xFFFF_FFFF)

@@ -10,8 +10,8 @@
   final class PressureTrigger: Sendable {
     private let descriptor: Int32
 
-    /// Registers "waited for memory for 200 ms of any 2 s", the shortest window open to unprivileged processes; nil if
-    /// the kernel has no such file or refuses.
+    /// Registers "waited for memory for 200 ms of any 2 s", the shortest window open to unprivileged processes. Returns
+    /// `nil` if the kernel has no such file or refuses.
     init?(path: String) {
       descriptor = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
       if descriptor < 0 { return nil }

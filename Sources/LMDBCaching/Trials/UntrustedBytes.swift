@@ -16,7 +16,7 @@ public enum UntrustedBytes {
   }
 
   /// The value of a record that was stored under `key`, whose checksum is only asked for where `isChecked` is true;
-  /// nil: it is no record, or not that key's, or damaged.
+  /// `nil` if it is no record, or not that key's, or damaged.
   public static func payload(
     ofRecord record: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, isChecked: Bool
   ) -> (format: ArchiveFormat, payload: UnsafeRawBufferPointer, length: Int)? {
@@ -48,7 +48,7 @@ public enum UntrustedBytes {
     }
   }
 
-  /// What a journal has to be replayed, oldest first: the operation, the key and the record; nil: it is no journal.
+  /// What is to be applied of a journal, oldest first: the operation, the key and the record; `nil` if it is no journal.
   public static func frames(ofJournal contents: UnsafeRawBufferPointer) -> [(UInt8, [UInt8], [UInt8])]? {
     JournalFile.runs(in: contents).map { journal in
       JournalRun.frames(of: journal.runs, after: 0).map { ($0.operation.rawValue, Array($0.key), Array($0.record)) }
@@ -67,7 +67,7 @@ public enum UntrustedBytes {
     JournalFile.contents(frames, identifier: identifier, segments: segments, padding: padding)
   }
 
-  /// The metadata of a cache, written again; nil: it is none of this version, or damaged.
+  /// The metadata of a cache, written again, or `nil` if it is none of this version, or damaged.
   public static func metadata(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
     guard case .metadata(let metadata) = CacheMetadata.read(bytes) else { return nil }
     var copy = [UInt8](repeating: 0, count: CacheMetadata.size)

@@ -2,8 +2,8 @@
 public protocol CacheConvertible {
   associatedtype CacheType: CacheSupportedType
 
-  /// The value; nil: the object is of none. It is kept then, and reported.
+  /// The value, or `nil` if the object is of none. It is kept then, and reported.
   static func decode(cacheValue value: CacheType) -> Self?
-  /// The object to keep; nil: there is none. What was kept stays then, and it is reported.
+  /// The object to keep, or `nil` if there is none. What was kept stays then, and it is reported.
   var encodeForCache: CacheType? { get }
 }

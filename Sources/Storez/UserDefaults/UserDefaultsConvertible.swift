@@ -15,9 +15,9 @@ public protocol UserDefaultsConvertible {
   /// What the two functions say; need not be named.
   associatedtype UserDefaultsType: UserDefaultsSupportedType
 
-  /// The value; nil: the object is of none. It is kept then, and reported.
+  /// The value, or `nil` if the object is of none. It is kept then, and reported.
   static func decode(userDefaultsValue value: UserDefaultsType) -> Self?
-  /// The object to store; nil: it cannot be. What was stored stays then, and it is reported.
+  /// The object to store, or `nil` if it cannot be. What was stored stays then, and it is reported.
   var encodeForUserDefaults: UserDefaultsType? { get }
 
   static func decode(value: UserDefaultsType) -> Self?

@@ -4,7 +4,7 @@ import LMDBCaching
 
 /// Values that are stored in binary, as text.
 enum ScalarText {
-  /// nil: there is no such entry, or its stored bytes are the best form of it.
+  /// `nil` if there is no such entry, or its stored bytes are the best form of it.
   static func text(forKey key: String, in cache: DiskCache) throws -> String? {
     guard let format = try cache.entry(forKey: key)?.format else { return nil }
     return switch format {

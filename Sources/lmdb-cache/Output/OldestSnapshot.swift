@@ -8,7 +8,7 @@ struct OldestSnapshot: Encodable {
   let transactionsBehind: UInt64
   let isSuspended: Bool
 
-  /// nil: no snapshot is open.
+  /// `nil` if no snapshot is open.
   init?(_ environment: Environment) throws(LMDBError) {
     let last = environment.lastTransactionID
     guard let oldest = try environment.readers().min(by: { $0.transactionID < $1.transactionID }) else { return nil }

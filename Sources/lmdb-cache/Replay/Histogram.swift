@@ -26,7 +26,7 @@ struct Histogram: Sendable {
     maximum = max(maximum, other.maximum)
   }
 
-  /// The least value that is not exceeded by this part (0 … 1) of what was recorded; nil if nothing was.
+  /// The least value that is not exceeded by this part (0 … 1) of what was recorded, or `nil` if nothing was.
   func quantile(_ part: Double) -> UInt64? {
     if count == 0 { return nil }
     let rank = min(count, max(1, Int((part * Double(count)).rounded(.up))))

@@ -35,7 +35,7 @@ struct ReplayReport: Encodable {
     let p99Nanoseconds: UInt64
     let p999Nanoseconds: UInt64
 
-    /// nil: nothing was recorded.
+    /// `nil` if nothing was recorded.
     init?(_ histogram: Histogram) {
       guard let median = histogram.quantile(0.5), let p99 = histogram.quantile(0.99),
         let p999 = histogram.quantile(0.999)

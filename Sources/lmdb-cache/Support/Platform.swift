@@ -31,7 +31,7 @@ enum Platform {
 
   static var standardErrorIsTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
-  /// Why a path cannot be looked at, as an `errno`; nil: there is something.
+  /// Why a path cannot be looked at, as an `errno`, or `nil` if there is something.
   static func statusError(ofFileAt path: String) -> Int32? {
     var status = stat()
     return stat(path, &status) == 0 ? nil : errno

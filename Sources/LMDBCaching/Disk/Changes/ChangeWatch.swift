@@ -16,7 +16,7 @@ final class ChangeWatch: @unchecked Sendable {
     /// Nothing was read yet; while no other process commits, nothing is missing.
     case nothing(since: UInt64)
     case stamps
-    /// Of how many entries, and the sum of what is made of their keys and stamps; nil: it is not known any more.
+    /// Of how many entries, and the sum of what is made of their keys and stamps, or `nil` if it is not known any more.
     case digest(UInt64?)
   }
 
@@ -55,7 +55,7 @@ final class ChangeWatch: @unchecked Sendable {
 
   // MARK: What this process changed
 
-  /// - Parameter stamp: Of what is under the key now; nil: nothing.
+  /// - Parameter stamp: Of what is under the key now, or `nil` if there is nothing.
   func note(_ key: String, stamp: UInt64?, _ change: CacheChange) -> ChangeMailbox.Delivery? {
     if let stamp { know(key, stamp) } else { forget(key) }
     return mailbox.push(change)

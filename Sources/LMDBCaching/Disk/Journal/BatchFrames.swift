@@ -9,7 +9,7 @@ final class BatchFrames {
   struct Entry {
     /// Where the frame begins, in the batch's memory.
     let offset: Int
-    /// Of one key, as the memory tier and the journal's index use it; nil: the operation concerns any number of keys.
+    /// Of one key, as the memory tier and the journal's index use it; `nil` if the operation concerns any number of keys.
     let keyIdentity: UInt64?
     /// The length of the record's header, the key not included; 0: there is no record.
     let headerLength: Int
@@ -61,7 +61,7 @@ final class BatchFrames {
     entries.append(Entry(offset: offset, keyIdentity: key.hash, headerLength: 0, keyHash: 0, payloadHash: 0))
   }
 
-  /// - Parameter prefix: of the keys to remove; nil: every key.
+  /// - Parameter prefix: of the keys to remove; `nil` for every key.
   func removeAll(withPrefix prefix: UnsafeRawBufferPointer?) {
     let offset = used
     if let prefix {

@@ -94,7 +94,7 @@ final class JournalSegment {
 
   var isEmpty: Bool { used == Self.headerSize }
   var isMapped: Bool { map != nil }
-  /// What it is a part of; nil: it has memory of its own.
+  /// What it is a part of, or `nil` if it has memory of its own.
   var map: MemoryMap? { if case .journal(let map) = owner { map } else { nil } }
   var free: Int { capacity - used }
 
@@ -296,7 +296,7 @@ final class JournalSegment {
     for index in 0...mask where words[index] != 0 { body(frame(of: words[index])) }
   }
 
-  /// The frames of a segment in a file, up to the first that is torn or of an older generation; nil: there is none.
+  /// The frames of a segment in a file, up to the first that is torn or of an older generation; `nil` if there is none.
   static func run(in segment: UnsafeRawBufferPointer, seed: UInt64) -> JournalRun? {
     guard segment.count >= headerSize else { return nil }
     let generation = segment.load(as: UInt64.self)

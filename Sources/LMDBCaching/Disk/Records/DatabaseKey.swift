@@ -62,7 +62,7 @@ struct DatabaseKey: Sendable {
     withDatabaseKey(key) { $0.elementsEqual(fast: databaseKey) }
   }
 
-  /// The cache key of a record; nil when the pair cannot have been written by this package.
+  /// The cache key of a record, or `nil` when the pair cannot have been written by this package.
   static func key(
     ofDatabaseKey databaseKey: UnsafeRawBufferPointer, record: UnsafeRawBufferPointer, header: RecordHeader
   ) -> UnsafeRawBufferPointer? {
