@@ -137,7 +137,7 @@ import Testing
     let identity = try keychain.options.identity("k")
     try keychain.set("old", key: "k")
     let connection = try ServiceConnection(address: session.address, until: Deadline(after: .seconds(20)))
-    let exchange = Exchange(connection, keychain.options.patience, until: Deadline(after: .seconds(20)))
+    let exchange = Exchange(connection, keychain.options.waits, until: Deadline(after: .seconds(20)))
     let more = identity.merging(["extra": "1"]) { $1 }
     _ = try exchange.create(
       label: "other", attributes: more, Secret(copying: .init(start: nil, count: 0), contentType: .text))

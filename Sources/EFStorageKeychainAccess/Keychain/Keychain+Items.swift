@@ -20,7 +20,7 @@ extension Keychain {
   public func getString(
     _ key: String, ignoringAttributeSynchronizable: Bool = true
   ) throws -> String? {
-    guard let secret = try store.secret(options.identity(key), options.patience) else { return nil }
+    guard let secret = try store.secret(options.identity(key), options.waits) else { return nil }
     guard let text = secret.withUnsafeBytes({ String(validating: $0, as: UTF8.self) }) else {
       throw KeychainError(.conversion, "The item is not text in UTF-8. Read it with getData(_:).")
     }
@@ -31,7 +31,7 @@ extension Keychain {
   public func getData(
     _ key: String, ignoringAttributeSynchronizable: Bool = true
   ) throws -> Data? {
-    try store.secret(options.identity(key), options.patience)?.withUnsafeBytes { Data($0) }
+    try store.secret(options.identity(key), options.waits)?.withUnsafeBytes { Data($0) }
   }
 
   /// Calls `handler` with the item's data and attributes, or with nil if there is no item, and returns what it
@@ -39,7 +39,7 @@ extension Keychain {
   public func get<T>(
     _ key: String, ignoringAttributeSynchronizable: Bool = true, handler: (Attributes?) throws -> T
   ) throws -> T {
-    let item = try store.item(options.identity(key), options.patience)
+    let item = try store.item(options.identity(key), options.waits)
     return try handler(item.map { Attributes($0, itemClass: itemClass) })
   }
 
@@ -60,20 +60,20 @@ extension Keychain {
 
   /// Removes the item, if there is one.
   public func remove(_ key: String, ignoringAttributeSynchronizable: Bool = true) throws {
-    try store.remove(options.identity(key), options.patience)
+    try store.remove(options.identity(key), options.waits)
   }
 
   /// Removes every item of this keychain: not those of other services, servers or access groups. One after the
   /// other, not all or nothing.
   public func removeAll() throws {
-    try store.remove(options.checkedScope(), options.patience)
+    try store.remove(options.checkedScope(), options.waits)
   }
 
   /// Whether there is an item. True for a locked one too, so it never prompts.
   ///
   /// - Parameter withoutAuthenticationUI: There for KeychainAccess's clients; makes no difference.
   public func contains(_ key: String, withoutAuthenticationUI: Bool = false) throws -> Bool {
-    try store.contains(options.identity(key), options.patience)
+    try store.contains(options.identity(key), options.waits)
   }
 
   /// Sets the item unless there is one, locked or not, also by another process. Returns whether it was set.
@@ -90,12 +90,12 @@ extension Keychain {
   private func add(_ secret: Secret, _ key: String) throws(KeychainError) -> Bool {
     try store.add(
       secret, identity: options.identity(key), schema: itemClass.schema,
-      label: options.checkedLabel() ?? options.defaultLabel(key), additions: options.additions(), options.patience)
+      label: options.checkedLabel() ?? options.defaultLabel(key), additions: options.additions(), options.waits)
   }
 
   private func write(_ secret: Secret, _ key: String) throws(KeychainError) {
     try store.write(
       secret, identity: options.identity(key), schema: itemClass.schema, label: options.checkedLabel(),
-      defaultLabel: options.defaultLabel(key), additions: options.additions(), options.patience)
+      defaultLabel: options.defaultLabel(key), additions: options.additions(), options.waits)
   }
 }

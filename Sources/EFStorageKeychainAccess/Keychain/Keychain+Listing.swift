@@ -21,7 +21,7 @@ extension Keychain {
   /// whatever program; none after a failure, which ``failureHandler`` is told.
   public static func allKeys(_ itemClass: ItemClass) -> [(String, String)] {
     reporting(default: []) {
-      try list(itemClass, scope(itemClass), withSecrets: false, .shared, Patience())
+      try list(itemClass, scope(itemClass), withSecrets: false, .shared, WaitOptions())
         .map { ($0[itemClass == .genericPassword ? "service" : "server"] as? String ?? "", $0["key"] as? String ?? "") }
     }
   }
@@ -30,19 +30,19 @@ extension Keychain {
   /// but without its value; none after a failure, which ``failureHandler`` is told.
   public static func allItems(_ itemClass: ItemClass) -> [[String: Any]] {
     reporting(default: []) {
-      try list(itemClass, scope(itemClass), withSecrets: false, .shared, Patience())
+      try list(itemClass, scope(itemClass), withSecrets: false, .shared, WaitOptions())
     }
   }
 
   /// The keys of this keychain's items.
   public func keys() throws -> [String] {
-    try store.items(options.checkedScope(), withSecrets: false, options.patience)
+    try store.items(options.checkedScope(), withSecrets: false, options.waits)
       .compactMap { $0.attributes[Options.Name.key] }
   }
 
   /// This keychain's items, as in ``allItems()``.
   public func items() throws -> [[String: Any]] {
-    try Self.list(itemClass, options.checkedScope(), withSecrets: true, store, options.patience)
+    try Self.list(itemClass, options.checkedScope(), withSecrets: true, store, options.waits)
   }
 
   private static func scope(_ itemClass: ItemClass) -> [String: String] {
@@ -50,9 +50,9 @@ extension Keychain {
   }
 
   private static func list(
-    _ itemClass: ItemClass, _ scope: [String: String], withSecrets: Bool, _ store: ItemStore, _ patience: Patience
+    _ itemClass: ItemClass, _ scope: [String: String], withSecrets: Bool, _ store: ItemStore, _ waits: WaitOptions
   ) throws(KeychainError) -> [[String: Any]] {
-    try store.items(scope, withSecrets: withSecrets, patience).map { dictionary(of: $0, itemClass) }
+    try store.items(scope, withSecrets: withSecrets, waits).map { dictionary(of: $0, itemClass) }
   }
 
   private static func dictionary(of item: StoredItem, _ itemClass: ItemClass) -> [String: Any] {

@@ -39,7 +39,7 @@ extension Keychain {
 
   /// Whether a locked keyring may make the service prompt. ``AuthenticationUI/allow`` is the default.
   public func authenticationUI(_ authenticationUI: AuthenticationUI) -> Keychain {
-    with { $0.patience.authenticationUI = authenticationUI }
+    with { $0.waits.authenticationUI = authenticationUI }
   }
 
   /// How long a prompt may wait for a person: one minute by default. Zero or less: there is no prompt.
@@ -47,7 +47,7 @@ extension Keychain {
   /// After that, the call throws ``KeychainError/Code/locked``. The prompt is left to the service, which may go on
   /// showing it: answered later, it unlocks the keyring for later calls.
   public func interactionTimeout(_ timeout: Duration) -> Keychain {
-    with { $0.patience.interactionTimeout = timeout }
+    with { $0.waits.interactionTimeout = timeout }
   }
 
   /// How long the bus and the service may take for an operation: 5 seconds by default, one day at most. Operations
@@ -55,7 +55,7 @@ extension Keychain {
   ///
   /// After that, the call throws ``KeychainError/Code/timedOut``.
   public func timeout(_ timeout: Duration) -> Keychain {
-    with { $0.patience.timeout = timeout }
+    with { $0.waits.timeout = timeout }
   }
 
   private func with(_ change: (inout Options) -> Void) -> Keychain {

@@ -32,7 +32,7 @@ extension Keychain {
   /// The item's data and attributes, or `nil` if there is none, or a failure.
   public subscript(attributes key: String, ignoringAttributeSynchronizable: Bool = true) -> Attributes? {
     Self.reporting(default: nil) {
-      try store.item(options.identity(key), options.patience).map { Attributes($0, itemClass: itemClass) }
+      try store.item(options.identity(key), options.waits).map { Attributes($0, itemClass: itemClass) }
     }
   }
 }

@@ -109,9 +109,9 @@ public final class Keychain: Sendable {
   public var label: String? { options.label }
   public var comment: String? { options.comment }
   public var authenticationPrompt: String? { options.authenticationPrompt }
-  public var authenticationUI: AuthenticationUI { options.patience.authenticationUI }
-  public var timeout: Duration { options.patience.timeout }
-  public var interactionTimeout: Duration { options.patience.interactionTimeout }
+  public var authenticationUI: AuthenticationUI { options.waits.authenticationUI }
+  public var timeout: Duration { options.waits.timeout }
+  public var interactionTimeout: Duration { options.waits.interactionTimeout }
 }
 
 /// What the keychain is of, not what is in it: nothing is asked of the service, and no secret is printed.

@@ -18,7 +18,7 @@ struct Options: Sendable {
   var unusableAttributes: [String: String] = [:]
   var authenticationPrompt: String?
 
-  var patience = Patience()
+  var waits = WaitOptions()
 
   /// The service of a keychain that names none.
   static let defaultService = Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName

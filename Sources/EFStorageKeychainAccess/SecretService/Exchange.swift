@@ -3,20 +3,20 @@ import Dispatch
 /// One operation's talk with the service: its connection, what time is left, and the methods of the Secret Service
 /// interfaces, one function each. Used by one thread.
 final class Exchange {
-  let patience: Patience
+  let waits: WaitOptions
   /// Whether the service holds a prompt that nobody waits for. It holds prompts until the connection ends.
   private(set) var hasLeftPrompt = false
   private let connection: ServiceConnection
   private var deadline: Deadline
 
-  init(_ connection: ServiceConnection, _ patience: Patience, until deadline: Deadline) {
+  init(_ connection: ServiceConnection, _ waits: WaitOptions, until deadline: Deadline) {
     self.connection = connection
-    self.patience = patience
+    self.waits = waits
     self.deadline = deadline
   }
 
   /// Gives the service its full time again: for the next of many items.
-  func renewDeadline() { deadline = Deadline(after: patience.timeout) }
+  func renewDeadline() { deadline = Deadline(after: waits.timeout) }
 
   // MARK: - Service
 
@@ -151,7 +151,7 @@ final class Exchange {
   private func interact(
     _ prompt: String, _ reason: String, code: KeychainError.Code = .locked
   ) throws -> Variant {
-    guard patience.mayPrompt else {
+    guard waits.mayPrompt else {
       hasLeftPrompt = true
       throw KeychainError(
         code,
@@ -161,13 +161,13 @@ final class Exchange {
     let start = ContinuousClock.now
     let result: Variant?
     do {
-      result = try connection.prompt(prompt, shownBy: deadline, until: Deadline(after: patience.interactionTimeout))
+      result = try connection.prompt(prompt, shownBy: deadline, until: Deadline(after: waits.interactionTimeout))
     } catch {
-      guard error.kind == .timedOut, ContinuousClock.now - start >= patience.interactionTimeout else { throw error }
+      guard error.kind == .timedOut, ContinuousClock.now - start >= waits.interactionTimeout else { throw error }
       hasLeftPrompt = true
       throw KeychainError(
         code,
-        "\(reason), and nobody answered the prompt within \(patience.interactionTimeout). Unlock the keyring "
+        "\(reason), and nobody answered the prompt within \(waits.interactionTimeout). Unlock the keyring "
           + "first, or allow more time with interactionTimeout(_:).")
     }
     deadline.postpone(by: ContinuousClock.now - start)

@@ -4,7 +4,7 @@ import Synchronization
 /// The items of the Secret Service, found by their attributes, over one connection that is kept between operations.
 ///
 /// Safe to use from many threads, which do not wait for each other: the lock guards a reference, and no call is made
-/// under it. Every operation blocks its caller, for at most the time that its ``Patience`` allows.
+/// under it. Every operation blocks its caller, for at most the time that its ``WaitOptions`` allows.
 final class ItemStore: Sendable {
   /// What the process uses.
   static let shared = ItemStore(address: SessionBus.address)
@@ -18,8 +18,8 @@ final class ItemStore: Sendable {
   // MARK: - Operations
 
   /// The secret of the item with these attributes, or `nil` if there is none, or it is locked and to be skipped.
-  func secret(_ attributes: [String: String], _ patience: Patience) throws(KeychainError) -> Secret? {
-    try perform(patience) { exchange in
+  func secret(_ attributes: [String: String], _ waits: WaitOptions) throws(KeychainError) -> Secret? {
+    try perform(waits) { exchange in
       for _ in 0..<Self.attempts {
         guard let path = try self.find(attributes, exchange) else { return nil }
         if let secret = try exchange.secrets(of: [path])[path] { return secret }
@@ -30,8 +30,8 @@ final class ItemStore: Sendable {
   }
 
   /// The item with these attributes and its secret, or `nil` as for ``secret(_:_:)``.
-  func item(_ attributes: [String: String], _ patience: Patience) throws(KeychainError) -> StoredItem? {
-    try perform(patience) { exchange in
+  func item(_ attributes: [String: String], _ waits: WaitOptions) throws(KeychainError) -> StoredItem? {
+    try perform(waits) { exchange in
       for _ in 0..<Self.attempts {
         guard let path = try self.find(attributes, exchange) else { return nil }
         guard let secret = try exchange.secrets(of: [path])[path] else { continue }
@@ -44,8 +44,8 @@ final class ItemStore: Sendable {
   }
 
   /// Whether there is an item with these attributes, locked or not.
-  func contains(_ attributes: [String: String], _ patience: Patience) throws(KeychainError) -> Bool {
-    try perform(patience) { exchange in
+  func contains(_ attributes: [String: String], _ waits: WaitOptions) throws(KeychainError) -> Bool {
+    try perform(waits) { exchange in
       let (unlocked, locked) = try exchange.search(attributes)
       return !unlocked.isEmpty || !locked.isEmpty
     }
@@ -53,10 +53,10 @@ final class ItemStore: Sendable {
 
   /// Every item with these attributes.
   func items(
-    _ attributes: [String: String], withSecrets: Bool, _ patience: Patience
+    _ attributes: [String: String], withSecrets: Bool, _ waits: WaitOptions
   ) throws(KeychainError) -> [StoredItem] {
-    try perform(patience) { exchange in
-      let paths = try self.findAll(attributes, exchange, skipping: patience.authenticationUI == .skip)
+    try perform(waits) { exchange in
+      let paths = try self.findAll(attributes, exchange, skipping: waits.authenticationUI == .skip)
       exchange.renewDeadline()
       let secrets = withSecrets && !paths.isEmpty ? try exchange.secrets(of: paths) : [:]
       return try paths.compactMap { path in
@@ -77,9 +77,9 @@ final class ItemStore: Sendable {
   ///   - additions: further attributes, beside which those that are there stay.
   func write(
     _ secret: Secret, identity: [String: String], schema: String, label: String?, defaultLabel: String,
-    additions: [String: String], _ patience: Patience
+    additions: [String: String], _ waits: WaitOptions
   ) throws(KeychainError) {
-    try perform(patience) { exchange in
+    try perform(waits) { exchange in
       for _ in 0..<Self.attempts {
         do {
           let path: String
@@ -116,13 +116,13 @@ final class ItemStore: Sendable {
   /// created meanwhile: that one stays, whichever process it is of. Two that remove theirs both try again.
   func add(
     _ secret: Secret, identity: [String: String], schema: String, label: String, additions: [String: String],
-    _ patience: Patience
+    _ waits: WaitOptions
   ) throws(KeychainError) -> Bool {
     // Threads of one process take turns, as far as that takes no longer than a call may.
-    let limit = Deadline(after: patience.timeout).remainingMilliseconds ?? 0
+    let limit = Deadline(after: waits.timeout).remainingMilliseconds ?? 0
     let hasTurn = Self.turn.wait(timeout: .now() + .milliseconds(Int(limit))) == .success
     defer { if hasTurn { Self.turn.signal() } }
-    return try perform(patience) { exchange in
+    return try perform(waits) { exchange in
       for _ in 0..<Self.attempts {
         do {
           if try exchange.search(identity) != ([], []) { return false }
@@ -142,8 +142,8 @@ final class ItemStore: Sendable {
   }
 
   /// Removes every item with these attributes, locked ones after unlocking.
-  func remove(_ attributes: [String: String], _ patience: Patience) throws(KeychainError) {
-    try perform(patience) { exchange in
+  func remove(_ attributes: [String: String], _ waits: WaitOptions) throws(KeychainError) {
+    try perform(waits) { exchange in
       for path in try self.findAll(attributes, exchange, skipping: false) {
         exchange.renewDeadline()
         _ = try self.unlessGone { try exchange.delete(path) }
@@ -164,7 +164,7 @@ final class ItemStore: Sendable {
   ) throws -> String? {
     var (unlocked, locked) = try exchange.search(attributes)
     if unlocked.isEmpty, !locked.isEmpty {
-      if exchange.patience.authenticationUI == .skip, !removingOthers { return nil }
+      if exchange.waits.authenticationUI == .skip, !removingOthers { return nil }
       try exchange.unlock(locked)
       (unlocked, locked) = try exchange.search(attributes)
       if unlocked.isEmpty, !locked.isEmpty { throw KeychainError.stillLocked }
@@ -199,11 +199,11 @@ final class ItemStore: Sendable {
   /// Runs an operation on the kept connection; when that turns out to be dead, once more on a new one. Each
   /// operation can be repeated: it says what is to hold in the end.
   private func perform<Value>(
-    _ patience: Patience, _ body: (Exchange) throws -> Value
+    _ waits: WaitOptions, _ body: (Exchange) throws -> Value
   ) throws(KeychainError) -> Value {
-    let deadline = Deadline(after: patience.timeout)
+    let deadline = Deadline(after: waits.timeout)
     func attempt(_ connection: ServiceConnection) throws -> Value {
-      let exchange = Exchange(connection, patience, until: deadline)
+      let exchange = Exchange(connection, waits, until: deadline)
       defer { if exchange.hasLeftPrompt { drop(connection) } }
       return try body(exchange)
     }
@@ -217,7 +217,7 @@ final class ItemStore: Sendable {
       }
       return try attempt(connect(until: deadline).connection)
     } catch let failure as CallFailure {
-      throw KeychainError(failure, within: patience.timeout)
+      throw KeychainError(failure, within: waits.timeout)
     } catch {
       throw KeychainError(wrapping: error)
     }

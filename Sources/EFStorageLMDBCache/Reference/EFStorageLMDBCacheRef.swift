@@ -31,11 +31,17 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
     self.storage = storage
     entry = storage.map { EntryContent($0, key: key) }
     gate = DefaultGate.gate(for: key, in: storage)
-    if let storage, let recovery = storage.recovery, !storage.contains(key) { reportLoss(recovery) }
+    if let storage, let recovery = storage.recovery { reportLoss(recovery, in: storage) }
   }
 
   /// Whoever reads the content would take it for one that was never set.
-  private func reportLoss(_ recovery: CacheRecovery) {
+  private func reportLoss(_ recovery: CacheRecovery, in storage: LMDBCache) {
+    do {
+      if try storage.containsValue(forKey: key) { return }
+    } catch {
+      // Reading the content reports that.
+      return
+    }
     let error = CacheError(
       .rebuilt, "The cache was damaged, and was made anew when it was opened. Set what is needed again: \(recovery)")
     _ = report(failure(.loss, error), writing: nil)

@@ -32,7 +32,7 @@ public protocol LMDBCacheStorable {
 extension LMDBCacheStorable {
   public static func loadFromLMDBCache(_ cache: LMDBCache, forKey key: String) throws -> Self? {
     try LoadingErrors.load(forKey: key) {
-      cache.contains(key)
+      try cache.containsValue(forKey: key)
     } read: {
       fromLMDBCache(cache, forKey: key)
     } unreadable: {

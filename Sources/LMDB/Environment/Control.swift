@@ -12,7 +12,7 @@ struct Control: ~Copyable {
     static let pausesReaders = Gate(rawValue: 2)
     static let closed = Gate(rawValue: 4)
     static let forked = Gate(rawValue: 8)
-    /// The map was lost in a failed resize, or the files could not be opened again. See ``Environment/revive()``.
+    /// The map was lost in a failed resize, or the files could not be opened again. See ``Environment/reopen()``.
     static let broken = Gate(rawValue: 16)
     /// The C environment was closed and freed.
     static let finished = Gate(rawValue: 32)

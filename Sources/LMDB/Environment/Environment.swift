@@ -25,7 +25,7 @@ public final class Environment: @unchecked Sendable {
 
   let options: Options
   /// The `MDB_env`. Valid until `control` says finished, and while `isLost` does not. Changed while nobody is in: see
-  /// ``adopt(_:)`` and ``revive()``.
+  /// ``adopt(_:)`` and ``reopen()``.
   var handle: OpaquePointer
   /// Whether `handle` was closed, and its files could not be opened again. Guarded by `writerMutex`.
   var isLost = false
@@ -97,7 +97,7 @@ public final class Environment: @unchecked Sendable {
     return generation &+ metaPages.lastTransactionID
   }
 
-  /// Changes with ``adopt(_:)`` and ``revive()``.
+  /// Changes with ``adopt(_:)`` and ``reopen()``.
   package var generation: UInt64 { control.pointee.generation.load(ordering: .acquiring) }
 
   /// The map size recorded in the file, by whichever process made it largest.

@@ -40,13 +40,13 @@ extension MemoryStore {
   /// Removes an expired entry that a look-up met, and unlocks the shard.
   @inlinable @inline(never)
   func expire(_ shard: UnsafeMutablePointer<Shard>, place: Int) {
-    var remains = Remains()
+    var releases = Releases()
     let isSuperseded = shard.pointee.core.details(at: place).pointee.expires == Self.superseded
-    take(shard, place: place, &remains)
+    take(shard, place: place, &releases)
     shard.pointee.core.misses &+= 1
     if !isSuperseded { shard.pointee.core.expirations &+= 1 }
     shard.pointee.lock.unlock()
-    release(remains)
+    release(releases)
   }
 
   /// Whether a live entry is there; not an access.

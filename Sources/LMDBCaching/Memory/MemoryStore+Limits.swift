@@ -37,17 +37,17 @@ extension MemoryStore {
       let costLimit = costLimits.load(ordering: .relaxed)
       if isWithin(countLimit, costLimit) { return }
       let shard = shard((own &+ step) & mask)
-      var remains = Remains()
+      var releases = Releases()
       shard.pointee.lock.lock()
       var kept = MemoryDetails.none
       if step == 0, let place = shard.pointee.core.find(key, hash: hash) {
         kept = shard.pointee.core.table.slot(at: place)
       }
-      let isShort = makeRoom(shard, count: 0, cost: 0, keeping: kept, countLimit, costLimit, &remains)
+      let isShort = makeRoom(shard, count: 0, cost: 0, keeping: kept, countLimit, costLimit, &releases)
       shard.pointee.lock.unlock()
       // A shard that filled its chunk may have more to give.
-      if !isShort || remains.rest.count < Self.chunk / 2 { step &+= 1 }
-      release(remains)
+      if !isShort || releases.rest.count < Self.chunk / 2 { step &+= 1 }
+      release(releases)
     }
   }
 

@@ -9,12 +9,12 @@ extension MemoryStore {
   @inlinable
   package func set(_ key: Key, hash: UInt64, value: consuming Value, cost: Int = 0, expires: Int64 = .max) {
     let tick = ticks.now
-    var remains = Remains()
+    var releases = Releases()
     guard let shard = lockShard(hash: hash) else { return }
     let isOver = put(
-      shard, key, value, hash: hash, cost: cost, expires: expires, stamp: 0, validated: 0, tick: tick, &remains)
+      shard, key, value, hash: hash, cost: cost, expires: expires, stamp: 0, validated: 0, tick: tick, &releases)
     unlock(shard, hash: hash)
-    finish(key, hash: hash, isOver: isOver, expires: expires, remains)
+    finish(key, hash: hash, isOver: isOver, expires: expires, releases)
   }
 
   /// Removes and returns a value that has not expired: for an owner that keeps no stamps.
@@ -26,11 +26,11 @@ extension MemoryStore {
       return nil
     }
     if isExpired(shard, place) {
-      var remains = Remains()
-      take(shard, place: place, &remains)
+      var releases = Releases()
+      take(shard, place: place, &releases)
       shard.pointee.core.expirations &+= 1
       shard.pointee.lock.unlock()
-      release(remains)
+      release(releases)
       return nil
     }
     let pair = takePair(shard, place: place)
@@ -45,13 +45,13 @@ extension MemoryStore {
   @inlinable
   func put(
     _ shard: UnsafeMutablePointer<Shard>, _ key: Key, _ value: consuming Value, hash: UInt64, cost: Int,
-    expires: Int64, stamp: UInt64, validated: UInt64, tick: UInt32, _ remains: inout Remains
+    expires: Int64, stamp: UInt64, validated: UInt64, tick: UInt32, _ releases: inout Releases
   ) -> Bool {
     let place = shard.pointee.core.find(key, hash: hash)
     let countLimit = countLimits.load(ordering: .relaxed)
     let costLimit = costLimits.load(ordering: .relaxed)
     if cost > costLimit || countLimit == 0 {
-      if let place { take(shard, place: place, &remains) }
+      if let place { take(shard, place: place, &releases) }
       return false
     }
     let clamped = Int64(clamping: min(max(cost, 0), Int(clamping: Int64(1) << 55)))
@@ -59,7 +59,7 @@ extension MemoryStore {
       let entry = shard.pointee.core.table.entries + place
       let old = entry.pointee.value
       entry.pointee.value = value
-      remains.append(Pair(key: nil, value: old))
+      releases.append(Pair(key: nil, value: old))
       entry.pointee.accessed = tick
       if entry.pointee.frequency < 3 { entry.pointee.frequency &+= 1 }
       if shard.pointee.core.stripes != nil {
@@ -74,10 +74,10 @@ extension MemoryStore {
       if clamped == oldCost { return false }
       shard.pointee.core.setCost(clamped, at: place)
       let slot = shard.pointee.core.table.slot(at: place)
-      return makeRoom(shard, count: 0, cost: clamped &- oldCost, keeping: slot, countLimit, costLimit, &remains)
+      return makeRoom(shard, count: 0, cost: clamped &- oldCost, keeping: slot, countLimit, costLimit, &releases)
     }
     let isOver = makeRoom(
-      shard, count: 1, cost: clamped, keeping: MemoryDetails.none, countLimit, costLimit, &remains)
+      shard, count: 1, cost: clamped, keeping: MemoryDetails.none, countLimit, costLimit, &releases)
     shard.pointee.core.add(
       key, value, hash: hash, cost: clamped, expires: expires, stamp: stamp, validated: validated, accessed: tick)
     return isOver
@@ -88,7 +88,7 @@ extension MemoryStore {
   @inlinable
   func makeRoom(
     _ shard: UnsafeMutablePointer<Shard>, count: Int, cost: Int64, keeping kept: UInt32, _ countLimit: Int,
-    _ costLimit: Int, _ remains: inout Remains
+    _ costLimit: Int, _ releases: inout Releases
   ) -> Bool {
     var addedCount = count
     var addedCost = cost
@@ -120,7 +120,7 @@ extension MemoryStore {
       evictions &+= 1
       addedCount &-= 1
       addedCost &-= evictedCost
-      remains.append(pair)
+      releases.append(pair)
     }
   }
 
@@ -131,8 +131,8 @@ extension MemoryStore {
   }
 
   @inlinable
-  func take(_ shard: UnsafeMutablePointer<Shard>, place: Int, _ remains: inout Remains) {
-    remains.append(takePair(shard, place: place))
+  func take(_ shard: UnsafeMutablePointer<Shard>, place: Int, _ releases: inout Releases) {
+    releases.append(takePair(shard, place: place))
   }
 
   @inlinable
@@ -148,8 +148,8 @@ extension MemoryStore {
   // MARK: After the lock
 
   @inlinable @inline(__always)
-  func finish(_ key: Key, hash: UInt64, isOver: Bool, expires: Int64, _ remains: consuming Remains) {
-    release(remains)
+  func finish(_ key: Key, hash: UInt64, isOver: Bool, expires: Int64, _ releases: consuming Releases) {
+    release(releases)
     if isOver { relieve(key, hash: hash) }
     if expires != .max, !hasExpiring.load(ordering: .relaxed) { expiryWasSet() }
     if totals.pointee.count.load(ordering: .relaxed) >= splitCount.load(ordering: .relaxed) { reshard() }
@@ -157,11 +157,11 @@ extension MemoryStore {
 
   /// Releases what was removed, where the policy says.
   @inlinable @inline(__always)
-  func release(_ remains: consuming Remains) {
+  func release(_ releases: consuming Releases) {
     // Each is given away: where this kept one until its end, it could be the last to let go.
-    if let pair = remains.first.take() {
+    if let pair = releases.first.take() {
       release(pair)
-      while let pair = remains.rest.popLast() { release(pair) }
+      while let pair = releases.rest.popLast() { release(pair) }
     }
   }
 

@@ -72,9 +72,9 @@ extension MemoryStore {
 
   /// Removes the entries whose stamps are older than `stamp`, 256 slots to a lock hold.
   package func removeAll(olderThan stamp: UInt64) {
-    forEachChunk { shard, slots, remains in
+    forEachChunk { shard, slots, releases in
       for slot in slots where shard.pointee.core.slabs.holds(slot) {
-        if stampOf(shard, slot) < stamp { take(shard, place: shard.pointee.core.place(of: slot), &remains) }
+        if stampOf(shard, slot) < stamp { take(shard, place: shard.pointee.core.place(of: slot), &releases) }
       }
     }
     compact()
@@ -86,7 +86,7 @@ extension MemoryStore {
   package func removeAll(olderThan stamp: UInt64 = .max, where predicate: (Key) -> Bool) {
     // Keys are gathered first: the predicate is the caller's, and may call the store.
     var keys: [(key: Key, hash: UInt64)] = []
-    forEachChunk { shard, slots, remains in
+    forEachChunk { shard, slots, releases in
       for slot in slots where shard.pointee.core.slabs.holds(slot) {
         guard stampOf(shard, slot) < stamp else { continue }
         let key = shard.pointee.core.entry(of: slot).pointee.key
@@ -94,11 +94,11 @@ extension MemoryStore {
       }
     }
     for (key, hash) in keys where predicate(key) {
-      var remains = Remains()
+      var releases = Releases()
       guard let shard = lockShard(hash: hash) else { return }
-      removeOlder(shard, key, hash: hash, stamp: stamp, &remains)
+      removeOlder(shard, key, hash: hash, stamp: stamp, &releases)
       shard.pointee.lock.unlock()
-      release(remains)
+      release(releases)
     }
     compact()
   }

@@ -49,7 +49,7 @@ extension MemoryStore {
     validated: UInt64 = 0
   ) -> MemoryOutcome {
     let tick = ticks.now
-    var remains = Remains()
+    var releases = Releases()
     guard let shard = lockShard(hash: hash) else { return .closed }
     let stripe = stripe(shard, hash)
     var isOver = false
@@ -58,13 +58,13 @@ extension MemoryStore {
       stripe.pointee = stamp
       isOver = put(
         shard, key, value, hash: hash, cost: cost, expires: expires, stamp: stamp, validated: validated, tick: tick,
-        &remains)
+        &releases)
     } else {
-      removeOlder(shard, key, hash: hash, stamp: stamp, &remains)
+      removeOlder(shard, key, hash: hash, stamp: stamp, &releases)
     }
     versions?.advance(hash: hash)
     unlock(shard, hash: hash)
-    finish(key, hash: hash, isOver: isOver, expires: isNewest ? expires : .max, remains)
+    finish(key, hash: hash, isOver: isOver, expires: isNewest ? expires : .max, releases)
     return isNewest ? .done : .superseded
   }
 
@@ -76,7 +76,7 @@ extension MemoryStore {
     validated: UInt64 = 0, token: UInt64
   ) -> MemoryOutcome {
     let tick = ticks.now
-    var remains = Remains()
+    var releases = Releases()
     guard let shard = lockShard(hash: hash) else { return .closed }
     var isAllowed = stripe(shard, hash).pointee == token
     if isAllowed, let place = shard.pointee.core.find(key, hash: hash) {
@@ -86,10 +86,10 @@ extension MemoryStore {
     if isAllowed {
       isOver = put(
         shard, key, value, hash: hash, cost: cost, expires: expires, stamp: stamp, validated: validated, tick: tick,
-        &remains)
+        &releases)
     }
     unlock(shard, hash: hash)
-    finish(key, hash: hash, isOver: isOver, expires: isAllowed ? expires : .max, remains)
+    finish(key, hash: hash, isOver: isOver, expires: isAllowed ? expires : .max, releases)
     return isAllowed ? .done : .superseded
   }
 
@@ -108,31 +108,31 @@ extension MemoryStore {
   /// Removes the entry that `stamp` wrote; not a mutation. False when it is not there any more.
   @inlinable @discardableResult
   package func discard(_ key: Key, hash: UInt64, stamp: UInt64) -> Bool {
-    var remains = Remains()
+    var releases = Releases()
     guard let shard = lockShard(hash: hash) else { return false }
     var isFound = false
     if let place = shard.pointee.core.find(key, hash: hash), stamps(shard, place).pointee.stamp == stamp {
-      take(shard, place: place, &remains)
+      take(shard, place: place, &releases)
       isFound = true
     }
     versions?.advance(hash: hash)
     shard.pointee.lock.unlock()
-    release(remains)
+    release(releases)
     return isFound
   }
 
   /// Records a removal, and removes what is older than it.
   @inlinable @discardableResult
   package func remove(_ key: Key, hash: UInt64, stamp: UInt64) -> MemoryOutcome {
-    var remains = Remains()
+    var releases = Releases()
     guard let shard = lockShard(hash: hash) else { return .closed }
     let stripe = stripe(shard, hash)
     if stamp > stripe.pointee { stripe.pointee = stamp }
-    removeOlder(shard, key, hash: hash, stamp: stamp, &remains)
+    removeOlder(shard, key, hash: hash, stamp: stamp, &releases)
     shard.pointee.core.shrinkAfterRemoval()
     versions?.advance(hash: hash)
     unlock(shard, hash: hash)
-    release(remains)
+    release(releases)
     return .done
   }
 
@@ -179,9 +179,9 @@ extension MemoryStore {
 
   @inlinable
   func removeOlder(
-    _ shard: UnsafeMutablePointer<Shard>, _ key: Key, hash: UInt64, stamp: UInt64, _ remains: inout Remains
+    _ shard: UnsafeMutablePointer<Shard>, _ key: Key, hash: UInt64, stamp: UInt64, _ releases: inout Releases
   ) {
     guard let place = shard.pointee.core.find(key, hash: hash) else { return }
-    if stampOf(shard, shard.pointee.core.table.slot(at: place)) < stamp { take(shard, place: place, &remains) }
+    if stampOf(shard, shard.pointee.core.table.slot(at: place)) < stamp { take(shard, place: place, &releases) }
   }
 }

@@ -28,7 +28,7 @@ extension MemoryStore {
     let quota = max(0, excess) / shards &+ 1
     let costQuota = max(0, excessCost) / Int64(shards) &+ 1
     var (taken, takenCost) = (0, Int64(0))
-    var remains = Remains()
+    var releases = Releases()
     let shard = shard(number)
     shard.pointee.lock.lock()
     while taken < Self.chunk, !isWithin(count, cost),
@@ -41,12 +41,12 @@ extension MemoryStore {
           byCost: !isOverCount, keeping: MemoryDetails.none, clock: clock, cost: &evictedCost)
       else { break }
       totals.pointee.add(count: -1, cost: 0 &- evictedCost)
-      remains.append(pair)
+      releases.append(pair)
       taken &+= 1
       takenCost &+= evictedCost
     }
     shard.pointee.lock.unlock()
-    release(remains)
+    release(releases)
     return taken > 0
   }
 
@@ -66,7 +66,7 @@ extension MemoryStore {
     let now = clock.now
     let tickLength: Int64 = 1 << 26
     hasExpiring.store(false, ordering: .relaxed)
-    forEachChunk { shard, slots, remains in
+    forEachChunk { shard, slots, releases in
       for slot in slots {
         guard shard.pointee.core.slabs.holds(slot) else { continue }
         let place = shard.pointee.core.place(of: slot)
@@ -77,7 +77,7 @@ extension MemoryStore {
           continue
         }
         if isExpired { shard.pointee.core.expirations += 1 } else { shard.pointee.core.evictions += 1 }
-        take(shard, place: place, &remains)
+        take(shard, place: place, &releases)
       }
     }
     compact()
@@ -88,7 +88,7 @@ extension MemoryStore {
   /// Runs `body` under the lock of each shard on one chunk of slots after the other, then releases what it removed.
   ///
   /// An entry that is there from beginning to end is visited, some perhaps twice; `body` may remove any of the chunk.
-  func forEachChunk(_ body: (UnsafeMutablePointer<Shard>, Range<UInt32>, inout Remains) -> Void) {
+  func forEachChunk(_ body: (UnsafeMutablePointer<Shard>, Range<UInt32>, inout Releases) -> Void) {
     var generation = -1
     while generation != self.generation.load(ordering: .relaxed) {
       generation = self.generation.load(ordering: .relaxed)
@@ -98,12 +98,12 @@ extension MemoryStore {
 
   private func forEachChunk(
     of shard: UnsafeMutablePointer<Shard>,
-    _ body: (UnsafeMutablePointer<Shard>, Range<UInt32>, inout Remains) -> Void
+    _ body: (UnsafeMutablePointer<Shard>, Range<UInt32>, inout Releases) -> Void
   ) {
     var chunk: Int32 = 0
     var relocations = -1
     while true {
-      var remains = Remains()
+      var releases = Releases()
       shard.pointee.lock.lock()
       if relocations != shard.pointee.core.relocations {
         // Details moved between chunks: some not yet visited may be in a visited one.
@@ -111,9 +111,9 @@ extension MemoryStore {
         chunk = 0
       }
       let isEnd = chunk >= shard.pointee.core.slabs.tableCount
-      if !isEnd { body(shard, shard.pointee.core.slabs.slots(ofChunk: chunk), &remains) }
+      if !isEnd { body(shard, shard.pointee.core.slabs.slots(ofChunk: chunk), &releases) }
       shard.pointee.lock.unlock()
-      release(remains)
+      release(releases)
       if isEnd { return }
       chunk += 1
     }

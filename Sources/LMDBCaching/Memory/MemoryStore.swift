@@ -13,7 +13,7 @@ package final class MemoryStore<Key: Hashable & Sendable, Value: Sendable>: @unc
   @usableFromInline typealias Entry = MemoryEntry<Key, Value>
   @usableFromInline typealias Shard = MemoryShard<Key, Value>
   @usableFromInline typealias Pair = MemoryPair<Key, Value>
-  @usableFromInline typealias Remains = MemoryRemains<Key, Value>
+  @usableFromInline typealias Releases = MemoryReleases<Key, Value>
 
   /// One allocation: a hint per shard (256 bytes), the totals (128 bytes), the shards.
   @usableFromInline let memory: UnsafeMutableRawPointer

@@ -78,8 +78,8 @@ extension LMDBStore {
     SettingLock.withLock {
       let newKey = key.stringValue
       let isInPlace = oldKey.utf8.elementsEqual(newKey.utf8)
-      if isInPlace ? isReadable(newKey, codec) : cache.contains(newKey) { return }
       do {
+        if try isInPlace ? isReadable(newKey, codec) : cache.containsValue(forKey: newKey) { return }
         guard let old = try cache.sharedValue(Old.self, forKey: oldKey), let value = processor(old) else { return }
         set(key, value, codec, reportsUnreadable: !isInPlace, removing: isInPlace ? nil : oldKey)
       } catch {

@@ -81,7 +81,7 @@ final class KeyringSession: Sendable {
     options.service = service
     options.accessGroup = accessGroup
     // Prompts that nobody will see shall fail soon; a loaded machine shall not fail at all.
-    options.patience = Patience(timeout: .seconds(20), interactionTimeout: .seconds(20))
+    options.waits = WaitOptions(timeout: .seconds(20), interactionTimeout: .seconds(20))
     return Keychain(options, store: store)
   }
 

@@ -133,4 +133,14 @@ struct StorableTests {
     #expect(EFStorageLMDBCache<String?>(wrappedValue: "default", forKey: "optional", in: cache).wrappedValue == nil)
     #expect(EFStorageLMDBCache<Int?>(wrappedValue: 1, forKey: "nothing", in: cache).wrappedValue == 1)
   }
+
+  /// A default would take the place of what may be there.
+  @Test func whatCannotBeReadIsNotNothing() throws {
+    let directory = try TemporaryDirectory()
+    let cache = try directory.cache()
+    try cache.set("words", forKey: "ported")
+    try cache.close()
+    let error = #expect(throws: CacheError.self) { try Ported.loadFromLMDBCache(cache, forKey: "ported") }
+    #expect(error?.code == .closed)
+  }
 }

@@ -139,4 +139,32 @@ import Testing
     #expect(try cache.value(Int.self, forKey: "key") == 1)
     try cache.close()
   }
+
+  /// Where the system does not tell one run of it from another, what was open may be of another one.
+  @Test(arguments: [(5, 5, "v"), (5, 7, "nil"), (0, 0, "nil")])
+  func aFastCacheIsBelievedWithinOneRunOnly(_ first: Int, _ second: Int, _ expected: String) throws {
+    let open = "open \(directory.path) durability=\(Durability.fast.rawValue)"
+    let killed = try BoundedProcess.run(
+      "CacheTestProcess", input: ["boot \(first)", open, "set key v", "flush", "die"])
+    #expect(killed.answers == ["ok", "ok", "ok", "ok"])
+    let next = try BoundedProcess.run(
+      "CacheTestProcess",
+      input: ["boot \(second)", open, "get key", "set key new", "get key", "close", "exit"])
+    #expect(next.answers == ["ok", "ok", expected, "ok", "new", "ok"])
+  }
+
+  /// Those who have a cache open at once are of one run, and go on with one clock of stamps.
+  @Test func processesOfAnUnknownRunShareACache() throws {
+    let first = try cacheProcess()
+    let second = try cacheProcess()
+    for process in [first, second] { #expect(process.run("boot 0") == "ok") }
+    for process in [first, second] { #expect(process.run("open \(directory.path)") == "ok") }
+    for round in 0..<20 {
+      let (writer, reader) = round.isMultiple(of: 2) ? (first, second) : (second, first)
+      #expect(writer.run("set key \(round)") == "ok")
+      #expect(writer.run("flush") == "ok")
+      #expect(reader.run("get key") == "\(round)")
+    }
+    for process in [first, second] { #expect(process.run("close") == "ok") }
+  }
 }

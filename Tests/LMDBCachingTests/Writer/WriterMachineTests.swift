@@ -49,7 +49,7 @@ import Testing
       (JournalSituation(hidesKeys: true), 0, .commit),
       // Hidden keys are committed with a segment that is sealed for that, and wait where none can be.
       (JournalSituation(canSeal: false, hidesKeys: true), 0, .wait(second)),
-    (JournalSituation(canSeal: false, active: .init(isEmpty: false, isRequested: true)), 5, .wait(second - 5)),
+      (JournalSituation(canSeal: false, active: .init(isEmpty: false, isRequested: true)), 5, .wait(second - 5)),
       // Commits go before jobs, and jobs before waiting.
       (JournalSituation(hasSealed: true, hasJobs: true), 0, .commit),
       (JournalSituation(hasJobs: true), 0, .runJob),

@@ -50,7 +50,7 @@ import Testing
     again.close()
     #expect(try first.displacement() == [.data, .lockFile])
     // It is opened again where it is.
-    try first.revive()
+    try first.reopen()
     #expect(try first.value([1]) == [1])
     #expect(try second.value([1]) == [2])
     second.close()

@@ -43,7 +43,8 @@ enum FastSession {
     // Whoever else is here is before this too, and one of them does it; or it opened the cache in this boot, and so
     // has been through this.
     for _ in 0..<100 {
-      guard let boot = try boot(of: cache.directory), boot != BootIdentifier.current else { return }
+      // A run that cannot be told may be another one.
+      guard let boot = try boot(of: cache.directory), !boot.isKnownToBe(.current) else { return }
       if try processLock.tryOwn() {
         events.log(
           .warning, "cache discarded: the operating system stopped while it was open with durability .fast",

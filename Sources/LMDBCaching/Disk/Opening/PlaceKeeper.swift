@@ -152,7 +152,7 @@ final class PlaceKeeper: @unchecked Sendable {
   /// Opens the files again, since LMDB refuses everything once it could not write its meta page (`MDB_PANIC`). On the
   /// writer thread.
   func reopenAfterPanic() throws(LMDBError) {
-    try database.environment.revive()
+    try database.environment.reopen()
     didReopen()
     database.counters.reopenings.increment()
     events.log(

@@ -203,7 +203,9 @@ struct StoreOpening {
 
   /// Whether stamps can go on as the record says.
   private func isCurrent(_ metadata: CacheMetadata, isShared: Bool) -> Bool {
-    guard metadata.boot == BootIdentifier.current, metadata.stampBase != 0 else { return false }
+    // Where the run cannot be told, those who have it open are of this one.
+    let isOfThisRun = metadata.boot.isKnownToBe(.current) || isShared && metadata.boot == .current
+    guard isOfThisRun, metadata.stampBase != 0 else { return false }
     // Nobody's clock makes such a stamp; those that are made now would be behind it. While others have the cache open the
     // base stays theirs.
     let now = metadata.stampBase &+ UInt64(truncatingIfNeeded: configuration.clock.monotonic)

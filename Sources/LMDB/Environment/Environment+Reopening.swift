@@ -13,8 +13,8 @@ extension Environment {
   /// - Throws: `.busy` if a snapshot or a write transaction did not end in time: nothing has changed then. What opening
   ///   throws; then every operation throws `.panic` until this is called again and succeeds. `.corrupted` after
   ///   ``breakOff()``.
-  package func revive() throws(LMDBError) {
-    let operation = "Environment.revive"
+  package func reopen() throws(LMDBError) {
+    let operation = "Environment.reopen"
     try control.pointee.checkUsable(operation, except: .broken)
     let busy = LMDBError(
       code: .busy, operation: operation,
@@ -42,7 +42,7 @@ extension Environment {
   private func take(_ opened: OpenFiles) throws(LMDBError) {
     do throws(LMDBError) {
       guard opened.pageSize == metaPages.pageSize else {
-        throw LMDBError(code: .fileReplaced, operation: "Environment.revive")
+        throw LMDBError(code: .fileReplaced, operation: "Environment.reopen")
       }
       try openDatabases(opened.handle)
       try metaPages.remap(descriptor: opened.descriptor)

@@ -1,6 +1,6 @@
 /// Collects what is removed under a lock, to be released after it. The first pair needs no allocation.
 @frozen @usableFromInline
-struct MemoryRemains<Key, Value>: ~Copyable {
+struct MemoryReleases<Key, Value>: ~Copyable {
   @usableFromInline var first: MemoryPair<Key, Value>?
   @usableFromInline var rest: [MemoryPair<Key, Value>]
 

@@ -1,5 +1,5 @@
 /// How long an operation waits, and for whom.
-struct Patience: Sendable, Equatable {
+struct WaitOptions: Sendable, Equatable {
   var timeout: Duration = .seconds(5)
   var interactionTimeout: Duration = .seconds(60)
   var authenticationUI: AuthenticationUI = .allow

@@ -10,7 +10,7 @@ import Testing
 #endif
 
 /// Environments that failed for good, and are opened again in their place.
-@Suite struct RevivalTests {
+@Suite struct ReopeningTests {
   let directory = TemporaryDirectory()
   var here: FaultInjection.Scope { .directory(directory.path) }
 
@@ -35,7 +35,7 @@ import Testing
     }
     let (position, number) = (environment.lastPosition(), environment.lastTransactionID)
     if isBroken { loseMap(environment) }
-    try environment.revive()
+    try environment.reopen()
     #expect(try environment.value([1]) == [1])
     for (index, database) in names.enumerated() {
       #expect(try environment.value([7], in: database) == [UInt8(index)])
@@ -58,13 +58,13 @@ import Testing
     defer { environment.close() }
     try environment.put([1], [1])
     try environment.withReadTransaction { (transaction) throws(LMDBError) in
-      #expect(code { () throws(LMDBError) in try environment.revive() } == .busy)
+      #expect(code { () throws(LMDBError) in try environment.reopen() } == .busy)
       #expect(try transaction.value([1]) == [1])
     }
     let transaction = try environment.beginWrite()
-    #expect(code { () throws(LMDBError) in try environment.revive() } == .busy)
+    #expect(code { () throws(LMDBError) in try environment.reopen() } == .busy)
     transaction.abort()
-    try environment.revive()
+    try environment.reopen()
     #expect(try environment.value([1]) == [1])
   }
 
@@ -77,7 +77,7 @@ import Testing
     loseMap(environment)
     for _ in 0..<2 {
       FaultInjection.with(here, .init(call, returns: ENOSPC)) {
-        #expect(code { () throws(LMDBError) in try environment.revive() } == .noSpace)
+        #expect(code { () throws(LMDBError) in try environment.reopen() } == .noSpace)
       }
       #expect(code { () throws(LMDBError) in _ = try environment.value([1]) } == .panic)
       #expect(code { () throws(LMDBError) in _ = try environment.beginWrite() } == .panic)
@@ -86,7 +86,7 @@ import Testing
     // Whoever opens it gets the same one, which nobody can use yet.
     #expect(try directory.open() === environment)
     environment.close()
-    try environment.revive()
+    try environment.reopen()
     #expect(try environment.value([1]) == [1])
     environment.close()
     #expect(FaultInjection.report(tracking).openHandles == 0)
@@ -99,11 +99,11 @@ import Testing
     try environment.put([1], [1])
     loseMap(environment)
     FaultInjection.with(here, .init(.envOpen, returns: EIO)) {
-      #expect(code { () throws(LMDBError) in try environment.revive() } == .ioError)
+      #expect(code { () throws(LMDBError) in try environment.reopen() } == .ioError)
     }
     environment.close()
     #expect(FaultInjection.report(tracking).openHandles == 0)
-    #expect(code { () throws(LMDBError) in try environment.revive() } == .closed)
+    #expect(code { () throws(LMDBError) in try environment.reopen() } == .closed)
     let again = try directory.open()
     #expect(try again.value([1]) == [1])
     again.close()
@@ -114,7 +114,7 @@ import Testing
     defer { environment.close() }
     try environment.put([1], [1])
     environment.breakOff()
-    #expect(code { () throws(LMDBError) in try environment.revive() } == .corrupted)
+    #expect(code { () throws(LMDBError) in try environment.reopen() } == .corrupted)
     #expect(code { () throws(LMDBError) in _ = try environment.value([1]) } == .corrupted)
   }
 }

@@ -7,7 +7,7 @@ import Testing
 @testable import LMDBCaching
 
 /// LMDB refuses everything once it could not write its meta page: `MDB_PANIC`, -30795.
-@Suite struct RevivalTests {
+@Suite struct ReopeningTests {
   let directory = CacheDirectory()
   static let panic: Int32 = -30795
 
