@@ -65,7 +65,7 @@ let package = Package(
     .target(name: "EFStorageConformance", dependencies: ["EFStorageCore"]),
     .target(name: "FoundationArchives", dependencies: ["FoundationObjects"]),
     .target(name: "EFStorageUserDefaults", dependencies: ["EFStorageCore", "FoundationArchives"]),
-    .target(name: "GarageStorage", dependencies: ["LMDB"]),
+    .target(name: "GarageStorage", dependencies: ["LMDB", "Platform"]),
     .target(
       name: "Storez",
       dependencies: ["FoundationArchives", "LMDBCaching", .product(name: "Logging", package: "swift-log")]),
@@ -114,7 +114,7 @@ let package = Package(
       name: "GarageTestProcess", dependencies: ["GarageStorage", "WriteLog"], path: "Tests/GarageTestProcess"),
     .testTarget(
       name: "GarageStorageTests",
-      dependencies: ["GarageStorage", "GarageTestProcess", "LMDB", "TestSupport", "WriteLog"]),
+      dependencies: ["GarageStorage", "GarageTestProcess", "LMDB", "Platform", "TestSupport", "WriteLog"]),
     .testTarget(
       name: "GarageStorageSwift5Tests", dependencies: ["GarageStorage"], swiftSettings: [.swiftLanguageMode(.v5)]),
     .testTarget(

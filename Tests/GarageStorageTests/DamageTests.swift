@@ -82,10 +82,10 @@ import Testing
       try garage.park(Pet(number))
       let marked = try #require(try directory.marked())
       #expect(marked.isMade)
-      #expect(try marked.state == DataFileState(of: directory.data.path))
+      #expect(try marked.state == DataFileState(in: directory.opened()))
     }
     garage.close()
-    #expect(try directory.marked()?.state == DataFileState(of: directory.data.path))
+    #expect(try directory.marked()?.state == DataFileState(in: directory.opened()))
   }
 
   @Test func aMarkedFileIsNotRead() throws {
@@ -115,7 +115,7 @@ import Testing
       try FileManager.default.removeItem(at: directory.mark)
     }
     #expect(try directory.garage().retrieveAll(Pet.self).count == 400)
-    #expect(try directory.marked()?.state == DataFileState(of: directory.data.path))
+    #expect(try directory.marked()?.state == DataFileState(in: directory.opened()))
   }
 
   @Test func aChangedMarkIsVoid() throws {

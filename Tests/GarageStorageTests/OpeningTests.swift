@@ -34,6 +34,33 @@ import Testing
     try directory.expectRefusal(.linkedFile, saying: name)
   }
 
+  /// Another name of a file is somebody else's file.
+  @Test(arguments: ["data.mdb", "lock.mdb", "garage-state"])
+  func aFileWithAnotherNameIsRefused(name: String) throws {
+    try directory.fill()
+    let other = GarageDirectory()
+    try FileManager.default.createDirectory(at: other.url, withIntermediateDirectories: true)
+    let second = other.url.appendingPathComponent("mine")
+    #expect(link(directory.url.appendingPathComponent(name).path, second.path) == 0)
+    try directory.expectRefusal(.linkedFile, saying: "hard link")
+    try FileManager.default.removeItem(at: second)
+    #expect(try directory.garage().retrieveAll(Pet.self).count == 400)
+  }
+
+  /// What is open is the directory, and not its path.
+  @Test func aRenamedDirectoryIsWrittenWhereItIs() throws {
+    try directory.fill()
+    let moved = GarageDirectory()
+    let garage = directory.garage()
+    #expect(try garage.retrieveAll(Pet.self).count == 400)
+    try FileManager.default.moveItem(at: directory.url, to: moved.url)
+    try FileManager.default.createDirectory(at: directory.url, withIntermediateDirectories: true)
+    try garage.park(Pet(1_000))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: directory.url.path) == [])
+    #expect(try garage.retrieveAll(Pet.self).count == 401)
+    #expect(try moved.marked()?.state == DataFileState(in: moved.opened()))
+  }
+
   @Test func theDirectoryMayBeALink() throws {
     try directory.fill()
     let other = GarageDirectory()
@@ -58,6 +85,20 @@ import Testing
       }
     }
     try transaction.commit()
+  }
+
+  @Test func aNameThatIsNotTextIsSomebodysFile() throws {
+    try FileManager.default.createDirectory(at: directory.url, withIntermediateDirectories: true)
+    let path = Array(directory.url.path.utf8) + [UInt8(ascii: "/"), 0xff, 0xfe, 0]
+    let descriptor = path.withUnsafeBufferPointer { path in
+      path.withMemoryRebound(to: CChar.self) { open($0.baseAddress!, O_CREAT | O_RDWR, 0o600) }
+    }
+    #expect(descriptor >= 0)
+    close(descriptor)
+    #expect(throws: GarageError.self) { try directory.garage().retrieveAll(Pet.self) }
+    // It is in the way of nothing but the garage.
+    #expect(try directory.opened().names() == [])
+    #expect(try !directory.opened().isEmpty())
   }
 
   @Test func anotherProgramsDatabaseIsRefused() throws {

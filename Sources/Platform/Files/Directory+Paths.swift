@@ -41,6 +41,29 @@ extension Directory {
     }
   }
 
+  /// Makes the names in it durable, and those that lead to it from the top of its volume: whoever made one of them may
+  /// have died before it was on the disk.
+  package func synchronizePath() throws(SystemError) {
+    var directory = self
+    while true {
+      do throws(SystemError) {
+        try directory.synchronize()
+      } catch {
+        // Some file systems cannot synchronize directories, and have to keep the order by themselves.
+        guard [EINVAL, EROFS].contains(error.errno) else { throw error }
+      }
+      guard let parent = Self.parent(of: directory.path) else { return }
+      do throws(SystemError) {
+        directory = try Directory(path: parent)
+      } catch {
+        // One that may be entered and not read cannot be synchronized.
+        if error.errno == EACCES { return }
+        throw error
+      }
+      guard directory.identity.device == identity.device else { return }
+    }
+  }
+
   /// `nil` for a path without a slash, and for the root.
   private static func parent(of path: String) -> String? {
     let bytes = path.utf8

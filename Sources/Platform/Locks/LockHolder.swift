@@ -28,10 +28,6 @@ package struct LockHolder: Hashable, Sendable, CustomStringConvertible {
     #endif
   }
 
-  package static func exclusive(device: UInt64, inode: UInt64) -> LockHolder? {
-    exclusive(of: FileIdentity(device: device, inode: inode))
-  }
-
   /// Whether a signal has suspended a process; `false` where that cannot be known. Linux tells.
   package static func isSuspended(_ process: Int32) -> Bool {
     lines(of: "status", of: "\(process)").contains { $0.hasPrefix("State:\tT") }

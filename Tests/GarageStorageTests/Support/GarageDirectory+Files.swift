@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 import Testing
 
 @testable import GarageStorage
@@ -41,15 +42,17 @@ extension GarageDirectory {
     #expect(try contents() == before, sourceLocation: sourceLocation)
   }
 
+  func opened() throws -> Directory { try Directory(path: data.deletingLastPathComponent().path) }
+
   func marked() throws -> StateMark? {
-    guard let file = try OwnFile.open(mark.path, forWriting: false), case .mark(let mark) = try StateMark.read(file)
+    guard let file = try opened().open(StateMark.name), case .mark(let mark) = try StateMark.read(file)
     else { return nil }
     return mark
   }
 
   /// Writes the mark anew for the file as it is, so that nothing is read before it is mapped.
   func trustFile() throws {
-    guard let file = try OwnFile.open(mark.path, forWriting: true) else { throw CocoaError(.fileNoSuchFile) }
-    try StateMark(isMade: true, state: DataFileState(of: data.path)).write(to: file)
+    guard let file = try opened().open(StateMark.name, .writing) else { throw CocoaError(.fileNoSuchFile) }
+    try StateMark(isMade: true, state: DataFileState(in: opened())).write(to: file)
   }
 }

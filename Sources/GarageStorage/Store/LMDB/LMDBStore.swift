@@ -1,5 +1,6 @@
 import Foundation
 import LMDB
+import Platform
 import Synchronization
 
 /// A garage's objects in an LMDB environment: of each object a record, and an entry in the index by sync status.
@@ -16,9 +17,9 @@ final class LMDBStore: GarageStore {
   }
 
   let environment: Environment
-  private let directory: String
+  private let directory: Directory
   private let databases: Databases
-  private let markFile: OwnFile
+  private let markLock: FileLock
   /// Whether LMDB has found no damage, so that commits may be marked as sound.
   private let isTrusted = Atomic<Bool>(true)
   /// How many records were read: for tests, to see that queries read no more than they have to.
@@ -37,7 +38,7 @@ final class LMDBStore: GarageStore {
       environment.close()
       throw error
     }
-    markFile = opening.finish()
+    markLock = opening.finish()
     markSound()
   }
 
@@ -46,28 +47,33 @@ final class LMDBStore: GarageStore {
     guard !environment.isForked else { return environment.close() }
     markSound()
     environment.close()
-    markFile.unlock()
+    do throws(SystemError) {
+      try markLock.unlock()
+    } catch {
+      assertionFailure("\(error)")
+    }
   }
 
   // MARK: - Opening
 
-  private static func open(_ directory: String, _ mapSize: Int) throws(GarageError) -> Environment {
+  private static func open(_ directory: Directory, _ mapSize: Int) throws(GarageError) -> Environment {
     var options = Environment.Options()
     options.mapSize = mapSize
     options.maxDatabases = 3
     options.syncMode = .full
     do throws(LMDBError) {
-      return try Environment.open(directory: directory, options: options)
+      return try Environment.open(directory, options: options)
     } catch {
       throw .storageFailed(error)
     }
   }
 
-  private static func openDatabases(_ environment: Environment, _ directory: String) throws(GarageError) -> Databases {
+  private static func openDatabases(_ environment: Environment, _ directory: Directory) throws(GarageError) -> Databases
+  {
     if try !isMade(environment, directory) {
       // Before anything can be parked: an object that was parked is found after a power cut.
-      try GarageOpening.calling(directory) { () throws(SystemFailure) in try StoreDirectory.synchronize(directory) }
-      try make(environment, directory)
+      try GarageOpening.calling(directory.path) { () throws(SystemError) in try directory.synchronizePath() }
+      try make(environment)
     }
     do throws(LMDBError) {
       return Databases(
@@ -80,7 +86,7 @@ final class LMDBStore: GarageStore {
   }
 
   /// Whether the environment is a garage's, rather than new.
-  private static func isMade(_ environment: Environment, _ directory: String) throws(GarageError) -> Bool {
+  private static func isMade(_ environment: Environment, _ directory: Directory) throws(GarageError) -> Bool {
     let found: (entries: Int, record: GarageRecord.Reading?, isCache: Bool)
     do throws(LMDBError) {
       found = try environment.withReadTransaction { (transaction) throws(LMDBError) in
@@ -98,10 +104,10 @@ final class LMDBStore: GarageStore {
       throw .storageFailed(error)
     }
     guard found.entries > 0 else { return false }
-    return try DataFileCheck.check(found.record, isCache: found.isCache, directory) == .garage
+    return try DataFileCheck.check(found.record, isCache: found.isCache, directory.path) == .garage
   }
 
-  private static func make(_ environment: Environment, _ directory: String) throws(GarageError) {
+  private static func make(_ environment: Environment) throws(GarageError) {
     var isOthers = false
     do throws(LMDBError) {
       let transaction = try environment.beginWrite()
@@ -121,9 +127,9 @@ final class LMDBStore: GarageStore {
   /// Lets the next opening believe the file as it is now.
   private func markSound() {
     guard isTrusted.load(ordering: .relaxed) else { return }
-    do throws(SystemFailure) {
-      let state = try DataFileState(of: GarageOpening.dataFile(in: directory))
-      try StateMark(isMade: true, state: state).write(to: markFile)
+    do throws(SystemError) {
+      let state = try DataFileState(in: directory)
+      try StateMark(isMade: true, state: state).write(to: markLock.file)
     } catch {
       // No harm is done: the next opening reads the file.
     }
@@ -133,8 +139,8 @@ final class LMDBStore: GarageStore {
   private func failure(_ error: LMDBError) -> GarageError {
     if error.code == .corrupted || error.code == .pageNotFound {
       isTrusted.store(false, ordering: .relaxed)
-      do throws(SystemFailure) {
-        try StateMark(isMade: true, state: nil).write(to: markFile)
+      do throws(SystemError) {
+        try StateMark(isMade: true, state: nil).write(to: markLock.file)
       } catch {
         // The caller hears of the damage itself.
       }

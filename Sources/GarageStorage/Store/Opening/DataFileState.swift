@@ -1,10 +1,5 @@
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import LMDB
+import Platform
 
 /// What tells that a garage's data file is the one it was, and that nobody wrote to it since.
 struct DataFileState: Equatable {
@@ -18,8 +13,8 @@ struct DataFileState: Equatable {
   init(words: [UInt64]) { self.words = words }
 
   /// Returns `nil` if there is no file, or one that is too short for a database.
-  init?(of path: String) throws(SystemFailure) {
-    guard let file = try OwnFile.open(path, forWriting: false) else { return nil }
+  init?(in directory: Directory) throws(SystemError) {
+    guard let file = try directory.open(GarageOpening.dataFile) else { return nil }
     let status = try file.status()
     var meta = [UInt8](repeating: 0, count: Self.metaLength)
     guard try file.read(&meta) else { return nil }
@@ -29,18 +24,10 @@ struct DataFileState: Equatable {
     }
     var second = [UInt8](repeating: 0, count: Self.metaLength)
     guard pageSize >= Self.metaLength, try file.read(&second, at: pageSize) else { return nil }
-    #if os(Linux)
-      let times = [status.st_mtim, status.st_ctim]
-    #else
-      let times = [status.st_mtimespec, status.st_ctimespec]
-    #endif
-    words =
-      [
-        UInt64(truncatingIfNeeded: status.st_dev), UInt64(truncatingIfNeeded: status.st_ino),
-        UInt64(truncatingIfNeeded: status.st_size),
-      ]
+    words = [
+      status.identity.device, status.identity.inode, UInt64(status.size),
       // Both: the first can be set to any time.
-      + times.map { UInt64(truncatingIfNeeded: $0.tv_sec) &* 1_000_000_000 &+ UInt64(truncatingIfNeeded: $0.tv_nsec) }
-      + [ContentDigest.word(of: meta + second)]
+      UInt64(bitPattern: status.modified), UInt64(bitPattern: status.changed), ContentDigest.word(of: meta + second),
+    ]
   }
 }

@@ -1,4 +1,5 @@
 import LMDB
+import Platform
 
 /// What happens to a garage's directory before its files are mapped: nobody else opens it meanwhile, it is a garage's or
 /// empty, and its data file is sound.
@@ -7,14 +8,13 @@ import LMDB
 /// file of which no ``StateMark`` says that it is sound is read by `pread` first. What cannot be trusted is an error,
 /// and is left as it is: objects are nobody's to throw away.
 struct GarageOpening: ~Copyable {
-  /// Canonical.
-  let directory: String
+  let directory: Directory
   /// Holds the others off until the garage is open.
-  private let lock: OwnFile
-  /// Shared with whoever has the garage open.
-  private let markFile: OwnFile
+  private let lock: FileLock
+  /// Of the mark's file, shared with whoever has the garage open.
+  private let markLock: FileLock
 
-  private static let dataFile = "data.mdb"
+  static let dataFile = "data.mdb"
   private static let lockFile = "lock.mdb"
   /// What a garage consists of.
   private static let ownNames: Set = [dataFile, lockFile, StateMark.name]
@@ -23,80 +23,80 @@ struct GarageOpening: ~Copyable {
   /// What systems put everywhere.
   private static let ignoredNames: Set = [".DS_Store"]
 
-  /// Seconds that another opening is waited for, which may be verifying a large file.
-  private static let patience = 60
-
-  static func dataFile(in directory: String) -> String { directory + "/" + dataFile }
+  /// Nanoseconds that another opening is waited for, which may be verifying a large file.
+  private static let waitLimit: Int64 = 60_000_000_000
 
   /// - Throws: `.notAGarage`, `.linkedFile`, `.damagedStore`, `.unsupportedVersion`, `.storageFailed`. Nothing was changed
   ///   then, but that the directory was made.
   init(_ path: String) throws(GarageError) {
-    let directory = try Self.make(path)
-    let lock = try Self.calling(directory) { () throws(SystemFailure) in try OwnFile.open(directory: directory) }
+    let directory = try Self.calling(path) { () throws(SystemError) in try Directory(path: path, creating: true) }
+    let lock = try Self.calling(directory.path) { () throws(SystemError) in try FileLock(directory) }
     try Self.wait(lock, directory)
-    let markFile = try Self.check(directory)
+    markLock = try Self.check(directory)
     self.directory = directory
     self.lock = lock
-    self.markFile = markFile
   }
 
-  private static func make(_ path: String) throws(GarageError) -> String {
-    try calling(path) { () throws(SystemFailure) in
-      try StoreDirectory.make(path)
-      return try StoreDirectory.canonicalPath(path)
-    }
-  }
+  /// Hands out the lock of the mark's file. The next one can open the garage from then on.
+  consuming func finish() -> FileLock { markLock }
 
-  /// Hands out the file of the mark. The next one can open the garage from then on.
-  consuming func finish() -> OwnFile { markFile }
-
-  private static func wait(_ lock: borrowing OwnFile, _ directory: String) throws(GarageError) {
-    let isLocked = try calling(directory) { () throws(SystemFailure) in
-      try StoreDirectory.wait(seconds: patience) { () throws(SystemFailure) in try lock.tryLock() }
+  private static func wait(_ lock: borrowing FileLock, _ directory: Directory) throws(GarageError) {
+    let isLocked = try calling(directory.path) { () throws(SystemError) in
+      try lock.lock(.exclusive, within: waitLimit)
     }
     if isLocked { return }
-    let identity = try calling(directory) { () throws(SystemFailure) in try lock.identity() }
-    let holder = LockHolder.exclusive(device: identity.device, inode: identity.inode)
+    let holder = try calling(directory.path) { () throws(SystemError) in try lock.exclusiveHolder() }
     throw GarageError(
       .storageFailed,
-      "Another process is opening the garage in \(directory), and does not come to an end"
+      "Another process is opening the garage in \(directory.path), and does not come to an end"
         + (holder.map { ": \($0)." } ?? ". Look for a suspended one (state T), and continue it or end it."))
   }
 
   static func calling<R: ~Copyable>(
-    _ directory: String, _ body: () throws(SystemFailure) -> R
+    _ directory: String, _ body: () throws(SystemError) -> R
   ) throws(GarageError) -> R {
-    do throws(SystemFailure) { return try body() } catch { throw .openingFailed(directory, error) }
+    do throws(SystemError) { return try body() } catch { throw .openingFailed(directory, error) }
   }
 
   // MARK: - The directory
 
-  private static func check(_ directory: String) throws(GarageError) -> OwnFile {
-    let names = try calling(directory) { () throws(SystemFailure) in try StoreDirectory.names(in: directory) }
+  private static func check(_ directory: Directory) throws(GarageError) -> FileLock {
+    let path = directory.path
+    let names = Set(try calling(path) { () throws(SystemError) in try directory.names() })
     for name in ownNames.intersection(names).sorted() {
-      try calling(directory) { () throws(SystemFailure) in try StoreDirectory.checkIsRegular(directory + "/" + name) }
+      _ = try calling(path) { () throws(SystemError) in try directory.statusOfOwnFile(name) }
     }
-    let markPath = directory + "/" + StateMark.name
     guard names.contains(StateMark.name) else {
       try checkUnmarked(directory, names)
-      return try newMark(markPath, directory)
+      return try newMark(directory)
     }
-    let file = try calling(directory) { () throws(SystemFailure) in try OwnFile.open(markPath, forWriting: true) }
-    guard let file else { return try check(directory) }
-    let mark = try mark(in: file, directory)
-    guard try calling(directory, { () throws(SystemFailure) in try file.tryLock() }) else {
-      // Whoever has it open has verified it.
-      try share(file, directory)
-      try DataFileCheck(directory: directory, isMarked: true).checkBesideWriters()
-      return file
+    guard let lock = try calling(path, { () throws(SystemError) in try existingMark(directory) }) else {
+      return try check(directory)
     }
-    try checkAlone(directory, mark)
-    try share(file, directory)
-    return file
+    try join(lock, directory)
+    return lock
   }
 
-  private static func mark(in file: borrowing OwnFile, _ directory: String) throws(GarageError) -> StateMark {
-    switch try calling(directory, { () throws(SystemFailure) in try StateMark.read(file) }) {
+  /// Shares the mark's file with whoever has the garage open, or looks at the data file if nobody has.
+  private static func join(_ lock: borrowing FileLock, _ directory: Directory) throws(GarageError) {
+    let path = directory.path
+    let mark = try mark(in: lock.file, path)
+    if try calling(path, { () throws(SystemError) in try lock.tryLock(.exclusive) }) {
+      try checkAlone(directory, mark)
+      return try share(lock, path)
+    }
+    try share(lock, path)
+    // Whoever has it open has verified it.
+    try DataFileCheck(directory: path, isMarked: true).checkBesideWriters()
+  }
+
+  private static func existingMark(_ directory: Directory) throws(SystemError) -> FileLock? {
+    guard let file = try directory.open(StateMark.name, .writing, requiresOneName: true) else { return nil }
+    return FileLock(file)
+  }
+
+  private static func mark(in file: borrowing File, _ directory: String) throws(GarageError) -> StateMark {
+    switch try calling(directory, { () throws(SystemError) in try StateMark.read(file) }) {
     case .mark(let mark): return mark
     case .void: return StateMark(isMade: false, state: nil)
     case .newerVersion: throw .unsupportedVersion(directory)
@@ -105,21 +105,29 @@ struct GarageOpening: ~Copyable {
     }
   }
 
-  private static func newMark(_ path: String, _ directory: String) throws(GarageError) -> OwnFile {
-    let file = try calling(directory) { () throws(SystemFailure) in try OwnFile.make(path) }
-    // Somebody was faster: it is looked at as what was there.
-    guard let file else { return try check(directory) }
-    try calling(directory) { () throws(SystemFailure) in try StateMark(isMade: false, state: nil).write(to: file) }
-    try share(file, directory)
-    return file
+  private static func newMark(_ directory: Directory) throws(GarageError) -> FileLock {
+    guard let lock = try calling(directory.path, { () throws(SystemError) in try makeMark(directory) }) else {
+      return try check(directory)
+    }
+    try share(lock, directory.path)
+    return lock
   }
 
-  private static func share(_ file: borrowing OwnFile, _ directory: String) throws(GarageError) {
-    // Nobody has it alone for long: that takes the lock that is held here.
-    let isShared = try calling(directory) { () throws(SystemFailure) in
-      try StoreDirectory.wait(seconds: patience) { () throws(SystemFailure) in try file.tryShare() }
+  /// Returns `nil` if somebody was faster: it is looked at as what was there.
+  private static func makeMark(_ directory: Directory) throws(SystemError) -> FileLock? {
+    do throws(SystemError) {
+      let file = try directory.create(StateMark.name, .exclusively)
+      try StateMark(isMade: false, state: nil).write(to: file)
+      return FileLock(file)
+    } catch {
+      guard error.errno == EEXIST else { throw error }
+      return nil
     }
-    guard isShared else {
+  }
+
+  private static func share(_ lock: borrowing FileLock, _ directory: String) throws(GarageError) {
+    // Nobody has it alone for long: that takes the lock that is held here.
+    guard try calling(directory, { () throws(SystemError) in try lock.lock(.shared, within: waitLimit) }) else {
       throw GarageError(
         .storageFailed, "Something holds a lock of \(directory)/\(StateMark.name). End it, and open the garage again.")
     }
@@ -128,56 +136,42 @@ struct GarageOpening: ~Copyable {
   // MARK: - The data file
 
   /// A directory without a mark: a new one, or a garage that lost it.
-  private static func checkUnmarked(_ directory: String, _ names: Set<String>) throws(GarageError) {
+  private static func checkUnmarked(_ directory: Directory, _ names: Set<String>) throws(GarageError) {
+    let path = directory.path
     let others = names.subtracting(ownNames).subtracting(ignoredNames)
     let contents: DataFileCheck.Contents
     do throws(GarageError) {
-      contents = try DataFileCheck(directory: directory, isMarked: false).contents()
+      contents = try DataFileCheck(directory: path, isMarked: false).contents()
     } catch {
       guard !others.isDisjoint(with: cacheNames) else { throw error }
-      throw .notAGarage(directory, "it holds a cache", underlying: error)
+      throw .notAGarage(path, "it holds a cache", underlying: error)
     }
     switch contents {
     // What else is there does not count: a cache that refused the garage may have left its lock.
     case .garage: return
     case .nothing:
-      if !others.isDisjoint(with: cacheNames) { throw .notAGarage(directory, "it holds a cache") }
-      guard let other = others.sorted().first else { return }
-      throw .notAGarage(directory, "it is not empty, but has \"\(other)\"")
+      if !others.isDisjoint(with: cacheNames) { throw .notAGarage(path, "it holds a cache") }
+      if let other = others.sorted().first { throw .notAGarage(path, "it is not empty, but has \"\(other)\"") }
+      // Names that are not UTF-8 are not listed.
+      let isEmpty = try calling(path) { () throws(SystemError) in try directory.isEmpty() }
+      if names.isEmpty && !isEmpty { throw .notAGarage(path, "it is not empty") }
     }
   }
 
-  private static func checkAlone(_ directory: String, _ mark: StateMark) throws(GarageError) {
-    let state = try calling(directory) { () throws(SystemFailure) in
-      try DataFileState(of: dataFile(in: directory))
-    }
+  private static func checkAlone(_ directory: Directory, _ mark: StateMark) throws(GarageError) {
+    let path = directory.path
+    let state = try calling(path) { () throws(SystemError) in try DataFileState(in: directory) }
     if mark.isMade, let sound = mark.state, sound == state { return }
-    switch try DataFileCheck(directory: directory, isMarked: true).contents() {
+    switch try DataFileCheck(directory: path, isMarked: true).contents() {
     case .garage: return
     case .nothing:
       guard mark.isMade else { return }
       throw GarageError(
         .damagedStore,
         """
-        \(directory)/\(dataFile) is missing or empty, and a garage was there. Put the file back from a backup, or remove \
+        \(path)/\(dataFile) is missing or empty, and a garage was there. Put the file back from a backup, or remove \
         the directory to begin anew. Nothing was changed.
         """)
     }
-  }
-}
-
-extension GarageError {
-  static func notAGarage(_ directory: String, _ reason: String, underlying: (any Error)? = nil) -> GarageError {
-    GarageError(
-      .notAGarage,
-      "\(directory) cannot be a garage: \(reason). Give another directory, or an empty one; nothing was changed.",
-      underlying: underlying)
-  }
-
-  static func unsupportedVersion(_ directory: String) -> GarageError {
-    GarageError(
-      .unsupportedVersion,
-      "The garage in \(directory) was written by a newer version of this package. Update, or give another directory; "
-        + "nothing was changed.")
   }
 }

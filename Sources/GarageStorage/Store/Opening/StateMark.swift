@@ -1,3 +1,5 @@
+import Platform
+
 /// The file that says as of which state the garage's data file was sound: written after a verification, after each commit
 /// and when the garage is closed.
 ///
@@ -32,8 +34,8 @@ struct StateMark: Equatable {
     case foreign
   }
 
-  static func read(_ file: borrowing OwnFile) throws(SystemFailure) -> Reading {
-    let length = try file.size()
+  static func read(_ file: borrowing File) throws(SystemError) -> Reading {
+    let length = try file.status().size
     guard length > 0 else { return .void }
     var bytes = [UInt8](repeating: 0, count: size)
     guard try file.read(&bytes) else { return .foreign }
@@ -54,11 +56,11 @@ struct StateMark: Equatable {
   }
 
   /// Writes the mark in place and at once: two processes that write it together leave one of the two, or a void one.
-  func write(to file: borrowing OwnFile) throws(SystemFailure) {
+  func write(to file: borrowing File) throws(SystemError) {
     var bytes = Self.magic + Self.bytes(UInt64(Self.version), 4) + Self.bytes(isMade ? 1 : 0, 4)
     for word in state?.words ?? [UInt64](repeating: 0, count: DataFileState.count) { bytes += Self.bytes(word, 8) }
     bytes += Self.bytes(ContentDigest.word(of: bytes), 8)
-    try file.overwrite(bytes)
+    try file.write(bytes, at: 0)
   }
 
   private static func bytes(_ number: UInt64, _ count: Int) -> [UInt8] {
