@@ -137,8 +137,8 @@ let package = Package(
     .target(
       name: "Reliability",
       dependencies: [
-        "CBORCoding", "GarageStorage", "LMDB", "LMDBCaching", "Platform", "TestSupport", "WriteLog",
-        .product(name: "Logging", package: "swift-log"),
+        "CBORCoding", "EFStorageCore", "EFStorageUserDefaults", "GarageStorage", "LMDB", "LMDBCaching", "Platform",
+        "TestSupport", "WriteLog", .product(name: "Logging", package: "swift-log"),
       ],
       path: "Tests/Reliability"),
     .executableTarget(

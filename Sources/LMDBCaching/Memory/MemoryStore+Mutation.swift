@@ -160,8 +160,8 @@ extension MemoryStore {
   func release(_ releases: consuming Releases) {
     // Each is given away: where this kept one until its end, it could be the last to let go.
     if let pair = releases.first.take() {
-      release(pair)
-      while let pair = releases.rest.popLast() { release(pair) }
+      release(consume pair)
+      while let pair = releases.rest.popLast() { release(consume pair) }
     }
   }
 

@@ -15,6 +15,7 @@ package enum Trials {
     ModelTrial.self,
     PowerLossTrial.self,
     SuspensionTrial.self,
+    UserDefaultsTrial.self,
   ]
 
   package static let roles: [any TrialRole.Type] = [
@@ -35,5 +36,6 @@ package enum Trials {
     PowerLossReader.self,
     PowerLossWriter.self,
     SuspensionRole.self,
+    UserDefaultsRole.self,
   ]
 }

@@ -1,7 +1,8 @@
 import Foundation
 import LMDBCaching
 
-/// Writes for ever, and answers with the number of each write that was acknowledged: `DIRECTORY PREFIX FIRST`.
+/// Writes for ever, and answers with the number of each write that was acknowledged: `DIRECTORY PREFIX FIRST`. Every
+/// seventh value has a file of its own.
 enum SuspensionRole: TrialRole {
   static let name = "suspension"
   static let keys = 100
@@ -10,6 +11,7 @@ enum SuspensionRole: TrialRole {
     let cache = try TrialCache.open(arguments[0]) {
       $0.disk.groupCommitInterval = .milliseconds(1)
       $0.disk.lockTimeout = SuspensionTrial.lockTimeout
+      $0.disk.inlineThreshold = 4_096
       // So small that it is full at times.
       $0.disk.journalSize = 1 << 17
     }
@@ -17,8 +19,9 @@ enum SuspensionRole: TrialRole {
     while true {
       // Not acknowledged where it would be in memory only, which goes with the process.
       do throws(CacheError) {
+        let length = number % 7 == 0 ? 10_000 : number % 500
         try cache.diskCache.set(
-          "\(number);" + String(repeating: "x", count: number % 500), forKey: arguments[1] + "\(number % keys)")
+          "\(number);" + String(repeating: "x", count: length), forKey: arguments[1] + "\(number % keys)")
         answer("\(number)")
         number += 1
         if number % 50 == 0 { try cache.flush() }

@@ -116,6 +116,14 @@ package enum SuspensionTrial: Trial {
         }
       }
       if isHeldUp { report.count("held the write lock") }
+      // The suspended one's files wait for records that it has not committed.
+      timed("a sweep", round) { cache in
+        do throws(CacheError) {
+          try cache.diskCache.sweepAllValueFiles()
+        } catch {
+          guard error.code == .lockTimeout else { throw error }
+        }
+      }
       let path = path
       timed("an opening", round) { _ in
         // In a process of its own: this one has the directory open.
