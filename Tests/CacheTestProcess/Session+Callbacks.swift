@@ -41,7 +41,7 @@ extension Session {
   /// eventually KEY VALUE: waits until another process's write is seen.
   func awaitValue(_ key: String, _ value: String) throws -> String {
     let cache = try opened()
-    let deadline = ContinuousClock.now + .seconds(5)
+    let deadline = ContinuousClock.now + .seconds(60)
     while true {
       let found = try cache.value(String.self, forKey: key)
       if found == value || ContinuousClock.now > deadline { return found ?? "nil" }

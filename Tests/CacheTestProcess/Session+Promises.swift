@@ -41,7 +41,7 @@ extension Session {
       try opened().diskCache.betweenCommits {}
     case "settle":
       // Its cause is over; the commit is tried again after a pause.
-      let deadline = ContinuousClock.now + .seconds(6)
+      let deadline = ContinuousClock.now + .seconds(60)
       while true {
         do throws(CacheError) {
           try opened().flush()
@@ -69,7 +69,8 @@ extension Session {
     case "values":
       if words.count > 2 { try Stage.shared.begin(Stage.Action(rawValue: text(2))!, in: opened().directory.path) }
       return try useActingValues(asynchronously: text(1) == "true")
-    case "acted": return Stage.shared.awaitReport()
+    // With a word after it where perhaps nothing is done.
+    case "acted": return Stage.shared.awaitReport(within: .seconds(words.count > 1 ? 5 : 60))
     case "eventually": return try awaitValue(text(1), text(2))
     case "loseData":
       try FileManager.default.removeItem(at: opened().directory.appendingPathComponent("data.mdb"))

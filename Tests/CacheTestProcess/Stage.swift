@@ -51,8 +51,8 @@ final class Stage: Sendable {
   }
 
   /// Whether something was done, or what went wrong; waits for what another thread is at, or has yet to begin.
-  func awaitReport() -> String {
-    let deadline = ContinuousClock.now + .seconds(5)
+  func awaitReport(within limit: Duration) -> String {
+    let deadline = ContinuousClock.now + limit
     while ContinuousClock.now < deadline, state.withLock({ $0.actions == 0 }) {
       usleep(1_000)
     }

@@ -6,7 +6,7 @@ package enum BoundedProcess {
   ///
   /// - Parameter seconds: After so long the process is killed.
   package static func run(
-    _ program: String, _ arguments: [String] = [], input lines: [String] = [], within seconds: Int = 10
+    _ program: String, _ arguments: [String] = [], input lines: [String] = [], within seconds: Int = 60
   ) throws -> ProcessOutcome {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("bounded-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)

@@ -42,7 +42,7 @@ package struct ProcessScript: Sendable {
   package init(_ steps: [(String, Answer)]) { self.steps = steps.map { (line: $0.0, answer: $0.1) } }
 
   /// Runs it in a process of its own; returns what was wrong, beginning with a crash or a hang; empty: nothing.
-  package func failures(of program: String = "CacheTestProcess", within seconds: Int = 10) throws -> [String] {
+  package func failures(of program: String = "CacheTestProcess", within seconds: Int = 60) throws -> [String] {
     let outcome = try BoundedProcess.run(program, input: steps.map(\.line) + ["exit"], within: seconds)
     var failures: [String] = []
     if !outcome.isOrderly {

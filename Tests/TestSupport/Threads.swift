@@ -35,14 +35,14 @@ package func onThread<R: Sendable>(stack: Int, _ body: @escaping @Sendable () ->
 }
 
 /// Whether `body` ends in time: for what could wait for ever. The thread is left behind if it does not.
-package func finishes(within seconds: Int = 20, _ body: @escaping @Sendable () -> Void) -> Bool {
+package func finishes(within seconds: Int = 60, _ body: @escaping @Sendable () -> Void) -> Bool {
   let group = DispatchGroup()
   inBackground(group, body)
   return group.wait(timeout: .now() + .seconds(seconds)) == .success
 }
 
 /// Looks again and again until `condition` holds; false when it does not in time.
-package func eventually(within limit: Duration = .seconds(10), _ condition: () throws -> Bool) rethrows -> Bool {
+package func eventually(within limit: Duration = .seconds(60), _ condition: () throws -> Bool) rethrows -> Bool {
   let clock = ContinuousClock()
   let deadline = clock.now + limit
   while clock.now < deadline {

@@ -85,11 +85,11 @@ import Testing
     // Both write at once.
     #expect(child.run("set its after") == "ok")
     try cache.set("after", forKey: "mine")
-    let isShared = eventually(within: .seconds(8)) {
+    let isShared = eventually(within: .seconds(30)) {
       child.run("get mine") == "after" && (try? cache.value(String.self, forKey: "its")) == "after"
     }
     #expect(isShared)
-    #expect(ContinuousClock.now - start < .seconds(5))
+    #expect(ContinuousClock.now - start < .seconds(30))
     let data = try Paths.identity(of: directory.path + "/data.mdb")
     #expect(child.run("inode data.mdb") == data.map { "\($0.inode)" })
     let lockFile = try Paths.identity(of: directory.path + "/lock.mdb")

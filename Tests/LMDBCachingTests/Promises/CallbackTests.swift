@@ -35,7 +35,7 @@ import Testing
     try damage()
     let acted = Self.openings.contains(action) ? "acted" : "nobody asked"
     let failures = try ProcessScript([
-      ("open \(path) log=\(action)", .ok), ("acted", .oneOf([acted, "acted"])),
+      ("open \(path) log=\(action)", .ok), (acted == "acted" ? "acted" : "acted perhaps", .oneOf([acted, "acted"])),
       ("set key v", unlessClosed("ok", action)),
       ("get key", unlessClosed("v", action)), ("close", .ok),
     ]).failures()
@@ -48,7 +48,7 @@ import Testing
     #expect(dead.answers == ["ok", "ok"])
     let acted = Self.openings.contains(action) ? "acted" : "nobody asked"
     let failures = try ProcessScript([
-      ("open \(path) log=\(action)", .ok), ("acted", .oneOf([acted, "acted"])),
+      ("open \(path) log=\(action)", .ok), (acted == "acted" ? "acted" : "acted perhaps", .oneOf([acted, "acted"])),
       ("get theirs", action == "openSame" ? .oneOf(["v", "of the other"]) : unlessClosed("v", action)), ("close", .ok),
     ]).failures()
     #expect(failures == [])
@@ -67,7 +67,7 @@ import Testing
     #expect(seen == "w" || action == "close" && seen == "error closed", "\(seen)")
     let key = subject.ask("get key")
     #expect(key == "v" || action == "close" && key == "error closed", "\(key)")
-    #expect(subject.ask("acted soon") == "acted")
+    #expect(subject.ask("acted") == "acted")
     #expect(["ok", "error closed"].contains(subject.ask("flush")))
     #expect(subject.ask("close") == "ok")
   }

@@ -45,7 +45,7 @@ import Testing
     _ = eventually(within: .seconds(2)) { cache.statistics.diskEvictions > 0 }
     isOver.signal()
     group.wait()
-    #expect(eventually(within: .seconds(15)) { errorCode { try cache.flush() } == nil && cache.health.isHealthy })
+    #expect(eventually(within: .seconds(60)) { errorCode { try cache.flush() } == nil && cache.health.isHealthy })
     #expect(cache.statistics.diskEvictions == 0)
     #expect(cache.count == 1_000)
     cache.memoryCache.removeAll()

@@ -96,7 +96,7 @@ import Testing
     try cache.set("v", forKey: "key")
     try cache.close()
     let elapsed = ContinuousClock.now - start
-    #expect(elapsed < .seconds(1), "\(elapsed)")
+    #expect(elapsed < .seconds(10), "\(elapsed)")
     holder.resume()
     group.wait()
   }
