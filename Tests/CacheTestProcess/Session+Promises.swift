@@ -47,7 +47,8 @@ extension Session {
           try opened().flush()
           return "ok"
         } catch {
-          if ContinuousClock.now > deadline { throw error }
+          // What is closed stays so.
+          if error.code == .closed || ContinuousClock.now > deadline { throw error }
           usleep(10_000)
         }
       }

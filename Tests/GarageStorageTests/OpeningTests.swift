@@ -95,7 +95,8 @@ import Testing
     }
     #expect(descriptor >= 0)
     close(descriptor)
-    #expect(throws: GarageError.self) { try directory.garage().retrieveAll(Pet.self) }
+    let error = #expect(throws: GarageError.self) { try directory.garage().retrieveAll(Pet.self) }
+    #expect(error?.code == .notAGarage)
     // It is in the way of nothing but the garage.
     #expect(try directory.opened().names() == [])
     #expect(try !directory.opened().isEmpty())

@@ -16,6 +16,22 @@
       return try Environment.open(directory: path, options: options)
     }
 
+    /// A power cut may leave a lock file with anything in it.
+    @Test func whoIsAloneNeedsNoLockFile() throws {
+      let path = directory.makeDirectory("alone")
+      var options = Environment.Options()
+      options.mapSize = 64 << 20
+      options.usesLockFile = false
+      let environment = try Environment.open(directory: path, options: options)
+      try environment.put([2], [1])
+      #expect(try environment.value([1]) == [2])
+      #expect(throws: LMDBError.self) { try open(path) }
+      try environment.sync(force: true)
+      environment.close()
+      #expect(try Directory(path: path).names() == ["data.mdb"])
+      #expect(try open(path).value([1]) == [2])
+    }
+
     @Test func anOpeningThatWaitsKeepsNobodyElseWaiting() throws {
       let (one, two) = (directory.makeDirectory("one"), directory.makeDirectory("two"))
       let first = try open(one)

@@ -13,9 +13,10 @@ extension Environment {
   ///
   /// No link is followed to the files themselves, and nothing but regular files of their own is opened.
   ///
-  /// - Throws: `.foreignFile` if a file is a link or no regular file, or has other names; `.otherEnvironmentOptions` if it is open with another sync mode, read-only or not, or for fewer
-  ///   databases; `.fileReplaced` if the data file was deleted or replaced while this process has it open;
-  ///   `.invalid`, `.versionMismatch` and others for files that LMDB refuses.
+  /// - Throws: `.foreignFile` if a file is a link or no regular file, or has other names; `.otherEnvironmentOptions` if it
+  ///   is open with another sync mode, read-only or not, or for fewer databases; `.fileReplaced` if the data file was
+  ///   deleted or replaced while this process has it open; `.invalid`, `.versionMismatch` and others for files that LMDB
+  ///   refuses.
   public static func open(directory: String, options: Options = Options()) throws(LMDBError) -> Environment {
     try open(find(directory), options: options, exactly: false)
   }
@@ -142,22 +143,22 @@ extension Environment {
       throw error
     }
     let environment = Environment(opened, options: options, metaPages: metaPages)
-    var completion = Registry.withLock { $0.complete(number, environment, opened.files) }
-    if completion == .completed { return environment }
+    var use = Registry.withLock { $0.complete(number, environment, opened.files) }
+    if use == .none { return environment }
     // The new lock file may have got the inode of a deleted one that another thread has closed a moment ago. Or the file
     // itself was moved here, and closing it took the locks of this environment too. Either way the other one has to be
     // gone before this one is closed and opened again.
     var backoff = Backoff(limit: Int64(clamping: options.waits.close))
-    while completion == .busy, backoff.pause() {
-      completion = Registry.withLock { $0.complete(number, environment, opened.files, isTentative: true) }
+    while use == .busy, backoff.pause() {
+      use = Registry.withLock { $0.use(of: opened.files.lockFile, besides: number) }
     }
-    switch completion {
-    case .completed:
+    switch use {
+    case .none:
       return nil
     case .busy:
       environment.isLost = true
       throw busy
-    case .taken:
+    case .open:
       // Somebody has moved the lock file of an open environment here meanwhile. It must not be closed any more.
       environment.isLost = true
       throw LMDBError(code: .fileReplaced, operation: "Environment.open")
@@ -185,9 +186,8 @@ extension Environment.Options {
     case .noMetaSync: flags |= MDB_NOMETASYNC
     case .noSync: flags |= MDB_NOSYNC
     }
-    if isReadOnly {
-      flags |= MDB_RDONLY
-    }
+    if isReadOnly { flags |= MDB_RDONLY }
+    if !usesLockFile { flags |= MDB_NOLOCK }
     return UInt32(flags)
   }
 
@@ -203,6 +203,7 @@ extension Environment.Options {
 
   /// Whether an environment open with these options cannot be handed to somebody who asks for `other`.
   func contradicts(_ other: Environment.Options) -> Bool {
-    syncMode != other.syncMode || isReadOnly != other.isReadOnly || maxDatabases < other.maxDatabases
+    syncMode != other.syncMode || isReadOnly != other.isReadOnly || usesLockFile != other.usesLockFile
+      || maxDatabases < other.maxDatabases
   }
 }

@@ -30,6 +30,10 @@ extension Environment {
     /// costs some microseconds; it gives back all others. As many as run at once on this machine.
     package var keptReaders = min(16, max(4, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
 
+    /// Whether readers and writers are kept apart by a lock file. Without it, nobody else may have the files open
+    /// (`MDB_NOLOCK`).
+    package var usesLockFile = true
+
     /// How long operations wait for each other.
     package var waits = Waits()
 

@@ -106,7 +106,7 @@ struct OpenFiles {
     _ directory: Directory, _ options: Environment.Options
   ) throws(LMDBError) -> FileIdentity? {
     let found = try statusOfLockFile(directory)
-    if options.isReadOnly { return found?.identity }
+    if options.isReadOnly || !options.usesLockFile { return found?.identity }
     do throws(SystemError) {
       let file = try directory.create(lockFile, permissions: mode_t(options.fileMode), requiresOneName: true)
       let status = try file.status()

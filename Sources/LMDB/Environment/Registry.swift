@@ -19,13 +19,12 @@ struct Registry {
     case replaced
   }
 
-  /// What became of a reservation.
-  enum Completion {
-    case completed
-    /// An environment with the same lock file is being closed or opened.
+  /// Who else of this process has a lock file.
+  enum LockFileUse {
+    case none
+    /// An environment that is being closed or opened.
     case busy
-    /// An open environment has the same lock file.
-    case taken
+    case open
   }
 
   private struct Entry {
@@ -108,23 +107,23 @@ struct Registry {
     return lastNumber
   }
 
-  /// Ends a reservation with an environment, unless another one has its lock file.
-  ///
-  /// - Parameter isTentative: Whether to only look.
-  mutating func complete(
-    _ number: Int, _ environment: Environment, _ files: EnvironmentFiles, isTentative: Bool = false
-  ) -> Completion {
-    let holders = entries.filter {
-      $0.process == process && $0.number != number && files.lockFile != nil && $0.files?.lockFile == files.lockFile
-    }
-    if holders.contains(where: { $0.isBusy || $0.environment == nil }) { return .busy }
-    if !holders.isEmpty { return .taken }
-    guard !isTentative, let index = entries.firstIndex(where: { $0.number == number }) else { return .completed }
+  /// Whether an environment has a lock file, apart from a reservation.
+  func use(of lockFile: FileIdentity?, besides number: Int) -> LockFileUse {
+    guard let lockFile else { return .none }
+    let users = entries.filter { $0.process == process && $0.number != number && $0.files?.lockFile == lockFile }
+    if users.contains(where: { $0.isBusy || $0.environment == nil }) { return .busy }
+    return users.isEmpty ? .none : .open
+  }
+
+  /// Ends a reservation with an environment, unless another one has its lock file, which is returned.
+  mutating func complete(_ number: Int, _ environment: Environment, _ files: EnvironmentFiles) -> LockFileUse {
+    let use = use(of: files.lockFile, besides: number)
+    guard use == .none, let index = entries.firstIndex(where: { $0.number == number }) else { return use }
     entries[index].environment = environment
     entries[index].control = environment.control
     entries[index].files = files
     entries[index].isBusy = false
-    return .completed
+    return .none
   }
 
   mutating func cancel(_ number: Int) { entries.removeAll { $0.number == number } }

@@ -5,7 +5,7 @@ struct ChangeQueue {
 
   private let limit: Int
   private var hasMissed = false
-  /// Oldest first, or `nil` if taken, or superseded.
+  /// Oldest first, with `nil` in the place of what was taken or superseded.
   private var changes: [CacheChange?] = []
   private var head = 0
   /// What was dropped from the front of `changes`; positions count from the first change ever.

@@ -1,7 +1,7 @@
-import Foundation
+package import Foundation
 
 /// Where caches with a name are.
-enum CachesDirectory {
+package enum CachesDirectory {
   static func url(named name: String) throws(CacheError) -> URL {
     guard !name.isEmpty, name != ".", name != "..", !name.contains("/"), !name.utf8.contains(0) else {
       throw CacheError(.invalidArgument, "A cache's name is one path component, and \(quoted(name)) is not.")
@@ -9,7 +9,7 @@ enum CachesDirectory {
     return base.appendingPathComponent(name, isDirectory: true)
   }
 
-  private static var base: URL {
+  package static var base: URL {
     #if os(Linux)
       // The XDG base directory specification: relative paths are to be ignored.
       let environment = ProcessInfo.processInfo.environment

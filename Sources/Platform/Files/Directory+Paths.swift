@@ -44,23 +44,18 @@ extension Directory {
   /// Makes the names in it durable, and those that lead to it from the top of its volume: whoever made one of them may
   /// have died before it was on the disk.
   package func synchronizePath() throws(SystemError) {
-    var directory = self
-    while true {
+    var next: String? = path
+    while let path = next {
       do throws(SystemError) {
+        let directory = try Directory(path: path)
+        guard directory.identity.device == identity.device else { return }
         try directory.synchronize()
       } catch {
-        // Some file systems cannot synchronize directories, and have to keep the order by themselves.
-        guard [EINVAL, EROFS].contains(error.errno) else { throw error }
+        // One that may be entered and not read cannot be synchronized, nor can those of some file systems, which have to
+        // keep the order by themselves.
+        guard [EACCES, EINVAL, EROFS].contains(error.errno) else { throw error }
       }
-      guard let parent = Self.parent(of: directory.path) else { return }
-      do throws(SystemError) {
-        directory = try Directory(path: parent)
-      } catch {
-        // One that may be entered and not read cannot be synchronized.
-        if error.errno == EACCES { return }
-        throw error
-      }
-      guard directory.identity.device == identity.device else { return }
+      next = Self.parent(of: path)
     }
   }
 

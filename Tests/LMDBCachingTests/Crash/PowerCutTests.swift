@@ -129,6 +129,16 @@ import Testing
   }
 
   /// A power cut, or a death, in the middle of making a new cache.
+  /// A full disk ends a file anywhere.
+  @Test(arguments: [0, 1, 9, 11, 17, 19, 20, 4_096]) func aPieceOfANewDatabaseIsInNobodysWay(_ size: Int) throws {
+    let other = CacheDirectory()
+    try other.open().close()
+    directory.write(other.contents("data.mdb").prefix(size), to: "new/data.mdb")
+    let cache = try directory.open()
+    #expect(!directory.names().contains("new"))
+    try cache.close()
+  }
+
   @Test func whatIsLeftOfANewDatabaseIsInNobodysWay() throws {
     directory.write(Data(repeating: 0, count: 8_192), to: "new/data.mdb")
     directory.write(Data([0xDE, 0xC0, 0xEF, 0xBE] + [UInt8](repeating: 9, count: 100)), to: "new/lock.mdb")

@@ -86,7 +86,9 @@ package enum SuspensionTrial: Trial {
           writers[index] = try Writer(path, suspended.prefix, first: suspended.progress.current.acknowledged + 1)
         }
         timed("a flush after it", round) { cache in
-          guard eventually({ (try? cache.flush()) != nil }) else { throw CacheError(.notCommitted, "for 10 s") }
+          guard eventually(within: .seconds(10), { (try? cache.flush()) != nil }) else {
+            throw CacheError(.notCommitted, "for 10 s")
+          }
         }
         report.count("rounds")
         if report.failureCount > 10 { break }

@@ -14,20 +14,13 @@ struct DataFileState: Equatable {
 
   /// Returns `nil` if there is no file, or one that is too short for a database.
   init?(in directory: Directory) throws(SystemError) {
-    guard let file = try directory.open(GarageOpening.dataFile) else { return nil }
-    let status = try file.status()
-    var meta = [UInt8](repeating: 0, count: Self.metaLength)
-    guard try file.read(&meta) else { return nil }
-    // Where the second page lies, the first one says: `mm_psize`.
-    let pageSize = meta.withUnsafeBytes {
-      Int(UInt32(littleEndian: $0.loadUnaligned(fromByteOffset: 40, as: UInt32.self)))
-    }
-    var second = [UInt8](repeating: 0, count: Self.metaLength)
-    guard pageSize >= Self.metaLength, try file.read(&second, at: pageSize) else { return nil }
+    guard let file = try DataFileSnapshot(of: directory, metaLength: Self.metaLength) else { return nil }
+    let (status, meta) = (file.status, file.metaPages)
     words = [
       status.identity.device, status.identity.inode, UInt64(status.size),
       // Both: the first can be set to any time.
-      UInt64(bitPattern: status.modified), UInt64(bitPattern: status.changed), ContentDigest.word(of: meta + second),
+      UInt64(bitPattern: status.modified), UInt64(bitPattern: status.changed),
+      ContentDigest.word(of: meta.first + meta.second),
     ]
   }
 }

@@ -1,4 +1,5 @@
 import CXXHash
+import LMDB
 import Platform
 
 /// What tells that a database's file is the one it was, and that nobody wrote to it since.
@@ -15,20 +16,14 @@ struct DataFileState: Equatable {
 
   /// Returns `nil` if there is no file, or one that is no database.
   init?(directory: Directory) throws(SystemError) {
-    guard let file = try directory.open(CacheDirectory.dataName) else { return nil }
-    let status = try file.status()
-    device = status.identity.device
-    inode = status.identity.inode
-    size = UInt64(status.size)
+    guard let file = try DataFileSnapshot(of: directory, metaLength: Self.metaLength) else { return nil }
+    device = file.status.identity.device
+    inode = file.status.identity.inode
+    size = UInt64(file.status.size)
     // Both: the first can be set to any time.
-    modified = [status.modified, status.changed].map { UInt64(bitPattern: $0) }
-    var meta = [UInt8](repeating: 0, count: Self.metaLength)
-    guard try file.read(&meta) else { return nil }
-    // Where the second one lies, the first one says: `mm_psize`.
-    let pageSize = meta.withUnsafeBytes { Int($0.loadUnaligned(fromByteOffset: 40, as: UInt32.self)) }
-    metaHash = meta.withUnsafeBytes { cxxhash_64($0.baseAddress, $0.count, 0) }
-    guard pageSize >= Self.metaLength, try file.read(&meta, at: pageSize) else { return nil }
-    metaHash = meta.withUnsafeBytes { cxxhash_64($0.baseAddress, $0.count, metaHash) }
+    modified = [file.status.modified, file.status.changed].map { UInt64(bitPattern: $0) }
+    let first = file.metaPages.first.withUnsafeBytes { cxxhash_64($0.baseAddress, $0.count, 0) }
+    metaHash = file.metaPages.second.withUnsafeBytes { cxxhash_64($0.baseAddress, $0.count, first) }
   }
 
   init(_ bytes: UnsafeRawBufferPointer) {

@@ -19,17 +19,22 @@ enum NewDatabase {
     let isThere = try calling(activity) { () throws(SystemError) in
       // Of a process that died here.
       try remove(folder, in: directory)
-      return try directory.kind(of: CacheDirectory.dataName) != nil
+      if try directory.kind(of: CacheDirectory.dataName) != nil { return true }
+      for name in try directory.names() where isSubstitute(name) { try remove(name, in: directory) }
+      return false
     }
     if isThere { return }
     var name = folder
     do throws(CacheError) {
       let new = try calling(activity) { () throws(SystemError) in
         // Somebody's folder of that name is left alone.
-        if try directory.kind(of: folder) != nil { name += "-" + String(UInt64.random(in: .min ... .max), radix: 16) }
+        if try directory.kind(of: folder) != nil { name = substitute() }
         return try directory.makeSubdirectory(name)
       }
       try storing(activity) { () throws(LMDBError) in
+        // Nobody else has the folder. A power cut may leave a lock file with anything in it, which is nobody's.
+        var options = options
+        options.usesLockFile = false
         let environment = try Environment.open(new, options: options)
         defer { environment.close() }
         try environment.sync(force: true)
@@ -44,6 +49,16 @@ enum NewDatabase {
       do throws(SystemError) { try remove(name, in: directory) } catch {}
       throw error
     }
+  }
+
+  /// A name for where somebody has a folder of the usual one.
+  private static func substitute() -> String {
+    folder + "-" + String(UInt64.random(in: 1 << 60 ... .max), radix: 16)
+  }
+
+  private static func isSubstitute(_ name: String) -> Bool {
+    name.hasPrefix(folder + "-") && name.utf8.count == folder.utf8.count + 17
+      && UInt64(name.dropFirst(folder.count + 1), radix: 16) != nil
   }
 
   /// Whether there is nothing in the folder but what a process leaves that dies here.
@@ -63,13 +78,15 @@ enum NewDatabase {
     return true
   }
 
-  /// Whether a file begins as LMDB's files do, or is empty.
+  /// Whether a file begins as LMDB's files do, as far as it goes: a full disk may have ended it anywhere.
   private static func isDatabase(_ directory: Directory, _ name: String) throws(SystemError) -> Bool {
     guard let file = try directory.open(name) else { return true }
-    var beginning = [UInt8](repeating: 0, count: 32)
-    guard try file.read(&beginning) else { return try file.status().size == 0 }
+    var beginning = [UInt8](repeating: 0, count: Int(min(20, try file.status().size)))
+    guard try file.read(&beginning) else { return true }
     if beginning.allSatisfy({ $0 == 0 }) { return true }
-    return beginning[0..<4].elementsEqual(magic) || beginning[16..<20].elementsEqual(magic)
+    if beginning.begins(with: magic) { return true }
+    // A page's header of 16 bytes is first, and begins with the page's number, 0.
+    return beginning.count < 20 ? beginning.prefix(8).allSatisfy { $0 == 0 } : beginning[16..<20].elementsEqual(magic)
   }
 
   private static func remove(_ folder: String, in directory: Directory) throws(SystemError) {
