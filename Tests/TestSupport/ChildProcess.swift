@@ -28,6 +28,7 @@ package final class ChildProcess: @unchecked Sendable {
   package init(
     _ executable: URL, _ arguments: [String] = [], environment: [String: String]? = nil, ending: Ending = .kill
   ) throws {
+    _ = Self.outliveReaders
     self.ending = ending
     process.executableURL = executable
     process.arguments = arguments
@@ -52,6 +53,11 @@ package final class ChildProcess: @unchecked Sendable {
     case .endOfInput: end()
     }
   }
+
+  /// Writing to a process that has ended is an error, and no signal. By a handler: what is ignored, a child ignores too.
+  private static let outliveReaders: Void = {
+    _ = Foundation.signal(SIGPIPE) { _ in }
+  }()
 
   /// Ends its input, and waits for its end.
   package func end() {
@@ -102,7 +108,8 @@ package final class ChildProcess: @unchecked Sendable {
 
   package var identifier: Int32 { process.processIdentifier }
 
-  package func send(_ line: String) { input.fileHandleForWriting.write(Data((line + "\n").utf8)) }
+  /// One that has ended answers nothing to it.
+  package func send(_ line: String) { try? input.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8)) }
 
   /// The next line of its output; nil: it has ended.
   package func readLine() -> String? {

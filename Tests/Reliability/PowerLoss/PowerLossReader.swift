@@ -30,7 +30,6 @@ struct PowerLossReader: TrialRole {
     configuration.logger = Logger(label: "power-loss", factory: { _ in WarningLog(messages: warnings) })
     let url = URL(fileURLWithPath: directory)
     let cache = try DiskCache(directory: url, configuration: configuration)
-    answer("discarded \(warnings.current.count { $0.contains("discarded") })")
     let found = try read(cache, entries)
     for (index, number) in found.sorted(by: { $0.key < $1.key }) { answer("entry \(index) \(number)") }
 
@@ -50,6 +49,8 @@ struct PowerLossReader: TrialRole {
     try cache.set(large, forKey: "large probe")
     try cache.flush()
     try cache.close()
+    // What was told is told by now.
+    answer("discarded \(warnings.current.count { $0.contains("discarded") })")
     let again = try DiskCache(directory: url, configuration: configuration)
     if try again.value(Data.self, forKey: "probe") != probe || again.value(Data.self, forKey: "large probe") != large {
       answer("wrong what was written after it is lost")

@@ -29,7 +29,9 @@ extension Journal {
   /// Takes the segments of a batch back that is committed.
   func didCommit(_ batch: CommitBatch, _ report: CommitReport) {
     committingPosition.store(0, ordering: .releasing)
-    state.sealed.removeFirst(batch.segments.count)
+    // A new array: the batch shares the old one's memory, and a copy has as much room as `malloc` says, a page more each time
+    // where addresses are scarce.
+    state.sealed = Array(state.sealed.dropFirst(batch.segments.count))
     for segment in batch.segments {
       state.committedNumber = max(state.committedNumber, segment.number)
       // One of a journal whose file was deleted goes, and with the last one its map.
