@@ -30,4 +30,35 @@ enum DiskTrim {
       ]
     }
   }
+
+  /// Trims to a tenth, with nobody beside.
+  static func most(keys count: Int) -> Workload {
+    Workload("disk.trim.toTenth", Parameters(keys: count, valueSize: 100)) { setting in
+      var cache: DiskCache?
+      let value = Data(repeating: 7, count: 100)
+      return [
+        Trial(
+          "LMDBCaching.DiskCache", operations: count - count / 10,
+          before: {
+            let filled = try DiskCache(directory: try setting.directory())
+            for start in stride(from: 0, to: count, by: 1_000) {
+              try filled.write { batch in
+                for number in start..<min(start + 1_000, count) {
+                  batch.set(value, forKey: RequestKeys.text(number))
+                }
+              }
+            }
+            try filled.flush()
+            cache = filled
+          },
+          after: {
+            guard let cache, cache.count == count / 10 else { throw WorkloadError("The trim left another count.") }
+            try cache.close()
+            try setting.remove(cache.directory)
+            return [:]
+          },
+          body: { try cache?.trim(toCount: count / 10) })
+      ]
+    }
+  }
 }

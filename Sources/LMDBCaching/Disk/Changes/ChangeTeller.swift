@@ -12,20 +12,22 @@ final class ChangeTeller: Sendable {
     clock = reader.journal.clock
   }
 
+  var isObserved: Bool { feed.isObserved.load(ordering: .relaxed) }
+
   @inline(__always)
   func noteChange(_ key: CacheKey, _ stamp: UInt64) {
-    if feed.isObserved.load(ordering: .relaxed) { note(key, stamp, .write) }
+    if isObserved { note(key, stamp, .write) }
   }
 
   func noteRemoval(_ key: String, _ stamp: UInt64, _ cause: ChangeCause) {
-    if feed.isObserved.load(ordering: .relaxed) { CacheKey.with(key) { note($0, stamp, cause) } }
+    if isObserved { CacheKey.with(key) { note($0, stamp, cause) } }
   }
 
   /// - Parameters:
   ///   - stamp: What was written before it is gone.
   ///   - lastStamp: The removal's own stamp is not greater.
   func noteRemoval(ofAll prefix: String, stamp: UInt64, lastStamp: UInt64) {
-    guard feed.isObserved.load(ordering: .relaxed) else { return }
+    guard isObserved else { return }
     feed.deliver { watches in
       watches.filter { $0.concerns(removalOf: prefix) }.flatMap {
         $0.noteRemoval(ofAll: prefix, stamp: stamp, clearStamp: prefix.isEmpty ? lastStamp : 0)

@@ -22,6 +22,8 @@ final class RecencyTable: Sendable {
     }
   }
 
+  var isEmpty: Bool { accesses.withLock { $0.isEmpty } }
+
   func lastAccess(of key: String) -> UInt32? { accesses.withLock { $0[ByteKey(key)] } }
 
   /// Hands over what was noted and starts anew.

@@ -96,16 +96,39 @@ struct WriteSession: ~Copyable {
     }
   }
 
-  /// Removes a record that no key leads to, or that cannot be read, if it is still the one of that digest.
-  mutating func removeStray(_ key: UnsafeRawBufferPointer, digest: UInt64) throws(LMDBError) {
-    var header: RecordHeader?
-    let isSame = try txn.withValue(forKey: key) { bytes -> Bool in
-      header = RecordHeader(bytes)
-      return RecordHeader.digest(of: bytes) == digest
+  /// Removes the records of sorted keys for which `condition` holds.
+  ///
+  /// - Parameters:
+  ///   - start: The first of the keys.
+  ///   - count: How many it removes at most, and `bytes` of how many bytes, about.
+  ///   - condition: Is given an entry that is valid until it returns. What it returns `true` for is removed.
+  /// - Returns: The first of the keys that it has not come to.
+  mutating func remove(
+    _ keys: PackedKeys, from start: Int, count: Int, bytes: Int, where condition: (Cursor.Entry) -> Bool
+  ) throws(LMDBError) -> Int {
+    var changed = metadata
+    var dropped: [ValueFileReference] = []
+    let end = try txn.withCursor { (cursor) throws(LMDBError) -> Int in
+      var (index, removed, size) = (start, 0, 0)
+      while index < keys.count, removed < count, size < bytes {
+        try keys.withKey(index) { (key) throws(LMDBError) in
+          guard let entry = try cursor.seek(toKeyAtOrAfter: key), entry.key.elementsEqual(fast: key), condition(entry)
+          else { return }
+          let header = RecordHeader(entry.value)
+          if let header { changed.subtract(header) } else { changed.subtractUnreadable() }
+          changed.replace(RecordHeader.digest(of: entry.value), by: 0)
+          if let file = Self.file(of: entry.value, header) { dropped.append(file) }
+          removed += 1
+          size += entry.value.count
+          try cursor.remove()
+        }
+        index += 1
+      }
+      return index
     }
-    guard isSame == true, try txn.remove(forKey: key) else { return }
-    if let header { metadata.subtract(header) } else { metadata.subtractUnreadable() }
-    metadata.replace(digest, by: 0)
+    metadata = changed
+    for file in dropped { drop(file) }
+    return end
   }
 
   func header(forKey key: UnsafeRawBufferPointer) throws(LMDBError) -> RecordHeader? {

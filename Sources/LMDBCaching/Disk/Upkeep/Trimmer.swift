@@ -2,35 +2,16 @@ import LMDB
 import Platform
 import Synchronization
 
-/// What a trim has to reach.
-struct TrimGoal: Sendable {
-  var count = Int.max
-  var cost = Int.max
-  /// Entries last accessed before this second go.
-  var lastAccess: UInt32 = 0
-}
-
-/// An entry that a trim may remove.
-private struct TrimCandidate {
-  let key: String
-  let stamp: UInt64
-  let lastAccess: UInt32
-  let cost: Int
-  let isExpired: Bool
-  /// Of a record that cannot be read, or that its key does not lead to: it goes first.
-  var stray: Stray?
-
-  struct Stray {
-    let databaseKey: [UInt8]
-    let digest: UInt64
-  }
-}
-
 /// Removes entries that have expired, and the least recently used ones where a limit asks for it. On the writer thread.
 final class Trimmer: Sendable {
-  /// How many entries one read transaction looks at, and one write transaction removes.
-  private static let scanLength = 20_000
-  private static let removalLength = 1_000
+  /// How many entries one write transaction removes, and about how many bytes of them: the list of the pages that it
+  /// frees takes pages too. Commits wait for it meanwhile, reads do not.
+  private static let removalLength = 16_384
+  private static let removalBytes = 64 << 20
+  /// How many accesses one write transaction records.
+  private static let recordingLength = 1_000
+  /// How often it begins anew because of entries that were accessed after they had been chosen.
+  private static let maximumRounds = 3
 
   let limits: Mutex<DiskLimits>
   private let recency: RecencyTable
@@ -96,35 +77,17 @@ final class Trimmer: Sendable {
   }
 
   /// Removes expired entries, then the least recently used ones, until `goal` is reached.
+  ///
+  /// It reads all entries twice: to find out up to which rank they go, and to find those. So it keeps no keys but those
+  /// of the next transaction, which removes them in their order and touches each page once.
   func trim(to goal: TrimGoal, removalLength: Int = Trimmer.removalLength) throws(CacheError) {
     let totalCost = try database.metadata().totalCost
     // Entries that cost nothing need not go where none costs anything.
     if goal.count == 0 || goal.cost == 0 && totalCost > 0 { return try removeEverything() }
-    var candidates = try scan()
-    candidates.sort {
-      ($0.isExpired ? 0 : 1, $0.lastAccess, $0.stamp) < ($1.isExpired ? 0 : 1, $1.lastAccess, $1.stamp)
-    }
-    var count = candidates.count
-    var cost = candidates.reduce(Int128(0)) { $0 + Int128($1.cost) }
-    var victims = 0
-    while victims < candidates.count {
-      let candidate = candidates[victims]
-      guard candidate.isExpired || candidate.lastAccess < goal.lastAccess || count > goal.count || cost > goal.cost
-      else { break }
-      count -= 1
-      cost -= Int128(candidate.cost)
-      victims += 1
-    }
-    candidates.removeSubrange(victims...)
-    // In the order of LMDB's keys, but for the long ones: each page is touched once.
-    candidates.sort { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
-    var start = 0
-    while start < candidates.count {
-      let end = min(start + removalLength, candidates.count)
-      try remove(candidates[start..<end])
-      start = end
-      // Writers must not wait for a trim.
-      writer.letCommitsGoFirst()
+    for _ in 0..<Self.maximumRounds {
+      let plan = try plan(goal)
+      if plan.victims == 0 { break }
+      if try remove(plan, removalLength) >= plan.victims { break }
     }
     // It is done for the space.
     files.synchronizeIfAwaited()
@@ -145,97 +108,78 @@ final class Trimmer: Sendable {
     files.synchronizeIfAwaited()
   }
 
-  private func remove(_ victims: ArraySlice<TrimCandidate>) throws(CacheError) {
-    var removed: [TrimCandidate] = []
-    try database.transact("Trimming \(database.directoryName)") { (session) throws(LMDBError) in
-      removed = []
-      for victim in victims {
-        if let stray = victim.stray {
-          try stray.databaseKey.withBytes { (key) throws(LMDBError) in
-            try session.removeStray(key, digest: stray.digest)
+  private func plan(_ goal: TrimGoal) throws(CacheError) -> TrimPlan {
+    var plan = TrimPlan()
+    var scan = TrimScan(database, recency, observers, now: clock.now)
+    while try scan.next({ _, standing in plan.add(standing) }) {
+      // Writers must not wait for a trim.
+      writer.letCommitsGoFirst()
+    }
+    plan.choose(goal)
+    return plan
+  }
+
+  /// Returns how many entries it removed: those that were written or accessed since they were chosen stay.
+  private func remove(_ plan: TrimPlan, _ removalLength: Int) throws(CacheError) -> Int {
+    var removed = 0
+    var victims = PackedKeys()
+    var scan = TrimScan(database, recency, observers, now: clock.now)
+    var isAtEnd = false
+    while !isAtEnd {
+      isAtEnd = try !scan.next { entry, standing in
+        if plan.chooses(standing) { victims.append(entry.key) }
+      }
+      if victims.count < removalLength && !isAtEnd { continue }
+      var start = 0
+      while start < victims.count {
+        removed += try remove(victims, from: &start, plan, scan, removalLength)
+        writer.letCommitsGoFirst()
+      }
+      victims.removeAll()
+    }
+    return removed
+  }
+
+  /// An entry that was removed, for those who have to be told.
+  private struct Removed {
+    let key: String
+    let stamp: UInt64
+    let isExpired: Bool
+  }
+
+  /// One transaction. Returns how many entries it removed.
+  private func remove(
+    _ victims: PackedKeys, from start: inout Int, _ plan: TrimPlan, _ scan: TrimScan, _ removalLength: Int
+  ) throws(CacheError) -> Int {
+    let observers = observers.all
+    let isTold = !observers.isEmpty || changes.isObserved
+    var told: [Removed] = []
+    var (removed, expired) = (0, 0)
+    start = try database.transact("Trimming \(database.directoryName)") { [start] (session) throws(LMDBError) in
+      (removed, expired, told) = (0, 0, [])
+      return try session.remove(victims, from: start, count: removalLength, bytes: Self.removalBytes) { entry in
+        let standing = scan.standing(of: entry)
+        guard plan.chooses(standing) else { return false }
+        removed += 1
+        switch standing {
+        case .unknown, .stray: break
+        case .expired(let key, let stamp):
+          expired += 1
+          if isTold { told.append(Removed(key: String(decoding: key, as: UTF8.self), stamp: stamp, isExpired: true)) }
+        case .live(let key, let rank, _):
+          if isTold {
+            told.append(Removed(key: String(decoding: key, as: UTF8.self), stamp: rank.stamp, isExpired: false))
           }
-          continue
         }
-        // Unless it was written anew since.
-        let isRemoved = try CacheKey.with(victim.key) { (key) throws(LMDBError) in
-          try database.databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) in
-            try session.remove(databaseKey, of: nil) { $0.stamp == victim.stamp }
-          }
-        }
-        if isRemoved { removed.append(victim) }
+        return true
       }
     }
     // The memory tiers hold nothing that the disk does not.
-    for observer in observers.all {
-      for victim in removed { observer.didEvict(victim.key, stamp: victim.stamp) }
-    }
-    for victim in removed { changes.noteRemoval(victim.key, victim.stamp, victim.isExpired ? .expiry : .eviction) }
-    let expired = removed.count { $0.isExpired }
+    for observer in observers { for entry in told { observer.didEvict(entry.key, stamp: entry.stamp) } }
+    for entry in told { changes.noteRemoval(entry.key, entry.stamp, entry.isExpired ? .expiry : .eviction) }
     counters.expirations.increment(by: expired)
-    counters.evictions.increment(by: removed.count - expired)
-  }
-
-  /// Every entry's cost and last access, the memory tiers' knowledge included.
-  private func scan() throws(CacheError) -> [TrimCandidate] {
-    let now = clock.now
-    let observers = observers.all
-    var candidates: [TrimCandidate] = []
-    var resumeAfter: [UInt8]?
-    var isAtEnd = false
-    while !isAtEnd {
-      try database.accessing("Trimming \(database.directoryName)") { () throws(LMDBError) in
-        // A snapshot that lasts keeps pages from being used again: look at a part at a time.
-        try database.environment.withReadTransaction { (txn) throws(LMDBError) in
-          try txn.withCursor { (cursor) throws(LMDBError) in
-            var position = try EntryDatabase.position(cursor, after: resumeAfter)
-            var looked = 0
-            while let entry = position, entry.key.first != DatabaseKey.reservedMarker, looked < Self.scanLength {
-              if let found = candidate(entry, now, observers) { candidates.append(found) }
-              looked += 1
-              if looked == Self.scanLength { resumeAfter = Array(entry.key) }
-              position = try cursor.next()
-            }
-            isAtEnd = looked < Self.scanLength
-          }
-        }
-      }
-      writer.letCommitsGoFirst()
-    }
-    return candidates
-  }
-
-  /// Returns `nil` for a record of a newer version, which is kept.
-  private func candidate(
-    _ entry: Cursor.Entry, _ now: Int64, _ observers: [any DiskStoreObserver]
-  ) -> TrimCandidate? {
-    if let header = RecordHeader(entry.value),
-      let utf8 = DatabaseKey.key(ofDatabaseKey: entry.key, record: entry.value, header: header)
-    {
-      let key = String(decoding: utf8, as: UTF8.self)
-      if key.utf8.elementsEqual(utf8), database.databaseKey.leads(utf8, to: entry.key) {
-        return candidate(key, header, now, observers)
-      }
-    } else if entry.value.count > 4, entry.value[4] > RecordHeader.version {
-      return nil
-    }
-    let stray = TrimCandidate.Stray(
-      databaseKey: Array(entry.key), digest: RecordHeader.digest(of: entry.value))
-    return TrimCandidate(key: "", stamp: 0, lastAccess: 0, cost: 0, isExpired: false, stray: stray)
-  }
-
-  private func candidate(
-    _ key: String, _ header: RecordHeader, _ now: Int64, _ observers: [any DiskStoreObserver]
-  ) -> TrimCandidate {
-    var lastAccess = header.lastAccess
-    for observer in observers {
-      if let access = observer.lastAccess(of: key), access > lastAccess {
-        recency.note(key, recorded: lastAccess, now: access)
-        lastAccess = access
-      }
-    }
-    if let access = recency.lastAccess(of: key) { lastAccess = max(lastAccess, access) }
-    return TrimCandidate(
-      key: key, stamp: header.stamp, lastAccess: lastAccess, cost: header.cost, isExpired: header.isExpired(at: now))
+    counters.evictions.increment(by: removed - expired)
+    return removed
   }
 
   /// Writes the noted accesses into their records.
@@ -243,7 +187,7 @@ final class Trimmer: Sendable {
     let accesses = recency.drain().sorted { $0.key.string.utf8.lexicographicallyPrecedes($1.key.string.utf8) }
     var start = 0
     while start < accesses.count {
-      let end = min(start + Self.removalLength, accesses.count)
+      let end = min(start + Self.recordingLength, accesses.count)
       try database.transact("Recording accesses in \(database.directoryName)") { (session) throws(LMDBError) in
         for (key, access) in accesses[start..<end] {
           try CacheKey.with(key.string) { (key) throws(LMDBError) in try session.touch(key, lastAccess: access) }

@@ -1,0 +1,83 @@
+import LMDB
+
+/// A walk through all entries, in the order of LMDB's keys, for a trim.
+struct TrimScan {
+  /// What a trim makes of an entry. Keys are valid as long as the entry is.
+  enum Standing {
+    /// Of a newer version: it is kept.
+    case unknown
+    /// A record that cannot be read, or that its key does not lead to.
+    case stray
+    case expired(key: UnsafeRawBufferPointer, stamp: UInt64)
+    case live(key: UnsafeRawBufferPointer, TrimPlan.Rank, cost: Int)
+  }
+
+  /// How many entries one read transaction looks at. A snapshot that lasts keeps pages from being used again.
+  private static let length = 20_000
+
+  private let database: EntryDatabase
+  private let recency: RecencyTable
+  private let observers: [any DiskStoreObserver]
+  private let now: Int64
+  private let knowsAccesses: Bool
+  /// The last key that was looked at.
+  private var last: [UInt8]?
+
+  init(_ database: EntryDatabase, _ recency: RecencyTable, _ observers: StoreObservers, now: Int64) {
+    self.database = database
+    self.recency = recency
+    self.observers = observers.all
+    self.now = now
+    knowsAccesses = !self.observers.isEmpty || !recency.isEmpty
+  }
+
+  /// Looks at the next entries. Returns whether there are more.
+  mutating func next(_ body: (Cursor.Entry, Standing) -> Void) throws(CacheError) -> Bool {
+    let start = last
+    last = try database.accessing("Trimming \(database.directoryName)") { () throws(LMDBError) in
+      try database.environment.withReadTransaction { (txn) throws(LMDBError) in
+        try txn.withCursor { (cursor) throws(LMDBError) -> [UInt8]? in
+          var position = try EntryDatabase.position(cursor, after: start)
+          var looked = 0
+          while let entry = position, entry.key.first != DatabaseKey.reservedMarker {
+            body(entry, standing(of: entry))
+            looked += 1
+            if looked == Self.length { return Array(entry.key) }
+            position = try cursor.next()
+          }
+          return nil
+        }
+      }
+    }
+    return last != nil
+  }
+
+  func standing(of entry: Cursor.Entry) -> Standing {
+    guard let header = RecordHeader(entry.value),
+      let key = DatabaseKey.key(ofDatabaseKey: entry.key, record: entry.value, header: header)
+    else {
+      return entry.value.count > 4 && entry.value[4] > RecordHeader.version ? .unknown : .stray
+    }
+    guard Self.isUTF8(key), database.databaseKey.leads(key, to: entry.key) else { return .stray }
+    if header.isExpired(at: now) { return .expired(key: key, stamp: header.stamp) }
+    let access = knowsAccesses ? lastAccess(key, header.lastAccess) : header.lastAccess
+    return .live(key: key, TrimPlan.Rank(lastAccess: access, stamp: header.stamp), cost: header.cost)
+  }
+
+  private static func isUTF8(_ key: UnsafeRawBufferPointer) -> Bool {
+    key.allSatisfy { $0 < 0x80 } || String(validating: key, as: UTF8.self) != nil
+  }
+
+  /// The last access that anybody knows of.
+  private func lastAccess(_ key: UnsafeRawBufferPointer, _ recorded: UInt32) -> UInt32 {
+    let key = String(decoding: key, as: UTF8.self)
+    var lastAccess = recorded
+    for observer in observers {
+      if let access = observer.lastAccess(of: key), access > lastAccess {
+        recency.note(key, recorded: recorded, now: access)
+        lastAccess = access
+      }
+    }
+    return max(lastAccess, recency.lastAccess(of: key) ?? 0)
+  }
+}

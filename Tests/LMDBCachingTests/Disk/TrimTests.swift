@@ -1,0 +1,81 @@
+import TestSupport
+import Testing
+
+@testable import LMDBCaching
+
+/// Trims of more entries than one transaction looks at, or removes.
+@Suite struct TrimTests {
+  let directory = CacheDirectory()
+  static let count = 45_000
+
+  /// Keys in random order, and what each costs; the first were written first.
+  private func fill(_ cache: DiskCache) throws -> [(key: String, cost: Int)] {
+    var random = SeededRandom(3)
+    let entries = (0..<Self.count).shuffled(using: &random).map { (key: "key\($0)", cost: random.below(100)) }
+    for start in stride(from: 0, to: entries.count, by: 1_000) {
+      try cache.write { batch in
+        for entry in entries[start..<start + 1_000] { batch.set(entry.cost, forKey: entry.key, cost: entry.cost) }
+      }
+    }
+    return entries
+  }
+
+  private func expect(_ cache: DiskCache, _ entries: some Sequence<(key: String, cost: Int)>) throws {
+    let found = try cache.entries()
+    let expected = entries.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+    #expect(found.map(\.key) == expected.map(\.key))
+    #expect(found.map(\.cost) == expected.map(\.cost))
+    #expect(cache.count == expected.count)
+    #expect(cache.totalCost == expected.reduce(0) { $0 + $1.cost })
+  }
+
+  @Test(arguments: [7_000, 44_990, 45_000]) func theNewestStay(_ kept: Int) throws {
+    let cache = try directory.openDisk { $0.clock = .manual(ManualClock()) }
+    let entries = try fill(cache)
+    try cache.trim(toCount: kept)
+    try expect(cache, entries.suffix(kept))
+    #expect(cache.statistics.diskEvictions == Self.count - kept)
+    try cache.close()
+  }
+
+  @Test func asManyGoAsTheCostAsksFor() throws {
+    let cache = try directory.openDisk { $0.clock = .manual(ManualClock()) }
+    let entries = try fill(cache)
+    let limit = 300_000
+    var cost = entries.reduce(0) { $0 + $1.cost }
+    let kept = entries.drop {
+      if cost <= limit { return false }
+      cost -= $0.cost
+      return true
+    }
+    try cache.trim(toCost: limit)
+    try expect(cache, kept)
+    try cache.close()
+  }
+
+  /// Those that were read count as new; the memory tier knows, and the disk does not.
+  @Test func whatWasReadStays() throws {
+    let clock = ManualClock()
+    let cache = try directory.open { $0.clock = .manual(clock) }
+    let entries = try fill(cache.diskCache)
+    clock.advance(by: .seconds(1_000))
+    let read = entries.prefix(2_000)
+    for entry in read { #expect(try cache.value(Int.self, forKey: entry.key) == entry.cost) }
+    try cache.trim(toCount: 3_000)
+    try expect(cache.diskCache, Array(read) + Array(entries.suffix(1_000)))
+    for entry in read { #expect(try cache.value(Int.self, forKey: entry.key) == entry.cost) }
+    try cache.close()
+  }
+
+  @Test func whatHasExpiredGoesFirst() throws {
+    let clock = ManualClock()
+    let cache = try directory.openDisk { $0.clock = .manual(clock) }
+    let entries = try fill(cache)
+    for entry in entries.suffix(30_000) { try cache.set(1, forKey: entry.key, expiresIn: .seconds(60)) }
+    clock.advance(by: .seconds(61))
+    try cache.trim(toCount: 15_000)
+    try expect(cache, entries.prefix(15_000))
+    #expect(cache.statistics.expirations == 30_000)
+    try cache.close()
+  }
+}
