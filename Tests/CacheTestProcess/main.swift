@@ -73,7 +73,7 @@ final class Session {
   /// Writes `pairs` batches, each the same number under both keys, answering each.
   func batches(_ first: String, _ second: String, _ count: Int) throws {
     for number in 0..<count {
-      try opened().write { batch in
+      try opened().write(waitsForCommit: true) { batch in
         batch.set(number, forKey: first)
         batch.set(number, forKey: second)
       }
@@ -119,7 +119,8 @@ final class Session {
     switch words[0] {
     case "open": try open(words)
     case "set": try opened().set(text(2), forKey: text(1))
-    case "write": try opened().write { $0.set(text(2), forKey: text(1)) }
+    case "write": try opened().write(waitsForCommit: true) { $0.set(text(2), forKey: text(1)) }
+    case "batch": try opened().write { $0.set(text(2), forKey: text(1)) }
     case "range":
       for index in number(2)..<number(3) {
         let key = text(1) + String(index)

@@ -24,6 +24,11 @@ struct Benchmark: ParsableCommand {
   @Option(help: "The folder of the traces.") var traces = "Benchmarks/Traces"
   @Flag(help: "Only list the workloads' titles.") var list = false
 
+  static func main() {
+    KilledWriter.beginProgram()
+    main(nil)
+  }
+
   func run() throws {
     let parent = URL(fileURLWithPath: directory)
     let workloads = try selected(setting(parent))

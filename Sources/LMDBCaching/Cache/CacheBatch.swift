@@ -1,4 +1,4 @@
-/// The changes that ``LMDBCache/write(_:)`` makes as one, in the order in which they are given.
+/// The changes that ``LMDBCache/write(waitsForCommit:_:)`` makes as one, in the order in which they are given.
 public struct CacheBatch: ~Copyable {
   let frames = BatchFrames()
   /// The first failure; it makes the whole batch fail.
@@ -8,7 +8,7 @@ public struct CacheBatch: ~Copyable {
   init(_ store: DiskStore) { self.store = store }
 
   /// Stores a value; see ``LMDBCache/set(_:forKey:expiresIn:cost:)``. It is archived at once. One that cannot be
-  /// makes ``LMDBCache/write(_:)`` throw.
+  /// makes ``LMDBCache/write(waitsForCommit:_:)`` throw.
   public mutating func set<V: Codable & Sendable>(
     _ value: V, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil
   ) {

@@ -292,13 +292,13 @@ public final class DiskCache: Sendable {
     return try store.entries(withPrefix: prefix)
   }
 
-  /// See ``LMDBCache/write(_:)``.
-  public func write(_ body: (inout CacheBatch) throws -> Void) throws {
+  /// See ``LMDBCache/write(waitsForCommit:_:)``.
+  public func write(waitsForCommit: Bool = false, _ body: (inout CacheBatch) throws -> Void) throws {
     try checkOpen()
     var batch = CacheBatch(store)
     try body(&batch)
     if let failure = batch.failure { throw failure }
-    try store.write(batch.frames)
+    try store.write(batch.frames, waitsForCommit: waitsForCommit)
   }
 
   /// See ``LMDBCache/read(_:)``.

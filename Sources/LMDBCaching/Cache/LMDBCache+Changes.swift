@@ -17,8 +17,8 @@ extension LMDBCache {
   /// removal also if there was nothing.
   ///
   /// **When.** What this process does is told before the call that does it returns. What another process does is told
-  /// after it was committed (``CacheConfiguration/Disk/groupCommitInterval`` of that process, or at once by its
-  /// ``write(_:)``) and noticed, within 55 ms; then the entries under the prefix are read through, in the background,
+  /// after it was committed (``CacheConfiguration/Disk/groupCommitInterval`` of that process, or at once if it
+  /// waits for the commit) and noticed, within 55 ms; then the entries under the prefix are read through, in the background,
   /// which takes half a microsecond each. The next look comes no sooner than after ten times the time that took: with
   /// 60,000 entries under the prefix and a process that writes all the time, after a third of a second.
   ///

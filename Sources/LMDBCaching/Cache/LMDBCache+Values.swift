@@ -157,13 +157,22 @@ extension LMDBCache {
     try diskCache.entries(withPrefix: prefix)
   }
 
-  /// Makes several changes as one: other readers, other processes and a crash see all of them or none. Returns
-  /// when they are committed (and synchronized, as ``Durability`` says), so other processes see them then.
+  /// Makes several changes as one: other readers, other processes and a crash see all of them or none.
   ///
-  /// - Parameter body: Collects the changes; nothing happens before it returns, or if it throws. A value that cannot
-  ///   be encoded makes the whole call throw.
-  /// - Throws: ``CacheError``, or what `body` throws, whatever its type.
-  public func write(_ body: (inout CacheBatch) throws -> Void) throws { try diskCache.write(body) }
+  /// Returns when every reader of this process sees them and they survive its death, as `set` does, and in
+  /// ``Durability/full`` when they are on the disk. Other processes see them when they are committed, which takes
+  /// ``CacheConfiguration/Disk/groupCommitInterval`` at most. A batch that is larger than a quarter of
+  /// ``CacheConfiguration/Disk/journalSize`` is always committed before this returns.
+  ///
+  /// - Parameters:
+  ///   - waitsForCommit: Returns when other processes see the changes.
+  ///   - body: Collects the changes; nothing happens before it returns, or if it throws. A value that cannot be encoded
+  ///     makes the whole call throw.
+  /// - Throws: ``CacheError``, or what `body` throws, whatever its type. `.notCommitted` if the changes are made and kept,
+  ///   but a commit that was waited for failed so far.
+  public func write(waitsForCommit: Bool = false, _ body: (inout CacheBatch) throws -> Void) throws {
+    try diskCache.write(waitsForCommit: waitsForCommit, body)
+  }
 
   /// Reads from one consistent snapshot that includes every write that returned before.
   ///

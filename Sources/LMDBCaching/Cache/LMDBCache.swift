@@ -17,7 +17,8 @@ import LMDB
 /// takes, for which one that is under way, of this process or another one, may have to be waited for. What a process
 /// that died had not committed is seen about a second after its death, and at once by processes that open the cache then. A read never
 /// goes back to an older value. Writes of one process to one key are ordered as they were made; those of two processes
-/// by their commits. Where that is too weak, use ``write(_:)``, which returns after the commit, or ``Durability/full``.
+/// by their commits. Where that is too weak, use ``flush()``, or ``write(waitsForCommit:_:)``, which can
+/// return after the commit, or ``Durability/full``.
 ///
 /// **Files that somebody deletes.** The files may be deleted or replaced while the cache is open, by a cleaner of caches,
 /// say. Before every commit, and about every second, they are compared with those that are open; the cache then goes over

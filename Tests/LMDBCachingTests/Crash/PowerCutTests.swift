@@ -30,7 +30,7 @@ import Testing
     #expect(directory.valueFiles.count == (durability == .ordered ? 2 : 1))
     #expect(durability != .ordered || Set(directory.valueFiles).isSuperset(of: first))
     // The next commit has waited for the one before.
-    try cache.write { $0.set(1, forKey: "other") }
+    try cache.write(waitsForCommit: true) { $0.set(1, forKey: "other") }
     #expect(directory.valueFiles.count == 1)
     #expect(Set(directory.valueFiles).isDisjoint(with: first))
     try cache.removeValue(forKey: "key")

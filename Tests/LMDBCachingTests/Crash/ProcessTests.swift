@@ -76,15 +76,15 @@ import Testing
     let cache = try directory.open { $0.disk.groupCommitInterval = .milliseconds(1) }
     let child = try cacheProcess()
     #expect(child.run("open \(directory.path) interval=1") == "ok")
-    try cache.write { $0.set("0", forKey: "key") }
+    try cache.write(waitsForCommit: true) { $0.set("0", forKey: "key") }
     #expect(child.run("get key") == "0")
     for round in 1...50 {
       if round % 2 == 0 {
-        // `write` returns after the commit.
+        // It returns after the commit.
         #expect(child.run("write key \(round)") == "ok")
         #expect(try cache.value(String.self, forKey: "key") == String(round))
       } else {
-        try cache.write { $0.set(String(round), forKey: "key") }
+        try cache.write(waitsForCommit: true) { $0.set(String(round), forKey: "key") }
         #expect(child.run("get key") == String(round))
       }
     }
@@ -212,11 +212,11 @@ import Testing
 
   @Test func aSnapshotHeldElsewhereKeepsItsMoment() throws {
     let cache = try directory.open()
-    try cache.write { $0.set("old", forKey: "key") }
+    try cache.write(waitsForCommit: true) { $0.set("old", forKey: "key") }
     let child = try cacheProcess()
     #expect(child.run("open \(directory.path)") == "ok")
     #expect(child.run("snapshot key") == "held")
-    try cache.write { $0.set("new", forKey: "key") }
+    try cache.write(waitsForCommit: true) { $0.set("new", forKey: "key") }
     #expect(child.run("release") == "old")
     #expect(child.run("get key") == "new")
     // A reader that dies holding its snapshot hinders nobody.

@@ -35,7 +35,8 @@ import Testing
     for index in 0..<50 { try bounded { try cache.set(index, forKey: "k\(index)") } }
     #expect(try bounded { try cache.value(String.self, forKey: "first") } == "committed")
     #expect(bounded { errorCode { try cache.flush() } } == .notCommitted)
-    #expect(bounded { errorCode { try cache.write { $0.set(1, forKey: "batch") } } } == .notCommitted)
+    #expect(
+      bounded { errorCode { try cache.write(waitsForCommit: true) { $0.set(1, forKey: "batch") } } } == .notCommitted)
     #expect(bounded { errorCode { try cache.trim(toCount: 1) } } != nil)
     guard case .memoryOnly(let error) = cache.health else {
       Issue.record("\(cache.health)")

@@ -146,7 +146,7 @@ import Testing
     try cache.flush()
     let session = fail(.txnCommit, EIO)
     let code = errorCode {
-      try cache.write { batch in
+      try cache.write(waitsForCommit: true) { batch in
         batch.set("new" + filler, forKey: "a")
         batch.removeValue(forKey: "b")
       }
@@ -267,7 +267,7 @@ import Testing
     #expect(eventually { cache.health.isHealthy })
     #expect(try cache.value(String.self, forKey: "key") == nil)
     #expect(errorCode { try cache.diskCache.set(big, forKey: "key") } == .storageFailed)
-    #expect(errorCode { try cache.write { $0.set(big, forKey: "key") } } == .storageFailed)
+    #expect(errorCode { try cache.write(waitsForCommit: true) { $0.set(big, forKey: "key") } } == .storageFailed)
     try cache.set("small", forKey: "key")
     try cache.flush()
     #expect(cache.health.isHealthy)

@@ -66,7 +66,7 @@ import Testing
     let cache = try directory.open { $0.clock = clocks.clock() }
     let other = try cacheProcess()
     #expect(other.ask("open \(directory.path) interval=86400000 \(clocks.option(after: 1_000_000))") == "ok")
-    try cache.write { batch in
+    try cache.write(waitsForCommit: true) { batch in
       for index in 0..<100_000 { batch.removeValue(forKey: "k\(index)") }
       batch.set("old", forKey: "key")
       batch.set("old", forKey: "removed")

@@ -114,15 +114,16 @@ struct HistoryWorker {
     let isRemoval = random.below(5) == 0
     let value = isRemoval ? 0 : newValue()
     let names = [SharedLoad.names[key], SharedLoad.names[key + 1]]
+    let waits = random.below(2) == 0
     group += 1
     let start = Self.now
-    try cache.write { batch in
+    try cache.write(waitsForCommit: waits) { batch in
       for name in names {
         if isRemoval { batch.removeValue(forKey: name) } else { batch.set(value, forKey: name) }
       }
     }
     for key in [key, key + 1] {
-      record(isRemoval ? .remove : .set, key, value, from: start, isCommitted: true, group: group)
+      record(isRemoval ? .remove : .set, key, value, from: start, isCommitted: waits, group: group)
     }
   }
 

@@ -107,7 +107,7 @@ struct PowerLossWriter: TrialRole {
     case .set(let index): try cache.set(entries.value(index, number), forKey: PowerLossEntries.key(index))
     case .remove(let index): try cache.removeValue(forKey: PowerLossEntries.key(index))
     case .batch(let set, let removed):
-      try cache.write { batch in
+      try cache.write(waitsForCommit: number % 2 == 0) { batch in
         for index in set { batch.set(entries.value(index, number), forKey: PowerLossEntries.key(index)) }
         for index in removed { batch.removeValue(forKey: PowerLossEntries.key(index)) }
       }

@@ -38,9 +38,17 @@ extension Goal {
       goal("disk.get.random", "LMDBCaching.DiskCache, withBytes", "LMDB in C", .timeAtMost(1.25)),
       goal("disk.get.random", "LMDBCaching.DiskCache, Data", "LMDB in C", .timeAtMost(1.25)),
       goal("disk.set", "LMDBCaching.DiskCache", "SQLite (GRDB)", .fasterAtLeast(20)),
-      // Each beside the floor that promises as much: with a synchronization for each commit, and without.
-      goal("disk.set.batch1000", "LMDBCaching.DiskCache", "LMDB in C, synchronizing", .timeAtMost(1.2)),
-      goal("disk.set.batch1000", "LMDBCaching.DiskCache, fast", "LMDB in C", .timeAtMost(1.2)),
+      // Beside the floor that promises as much: with a synchronization for each commit.
+      goal(
+        "disk.set.batch1000", "LMDBCaching.DiskCache, until committed", "LMDB in C, synchronizing", .timeAtMost(1.2)),
+      // Each survives the death of its process, and no power cut.
+      goal("disk.set.batch1000", "LMDBCaching.DiskCache", "LevelDB", .timeAtMost(1)),
+      goal("disk.set.batch1000", "LMDBCaching.DiskCache, fast", "LevelDB", .timeAtMost(1)),
+      Goal(
+        "disk.reopenAfterKill: LMDBCaching.DiskCache, killed / closed", .timeAtMost(2),
+        Selection(workload: "disk.reopenAfterKill", subject: "LMDBCaching.DiskCache, killed"),
+        of: Selection(workload: "disk.reopenAfterKill", subject: "LMDBCaching.DiskCache, closed")
+      ) { _ in true },
       Goal(
         "disk.get.struct: LMDBCaching.LMDBCache / LMDB in C and the decoder", .timeAtMost(1.2),
         Selection(workload: "disk.get.struct", subject: "LMDBCaching.LMDBCache"),

@@ -62,6 +62,34 @@ enum DiskReads {
     }
   }
 
+  /// Opening a cache that was closed, and one whose process was killed after a commit.
+  static func reopenAfterKill(_ shape: DiskShape) -> Workload {
+    Workload("disk.reopenAfterKill", shape.parameters) { setting in
+      let key = shape.keys(seed: 13).prefix(1)
+      let kind = DiskSubjectKind.diskCache()
+      return try [false, true].map { isKilled in
+        let directory = try setting.directory()
+        try shape.filled(kind, in: directory).close()
+        var subject: (any DiskSubject)?
+        return Trial(
+          kind.name + (isKilled ? ", killed" : ", closed"), operations: 1,
+          before: { if isKilled { try KilledWriter.run(in: directory, valueSize: shape.size) } },
+          verify: { try subject!.verify(key, have: shape.value, kind.name) },
+          after: {
+            try subject?.close()
+            subject = nil
+            return [:]
+          },
+          finish: { try setting.remove(directory) },
+          body: {
+            let opened = try kind.open(directory, shape.size)
+            try opened.get(key)
+            subject = opened
+          })
+      }
+    }
+  }
+
   /// A store that is filled once; each of its keys, or as many others, is read in every round.
   private static func onFilled(
     _ kind: DiskSubjectKind, _ shape: DiskShape, _ setting: Setting,

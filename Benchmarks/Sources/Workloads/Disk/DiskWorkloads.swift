@@ -12,9 +12,18 @@ enum DiskWorkloads {
     }
     return shapes.map(DiskWrites.set) + shapes.map(DiskWrites.setInBatches) + shapes.map(DiskWrites.replace)
       + shapes.map(DiskReads.random) + shapes.map(DiskReads.missing) + shapes.map(DiskWrites.remove)
-      + shapes.map(DiskReads.reopen) + [
+      + shapes.map(DiskReads.reopen) + reopenings(setting) + [
         DiskStructs.workload(keys: shapes[0].count),
         DiskTrim.workload(keys: setting.pick(check: 2000, quick: 50_000, full: 100_000)),
+        DiskTrim.most(keys: setting.pick(check: 2000, quick: 100_000, full: 5_000_000)),
       ]
+  }
+
+  /// Over a gigabyte in a whole run: what the size costs is to be seen.
+  private static func reopenings(_ setting: Setting) -> [Workload] {
+    guard KilledWriter.isAvailable else { return [] }
+    return [
+      DiskReads.reopenAfterKill(DiskShape(size: 10_000, count: setting.pick(check: 100, quick: 5_000, full: 100_000)))
+    ]
   }
 }

@@ -24,7 +24,8 @@ enum DiskWrites {
   static func setInBatches(_ shape: DiskShape) -> Workload {
     let kinds: [DiskSubjectKind] =
       [
-        .diskCache(), .diskCache("LMDBCaching.DiskCache, fast", durability: .fast), .lmdbSynchronized, .lmdb, .sqlite,
+        .diskCache(), .diskCache("LMDBCaching.DiskCache, fast", durability: .fast),
+        .diskCache("LMDBCaching.DiskCache, until committed", commits: true), .lmdbSynchronized, .lmdb, .sqlite,
       ] + DiskSubjectKind.optional
     return Workload("disk.set.batch1000", shape.parameters) { setting in
       let keys = shape.keys(seed: 9)

@@ -25,6 +25,10 @@ final class EntryDatabase: @unchecked Sendable {
   var reopenAfterPanic: () throws(LMDBError) -> Void = {}
   /// Asks the writer thread for the same, soon. Any thread.
   var requestReopening: @Sendable () -> Void = {}
+  /// Told before each commit, when nobody else writes.
+  var willCommit: () -> Void = {}
+  /// Told that the device failed: what was written may be lost. Any thread.
+  var didFailDevice: @Sendable () -> Void = {}
   /// Told once that the database is out of service. Any thread.
   var didFindDamage: @Sendable (CacheError) -> Void = { _ in }
   /// Told after each commit, with the value files that no record refers to any more.
@@ -74,7 +78,10 @@ final class EntryDatabase: @unchecked Sendable {
     let failure = CacheError(error, during: activity)
     switch error.code {
     case .corrupted, .pageNotFound: takeOutOfService(failure)
-    case .panic: requestReopening()
+    case .panic:
+      didFailDevice()
+      requestReopening()
+    case .ioError: didFailDevice()
     default: break
     }
     return failure
@@ -102,6 +109,7 @@ final class EntryDatabase: @unchecked Sendable {
       do throws(LMDBError) {
         var session = try beginSession(activity())
         let result = try body(&session)
+        willCommit()
         let dropped = try session.commit(tracker)
         counters.commits.increment()
         didDropFiles(dropped)

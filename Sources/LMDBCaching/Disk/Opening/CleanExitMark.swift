@@ -1,18 +1,21 @@
 import CXXHash
 import Platform
 
-/// The file that says as of which state the database was sound: written after a clean exit, after a verification and,
-/// now and then, while nothing is written.
+/// The file that says what of the database is known to be sound, and how long: written after a clean exit, after a
+/// verification, before the first of many commits, and when there were none for a while.
 ///
-/// It says nothing about any other state: a commit, a copy, another file in the place of the one it knows make it
-/// void. So it need not be removed when the cache is opened, and a process that ends without closing a cache it had
-/// not written to for some seconds leaves no more work to the next one than one that did close it.
+/// It says nothing about a copy, or another file in the place of the one it knows. So it need not be removed when the
+/// cache is opened.
+///
+/// The death of a process leaves LMDB's file as of its last commit: pages in use are not written over, and what was
+/// written is in the system's cache. It takes the end of the system, or a disk that fails, to lose some of it. So a file
+/// that only processes of one run have written to need not be read again (``Scope/use``).
 ///
 ///     offset  bytes
 ///          0      8  "LMDBCCE1"
 ///          8      4  version of this layout
 ///         12      1  durability of the cache
-///         13      1  1: the database was synchronized; 0: sound only until the operating system ends
+///         13      1  scope: 0 run, 1 disk, 2 use
 ///         14      2  0
 ///         16     16  the operating system's run
 ///         32     56  the state of the database's file
@@ -24,8 +27,18 @@ struct CleanExitMark {
   private static let version: UInt32 = 1
   private static let size = 96
 
+  /// What was sound, and until when.
+  enum Scope: UInt8 {
+    /// The state, until the operating system ends.
+    case run = 0
+    /// The state: it was synchronized.
+    case disk = 1
+    /// The file, until the operating system ends, whatever caches commit to it.
+    case use = 2
+  }
+
   let durability: Durability
-  let isSynchronized: Bool
+  let scope: Scope
   private let boot: BootIdentifier
   private let state: DataFileState
 
@@ -51,29 +64,35 @@ struct CleanExitMark {
       guard load(0, as: UInt64.self) == magic else { return .void }
       if load(8, as: UInt32.self) > version { return .newerVersion }
       guard load(88, as: UInt64.self) == cxxhash_64(bytes.baseAddress, 88, 0),
-        let durability = Durability(rawValue: bytes[12])
+        let durability = Durability(rawValue: bytes[12]), let scope = Scope(rawValue: bytes[13])
       else { return .void }
       return .mark(
         CleanExitMark(
-          durability: durability, isSynchronized: bytes[13] == 1,
+          durability: durability, scope: scope,
           boot: BootIdentifier(high: load(16, as: UInt64.self), low: load(24, as: UInt64.self)),
           state: DataFileState(UnsafeRawBufferPointer(rebasing: bytes[32..<88]))))
     }
   }
 
-  /// Whether the file is still in the state that was sound.
-  func holds(in directory: Directory) throws(SystemError) -> Bool {
-    let isOfThisRun = boot == BootIdentifier.current && boot != .unknown
-    guard isSynchronized || isOfThisRun else { return false }
-    return try DataFileState(directory: directory) == state
+  private var isVoid: Bool { state.inode == 0 }
+
+  /// Whether somebody has found damage, or a disk that fails, and nobody has verified the database since.
+  static func isVoid(in directory: Directory) throws(SystemError) -> Bool {
+    if case .mark(let mark) = try read(in: directory) { mark.isVoid } else { false }
   }
 
-  /// Marks the state that the file has now.
-  static func write(in directory: Directory, durability: Durability, isSynchronized: Bool) throws(SystemError) {
+  /// Whether the file is the one that is sound, and in a state that is.
+  func holds(in directory: Directory) throws(SystemError) -> Bool {
+    guard scope == .disk || boot.isKnownToBe(.current) else { return false }
+    guard !isVoid, let found = try DataFileState(directory: directory) else { return false }
+    return scope == .use ? found.isSameFile(as: state) && found.size >= state.size : found == state
+  }
+
+  /// Marks the file as it is now.
+  static func write(in directory: Directory, durability: Durability, _ scope: Scope) throws(SystemError) {
     guard let state = try DataFileState(directory: directory) else { return }
-    let mark = CleanExitMark(
-      durability: durability, isSynchronized: isSynchronized, boot: BootIdentifier.current, state: state)
-    try mark.write(in: directory)
+    try CleanExitMark(durability: durability, scope: scope, boot: BootIdentifier.current, state: state)
+      .write(in: directory)
   }
 
   private func write(in directory: Directory) throws(SystemError) {
@@ -82,7 +101,7 @@ struct CleanExitMark {
       bytes.storeBytes(of: Self.magic.littleEndian, as: UInt64.self)
       bytes.storeBytes(of: Self.version.littleEndian, toByteOffset: 8, as: UInt32.self)
       bytes[12] = durability.rawValue
-      bytes[13] = isSynchronized ? 1 : 0
+      bytes[13] = scope.rawValue
       bytes.storeBytes(of: boot.high.littleEndian, toByteOffset: 16, as: UInt64.self)
       bytes.storeBytes(of: boot.low.littleEndian, toByteOffset: 24, as: UInt64.self)
       state.write(to: UnsafeMutableRawBufferPointer(rebasing: bytes[32..<88]))
@@ -100,7 +119,7 @@ struct CleanExitMark {
     case .mark(let mark):
       // No file has the number 0.
       let state = [UInt8](repeating: 0, count: DataFileState.size).withUnsafeBytes { DataFileState($0) }
-      try CleanExitMark(durability: mark.durability, isSynchronized: false, boot: mark.boot, state: state)
+      try CleanExitMark(durability: mark.durability, scope: .run, boot: mark.boot, state: state)
         .write(in: directory)
     }
   }

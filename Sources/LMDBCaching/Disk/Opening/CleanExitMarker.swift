@@ -10,9 +10,11 @@ final class CleanExitMarker: @unchecked Sendable {
   private let database: EntryDatabase
   private let place: PlaceKeeper
   private let events: EventLog
-  /// The last transaction at the last look, and the one that is marked. The writer thread's.
+  /// The last transaction at the last look, and the one as of which the state is marked. The writer thread's.
   private var lastPosition: UInt64
   private var markedPosition: UInt64
+  /// Whether the file is marked as one that is written to, as far as this process knows. The writer thread's.
+  private var isMarkedInUse = false
 
   init(_ place: PlaceKeeper, _ database: EntryDatabase, durability: Durability, events: EventLog) {
     self.place = place
@@ -27,7 +29,7 @@ final class CleanExitMarker: @unchecked Sendable {
   static func markOpened(_ directory: Directory, _ durability: Durability) throws(CacheError) {
     try calling("Opening the cache in \(directory.path)") { () throws(SystemError) in
       if case .mark(let mark) = try CleanExitMark.read(in: directory), try mark.holds(in: directory) { return }
-      try CleanExitMark.write(in: directory, durability: durability, isSynchronized: false)
+      try CleanExitMark.write(in: directory, durability: durability, .run)
     }
   }
 
@@ -40,19 +42,41 @@ final class CleanExitMarker: @unchecked Sendable {
     }
   }
 
-  /// Marks what has been there since the last look. On the writer thread, at times.
-  func markIfIdle() {
+  /// Before a commit, when nobody else writes: whatever becomes of this process, the file stays sound.
+  func willCommit() {
+    if !isMarkedInUse { isMarkedInUse = mark(.use) }
+  }
+
+  /// The files may be others now.
+  func didReopen() { isMarkedInUse = false }
+
+  /// Marks the state if nobody has written since the last look. On the writer thread, at times.
+  func makeRound() {
     let position = database.environment.lastPosition()
     defer { lastPosition = position }
-    if position != lastPosition || position == markedPosition || isOutOfService { return }
-    do throws(SystemError) {
-      try CleanExitMark.write(in: place.directory, durability: durability, isSynchronized: false)
-    } catch {
-      // The next opening verifies; and what is wrong with the disk, the next commit tells.
+    if position != lastPosition {
+      // Another process may have found the file at rest in between.
+      if isMarkedInUse { isMarkedInUse = mark(.use) }
+    } else if isMarkedInUse || position != markedPosition {
+      isMarkedInUse = false
+      if mark(.run) { markedPosition = position }
     }
-    markedPosition = position
+  }
+
+  /// Returns whether the file is marked. If not, the next opening verifies; and what is wrong with the disk, the next
+  /// commit tells.
+  private func mark(_ scope: CleanExitMark.Scope) -> Bool {
+    if isOutOfService { return false }
+    do throws(SystemError) {
+      let directory = place.directory
+      if try CleanExitMark.isVoid(in: directory) { return false }
+      try CleanExitMark.write(in: directory, durability: durability, scope)
+    } catch {
+      return false
+    }
     // Another thread may have met damage in between.
     if isOutOfService { makeVoid() }
+    return !isOutOfService
   }
 
   /// After the last commit of the last process. Without the mark the next opening verifies.
@@ -61,14 +85,15 @@ final class CleanExitMarker: @unchecked Sendable {
     do throws(CacheError) {
       guard try calling(activity, { () throws(SystemError) in try place.processLock.tryOwn() }) else { return }
       let directory = place.directory
-      let isMarked = try calling(activity) { () throws(SystemError) in
-        guard case .mark(let mark) = try CleanExitMark.read(in: directory), mark.isSynchronized else { return false }
+      let isDone = try calling(activity) { () throws(SystemError) in
+        if try CleanExitMark.isVoid(in: directory) { return true }
+        guard case .mark(let mark) = try CleanExitMark.read(in: directory), mark.scope == .disk else { return false }
         return try mark.holds(in: directory)
       }
-      if isMarked { return }
+      if isDone { return }
       try database.synchronize()
       try calling(activity) { () throws(SystemError) in
-        try CleanExitMark.write(in: directory, durability: durability, isSynchronized: true)
+        try CleanExitMark.write(in: directory, durability: durability, .disk)
       }
     } catch {
       events.log(

@@ -26,6 +26,8 @@ struct DataFileState: Equatable {
     metaHash = file.metaPages.second.withUnsafeBytes { cxxhash_64($0.baseAddress, $0.count, first) }
   }
 
+  func isSameFile(as other: DataFileState) -> Bool { device == other.device && inode == other.inode }
+
   init(_ bytes: UnsafeRawBufferPointer) {
     func load(_ index: Int) -> UInt64 {
       UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: 8 * index, as: UInt64.self))

@@ -17,6 +17,8 @@ struct OpeningCheck {
     var recovery: CacheRecovery?
     /// Counts that are those of the entries, where the cache's own record has others.
     var correctedMetadata: CacheMetadata?
+    /// Whether the database may be marked as sound.
+    var isSound = true
   }
 
   private var directory: Directory { cache.directory }
@@ -28,22 +30,33 @@ struct OpeningCheck {
   /// - Throws: `.damagedDatabase` if the file cannot be trusted and other processes have it open; `.corruptedRecord`
   ///   if it is no cache of this package. Nothing was changed then.
   func run() throws(CacheError) -> Result {
-    let isTrusted = try calling(activity) { () throws(SystemError) in try isMarkedSound() }
-    if isTrusted && configuration.disk.verification == .afterUncleanExit { return Result() }
+    if try isMarkedSound(), configuration.disk.verification == .afterUncleanExit {
+      return Result()
+    }
     guard try calling(activity, { () throws(SystemError) in try processLock.tryOwn() }) else {
       // Trying has given up the lock that says that this process is here.
       try calling(activity) { () throws(SystemError) in try processLock.share() }
       try checkBesideOthers()
-      return Result()
+      return Result(
+        isSound: try calling(activity) { () throws(SystemError) in try !CleanExitMark.isVoid(in: directory) })
     }
     let result = outcome { () throws(CacheError) in try verifyAlone() }
     try calling(activity) { () throws(SystemError) in try processLock.share() }
     return try result.get()
   }
 
-  private func isMarkedSound() throws(SystemError) -> Bool {
-    guard case .mark(let mark) = try CleanExitMark.read(in: directory) else { return false }
-    return try mark.holds(in: directory)
+  private func isMarkedSound() throws(CacheError) -> Bool {
+    let scope = try calling(activity) { () throws(SystemError) -> CleanExitMark.Scope? in
+      guard case .mark(let mark) = try CleanExitMark.read(in: directory) else { return nil }
+      return try mark.holds(in: directory) ? mark.scope : nil
+    }
+    guard scope == .use else { return scope != nil }
+    // As cheap as it is: somebody may have cut it off since.
+    do throws(DataFileError) {
+      return try DataFileVerifier.checkMetaBesideWriters(directory: directory.pathForC)?.isWhole == true
+    } catch {
+      return false
+    }
   }
 
   // MARK: As the only process

@@ -60,7 +60,7 @@ struct StoreOpening {
       let metadata = try initializeMetadata(
         environment, corrected: check.correctedMetadata, known: record, isShared: isShared)
       let place = try settle(environment, processLock, metadata)
-      try CleanExitMarker.markOpened(directory, configuration.durability)
+      if check.isSound { try CleanExitMarker.markOpened(directory, configuration.durability) }
       opening.end()
       if isShared, !hadLockFile || displaced != nil { waitForReadersOfOldLockFile(environment) }
       return Opened(environment: environment, place: place, metadata: metadata, recovery: check.recovery)

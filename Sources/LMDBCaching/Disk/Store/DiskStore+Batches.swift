@@ -25,9 +25,10 @@ extension DiskStore {
     }
   }
 
-  /// Writes all operations as one: the journal, the database and readers see all of them or nothing. Returns
-  /// when they are committed; they have consecutive stamps.
-  func write(_ batch: BatchFrames) throws(CacheError) {
+  /// Writes all operations as one: the journal, the database and readers see all of them or nothing. They have
+  /// consecutive stamps. Returns when the batch survives the death of the process, and in ``Durability/full`` when it is
+  /// on the disk.
+  func write(_ batch: BatchFrames, waitsForCommit: Bool) throws(CacheError) {
     if batch.isEmpty { return }
     var written: [ValueFileReference] = []
     defer { files.endWriting(written) }
@@ -63,7 +64,7 @@ extension DiskStore {
     didChange(batch, firstStamp: firstStamp, lastStamp: outcome.stamp)
     if isRemovalAnnounced { database.tracker.endRemoval() }
     try outcome.checkCommitted()
-    try commitPending()
+    if waitsForCommit { try commitPending() }
   }
 
   /// What a removal of many keys left in memory is of before the batch; a single key's value is of before its end.

@@ -84,6 +84,8 @@ final class DiskStore: Sendable {
     database.areFilesInPlace = { [unowned place] () throws(CacheError) in try place.areFilesInPlace() }
     database.reopenAfterPanic = { [unowned place] () throws(LMDBError) in try place.reopenAfterPanic() }
     database.requestReopening = { [unowned place, unowned writer] in place.requestReopening(writer) }
+    database.willCommit = { [unowned marker] in marker.willCommit() }
+    database.didFailDevice = { [unowned marker] in marker.makeVoid() }
     database.didFindDamage = { [unowned writer, unowned marker, events, directory] error in
       marker.makeVoid()
       writer.takeOutOfService(error)
@@ -100,8 +102,9 @@ final class DiskStore: Sendable {
     }
     peers.makeRoom = { [unowned committer] in committer.makeRoom() }
     place.committedStamp = { [unowned committer] in committer.committedStamp }
-    place.didReopen = { [unowned writer] in
+    place.didReopen = { [unowned writer, unowned marker] in
       writer.forgetFailure()
+      marker.didReopen()
       feed.tellMissed()
     }
     writer.makeRounds = { [unowned self] in makeRounds() }
@@ -117,7 +120,7 @@ final class DiskStore: Sendable {
     }
     peers.takeOver()
     fileKeeper.synchronizeIfAwaited()
-    marker.markIfIdle()
+    marker.makeRound()
   }
 
   // MARK: What everybody asks

@@ -29,7 +29,7 @@ final class OwnDiskCache: DiskSubject {
 
   func set(_ keys: KeyList, _ value: Data, inBatchesOf size: Int) throws {
     for start in stride(from: 0, to: keys.count, by: size) {
-      try cache.write { batch in
+      try cache.write(waitsForCommit: commits) { batch in
         for key in keys.strings[start..<min(start + size, keys.count)] { batch.set(value, forKey: key) }
       }
     }

@@ -1,0 +1,132 @@
+import Foundation
+import LMDB
+import Platform
+import TestSupport
+import Testing
+
+@testable import LMDBCaching
+
+/// What a process that is killed leaves to the next opening: within one run of the system nothing is read.
+@Suite struct UncleanExitTests {
+  let directory = CacheDirectory()
+
+  /// A process writes and is killed.
+  private func leave(boot: Int? = nil, _ steps: [String] = ["flush"]) throws {
+    var lines = boot.map { ["boot \($0)"] } ?? []
+    lines += ["open \(directory.path)"] + (0..<100).map { "set key\($0) v" } + steps + ["die"]
+    let outcome = try BoundedProcess.run("CacheTestProcess", input: lines)
+    #expect(outcome.answers == [String](repeating: "ok", count: lines.count - 1))
+  }
+
+  private func isMarkedSound() throws -> Bool {
+    guard case .mark(let mark) = try CleanExitMark.read(in: Directory(path: directory.path)) else { return false }
+    return try mark.holds(in: Directory(path: directory.path))
+  }
+
+  /// Changes a number that LMDB counts up and down and does not look at: only reading everything finds it.
+  private func miscount() {
+    var data = directory.contents("data.mdb")
+    let newest = data.withUnsafeBytes {
+      $0.loadUnaligned(fromByteOffset: 144, as: UInt64.self)
+        < $0.loadUnaligned(fromByteOffset: 4096 + 144, as: UInt64.self) ? 4096 : 0
+    }
+    data[newest + 104] ^= 1
+    directory.write(data, to: "data.mdb")
+  }
+
+  private func expectContents(_ cache: LMDBCache) throws {
+    for index in 0..<100 { #expect(try cache.value(String.self, forKey: "key\(index)") == "v") }
+  }
+
+  @Test(arguments: [["flush"], [], ["flush", "set late v"]]) func aKilledProcessLeavesASoundDatabase(
+    _ steps: [String]
+  ) throws {
+    try leave(steps)
+    #expect(try isMarkedSound())
+    let cache = try directory.open()
+    #expect(cache.recovery == nil)
+    try expectContents(cache)
+    try cache.close()
+    _ = try CacheInspection.verify(directory: directory.url)
+  }
+
+  /// `nil`: the run of the system that these tests are in.
+  @Test(arguments: [
+    (nil, CacheVerification.afterUncleanExit, false), (nil, .always, true), (7, .afterUncleanExit, true),
+  ])
+  func everythingIsReadWhereSomethingMayBeLost(
+    _ boot: Int?, _ verification: CacheVerification, _ isRead: Bool
+  ) throws {
+    try leave(boot: boot)
+    miscount()
+    let cache = try directory.open { $0.disk.verification = verification }
+    #expect((cache.recovery != nil) == isRead)
+    if !isRead { try expectContents(cache) }
+    try cache.close()
+  }
+
+  @Test func aFileThatWasCutOffIsRead() throws {
+    try leave()
+    #expect(truncate(directory.path + "/data.mdb", 8192) == 0)
+    let cache = try directory.open()
+    #expect(cache.recovery != nil)
+    try cache.close()
+  }
+
+  @Test func aCopyIsRead() throws {
+    try leave()
+    miscount()
+    let copy = directory.copy()
+    let cache = try copy.open()
+    #expect(cache.recovery != nil)
+    try cache.close()
+  }
+
+  /// What the system's cache holds need not be what is on the disk then, nor stay.
+  @Test func aDeviceThatFailedMakesTheNextOpeningRead() throws {
+    let clock = ManualClock()
+    let cache = try directory.open { $0.clock = .manual(clock) }
+    try cache.set("v", forKey: "key")
+    try cache.flush()
+    #expect(try isMarkedSound())
+    let session = FaultInjection.begin(
+      .directory(directory.path), [.init(.txnCommit, returns: EIO, count: .max)])
+    try cache.set("w", forKey: "key")
+    #expect(errorCode { try cache.flush() } == .notCommitted)
+    FaultInjection.end(session)
+    #expect(try !isMarkedSound())
+    clock.advance(by: .seconds(40))
+    #expect(eventually { (try? cache.flush()) != nil })
+    // Neither later commits nor rest nor the end say that all is well.
+    for _ in 0..<3 {
+      clock.advance(by: .seconds(2))
+      try cache.store.writer.run { .success(()) }
+    }
+    #expect(try !isMarkedSound())
+    try cache.close()
+    #expect(try !isMarkedSound())
+    let next = try directory.open()
+    #expect(next.recovery == nil)
+    #expect(try next.value(String.self, forKey: "key") == "w")
+    try next.close()
+    #expect(try isMarkedSound())
+  }
+
+  /// A process that finds the file at rest marks its state. The one that goes on writing sees to its own mark.
+  @Test func theMarkIsOfWhoWrites() throws {
+    let clock = ManualClock()
+    let cache = try directory.open { $0.clock = .manual(clock) }
+    try cache.set("v", forKey: "key")
+    try cache.flush()
+    try CleanExitMark.write(in: Directory(path: directory.path), durability: .ordered, .run)
+    try cache.set("w", forKey: "key")
+    try cache.flush()
+    #expect(try !isMarkedSound())
+    #expect(
+      eventually {
+        clock.advance(by: .seconds(2))
+        return (try? isMarkedSound()) == true
+      })
+    try cache.close()
+  }
+}
