@@ -59,6 +59,21 @@ int cplatform_reserve(int descriptor, int64_t size) {
   return 0;
 }
 
+int cplatform_punch(int descriptor, int64_t offset, int64_t size) {
+#if defined(__linux__)
+  while (fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, size) != 0) {
+    if (errno == EINTR) continue;
+    return errno == ENOSYS ? EOPNOTSUPP : errno;
+  }
+  return 0;
+#else
+  (void)descriptor;
+  (void)offset;
+  (void)size;
+  return EOPNOTSUPP;
+#endif
+}
+
 int cplatform_allocate(int descriptor, int64_t size) {
 #if defined(__APPLE__)
   fstore_t store = {F_ALLOCATEALL, F_PEOFPOSMODE, 0, size, 0};

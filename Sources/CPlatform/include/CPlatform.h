@@ -30,6 +30,10 @@ int cplatform_reserve(int descriptor, int64_t size);
 /// cannot reserve blocks, it writes them: only for a file that nobody else writes.
 int cplatform_allocate(int descriptor, int64_t size);
 
+/// Gives the blocks of a part of a file back, which then reads as zeros; the file keeps its length. 0 or the error number:
+/// EOPNOTSUPP where the file system, or the system, cannot.
+int cplatform_punch(int descriptor, int64_t offset, int64_t size);
+
 /// fsync(2), to the medium itself where that is another call.
 int cplatform_fsync(int descriptor);
 

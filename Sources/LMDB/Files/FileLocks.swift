@@ -25,6 +25,11 @@ package final class FileLocks: Sendable {
     self.init(file)
   }
 
+  /// Gives the blocks of a part of the data file back. For who has the writer's lock.
+  func punchHole(at offset: Int, size: Int) throws(LMDBError) {
+    try system { () throws(SystemError) in try writer.file.punchHole(at: offset, size: size) }
+  }
+
   func identity() throws(LMDBError) -> FileIdentity {
     try system { () throws(SystemError) in try writer.file.identity() }
   }

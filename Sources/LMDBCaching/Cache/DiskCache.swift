@@ -114,8 +114,8 @@ public final class DiskCache: Sendable {
   }
 
   /// Bytes to leave free on the volume; 0 for no limit. When there are fewer, the least recently used entries
-  /// go. Value files give their space back; the database's file never shrinks, but uses what was freed again, so
-  /// it stops growing.
+  /// go. Value files give their space back at once; the database's file does when more than half of it is free, and uses
+  /// what was freed again until then.
   public var freeDiskSpaceLimit: Int {
     get { store.trimmer.limits.withLock { $0.freeDiskSpace } }
     set { store.trimmer.limits.withLock { $0.freeDiskSpace = max(0, newValue) } }

@@ -16,6 +16,7 @@ extension FaultInjection {
     package static let write = Call(rawValue: "write")
     package static let ftruncate = Call(rawValue: "ftruncate")
     package static let fallocate = Call(rawValue: "fallocate")
+    package static let punchHole = Call(rawValue: "fallocate(FALLOC_FL_PUNCH_HOLE)")
     package static let fsync = Call(rawValue: "fsync")
     package static let syncfs = Call(rawValue: "syncfs")
     package static let flock = Call(rawValue: "flock")

@@ -69,6 +69,12 @@ enum SystemCalls {
     return isOptional ? cplatform_reserve(descriptor, Int64(size)) : cplatform_allocate(descriptor, Int64(size))
   }
 
+  /// Returns 0 or the error number.
+  static func punchHole(_ descriptor: Int32, _ offset: Int, _ size: Int, path: String) -> Int32 {
+    if fails(.punchHole, path) { return errno }
+    return cplatform_punch(descriptor, Int64(offset), Int64(size))
+  }
+
   /// Makes what was written durable.
   static func synchronize(_ descriptor: Int32, path: String) -> Int32 {
     if fails(.fsync, path) { return -1 }

@@ -71,6 +71,14 @@ package struct File: ~Copyable, Sendable {
     if status != 0 { throw SystemError("fallocate", path, errno: status) }
   }
 
+  /// Gives the blocks of a part of the file back, which then reads as zeros. The file keeps its length.
+  ///
+  /// - Throws: with `EOPNOTSUPP` where the file system cannot.
+  package borrowing func punchHole(at offset: Int, size: Int) throws(SystemError) {
+    let status = SystemCalls.punchHole(descriptor, offset, size, path: path)
+    if status != 0 { throw SystemError("fallocate", path, errno: status) }
+  }
+
   package borrowing func truncate(to size: Int) throws(SystemError) {
     let signal = FileSizeSignal.block()
     defer { signal.restore() }

@@ -16,7 +16,12 @@ enum DiskWorkloads {
         DiskStructs.workload(keys: shapes[0].count),
         DiskTrim.workload(keys: setting.pick(check: 2000, quick: 50_000, full: 100_000)),
         DiskTrim.most(keys: setting.pick(check: 2000, quick: 100_000, full: 5_000_000)),
-      ]
+      ] + DiskSpace.Removal.allCases.map { DiskSpace.workload($0, spacious(setting)) }
+  }
+
+  /// Well over two gigabytes in a whole run.
+  private static func spacious(_ setting: Setting) -> DiskShape {
+    DiskShape(size: 10_000, count: setting.pick(check: 1_000, quick: 5_000, full: 240_000))
   }
 
   /// Over a gigabyte in a whole run: what the size costs is to be seen.

@@ -26,6 +26,7 @@ final class DiskStore: Sendable {
   let maintenance: Maintenance
   let place: PlaceKeeper
   let marker: CleanExitMarker
+  let space: SpaceKeeper
   let events: EventLog
   let transforms: ValueTransforms
   private let committer: Committer
@@ -75,6 +76,7 @@ final class DiskStore: Sendable {
     maintenance = Maintenance(trimmer, peers, fileKeeper, database, observers, writer, events: events)
     self.place = PlaceKeeper(opened.place, currentDirectory, database, journal, configuration, events: events)
     marker = CleanExitMarker(self.place, database, durability: durability, events: events)
+    space = SpaceKeeper(database, self.place, events: events)
     wire(feed)
   }
 
@@ -85,6 +87,7 @@ final class DiskStore: Sendable {
     database.reopenAfterPanic = { [unowned place] () throws(LMDBError) in try place.reopenAfterPanic() }
     database.requestReopening = { [unowned place, unowned writer] in place.requestReopening(writer) }
     database.willCommit = { [unowned marker] in marker.willCommit() }
+    space.willChangeFile = { [unowned marker] in marker.willCommit() }
     database.didFailDevice = { [unowned marker] in marker.makeVoid() }
     database.didFindDamage = { [unowned writer, unowned marker, events, directory] error in
       marker.makeVoid()
@@ -120,6 +123,7 @@ final class DiskStore: Sendable {
     }
     peers.takeOver()
     fileKeeper.synchronizeIfAwaited()
+    space.makeRound()
     marker.makeRound()
   }
 

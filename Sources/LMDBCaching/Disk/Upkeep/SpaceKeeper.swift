@@ -1,0 +1,96 @@
+import LMDB
+import Logging
+import Platform
+import Synchronization
+
+/// Gives the disk back what the database's file has and does not use: LMDB keeps free pages for ever. On the writer thread.
+///
+/// The file is looked at about every second. Where more than half of it is free, and more than ``leastFree``, for some
+/// looks in a row, the free pages are made holes, a part in each round, so that nobody waits for long.
+// Sendable: all that changes is the writer thread's.
+final class SpaceKeeper: @unchecked Sendable {
+  /// Bytes. What is free below that is not worth the work.
+  private static let leastFree = 4 << 20
+  /// How many looks in a row have to find too much: what is free for a moment is soon used again.
+  private static let leastLooks = 2
+  /// How many rounds it rests after a pass, and after one that gave nothing back: a snapshot may keep what is free.
+  private static let (rest, longRest) = (10, 60)
+  /// Nanoseconds that a part may take. Commits wait for it, reads do not.
+  private static let limitOfPart: Int64 = 20_000_000
+
+  private let database: EntryDatabase
+  private let place: PlaceKeeper
+  private let events: EventLog
+  /// Whether the file system cannot do it.
+  private var isUnsupported = false
+  private var looks = 0
+  private var restingRounds = 0
+  /// Bytes on the disk when the pass began.
+  private var allocatedBefore = 0
+  /// The page to go on from, while a pass is under way.
+  private var next: UInt64?
+
+  /// Told before the file changes by anything but a commit.
+  var willChangeFile: () -> Void = {}
+
+  init(_ database: EntryDatabase, _ place: PlaceKeeper, events: EventLog) {
+    self.database = database
+    self.place = place
+    self.events = events
+  }
+
+  /// About every second.
+  func makeRound() {
+    if isUnsupported || database.isOutOfService.load(ordering: .acquiring) { return }
+    do throws(CacheError) {
+      if next == nil {
+        if restingRounds > 0 { return restingRounds -= 1 }
+        guard try isWorthIt() else { return looks = 0 }
+        looks += 1
+        if looks < Self.leastLooks { return }
+        // What the last commit freed is kept for readers of the state before it. Two more commits, and nobody reads that.
+        for _ in 0..<2 { try database.transact(activity) { _ in } }
+        allocatedBefore = try allocated()
+        next = 0
+      }
+      try punch(from: next ?? 0)
+    } catch {
+      // A later look tries it again; and what is wrong with the disk, the next commit tells.
+      (next, looks, restingRounds) = (nil, 0, Self.rest)
+    }
+  }
+
+  private func punch(from first: UInt64) throws(CacheError) {
+    willChangeFile()
+    do throws(LMDBError) {
+      next = try database.environment.punchFreePages(from: first, within: Self.limitOfPart) { () throws(LMDBError) in
+        do throws(CacheError) { return try place.areFilesInPlace() } catch { return false }
+      }.next
+    } catch {
+      isUnsupported = error.code == .system(EOPNOTSUPP)
+      throw database.failure(error, during: activity)
+    }
+    if next != nil { return }
+    let given = try allocatedBefore - allocated()
+    looks = 0
+    restingRounds = given < Self.leastFree ? Self.longRest : Self.rest
+    events.log(
+      .debug, "cache space given back", ["directory": "\(database.directoryName)", "bytes": "\(max(0, given))"])
+  }
+
+  /// Whether more than half of what the file has on the disk is free.
+  private func isWorthIt() throws(CacheError) -> Bool {
+    let info = try database.accessing(activity) { () throws(LMDBError) in try database.environment.info() }
+    let used = (info.branchPages + info.leafPages + info.overflowPages) * info.pageSize
+    return try allocated() - used > max(Self.leastFree, used)
+  }
+
+  /// Bytes of the database's file on the disk.
+  private func allocated() throws(CacheError) -> Int {
+    try calling(activity) { () throws(SystemError) in
+      try place.directory.status(of: CacheDirectory.dataName)?.allocatedBytes ?? 0
+    }
+  }
+
+  private var activity: String { "Giving back space of \(database.directoryName)" }
+}
