@@ -76,7 +76,7 @@ final class DiskStore: Sendable {
     maintenance = Maintenance(trimmer, peers, fileKeeper, database, observers, writer, events: events)
     self.place = PlaceKeeper(opened.place, currentDirectory, database, journal, configuration, events: events)
     marker = CleanExitMarker(self.place, database, durability: durability, events: events)
-    space = SpaceKeeper(database, self.place, events: events)
+    space = SpaceKeeper(database, self.place, writer, events: events)
     wire(feed)
   }
 

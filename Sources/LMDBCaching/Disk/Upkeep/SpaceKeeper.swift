@@ -6,7 +6,7 @@ import Synchronization
 /// Gives the disk back what the database's file has and does not use: LMDB keeps free pages for ever. On the writer thread.
 ///
 /// The file is looked at about every second. Where more than half of it is free, and more than ``leastFree``, for some
-/// looks in a row, the free pages are made holes, a part in each round, so that nobody waits for long.
+/// looks in a row, the free pages are made holes, in parts, so that nobody waits for long.
 // Sendable: all that changes is the writer thread's.
 final class SpaceKeeper: @unchecked Sendable {
   /// Bytes. What is free below that is not worth the work.
@@ -17,9 +17,12 @@ final class SpaceKeeper: @unchecked Sendable {
   private static let (rest, longRest) = (10, 60)
   /// Nanoseconds that a part may take. Commits wait for it, reads do not.
   private static let limitOfPart: Int64 = 20_000_000
+  /// How many parts a round has at most; in between commits go first.
+  private static let partsOfRound = 20
 
   private let database: EntryDatabase
   private let place: PlaceKeeper
+  private let writer: Writer
   private let events: EventLog
   /// Whether the file system cannot do it.
   private var isUnsupported = false
@@ -33,9 +36,10 @@ final class SpaceKeeper: @unchecked Sendable {
   /// Told before the file changes by anything but a commit.
   var willChangeFile: () -> Void = {}
 
-  init(_ database: EntryDatabase, _ place: PlaceKeeper, events: EventLog) {
+  init(_ database: EntryDatabase, _ place: PlaceKeeper, _ writer: Writer, events: EventLog) {
     self.database = database
     self.place = place
+    self.writer = writer
     self.events = events
   }
 
@@ -53,7 +57,11 @@ final class SpaceKeeper: @unchecked Sendable {
         allocatedBefore = try allocated()
         next = 0
       }
-      try punch(from: next ?? 0)
+      for _ in 0..<Self.partsOfRound {
+        try punch(from: next ?? 0)
+        if next == nil { break }
+        writer.letCommitsGoFirst()
+      }
     } catch {
       // A later look tries it again; and what is wrong with the disk, the next commit tells.
       (next, looks, restingRounds) = (nil, 0, Self.rest)
