@@ -139,7 +139,7 @@ import Testing
 
   @Test func aCacheThatIsOpenElsewhereCanBeLookedInto() async throws {
     let cache = try LMDBCache(directory: URL(fileURLWithPath: scratch.cache))
-    try cache.write { $0.set("here", forKey: "a") }
+    try cache.write(waitsForCommit: true) { $0.set("here", forKey: "a") }
     #expect(try await Tool.run("get", "a", "--cache", scratch.cache).text == "here")
     #expect(try await Tool.run("set", "a", "there", "--cache", scratch.cache).status == 0)
     #expect(try cache.value(String.self, forKey: "a") == "there")

@@ -26,7 +26,7 @@ enum DiskWorkloads {
 
   /// Over a gigabyte in a whole run: what the size costs is to be seen.
   private static func reopenings(_ setting: Setting) -> [Workload] {
-    guard KilledWriter.isAvailable else { return [] }
+    if KilledWriter.program == nil { return [] }
     return [
       DiskReads.reopenAfterKill(DiskShape(size: 10_000, count: setting.pick(check: 100, quick: 5_000, full: 100_000)))
     ]

@@ -1,15 +1,12 @@
 import Foundation
 import LMDBCaching
-import Synchronization
 
-/// A process that writes to a cache and is killed: this program, started once more.
+/// A process that writes to a cache and is killed: the program `benchmark`, with arguments of its own.
 public enum KilledWriter {
   private static let name = "killed-writer"
-  private static let canStart = Atomic<Bool>(false)
 
-  /// To be called before anything else of a program that measures. Does not return in the process that is to be killed.
+  /// To be called before anything else of `benchmark`. Does not return in the process that is to be killed.
   public static func beginProgram() {
-    canStart.store(true, ordering: .relaxed)
     let arguments = CommandLine.arguments
     guard arguments.count == 4, arguments[1] == name, let size = Int(arguments[3]) else { return }
     do {
@@ -23,13 +20,17 @@ public enum KilledWriter {
     kill(getpid(), SIGKILL)
   }
 
-  /// Whether ``beginProgram()`` was called: a program that does not would measure anew in place of writing.
-  static var isAvailable: Bool { canStart.load(ordering: .relaxed) }
+  /// It lies beside every program of this package; `nil` if it was not built.
+  static let program: URL? = {
+    let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
+    let program = URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("benchmark")
+    return FileManager.default.isExecutableFile(atPath: program.path) ? program : nil
+  }()
 
   /// Writes a hundred values to the cache in `directory`, commits them and dies.
   static func run(in directory: URL, valueSize: Int) throws {
     let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+    process.executableURL = program
     process.arguments = [name, directory.path, "\(valueSize)"]
     try process.run()
     process.waitUntilExit()

@@ -22,6 +22,9 @@ struct DiskSubjectKind: Sendable {
     try FilePerKey($0, $1)
   }
 
+  /// The names of those that need not be there.
+  static let optionalNames: Set = ["RocksDB", "LevelDB"]
+
   /// Those that were built in; see Package.swift.
   static var optional: [DiskSubjectKind] {
     var kinds: [DiskSubjectKind] = []
