@@ -4,7 +4,7 @@
 /// In every mode a write that has returned survives the death of its process.
 public enum Durability: UInt8, Sendable, CaseIterable {
   /// Group commits that reach the disk in order. After a power cut the cache is consistent and misses at
-  /// most the last batch.
+  /// most the last group commit and what waited for the next.
   case ordered = 1
   /// Every write waits until it is on the disk (`fsync`). Nothing that returned is lost in a power cut.
   case full = 2

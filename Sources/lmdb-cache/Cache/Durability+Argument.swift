@@ -11,7 +11,7 @@ extension Durability: ExpressibleByArgument {
 
   public static var allValueDescriptions: [String: String] {
     [
-      "ordered": "a power cut loses at most the last batch of writes",
+      "ordered": "a power cut loses at most the writes of the last moment",
       "full": "every write waits until it is on the disk",
       "fast": "a crash of the operating system loses the whole cache",
     ]

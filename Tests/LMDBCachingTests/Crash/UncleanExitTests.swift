@@ -18,22 +18,6 @@ import Testing
     #expect(outcome.answers == [String](repeating: "ok", count: lines.count - 1))
   }
 
-  private func isMarkedSound() throws -> Bool {
-    guard case .mark(let mark) = try CleanExitMark.read(in: Directory(path: directory.path)) else { return false }
-    return try mark.holds(in: Directory(path: directory.path))
-  }
-
-  /// Changes a number that LMDB counts up and down and does not look at: only reading everything finds it.
-  private func miscount() {
-    var data = directory.contents("data.mdb")
-    let newest = data.withUnsafeBytes {
-      $0.loadUnaligned(fromByteOffset: 144, as: UInt64.self)
-        < $0.loadUnaligned(fromByteOffset: 4096 + 144, as: UInt64.self) ? 4096 : 0
-    }
-    data[newest + 104] ^= 1
-    directory.write(data, to: "data.mdb")
-  }
-
   private func expectContents(_ cache: LMDBCache) throws {
     for index in 0..<100 { #expect(try cache.value(String.self, forKey: "key\(index)") == "v") }
   }
@@ -42,7 +26,7 @@ import Testing
     _ steps: [String]
   ) throws {
     try leave(steps)
-    #expect(try isMarkedSound())
+    #expect(try directory.isMarkedSound())
     let cache = try directory.open()
     #expect(cache.recovery == nil)
     try expectContents(cache)
@@ -58,7 +42,7 @@ import Testing
     _ boot: Int?, _ verification: CacheVerification, _ isRead: Bool
   ) throws {
     try leave(boot: boot)
-    miscount()
+    directory.miscount()
     let cache = try directory.open { $0.disk.verification = verification }
     #expect((cache.recovery != nil) == isRead)
     if !isRead { try expectContents(cache) }
@@ -75,7 +59,7 @@ import Testing
 
   @Test func aCopyIsRead() throws {
     try leave()
-    miscount()
+    directory.miscount()
     let copy = directory.copy()
     let cache = try copy.open()
     #expect(cache.recovery != nil)
@@ -88,13 +72,13 @@ import Testing
     let cache = try directory.open { $0.clock = .manual(clock) }
     try cache.set("v", forKey: "key")
     try cache.flush()
-    #expect(try isMarkedSound())
+    #expect(try directory.isMarkedSound())
     let session = FaultInjection.begin(
       .directory(directory.path), [.init(.txnCommit, returns: EIO, count: .max)])
     try cache.set("w", forKey: "key")
     #expect(errorCode { try cache.flush() } == .notCommitted)
     FaultInjection.end(session)
-    #expect(try !isMarkedSound())
+    #expect(try !directory.isMarkedSound())
     clock.advance(by: .seconds(40))
     #expect(eventually { (try? cache.flush()) != nil })
     // Neither later commits nor rest nor the end say that all is well.
@@ -102,14 +86,14 @@ import Testing
       clock.advance(by: .seconds(2))
       try cache.store.writer.run { .success(()) }
     }
-    #expect(try !isMarkedSound())
+    #expect(try !directory.isMarkedSound())
     try cache.close()
-    #expect(try !isMarkedSound())
+    #expect(try !directory.isMarkedSound())
     let next = try directory.open()
     #expect(next.recovery == nil)
     #expect(try next.value(String.self, forKey: "key") == "w")
     try next.close()
-    #expect(try isMarkedSound())
+    #expect(try directory.isMarkedSound())
   }
 
   /// A process that finds the file at rest marks its state. The one that goes on writing sees to its own mark.
@@ -121,11 +105,11 @@ import Testing
     try CleanExitMark.write(in: Directory(path: directory.path), durability: .ordered, .run)
     try cache.set("w", forKey: "key")
     try cache.flush()
-    #expect(try !isMarkedSound())
+    #expect(try !directory.isMarkedSound())
     #expect(
       eventually {
         clock.advance(by: .seconds(2))
-        return (try? isMarkedSound()) == true
+        return (try? directory.isMarkedSound()) == true
       })
     try cache.close()
   }

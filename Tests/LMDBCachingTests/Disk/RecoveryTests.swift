@@ -20,13 +20,6 @@ import Testing
     try cache.close()
   }
 
-  /// Changes the file as somebody would who is not LMDB.
-  private func damage(_ directory: CacheDirectory, _ change: (inout Data) -> Void) {
-    var data = directory.contents("data.mdb")
-    change(&data)
-    directory.write(data, to: "data.mdb")
-  }
-
   /// The root of the main database, and where its page starts.
   private static func root(_ data: Data) -> (page: UInt64, offset: Int) {
     data.withUnsafeBytes { bytes in
@@ -45,7 +38,7 @@ import Testing
 
   @Test func aDamagedFileIsSetAsideAndTheCacheGoesOn() throws {
     try fill()
-    damage(directory, Self.zeroRoot)
+    directory.damage(Self.zeroRoot)
     let damaged = directory.contents("data.mdb")
     let page = Self.root(damaged).page
     let cache = try directory.open()
@@ -71,7 +64,7 @@ import Testing
 
   @Test func itIsLoggedOnce() throws {
     try fill()
-    damage(directory, Self.zeroRoot)
+    directory.damage(Self.zeroRoot)
     let events = EventLog.Events()
     let cache = try directory.open { $0.logger = EventLog.logger(events) }
     let recovery = try #require(cache.recovery)
@@ -89,7 +82,7 @@ import Testing
   /// One of them verifies, and makes the cache anew if it has to; the others wait, and find it open.
   @Test(arguments: [true, false]) func manyProcessesOpenAtOnce(_ isDamaged: Bool) throws {
     try fill()
-    damage(directory) { data in
+    directory.damage { data in
       // Changed in any case, and so verified.
       if isDamaged { Self.zeroRoot(&data) } else { data.append(Data(count: 4096)) }
     }
@@ -109,7 +102,7 @@ import Testing
   @Test func oneQuarantineIsKept() throws {
     for round in 0..<3 {
       try fill()
-      damage(directory) { $0.removeLast($0.count / 2) }
+      directory.damage { $0.removeLast($0.count / 2) }
       let cache = try directory.open()
       #expect(cache.recovery?.finding.contains("truncated") == true)
       #expect(cache.recovery?.quarantine.lastPathComponent == quarantines.first)
@@ -133,7 +126,7 @@ import Testing
     let crashed = directory.crashed(cache)
     try cache.close()
     #expect(crashed.valueFiles.count == 2)
-    damage(crashed, Self.zeroRoot)
+    crashed.damage(Self.zeroRoot)
     let recovered = try crashed.open { $0.disk.inlineThreshold = 5_000 }
     let recovery = try #require(recovered.recovery)
     #expect(try recovered.value(String.self, forKey: "key 3") == "acknowledged")
@@ -149,7 +142,7 @@ import Testing
 
   @Test func damageBesideOthersIsTheNamedErrorAndChangesNothing() throws {
     try fill()
-    damage(directory) { $0.removeLast($0.count / 2) }
+    directory.damage { $0.removeLast($0.count / 2) }
     let before = directory.contents("data.mdb")
     do {
       // As a process that has the cache open.
@@ -197,7 +190,7 @@ import Testing
     try [UInt8]("foreign".utf8).withBytes { (bytes) throws(LMDBError) in try transaction.put(bytes, forKey: bytes) }
     try transaction.commit()
     environment.close()
-    damage(directory, Self.zeroRoot)
+    directory.damage(Self.zeroRoot)
     let before = directory.contents("data.mdb")
     for _ in 0..<2 { #expect(errorCode { try directory.open() } == .corruptedRecord) }
     #expect(directory.contents("data.mdb") == before)
@@ -207,8 +200,8 @@ import Testing
   @Test(arguments: [false, true]) func anotherDurabilityIsStillRefused(_ isVoid: Bool) throws {
     try fill { $0.durability = .full }
     if isVoid { try CleanExitMark.makeVoid(in: Directory(path: directory.path)) }
-    #expect(try isMarkedSound(directory) == !isVoid)
-    damage(directory, Self.zeroRoot)
+    #expect(try directory.isMarkedSound() == !isVoid)
+    directory.damage(Self.zeroRoot)
     let before = directory.contents("data.mdb")
     #expect(errorCode { try directory.open() } == .durabilityMismatch)
     #expect(directory.contents("data.mdb") == before)
@@ -219,27 +212,22 @@ import Testing
 
   // MARK: The mark
 
-  private func isMarkedSound(_ directory: CacheDirectory) throws -> Bool {
-    guard case .mark(let mark) = try CleanExitMark.read(in: Directory(path: directory.path)) else { return false }
-    return try mark.holds(in: Directory(path: directory.path))
-  }
-
   @Test(arguments: Durability.allCases) func theMarkIsOfOneFile(_ durability: Durability) throws {
     try fill { $0.durability = durability }
-    #expect(try isMarkedSound(directory))
+    #expect(try directory.isMarkedSound())
     // A copy is another file.
-    #expect(try !isMarkedSound(directory.copy()))
+    #expect(try !directory.copy().isMarkedSound())
     let cache = try directory.open { $0.durability = durability }
-    #expect(try isMarkedSound(directory))
+    #expect(try directory.isMarkedSound())
     try cache.set("v", forKey: "key")
     try cache.flush()
     // Its processes may be killed.
-    #expect(try isMarkedSound(directory))
-    #expect(try !isMarkedSound(directory.copy()))
+    #expect(try directory.isMarkedSound())
+    #expect(try !directory.copy().isMarkedSound())
     try cache.close()
-    #expect(try isMarkedSound(directory))
-    damage(directory) { $0[$0.count - 1] ^= 1 }
-    #expect(try !isMarkedSound(directory))
+    #expect(try directory.isMarkedSound())
+    directory.damage { $0[$0.count - 1] ^= 1 }
+    #expect(try !directory.isMarkedSound())
   }
 
   @Test func aFileThatIsPutInPlaceOfTheOtherIsVerified() throws {
@@ -249,7 +237,7 @@ import Testing
     try cache.set("other", forKey: "key 1")
     try cache.close()
     directory.write(other.contents("data.mdb"), to: "data.mdb")
-    #expect(try !isMarkedSound(directory))
+    #expect(try !directory.isMarkedSound())
     let opened = try directory.open()
     #expect(opened.recovery == nil)
     #expect(try opened.value(String.self, forKey: "key 1") == "other")
@@ -261,7 +249,7 @@ import Testing
     var mark = directory.contents(CleanExitMark.name) + Data(repeating: 3, count: 200)
     mark[20] ^= 1
     directory.write(mark.prefix(length), to: CleanExitMark.name)
-    #expect(try !isMarkedSound(directory))
+    #expect(try !directory.isMarkedSound())
     let cache = try directory.open()
     #expect(cache.recovery == nil)
     #expect(cache.count == 500)
@@ -285,7 +273,7 @@ import Testing
           clock.advance(by: .seconds(2))
           return (try? scope()) == .run
         })
-      #expect(try isMarkedSound(directory))
+      #expect(try directory.isMarkedSound())
     }
     try cache.close()
     #expect(try scope() == .disk)
@@ -294,14 +282,7 @@ import Testing
   /// Nothing that is dated changed, as with a medium that fails: that is what ``CacheVerification/always`` is for.
   @Test func alwaysVerifiesWhatIsMarkedSound() throws {
     try fill()
-    // A number that LMDB counts up and down, and does not look at.
-    damage(directory) { data in
-      let root = Self.root(data)
-      let meta = data.withUnsafeBytes {
-        $0.loadUnaligned(fromByteOffset: 128, as: UInt64.self) == root.page ? 0 : 4096
-      }
-      data[meta + 104] ^= 1
-    }
+    directory.miscount()
     try CleanExitMark.write(in: Directory(path: directory.path), durability: .ordered, .disk)
     var cache = try directory.open()
     #expect(cache.recovery == nil)
@@ -322,7 +303,7 @@ import Testing
       try cache.close()
     }
     var hasOlder = false
-    damage(directory) { data in
+    directory.damage { data in
       let root = Self.root(data)
       for offset in stride(from: 2 * 4096, to: data.count, by: 4096) where offset != root.offset {
         let page = data[offset..<offset + 4096]
@@ -382,7 +363,7 @@ import Testing
   /// One record's loss is not the cache's.
   @Test func aDamagedRecordIsNoDamagedFile() throws {
     try fill()
-    damage(directory) { data in
+    directory.damage { data in
       let place = data.range(of: Data("value 77".utf8), in: data.startIndex..<data.endIndex)
       // In the header of one, and in the value of another.
       if let place { data[place.lowerBound - 20] ^= 1 }
@@ -439,7 +420,7 @@ import Testing
     #expect(try cache.value(String.self, forKey: "key") == "new")
     #expect(errorCode { try cache.value(String.self, forKey: "other") } == .damagedDatabase)
     #expect(errorCode { try cache.close() } == .notCommitted)
-    #expect(try !isMarkedSound(directory))
+    #expect(try !directory.isMarkedSound())
     let again = try directory.open()
     #expect(again.recovery == nil)
     #expect(try again.value(String.self, forKey: "key") == "new")

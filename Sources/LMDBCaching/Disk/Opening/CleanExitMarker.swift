@@ -4,7 +4,7 @@ import Platform
 import Synchronization
 
 /// Keeps the mark of what is sound while a cache is open: see ``CleanExitMark``.
-// Sendable: the position of the last look is the writer thread's.
+// Sendable: what changes is the writer thread's, or opening's before that is started; `makeVoid` uses none of it.
 final class CleanExitMarker: @unchecked Sendable {
   private let durability: Durability
   private let database: EntryDatabase
@@ -42,7 +42,7 @@ final class CleanExitMarker: @unchecked Sendable {
     }
   }
 
-  /// Before a commit, when nobody else writes: whatever becomes of this process, the file stays sound.
+  /// Before this process changes the file: whatever becomes of it, the file stays sound.
   func willCommit() {
     if !isMarkedInUse { isMarkedInUse = mark(.use) }
   }

@@ -30,9 +30,7 @@ struct OpeningCheck {
   /// - Throws: `.damagedDatabase` if the file cannot be trusted and other processes have it open; `.corruptedRecord`
   ///   if it is no cache of this package. Nothing was changed then.
   func run() throws(CacheError) -> Result {
-    if try isMarkedSound(), configuration.disk.verification == .afterUncleanExit {
-      return Result()
-    }
+    if configuration.disk.verification == .afterUncleanExit, try isMarkedSound() { return Result() }
     guard try calling(activity, { () throws(SystemError) in try processLock.tryOwn() }) else {
       // Trying has given up the lock that says that this process is here.
       try calling(activity) { () throws(SystemError) in try processLock.share() }

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// The file is looked at about every second. Where more than half of it is free, and more than ``leastFree``, for some
 /// looks in a row, the free pages are made holes, in parts, so that nobody waits for long.
-// Sendable: all that changes is the writer thread's.
+// Sendable: what changes is the writer thread's; the hook is set once, before that is started.
 final class SpaceKeeper: @unchecked Sendable {
   /// Bytes. What is free below that is not worth the work.
   private static let leastFree = 4 << 20
@@ -15,7 +15,7 @@ final class SpaceKeeper: @unchecked Sendable {
   private static let leastLooks = 2
   /// How many rounds it rests after a pass, and after one that gave nothing back: a snapshot may keep what is free.
   private static let (rest, longRest) = (10, 60)
-  /// Nanoseconds that a part may take. Commits wait for it, reads do not.
+  /// Nanoseconds after which a part ends, with the hole that it is at. Commits wait for it, reads do not.
   private static let limitOfPart: Int64 = 20_000_000
   /// How many parts a round has at most; in between commits go first.
   private static let partsOfRound = 20
