@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #if defined(__linux__)
@@ -45,6 +47,34 @@ void cplatform_name_thread(const char *name) {
 intptr_t cplatform_write(int descriptor, const void *bytes, size_t count) { return write(descriptor, bytes, count); }
 
 int cplatform_close(int descriptor) { return close(descriptor); }
+
+intptr_t cplatform_write_two(int descriptor, const void *first, size_t first_count, const void *second,
+                             size_t second_count, int64_t offset) {
+  struct iovec parts[2] = {{(void *)first, first_count}, {(void *)second, second_count}};
+  return pwritev(descriptor, parts, 2, offset);
+}
+
+int cplatform_is_resident(const void *address, size_t size) {
+  enum { PAGES = 256 };
+#if defined(__APPLE__)
+  char resident[PAGES];
+#else
+  unsigned char resident[PAGES];
+#endif
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  uintptr_t next = (uintptr_t)address / page * page;
+  uintptr_t end = (uintptr_t)address + size;
+  while (next < end) {
+    size_t pages = (end - next + page - 1) / page;
+    if (pages > PAGES) pages = PAGES;
+    if (mincore((void *)next, pages * page, resident) != 0) return 0;
+    for (size_t index = 0; index < pages; index++) {
+      if (!(resident[index] & 1)) return 0;
+    }
+    next += pages * page;
+  }
+  return 1;
+}
 
 int cplatform_reserve(int descriptor, int64_t size) {
 #if defined(__linux__)

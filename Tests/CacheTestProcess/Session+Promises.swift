@@ -34,7 +34,7 @@ extension Session {
     case "trimcost": try opened().trim(toCost: number(1))
     case "trimage": try opened().trim(toAge: DurationWord.duration(text(1)))
     case "trimlimits": try opened().diskCache.trimToLimits()
-    case "sweep": try opened().diskCache.sweepAllValueFiles()
+    case "sweep": try opened().diskCache.sweepValues()
     case "maintain":
       // What the timer asks for, and then what comes after it on the same thread.
       manual!.advance(by: .seconds(61))

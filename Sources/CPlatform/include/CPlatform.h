@@ -22,6 +22,14 @@ void cplatform_name_thread(const char *name);
 intptr_t cplatform_write(int descriptor, const void *bytes, size_t count);
 int cplatform_close(int descriptor);
 
+/// pwrite(2) of two runs of bytes, one behind the other, in one call: how many were written; -1 and `errno` for a failure.
+intptr_t cplatform_write_two(int descriptor, const void *first, size_t first_count, const void *second,
+                             size_t second_count, int64_t offset);
+
+/// Whether all pages of a mapping's part are in memory, so that reading them takes no device: 1 or 0. Where the system
+/// does not tell, 0.
+int cplatform_is_resident(const void *address, size_t size);
+
 /// Reserves the blocks of a file's first `size` bytes; 0 or the error number. Where the file system cannot, nothing is
 /// done: posix_fallocate(3) writes there, and so might undo what another process writes meanwhile.
 int cplatform_reserve(int descriptor, int64_t size);

@@ -85,10 +85,14 @@ public final class DiskCache: Sendable {
   /// others that open the directory later find the new cache sound.
   public var recovery: CacheRecovery? { store.recovery }
 
-  /// What the directory's disk tier has done since this process opened it.
+  /// What the directory's disk tier has done since this process opened it, and what its files are used for.
   public var statistics: CacheStatistics {
     var statistics = CacheStatistics()
     store.counters.add(to: &statistics)
+    answer(()) { () throws(CacheError) in
+      try checkOpen()
+      try store.meter.add(to: &statistics)
+    }
     return statistics
   }
 
@@ -114,8 +118,8 @@ public final class DiskCache: Sendable {
   }
 
   /// Bytes to leave free on the volume; 0 for no limit. When there are fewer, the least recently used entries
-  /// go. Value files give their space back at once; the database's file does when more than half of it is free, and uses
-  /// what was freed again until then.
+  /// go. The space of values is given back when more than half of a segment of the value log is free, that of the
+  /// database's file when more than half of it is; what was freed is used again until then.
   public var freeDiskSpaceLimit: Int {
     get { store.trimmer.limits.withLock { $0.freeDiskSpace } }
     set { store.trimmer.limits.withLock { $0.freeDiskSpace = max(0, newValue) } }
@@ -137,7 +141,7 @@ public final class DiskCache: Sendable {
     }
   }
 
-  /// Values longer than this many bytes are files of their own.
+  /// Values longer than this many bytes are in the value log beside the database.
   public var inlineThreshold: Int { store.inlineThreshold }
 
   // MARK: Counts

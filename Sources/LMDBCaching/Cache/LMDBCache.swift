@@ -100,10 +100,9 @@ public final class LMDBCache: Sendable {
   /// What opening had to set aside because it was damaged, or `nil` if nothing was. See ``DiskCache/recovery``.
   public var recovery: CacheRecovery? { diskCache.recovery }
 
-  /// What this object and its disk tier have done since they were opened.
+  /// What this object and its disk tier have done since they were opened, and what the files are used for.
   public var statistics: CacheStatistics {
-    var statistics = CacheStatistics()
-    store.counters.add(to: &statistics)
+    var statistics = diskCache.statistics
     memoryCache.add(to: &statistics)
     return statistics
   }

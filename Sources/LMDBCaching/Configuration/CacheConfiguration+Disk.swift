@@ -10,8 +10,12 @@ extension CacheConfiguration {
     /// Bytes to leave free on the volume; 0 switches this off.
     public var freeSpaceLimit: Int = 0
 
-    /// Values longer than this many bytes are files of their own beside the database. 1 byte … 1 GiB.
-    public var inlineThreshold: Int = 1 << 20
+    /// Values longer than this many bytes are written once, into the value log beside the database; shorter ones are in
+    /// the journal and then in the database. 1 byte … 1 GiB.
+    public var inlineThreshold: Int = 2_048
+
+    /// Bytes of a segment of the value log, unless it has a longer value.
+    package var valueSegmentSize: Int = 32 << 20
 
     /// How long a write may wait for others to be committed with it. Another process sees a write, and a
     /// write is safe from a power cut (``Durability/ordered``), about this much later at the latest. 0 … 24 hours.

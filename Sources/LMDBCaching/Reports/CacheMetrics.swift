@@ -22,6 +22,9 @@ struct CacheMetrics: Sendable {
       (gauge("failed_commits"), { @Sendable in $0.failedCommits }),
       (gauge("corrupted_records"), { @Sendable in $0.corruptedRecords }),
       (gauge("recoveries"), { @Sendable in $0.recoveries }),
+      (gauge("live_bytes"), { @Sendable in $0.liveBytes }),
+      (gauge("dead_bytes"), { @Sendable in $0.deadBytes }),
+      (gauge("free_bytes"), { @Sendable in $0.freeBytes }),
     ]
     count = gauge("entries")
     cost = gauge("cost")

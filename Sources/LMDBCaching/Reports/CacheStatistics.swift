@@ -1,5 +1,6 @@
-/// Counters of one cache since it was opened by this process. Reading them takes no lock that an
-/// operation waits for longer than for another operation.
+/// Counters of one cache since it was opened by this process, and what its files are used for now. Reading them takes no
+/// lock that an operation waits for longer than for another operation; measuring the files takes some system calls, one
+/// for each segment of the value log.
 public struct CacheStatistics: Sendable, Equatable {
   /// Reads answered by the memory tier.
   public var memoryHits = 0
@@ -30,6 +31,13 @@ public struct CacheStatistics: Sendable, Equatable {
   /// How often the cache's files were set aside, since they were damaged: 1 if this opening did, and see
   /// ``LMDBCache/recovery``.
   public var recoveries = 0
+
+  /// Bytes on the disk that entries take up, with what finds them. 0 where it cannot be known, in a closed cache, say.
+  public var liveBytes = 0
+  /// Bytes of the value log that no entry refers to any more. They are given back soon: see ``DiskCache``.
+  public var deadBytes = 0
+  /// Bytes on the disk that the next entries are written to. Those of the journal are not counted.
+  public var freeBytes = 0
 
   public init() {}
 

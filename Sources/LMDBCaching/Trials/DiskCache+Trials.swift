@@ -17,12 +17,31 @@ extension DiskCache {
   /// Whether every write so far is committed; if so it is at most one commit away from being safe from a power cut.
   package var isCommitted: Bool { !store.journal.hasPending.load(ordering: .acquiring) }
 
-  /// Removes the value files that no entry refers to, however new they are. No write may be under way, in any process.
-  package func sweepAllValueFiles() throws(CacheError) {
+  /// Removes the values that no entry refers to, at once, and empties segments of which little is in use.
+  package func sweepValues() throws(CacheError) {
     try checkOpen()
-    try store.writer.run { [store] in
-      outcome { () throws(CacheError) in try store.fileKeeper.sweep(olderThan: -3_600) }
+    try store.writer.run { [store] in outcome { () throws(CacheError) in try store.valueKeeper.sweep() } }
+  }
+}
+
+extension DiskCache {
+  /// What the database counts of the value log, and what of it does not agree with the entries or with the files. After
+  /// ``sweepValues()`` there are no other segments either. No write may be under way, in any process.
+  package func valueLogFaults() throws(CacheError) -> [String] {
+    try checkOpen()
+    let directory = store.place.directory
+    let activity = "Checking the values of \(store.directory)"
+    let found = try calling(activity) { () throws(SystemError) in
+      try ValueFolder(cache: directory).segments().map { ValueSegment.name($0.identifier) }
     }
+    let used = try store.database.valueUsage().segments.keys.map { ValueSegment.name($0) }
+    var faults = Set(used).subtracting(found).map { "\($0) is used, and is not there" }
+    faults += Set(found).subtracting(used).map { "\($0) is there, and nothing refers to it" }
+    switch try DatabaseExamination(directory: directory, activity: activity) {
+    case .sound(_, let contents): if contents.corrected != nil { faults.append("the counts are not the entries'") }
+    default: faults.append("the database is damaged")
+    }
+    return faults
   }
 }
 

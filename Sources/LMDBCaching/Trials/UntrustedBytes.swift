@@ -92,13 +92,19 @@ public enum UntrustedBytes {
     return bytes
   }
 
-  /// The name of the file that a record refers to in place of its value, and the reference written again.
-  public static func reference(_ bytes: UnsafeRawBufferPointer) -> (name: String, written: [UInt8])? {
-    guard bytes.count == ValueFileReference.size else { return nil }
-    let reference = ValueFileReference(bytes)
-    var written = [UInt8](repeating: 0, count: ValueFileReference.size)
-    written.withUnsafeMutableBytes { reference.write(to: $0.baseAddress.unsafelyUnwrapped) }
-    return (reference.name, written)
+  /// The name of the segment that a record refers to in place of its value, and the pointer written again.
+  public static func pointer(_ bytes: UnsafeRawBufferPointer) -> (name: String, written: [UInt8])? {
+    guard bytes.count == ValuePointer.size else { return nil }
+    let pointer = ValuePointer(bytes)
+    return (ValueSegment.name(pointer.segment), pointer.withBytes { Array($0) })
+  }
+
+  /// The key and the value's length of an entry of the value log; `nil` if it is none.
+  public static func valueEntry(
+    _ bytes: UnsafeRawBufferPointer, at offset: Int, in segment: UInt64, limit: Int
+  ) -> (key: [UInt8], length: Int)? {
+    guard let entry = ValueEntry(bytes, at: offset, in: segment, limit: limit) else { return nil }
+    return (Array(bytes[ValueEntry.headSize..<ValueEntry.headSize + entry.keyLength]), entry.length)
   }
 }
 

@@ -56,6 +56,15 @@ enum SystemCalls {
     return cplatform_write(descriptor, bytes.baseAddress, bytes.count)
   }
 
+  /// Two runs of bytes, one behind the other.
+  static func write(
+    _ descriptor: Int32, _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, _ offset: Int, path: String
+  ) -> Int {
+    if fails(.pwrite, path) { return -1 }
+    return cplatform_write_two(
+      descriptor, first.baseAddress, first.count, second.baseAddress, second.count, Int64(offset))
+  }
+
   static func truncate(_ descriptor: Int32, _ size: Int, path: String) -> Int32 {
     if fails(.ftruncate, path) { return -1 }
     return ftruncate(descriptor, off_t(size))

@@ -74,6 +74,26 @@ extension File {
     }
   }
 
+  /// Writes two runs of bytes, one behind the other, in one call if the system takes them at once.
+  package borrowing func write(
+    _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, at offset: Int
+  ) throws(SystemError) {
+    let signal = FileSizeSignal.blockIfLimited()
+    defer { signal.restore() }
+    var done: Int
+    repeat {
+      done = SystemCalls.write(descriptor, first, second, offset, path: path)
+    } while done < 0 && errno == EINTR
+    if done < 0 { throw SystemError("pwritev", path) }
+    if done < first.count {
+      try write(UnsafeRawBufferPointer(rebasing: first[done...]), at: offset + done)
+      done = first.count
+    }
+    if done - first.count < second.count {
+      try write(UnsafeRawBufferPointer(rebasing: second[(done - first.count)...]), at: offset + done)
+    }
+  }
+
   package borrowing func write(_ bytes: [UInt8], at offset: Int? = nil) throws(SystemError) {
     try bytes.withUnsafeBytes { bytes -> Result<Void, SystemError> in
       do throws(SystemError) { return .success(try write(bytes, at: offset)) } catch { return .failure(error) }

@@ -4,7 +4,8 @@
 /// write only fails, with `EFBIG`. The signal is then pending on that thread, and is taken away before it is let in
 /// again. A process that ignores it or handles it itself notices no difference, but that its handler is not called.
 package struct FileSizeSignal {
-  private let wasBlocked: Bool
+  /// Whether the thread's mask is as it was.
+  private let isUnchanged: Bool
 
   private static var only: sigset_t {
     var only = sigset_t()
@@ -19,11 +20,16 @@ package struct FileSizeSignal {
     var before = sigset_t()
     let status = pthread_sigmask(SIG_BLOCK, &only, &before)
     precondition(status == 0, "pthread_sigmask failed")
-    return FileSizeSignal(wasBlocked: sigismember(&before, SIGXFSZ) == 1)
+    return FileSizeSignal(isUnchanged: sigismember(&before, SIGXFSZ) == 1)
+  }
+
+  /// The same for a short write, where there is no limit now: then there is no signal either, and nothing is done.
+  package static func blockIfLimited() -> FileSizeSignal {
+    ResourceLimit.fileSize.isSet ? block() : FileSizeSignal(isUnchanged: true)
   }
 
   package func restore() {
-    if wasBlocked { return }
+    if isUnchanged { return }
     var only = Self.only
     var pending = sigset_t()
     var signal: Int32 = 0

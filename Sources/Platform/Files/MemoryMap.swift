@@ -1,3 +1,5 @@
+import CPlatform
+
 /// A shared mapping of a file's beginning, which goes with the object.
 // @unchecked: the pointer never changes; what is behind it belongs to whoever made the object.
 package final class MemoryMap: @unchecked Sendable {
@@ -8,6 +10,9 @@ package final class MemoryMap: @unchecked Sendable {
 
   /// Bytes of a page of memory.
   package static let pageSize = Int(sysconf(Int32(_SC_PAGESIZE)))
+
+  /// Whether the process may have so many addresses only (`ulimit -v`), its memory included.
+  package static var isAddressSpaceLimited: Bool { ResourceLimit.addressSpace.isSet }
 
   /// - Parameter access: ``File/Access/writing`` for a file that was opened so.
   package convenience init(
@@ -41,6 +46,11 @@ package final class MemoryMap: @unchecked Sendable {
     guard mmap(base, size, protection, MAP_SHARED | MAP_FIXED, descriptor, 0) == base else {
       throw SystemError("mmap", path)
     }
+  }
+
+  /// Whether the pages of a part are in memory, so that reading it needs no device, which could fail.
+  package func isResident(_ offset: Int, count: Int) -> Bool {
+    offset >= 0 && count >= 0 && offset <= size - count && cplatform_is_resident(base + offset, count) == 1
   }
 
   deinit { munmap(base, size) }

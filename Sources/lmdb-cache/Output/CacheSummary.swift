@@ -9,6 +9,12 @@ struct CacheSummary: Encodable {
   let entries: Int
   let totalCost: Int
   let bytesOnDisk: Int
+  /// What entries take up.
+  let liveBytes: Int
+  /// What is in the value log, and no entry refers to.
+  let deadBytes: Int
+  /// What the next entries are written to.
+  let freeBytes: Int
   let pageSize: Int
   /// Pages of the database's file, free ones included.
   let pages: Int
@@ -45,7 +51,9 @@ struct CacheSummary: Encodable {
     lastTransaction = info.lastTransactionID
     readers = info.readersInUse
     self.oldestSnapshot = oldestSnapshot
-    replayedWrites = cache.statistics.replayedWrites
+    let statistics = cache.statistics
+    (liveBytes, deadBytes, freeBytes) = (statistics.liveBytes, statistics.deadBytes, statistics.freeBytes)
+    replayedWrites = statistics.replayedWrites
     isHealthy = cache.health.isHealthy
     health = cache.health.text
   }
@@ -78,6 +86,9 @@ struct CacheSummary: Encodable {
     table.append(["entries", Formatting.grouped(entries)])
     table.append(["total cost", Formatting.grouped(totalCost)])
     table.append(["bytes on disk", Formatting.grouped(bytesOnDisk)])
+    table.append(["  live", Formatting.grouped(liveBytes)])
+    table.append(["  dead", Formatting.grouped(deadBytes)])
+    table.append(["  free", Formatting.grouped(freeBytes)])
     table.append(["pages", "\(Formatting.grouped(pages)) of \(Formatting.grouped(pageSize)) bytes"])
     table.append(["tree", Formatting.tree(levels: treeDepth, branchPages, leafPages, overflowPages)])
     table.append(["map", "\(Formatting.grouped(mapSize)) bytes of address space"])

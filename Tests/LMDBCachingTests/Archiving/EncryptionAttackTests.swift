@@ -66,7 +66,7 @@
       try cache.close()
     }
 
-    @Test func aPlainRecordOfAValueFileIsNotRead() throws {
+    @Test func aPlainValueInTheLogIsNotRead() throws {
       let plain = try directory.open { $0.disk.inlineThreshold = 1_000 }
       try plain.set(Data(repeating: 1, count: 5_000), forKey: "key")
       try plain.flush()

@@ -172,7 +172,7 @@ struct TransformTests {
       try cache.set(Data(repeating: 1, count: 150_000), forKey: "file")
       try cache.flush()
       try cache.close()
-      for name in directory.names() + directory.valueFiles where name.hasSuffix("mdb") || name.contains("/") {
+      for name in directory.names() + directory.segments where name.hasSuffix("mdb") || name.contains("/") {
         #expect(directory.contents(name).range(of: secret) == nil, "\(name) holds the secret")
       }
       cache = try open([encryption(algorithm)])

@@ -248,7 +248,7 @@ import Testing
       otherBoot.write(Data(mark.utf8), to: FastSession.name)
       cache = try otherBoot.open(fast)
       #expect(try cache.entries().isEmpty)
-      #expect(otherBoot.valueFiles.isEmpty)
+      #expect(otherBoot.segments.isEmpty)
       try cache.set("new", forKey: "key")
       try cache.close()
       cache = try otherBoot.open(fast)

@@ -28,14 +28,14 @@ import Testing
   }
 
   enum Storage: CaseIterable, Sendable {
-    case files
-    /// Nothing is a file: values larger than the journal go to the database at once.
+    case valueLog
+    /// Values larger than the journal go to the database at once.
     case inline
 
     func configure(_ configuration: inout CacheConfiguration) {
       neverCommitting(&configuration)
       configuration.disk.journalSize = 64 << 10
-      configuration.disk.inlineThreshold = self == .files ? threshold : 1 << 30
+      configuration.disk.inlineThreshold = self == .valueLog ? threshold : 1 << 30
     }
   }
 
@@ -69,16 +69,16 @@ import Testing
     try cache.close()
   }
 
-  @Test func onlyValuesOverTheThresholdAreFiles() throws {
+  @Test func onlyValuesOverTheThresholdAreInTheLog() throws {
     let cache = try directory.open { $0.disk.inlineThreshold = Self.threshold }
     try cache.set(Self.data(Self.threshold), forKey: "at")
-    #expect(directory.valueFiles.isEmpty)
+    #expect(directory.segments.isEmpty)
     try cache.set(Self.data(Self.threshold + 1), forKey: "over")
-    #expect(directory.valueFiles.count == 1)
+    #expect(directory.segments.count == 1)
     try cache.close()
   }
 
-  @Test(arguments: [true, false]) func aValueThatChangesItsSizeLeavesNoFile(_ committing: Bool) throws {
+  @Test(arguments: [true, false]) func aValueThatChangesItsSizeLeavesNothing(_ committing: Bool) throws {
     let cache = try directory.open {
       neverCommitting(&$0); $0.disk.inlineThreshold = 1_000
     }
@@ -92,27 +92,34 @@ import Testing
     }
     try cache.set(Self.data(2_000), forKey: "key")
     try cache.flush()
-    #expect(directory.valueFiles.count == 1)
+    try cache.diskCache.sweepValues()
+    #expect(directory.segments.count == 1)
     try cache.set(1, forKey: "key")
     try cache.flush()
-    #expect(directory.valueFiles.isEmpty)
+    try cache.diskCache.sweepValues()
+    #expect(directory.segments.isEmpty)
     #expect(cache.count == 1)
     try cache.close()
   }
 
-  @Test func removingTakesTheFilesAlong() throws {
+  @Test func removingTakesTheValuesAlong() throws {
     let cache = try directory.open { $0.disk.inlineThreshold = 100 }
+    func used() throws -> Int { try cache.store.database.valueUsage().segments.values.reduce(0) { $0 + $1.count } }
     for index in 0..<30 { try cache.set(Self.data(500, index), forKey: "\(index % 3)/\(index)") }
-    #expect(directory.valueFiles.count == 30)
+    try cache.flush()
+    #expect(try used() == 30)
     try cache.removeAll(withPrefix: "1/")
     try cache.removeValue(forKey: "0/0")
     try cache.flush()
-    #expect(directory.valueFiles.count == 19)
+    #expect(try used() == 19)
     try cache.trim(toCount: 5)
-    #expect(directory.valueFiles.count == 5)
+    #expect(try used() == 5)
+    #expect(directory.segments.count == 1)
     try cache.removeAll()
     try cache.flush()
-    #expect(directory.valueFiles.isEmpty)
+    #expect(try used() == 0)
+    try cache.diskCache.sweepValues()
+    #expect(directory.segments.isEmpty)
     try cache.close()
   }
 
@@ -132,7 +139,7 @@ import Testing
   }
 
   /// Down to the shortest ones, of which `Data` keeps a copy in itself.
-  @Test func shortValuesInFilesComeBack() throws {
+  @Test func shortValuesInTheLogComeBack() throws {
     let cache = try directory.open {
       $0.disk.inlineThreshold = 1
       $0.memory.countLimit = 0
@@ -145,7 +152,7 @@ import Testing
       }
       try cache.flush()
     }
-    #expect(directory.valueFiles.count == values.count)
+    #expect(directory.segments.count == 1)
     try cache.close()
   }
 }

@@ -69,7 +69,7 @@ import Testing
     func aMapThatMayNotGrowEvicts() throws {
       let child = try cacheProcess()
       let size = 24 << 20
-      #expect(child.run("open \(directory.path) interval=1 map=\(size) journal=1048576") == "ok")
+      #expect(child.run("open \(directory.path) interval=1 map=\(size) journal=1048576 threshold=1048576") == "ok")
       // Room for the heap, and none for a map of twice the size beside this one.
       #expect(child.run("addressspace \(size + size / 2)") == "ok")
       let count = 2_500

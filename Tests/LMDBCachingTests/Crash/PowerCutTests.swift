@@ -1,4 +1,6 @@
 import Foundation
+import LMDB
+import Platform
 import TestSupport
 import Testing
 
@@ -14,49 +16,67 @@ import Testing
   func opened(_ durability: Durability) throws -> LMDBCache {
     try directory.open {
       neverCommitting(&$0); $0.disk.inlineThreshold = 10_000; $0.durability = durability
+      // A segment for each value.
+      $0.disk.valueSegmentSize = 100_000
     }
   }
 
   /// A power cut may undo the last commit of `.ordered`, and then the old record is the one that counts again.
-  @Test(arguments: Durability.allCases) func aReplacedFileStaysWhileItsRecordMayComeBack(_ durability: Durability)
+  @Test(arguments: Durability.allCases) func aReplacedValueStaysWhileItsRecordMayComeBack(_ durability: Durability)
     throws
   {
     let cache = try opened(durability)
     try cache.set(Self.large(1), forKey: "key")
     try cache.flush()
-    let first = directory.valueFiles
+    let first = directory.segments
     try cache.set(Self.large(2), forKey: "key")
     try cache.store.commitPending()
-    #expect(directory.valueFiles.count == (durability == .ordered ? 2 : 1))
-    #expect(durability != .ordered || Set(directory.valueFiles).isSuperset(of: first))
-    // The next commit has waited for the one before.
-    try cache.write(waitsForCommit: true) { $0.set(1, forKey: "other") }
-    #expect(directory.valueFiles.count == 1)
-    #expect(Set(directory.valueFiles).isDisjoint(with: first))
-    try cache.removeValue(forKey: "key")
-    try cache.flush()
-    #expect(directory.valueFiles == [])
-    try cache.set(Self.large(3), forKey: "key")
-    try cache.flush()
-    try cache.set(Self.large(4), forKey: "key")
+    #expect(directory.segments.count == 2)
+    let session = FaultInjection.begin(.directory(directory.path), [.init(.envSync, returns: EIO, count: .max)])
+    if durability == .ordered {
+      #expect(errorCode { try cache.diskCache.sweepValues() } != nil)
+      #expect(Set(directory.segments).isSuperset(of: first))
+    }
+    FaultInjection.end(session)
+    try cache.diskCache.sweepValues()
+    #expect(directory.segments.count == 1)
+    #expect(Set(directory.segments).isDisjoint(with: first))
     try cache.close()
-    #expect(directory.valueFiles.count == 1)
   }
 
-  @Test func whatWaitsForADurableCommitGoesByItself() throws {
+  /// The values of a commit are on the disk before it.
+  @Test(arguments: [Durability.ordered, .full]) func aCommitWaitsForItsValues(_ durability: Durability) throws {
+    let cache = try opened(durability)
+    let session = FaultInjection.begin(
+      .directory(directory.path + "/values"), [.init(.fsync, returns: EIO, count: .max)])
+    #expect(
+      errorCode {
+        try cache.set(Self.large(1), forKey: "key")
+        try cache.flush()
+      } == .notCommitted)
+    #expect(try cache.store.database.metadata().count == 0)
+    FaultInjection.end(session)
+    #expect(eventually { (try? cache.flush()) != nil })
+    #expect(try cache.store.database.metadata().count == 1)
+    cache.memoryCache.removeAll()
+    #expect(try cache.value(Data.self, forKey: "key") == Self.large(1))
+    try cache.close()
+  }
+
+  @Test func whatWasRemovedGoesByItself() throws {
     let clock = ManualClock()
     let cache = try directory.open {
       neverCommitting(&$0); $0.disk.inlineThreshold = 10_000; $0.clock = .manual(clock)
+      $0.disk.valueSegmentSize = 100_000
     }
     try cache.set(Self.large(1), forKey: "key")
     try cache.flush()
     try cache.removeValue(forKey: "key")
     try cache.store.commitPending()
-    #expect(directory.valueFiles.count == 1)
     #expect(
       eventually {
         clock.advance(by: .seconds(2))
-        return directory.valueFiles.isEmpty
+        return directory.segments.isEmpty
       })
     try cache.close()
   }
@@ -85,7 +105,7 @@ import Testing
   /// Pages of a map reach the disk in any order: later writes must not be there without earlier ones.
   @Test func nothingIsReplayedBehindAGap() throws {
     let cache = try directory.open {
-      neverCommitting(&$0); $0.disk.journalSize = 64 << 10
+      neverCommitting(&$0); $0.disk.journalSize = 64 << 10; $0.disk.inlineThreshold = 1 << 20
     }
     // No segment is committed while the writer thread is kept busy.
     let (hold, isHeld) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))

@@ -171,6 +171,7 @@ import Testing
     let cache = try directory.open {
       $0.clock = .manual(clock)
       $0.disk.journalSize = 64 << 10
+      $0.disk.inlineThreshold = 1 << 20
       $0.memory.countLimit = memoryLimit
     }
     let session = fail(.txnCommit, ENOSPC)
@@ -217,7 +218,7 @@ import Testing
   @Test func withAFullJournalRemovingAllRemovesAll() throws {
     let clock = ManualClock()
     let cache = try directory.open {
-      $0.clock = .manual(clock); $0.disk.journalSize = 64 << 10
+      $0.clock = .manual(clock); $0.disk.journalSize = 64 << 10; $0.disk.inlineThreshold = 1 << 20
     }
     try cache.set("old", forKey: "committed")
     try cache.flush()
@@ -241,7 +242,7 @@ import Testing
   @Test func aDiskCacheReportsWhatCannotBeRecorded() throws {
     let clock = ManualClock()
     let cache = try directory.openDisk {
-      $0.clock = .manual(clock); $0.disk.journalSize = 64 << 10
+      $0.clock = .manual(clock); $0.disk.journalSize = 64 << 10; $0.disk.inlineThreshold = 1 << 20
     }
     let session = fail(.txnCommit, ENOSPC)
     var code: CacheError.Code?
@@ -253,12 +254,12 @@ import Testing
     _ = errorCode { try cache.close() }
   }
 
-  @Test func aValueFileThatCannotBeWrittenKeepsTheValueInMemory() throws {
+  @Test func aValueThatCannotBeWrittenStaysInMemory() throws {
     let cache = try directory.open { $0.disk.inlineThreshold = 100 }
     try cache.set("old", forKey: "key")
     try cache.flush()
-    // A file where the folder should be: no value file can be made.
-    directory.write(Data(), to: ValueFiles.folderName)
+    // A file where the folder should be: no segment can be made.
+    directory.write(Data(), to: ValueFolder.name)
     let big = String(repeating: "b", count: 500)
     try cache.set(big, forKey: "key")
     #expect(try cache.value(String.self, forKey: "key") == big)

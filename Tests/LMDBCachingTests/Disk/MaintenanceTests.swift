@@ -28,7 +28,7 @@ import Testing
     #expect(finishes { _ = try? cache.close() })
   }
 
-  @Test func itKeepsTheFilesOfWritesWhoseCommitsFail() throws {
+  @Test func itKeepsTheValuesOfWritesWhoseCommitsFail() throws {
     let clock = ManualClock(now: Int64(Date().timeIntervalSince1970 * 1e9))
     let cache = try directory.open {
       $0.clock = .manual(clock); $0.disk.inlineThreshold = 100
@@ -41,7 +41,7 @@ import Testing
     try cache.set(big, forKey: "file")
     #expect(errorCode { try cache.flush() } == .notCommitted)
     clock.set(clock.now + 3_600_000_000_000)
-    #expect(finishes { _ = try? cache.store.sweepValueFiles() })
+    #expect(finishes { _ = try? cache.diskCache.sweepValues() })
     FaultInjection.end(session)
     clock.advance(by: .seconds(40))
     #expect(eventually { (try? cache.flush()) != nil })

@@ -116,6 +116,8 @@ import Testing
     let cache = try directory.open {
       neverCommitting(&$0)
       $0.disk.inlineThreshold = 5_000
+      // A segment for each.
+      $0.disk.valueSegmentSize = 10_000
     }
     let large = Data(repeating: 7, count: 9_000)
     try cache.set(large, forKey: "committed file")
@@ -125,7 +127,7 @@ import Testing
     try cache.removeValue(forKey: "key 4")
     let crashed = directory.crashed(cache)
     try cache.close()
-    #expect(crashed.valueFiles.count == 2)
+    #expect(crashed.segments.count == 2)
     crashed.damage(Self.zeroRoot)
     let recovered = try crashed.open { $0.disk.inlineThreshold = 5_000 }
     let recovery = try #require(recovered.recovery)
@@ -134,7 +136,7 @@ import Testing
     #expect(try recovered.value(Data.self, forKey: "committed file") == nil)
     #expect(try recovered.value(String.self, forKey: "key 5") == nil)
     #expect(recovered.count == 2)
-    #expect(crashed.valueFiles.count == 1)
+    #expect(crashed.segments.count == 1)
     let moved = try FileManager.default.contentsOfDirectory(atPath: recovery.quarantine.path + "/values")
     #expect(moved.count == 1)
     try recovered.close()

@@ -6,13 +6,15 @@
 
   @testable import LMDBCaching
 
-  /// The disk has back what the cache does not use any more.
+  /// The disk has back what the database's file has and does not use any more.
   @Suite struct SpaceTests {
     let directory = CacheDirectory()
     let clock = ManualClock()
 
     private func open() throws -> LMDBCache {
-      try directory.open { $0.clock = .manual(clock) }
+      try directory.open {
+        $0.clock = .manual(clock); $0.disk.inlineThreshold = 1 << 30
+      }
     }
 
     private func value(_ number: Int) -> Data { Data(repeating: UInt8(truncatingIfNeeded: number), count: 300_000) }

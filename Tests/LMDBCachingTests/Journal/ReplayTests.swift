@@ -276,7 +276,7 @@ import Testing
     try reopened.close()
   }
 
-  @Test func orphanedValueFilesAreSwept() throws {
+  @Test func segmentsThatNobodyHasAreRemoved() throws {
     let cache = try directory.open {
       neverCommitting(&$0); $0.disk.inlineThreshold = 100
     }
@@ -284,30 +284,28 @@ import Testing
     try cache.set(big, forKey: "committed")
     try cache.flush()
     try cache.set(big, forKey: "pending")
-    let kept = directory.valueFiles
-    let files = ValueFiles(try Directory(path: directory.path))
-    // Of a process that died before its record was written; with the key of an entry and with another one.
-    for key in ["committed", "nobody", ""] {
-      _ = try key.utf8.withContiguousStorageIfAvailable { key in
-        try big.withUnsafeBytes { try files.write($0, key: UnsafeRawBufferPointer(key), owner: 1, synchronized: false) }
+    let kept = directory.segments
+    // Of a process that died before its record was written.
+    let dead = ValueLog(
+      CurrentDirectory(try Directory(path: directory.path)), durability: .ordered, segmentSize: 1 << 20)
+    try big.withUnsafeBytes { big in
+      try "nobody".utf8.withContiguousStorageIfAvailable { key in
+        _ = try dead.append(big, key: UnsafeRawBufferPointer(key), owner: 1)
       }
     }
-    directory.write(Data([1, 2, 3]), to: ValueFiles.folderName + "/garbage")
-    // Of processes that died while they wrote them, and a user's.
+    dead.close()
+    directory.write(Data([1, 2, 3]), to: ValueFolder.name + "/garbage")
+    // Of processes that died while they made them, and a user's.
     for (digit, bytes) in [("0", []), ("1", [0, 0, 0]), ("2", Array("LMDBC".utf8)), ("3", [1, 2, 3])] as [(_, [UInt8])]
     {
-      directory.write(
-        Data(bytes), to: ValueFiles.folderName + "/" + String(repeating: digit, count: 32) + ".tmp")
+      directory.write(Data(bytes), to: ValueFolder.name + "/" + String(repeating: digit, count: 16) + ".values")
     }
     let foreign = [
-      ValueFiles.folderName + "/garbage", ValueFiles.folderName + "/" + String(repeating: "3", count: 32) + ".tmp",
+      ValueFolder.name + "/garbage", ValueFolder.name + "/" + String(repeating: "3", count: 16) + ".values",
     ]
-    #expect(directory.valueFiles.count == 10)
-    // As of the cache's clock the files are new.
-    try cache.store.sweepValueFiles()
-    #expect(directory.valueFiles.count == 10)
-    try cache.store.sweepValueFiles(olderThan: -3_600)
-    #expect(directory.valueFiles.sorted() == (kept + foreign).sorted())
+    #expect(directory.segments.count == 7)
+    try cache.diskCache.sweepValues()
+    #expect(directory.segments.sorted() == (kept + foreign).sorted())
     cache.memoryCache.removeAll()
     #expect(try cache.value(Data.self, forKey: "pending") == big)
     #expect(try cache.value(Data.self, forKey: "committed") == big)

@@ -75,7 +75,7 @@ import Testing
   /// A map that grows says so in the middle of a commit.
   @Test(arguments: actions) func aLogOfACommit(_ action: String) throws {
     var steps: [(String, ProcessScript.Answer)] = [
-      ("open \(path) map=1048576 log=\(action)", .ok), ("set key v", .ok),
+      ("open \(path) map=1048576 threshold=1048576 log=\(action)", .ok), ("set key v", .ok),
     ]
     for index in 0..<30 { steps.append(("big k\(index) 100000", unlessClosed("ok", action))) }
     steps += [

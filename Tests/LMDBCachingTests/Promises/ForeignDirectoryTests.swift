@@ -19,7 +19,7 @@ import Testing
       try cache.set(Data(count: 2 << 20), forKey: "large")
       try cache.set("v", forKey: "key")
       try cache.flush()
-      try cache.diskCache.sweepAllValueFiles()
+      try cache.diskCache.sweepValues()
       try cache.removeAll()
       try cache.close()
     }

@@ -43,7 +43,7 @@ import Testing
       try cache.flush()
       // Maintenance, then what it does and more.
       clock.advance(by: .seconds(61))
-      try cache.diskCache.sweepAllValueFiles()
+      try cache.diskCache.sweepValues()
       try cache.trim(toAge: .zero)
       try cache.trim(toCount: 0)
       try cache.removeAll()
@@ -68,7 +68,7 @@ import Testing
       #expect(lostAtOnce == [], "round \(round)")
       try cache.set("v", forKey: "key")
       try cache.flush()
-      try cache.diskCache.sweepAllValueFiles()
+      try cache.diskCache.sweepValues()
       try cache.close()
       let lost = try losses()
       #expect(lost == [], "round \(round)")

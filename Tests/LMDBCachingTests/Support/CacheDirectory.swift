@@ -31,7 +31,7 @@ final class CacheDirectory: Sendable {
   }
 
   var journals: [String] { names(in: JournalFolder.name).map { JournalFolder.name + "/" + $0 } }
-  var valueFiles: [String] { names(in: ValueFiles.folderName).map { ValueFiles.folderName + "/" + $0 } }
+  var segments: [String] { names(in: ValueFolder.name).map { ValueFolder.name + "/" + $0 } }
 
   func contents(_ name: String) -> Data { try! Data(contentsOf: url(name)) }
 

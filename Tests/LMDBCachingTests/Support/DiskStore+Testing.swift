@@ -14,9 +14,5 @@ extension DiskStore {
 
   func enqueueMaintenance() { maintenance.enqueue() }
 
-  func sweepValueFiles(olderThan age: Int = ValueFileKeeper.orphanAge) throws(CacheError) {
-    try fileKeeper.sweep(olderThan: age)
-  }
-
   func sweepCommittedStamps() throws(CacheError) { try peers.sweepCommittedStamps() }
 }

@@ -5,7 +5,7 @@ import TestSupport
 
 /// A kind of database that the trial damages: made once, and copied for every round.
 enum CorruptionShape: String, CaseIterable {
-  case small, deep, large, longKeys, valueFiles, freePages
+  case small, deep, large, longKeys, valueLog, freePages
 
   static let inlineThreshold = 60_000
 
@@ -16,7 +16,7 @@ enum CorruptionShape: String, CaseIterable {
     case .deep: 1_500
     case .large: 60
     case .longKeys: 250
-    case .valueFiles: 30
+    case .valueLog: 30
     case .freePages: 300
     }
   }
@@ -37,7 +37,7 @@ enum CorruptionShape: String, CaseIterable {
     case .small, .longKeys: 60
     case .deep: 20
     case .large: 20_000
-    case .valueFiles: 70_000
+    case .valueLog: 70_000
     case .freePages: 900
     }
   }

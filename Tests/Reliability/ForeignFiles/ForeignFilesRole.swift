@@ -25,7 +25,7 @@ enum ForeignFilesRole: TrialRole {
     try cache.set("v", forKey: "key")
     try cache.flush()
     clock.advance(by: .seconds(61))
-    try cache.diskCache.sweepAllValueFiles()
+    try cache.diskCache.sweepValues()
     guard try cache.value(String.self, forKey: "key") == "v" else { return answer("a write is lost") }
     try cache.trim(toCount: 1)
     try cache.removeAll()

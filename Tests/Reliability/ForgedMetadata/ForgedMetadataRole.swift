@@ -54,7 +54,7 @@ enum ForgedMetadataRole: TrialRole {
     try cache.trim(toAge: .seconds(3_600))
     try cache.diskCache.trimToLimits()
     try cache.removeValue(forKey: "new")
-    try cache.diskCache.sweepAllValueFiles()
+    try cache.diskCache.sweepValues()
     if try cache.value(Int.self, forKey: "new") != nil { return "what was removed is there" }
     if round == 1 {
       try cache.trim(toCost: 1_000)

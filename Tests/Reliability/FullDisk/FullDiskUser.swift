@@ -30,7 +30,7 @@ struct FullDiskUser: TrialRole {
     }
   }
 
-  /// What the `number`-th write stores; some are files of their own.
+  /// What the `number`-th write stores; some are in the value log.
   static func value(_ number: Int) -> Data {
     let size = [60, 400, 3_000, 7_000, 30_000, 90_000][number % 6]
     return Data("\(number);".utf8) + Data(repeating: UInt8(truncatingIfNeeded: number), count: size)
@@ -47,6 +47,7 @@ struct FullDiskUser: TrialRole {
       var configuration = CacheConfiguration()
       configuration.durability = Durability(rawValue: UInt8(number(2)))!
       configuration.disk.inlineThreshold = Self.inlineThreshold
+      configuration.disk.valueSegmentSize = 256 << 10
       configuration.disk.journalSize = 128 << 10
       configuration.disk.groupCommitInterval = .milliseconds(1)
       configuration.clock = .manual(clock)

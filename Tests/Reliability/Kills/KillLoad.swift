@@ -59,6 +59,7 @@ struct KillLoad: Codable {
     configuration.disk.groupCommitInterval = .milliseconds(interval)
     configuration.disk.journalSize = journal
     configuration.disk.inlineThreshold = threshold
+    configuration.disk.valueSegmentSize = 256 << 10
     configuration.memory.countLimit = memoryCount
     configuration.disk.mapSize = 1 << 30
     configuration.logger = Logger(label: "trial", factory: { _ in SwiftLogNoOpLogHandler() })

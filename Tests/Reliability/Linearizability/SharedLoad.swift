@@ -20,13 +20,14 @@ struct SharedLoad: Codable {
     configuration.disk.groupCommitInterval = .milliseconds(interval)
     configuration.memory.countLimit = memoryCount
     configuration.disk.inlineThreshold = 8_000
+    configuration.disk.valueSegmentSize = 64 << 10
     configuration.disk.journalSize = 256 << 10
     configuration.disk.mapSize = 1 << 30
     configuration.logger = Logger(label: "trial", factory: { _ in SwiftLogNoOpLogHandler() })
     return configuration
   }
 
-  // Keys: numbers, one that is long, one whose value is a file, and two pairs that are written as one.
+  // Keys: numbers, one that is long, one whose value is in the value log, and two pairs that are written as one.
   static let plain = 0..<6
   static let list = 6
   static let file = 7

@@ -16,6 +16,7 @@ struct ModelConfiguration {
     configuration.clock = clock
     configuration.disk.journalSize = 64 << 10
     configuration.disk.inlineThreshold = 6_000
+    configuration.disk.valueSegmentSize = 64 << 10
     configuration.memory.countLimit = [Int.max, 0, 1, 4][Int(seed / 2 % 4)]
     configuration.memory.costLimit = seed % 7 == 2 ? 5_000 : .max
     configuration.durability = seed % 5 == 0 ? .fast : .ordered

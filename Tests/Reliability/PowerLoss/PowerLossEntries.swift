@@ -47,6 +47,4 @@ struct PowerLossEntries {
     else { return nil }
     return number
   }
-
-  func isInFile(_ index: Int, _ number: Int) -> Bool { value(index, number).count > inlineThreshold }
 }

@@ -59,6 +59,8 @@ struct PowerLossWriter: TrialRole {
     configuration.durability = durability
     configuration.disk.inlineThreshold = entries.inlineThreshold
     configuration.disk.journalSize = 64 << 10
+    // One for some values, and for some one of their own.
+    configuration.disk.valueSegmentSize = 96 << 10
     configuration.disk.mapSize = 1 << 20
     configuration.disk.groupCommitInterval = .milliseconds(interval)
     configuration.logger = Logger(label: "power-loss", factory: { _ in SwiftLogNoOpLogHandler() })

@@ -121,7 +121,7 @@ package enum SuspensionTrial: Trial {
       // The suspended one's files wait for records that it has not committed.
       timed("a sweep", round) { cache in
         do throws(CacheError) {
-          try cache.diskCache.sweepAllValueFiles()
+          try cache.diskCache.sweepValues()
         } catch {
           guard error.code == .lockTimeout else { throw error }
         }

@@ -25,14 +25,14 @@ final class EntryDatabase: @unchecked Sendable {
   var reopenAfterPanic: () throws(LMDBError) -> Void = {}
   /// Asks the writer thread for the same, soon. Any thread.
   var requestReopening: @Sendable () -> Void = {}
+  /// Makes durable what the next transaction may refer to, before it begins.
+  var synchronizeValues: () throws(CacheError) -> Void = {}
   /// Told before each commit, when nobody else writes.
   var willCommit: () -> Void = {}
   /// Told that the device failed: what was written may be lost. Any thread.
   var didFailDevice: @Sendable () -> Void = {}
   /// Told once that the database is out of service. Any thread.
   var didFindDamage: @Sendable (CacheError) -> Void = { _ in }
-  /// Told after each commit, with the value files that no record refers to any more.
-  var didDropFiles: ([ValueFileReference]) -> Void = { _ in }
 
   /// Whether the file is damaged, and is not used any more.
   let isOutOfService = Atomic<Bool>(false)
@@ -104,15 +104,15 @@ final class EntryDatabase: @unchecked Sendable {
     _ activity: @autoclosure () -> String, makingRoom makeRoom: () -> Bool = { false },
     _ body: (inout WriteSession) throws(LMDBError) -> R
   ) throws(CacheError) -> R {
+    try synchronizeValues()
     var attempt = 1
     while true {
       do throws(LMDBError) {
         var session = try beginSession(activity())
         let result = try body(&session)
         willCommit()
-        let dropped = try session.commit(tracker)
+        try session.commit(tracker)
         counters.commits.increment()
-        didDropFiles(dropped)
         return result
       } catch {
         guard error.code == .mapFull, attempt < Self.maximumAttempts, makeRoom() else {

@@ -1,8 +1,8 @@
 import LMDB
 import Platform
 
-/// One write transaction on the entries: keeps the metadata in step with every change, and collects the value
-/// files that no record refers to once it is committed.
+/// One write transaction on the entries: keeps the metadata, and what is in use of the value log, in step with every
+/// change.
 ///
 /// Every way of changing entries goes through here: commits, replays, trims.
 struct WriteSession: ~Copyable {
@@ -10,11 +10,8 @@ struct WriteSession: ~Copyable {
   var metadata: CacheMetadata
   /// What `removeAll` of other processes had removed when the transaction began.
   let foreignClearStamp: UInt64
-  /// Value files to remove after the commit.
-  private(set) var superfluousFiles: [ValueFileReference] = []
-  /// Value files of records put by this transaction. A batch that is applied a second time, since what comes after its
-  /// commit failed, replaces records by themselves.
-  private var currentFiles: [ValueFileReference] = []
+  /// By how much the use of the value log's segments changes.
+  private var usage: [UInt64: SegmentUsage] = [:]
   private let databaseKey: DatabaseKey
   private let environment: Environment
 
@@ -38,20 +35,20 @@ struct WriteSession: ~Copyable {
   mutating func put(_ record: UnsafeRawBufferPointer, forKey key: UnsafeRawBufferPointer) throws(LMDBError) {
     guard let header = RecordHeader(record) else { return }
     var old: RecordHeader?
-    var oldFile: ValueFileReference?
+    var oldPointer: ValuePointer?
     var oldDigest: UInt64 = 0
     _ = try txn.upsert(
       forKey: key, size: record.count,
       existing: { bytes in
         old = RecordHeader(bytes)
         oldDigest = RecordHeader.digest(of: bytes)
-        oldFile = Self.file(of: bytes, old)
+        oldPointer = ValuePointer(in: bytes, old)
         return true
       },
       fill: { $0.copyMemory(from: record) })
     if let old { metadata.subtract(old) } else if oldDigest != 0 { metadata.subtractUnreadable() }
-    if let oldFile { drop(oldFile) }
-    if let file = Self.file(of: record, header) { currentFiles.append(file) }
+    if let oldPointer { release(oldPointer, key) }
+    if let pointer = ValuePointer(in: record, header) { use(pointer, key) }
     metadata.add(header)
     metadata.replace(oldDigest, by: RecordHeader.digest(of: record))
     metadata.lastStamp = max(metadata.lastStamp, header.stamp)
@@ -65,18 +62,18 @@ struct WriteSession: ~Copyable {
     where condition: (RecordHeader) -> Bool = { _ in true }
   ) throws(LMDBError) -> Bool {
     var old: RecordHeader?
-    var oldFile: ValueFileReference?
+    var oldPointer: ValuePointer?
     var oldDigest: UInt64 = 0
     try txn.withValue(forKey: key) { bytes in
       old = RecordHeader(bytes)
       oldDigest = RecordHeader.digest(of: bytes)
       if let header = old, let cacheKey, !header.belongs(to: cacheKey, in: bytes) { old = nil }
-      oldFile = Self.file(of: bytes, old)
+      oldPointer = ValuePointer(in: bytes, old)
     }
     guard let old, condition(old), try txn.remove(forKey: key) else { return false }
     metadata.subtract(old)
     metadata.replace(oldDigest, by: 0)
-    if let oldFile { drop(oldFile) }
+    if let oldPointer { release(oldPointer, key) }
     return true
   }
 
@@ -107,7 +104,7 @@ struct WriteSession: ~Copyable {
     _ keys: PackedKeys, from start: Int, count: Int, bytes: Int, where condition: (Cursor.Entry) -> Bool
   ) throws(LMDBError) -> Int {
     var changed = metadata
-    var dropped: [ValueFileReference] = []
+    var released: [(ValuePointer, keyLength: Int)] = []
     let end = try txn.withCursor { (cursor) throws(LMDBError) -> Int in
       var (index, removed, size) = (start, 0, 0)
       while index < keys.count, removed < count, size < bytes {
@@ -117,7 +114,7 @@ struct WriteSession: ~Copyable {
           let header = RecordHeader(entry.value)
           if let header { changed.subtract(header) } else { changed.subtractUnreadable() }
           changed.replace(RecordHeader.digest(of: entry.value), by: 0)
-          if let file = Self.file(of: entry.value, header) { dropped.append(file) }
+          if let pointer = ValuePointer(in: entry.value, header) { released.append((pointer, entry.key.count)) }
           removed += 1
           size += entry.value.count
           try cursor.remove()
@@ -127,7 +124,9 @@ struct WriteSession: ~Copyable {
       return index
     }
     metadata = changed
-    for file in dropped { drop(file) }
+    for (pointer, keyLength) in released {
+      usage[pointer.segment, default: .init()].subtract(pointer, keyLength: keyLength)
+    }
     return end
   }
 
@@ -137,36 +136,71 @@ struct WriteSession: ~Copyable {
 
   /// Puts a record's last access right, which changes nothing else of it.
   mutating func touch(_ key: CacheKey, lastAccess: UInt32) throws(LMDBError) {
-    var oldDigest: UInt64 = 0
-    let rewritten = try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) -> [UInt8]? in
-      try txn.withValue(forKey: databaseKey) { bytes -> [UInt8]? in
-        guard var header = RecordHeader(bytes), header.lastAccess < lastAccess, header.isIntact(bytes, key: key.utf8)
-        else { return nil }
-        oldDigest = RecordHeader.digest(of: bytes)
+    try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) in
+      _ = try rewrite(databaseKey, of: key.utf8) { header, payload in
+        guard header.lastAccess < lastAccess else { return nil }
         header.lastAccess = lastAccess
-        var record = Array(bytes)
-        let payloadHash = RecordHeader.payloadHash(header.payload(of: bytes))
-        record.withUnsafeMutableBytes {
-          header.write(
-            to: $0.baseAddress!, keyHash: RecordHeader.keyHash(key.utf8), payloadHash: payloadHash)
-        }
-        return record
-      } ?? nil
-    }
-    guard let rewritten else { return }
-    try rewritten.withBytes { (record) throws(LMDBError) in
-      metadata.replace(oldDigest, by: RecordHeader.digest(of: record))
-      try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) in
-        try txn.put(record, forKey: databaseKey)
+        return Array(payload)
       }
     }
+  }
+
+  /// Has a record refer to a value's copy. Returns whether it does: it may be another one by now.
+  mutating func move(
+    _ databaseKey: UnsafeRawBufferPointer, from old: ValuePointer, to new: ValuePointer
+  ) throws(LMDBError) -> Bool {
+    let isMoved = try rewrite(databaseKey) { header, payload in
+      guard header.flags.contains(.pointer), ValuePointer(payload) == old else { return nil }
+      return [UInt8](unsafeUninitializedCapacity: ValuePointer.size) { bytes, count in
+        new.write(to: bytes.baseAddress!)
+        count = ValuePointer.size
+      }
+    }
+    if isMoved {
+      release(old, databaseKey)
+      use(new, databaseKey)
+    }
+    return isMoved
+  }
+
+  /// Writes a record anew that is intact, with a payload of the same length.
+  ///
+  /// - Parameters:
+  ///   - cacheKey: Whose record it has to be: under a digest it may be another key's. Nil: anybody's.
+  ///   - change: Changes the header, and returns the payload; `nil` to leave the record as it is.
+  private mutating func rewrite(
+    _ databaseKey: UnsafeRawBufferPointer, of cacheKey: UnsafeRawBufferPointer? = nil,
+    _ change: (inout RecordHeader, UnsafeRawBufferPointer) -> [UInt8]?
+  ) throws(LMDBError) -> Bool {
+    var oldDigest: UInt64 = 0
+    let rewritten = try txn.withValue(forKey: databaseKey) { bytes -> [UInt8]? in
+      guard var header = RecordHeader(bytes),
+        let key = DatabaseKey.key(ofDatabaseKey: databaseKey, record: bytes, header: header),
+        cacheKey.map({ key.elementsEqual(fast: $0) }) ?? true, header.isIntact(bytes, key: key),
+        let payload = change(&header, header.payload(of: bytes))
+      else { return nil }
+      oldDigest = RecordHeader.digest(of: bytes)
+      var record = Array(bytes)
+      record.replaceSubrange(header.payloadOffset..., with: payload)
+      let payloadHash = payload.withUnsafeBytes { RecordHeader.payloadHash($0) }
+      record.withUnsafeMutableBytes {
+        header.write(to: $0.baseAddress!, keyHash: RecordHeader.keyHash(key), payloadHash: payloadHash)
+      }
+      return record
+    }
+    guard case .some(.some(let rewritten)) = rewritten else { return false }
+    try rewritten.withBytes { (record) throws(LMDBError) in
+      metadata.replace(oldDigest, by: RecordHeader.digest(of: record))
+      try txn.put(record, forKey: databaseKey)
+    }
+    return true
   }
 
   /// Removes every entry for which `condition` holds under the keys that start with `prefix`.
   mutating func removeAll(
     withPrefix prefix: UnsafeRawBufferPointer, where condition: (RecordHeader) -> Bool = { _ in true }
   ) throws(LMDBError) {
-    var removed: [(RecordHeader, UInt64, ValueFileReference?)] = []
+    var removed: [(RecordHeader, UInt64, ValuePointer?, keyLength: Int)] = []
     try txn.withCursor { (cursor) throws(LMDBError) in
       for range in KeyRange.ranges(ofPrefix: prefix) {
         var position = try range.first(cursor)
@@ -175,7 +209,8 @@ struct WriteSession: ~Copyable {
             let key = DatabaseKey.key(ofDatabaseKey: entry.key, record: entry.value, header: header),
             key.hasPrefix(prefix), condition(header)
           {
-            removed.append((header, RecordHeader.digest(of: entry.value), Self.file(of: entry.value, header)))
+            removed.append(
+              (header, RecordHeader.digest(of: entry.value), ValuePointer(in: entry.value, header), entry.key.count))
             try cursor.remove()
             // LMDB leaves the cursor where the next entry has moved to.
             position = try cursor.current() ?? nil
@@ -185,19 +220,11 @@ struct WriteSession: ~Copyable {
         }
       }
     }
-    for (header, digest, file) in removed {
+    for (header, digest, pointer, keyLength) in removed {
       metadata.subtract(header)
       metadata.replace(digest, by: 0)
-      if let file { drop(file) }
+      if let pointer { usage[pointer.segment, default: .init()].subtract(pointer, keyLength: keyLength) }
     }
-  }
-
-  /// Files that no record has come to refer to, and none will.
-  mutating func drop(_ files: [ValueFileReference]) { superfluousFiles += files }
-
-  private mutating func drop(_ file: ValueFileReference) {
-    superfluousFiles.append(file)
-    if !currentFiles.isEmpty { currentFiles.removeAll { $0 == file } }
   }
 
   /// Removes every entry, with whole pages at a time, and with them what other processes wrote before `stamp` and have
@@ -210,17 +237,6 @@ struct WriteSession: ~Copyable {
 
   /// Removes every entry that is committed, with whole pages at a time.
   mutating func removeAllEntries() throws(LMDBError) {
-    if metadata.files > 0 {
-      var found: [ValueFileReference] = []
-      try txn.withCursor { (cursor) throws(LMDBError) in
-        var position = try cursor.first()
-        while let entry = position, entry.key.first != DatabaseKey.reservedMarker {
-          if let file = Self.file(of: entry.value, RecordHeader(entry.value)) { found.append(file) }
-          position = try cursor.next()
-        }
-      }
-      for file in found { drop(file) }
-    }
     let committedStamps = try committedStamps()
     try txn.removeAll()
     for (key, value) in committedStamps {
@@ -231,8 +247,32 @@ struct WriteSession: ~Copyable {
     metadata.count = 0
     metadata.cost = 0
     metadata.expiring = 0
-    metadata.files = 0
     metadata.digest = 0
+    // What is in use of the value log was among what is removed.
+    usage = [:]
+  }
+
+  // MARK: What is in use of the value log
+
+  private mutating func use(_ pointer: ValuePointer, _ key: UnsafeRawBufferPointer) {
+    usage[pointer.segment, default: .init()].add(pointer, keyLength: key.count)
+  }
+
+  private mutating func release(_ pointer: ValuePointer, _ key: UnsafeRawBufferPointer) {
+    usage[pointer.segment, default: .init()].subtract(pointer, keyLength: key.count)
+  }
+
+  private func writeUsage() throws(LMDBError) {
+    for (segment, change) in usage where change != SegmentUsage() {
+      try SegmentUsage.key(segment).withBytes { (key) throws(LMDBError) in
+        let usage = try (txn.withValue(forKey: key) { SegmentUsage($0) } ?? SegmentUsage()) + change
+        if usage.count <= 0 {
+          _ = try txn.remove(forKey: key)
+        } else {
+          try usage.stored.withBytes { (stored) throws(LMDBError) in try txn.put(stored, forKey: key) }
+        }
+      }
+    }
   }
 
   // MARK: Up to which stamp a journal is in the database
@@ -289,11 +329,10 @@ struct WriteSession: ~Copyable {
 
   // MARK: Ending
 
-  /// Writes the metadata and commits; returns the value files that nothing refers to any more.
-  consuming func commit(_ tracker: TransactionTracker) throws(LMDBError) -> [ValueFileReference] {
+  /// Writes what is counted, and commits.
+  consuming func commit(_ tracker: TransactionTracker) throws(LMDBError) {
     try EntryDatabase.write(metadata, txn)
-    let current = currentFiles
-    let files = current.isEmpty ? superfluousFiles : superfluousFiles.filter { !current.contains($0) }
+    try writeUsage()
     let position = position
     tracker.willCommit(position)
     do throws(LMDBError) {
@@ -302,13 +341,7 @@ struct WriteSession: ~Copyable {
       tracker.didNotCommit(position)
       throw error
     }
-    return files
   }
 
   consuming func abort() { txn.abort() }
-
-  private static func file(of record: UnsafeRawBufferPointer, _ header: RecordHeader?) -> ValueFileReference? {
-    guard let header, header.flags.contains(.file) else { return nil }
-    return ValueFileReference(header.payload(of: record))
-  }
 }

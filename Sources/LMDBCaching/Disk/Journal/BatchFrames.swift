@@ -1,4 +1,5 @@
 import Platform
+
 /// The operations of an atomic batch as journal frames, complete but for what is known only when the batch takes its
 /// place among the other writes: the stamps, and the checks over them.
 ///
@@ -14,13 +15,7 @@ final class BatchFrames {
     /// The length of the record's header, the key not included; 0: there is no record.
     let headerLength: Int
     let keyHash: UInt64
-    fileprivate(set) var payloadHash: UInt64
-  }
-
-  /// A value that goes into a file; its record has the room for the reference.
-  private struct LargeValue {
-    let entry: Int
-    let bytes: [UInt8]
+    let payloadHash: UInt64
   }
 
   /// The frames, after as much room as a segment has in front of its own.
@@ -28,14 +23,18 @@ final class BatchFrames {
   @exclusivity(unchecked) private var capacity: Int
   @exclusivity(unchecked) private var used = JournalSegment.headerSize
   @exclusivity(unchecked) private(set) var entries: [Entry] = []
-  private var largeValues: [LargeValue] = []
+  /// Values in the value log, whose segments stay as long as this object.
+  private var values: [AppendedValue] = []
 
   init() {
     capacity = 4096
     memory = malloc(capacity)
   }
 
-  deinit { free(memory) }
+  deinit {
+    free(memory)
+    for value in values { value.end() }
+  }
 
   var isEmpty: Bool { entries.isEmpty }
   /// Bytes of all frames.
@@ -43,16 +42,29 @@ final class BatchFrames {
 
   // MARK: Collecting
 
+  @inline(__always)
   func put(_ key: CacheKey, _ header: RecordHeader, _ payload: UnsafeRawBufferPointer) {
-    put(key, header, payload, length: payload.count)
+    var header = header
+    if !DatabaseKey.isPlain(key.utf8) { header.keyLength = UInt32(key.utf8.count) }
+    let offset = used
+    let record = append(.put, key.utf8, recordLength: header.payloadOffset + payload.count)
+    header.writeFields(to: record)
+    if header.keyLength != 0 {
+      (record + header.keyOffset).copyMemory(from: key.utf8.baseAddress!, byteCount: key.utf8.count)
+    }
+    if !payload.isEmpty {
+      (record + header.payloadOffset).copyMemory(from: payload.baseAddress!, byteCount: payload.count)
+    }
+    entries.append(
+      Entry(
+        offset: offset, keyIdentity: key.hash, headerLength: header.fixedLength,
+        keyHash: RecordHeader.keyHash(key.utf8), payloadHash: RecordHeader.payloadHash(payload)))
   }
 
-  /// - Parameter payload: what goes into a file when ``writeFiles(written:_:)`` is called.
-  func putFile(_ key: CacheKey, _ header: RecordHeader, _ payload: UnsafeRawBufferPointer) {
-    var header = header
-    header.flags.insert(.file)
-    largeValues.append(LargeValue(entry: entries.count, bytes: Array(payload)))
-    put(key, header, UnsafeRawBufferPointer(start: nil, count: 0), length: ValueFileReference.size)
+  /// Puts a value that is in the value log.
+  func put(_ key: CacheKey, _ header: RecordHeader, _ value: AppendedValue) {
+    values.append(value)
+    value.pointer.withBytes { put(key, header.referring, $0) }
   }
 
   func remove(_ key: CacheKey) {
@@ -70,25 +82,6 @@ final class BatchFrames {
       _ = append(.removeAll, UnsafeRawBufferPointer(start: nil, count: 0), recordLength: 0)
     }
     entries.append(Entry(offset: offset, keyIdentity: nil, headerLength: 0, keyHash: 0, payloadHash: 0))
-  }
-
-  @inline(__always)
-  private func put(_ key: CacheKey, _ header: RecordHeader, _ payload: UnsafeRawBufferPointer, length: Int) {
-    var header = header
-    if !DatabaseKey.isPlain(key.utf8) { header.keyLength = UInt32(key.utf8.count) }
-    let offset = used
-    let record = append(.put, key.utf8, recordLength: header.payloadOffset + length)
-    header.writeFields(to: record)
-    if header.keyLength != 0 {
-      (record + header.keyOffset).copyMemory(from: key.utf8.baseAddress!, byteCount: key.utf8.count)
-    }
-    if !payload.isEmpty {
-      (record + header.payloadOffset).copyMemory(from: payload.baseAddress!, byteCount: payload.count)
-    }
-    entries.append(
-      Entry(
-        offset: offset, keyIdentity: key.hash, headerLength: header.fixedLength,
-        keyHash: RecordHeader.keyHash(key.utf8), payloadHash: RecordHeader.payloadHash(payload)))
   }
 
   /// Makes room for a frame and writes what is known of it; returns the place of its record.
@@ -110,29 +103,6 @@ final class BatchFrames {
     capacity = max(capacity * 2, used + size)
     guard let moved = realloc(memory, capacity) else { fatalError("no memory for a batch of \(capacity) bytes") }
     memory = moved
-  }
-
-  // MARK: Values in files
-
-  /// Writes the files of the values that `putFile` was called with, by `write`, and refers to them. When one fails, those
-  /// before it are there: they are in `written`.
-  func writeFiles(
-    written: inout [ValueFileReference],
-    _ write: (UnsafeRawBufferPointer, CacheKey) throws(CacheError) -> ValueFileReference
-  ) throws(CacheError) {
-    for large in largeValues {
-      let frame = frame(of: entries[large.entry])
-      let key = CacheKey(string: String(decoding: frame.key, as: UTF8.self), utf8: frame.key)
-      let reference = try large.bytes.withBytes { (bytes) throws(CacheError) in try write(bytes, key) }
-      written.append(reference)
-      let payload =
-        UnsafeMutableRawPointer(mutating: frame.record.baseAddress!)
-        + (frame.recordLength - ValueFileReference.size)
-      reference.write(to: payload)
-      entries[large.entry].payloadHash = RecordHeader.payloadHash(
-        UnsafeRawBufferPointer(start: payload, count: ValueFileReference.size))
-    }
-    largeValues = []
   }
 
   // MARK: Reading

@@ -122,7 +122,7 @@ extension Journal {
   /// Commits everything written so far and returns when it is done. On the writer thread it does nothing.
   func commitPending() throws(CacheError) {
     guard hasPending.load(ordering: .acquiring), !isWriterThread else { return }
-    let number = lock.withLock { state.active.map { $0.isEmpty ? $0.number - 1 : $0.number } ?? 0 }
+    let number = lock.withLock { lastWritten }
     try waitForCommit(of: number)
   }
 

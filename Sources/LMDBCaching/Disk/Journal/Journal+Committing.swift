@@ -16,6 +16,9 @@ extension Journal {
       })
   }
 
+  /// The number of the segment that has the newest write. Everything is committed once that is.
+  var lastWritten: Int { state.active.map { $0.isEmpty ? $0.number - 1 : $0.number } ?? 0 }
+
   /// What is to be committed now: the sealed segments, or the active one if a write has sealed none.
   func beginCommit() -> CommitBatch {
     if state.sealed.isEmpty && !state.spare.isEmpty { sealActive() }

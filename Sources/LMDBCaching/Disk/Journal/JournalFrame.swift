@@ -111,6 +111,9 @@ struct JournalFrame {
 
   init(base: UnsafeRawPointer) { self.base = base }
 
+  /// Where the value is that it puts, if that is in the value log.
+  var pointer: ValuePointer? { operation == .put ? ValuePointer(in: record, RecordHeader(record)) : nil }
+
   /// Where the next frame starts.
   @inline(__always)
   var paddedLength: Int { Self.padded(length) }

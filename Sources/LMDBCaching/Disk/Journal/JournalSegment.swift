@@ -43,8 +43,6 @@ final class JournalSegment {
   private(set) var clearStamp: UInt64 = 0
   private(set) var prefixRemovals: [PrefixRemoval] = []
   private(set) var lastStamp: UInt64 = 0
-  /// Value files that a later frame of this segment made superfluous.
-  private(set) var supersededFiles: [ValueFileReference] = []
 
   /// Which filling of a segment this is; counted by the store.
   var number = 0
@@ -113,7 +111,6 @@ final class JournalSegment {
     clearStamp = 0
     lastStamp = 0
     prefixRemovals = []
-    supersededFiles = []
     words.update(repeating: 0, count: mask + 1)
   }
 
@@ -205,7 +202,6 @@ final class JournalSegment {
       if words[position] >> 32 == hash >> 32 {
         let frame = frame(of: words[position])
         if frame.key.elementsEqual(fast: key) {
-          noteSuperseded(frame)
           words[position] = word
           return
         }
@@ -244,16 +240,11 @@ final class JournalSegment {
     var kept: [UInt64] = []
     for index in 0...mask where words[index] != 0 {
       let frame = frame(of: words[index])
-      if condition(frame) { noteSuperseded(frame) } else { kept.append(words[index]) }
+      if !condition(frame) { kept.append(words[index]) }
       words[index] = 0
     }
     for word in kept { reinsert(word) }
     count = kept.count
-  }
-
-  private func noteSuperseded(_ frame: JournalFrame) {
-    guard frame.operation == .put, let header = RecordHeader(frame.record), header.flags.contains(.file) else { return }
-    supersededFiles.append(ValueFileReference(header.payload(of: frame.record)))
   }
 
   /// Checks that every indexed frame lies within what is used, and is found under its key.

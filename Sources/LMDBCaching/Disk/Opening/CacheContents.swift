@@ -7,6 +7,9 @@ final class CacheContents {
   /// What the entries add up to.
   private var found = CacheMetadata(durability: .ordered)
   private var count: Int { found.count + unreadable }
+  /// What is in use of the value log: what the database counts, and what the entries add up to.
+  private var countedUsage: [UInt64: SegmentUsage] = [:]
+  private var foundUsage: [UInt64: SegmentUsage] = [:]
   /// Records of a newer version, say.
   private var unreadable = 0
   /// Whether each record is held against its checksum, as far as it is in a tree's page.
@@ -21,9 +24,18 @@ final class CacheContents {
   func note(_ key: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, size: Int) {
     if key.first == DatabaseKey.reservedMarker {
       if key.elementsEqual(CacheMetadata.key) { metadata = CacheMetadata.read(record) }
+      if let segment = SegmentUsage.segment(ofKey: key) { countedUsage[segment] = SegmentUsage(record) }
       return
     }
-    if let header = RecordHeader(beginning: record, size: size) { found.add(header) } else { unreadable += 1 }
+    if let header = RecordHeader(beginning: record, size: size) {
+      found.add(header)
+      // Records with a pointer are short.
+      if record.count == size, let pointer = ValuePointer(in: record, header) {
+        foundUsage[pointer.segment, default: .init()].add(pointer, keyLength: key.count)
+      }
+    } else {
+      unreadable += 1
+    }
     digest &+= RecordHeader.digest(of: record)
     if checksRecords, record.count == size, !isIntact(key, record) { damagedRecords += 1 }
   }
@@ -37,18 +49,22 @@ final class CacheContents {
   /// Whether the cache's own record is there and can be read.
   var hasMetadata: Bool { if case .metadata? = metadata { true } else { false } }
 
-  /// The cache's own record with counts that are those of the entries, if its own are not: whoever can write to the
-  /// directory can make a record with a good checksum.
-  var correctedMetadata: CacheMetadata? {
+  /// The cache's own records with counts that are those of the entries.
+  struct Corrected {
+    let metadata: CacheMetadata
+    let usage: [UInt64: SegmentUsage]
+  }
+
+  /// Returns `nil` if the counts are right: whoever can write to the directory can make a record with a good checksum.
+  var corrected: Corrected? {
     guard case .metadata(var metadata)? = metadata,
-      (metadata.count, metadata.cost, metadata.expiring, metadata.files)
-        != (count, found.cost, found.expiring, found.files)
+      (metadata.count, metadata.cost, metadata.expiring) != (count, found.cost, found.expiring)
+        || countedUsage != foundUsage
     else { return nil }
     metadata.count = count
     metadata.cost = found.cost
     metadata.expiring = found.expiring
-    metadata.files = found.files
-    return metadata
+    return Corrected(metadata: metadata, usage: foundUsage)
   }
 
   enum Judgement {

@@ -142,10 +142,10 @@ struct CacheDirectory: Sendable {
         guard JournalFolder.identifier(of: name) != nil else { return .stranger }
         return try Self.regular(folder, name, JournalFile.isOurs)
       }
-    case ValueFiles.folderName:
+    case ValueFolder.name:
       try folder(name) { (folder, name) throws(SystemError) in
-        guard ValueFileReference.owner(ofName: name) != nil else { return .stranger }
-        return try Self.regular(folder, name, ValueFiles.isOurs)
+        guard ValueSegment.identifier(ofName: name) != nil else { return .stranger }
+        return try Self.regular(folder, name, ValueSegment.isOurs)
       }
     case NewDatabase.folder:
       try NewDatabase.isOurs(name, in: directory) ? .neutral : .stranger

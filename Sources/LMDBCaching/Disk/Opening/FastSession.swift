@@ -61,7 +61,7 @@ enum FastSession {
   private static func discard(_ directory: Directory) throws(SystemError) {
     for name in [CacheDirectory.dataName, CacheDirectory.lockName] { try directory.remove(name) }
     try JournalFolder(cache: directory).removeAll()
-    try ValueFiles(directory).removeAll()
+    try ValueFolder(cache: directory).removeAll()
     // The mark goes last: were it gone after a power cut, and the database not, that would be believed.
     try directory.synchronize()
     try end(directory)

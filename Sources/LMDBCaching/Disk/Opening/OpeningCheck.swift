@@ -15,8 +15,8 @@ struct OpeningCheck {
   struct Result {
     /// What had to be set aside.
     var recovery: CacheRecovery?
-    /// Counts that are those of the entries, where the cache's own record has others.
-    var correctedMetadata: CacheMetadata?
+    /// Counts that are those of the entries, where the cache's own records have others.
+    var corrected: CacheContents.Corrected?
     /// Whether the database may be marked as sound.
     var isSound = true
   }
@@ -64,7 +64,7 @@ struct OpeningCheck {
     switch try DatabaseExamination(directory: directory, activity: activity) {
     // What a newer version made is refused when its own record is read.
     case .newerVersion: return Result()
-    case .sound(_, let contents): return Result(correctedMetadata: contents.correctedMetadata)
+    case .sound(_, let contents): return Result(corrected: contents.corrected)
     case .damaged(let found):
       try checkIsOurs(found.description, found.kind)
       (finding, page) = (found.description, found.page)

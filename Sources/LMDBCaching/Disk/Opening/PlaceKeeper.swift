@@ -25,6 +25,10 @@ final class PlaceKeeper: @unchecked Sendable {
 
   /// The stamp of the last write of the journal that is in the database.
   var committedStamp: () -> UInt64 = { 0 }
+  /// Puts values back whose segments somebody deleted before their records were committed.
+  var restoreValues: () throws(SystemError) -> Void = {}
+  /// Told that writes go into another journal.
+  var didRenewJournal: (UInt64) throws(SystemError) -> Void = { _ in }
   /// Told that the cause of a failure may be gone with the files.
   var didReopen: () -> Void = {}
 
@@ -88,7 +92,11 @@ final class PlaceKeeper: @unchecked Sendable {
   /// Goes over to what is in the directory now, if it is not what is open. On the writer thread, or before it is started.
   func bringFilesIntoPlace() throws(CacheError) {
     let displacement = try displacement()
-    if displacement.isEmpty { return }
+    if !displacement.isEmpty { try bringIntoPlace(displacement) }
+    try calling("Restoring the values of \(database.directoryName)") { () throws(SystemError) in try restoreValues() }
+  }
+
+  private func bringIntoPlace(_ displacement: StoreDisplacement) throws(CacheError) {
     let opened = try reopen(displacement)
     if opened.environment === database.environment {
       // The database is in its place: it was the journal, or the processes' lock.
@@ -114,6 +122,7 @@ final class PlaceKeeper: @unchecked Sendable {
       // A journal without a name is applied by nobody. What waits in it is committed at once.
       try calling("Making the journal in \(database.directoryName)") { () throws(SystemError) in
         try journal.lock.withLock { () throws(SystemError) in try journal.renewFile() }
+        if let identifier = journal.identifier { try didRenewJournal(identifier) }
       }
     }
     didReopen()

@@ -4,7 +4,7 @@ import Platform
 /// Moves the files of a cache that cannot be trusted out of the way. The caller is the directory's only owner.
 ///
 /// The journals stay: what is in them was acknowledged, every frame has a checksum, and it is applied to the new
-/// cache, with the value files it refers to.
+/// cache, with the segments of values that it refers to.
 struct Quarantine {
   private static let prefix = "quarantine-"
   private static let report = "finding.txt"
@@ -29,9 +29,9 @@ struct Quarantine {
     let name = Self.prefix + String(number)
     let folder = try directory.makeSubdirectory(name)
     try folder.create(Self.report, .exclusively).write(Array((finding + "\n").utf8))
-    // Interrupted after any of these, the next opening finds nothing, the same damage, or files that belong to nobody,
-    // which are swept.
-    try ValueFiles(directory).move(to: folder, except: try journaledFiles())
+    // Interrupted after any of these, the next opening finds nothing, the same damage, or segments that nothing refers to,
+    // which are removed.
+    try ValueFolder(cache: directory).move(to: folder, except: try journaledSegments())
     try directory.rename(CacheDirectory.dataName, to: folder, as: CacheDirectory.dataName)
     try directory.remove(CacheDirectory.lockName)
     try CleanExitMark.makeVoid(in: directory)
@@ -49,29 +49,25 @@ struct Quarantine {
     guard try directory.kind(of: name) == .directory, let folder = try directory.subdirectory(name),
       try folder.kind(of: Self.report) == .regular
     else { return }
-    try ValueFiles(folder).removeAll()
+    try ValueFolder(cache: folder).removeAll()
     for file in [CacheDirectory.dataName, CacheDirectory.lockName] where try folder.kind(of: file) == .regular {
       try folder.remove(file)
     }
-    let rest = try folder.names().filter { $0 != Self.report && $0 != ValueFiles.folderName }
-    let hasValues = try folder.subdirectory(ValueFiles.folderName).map { (values) throws(SystemError) in
+    let rest = try folder.names().filter { $0 != Self.report && $0 != ValueFolder.name }
+    let hasValues = try folder.subdirectory(ValueFolder.name).map { (values) throws(SystemError) in
       try !values.isEmpty()
     }
     if rest.isEmpty && hasValues != true { try directory.removeTree(name) }
   }
 
-  /// The value files of writes that are in a journal.
-  private func journaledFiles() throws(SystemError) -> Set<String> {
-    var files: Set<String> = []
+  /// The segments with the values of writes that are in a journal.
+  private func journaledSegments() throws(SystemError) -> Set<UInt64> {
+    var segments: Set<UInt64> = []
     let folder = JournalFolder(cache: directory)
     for identifier in try folder.identifiers() {
       guard let journal = try folder.orphan(identifier) else { continue }
-      for frame in journal.runs.flatMap(\.frames) where frame.operation == .put {
-        if let header = RecordHeader(frame.record), header.flags.contains(.file) {
-          files.insert(ValueFileReference(header.payload(of: frame.record)).name)
-        }
-      }
+      segments.formUnion(journal.runs.flatMap(\.frames).compactMap { $0.pointer?.segment })
     }
-    return files
+    return segments
   }
 }

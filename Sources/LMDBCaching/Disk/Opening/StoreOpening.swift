@@ -58,7 +58,7 @@ struct StoreOpening {
     do throws(CacheError) {
       if configuration.durability == .fast { try beginFastSession(environment) }
       let metadata = try initializeMetadata(
-        environment, corrected: check.correctedMetadata, known: record, isShared: isShared)
+        environment, corrected: check.corrected, known: record, isShared: isShared)
       let place = try settle(environment, processLock, metadata)
       if check.isSound { try CleanExitMarker.markOpened(directory, configuration.durability) }
       opening.end()
@@ -164,7 +164,7 @@ struct StoreOpening {
 
   /// Reads the cache's own record, and writes it where it is missing, of an earlier boot, or wrong about the entries.
   private func initializeMetadata(
-    _ environment: Environment, corrected: CacheMetadata?, known: ProcessRecord?, isShared: Bool
+    _ environment: Environment, corrected: CacheContents.Corrected?, known: ProcessRecord?, isShared: Bool
   ) throws(CacheError) -> CacheMetadata {
     let activity = "Reading the cache in \(directory.path)"
     let existing = try storing(activity) { () throws(LMDBError) in
@@ -183,13 +183,15 @@ struct StoreOpening {
     } else if try storing(activity, { () throws(LMDBError) in try txn.statistics() }).entries > 0 {
       metadata = try check(.corrupted)
     }
-    if let corrected, corrected.lastStamp == metadata.lastStamp { metadata = corrected }
+    let isCorrected = corrected.map { $0.metadata.lastStamp == metadata.lastStamp } ?? false
+    if isCorrected, let corrected { metadata = corrected.metadata }
     if !isCurrent(metadata, isShared: isShared) {
       metadata.boot = BootIdentifier.current
       metadata.stampBase = stampBase(after: max(metadata.lastStamp, greatestStamp), known: known)
     }
     do throws(LMDBError) {
       try EntryDatabase.write(metadata, txn)
+      if isCorrected, let corrected { try EntryDatabase.write(corrected.usage, txn) }
       try txn.commit()
     } catch {
       // Stamps go on from the last one that is known, if not by the clock.

@@ -3,25 +3,25 @@ import LMDB
 import Platform
 import Synchronization
 
-/// Reads the newest record under a key: of a write that waits in the journal, or a committed one. Its value may be in a
-/// file, or transformed.
+/// Reads the newest record under a key: of a write that waits in the journal, or a committed one. Its value may be in
+/// the value log, or transformed.
 ///
 /// Threads: any.
 final class RecordReader: Sendable {
   let journal: Journal
   let database: EntryDatabase
-  private let files: ValueFiles
+  private let values: ValueReader
   private let transforms: ValueTransforms
   private let recency: RecencyTable
   private let clock: CacheClock
 
   init(
-    _ journal: Journal, _ database: EntryDatabase, _ files: ValueFiles, _ transforms: ValueTransforms,
+    _ journal: Journal, _ database: EntryDatabase, _ values: ValueReader, _ transforms: ValueTransforms,
     _ recency: RecencyTable
   ) {
     self.journal = journal
     self.database = database
-    self.files = files
+    self.values = values
     self.transforms = transforms
     self.recency = recency
     clock = journal.clock
@@ -48,7 +48,7 @@ final class RecordReader: Sendable {
       case .onStack(let count):
         let bytes = UnsafeRawBufferPointer(rebasing: scratch[..<count])
         guard let record = try verified(found, bytes, key) else { return nil }
-        if record.header.flags.isDisjoint(with: [.file, .transformed]) { return try body(record) }
+        if record.header.flags.isDisjoint(with: [.pointer, .transformed]) { return try body(record) }
         guard let value = try value(of: record, key) else {
           return try isReplaced(record.header, key) ? read(key, body) : nil
         }
@@ -70,7 +70,7 @@ final class RecordReader: Sendable {
     guard let found = try copyRecord(key, copy: { Data($0) }) else { return nil }
     return try found.payload.withBytes { (bytes) throws(CacheError) -> StoredRecord<Data>? in
       guard let record = try verified(found, bytes, key) else { return nil }
-      if record.header.flags.isDisjoint(with: [.file, .transformed]) { return found }
+      if record.header.flags.isDisjoint(with: [.pointer, .transformed]) { return found }
       guard let value = try value(of: record, key) else {
         return try isReplaced(record.header, key) ? readData(key) : nil
       }
@@ -78,10 +78,10 @@ final class RecordReader: Sendable {
     }
   }
 
-  /// Whether a value's file is gone because the entry was written anew: then the new value is to be read.
+  /// Whether a value is gone because the entry was written anew, or its value moved: then the record is to be read again.
   private func isReplaced(_ header: RecordHeader, _ key: CacheKey) throws(CacheError) -> Bool {
-    guard header.flags.contains(.file), let current = try self.header(key) else { return false }
-    return current.header.stamp != header.stamp
+    guard header.flags.contains(.pointer), let current = try self.header(key) else { return false }
+    return !current.header.isSameRecord(as: header)
   }
 
   private enum CopiedPayload {
@@ -171,7 +171,7 @@ final class RecordReader: Sendable {
         throw database.corrupted(key.string)
       }
       if record.header.isExpired(at: clock.now) { return nil }
-      if record.header.flags.isDisjoint(with: [.file, .transformed]) { return record }
+      if record.header.flags.isDisjoint(with: [.pointer, .transformed]) { return record }
       return try value(of: record.replacingPayload(with: bytes), key).map { record.replacingPayload(with: $0) }
     }
   }
@@ -189,22 +189,32 @@ final class RecordReader: Sendable {
     if !isElsewhere {
       let failure = try database.borrowRecord(key) { bytes -> CacheError? in
         guard let header = RecordHeader(bytes), header.keyLength == 0, !transforms.isRequired,
-          header.flags.isDisjoint(with: [.file, .transformed])
+          !header.flags.contains(.transformed)
         else {
           isElsewhere = true
           return nil
         }
         guard header.isIntact(bytes, key: key.utf8) else { return database.corrupted(key.string) }
         if header.expires != 0, header.isExpired(at: clock.now) { return nil }
+        if let pointer = ValuePointer(in: bytes, header) {
+          // What cannot be borrowed is copied; a copy that fails says why.
+          guard
+            case .success(true) = outcome({ () throws(SystemError) in try values.borrow(pointer) { body($0.bytes) } })
+          else {
+            isElsewhere = true
+            return nil
+          }
+        } else {
+          body(header.payload(of: bytes).bytes)
+        }
         recency.note(key.string, recorded: header.lastAccess, now: RecordHeader.seconds(clock.coarseNow))
         isFound = true
-        body(header.payload(of: bytes).bytes)
         return nil
       }
       if case .some(.some(let failure)) = failure { throw failure }
     }
     if isElsewhere {
-      // Copied: it is pending, in a file, transformed, or under a digest. The copy counts itself.
+      // Copied: it is pending, transformed, under a digest, or not in memory. The copy counts itself.
       if let record = try readData(key) { record.payload.withUnsafeBytes { body($0.bytes) } }
     } else if isFound {
       counters.hits.increment()
@@ -213,25 +223,25 @@ final class RecordReader: Sendable {
     }
   }
 
-  /// The value of a record that is in a file, or transformed, or both. Returns `nil` if its file is gone.
+  /// The value of a record that is in the value log, or transformed, or both. Returns `nil` if its segment is gone.
   private func value(of record: StoredRecord<UnsafeRawBufferPointer>, _ key: CacheKey) throws(CacheError) -> Data? {
-    guard record.header.flags.contains(.file) else {
+    guard record.header.flags.contains(.pointer) else {
       return try transforms.restore(record.payload, record.header, key)
     }
-    guard let contents = try fileContents(record, key) else { return nil }
+    guard let contents = try loggedValue(record, key) else { return nil }
     guard record.header.flags.contains(.transformed) else { return contents }
     return try contents.withBytes { (bytes) throws(CacheError) in try transforms.restore(bytes, record.header, key) }
   }
 
-  private func fileContents(
+  private func loggedValue(
     _ record: StoredRecord<UnsafeRawBufferPointer>, _ key: CacheKey
   ) throws(CacheError) -> Data? {
-    let contents = try calling("Reading the value file of \(quoted(key.string))") { () throws(SystemError) in
-      try files.read(ValueFileReference(record.payload), keyLength: key.utf8.count)
+    let contents = try calling("Reading the value of \(quoted(key.string))") { () throws(SystemError) in
+      try values.read(ValuePointer(record.payload))
     }
     switch contents {
     case .value(let data): return data
-    // Replaced or removed since the record was read, by the cache or by somebody.
+    // Replaced, moved or removed since the record was read, by the cache or by somebody.
     case .missing: return nil
     case .damaged: throw database.corrupted(key.string)
     }

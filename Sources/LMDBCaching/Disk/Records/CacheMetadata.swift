@@ -3,7 +3,7 @@ import Platform
 
 /// The record that tells what the cache as a whole holds; written in every transaction.
 struct CacheMetadata {
-  static let size = 112
+  static let size = 104
   static let version: UInt32 = 1
   /// `FF` and `m`.
   static let key: [UInt8] = [DatabaseKey.reservedMarker, UInt8(ascii: "m")]
@@ -23,8 +23,6 @@ struct CacheMetadata {
   var cost: Int128 = 0
   /// Those of them that expire.
   var expiring = 0
-  /// Those of them whose value is in a file.
-  var files = 0
   /// The sum of ``RecordHeader/digest(of:)`` over the entries: it tells whether a page is an older version of itself,
   /// which nothing else would. Nil: the cache was made by a version that did not keep it.
   var digest: UInt64? = 0
@@ -54,10 +52,9 @@ struct CacheMetadata {
     metadata.lastStamp = load(40, as: UInt64.self)
     metadata.clearStamp = load(48, as: UInt64.self)
     metadata.count = load(56, as: Int.self)
-    metadata.cost = Int128(load(104, as: Int64.self)) << 64 | Int128(load(64, as: UInt64.self))
+    metadata.cost = Int128(load(96, as: Int64.self)) << 64 | Int128(load(64, as: UInt64.self))
     metadata.expiring = load(72, as: Int.self)
-    metadata.files = load(80, as: Int.self)
-    metadata.digest = load(96, as: UInt32.self) == 1 ? load(88, as: UInt64.self) : nil
+    metadata.digest = load(88, as: UInt32.self) == 1 ? load(80, as: UInt64.self) : nil
     return metadata.isPlausible ? .metadata(metadata) : .corrupted
   }
 
@@ -75,11 +72,10 @@ struct CacheMetadata {
     store(clearStamp, 48)
     store(count, 56)
     store(UInt64(truncatingIfNeeded: cost), 64)
-    store(Int64(truncatingIfNeeded: cost >> 64), 104)
+    store(Int64(truncatingIfNeeded: cost >> 64), 96)
     store(expiring, 72)
-    store(files, 80)
-    store(digest ?? 0, 88)
-    store(digest == nil ? 0 as UInt32 : 1, 96)
+    store(digest ?? 0, 80)
+    store(digest == nil ? 0 as UInt32 : 1, 88)
     Self.seal(bytes)
   }
 
@@ -89,8 +85,8 @@ struct CacheMetadata {
   /// Whether a cache can have got here. A checksum says that nobody changed the record by accident; whoever can write to
   /// the directory can make one.
   private var isPlausible: Bool {
-    count >= 0 && cost >= 0 && (0...count).contains(expiring) && (0...count).contains(files)
-      && lastStamp < StampClock.limit && clearStamp <= lastStamp && stampBase < StampClock.limit
+    count >= 0 && cost >= 0 && (0...count).contains(expiring) && lastStamp < StampClock.limit && clearStamp <= lastStamp
+      && stampBase < StampClock.limit
   }
 
   /// Puts the checksum in front of what it is of.
@@ -106,21 +102,18 @@ struct CacheMetadata {
     count += 1
     cost += Int128(header.cost)
     if header.expires != 0 { expiring += 1 }
-    if header.flags.contains(.file) { files += 1 }
   }
 
   /// Of a record without a header it is not known what it cost.
   mutating func subtractUnreadable() {
     count = max(0, count - 1)
     expiring = min(expiring, count)
-    files = min(files, count)
   }
 
   mutating func subtract(_ header: RecordHeader) {
     count = max(0, count - 1)
     cost = max(0, cost - Int128(header.cost))
     if header.expires != 0 { expiring = max(0, expiring - 1) }
-    if header.flags.contains(.file) { files = max(0, files - 1) }
   }
 }
 

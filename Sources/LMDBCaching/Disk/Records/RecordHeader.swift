@@ -16,7 +16,7 @@ import Platform
 ///         28      8  with `expires`: the expiry, nanoseconds since 1970
 ///          …      8  with `wideCost`: the cost
 ///          …      4  with `key`: the key's length, for a key that is not the database's; then the key
-///          …         the payload: the value or, with `file`, a ``ValueFileReference``
+///          …         the payload: the value or, with `pointer`, a ``ValuePointer``
 struct RecordHeader {
   /// The length of what every header has.
   static let baseSize = 28
@@ -24,14 +24,14 @@ struct RecordHeader {
 
   struct Flags: OptionSet {
     let rawValue: UInt16
-    /// The value is in a file of its own.
-    static let file = Flags(rawValue: 1)
+    /// The value is in the value log.
+    static let pointer = Flags(rawValue: 1)
     fileprivate static let expires = Flags(rawValue: 2)
     fileprivate static let wideCost = Flags(rawValue: 4)
     fileprivate static let key = Flags(rawValue: 8)
     /// The value, wherever it is, went through ``ValueTransforms``.
     static let transformed = Flags(rawValue: 16)
-    fileprivate static let known: Flags = [.file, .expires, .wideCost, .key, .transformed]
+    fileprivate static let known: Flags = [.pointer, .expires, .wideCost, .key, .transformed]
   }
 
   private(set) var checksum: UInt32 = 0
@@ -114,7 +114,7 @@ struct RecordHeader {
     guard flags.contains(.expires) == (expires != 0), flags.contains(.wideCost) == isWide,
       flags.contains(.key) == (keyLength != 0)
     else { return nil }
-    if flags.contains(.file), payloadLength != ValueFileReference.size { return nil }
+    if flags.contains(.pointer), payloadLength != ValuePointer.size { return nil }
   }
 
   /// The length of the header, the key not included.
@@ -234,9 +234,16 @@ struct RecordHeader {
     UnsafeRawBufferPointer(start: record.baseAddress! + payloadOffset, count: payloadLength)
   }
 
+  /// The header of a record that has a pointer to its value.
+  var referring: RecordHeader {
+    var header = self
+    header.flags.insert(.pointer)
+    return header
+  }
+
   /// The length of the value, wherever it is.
   func valueLength(in record: UnsafeRawBufferPointer) -> Int {
-    flags.contains(.file) ? max(0, ValueFileReference(payload(of: record)).length) : payloadLength
+    ValuePointer(in: record, self).map { max(0, $0.length) } ?? payloadLength
   }
 
   /// Whether the record is of this key: under a digest there may be another one that has the same.
@@ -244,6 +251,9 @@ struct RecordHeader {
   func belongs(to key: UnsafeRawBufferPointer, in record: UnsafeRawBufferPointer) -> Bool {
     keyLength == 0 || UnsafeRawBufferPointer(rebasing: record[keyOffset..<payloadOffset]).elementsEqual(fast: key)
   }
+
+  /// Whether this is the very record that another header is of, which tells where its value is.
+  func isSameRecord(as other: RecordHeader) -> Bool { stamp == other.stamp && checksum == other.checksum }
 
   @inline(__always)
   func isExpired(at now: Int64) -> Bool { expires != 0 && expires <= now }

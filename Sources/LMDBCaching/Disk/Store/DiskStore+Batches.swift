@@ -3,23 +3,23 @@ import Synchronization
 
 /// Writes that are made as one.
 extension DiskStore {
-  /// Adds a put to a batch: transformed, and in a file of its own if it is long.
+  /// Adds a put to a batch: transformed, and in the value log if it is long.
   func put(
     _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, into batch: BatchFrames
   ) throws(CacheError) {
     guard !transforms.isEmpty, let transformed = try transforms.apply(to: payload, header, key) else {
-      return putAsIs(key, header, payload, into: batch)
+      return try putAsIs(key, header, payload, into: batch)
     }
     var header = header
     header.flags.insert(.transformed)
-    transformed.withBytes { putAsIs(key, header, $0, into: batch) }
+    try transformed.withBytes { (bytes) throws(CacheError) in try putAsIs(key, header, bytes, into: batch) }
   }
 
   private func putAsIs(
     _ key: CacheKey, _ header: RecordHeader, _ payload: UnsafeRawBufferPointer, into batch: BatchFrames
-  ) {
+  ) throws(CacheError) {
     if payload.count > inlineThreshold {
-      batch.putFile(key, header, payload)
+      batch.put(key, header, try appendValue(payload, key: key))
     } else {
       batch.put(key, header, payload)
     }
@@ -30,36 +30,25 @@ extension DiskStore {
   /// on the disk.
   func write(_ batch: BatchFrames, waitsForCommit: Bool) throws(CacheError) {
     if batch.isEmpty { return }
-    var written: [ValueFileReference] = []
-    defer { files.endWriting(written) }
     var firstStamp: UInt64 = 0
     var isRemovalAnnounced = false
-    let outcome: WriteOutcome
-    do throws(CacheError) {
-      try batch.writeFiles(written: &written) { (payload, key) throws(CacheError) in
-        try writeFile(payload, key: key)
-      }
-      outcome = try append(size: batch.size, hiding: nil, large: { JournalSegment(of: batch) }) { segment in
-        segment?.append(batch) { entry in
-          let stamp = firstStamp == 0 ? journal.state.stamps.next(clock) : journal.state.stamps.following()
-          if firstStamp == 0 { firstStamp = stamp }
-          if let hash = entry.keyIdentity {
-            if observers.count.load(ordering: .relaxed) > 0 {
-              observers.announce(
-                String(decoding: batch.frame(of: entry).key, as: UTF8.self), hash, stamp, isReadable: true)
-            }
-          } else {
-            if !isRemovalAnnounced { database.tracker.beginRemoval() }
-            isRemovalAnnounced = true
-            observers.announceAll(stamp)
+    let outcome = try append(size: batch.size, hiding: nil, large: { JournalSegment(of: batch) }) { segment in
+      segment?.append(batch) { entry in
+        let stamp = firstStamp == 0 ? journal.state.stamps.next(clock) : journal.state.stamps.following()
+        if firstStamp == 0 { firstStamp = stamp }
+        if let hash = entry.keyIdentity {
+          if observers.count.load(ordering: .relaxed) > 0 {
+            observers.announce(
+              String(decoding: batch.frame(of: entry).key, as: UTF8.self), hash, stamp, isReadable: true)
           }
-          return stamp
+        } else {
+          if !isRemovalAnnounced { database.tracker.beginRemoval() }
+          isRemovalAnnounced = true
+          observers.announceAll(stamp)
         }
-        return journal.state.stamps.last
+        return stamp
       }
-    } catch {
-      fileKeeper.remove(written)
-      throw error
+      return journal.state.stamps.last
     }
     didChange(batch, firstStamp: firstStamp, lastStamp: outcome.stamp)
     if isRemovalAnnounced { database.tracker.endRemoval() }

@@ -59,6 +59,7 @@ extension DiskStore {
     let failure = writer.close()
     for observer in observers.removeAll() { observer.storeWillClose() }
     let location = journal.end()
+    values.close()
     defer { environment.close() }
     if durability == .fast, failure == nil { try endFastSession() }
     if failure == nil { marker.markCleanExit() }
@@ -85,7 +86,7 @@ extension DiskStore {
     guard isOnlyOwner else { return }
     try database.synchronize()
     try calling("Closing the cache in \(directory)") { () throws(SystemError) in
-      // The database, its name, the value files of all processes: all of it is believed from now on.
+      // The database, its name, the values of all processes: all of it is believed from now on.
       try place.directory.synchronizeVolume()
       try FastSession.end(place.directory)
     }

@@ -29,7 +29,7 @@ extension DiskStore {
     if condition: (() -> Bool)?
   ) throws(CacheError) -> WriteOutcome {
     if payload.count > inlineThreshold {
-      return try putFile(key, header: header, payload: payload, by: observer, if: condition)
+      return try putSeparately(key, header: header, payload: payload, by: observer, if: condition)
     }
     return try putInline(key, header: header, payload: payload, by: observer, if: condition)
   }
@@ -66,35 +66,21 @@ extension DiskStore {
     return outcome
   }
 
-  private func putFile(
+  private func putSeparately(
     _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, by observer: (any DiskStoreObserver)?,
     if condition: (() -> Bool)?
   ) throws(CacheError) -> WriteOutcome {
-    let reference: ValueFileReference
+    let value: AppendedValue
     do throws(CacheError) {
-      reference = try writeFile(payload, key: key)
+      value = try appendValue(payload, key: key)
     } catch {
       if observer == nil || error.code == .closed { throw error }
       journal.lock.withLock { if journal.state.gate.failure == nil { writer.note(error) } }
       return try hide(key, error, if: condition)
     }
-    defer { files.endWriting([reference]) }
-    var header = header
-    header.flags.insert(.file)
-    let result = withStackBytes(ValueFileReference.size) { bytes in
-      reference.write(to: bytes.baseAddress!)
-      return LMDBCaching.outcome { () throws(CacheError) in
-        try putInline(
-          key, header: header, payload: UnsafeRawBufferPointer(bytes), by: observer, if: condition)
-      }
-    }
-    switch result {
-    case .success(let outcome):
-      if !outcome.isRecorded || outcome.isRefused { fileKeeper.remove([reference]) }
-      return outcome
-    case .failure(let error):
-      fileKeeper.remove([reference])
-      throw error
+    defer { value.end() }
+    return try value.pointer.withBytes { (pointer) throws(CacheError) in
+      try putInline(key, header: header.referring, payload: pointer, by: observer, if: condition)
     }
   }
 
@@ -113,24 +99,26 @@ extension DiskStore {
     return WriteOutcome(stamp: stamp, validated: position, failure: appended.failure, isRecorded: false)
   }
 
-  /// Writes a value's file. It belongs to the journal, so that is made first.
-  func writeFile(
+  /// Appends a value to the value log. Its segment belongs to the journal, so that is made first.
+  func appendValue(
     _ payload: UnsafeRawBufferPointer, key: CacheKey, isRetrying: Bool = false
-  ) throws(CacheError) -> ValueFileReference {
-    try prepareJournal()
+  ) throws(CacheError) -> AppendedValue {
+    if !journal.hasFile.load(ordering: .relaxed) { try prepareJournal() }
     let owner = try journal.lock.withLock { () throws(CacheError) -> UInt64 in
       if journal.state.gate.isClosed { throw .closed }
       try journal.makeFileIfNeeded()
       return journal.state.file?.identifier ?? 0
     }
     do throws(SystemError) {
-      return try files.write(payload, key: key.utf8, owner: owner, synchronized: durability != .fast)
+      return try database.databaseKey.withDatabaseKey(key.utf8) { (key) throws(SystemError) in
+        try values.append(payload, key: key, owner: owner)
+      }
     } catch {
-      let failure = CacheError(error, during: "Writing the value file of \(quoted(key.string))")
+      let failure = CacheError(error, during: "Writing the value of \(quoted(key.string))")
       // The directory is gone: its files are made anew, and this one with them.
       guard error.errno == ENOENT, !isRetrying else { throw failure }
       try writer.run { [place] in outcome { () throws(CacheError) in try place.bringFilesIntoPlace() } }
-      return try writeFile(payload, key: key, isRetrying: true)
+      return try appendValue(payload, key: key, isRetrying: true)
     }
   }
 

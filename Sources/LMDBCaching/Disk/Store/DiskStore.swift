@@ -15,8 +15,9 @@ final class DiskStore: Sendable {
   let journal: Journal
   let database: EntryDatabase
   let reader: RecordReader
-  let files: ValueFiles
-  let fileKeeper: ValueFileKeeper
+  let values: ValueLog
+  let valueKeeper: ValueLogKeeper
+  let synchronizer: Synchronizer
   let writer: Writer
   let observers: StoreObservers
   let changes: ChangeTeller
@@ -27,6 +28,7 @@ final class DiskStore: Sendable {
   let place: PlaceKeeper
   let marker: CleanExitMarker
   let space: SpaceKeeper
+  let meter: SpaceMeter
   let events: EventLog
   let transforms: ValueTransforms
   private let committer: Committer
@@ -57,10 +59,12 @@ final class DiskStore: Sendable {
       opened.environment, databaseKey, directoryName: directory.path, position: opened.environment.lastPosition(),
       counters: counters)
     observers = StoreObservers(lock)
-    files = ValueFiles(currentDirectory)
-    fileKeeper = ValueFileKeeper(files, database, journal, durability: durability, events: events)
+    let segmentSize = configuration.disk.valueSegmentSize
+    values = ValueLog(currentDirectory, durability: durability, segmentSize: segmentSize)
+    let valueReader = ValueReader(currentDirectory, segmentSize: segmentSize)
+    synchronizer = Synchronizer(database, journal, values, events: events)
     let recency = RecencyTable()
-    reader = RecordReader(journal, database, files, transforms, recency)
+    reader = RecordReader(journal, database, valueReader, transforms, recency)
     let feed = ChangeFeed(opened.environment)
     changes = ChangeTeller(feed, reader)
     committer = Committer(database, journal, durability: durability, events: events)
@@ -69,14 +73,19 @@ final class DiskStore: Sendable {
       directoryName: directory.path, events: events, counters: counters)
     follower = ChangeFollower(feed, reader, writer, events: events)
     peers = PeerRecovery(
-      currentDirectory, database, journal, durability: durability, isRebuilt: opened.recovery != nil, events: events)
+      currentDirectory, database, journal, valueReader, durability: durability, isRebuilt: opened.recovery != nil,
+      events: events)
     trimmer = Trimmer(
-      database, currentDirectory, fileKeeper, observers, changes, writer, recency, limits: DiskLimits(configuration),
+      database, currentDirectory, observers, changes, writer, recency, limits: DiskLimits(configuration),
       clock: clock)
-    maintenance = Maintenance(trimmer, peers, fileKeeper, database, observers, writer, events: events)
+    meter = SpaceMeter(database, values, currentDirectory)
+    maintenance = Maintenance(trimmer, peers, database, meter, observers, writer, events: events)
     self.place = PlaceKeeper(opened.place, currentDirectory, database, journal, configuration, events: events)
     marker = CleanExitMarker(self.place, database, durability: durability, events: events)
-    space = SpaceKeeper(database, self.place, writer, events: events)
+    space = SpaceKeeper(database, self.place, meter, writer, events: events)
+    valueKeeper = ValueLogKeeper(
+      values, valueReader, database, journal, currentDirectory, writer, durability: durability,
+      segmentSize: segmentSize, events: events)
     wire(feed)
   }
 
@@ -96,7 +105,11 @@ final class DiskStore: Sendable {
         .error, "cache file is damaged: the cache goes on in memory, and verifies the file when it is opened next",
         ["directory": "\(directory)", "error": "\(error)"])
     }
-    database.didDropFiles = { [unowned fileKeeper] in fileKeeper.didReplace($0) }
+    if durability != .fast {
+      database.synchronizeValues = { [unowned values, directory] () throws(CacheError) in
+        try calling("Synchronizing the values of \(directory)") { () throws(SystemError) in try values.synchronize() }
+      }
+    }
     committer.applyOlderJournals = { [unowned peers] () throws(CacheError) in try peers.applyBeforeCommit() }
     committer.evict = { [unowned trimmer] () throws(CacheError) in try trimmer.evictTenth() }
     committer.didRemoveMany = { feed.followAgain() }
@@ -105,13 +118,19 @@ final class DiskStore: Sendable {
     }
     peers.makeRoom = { [unowned committer] in committer.makeRoom() }
     place.committedStamp = { [unowned committer] in committer.committedStamp }
-    place.didReopen = { [unowned writer, unowned marker] in
+    place.restoreValues = { [unowned values] () throws(SystemError) in try values.restoreDeleted() }
+    place.didRenewJournal = { [unowned values] (journal) throws(SystemError) in try values.follow(journal: journal) }
+    place.didReopen = { [unowned writer, unowned marker, unowned valueKeeper] in
       writer.forgetFailure()
       marker.didReopen()
+      valueKeeper.didReopen()
       feed.tellMissed()
     }
     writer.makeRounds = { [unowned self] in makeRounds() }
-    writer.finish = { [unowned fileKeeper] in fileKeeper.synchronizeIfAwaited() }
+    writer.finish = { [unowned synchronizer, unowned valueKeeper] in
+      synchronizer.synchronizeIfAwaited()
+      valueKeeper.finish()
+    }
   }
 
   /// What the writer thread does about every second.
@@ -122,7 +141,8 @@ final class DiskStore: Sendable {
       journal.lock.withLock { writer.note(error) }
     }
     peers.takeOver()
-    fileKeeper.synchronizeIfAwaited()
+    synchronizer.synchronizeIfAwaited()
+    valueKeeper.makeRound()
     space.makeRound()
     marker.makeRound()
   }
@@ -157,7 +177,7 @@ final class DiskStore: Sendable {
   /// Makes everything written so far safe from a power cut, in every durability mode.
   func flush() throws(CacheError) {
     try commitPending()
-    try fileKeeper.synchronize()
+    try synchronizer.synchronize()
   }
 
   /// Number of entries, expired ones that were not removed yet included. No scan: the count is kept.

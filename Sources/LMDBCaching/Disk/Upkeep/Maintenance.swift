@@ -1,12 +1,12 @@
 import Logging
 import Synchronization
 
-/// What is done now and then on the writer thread: limits, accesses, dead readers, files and marks that nobody needs.
+/// What is done now and then on the writer thread: limits, accesses, dead readers and marks that nobody needs.
 final class Maintenance: Sendable {
   private let trimmer: Trimmer
   private let peers: PeerRecovery
-  private let files: ValueFileKeeper
   private let database: EntryDatabase
+  private let meter: SpaceMeter
   private let observers: StoreObservers
   private let writer: Writer
   private let events: EventLog
@@ -14,13 +14,13 @@ final class Maintenance: Sendable {
   private let isTrimQueued = Atomic<Bool>(false)
 
   init(
-    _ trimmer: Trimmer, _ peers: PeerRecovery, _ files: ValueFileKeeper, _ database: EntryDatabase,
+    _ trimmer: Trimmer, _ peers: PeerRecovery, _ database: EntryDatabase, _ meter: SpaceMeter,
     _ observers: StoreObservers, _ writer: Writer, events: EventLog
   ) {
     self.trimmer = trimmer
     self.peers = peers
-    self.files = files
     self.database = database
+    self.meter = meter
     self.observers = observers
     self.writer = writer
     self.events = events
@@ -44,7 +44,6 @@ final class Maintenance: Sendable {
     try trimmer.trimToLimits()
     try database.checkReaders()
     try peers.sweepCommittedStamps()
-    try files.sweep()
     try recordMetrics()
   }
 
@@ -64,6 +63,7 @@ final class Maintenance: Sendable {
   private func recordMetrics() throws(CacheError) {
     var statistics = CacheStatistics()
     database.counters.add(to: &statistics)
+    try meter.add(to: &statistics)
     for observer in observers.all { observer.add(to: &statistics) }
     let metadata = try database.metadata()
     // A metrics system is somebody else's code, and may use the cache.

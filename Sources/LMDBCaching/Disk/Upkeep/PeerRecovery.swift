@@ -10,6 +10,7 @@ final class PeerRecovery: @unchecked Sendable {
   private let directory: CurrentDirectory
   private let database: EntryDatabase
   private let journal: Journal
+  private let values: ValueReader
   private let durability: Durability
   private let events: EventLog
   /// Whether the database was just made anew: it has nothing of what a journal goes on from.
@@ -22,13 +23,13 @@ final class PeerRecovery: @unchecked Sendable {
   private(set) var failure: CacheError?
 
   init(
-    _ directory: CurrentDirectory, _ database: EntryDatabase, _ journal: Journal, durability: Durability,
-    isRebuilt: Bool,
-    events: EventLog
+    _ directory: CurrentDirectory, _ database: EntryDatabase, _ journal: Journal, _ values: ValueReader,
+    durability: Durability, isRebuilt: Bool, events: EventLog
   ) {
     self.directory = directory
     self.database = database
     self.journal = journal
+    self.values = values
     self.durability = durability
     self.isRebuilt = isRebuilt
     self.events = events
@@ -128,18 +129,20 @@ final class PeerRecovery: @unchecked Sendable {
     let activity = "Applying the journal \(orphan.name) of a process that ended"
     var count = 0
     var lastStamp: UInt64 = 0
-    let isNew = try database.withoutWriters(activity) { (session) throws(LMDBError) in
-      try session.committedStamp(ofJournal: identifier) < last.stamp
+    // Only who has the turn changes it.
+    let committed = try database.withoutWriters(activity) { (session) throws(LMDBError) in
+      try session.committedStamp(ofJournal: identifier)
     }
-    guard isNew else { return 0 }
+    guard committed < last.stamp else { return 0 }
+    var frames = JournalRun.frames(of: runs, after: committed, ignoringGaps: isRebuilt)
+    try calling(activity) { () throws(SystemError) in try cutOffAtMissingValue(&frames) }
     try database.transact(activity, makingRoom: makeRoom) { (session) throws(LMDBError) in
       count = 0
-      let committed = try session.committedStamp(ofJournal: identifier)
-      for frame in JournalRun.frames(of: runs, after: committed, ignoringGaps: isRebuilt) {
+      for frame in frames {
         try session.apply(frame)
         count += 1
       }
-      try session.setCommittedStamp(max(committed, last.stamp), ofJournal: identifier)
+      try session.setCommittedStamp(last.stamp, ofJournal: identifier)
       lastStamp = session.metadata.lastStamp
     }
     // These writes came from elsewhere: memory tiers have to look at their entries again, and new stamps are greater.
@@ -152,6 +155,25 @@ final class PeerRecovery: @unchecked Sendable {
       .notice, "cache journal of a process that ended without closing it applied",
       ["directory": "\(database.directoryName)", "writes": "\(count)"])
     return count
+  }
+
+  /// Leaves frames out from the first whose value is not in the value log, which only a power cut brings about: what comes
+  /// after writes that are lost must not be there without them. What the others refer to is made durable.
+  private func cutOffAtMissingValue(_ frames: inout [JournalFrame]) throws(SystemError) {
+    var segments: Set<UInt64> = []
+    for index in frames.indices {
+      guard let pointer = frames[index].pointer else { continue }
+      if try values.isIntact(pointer) {
+        segments.insert(pointer.segment)
+        continue
+      }
+      // A batch is there as a whole, or not at all.
+      var end = index
+      while end > 0, frames[end - 1].flags.contains(.batchContinues) { end -= 1 }
+      frames.removeSubrange(end...)
+      break
+    }
+    if durability != .fast { try values.synchronize(segments) }
   }
 
   // MARK: A journal that cannot be applied now

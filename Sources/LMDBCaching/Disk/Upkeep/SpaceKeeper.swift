@@ -22,6 +22,7 @@ final class SpaceKeeper: @unchecked Sendable {
 
   private let database: EntryDatabase
   private let place: PlaceKeeper
+  private let meter: SpaceMeter
   private let writer: Writer
   private let events: EventLog
   /// Whether the file system cannot do it.
@@ -36,9 +37,12 @@ final class SpaceKeeper: @unchecked Sendable {
   /// Told before the file changes by anything but a commit.
   var willChangeFile: () -> Void = {}
 
-  init(_ database: EntryDatabase, _ place: PlaceKeeper, _ writer: Writer, events: EventLog) {
+  init(
+    _ database: EntryDatabase, _ place: PlaceKeeper, _ meter: SpaceMeter, _ writer: Writer, events: EventLog
+  ) {
     self.database = database
     self.place = place
+    self.meter = meter
     self.writer = writer
     self.events = events
   }
@@ -54,7 +58,7 @@ final class SpaceKeeper: @unchecked Sendable {
         if looks < Self.leastLooks { return }
         // What the last commit freed is kept for readers of the state before it. Two more commits, and nobody reads that.
         for _ in 0..<2 { try database.transact(activity) { _ in } }
-        allocatedBefore = try allocated()
+        allocatedBefore = try meter.allocatedByDatabase()
         next = 0
       }
       for _ in 0..<Self.partsOfRound {
@@ -79,7 +83,7 @@ final class SpaceKeeper: @unchecked Sendable {
       throw database.failure(error, during: activity)
     }
     if next != nil { return }
-    let given = try allocatedBefore - allocated()
+    let given = try allocatedBefore - meter.allocatedByDatabase()
     looks = 0
     restingRounds = given < Self.leastFree ? Self.longRest : Self.rest
     events.log(
@@ -88,16 +92,8 @@ final class SpaceKeeper: @unchecked Sendable {
 
   /// Whether more than half of what the file has on the disk is free.
   private func isWorthIt() throws(CacheError) -> Bool {
-    let info = try database.accessing(activity) { () throws(LMDBError) in try database.environment.info() }
-    let used = (info.branchPages + info.leafPages + info.overflowPages) * info.pageSize
-    return try allocated() - used > max(Self.leastFree, used)
-  }
-
-  /// Bytes of the database's file on the disk.
-  private func allocated() throws(CacheError) -> Int {
-    try calling(activity) { () throws(SystemError) in
-      try place.directory.status(of: CacheDirectory.dataName)?.allocatedBytes ?? 0
-    }
+    let used = try meter.usedByDatabase()
+    return try meter.allocatedByDatabase() - used > max(Self.leastFree, used)
   }
 
   private var activity: String { "Giving back space of \(database.directoryName)" }

@@ -17,19 +17,17 @@ final class Trimmer: Sendable {
   private let recency: RecencyTable
   private let database: EntryDatabase
   private let directory: CurrentDirectory
-  private let files: ValueFileKeeper
   private let observers: StoreObservers
   private let changes: ChangeTeller
   private let clock: CacheClock
   private let writer: Writer
 
   init(
-    _ database: EntryDatabase, _ directory: CurrentDirectory, _ files: ValueFileKeeper, _ observers: StoreObservers,
+    _ database: EntryDatabase, _ directory: CurrentDirectory, _ observers: StoreObservers,
     _ changes: ChangeTeller, _ writer: Writer, _ recency: RecencyTable, limits: DiskLimits, clock: CacheClock
   ) {
     self.database = database
     self.directory = directory
-    self.files = files
     self.observers = observers
     self.changes = changes
     self.writer = writer
@@ -56,7 +54,7 @@ final class Trimmer: Sendable {
       let free = try calling("Looking at the free space of \(database.directoryName)") { () throws(SystemError) in
         try directory.value.freeSpace()
       }
-      // Freed pages are used again before the file grows; value files are given back at once.
+      // What is freed is used again before the files grow, and is given back soon.
       let missing = limits.freeDiskSpace - free
       if missing > 0 { goal.cost = min(goal.cost, max(0, metadata.totalCost - missing)) }
     }
@@ -89,8 +87,6 @@ final class Trimmer: Sendable {
       if plan.victims == 0 { break }
       if try remove(plan, removalLength) >= plan.victims { break }
     }
-    // It is done for the space.
-    files.synchronizeIfAwaited()
   }
 
   /// Nothing may stay: whole pages at a time.
@@ -105,7 +101,6 @@ final class Trimmer: Sendable {
     counters.evictions.increment(by: count)
     for observer in observers.all { observer.didRemoveAll(withPrefix: "", stamp: stamp &+ 1) }
     changes.noteRemoval(ofAll: "", stamp: stamp, lastStamp: 0)
-    files.synchronizeIfAwaited()
   }
 
   private func plan(_ goal: TrimGoal) throws(CacheError) -> TrimPlan {

@@ -63,7 +63,6 @@ final class Committer: @unchecked Sendable {
       if let journal = batch.journal, let last = batch.segments.map(\.lastStamp).max(), last > committed {
         try session.setCommittedStamp(last, ofJournal: journal)
       }
-      for segment in batch.segments { session.drop(segment.supersededFiles) }
       metadata = session.metadata
       journal.committingPosition.store(session.position, ordering: .sequentiallyConsistent)
     }

@@ -73,9 +73,10 @@ package enum UntrustedKind: String, CaseIterable, Sendable {
     precondition(found.length >= 0 && found.payload.count <= record.count, "A payload is longer than its record.")
     let sum = found.payload.reduce(0) { $0 &+ Int($1) }
     precondition(sum >= 0)
-    if found.payload.count == 32, let reference = UntrustedBytes.reference(found.payload) {
-      precondition(reference.written.elementsEqual(found.payload) && reference.name.utf8.count == 32)
-      precondition(reference.name.utf8.allSatisfy { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: ".") })
+    if found.payload.count == 32, let pointer = UntrustedBytes.pointer(found.payload) {
+      precondition(pointer.written.elementsEqual(found.payload) && pointer.name.hasSuffix(".values"))
+      let digits = pointer.name.utf8.prefix(16)
+      precondition(digits.allSatisfy { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: ".") })
     }
     _ = try? CacheArchive.value(String.self, from: found.payload, format: found.format)
     _ = try? CacheArchive.value([Int32].self, from: found.payload, format: found.format)

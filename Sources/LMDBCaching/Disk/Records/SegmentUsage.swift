@@ -1,0 +1,54 @@
+/// What the entries of the database refer to in one segment of the value log. The database keeps it for every segment, and
+/// changes it in the transactions that change the entries; a segment that nothing refers to has none.
+struct SegmentUsage: Equatable, Sendable {
+  static let size = 16
+
+  /// Bytes of the log's entries, their heads included.
+  var bytes = 0
+  /// How many there are.
+  var count = 0
+
+  init(bytes: Int = 0, count: Int = 0) {
+    self.bytes = bytes
+    self.count = count
+  }
+
+  init(_ stored: UnsafeRawBufferPointer) {
+    guard stored.count == Self.size else { return }
+    bytes = max(0, Int(littleEndian: stored.loadUnaligned(as: Int.self)))
+    count = max(0, Int(littleEndian: stored.loadUnaligned(fromByteOffset: 8, as: Int.self)))
+  }
+
+  var stored: [UInt8] {
+    [bytes, count].flatMap { word in withUnsafeBytes(of: word.littleEndian) { Array($0) } }
+  }
+
+  // Wrapping: a record may say anything of its value's length.
+
+  mutating func add(_ pointer: ValuePointer, keyLength: Int) {
+    bytes &+= ValueEntry.size(keyLength: keyLength, length: pointer.length)
+    count &+= 1
+  }
+
+  mutating func subtract(_ pointer: ValuePointer, keyLength: Int) {
+    bytes &-= ValueEntry.size(keyLength: keyLength, length: pointer.length)
+    count &-= 1
+  }
+
+  static func + (first: SegmentUsage, second: SegmentUsage) -> SegmentUsage {
+    SegmentUsage(bytes: first.bytes &+ second.bytes, count: first.count &+ second.count)
+  }
+
+  // MARK: Where it is in the database
+
+  /// `FF`, `s` and the segment.
+  static let keyPrefix: [UInt8] = [DatabaseKey.reservedMarker, UInt8(ascii: "s")]
+
+  static func key(_ segment: UInt64) -> [UInt8] { keyPrefix + withUnsafeBytes(of: segment.bigEndian) { Array($0) } }
+
+  /// The segment that a key is of, or `nil` if it is none.
+  static func segment(ofKey key: UnsafeRawBufferPointer) -> UInt64? {
+    guard key.count == 10, key.starts(with: keyPrefix) else { return nil }
+    return UInt64(bigEndian: key.loadUnaligned(fromByteOffset: 2, as: UInt64.self))
+  }
+}

@@ -1,0 +1,113 @@
+import LMDB
+import Platform
+
+/// Moves what is in use of a segment to the segment that this process appends to, in short steps. On the writer thread.
+///
+/// A step copies values, has them durable, and changes their records in one transaction. Interrupted anywhere, it leaves
+/// copies that nothing refers to, and are counted nowhere.
+final class SegmentEmptying {
+  /// How many values, and bytes of them, a step looks at.
+  private static let (valuesOfStep, bytesOfStep) = (512, 4 << 20)
+  /// Bytes that are read at once when an entry is not where the one before ends.
+  private static let searchLength = 64 << 10
+
+  let identifier: UInt64
+  private let size: Int
+  private let lock: FileLock
+  private let log: ValueLog
+  private let database: EntryDatabase
+  private let journal: Journal
+  /// Where the next entry may begin.
+  private var offset = ValueSegment.headerSize
+
+  /// - Parameter lock: The segment's: see ``ValueFolder/take(_:)``.
+  init(
+    _ segment: ValueFolder.Found, _ lock: consuming FileLock, _ log: ValueLog, _ database: EntryDatabase,
+    _ journal: Journal
+  ) {
+    identifier = segment.identifier
+    size = segment.size
+    self.lock = lock
+    self.log = log
+    self.database = database
+    self.journal = journal
+  }
+
+  /// Returns whether there is more to do.
+  func makeStep() throws(CacheError) -> Bool {
+    let found = try calling("Reading \(lock.file.path)") { () throws(SystemError) in try nextValues() }
+    try move(try database.referring(found))
+    return offset < size
+  }
+
+  private func move(_ values: [(key: [UInt8], pointer: ValuePointer)]) throws(CacheError) {
+    if values.isEmpty { return }
+    var moved: [(key: [UInt8], old: ValuePointer, new: AppendedValue)] = []
+    defer { for value in moved { value.new.end() } }
+    let owner = journal.identifier ?? 0
+    for (key, pointer) in values {
+      let copy = try calling("Moving values of \(database.directoryName)") { () throws(SystemError) -> AppendedValue? in
+        try self.copy(key, pointer, owner)
+      }
+      if let copy { moved.append((key, pointer, copy)) }
+    }
+    try database.transact("Moving values of \(database.directoryName)") { [moved] (session) throws(LMDBError) in
+      for (key, old, new) in moved {
+        _ = try key.withBytes { (key) throws(LMDBError) in try session.move(key, from: old, to: new.pointer) }
+      }
+    }
+  }
+
+  /// Returns `nil` for a value that is damaged, and stays where it is.
+  private func copy(_ key: [UInt8], _ pointer: ValuePointer, _ owner: UInt64) throws(SystemError) -> AppendedValue? {
+    var value = [UInt8](repeating: 0, count: pointer.length)
+    guard try lock.file.read(&value, at: pointer.offset),
+      value.withUnsafeBytes({ RecordHeader.payloadHash($0) }) == pointer.hash
+    else { return nil }
+    return try value.withBytes { (value) throws(SystemError) in
+      try key.withBytes { (key) throws(SystemError) in try log.append(value, key: key, owner: owner) }
+    }
+  }
+
+  // MARK: The entries of the segment
+
+  private func nextValues() throws(SystemError) -> [(key: [UInt8], pointer: ValuePointer)] {
+    var values: [(key: [UInt8], pointer: ValuePointer)] = []
+    var bytes = 0
+    while offset < size, values.count < Self.valuesOfStep, bytes < Self.bytesOfStep {
+      guard let (entry, key) = try entry(at: offset) else {
+        offset = try nextMagic(from: offset + ValueEntry.alignment)
+        continue
+      }
+      values.append((key, entry.pointer(identifier)))
+      bytes += entry.length
+      offset = entry.end
+    }
+    return values
+  }
+
+  private func entry(at offset: Int) throws(SystemError) -> (ValueEntry, key: [UInt8])? {
+    try withStackBytes(ValueEntry.greatestHead) { (head) throws(SystemError) in
+      let count = try lock.file.readPart(head, at: offset)
+      let bytes = UnsafeRawBufferPointer(rebasing: head[..<count])
+      guard let entry = ValueEntry(bytes, at: offset, in: identifier, limit: size) else { return nil }
+      return (entry, Array(bytes[ValueEntry.headSize..<ValueEntry.headSize + entry.keyLength]))
+    }
+  }
+
+  /// Where an entry may begin at or behind an offset: a value that was not written left a hole.
+  private func nextMagic(from start: Int) throws(SystemError) -> Int {
+    var position = start
+    var bytes = [UInt8](repeating: 0, count: Self.searchLength)
+    while position < size {
+      let count = try bytes.withMutableBytes { (bytes) throws(SystemError) in
+        try lock.file.readPart(bytes, at: position)
+      }
+      for index in stride(from: 0, to: count, by: ValueEntry.alignment)
+      where bytes[index...].starts(with: ValueEntry.magicBytes) { return position + index }
+      if count < bytes.count { break }
+      position += count
+    }
+    return size
+  }
+}

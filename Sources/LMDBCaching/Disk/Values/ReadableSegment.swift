@@ -1,0 +1,63 @@
+import Foundation
+import Platform
+import Synchronization
+
+/// A segment that values are read from.
+// Sendable: `map` is written once, with the lock of `isMapped` held, before that says so.
+final class ReadableSegment: @unchecked Sendable {
+  /// Values from this length on are read where they lie in memory, if they do: asking whether they do takes as long as
+  /// copying a shorter one.
+  private static let mappedLength = 16 << 10
+
+  private let file: File
+  /// Bytes of the map; the file may be shorter, and grow.
+  private let mapSize: Int
+  private let map = Mutex<MemoryMap?>(nil)
+  private let isMapTried = Atomic<Bool>(false)
+  /// When it was used last, in uses of the reader.
+  let lastUse = Atomic<UInt64>(0)
+
+  init(_ file: consuming File, segmentSize: Int) throws(SystemError) {
+    self.file = file
+    let page = MemoryMap.pageSize
+    mapSize = (max(segmentSize, try self.file.status().size) + page - 1) / page * page
+  }
+
+  /// Whether somebody has removed it.
+  var isRemoved: Bool { outcome { () throws(SystemError) in try file.status().linkCount == 0 }.isTrue }
+
+  func synchronize() throws(SystemError) { try file.synchronize() }
+
+  /// Fills `bytes` with what is at an offset; `false` if the file ends before.
+  func read(_ bytes: UnsafeMutableRawBufferPointer, at offset: Int) throws(SystemError) -> Bool {
+    if let mapped = mappedBytes(at: offset, count: bytes.count) {
+      bytes.copyMemory(from: mapped)
+      return true
+    }
+    return try file.read(bytes, at: offset)
+  }
+
+  /// What is at an offset, if it is long and in memory now. It is valid as long as this object.
+  ///
+  /// Pages that are in memory are read without the device, whose failure would be a signal, and they are in the file: one
+  /// that somebody has cut off has none there.
+  func mappedBytes(at offset: Int, count: Int) -> UnsafeRawBufferPointer? {
+    guard count >= Self.mappedLength, let map = mapped, offset <= map.size - count,
+      map.isResident(offset, count: count)
+    else { return nil }
+    return UnsafeRawBufferPointer(start: map.base + offset, count: count)
+  }
+  /// `nil` where addresses are counted: they are left to what the process needs for its memory, and values are copied.
+  private var mapped: MemoryMap? {
+    map.withLock { map in
+      if let map { return map }
+      if isMapTried.exchange(true, ordering: .relaxed) || MemoryMap.isAddressSpaceLimited { return nil }
+      do throws(SystemError) { map = try MemoryMap(file, size: mapSize, .reading) } catch {}
+      return map
+    }
+  }
+}
+
+extension Result where Success == Bool {
+  fileprivate var isTrue: Bool { if case .success(true) = self { true } else { false } }
+}

@@ -1,0 +1,145 @@
+import Platform
+
+/// The folder of the value log. Files in it that are no segments are left alone.
+struct ValueFolder {
+  static let name = "values"
+
+  let cache: Directory
+
+  /// - Throws: For a link, or something else, in the folder's place.
+  private func folder() throws(SystemError) -> Directory? { try cache.subdirectory(Self.name) }
+
+  /// A segment as it was found.
+  struct Found {
+    let identifier: UInt64
+    /// Bytes.
+    let size: Int
+  }
+
+  /// The segments there are.
+  func segments() throws(SystemError) -> [Found] {
+    guard let folder = try folder() else { return [] }
+    var found: [Found] = []
+    for name in try folder.names() {
+      guard let identifier = ValueSegment.identifier(ofName: name), let status = try folder.status(of: name),
+        status.kind == .regular
+      else { continue }
+      found.append(Found(identifier: identifier, size: status.size))
+    }
+    return found
+  }
+
+  /// Bytes of a segment, or `nil` if there is none.
+  func size(_ identifier: UInt64) throws(SystemError) -> Int? { try folder()?.size(of: ValueSegment.name(identifier)) }
+
+  /// Opens a segment to read it; `nil` if there is none, or the file is something else.
+  func open(_ identifier: UInt64) throws(SystemError) -> File? {
+    guard let file = try folder()?.open(ValueSegment.name(identifier)),
+      try ValueSegment.owner(file, identifier: identifier) != nil
+    else { return nil }
+    return file
+  }
+
+  /// Makes a segment, locked by this process; `nil` if another process took it for one that nobody has before it was locked,
+  /// and removed it.
+  func make(_ identifier: UInt64, owner: UInt64) throws(SystemError) -> FileLock? {
+    let folder = try cache.makeSubdirectory(Self.name)
+    let name = ValueSegment.name(identifier)
+    let lock = FileLock(try folder.create(name, .exclusively))
+    guard try lock.tryLock(.exclusive), try lock.file.isStill(name, in: folder) else { return nil }
+    do throws(SystemError) {
+      try ValueSegment.writeHeader(lock.file, identifier: identifier, owner: owner)
+    } catch {
+      try folder.remove(name)
+      throw error
+    }
+    return lock
+  }
+
+  /// Locks a segment that no process has, and all of whose records are in the database; `nil` if it is not so, or it is
+  /// gone. Whoever holds the lock may remove it, move its values elsewhere or append to it.
+  func take(_ identifier: UInt64) throws(SystemError) -> FileLock? {
+    let name = ValueSegment.name(identifier)
+    guard let folder = try folder(), let file = try folder.open(name, .writing, requiresOneName: true) else {
+      return nil
+    }
+    let lock = FileLock(file)
+    guard try lock.tryLock(.exclusive), try lock.file.isStill(name, in: folder) else { return nil }
+    guard let owner = try ValueSegment.owner(lock.file, identifier: identifier) else {
+      // Its writer died, or the power was cut, before the beginning was on the disk.
+      if try Self.isBlank(lock.file) { return lock }
+      return nil
+    }
+    // The journal of a process that lives, or whose writes are yet to be applied.
+    if owner != 0, try JournalFolder(cache: cache).contains(owner) { return nil }
+    return lock
+  }
+
+  private static func isBlank(_ file: borrowing File) throws(SystemError) -> Bool {
+    var header = [UInt8](repeating: 0, count: min(32, try file.status().size))
+    guard try file.read(&header) else { return false }
+    return header.allSatisfy { $0 == 0 } || header.count < 32 && ValueSegment.isOurs(header)
+  }
+
+  /// Removes a segment. With its lock held.
+  func remove(_ identifier: UInt64) throws(SystemError) { try folder()?.remove(ValueSegment.name(identifier)) }
+
+  /// Puts a file that has no name any more back, as it is up to `size`.
+  func restore(_ identifier: UInt64, _ file: borrowing File, size: Int) throws(SystemError) -> FileLock {
+    let folder = try cache.makeSubdirectory(Self.name)
+    let name = ValueSegment.name(identifier)
+    let lock = FileLock(try folder.create(name, .exclusively))
+    do throws(SystemError) {
+      guard try lock.tryLock(.exclusive) else { throw SystemError("flock", lock.file.path, errno: EWOULDBLOCK) }
+      var buffer = [UInt8](repeating: 0, count: min(size, 1 << 20))
+      var offset = 0
+      while offset < size {
+        let part = min(buffer.count, size - offset)
+        if part < buffer.count { buffer.removeLast(buffer.count - part) }
+        // What was reserved and is not written yet is written to the new file, or never.
+        _ = try file.read(&buffer, at: offset)
+        try lock.file.write(buffer, at: offset)
+        offset += part
+      }
+    } catch {
+      try folder.remove(name)
+      throw error
+    }
+    return lock
+  }
+
+  /// Makes new names, and removals, durable.
+  func synchronize() throws(SystemError) { try folder()?.synchronize() }
+
+  // MARK: Caches that are discarded
+
+  /// Removes every segment.
+  func removeAll() throws(SystemError) {
+    guard let folder = try folder() else { return }
+    for segment in try segments() {
+      let name = ValueSegment.name(segment.identifier)
+      if try isOurs(name, in: folder) { try folder.remove(name) }
+    }
+    try folder.synchronize()
+  }
+
+  /// Moves the segments to a folder of another directory, but for those that are named.
+  func move(to destination: Directory, except kept: Set<UInt64>) throws(SystemError) {
+    guard let folder = try folder() else { return }
+    var moved: [String] = []
+    for segment in try segments() where !kept.contains(segment.identifier) {
+      let name = ValueSegment.name(segment.identifier)
+      if try isOurs(name, in: folder) { moved.append(name) }
+    }
+    if moved.isEmpty { return }
+    let target = try destination.makeSubdirectory(Self.name)
+    for name in moved { try folder.rename(name, to: target, as: name) }
+  }
+
+  private func isOurs(_ name: String, in folder: Directory) throws(SystemError) -> Bool {
+    guard let file = try folder.open(name) else { return false }
+    var beginning = [UInt8](repeating: 0, count: min(8, try file.status().size))
+    guard try file.read(&beginning) else { return false }
+    return ValueSegment.isOurs(beginning) || beginning.allSatisfy { $0 == 0 }
+  }
+}

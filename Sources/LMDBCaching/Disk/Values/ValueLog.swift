@@ -1,0 +1,298 @@
+import Platform
+import Synchronization
+
+/// Where this process writes the values that are too long for the database: once, at the end of a segment of its own. The
+/// record, in the journal and then in the database, has a ``ValuePointer``. (Bitcask, WiscKey and RocksDB's BlobDB are
+/// built so.)
+///
+/// A segment is *active* while values are appended to it, then *retired* until all their records are committed, then
+/// nobody's: whoever finds that nothing refers to it any more removes it, and whoever finds it sparse moves what is left
+/// into an active segment of its own: see ``ValueLogKeeper``. A process that begins goes on with a short segment that is
+/// nobody's.
+///
+/// Threads: any.
+final class ValueLog: Sendable {
+  /// What a long value is appended to no more; it gets a segment of its own. So moving values is done in short steps.
+  private static let sharesOfSegment = 4
+  /// Bytes for which blocks are reserved at once: a file that grows with every write is slower.
+  private static let allocationStep = 1 << 20
+  /// How many segments of others a process looks at for one to go on with.
+  private static let maximumLooks = 64
+
+  private let current: CurrentDirectory
+  private let isSynchronized: Bool
+  private let segmentSize: Int
+  private let state = Mutex(State())
+
+  private struct State {
+    var active: GrowingSegment?
+    var retired: [GrowingSegment] = []
+    var hasLookedForOthers = false
+    var hasNewNames = false
+    /// Whether a segment was released that was not synchronized.
+    var hasUnsynchronizedSegments = false
+
+    var held: [GrowingSegment] { retired + [active].compactMap(\.self) }
+  }
+
+  /// - Parameter segmentSize: Bytes of a segment, unless it has a longer value.
+  init(_ current: CurrentDirectory, durability: Durability, segmentSize: Int) {
+    self.current = current
+    self.segmentSize = segmentSize
+    isSynchronized = durability != .fast
+  }
+
+  private var folder: ValueFolder { ValueFolder(cache: current.value) }
+
+  // MARK: Appending
+
+  /// Appends a value; returns when it survives the death of the process. Its segment stays until ``AppendedValue/end()``.
+  ///
+  /// - Parameters:
+  ///   - key: LMDB's key of the record.
+  ///   - owner: The journal that the record is written to.
+  func append(
+    _ value: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, owner: UInt64
+  ) throws(SystemError) -> AppendedValue {
+    let hash = RecordHeader.payloadHash(value)
+    let size = ValueEntry.size(keyLength: key.count, length: value.count)
+    let (segment, offset) = try state.withLock { (state) throws(SystemError) in try reserve(size, owner, &state) }
+    let entry = ValueEntry(offset: offset, keyLength: key.count, length: value.count, hash: hash)
+    do throws(SystemError) {
+      try withStackBytes(ValueEntry.greatestHead) { (head) throws(SystemError) in
+        entry.writeHead(to: head.baseAddress!, key: key, segment: segment.identifier)
+        let head = UnsafeRawBufferPointer(rebasing: head[..<ValueEntry.headLength(key.count)])
+        try segment.lock.file.write(head, value, at: offset)
+      }
+    } catch {
+      segment.writers.subtract(1, ordering: .releasing)
+      giveBack(segment, offset, size)
+      throw error
+    }
+    segment.isDirty.store(true, ordering: .releasing)
+    segment.writers.subtract(1, ordering: .releasing)
+    return AppendedValue(entry.pointer(segment.identifier), in: segment)
+  }
+
+  private func reserve(
+    _ size: Int, _ owner: UInt64, _ state: inout State
+  ) throws(SystemError) -> (GrowingSegment, offset: Int) {
+    let segment: GrowingSegment
+    let isAlone = size > segmentSize / Self.sharesOfSegment
+    if isAlone {
+      segment = try make(owner, &state)
+      state.retired.append(segment)
+    } else if let active = state.active, active.tail + size <= segmentSize {
+      segment = active
+      if owner != 0, segment.owner != owner {
+        // It was made to move values, before anything was written.
+        try ValueSegment.writeOwner(owner, segment.lock.file)
+        segment.owner = owner
+      }
+    } else {
+      if let adopted = try adopt(owner, &state) { segment = adopted } else { segment = try make(owner, &state) }
+      if let active = state.active { state.retired.append(active) }
+      state.active = segment
+    }
+    let offset = segment.tail
+    do throws(SystemError) {
+      try allocate(segment, upTo: offset + size, step: isAlone ? 0 : Self.allocationStep)
+    } catch {
+      if segment.tail == ValueSegment.headerSize {
+        // Nothing was written to it, and nothing refers to it.
+        state.retired.removeAll { $0 === segment }
+        if state.active === segment { state.active = nil }
+        do throws(SystemError) { try folder.remove(segment.identifier) } catch {}
+      }
+      throw error
+    }
+    segment.tail += size
+    segment.holds.count.add(1, ordering: .relaxed)
+    segment.writers.add(1, ordering: .relaxed)
+    return (segment, offset)
+  }
+
+  private func allocate(_ segment: GrowingSegment, upTo end: Int, step: Int) throws(SystemError) {
+    if end <= segment.allocated { return }
+    // The last bytes of a full disk may be enough for this value.
+    for end in [max(end, min(segment.allocated + step, segmentSize)), end] {
+      do throws(SystemError) {
+        try segment.lock.file.reserve(end)
+        segment.allocated = end
+        return
+      } catch {
+        if end == segment.allocated || ![ENOSPC, EDQUOT, EFBIG].contains(error.errno) { throw error }
+      }
+    }
+    throw SystemError("fallocate", segment.lock.file.path, errno: ENOSPC)
+  }
+
+  /// What is behind the place of a value that was not written stays as it is, a hole: others may have been written there.
+  private func giveBack(_ segment: GrowingSegment, _ offset: Int, _ size: Int) {
+    state.withLock { _ in
+      if segment.tail == offset + size { segment.tail = offset }
+      segment.holds.count.subtract(1, ordering: .releasing)
+    }
+  }
+
+  private func make(_ owner: UInt64, _ state: inout State) throws(SystemError) -> GrowingSegment {
+    let cache = current.value
+    // The folder's own name.
+    if isSynchronized { _ = try cache.makeSubdirectory(ValueFolder.name, synchronized: true) }
+    while true {
+      let identifier = UInt64.random(in: 1 ... .max)
+      guard let lock = try ValueFolder(cache: cache).make(identifier, owner: owner) else { continue }
+      state.hasNewNames = true
+      return GrowingSegment(identifier, owner: owner, lock, tail: ValueSegment.headerSize)
+    }
+  }
+
+  /// Goes on with a segment that is nobody's, once: processes that live for a short time would leave one each.
+  private func adopt(_ owner: UInt64, _ state: inout State) throws(SystemError) -> GrowingSegment? {
+    if state.hasLookedForOthers { return nil }
+    state.hasLookedForOthers = true
+    let folder = folder
+    for found in try folder.segments().prefix(Self.maximumLooks)
+    where found.size >= ValueSegment.headerSize && found.size < segmentSize / 4 * 3 {
+      guard let lock = try folder.take(found.identifier),
+        try ValueSegment.owner(lock.file, identifier: found.identifier) != nil
+      else { continue }
+      try ValueSegment.writeOwner(owner, lock.file)
+      let size = ValueEntry.padded(try lock.file.status().size)
+      let segment = GrowingSegment(found.identifier, owner: owner, lock, tail: size)
+      // What its writer left may not be on the disk.
+      segment.isDirty.store(true, ordering: .relaxed)
+      return segment
+    }
+    return nil
+  }
+
+  // MARK: Before a commit
+
+  /// Makes everything appended so far durable.
+  func synchronize() throws(SystemError) {
+    let (dirty, hasNewNames) = state.withLock { state in
+      let dirty = state.held.filter { $0.isDirty.load(ordering: .acquiring) }
+      defer { state.hasNewNames = false }
+      return (dirty, state.hasNewNames)
+    }
+    do throws(SystemError) {
+      if hasNewNames { try folder.synchronize() }
+    } catch {
+      state.withLock { $0.hasNewNames = true }
+      throw error
+    }
+    for segment in dirty {
+      segment.isDirty.store(false, ordering: .sequentiallyConsistent)
+      do throws(SystemError) {
+        try segment.lock.file.synchronize()
+      } catch {
+        segment.isDirty.store(true, ordering: .releasing)
+        throw error
+      }
+    }
+  }
+
+  /// The same as ``synchronize()`` with what was released before. For ``Durability/fast``, where commits wait for nothing.
+  func synchronizeAll() throws(SystemError) {
+    try synchronize()
+    let isNeeded = state.withLock { state in
+      defer { state.hasUnsynchronizedSegments = false }
+      return state.hasUnsynchronizedSegments
+    }
+    guard isNeeded else { return }
+    do throws(SystemError) {
+      try current.value.synchronizeVolume()
+    } catch {
+      state.withLock { $0.hasUnsynchronizedSegments = true }
+      throw error
+    }
+  }
+
+  /// Puts segments back that somebody has deleted, and whose values may be in no database yet. On the writer thread.
+  func restoreDeleted() throws(SystemError) {
+    for segment in state.withLock(\.held) where try segment.lock.file.status().linkCount == 0 {
+      // Nothing is appended any more, and what is being written is waited for.
+      state.withLock { if $0.active === segment { $0.active = nil } }
+      while segment.writers.load(ordering: .acquiring) > 0 { MonotonicClock.sleep(nanoseconds: 100_000) }
+      let lock = try folder.restore(segment.identifier, segment.lock.file, size: segment.tail)
+      if isSynchronized {
+        try lock.file.synchronize()
+        try current.value.synchronize()
+        try folder.synchronize()
+      }
+      let restored = GrowingSegment(
+        segment.identifier, owner: segment.owner, lock, tail: segment.tail, holds: segment.holds)
+      state.withLock { state in
+        state.retired.removeAll { $0 === segment }
+        state.retired.append(restored)
+      }
+    }
+  }
+
+  /// Goes on with another journal, since the old one was deleted.
+  func follow(journal owner: UInt64) throws(SystemError) {
+    try state.withLock { (state) throws(SystemError) in
+      for segment in state.held {
+        try ValueSegment.writeOwner(owner, segment.lock.file)
+        segment.owner = owner
+      }
+    }
+  }
+
+  // MARK: Giving segments away
+
+  /// Ends the active segment, if it is that one; what is appended from now on goes into another one.
+  func retire(_ identifier: UInt64) {
+    state.withLock { state in
+      guard let active = state.active, active.identifier == identifier else { return }
+      state.active = nil
+      state.retired.append(active)
+    }
+  }
+
+  /// Bytes that are reserved for values to come.
+  var reservedBytes: Int { state.withLock { $0.held.reduce(0) { $0 + max(0, $1.allocated - $1.tail) } } }
+
+  /// Whether there are segments that are not released yet.
+  var hasRetired: Bool { state.withLock { !$0.retired.isEmpty } }
+
+  /// The active segment and its length, if there is one.
+  var active: (identifier: UInt64, size: Int)? { state.withLock { $0.active.map { ($0.identifier, $0.tail) } } }
+
+  /// Lets go of retired segments whose records are all committed.
+  ///
+  /// - Parameters:
+  ///   - last: The number of the journal's segment that has the last record written so far.
+  ///   - committed: That of the last one that is committed.
+  func release(last: Int, committed: Int) {
+    state.withLock { state in
+      state.retired.removeAll { segment in
+        guard segment.holds.count.load(ordering: .acquiring) == 0 else { return false }
+        let boundary = segment.boundary ?? last
+        segment.boundary = boundary
+        guard committed >= boundary else { return false }
+        if segment.isDirty.load(ordering: .acquiring) { state.hasUnsynchronizedSegments = true }
+        finish(segment)
+        // Where it fails, the segment is this process's until it closes.
+        do throws(SystemError) { try ValueSegment.writeOwner(0, segment.lock.file) } catch {}
+        return true
+      }
+    }
+  }
+
+  /// Lets go of all segments: the journal is gone, or whoever applies it finds them by it.
+  func close() {
+    state.withLock { state in
+      for segment in state.held where segment.holds.count.load(ordering: .acquiring) == 0 { finish(segment) }
+      state = State()
+    }
+  }
+
+  /// Gives back what was reserved.
+  private func finish(_ segment: GrowingSegment) {
+    guard segment.allocated > segment.tail else { return }
+    // It only takes space.
+    do throws(SystemError) { try segment.lock.file.truncate(to: segment.tail) } catch {}
+  }
+}

@@ -1,0 +1,121 @@
+import Foundation
+import Platform
+import Synchronization
+
+/// Reads values of the log, whichever process wrote them. It keeps some segments open.
+///
+/// Threads: any.
+final class ValueReader: Sendable {
+  /// How many segments are open at most: each takes a descriptor, and addresses.
+  private static let maximumSegments = 64
+
+  /// What reading a value brought.
+  enum Contents {
+    case value(Data)
+    /// There is no such segment: the entry was replaced or moved meanwhile, or somebody removed the file.
+    case missing
+    /// The bytes are not those that were written.
+    case damaged
+  }
+
+  private let current: CurrentDirectory
+  private let segmentSize: Int
+  private let segments = Mutex<[UInt64: ReadableSegment]>([:])
+  private let uses = Atomic<UInt64>(0)
+
+  init(_ current: CurrentDirectory, segmentSize: Int) {
+    self.current = current
+    self.segmentSize = segmentSize
+  }
+
+  convenience init(_ cache: Directory) { self.init(CurrentDirectory(cache), segmentSize: 0) }
+
+  // MARK: Reading
+
+  /// A copy of a value.
+  func read(_ pointer: ValuePointer) throws(SystemError) -> Contents {
+    guard pointer.end != nil else { return .damaged }
+    guard let segment = try segment(pointer.segment) else { return .missing }
+    guard let memory = malloc(max(1, pointer.length)) else {
+      throw SystemError("malloc", current.value.path, errno: ENOMEM)
+    }
+    var isHandedOver = false
+    defer { if !isHandedOver { free(memory) } }
+    let bytes = UnsafeMutableRawBufferPointer(start: memory, count: pointer.length)
+    guard try segment.read(bytes, at: pointer.offset),
+      RecordHeader.payloadHash(UnsafeRawBufferPointer(bytes)) == pointer.hash
+    else { return .damaged }
+    // Not before it is filled: of a few bytes `Data` makes a copy, and frees the memory at once.
+    isHandedOver = true
+    return .value(Data(bytesNoCopy: memory, count: pointer.length, deallocator: .free))
+  }
+
+  /// Calls `body` with a value where it lies, if it is long and in memory now, and intact. Returns whether it did.
+  func borrow(_ pointer: ValuePointer, _ body: (UnsafeRawBufferPointer) -> Void) throws(SystemError) -> Bool {
+    guard pointer.end != nil, let segment = try segment(pointer.segment),
+      let bytes = segment.mappedBytes(at: pointer.offset, count: pointer.length),
+      RecordHeader.payloadHash(bytes) == pointer.hash
+    else { return false }
+    withExtendedLifetime(segment) { body(bytes) }
+    return true
+  }
+
+  /// Whether a value is there as it was written.
+  func isIntact(_ pointer: ValuePointer) throws(SystemError) -> Bool {
+    // A segment is shorter than a forged length.
+    guard let end = pointer.end, let size = try ValueFolder(cache: current.value).size(pointer.segment), end <= size
+    else { return false }
+    if case .value = try read(pointer) { return true } else { return false }
+  }
+
+  /// Makes segments durable that another process wrote, and their names.
+  func synchronize(_ identifiers: Set<UInt64>) throws(SystemError) {
+    if identifiers.isEmpty { return }
+    for identifier in identifiers { try segment(identifier)?.synchronize() }
+    try ValueFolder(cache: current.value).synchronize()
+  }
+
+  // MARK: Segments
+
+  private func segment(_ identifier: UInt64) throws(SystemError) -> ReadableSegment? {
+    let use = uses.add(1, ordering: .relaxed).newValue
+    if let known = segments.withLock({ $0[identifier] }) {
+      known.lastUse.store(use, ordering: .relaxed)
+      return known
+    }
+    guard let file = try open(identifier) else { return nil }
+    let opened = try ReadableSegment(file, segmentSize: segmentSize)
+    opened.lastUse.store(use, ordering: .relaxed)
+    return segments.withLock { segments in
+      if let known = segments[identifier] { return known }
+      if segments.count >= Self.maximumSegments { Self.forgetOldest(&segments) }
+      segments[identifier] = opened
+      return opened
+    }
+  }
+
+  private func open(_ identifier: UInt64) throws(SystemError) -> File? {
+    let folder = ValueFolder(cache: current.value)
+    do throws(SystemError) {
+      return try folder.open(identifier)
+    } catch {
+      // The process has no descriptor left: it gets some back.
+      guard error.errno == EMFILE || error.errno == ENFILE else { throw error }
+      segments.withLock { $0 = [:] }
+      return try folder.open(identifier)
+    }
+  }
+
+  private static func forgetOldest(_ segments: inout [UInt64: ReadableSegment]) {
+    let oldest = segments.min {
+      $0.value.lastUse.load(ordering: .relaxed) < $1.value.lastUse.load(ordering: .relaxed)
+    }
+    if let oldest { segments[oldest.key] = nil }
+  }
+
+  /// Closes segments that were removed, which the disk has back only then.
+  func forgetRemoved() { segments.withLock { segments in segments = segments.filter { !$0.value.isRemoved } } }
+
+  /// Closes all segments: the directory may be another one.
+  func forgetAll() { segments.withLock { $0 = [:] } }
+}
