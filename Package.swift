@@ -38,6 +38,7 @@ let package = Package(
     .systemLibrary(
       name: "CZstd", pkgConfig: "libzstd",
       providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]),
+    .target(name: "CXXHashWide", dependencies: ["CXXHash"]),
     .target(name: "CPlatform"),
     // Every call of the C library: files, directories, locks, maps, threads and time.
     .target(name: "Platform", dependencies: ["CPlatform"]),
@@ -51,6 +52,7 @@ let package = Package(
         "CBORCoding",
         "CPlatform",
         "CXXHash",
+        "CXXHashWide",
         "FoundationArchives",
         "FoundationObjects",
         "LMDB",
@@ -92,7 +94,7 @@ let package = Package(
     .testTarget(
       name: "LMDBCachingTests",
       dependencies: [
-        "CBORCoding", "LMDBCaching", "LMDB", "CacheTestProcess", "Platform", "TestSupport",
+        "CBORCoding", "CXXHash", "CXXHashWide", "LMDBCaching", "LMDB", "CacheTestProcess", "Platform", "TestSupport",
         .product(name: "Logging", package: "swift-log"),
       ]),
     .testTarget(

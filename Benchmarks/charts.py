@@ -147,6 +147,38 @@ def sizes(results, file):
     return draw(file, "On the disk, larger values: time for an operation (logarithmic)", panels, results.footer)
 
 
+def throughput(results, file):
+    """Megabytes a second over the size of a value, a line for each subject."""
+    panels = [
+        (title, results.select(name))
+        for name, title in (("disk.set.bySize", "set"), ("disk.get.bySize", "read"))
+        if results.select(name)
+    ]
+    if not panels:
+        return False
+    figure, grid = plt.subplots(1, len(panels), figsize=(5.2 * len(panels), 3.6), squeeze=False, layout="constrained")
+    for axes, (title, found) in zip(grid[0], panels):
+        subjects = list(dict.fromkeys(result["subject"] for result in found))
+        for subject in subjects:
+            points = sorted((r["valueSize"], r["valueSize"] * 1e3 / median(r)) for r in found if r["subject"] == subject)
+            axes.plot(
+                *zip(*points), marker="o", markersize=3, linewidth=2 if is_own(subject) else 1,
+                label=subject.removeprefix("LMDBCaching."), color=OWN if is_own(subject) and "," not in subject else None,
+            )
+        axes.set(xscale="log", yscale="log", title=f"disk.{title}.bySize")
+        axes.set_xlabel("bytes of a value", fontsize=8)
+        axes.set_ylabel("megabytes a second", fontsize=8)
+        axes.tick_params(labelsize=7)
+        axes.legend(fontsize=6.5, frameon=False)
+        for side in ("top", "right"):
+            axes.spines[side].set_visible(False)
+    figure.suptitle("Throughput over the size of a value", fontsize=11, x=0.01, ha="left")
+    figure.supxlabel(results.footer, fontsize=6.5, color="#555555", x=0.01, ha="left")
+    figure.savefig(file, metadata={"Date": None, "Creator": None})
+    plt.close(figure)
+    return True
+
+
 def archives(results, file):
     contents = [
         "Int", "String of 20 bytes", "Data of 4 KB", "struct of 5 fields", "1,000 structs", "object of 5 fields",
@@ -180,7 +212,8 @@ def traces(results, file):
 
 
 CHARTS = {
-    "memory": memory, "disk": disk, "disk-sizes": sizes, "archives": archives, "properties": wrappers, "traces": traces,
+    "memory": memory, "disk": disk, "disk-sizes": sizes, "disk-throughput": throughput,
+    "archives": archives, "properties": wrappers, "traces": traces,
 }
 
 

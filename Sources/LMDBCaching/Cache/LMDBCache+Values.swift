@@ -186,8 +186,9 @@ extension LMDBCache {
   /// none.
   ///
   /// Meant for `Data` and arrays of scalars, whose archive is the bytes themselves. The span cannot leave `body`;
-  /// keep it short, for the reason given at ``read(_:)``. The bytes are verified against their checksum first. Those
-  /// of a value that waits for its commit, or is in a file of its own, are copied.
+  /// keep it short, for the reason given at ``read(_:)``. The bytes are verified against their checksum first. Those of a
+  /// value that waits for its commit are copied, and so are those of one in the value log, unless it has 16 KiB or more
+  /// and is in memory: a device that fails is an error then, and no signal.
   ///
   /// - Throws: as ``value(_:forKey:)``, or what `body` throws, whatever its type.
   @inlinable

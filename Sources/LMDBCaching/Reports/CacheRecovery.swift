@@ -8,7 +8,7 @@ public struct CacheRecovery: Sendable, CustomStringConvertible {
   public let finding: String
   /// The page of the file where it was found, if it is in one.
   public let page: UInt64?
-  /// The folder that the file and its value files were moved to, in the cache's directory. Of several recoveries the
+  /// The folder that the file and its values were moved to, in the cache's directory. Of several recoveries the
   /// last one's is kept. Nothing in it is needed.
   public let quarantine: URL
   /// When this was, by the cache's clock.

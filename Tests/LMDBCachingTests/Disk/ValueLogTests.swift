@@ -1,6 +1,7 @@
 import Foundation
 import LMDB
 import Platform
+import Synchronization
 import TestSupport
 import Testing
 
@@ -220,15 +221,19 @@ import Testing
 
   // MARK: Files that somebody changes
 
-  @Test(arguments: ["values", "values/"]) func segmentsThatAreDeletedComeBackForWhatIsNotCommitted(_ what: String)
-    throws
-  {
+  @Test(arguments: ["deleted folder", "deleted files", "moved", "older copies"])
+  func segmentsComeBackForWhatIsNotCommitted(_ what: String) throws {
     let cache = try open { neverCommitting(&$0) }
     try fill(cache, 0..<5)
-    if what == "values" {
-      try FileManager.default.removeItem(at: directory.url("values"))
-    } else {
-      for segment in directory.segments { try FileManager.default.removeItem(at: directory.url(segment)) }
+    switch what {
+    case "deleted folder": try FileManager.default.removeItem(at: directory.url("values"))
+    case "moved": try FileManager.default.moveItem(at: directory.url("values"), to: directory.url("elsewhere"))
+    default:
+      for segment in directory.segments {
+        let older = directory.contents(segment).prefix(1_000)
+        try FileManager.default.removeItem(at: directory.url(segment))
+        if what == "older copies" { directory.write(older, to: segment) }
+      }
     }
     try cache.flush()
     try expect(cache, 0..<5)
@@ -318,6 +323,48 @@ import Testing
   }
 
   // MARK: Many at once
+
+  /// Whoever synchronizes finds everything durable that was appended before, though another thread is at it.
+  @Test func nobodyGoesOnBeforeAnothersSynchronization() throws {
+    let log = ValueLog(
+      CurrentDirectory(try Directory(path: directory.path)), durability: .ordered, segmentSize: 1 << 20)
+    let bytes = [UInt8](repeating: 1, count: 1_000)
+    let appended = try bytes.withUnsafeBytes { value in
+      try bytes.prefix(5).withUnsafeBytes { try log.append(value, key: $0, owner: 1) }
+    }
+    // The first one fails after a while; the second one must not have said meanwhile that all is done.
+    let session = FaultInjection.begin(
+      .directory(directory.path + "/values"), [.init(.fsync, returns: EIO, count: .max)])
+    let failures = Atomic<Int>(0)
+    DispatchQueue.concurrentPerform(iterations: 4) { _ in
+      for _ in 0..<50 { if (try? log.synchronize()) == nil { failures.add(1, ordering: .relaxed) } }
+    }
+    FaultInjection.end(session)
+    #expect(failures.load(ordering: .relaxed) == 200)
+    try log.synchronize()
+    appended.end()
+    log.close()
+  }
+
+  /// A segment is let go of only when the journal has all of its records.
+  @Test func aSegmentIsHeldUntilItsRecordsAreCommitted() throws {
+    let log = ValueLog(
+      CurrentDirectory(try Directory(path: directory.path)), durability: .ordered, segmentSize: 1 << 20)
+    let bytes = [UInt8](repeating: 1, count: 1_000)
+    let appended = try bytes.withUnsafeBytes { value in
+      try bytes.prefix(5).withUnsafeBytes { try log.append(value, key: $0, owner: 1) }
+    }
+    log.retire(appended.pointer.segment)
+    log.release { (last: 7, committed: 7) }
+    #expect(log.hasRetired, "its record is in no journal yet")
+    // The record goes into segment 8, and the value is told to be done with, before the journal is asked.
+    appended.end()
+    log.release { (last: 8, committed: 7) }
+    #expect(log.hasRetired, "its record is not committed yet")
+    log.release { (last: 9, committed: 8) }
+    #expect(!log.hasRetired)
+    log.close()
+  }
 
   @Test func threadsAndSweepsAgree() async throws {
     let cache = try open {

@@ -28,19 +28,29 @@ extension Goal {
   }()
 
   private static let disk: [Goal] = {
-    func goal(_ workload: String, _ subject: String, _ peer: String, _ bound: Bound) -> Goal {
+    func goal(
+      _ workload: String, _ subject: String, _ peer: String, _ bound: Bound, size: Int = 100, _ text: String = "100 B"
+    ) -> Goal {
       Goal(
-        "\(workload) 100 B: \(subject) / \(peer)", bound, Selection(workload: workload, subject: subject),
+        "\(workload) \(text): \(subject) / \(peer)", bound, Selection(workload: workload, subject: subject),
         of: Selection(workload: workload, subject: peer)
-      ) { $0.valueSize == 100 }
+      ) { $0.valueSize == size }
     }
+    let (committed, synchronizing) = ("LMDBCaching.DiskCache, until committed", "LMDB in C, synchronizing")
     return [
+      goal("disk.set", "LMDBCaching.DiskCache", "LMDB in C", .timeAtMost(0.35), size: 4096, "4 KB"),
+      goal("disk.set", "LMDBCaching.DiskCache", "LMDB in C", .timeAtMost(0.8), size: 102_400, "100 KB"),
+      goal("disk.set.batch1000", committed, synchronizing, .timeAtMost(0.7), size: 4096, "4 KB"),
+      goal("disk.set.batch1000", committed, synchronizing, .timeAtMost(0.7), size: 102_400, "100 KB"),
+      goal(
+        "disk.get.random", "LMDBCaching.DiskCache, withBytes", "LMDB in C", .timeAtMost(1.1), size: 102_400, "100 KB"),
+      goal("disk.get.random", "LMDBCaching.DiskCache, Data", "LMDB in C", .timeAtMost(1.4), size: 102_400, "100 KB"),
       goal("disk.get.random", "LMDBCaching.DiskCache, withBytes", "LMDB in C", .timeAtMost(1.25)),
       goal("disk.get.random", "LMDBCaching.DiskCache, Data", "LMDB in C", .timeAtMost(1.25)),
       goal("disk.set", "LMDBCaching.DiskCache", "SQLite (GRDB)", .fasterAtLeast(20)),
       // Beside the floor that promises as much: with a synchronization for each commit.
       goal(
-        "disk.set.batch1000", "LMDBCaching.DiskCache, until committed", "LMDB in C, synchronizing", .timeAtMost(1.2)),
+        "disk.set.batch1000", committed, synchronizing, .timeAtMost(1.2)),
       // Each survives the death of its process, and no power cut.
       goal("disk.set.batch1000", "LMDBCaching.DiskCache", "LevelDB", .timeAtMost(1)),
       goal("disk.set.batch1000", "LMDBCaching.DiskCache, fast", "LevelDB", .timeAtMost(1)),

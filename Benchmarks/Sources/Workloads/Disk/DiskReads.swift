@@ -8,8 +8,8 @@ enum DiskReads {
       .sqlite,
     ] + DiskSubjectKind.optional + [.files]
 
-  static func random(_ shape: DiskShape) -> Workload {
-    Workload("disk.get.random", shape.parameters) { setting in
+  static func random(_ shape: DiskShape, name: String = "disk.get.random") -> Workload {
+    Workload(name, shape.parameters) { setting in
       let keys = shape.keys(seed: 12)
       return try setting.chosen(kinds).map { kind in
         try onFilled(kind, shape, setting) {

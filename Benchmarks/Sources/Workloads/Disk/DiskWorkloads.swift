@@ -10,13 +10,23 @@ enum DiskWorkloads {
       default: DiskShape(size: size, count: setting.pick(check: 100, quick: 100, full: 1000))
       }
     }
-    return shapes.map(DiskWrites.set) + shapes.map(DiskWrites.setInBatches) + shapes.map(DiskWrites.replace)
-      + shapes.map(DiskReads.random) + shapes.map(DiskReads.missing) + shapes.map(DiskWrites.remove)
+    return shapes.map { DiskWrites.set($0) } + shapes.map(DiskWrites.setInBatches) + shapes.map(DiskWrites.replace)
+      + shapes.map { DiskReads.random($0) } + shapes.map(DiskReads.missing) + shapes.map(DiskWrites.remove)
       + shapes.map(DiskReads.reopen) + reopenings(setting) + [
         DiskStructs.workload(keys: shapes[0].count),
         DiskTrim.workload(keys: setting.pick(check: 2000, quick: 50_000, full: 100_000)),
         DiskTrim.most(keys: setting.pick(check: 2000, quick: 100_000, full: 5_000_000)),
-      ] + DiskSpace.Removal.allCases.map { DiskSpace.workload($0, spacious(setting)) }
+      ] + bySize(setting) + DiskSpace.Removal.allCases.map { DiskSpace.workload($0, spacious(setting)) }
+  }
+
+  /// What the size of a value does: a third of a megabyte to 32 of them for each.
+  private static func bySize(_ setting: Setting) -> [Workload] {
+    let bytes = setting.pick(check: 300_000, quick: 8 << 20, full: 32 << 20)
+    let shapes = [100, 1_000, 4_000, 16_000, 100_000, 1_000_000].map { size in
+      DiskShape(size: size, count: max(1, min(bytes / size, setting.pick(check: 200, quick: 5_000, full: 20_000))))
+    }
+    return shapes.map { DiskWrites.set($0, name: "disk.set.bySize") }
+      + shapes.map { DiskReads.random($0, name: "disk.get.bySize") }
   }
 
   /// Well over two gigabytes in a whole run.

@@ -7,8 +7,8 @@ enum DiskWrites {
       .diskCache(), .diskCache("LMDBCaching.DiskCache, until committed", commits: true), .cache, .lmdb, .sqlite,
     ] + DiskSubjectKind.optional + [.files]
 
-  static func set(_ shape: DiskShape) -> Workload {
-    Workload("disk.set", shape.parameters) { setting in
+  static func set(_ shape: DiskShape, name: String = "disk.set") -> Workload {
+    Workload(name, shape.parameters) { setting in
       let value = shape.value
       return setting.chosen(kinds).map { kind in
         let keys = shape.keys(seed: 9).prefix(shape.writes(by: kind))

@@ -1,4 +1,5 @@
 import CXXHash
+import CXXHashWide
 import Platform
 
 /// The little-endian header in front of every stored value. It is short, since most values are: what an entry
@@ -185,7 +186,8 @@ struct RecordHeader {
 
   @inline(__always)
   static func payloadHash(_ payload: UnsafeRawBufferPointer) -> UInt64 {
-    cxxhash_64(payload.baseAddress, payload.count, 1)
+    payload.count < 512
+      ? cxxhash_64(payload.baseAddress, payload.count, 1) : cxxhash_wide_64(payload.baseAddress, payload.count, 1)
   }
 
   /// XXH3 over the header past the checksum, seeded with the key's hash, and the payload's XXH3; 32 bits of the two.

@@ -22,7 +22,7 @@ final class SpaceMeter: Sendable {
     }
     // Another process may write meanwhile.
     let reserved = min(values.reservedBytes, max(0, segments - usage.bytes))
-    statistics.liveBytes += used + usage.bytes
+    statistics.liveBytes += used.addingSaturating(usage.bytes)
     statistics.deadBytes += max(0, segments - usage.bytes - reserved)
     statistics.freeBytes += max(0, allocated - used) + reserved
   }

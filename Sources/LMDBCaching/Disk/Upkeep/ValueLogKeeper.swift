@@ -120,8 +120,7 @@ final class ValueLogKeeper: @unchecked Sendable {
   }
 
   private func releaseCommitted() {
-    let (last, committed) = journal.lock.withLock { (journal.lastWritten, journal.state.committedNumber) }
-    log.release(last: last, committed: committed)
+    log.release { journal.lock.withLock { (journal.lastWritten, journal.state.committedNumber) } }
   }
 
   // MARK: Segments that nothing refers to
@@ -132,7 +131,9 @@ final class ValueLogKeeper: @unchecked Sendable {
     for (identifier, transaction) in unused where try database.allReadersSee(transaction) {
       let lock = try calling(activity) { () throws(SystemError) in try folder.take(identifier) }
       // Nobody else appends to it now, so what is counted now is what counts.
-      guard let lock, try database.valueUsage().segments[identifier] == nil else { continue }
+      guard let lock, try database.areFilesInPlace(), try database.valueUsage().segments[identifier] == nil else {
+        continue
+      }
       // A power cut might undo the transaction that removed the last of its values.
       if !isSynchronized { try database.synchronize() }
       isSynchronized = true

@@ -2,9 +2,8 @@ import Foundation
 import Platform
 import Synchronization
 
-/// A segment that values are read from.
-// Sendable: `map` is written once, with the lock of `isMapped` held, before that says so.
-final class ReadableSegment: @unchecked Sendable {
+/// A segment that values are read from. Threads: any.
+final class ReadableSegment: Sendable {
   /// Values from this length on are read where they lie in memory, if they do: asking whether they do takes as long as
   /// copying a shorter one.
   private static let mappedLength = 16 << 10
@@ -13,14 +12,17 @@ final class ReadableSegment: @unchecked Sendable {
   /// Bytes of the map; the file may be shorter, and grow.
   private let mapSize: Int
   private let map = Mutex<MemoryMap?>(nil)
-  private let isMapTried = Atomic<Bool>(false)
+  private let isMapTried: Atomic<Bool>
   /// When it was used last, in uses of the reader.
   let lastUse = Atomic<UInt64>(0)
 
   init(_ file: consuming File, segmentSize: Int) throws(SystemError) {
     self.file = file
     let page = MemoryMap.pageSize
-    mapSize = (max(segmentSize, try self.file.status().size) + page - 1) / page * page
+    let status = try self.file.status()
+    mapSize = (max(segmentSize, status.size) + page - 1) / page * page
+    // Of others' files the system does not tell what is in memory.
+    isMapTried = Atomic(status.owner != geteuid())
   }
 
   /// Whether somebody has removed it.

@@ -60,9 +60,9 @@ struct ValueFolder {
   /// gone. Whoever holds the lock may remove it, move its values elsewhere or append to it.
   func take(_ identifier: UInt64) throws(SystemError) -> FileLock? {
     let name = ValueSegment.name(identifier)
-    guard let folder = try folder(), let file = try folder.open(name, .writing, requiresOneName: true) else {
-      return nil
-    }
+    guard let folder = try folder(), try folder.kind(of: name) == .regular, let file = try folder.open(name, .writing),
+      try file.status().linkCount == 1
+    else { return nil }
     let lock = FileLock(file)
     guard try lock.tryLock(.exclusive), try lock.file.isStill(name, in: folder) else { return nil }
     guard let owner = try ValueSegment.owner(lock.file, identifier: identifier) else {
@@ -84,10 +84,18 @@ struct ValueFolder {
   /// Removes a segment. With its lock held.
   func remove(_ identifier: UInt64) throws(SystemError) { try folder()?.remove(ValueSegment.name(identifier)) }
 
-  /// Puts a file that has no name any more back, as it is up to `size`.
+  /// Whether a file is the segment that is there.
+  func has(_ identifier: UInt64, _ file: borrowing File) throws(SystemError) -> Bool {
+    guard let folder = try folder() else { return false }
+    return try file.isStill(ValueSegment.name(identifier), in: folder)
+  }
+
+  /// Puts a file that has lost its name back, as it is up to `size`.
   func restore(_ identifier: UInt64, _ file: borrowing File, size: Int) throws(SystemError) -> FileLock {
     let folder = try cache.makeSubdirectory(Self.name)
     let name = ValueSegment.name(identifier)
+    // An older copy of it, say.
+    if try folder.kind(of: name) == .regular, try isOurs(name, in: folder) { try folder.remove(name) }
     let lock = FileLock(try folder.create(name, .exclusively))
     do throws(SystemError) {
       guard try lock.tryLock(.exclusive) else { throw SystemError("flock", lock.file.path, errno: EWOULDBLOCK) }

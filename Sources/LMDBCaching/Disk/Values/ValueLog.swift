@@ -23,6 +23,8 @@ final class ValueLog: Sendable {
   private let isSynchronized: Bool
   private let segmentSize: Int
   private let state = Mutex(State())
+  /// Held while segments are synchronized: who finds nothing to do must not go on before it is done.
+  private let synchronizing = Mutex(())
 
   private struct State {
     var active: GrowingSegment?
@@ -90,7 +92,12 @@ final class ValueLog: Sendable {
         segment.owner = owner
       }
     } else {
-      if let adopted = try adopt(owner, &state) { segment = adopted } else { segment = try make(owner, &state) }
+      // What is wrong with another's segment is not this value's concern.
+      if case .success(let adopted?) = outcome({ () throws(SystemError) in try adopt(owner, &state) }) {
+        segment = adopted
+      } else {
+        segment = try make(owner, &state)
+      }
       if let active = state.active { state.retired.append(active) }
       state.active = segment
     }
@@ -171,6 +178,10 @@ final class ValueLog: Sendable {
 
   /// Makes everything appended so far durable.
   func synchronize() throws(SystemError) {
+    try synchronizing.withLock { _ throws(SystemError) in try synchronizeAlone() }
+  }
+
+  private func synchronizeAlone() throws(SystemError) {
     let (dirty, hasNewNames) = state.withLock { state in
       let dirty = state.held.filter { $0.isDirty.load(ordering: .acquiring) }
       defer { state.hasNewNames = false }
@@ -209,20 +220,22 @@ final class ValueLog: Sendable {
     }
   }
 
-  /// Puts segments back that somebody has deleted, and whose values may be in no database yet. On the writer thread.
+  /// Puts segments back that somebody has deleted or moved away, and whose values may be in no database yet. On the writer
+  /// thread.
   func restoreDeleted() throws(SystemError) {
-    for segment in state.withLock(\.held) where try segment.lock.file.status().linkCount == 0 {
+    let folder = folder
+    for segment in state.withLock(\.held) where try !folder.has(segment.identifier, segment.lock.file) {
       // Nothing is appended any more, and what is being written is waited for.
       state.withLock { if $0.active === segment { $0.active = nil } }
       while segment.writers.load(ordering: .acquiring) > 0 { MonotonicClock.sleep(nanoseconds: 100_000) }
-      let lock = try folder.restore(segment.identifier, segment.lock.file, size: segment.tail)
+      let tail = state.withLock { _ in segment.tail }
+      let lock = try folder.restore(segment.identifier, segment.lock.file, size: tail)
       if isSynchronized {
         try lock.file.synchronize()
         try current.value.synchronize()
         try folder.synchronize()
       }
-      let restored = GrowingSegment(
-        segment.identifier, owner: segment.owner, lock, tail: segment.tail, holds: segment.holds)
+      let restored = GrowingSegment(segment.identifier, owner: segment.owner, lock, tail: tail, holds: segment.holds)
       state.withLock { state in
         state.retired.removeAll { $0 === segment }
         state.retired.append(restored)
@@ -260,23 +273,27 @@ final class ValueLog: Sendable {
   /// The active segment and its length, if there is one.
   var active: (identifier: UInt64, size: Int)? { state.withLock { $0.active.map { ($0.identifier, $0.tail) } } }
 
-  /// Lets go of retired segments whose records are all committed.
+  /// Lets go of retired segments whose records are all committed. On the writer thread.
   ///
-  /// - Parameters:
-  ///   - last: The number of the journal's segment that has the last record written so far.
-  ///   - committed: That of the last one that is committed.
-  func release(last: Int, committed: Int) {
+  /// - Parameter journal: Says which of the journal's segments has the last record that was written so far, and which is
+  ///   the last one that is committed.
+  func release(_ journal: () -> (last: Int, committed: Int)) {
+    // Nothing is appended to them any more, and all of their records are in the journal before it is asked.
+    let complete = state.withLock { state in
+      state.retired.filter { $0.holds.count.load(ordering: .acquiring) == 0 }
+    }
+    if complete.isEmpty { return }
+    let (last, committed) = journal()
     state.withLock { state in
-      state.retired.removeAll { segment in
-        guard segment.holds.count.load(ordering: .acquiring) == 0 else { return false }
+      for segment in complete {
         let boundary = segment.boundary ?? last
         segment.boundary = boundary
-        guard committed >= boundary else { return false }
-        if segment.isDirty.load(ordering: .acquiring) { state.hasUnsynchronizedSegments = true }
+        guard committed >= boundary else { continue }
+        if !isSynchronized, segment.isDirty.load(ordering: .acquiring) { state.hasUnsynchronizedSegments = true }
         finish(segment)
+        state.retired.removeAll { $0 === segment }
         // Where it fails, the segment is this process's until it closes.
         do throws(SystemError) { try ValueSegment.writeOwner(0, segment.lock.file) } catch {}
-        return true
       }
     }
   }
