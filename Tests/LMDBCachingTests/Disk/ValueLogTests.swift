@@ -365,34 +365,4 @@ import Testing
     #expect(!log.hasRetired)
     log.close()
   }
-
-  @Test func threadsAndSweepsAgree() async throws {
-    let cache = try open {
-      $0.disk.groupCommitInterval = .milliseconds(1); $0.clock = .system
-    }
-    await withTaskGroup(of: Void.self) { group in
-      for thread in 0..<4 {
-        group.addTask {
-          var random = SeededRandom(UInt64(thread))
-          for round in 0..<150 {
-            let number = Int.random(in: 0..<10, using: &random) * 4 + thread
-            #expect(throws: Never.self) {
-              if round % 5 == 4 {
-                try cache.removeValue(forKey: "key\(number)")
-              } else {
-                try cache.set(value(number, round: round), forKey: "key\(number)")
-                #expect(try cache.value(Data.self, forKey: "key\(number)") == value(number, round: round))
-              }
-              if round % 30 == 7 { try cache.diskCache.sweepValues() }
-            }
-          }
-        }
-      }
-    }
-    try cache.flush()
-    try cache.diskCache.sweepValues()
-    for entry in try cache.entries() { #expect(try cache.value(Data.self, forKey: entry.key) != nil) }
-    try expectCountsAreRight(cache)
-    try cache.close()
-  }
 }

@@ -1,0 +1,54 @@
+import Foundation
+import LMDB
+import TestSupport
+import Testing
+
+@testable import LMDBCaching
+
+/// Threads that write long values, while segments are emptied and removed.
+@Suite struct ValueLogStormTests {
+  let directory = CacheDirectory()
+
+  private func open() throws -> LMDBCache {
+    try directory.open {
+      $0.disk.inlineThreshold = 100
+      $0.disk.valueSegmentSize = 64 << 10
+      $0.disk.groupCommitInterval = .milliseconds(1)
+      $0.memory.countLimit = 0
+    }
+  }
+
+  private func value(_ number: Int, round: Int) -> Data {
+    var random = SeededRandom(UInt64(number &* 1_000 &+ round))
+    // Some of them are read from the map.
+    return Data(random.bytes(round % 9 == 0 ? 20_000 : 4_000))
+  }
+
+  @Test func threadsAndSweepsAgree() async throws {
+    let cache = try open()
+    await withTaskGroup(of: Void.self) { group in
+      for thread in 0..<4 {
+        group.addTask {
+          var random = SeededRandom(UInt64(thread))
+          for round in 0..<150 {
+            let number = Int.random(in: 0..<10, using: &random) * 4 + thread
+            #expect(throws: Never.self) {
+              if round % 5 == 4 {
+                try cache.removeValue(forKey: "key\(number)")
+              } else {
+                try cache.set(value(number, round: round), forKey: "key\(number)")
+                #expect(try cache.value(Data.self, forKey: "key\(number)") == value(number, round: round))
+              }
+              if round % 30 == 7 { try cache.diskCache.sweepValues() }
+            }
+          }
+        }
+      }
+    }
+    try cache.flush()
+    try cache.diskCache.sweepValues()
+    for entry in try cache.entries() { #expect(try cache.value(Data.self, forKey: entry.key) != nil) }
+    #expect(try cache.diskCache.valueLogFaults() == [])
+    try cache.close()
+  }
+}
