@@ -322,6 +322,42 @@ import Testing
     try cache.close()
   }
 
+  /// Reading fails with an error where the device does.
+  @Test func aDeviceThatFailsIsAnError() throws {
+    let cache = try open()
+    try cache.set(value(1), forKey: "key")
+    try cache.flush()
+    let session = FaultInjection.begin(
+      .directory(directory.path + "/values"), [.init(.pread, returns: EIO, count: .max)])
+    #expect(errorCode { _ = try cache.value(Data.self, forKey: "key") } == .storageFailed)
+    #expect(errorCode { _ = try cache.withBytes(forKey: "key") { $0.byteCount } } == .storageFailed)
+    FaultInjection.end(session)
+    #expect(try cache.value(Data.self, forKey: "key") == value(1))
+    try cache.close()
+  }
+
+  // MARK: Sizes
+
+  /// Longer than what one system call writes.
+  @Test(.disabled(if: Sanitizer.address.isActive || Sanitizer.thread.isActive, "it takes a sanitizer minutes"))
+  func aValueOfMoreThanTwoGibibytes() throws {
+    let length = (2 << 30) + 12_345
+    var value = Data(count: length)
+    for place in [0, 1 << 20, 0x7FFF_EFFF, 0x7FFF_F000, 1 << 31, length - 1] { value[place] = UInt8(place % 251 + 1) }
+    let cache = try directory.openDisk { $0.durability = .fast }
+    try cache.set("beside", forKey: "text")
+    try cache.set(value, forKey: "key")
+    #expect(try cache.value(forKey: "key") == value)
+    #expect(try cache.entries().map(\.size) == [length, 6])
+    #expect(
+      try cache.withBytes(forKey: "key") { $0.unsafeLoad(fromByteOffset: 1 << 31, as: UInt8.self) } == value[1 << 31])
+    try cache.removeValue(forKey: "key")
+    try cache.flush()
+    try cache.sweepValues()
+    #expect(directory.segments.isEmpty)
+    try cache.close()
+  }
+
   // MARK: Many at once
 
   /// Whoever synchronizes finds everything durable that was appended before, though another thread is at it.

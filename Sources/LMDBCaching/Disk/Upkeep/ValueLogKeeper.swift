@@ -158,19 +158,19 @@ final class ValueLogKeeper: @unchecked Sendable {
   }
 
   /// Returns whether there is more to do.
-  private func emptySparse(_ candidates: [ValueFolder.Found]) throws(CacheError) -> Bool {
+  private func emptySparse(_ found: [ValueFolder.Found]) throws(CacheError) -> Bool {
+    var candidates = found
     for _ in 0..<Self.partsOfRound {
       if emptying == nil { emptying = try firstThatCanBeTaken(candidates) }
-      guard let segment = emptying else { return !candidates.isEmpty }
-      if try segment.makeStep() {
-        writer.letCommitsGoFirst()
-        continue
+      guard let segment = emptying else { break }
+      if try !segment.makeStep() {
+        emptying = nil
+        candidates.removeAll { $0.identifier == segment.identifier }
+        if let usage = try database.valueUsage().segments[segment.identifier] { unmovable[segment.identifier] = usage }
       }
-      emptying = nil
-      if let usage = try database.valueUsage().segments[segment.identifier] { unmovable[segment.identifier] = usage }
-      return true
+      writer.letCommitsGoFirst()
     }
-    return true
+    return !found.isEmpty || emptying != nil
   }
 
   private func sparse(
