@@ -53,12 +53,18 @@ enum DiskSpace {
     }
   }
 
-  /// Bytes of the database's file on the disk.
+  /// Bytes of the database's file, and of the value log beside it, on the disk.
   private static func allocated(_ directory: URL) throws -> Int {
+    let log = directory.appendingPathComponent("values")
+    // Segments go while they are looked at.
+    let segments = (try? FileManager.default.contentsOfDirectory(atPath: log.path)) ?? []
+    return try allocated(ofFile: directory.appendingPathComponent("data.mdb"))
+      + segments.reduce(0) { $0 + ((try? allocated(ofFile: log.appendingPathComponent($1))) ?? 0) }
+  }
+
+  private static func allocated(ofFile file: URL) throws -> Int {
     var status = stat()
-    guard stat(directory.appendingPathComponent("data.mdb").path, &status) == 0 else {
-      throw WorkloadError("There is no database in \(directory.path).")
-    }
+    guard stat(file.path, &status) == 0 else { throw WorkloadError("There is no \(file.path).") }
     return Int(status.st_blocks) * 512
   }
 }
