@@ -41,6 +41,7 @@ import Testing
     }
 
     let entries, totalCost, bytesOnDisk, pages, pageSize, mapSize: Int
+    let liveBytes, deadBytes, freeBytes: Int
     let durability, health, directory: String
     let oldestSnapshot: Snapshot?
   }
@@ -93,9 +94,11 @@ import Testing
     #expect(summary.bytesOnDisk > 0 && summary.pages > 1 && summary.pageSize > 0)
     #expect(summary.mapSize >= summary.pages * summary.pageSize)
     #expect(summary.durability == "ordered" && summary.health == "healthy")
+    #expect(summary.liveBytes > 0 && summary.deadBytes == 0 && summary.freeBytes >= 0)
     let table = try await Tool.run("stat", "--cache", scratch.cache)
     #expect(table.status == 0)
     #expect(table.text.contains("total cost") && table.text.contains("1,000"))
+    for name in ["live", "dead", "free"] { #expect(table.text.contains("\n  \(name) ")) }
   }
 
   @Test(arguments: Durability.allCases)

@@ -16,14 +16,14 @@ package enum DataFileVerifier {
   /// - Returns: What was found; `nil` if there is no file, or an empty one, which LMDB takes for a new one.
   /// - Throws: ``DataFileError``: what is wrong first, or why the file could not be read.
   package static func verify(directory: String) throws(DataFileError) -> VerifiedDataFile? {
-    try verify(directory: directory) { _, _, _ in }
+    try verify(directory: directory) { _, _ in }
   }
 
-  /// The same, and calls `visit` with every entry of the main database in the order of the keys: the key, and the
-  /// value's beginning, 96 bytes at least if it has as many, and its length. Both are valid until it returns.
-  package static func verify(
-    directory: String, visit: @escaping (UnsafeRawBufferPointer, UnsafeRawBufferPointer, Int) -> Void
-  ) throws(DataFileError) -> VerifiedDataFile? {
+  /// The same, and calls `visit` with the key and the value of every entry of the main database in the order of the keys.
+  /// Both are valid until it returns.
+  package static func verify(directory: String, visit: @escaping DataFileWalk.Visit) throws(DataFileError)
+    -> VerifiedDataFile?
+  {
     guard let file = try open(directory), file.size > 0 else { return nil }
     let meta = try newestMeta(of: file)
     file.readAhead()

@@ -1,5 +1,7 @@
 /// One verification: follows the trees from a meta page.
-final class DataFileWalk {
+package final class DataFileWalk {
+  package typealias Visit = (_ key: UnsafeRawBufferPointer, _ value: DataFileValue) throws(DataFileError) -> Void
+
   /// `CURSOR_STACK`
   private static let maximumDepth = 32
   /// `offsetof(MDB_page, mp_ptrs)`
@@ -10,17 +12,14 @@ final class DataFileWalk {
   private let file: DataFile
   let meta: MetaPage
   let pageSize: Int
-  let visit: (UnsafeRawBufferPointer, UnsafeRawBufferPointer, Int) -> Void
+  let visit: Visit
   private let pagesInFile: Int
   private var used: PageSet
   private var result = VerifiedDataFile()
   /// A page for each level, reused. The last one is for the first pages of large values.
   private let buffers: UnsafeMutableRawPointer
 
-  init(
-    _ file: consuming DataFile, _ meta: MetaPage,
-    _ visit: @escaping (UnsafeRawBufferPointer, UnsafeRawBufferPointer, Int) -> Void
-  ) {
+  init(_ file: consuming DataFile, _ meta: MetaPage, _ visit: @escaping Visit) {
     self.meta = meta
     self.visit = visit
     pageSize = Int(meta.pageSize)

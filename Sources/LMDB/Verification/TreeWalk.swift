@@ -161,7 +161,8 @@ struct TreeWalk {
       var named = TreeWalk(walk, DatabaseRecord(node.data), .named, recordedIn: layout.number)
       try named.run()
     case .main:
-      walk.visit(node.key, value, node.dataSize)
+      try walk.visit(
+        node.key, DataFileValue(walk, beginning: value, size: node.dataSize, page: isBig ? Int(page) : nil))
     case .named:
       guard node.flags != Self.subData else {
         throw .finding(DataFileFinding(.unsupported, page: layout.number, "entry \(index) is a database in a database"))

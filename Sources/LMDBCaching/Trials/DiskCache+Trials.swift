@@ -26,9 +26,15 @@ extension DiskCache {
 
 extension DiskCache {
   /// What the database counts of the value log, and what of it does not agree with the entries or with the files. After
-  /// ``sweepValues()`` there are no other segments either. No write may be under way, in any process.
+  /// ``sweepValues()`` there are no other segments either. No other process may have the cache open.
   package func valueLogFaults() throws(CacheError) -> [String] {
     try checkOpen()
+    try flush()
+    // So that nothing is committed meanwhile.
+    return try store.writer.run { [store] in outcome { () throws(CacheError) in try Self.valueLogFaults(store) } }
+  }
+
+  private static func valueLogFaults(_ store: DiskStore) throws(CacheError) -> [String] {
     let directory = store.place.directory
     let activity = "Checking the values of \(store.directory)"
     let found = try calling(activity) { () throws(SystemError) in

@@ -99,4 +99,16 @@ extension File {
       do throws(SystemError) { return .success(try write(bytes, at: offset)) } catch { return .failure(error) }
     }.get()
   }
+
+  /// Writes what another file, or this one, has in a range to the same place of this one. What is behind the other's end
+  /// becomes zeros.
+  package borrowing func write(_ range: Range<Int>, of other: borrowing File) throws(SystemError) {
+    var offset = range.lowerBound
+    while offset < range.upperBound {
+      var part = [UInt8](repeating: 0, count: min(range.upperBound - offset, 1 << 20))
+      _ = try other.read(&part, at: offset)
+      try write(part, at: offset)
+      offset += part.count
+    }
+  }
 }

@@ -9,130 +9,146 @@ import Testing
 
 /// Values that are written once, into segments beside the database.
 @Suite struct ValueLogTests {
-  let directory = CacheDirectory()
-  let clock = ManualClock()
-
-  /// Segments of 64 KiB, each with about a dozen values.
-  private func open(
-    _ directory: CacheDirectory? = nil, _ change: (inout CacheConfiguration) -> Void = { _ in }
-  ) throws -> LMDBCache {
-    try (directory ?? self.directory).open {
-      $0.disk.inlineThreshold = 100
-      $0.disk.valueSegmentSize = 64 << 10
-      $0.memory.countLimit = 0
-      $0.clock = .manual(clock)
-      change(&$0)
-    }
-  }
-
-  private func value(_ number: Int, round: Int = 0) -> Data {
-    var random = SeededRandom(UInt64(number &* 1_000 &+ round))
-    return Data(random.bytes(4_000 + number % 7 * 100))
-  }
-
-  private func fill(_ cache: LMDBCache, _ numbers: Range<Int>, round: Int = 0) throws {
-    for number in numbers { try cache.set(value(number, round: round), forKey: "key\(number)") }
-  }
-
-  private func expect(_ cache: LMDBCache, _ numbers: some Sequence<Int>, round: Int = 0) throws {
-    for number in numbers {
-      #expect(try cache.value(Data.self, forKey: "key\(number)") == value(number, round: round), "\(number)")
-    }
-  }
-
-  private func expectCountsAreRight(_ cache: LMDBCache) throws {
-    #expect(try cache.diskCache.valueLogFaults() == [])
-  }
+  let values = LoggedValues()
+  private var directory: CacheDirectory { values.directory }
 
   @Test func segmentsFillUpAndAreReadByAll() throws {
-    let cache = try open()
-    try fill(cache, 0..<100)
-    try expect(cache, 0..<100)
+    let cache = try values.open()
+    try values.fill(cache, 0..<100)
+    try values.expect(cache, 0..<100)
     try cache.flush()
     #expect(directory.segments.count > 5)
-    try expect(cache, 0..<100)
-    try expectCountsAreRight(cache)
+    try values.expect(cache, 0..<100)
+    try values.expectCountsAreRight(cache)
     let other = try cacheProcess()
     #expect(other.run("open \(directory.path)") == "ok")
     #expect(other.run("count") == "100")
     #expect(other.run("close") == "ok")
     try cache.close()
-    let reopened = try open()
-    try expect(reopened, 0..<100)
+    let reopened = try values.open()
+    try values.expect(reopened, 0..<100)
     try reopened.close()
   }
 
   /// Sparse segments are emptied, and all that nothing refers to goes.
   @Test(arguments: Durability.allCases) func spaceIsGivenBack(_ durability: Durability) throws {
-    let cache = try open { $0.durability = durability }
-    try fill(cache, 0..<200)
+    let cache = try values.open { $0.durability = durability }
+    try values.fill(cache, 0..<200)
     try cache.flush()
     let before = try ValueFolder(cache: cache.store.place.directory).segments().reduce(0) { $0 + $1.size }
     for number in 0..<200 where number % 5 != 0 { try cache.removeValue(forKey: "key\(number)") }
     try cache.flush()
     try cache.diskCache.sweepValues()
     let kept = stride(from: 0, to: 200, by: 5)
-    try expect(cache, kept)
+    try values.expect(cache, kept)
     let after = try ValueFolder(cache: cache.store.place.directory).segments().reduce(0) { $0 + $1.size }
     let live = try cache.store.database.valueUsage().bytes
     #expect(after < before / 2)
     #expect(after < 2 * live + (128 << 10), "\(after) bytes for \(live)")
-    try expectCountsAreRight(cache)
+    try values.expectCountsAreRight(cache)
     try cache.removeAll()
     try cache.flush()
     try cache.diskCache.sweepValues()
     #expect(directory.segments.isEmpty)
-    try fill(cache, 0..<20, round: 1)
+    try values.fill(cache, 0..<20, round: 1)
     try cache.close()
-    let reopened = try open { $0.durability = durability }
-    try expect(reopened, 0..<20, round: 1)
+    let reopened = try values.open { $0.durability = durability }
+    try values.expect(reopened, 0..<20, round: 1)
     try reopened.close()
   }
 
   @Test func itHappensByItself() throws {
-    let cache = try open()
-    try fill(cache, 0..<200)
+    let cache = try values.open()
+    try values.fill(cache, 0..<200)
     try cache.flush()
     try cache.trim(toCount: 10)
     #expect(
       eventually {
-        clock.advance(by: .seconds(2))
+        values.clock.advance(by: .seconds(2))
         return directory.segments.count <= 3
       })
-    try expect(cache, 190..<200)
-    try expectCountsAreRight(cache)
+    try values.expect(cache, 190..<200)
+    try values.expectCountsAreRight(cache)
     try cache.close()
   }
 
   @Test func aClosedCacheLeavesNothingOfWhatWasRemoved() throws {
-    let cache = try open()
-    try fill(cache, 0..<5)
+    let cache = try values.open()
+    try values.fill(cache, 0..<5)
     try cache.removeAll()
     try cache.close()
     #expect(directory.segments.isEmpty)
+  }
+
+  /// Many processes that live for a short time leave many short segments.
+  @Test func shortSegmentsBecomeFew() throws {
+    let cache = try values.open()
+    for number in 0..<40 {
+      try cache.set(values.value(number).prefix(2_000), forKey: "key\(number)")
+      cache.store.values.retire(try #require(cache.store.values.active).identifier)
+    }
+    try cache.flush()
+    #expect(directory.segments.count == 40)
+    try cache.diskCache.sweepValues()
+    #expect(directory.segments.count < 20)
+    for number in 0..<40 {
+      #expect(try cache.value(Data.self, forKey: "key\(number)") == values.value(number).prefix(2_000))
+    }
+    try values.expectCountsAreRight(cache)
+    try cache.close()
+  }
+
+  @Test func statisticsTellWhatTheSpaceIsUsedFor() throws {
+    let cache = try values.open()
+    func bytes() -> (live: Int, dead: Int, free: Int) {
+      let statistics = cache.statistics
+      return (statistics.liveBytes, statistics.deadBytes, statistics.freeBytes)
+    }
+    let empty = bytes()
+    #expect(empty.dead == 0)
+    try values.fill(cache, 0..<100)
+    try cache.flush()
+    let size = (0..<100).reduce(0) { $0 + values.value($1).count }
+    let full = bytes()
+    #expect(full.live > size && full.live < size + size / 8)
+    #expect(full.dead < 16 << 10)
+    #expect(full.free < 1 << 20)
+    for number in 0..<50 { try cache.removeValue(forKey: "key\(number)") }
+    try cache.flush()
+    let half = bytes()
+    #expect(half.live < full.live - size / 3)
+    #expect(half.dead > size / 3)
+    try cache.diskCache.sweepValues()
+    let swept = bytes()
+    #expect(swept.live < full.live - size / 3)
+    #expect(swept.dead < size / 6, "\(swept.dead)")
+    // What the files have is one of the three, but for the heads of the files and the journal.
+    let files = try cache.diskCache.bytesOnDisk()
+    #expect(swept.live + swept.dead + swept.free <= files)
+    try cache.close()
   }
 
   // MARK: Who may still read
 
   @Test func aSnapshotMissesNothing() throws {
-    let cache = try open()
-    try fill(cache, 0..<50)
+    let cache = try values.open()
+    try values.fill(cache, 0..<50)
     try cache.read { snapshot in
-      for number in 0..<50 { try cache.set(value(number, round: 1), forKey: "key\(number)") }
+      for number in 0..<50 { try cache.set(values.value(number, round: 1), forKey: "key\(number)") }
       try cache.flush()
       try cache.diskCache.sweepValues()
       for number in 0..<50 {
-        #expect(try snapshot.value(Data.self, forKey: "key\(number)") == value(number), "\(number)")
+        #expect(try snapshot.value(Data.self, forKey: "key\(number)") == values.value(number), "\(number)")
       }
     }
     try cache.diskCache.sweepValues()
-    try expect(cache, 0..<50, round: 1)
+    try values.expect(cache, 0..<50, round: 1)
     #expect(directory.segments.count < 8)
     try cache.close()
   }
 
   @Test func aSnapshotOfAnotherProcessMissesNothing() throws {
-    let cache = try open()
+    let cache = try values.open()
     let text = String(repeating: "x", count: 5_000)
     try cache.set(text, forKey: "text")
     try cache.flush()
@@ -151,7 +167,7 @@ import Testing
   }
 
   @Test func bytesStayWhileTheyAreBorrowed() throws {
-    let cache = try open()
+    let cache = try values.open()
     let large = Data(repeating: 9, count: 100_000)
     try cache.set(large, forKey: "key")
     try cache.flush()
@@ -168,171 +184,6 @@ import Testing
     #expect(isSame == true)
     try cache.diskCache.sweepValues()
     #expect(directory.segments.isEmpty)
-    try cache.close()
-  }
-
-  // MARK: Processes that end
-
-  /// A process that is killed leaves a segment; the next one goes on with it.
-  @Test func shortProcessesLeaveFewSegments() throws {
-    var now = directory
-    // A process that is killed leaves what it had reserved.
-    func open(_ directory: CacheDirectory) throws -> LMDBCache {
-      try self.open(directory) { $0.disk.valueSegmentSize = 32 << 20 }
-    }
-    for number in 0..<20 {
-      let cache = try open(now)
-      try expect(cache, 0..<number)
-      try fill(cache, number..<number + 1)
-      if number % 2 == 0 { try cache.flush() }
-      let crashed = number % 3 == 0 ? now.crashed(cache) : nil
-      try cache.close()
-      now = crashed ?? now
-    }
-    let cache = try open(now)
-    try expect(cache, 0..<20)
-    #expect(now.segments.count < 3)
-    try expectCountsAreRight(cache)
-    try cache.close()
-  }
-
-  /// A value whose bytes are not there is a write that never happened, and so are those after it.
-  @Test func nothingIsReplayedBehindALostValue() throws {
-    let cache = try open { neverCommitting(&$0) }
-    for number in 0..<3 { try cache.set("before", forKey: "before\(number)") }
-    try fill(cache, 0..<3)
-    try cache.write { batch in
-      batch.set("first", forKey: "first of a batch")
-      batch.set(value(7), forKey: "key7")
-    }
-    try cache.set("after", forKey: "after")
-    let crashed = directory.crashed(cache)
-    try cache.close()
-    let segment = crashed.segments[0]
-    var contents = crashed.contents(segment)
-    let place = try #require(contents.range(of: value(7)))
-    contents[place.lowerBound + 1_000] ^= 1
-    crashed.write(contents, to: segment)
-    let reopened = try open(crashed)
-    #expect(try reopened.entries().map(\.key) == ["before0", "before1", "before2", "key0", "key1", "key2"])
-    try expect(reopened, 0..<3)
-    try reopened.close()
-  }
-
-  // MARK: Files that somebody changes
-
-  @Test(arguments: ["deleted folder", "deleted files", "moved", "older copies"])
-  func segmentsComeBackForWhatIsNotCommitted(_ what: String) throws {
-    let cache = try open { neverCommitting(&$0) }
-    try fill(cache, 0..<5)
-    switch what {
-    case "deleted folder": try FileManager.default.removeItem(at: directory.url("values"))
-    case "moved": try FileManager.default.moveItem(at: directory.url("values"), to: directory.url("elsewhere"))
-    default:
-      for segment in directory.segments {
-        let older = directory.contents(segment).prefix(1_000)
-        try FileManager.default.removeItem(at: directory.url(segment))
-        if what == "older copies" { directory.write(older, to: segment) }
-      }
-    }
-    try cache.flush()
-    try expect(cache, 0..<5)
-    try fill(cache, 5..<10)
-    try cache.close()
-    let reopened = try open()
-    try expect(reopened, 0..<10)
-    try reopened.close()
-  }
-
-  @Test func aSegmentThatIsCutOffIsAnErrorAndNoSignal() throws {
-    let cache = try open()
-    let large = Data(repeating: 9, count: 1_000_000)
-    try cache.set(large, forKey: "key")
-    try cache.flush()
-    #expect(try cache.withBytes(forKey: "key") { $0.byteCount } == large.count)
-    for size in [500_000, 100, 0] {
-      truncate(directory.url(directory.segments[0]).path, off_t(size))
-      #expect(errorCode { _ = try cache.withBytes(forKey: "key") { $0.byteCount } } == .corruptedRecord)
-      #expect(errorCode { _ = try cache.value(Data.self, forKey: "key") } == .corruptedRecord)
-    }
-    try cache.set(large, forKey: "key")
-    #expect(try cache.value(Data.self, forKey: "key") == large)
-    try cache.close()
-  }
-
-  /// Whoever can write to the directory can make counts that say that nothing refers to a segment.
-  @Test func countsThatAreWrongAreCorrected() throws {
-    let cache = try open()
-    try fill(cache, 0..<30)
-    try cache.close()
-    let environment = try Environment.open(directory: directory.path)
-    let transaction = try environment.beginWrite()
-    let right = directory.segments.count
-    for name in directory.segments {
-      let identifier = try #require(ValueSegment.identifier(ofName: String(name.dropFirst("values/".count))))
-      try SegmentUsage.key(identifier).withBytes { _ = try transaction.remove(forKey: $0) }
-    }
-    try transaction.commit()
-    environment.close()
-    let reopened = try open { $0.disk.verification = .always }
-    try reopened.diskCache.sweepValues()
-    try expect(reopened, 0..<30)
-    #expect(directory.segments.count == right)
-    try expectCountsAreRight(reopened)
-    try reopened.close()
-  }
-
-  /// A hole in a segment, where a value could not be written, hides nothing behind it.
-  @Test func whatIsBehindAHoleIsMoved() throws {
-    let cache = try open()
-    try fill(cache, 0..<3)
-    let session = FaultInjection.begin(
-      .directory(directory.path + "/values"), [.init(.pwrite, returns: ENOSPC, count: 1)])
-    #expect(errorCode { try cache.diskCache.set(value(50), forKey: "key50") } == .noSpace)
-    FaultInjection.end(session)
-    try fill(cache, 3..<40)
-    try cache.flush()
-    for number in 0..<40 where number % 6 != 5 { try cache.removeValue(forKey: "key\(number)") }
-    try cache.flush()
-    try cache.diskCache.sweepValues()
-    try expect(cache, stride(from: 5, to: 40, by: 6))
-    #expect(try cache.value(Data.self, forKey: "key50") == nil)
-    try expectCountsAreRight(cache)
-    try cache.close()
-  }
-
-  /// A value that is damaged stays where it is, and is looked at once.
-  @Test func aDamagedValueKeepsItsSegment() throws {
-    let cache = try open()
-    try fill(cache, 0..<10)
-    try cache.flush()
-    let segment = directory.segments[0]
-    var contents = directory.contents(segment)
-    let place = try #require(contents.range(of: value(4)))
-    contents[place.lowerBound + 10] ^= 1
-    let file = try FileHandle(forWritingTo: directory.url(segment))
-    try file.write(contentsOf: contents)
-    try file.close()
-    for number in 0..<10 where number != 4 && number != 8 { try cache.removeValue(forKey: "key\(number)") }
-    try cache.flush()
-    try cache.diskCache.sweepValues()
-    try expect(cache, [8])
-    #expect(errorCode { _ = try cache.value(Data.self, forKey: "key4") } == .corruptedRecord)
-    #expect(directory.segments.contains(segment))
-    try cache.close()
-  }
-
-  /// Reading fails with an error where the device does.
-  @Test func aDeviceThatFailsIsAnError() throws {
-    let cache = try open()
-    try cache.set(value(1), forKey: "key")
-    try cache.flush()
-    let session = FaultInjection.begin(
-      .directory(directory.path + "/values"), [.init(.pread, returns: EIO, count: .max)])
-    #expect(errorCode { _ = try cache.value(Data.self, forKey: "key") } == .storageFailed)
-    #expect(errorCode { _ = try cache.withBytes(forKey: "key") { $0.byteCount } } == .storageFailed)
-    FaultInjection.end(session)
-    #expect(try cache.value(Data.self, forKey: "key") == value(1))
     try cache.close()
   }
 

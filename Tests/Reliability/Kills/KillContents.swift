@@ -26,6 +26,12 @@ struct KillContents {
     if cache.totalCost != cost { faults.append("the total cost is \(cache.totalCost), the entries' is \(cost)") }
   }
 
+  /// Adds what is wrong with the value log of a cache that no other process has open.
+  mutating func checkValueLog(of cache: LMDBCache) throws {
+    try cache.diskCache.sweepValues()
+    faults += try cache.diskCache.valueLogFaults()
+  }
+
   /// What a ``KillDumpRole`` tells; nil: it ended early.
   init?(_ line: () -> String?) {
     while let text = line() {

@@ -10,8 +10,6 @@ final class KillSession {
   private var random: SeededRandom
   private var contents: [String: KillValue] = [:]
   private var writers = 0
-  /// Temporary files of values that were there before.
-  private var unfinished: Set<String> = []
 
   init(_ directory: String, _ durability: Durability, _ seed: UInt64) {
     self.directory = directory
@@ -45,7 +43,12 @@ final class KillSession {
         report.fail("session \(seed), reader: \(line)")
       }
     }
-    if watch.isOver() { report.fail("session \(seed): the reader is stuck") }
+    if watch.isOver() { return report.fail("session \(seed): the reader is stuck") }
+    let cache = try load.open()
+    var contents = try KillContents(cache)
+    try contents.checkValueLog(of: cache)
+    for fault in contents.faults { report.fail("session \(seed), at the end: \(fault)") }
+    try cache.close()
   }
 
   private func cycle(_ load: KillLoad, _ own: LMDBCache?, _ report: inout TrialReport) throws -> [String] {
@@ -76,10 +79,8 @@ final class KillSession {
     if own == nil && KillTraces.isWriterMutexAbandoned(directory) {
       report.count("kills in a write transaction, at least")
     }
-    let left = KillTraces.unfinishedFiles(directory)
-    report.count("kills in the writing of a value's file", left.subtracting(unfinished).count)
-    unfinished.formUnion(left)
     report.count("journals left", KillTraces.journals(directory))
+    report.count("segments of values left", KillTraces.segments(directory))
 
     if random.below(3) == 0 { try killReplayer(load, &report) }
 

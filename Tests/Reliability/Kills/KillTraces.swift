@@ -13,11 +13,9 @@ enum KillTraces {
     return word & 0x4000_0000 != 0
   }
 
-  static func unfinishedFiles(_ directory: String) -> Set<String> {
-    Set(names(directory + "/values").filter { $0.hasSuffix(".tmp") })
-  }
-
   static func journals(_ directory: String) -> Int { names(directory + "/journals").count }
+
+  static func segments(_ directory: String) -> Int { names(directory + "/values").count }
 
   private static func names(_ path: String) -> [String] {
     (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []

@@ -21,8 +21,8 @@ struct DataFileCheck {
     let verified = try settled { () throws(DataFileError) in
       record = nil
       isCache = false
-      return try DataFileVerifier.verify(directory: directory) { key, value, _ in
-        if key.elementsEqual(GarageRecord.key) { record = GarageRecord.read(value) }
+      return try DataFileVerifier.verify(directory: directory) { key, value in
+        if key.elementsEqual(GarageRecord.key) { record = GarageRecord.read(value.beginning) }
         if key.elementsEqual(GarageRecord.cacheKey) { isCache = true }
       }
     }

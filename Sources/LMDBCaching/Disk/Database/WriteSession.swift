@@ -137,54 +137,49 @@ struct WriteSession: ~Copyable {
   /// Puts a record's last access right, which changes nothing else of it.
   mutating func touch(_ key: CacheKey, lastAccess: UInt32) throws(LMDBError) {
     try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) in
-      _ = try rewrite(databaseKey, of: key.utf8) { header, payload in
-        guard header.lastAccess < lastAccess else { return nil }
+      _ = try rewrite(databaseKey, of: key.utf8, if: { header, _ in header.lastAccess < lastAccess }) { header, _ in
         header.lastAccess = lastAccess
-        return Array(payload)
       }
     }
   }
 
-  /// Has a record refer to a value's copy. Returns whether it does: it may be another one by now.
+  /// Has a record refer to a value's copy, if it still refers to the value.
   mutating func move(
     _ databaseKey: UnsafeRawBufferPointer, from old: ValuePointer, to new: ValuePointer
-  ) throws(LMDBError) -> Bool {
-    let isMoved = try rewrite(databaseKey) { header, payload in
-      guard header.flags.contains(.pointer), ValuePointer(payload) == old else { return nil }
-      return [UInt8](unsafeUninitializedCapacity: ValuePointer.size) { bytes, count in
-        new.write(to: bytes.baseAddress!)
-        count = ValuePointer.size
-      }
-    }
-    if isMoved {
-      release(old, databaseKey)
-      use(new, databaseKey)
-    }
-    return isMoved
+  ) throws(LMDBError) {
+    let isMoved = try rewrite(
+      databaseKey, if: { header, payload in header.flags.contains(.pointer) && ValuePointer(payload) == old },
+      change: { _, payload in new.write(to: payload.baseAddress!) })
+    guard isMoved else { return }
+    release(old, databaseKey)
+    use(new, databaseKey)
   }
 
-  /// Writes a record anew that is intact, with a payload of the same length.
+  /// Writes a record anew that is intact; its length stays. Returns whether it did.
   ///
   /// - Parameters:
   ///   - cacheKey: Whose record it has to be: under a digest it may be another key's. Nil: anybody's.
-  ///   - change: Changes the header, and returns the payload; `nil` to leave the record as it is.
+  ///   - condition: Is given the header and the payload.
+  ///   - change: Changes them.
   private mutating func rewrite(
     _ databaseKey: UnsafeRawBufferPointer, of cacheKey: UnsafeRawBufferPointer? = nil,
-    _ change: (inout RecordHeader, UnsafeRawBufferPointer) -> [UInt8]?
+    if condition: (RecordHeader, UnsafeRawBufferPointer) -> Bool,
+    change: (inout RecordHeader, UnsafeMutableRawBufferPointer) -> Void
   ) throws(LMDBError) -> Bool {
     var oldDigest: UInt64 = 0
     let rewritten = try txn.withValue(forKey: databaseKey) { bytes -> [UInt8]? in
-      guard var header = RecordHeader(bytes),
+      guard var header = RecordHeader(bytes), condition(header, header.payload(of: bytes)),
         let key = DatabaseKey.key(ofDatabaseKey: databaseKey, record: bytes, header: header),
-        cacheKey.map({ key.elementsEqual(fast: $0) }) ?? true, header.isIntact(bytes, key: key),
-        let payload = change(&header, header.payload(of: bytes))
+        cacheKey.map({ key.elementsEqual(fast: $0) }) ?? true, header.isIntact(bytes, key: key)
       else { return nil }
       oldDigest = RecordHeader.digest(of: bytes)
       var record = Array(bytes)
-      record.replaceSubrange(header.payloadOffset..., with: payload)
-      let payloadHash = payload.withUnsafeBytes { RecordHeader.payloadHash($0) }
-      record.withUnsafeMutableBytes {
-        header.write(to: $0.baseAddress!, keyHash: RecordHeader.keyHash(key), payloadHash: payloadHash)
+      record.withUnsafeMutableBytes { record in
+        let payload = UnsafeMutableRawBufferPointer(rebasing: record[header.payloadOffset...])
+        change(&header, payload)
+        header.write(
+          to: record.baseAddress!, keyHash: RecordHeader.keyHash(key),
+          payloadHash: RecordHeader.payloadHash(UnsafeRawBufferPointer(payload)))
       }
       return record
     }

@@ -3,24 +3,16 @@ import Platform
 /// The folder of the journals of all processes that have a cache open. Files in it that are no journals are left alone.
 struct JournalFolder: Sendable {
   static let name = "journals"
-  private static let suffix = ".journal"
+  private static let names = NumberedName(suffix: ".journal")
   /// What a journal is called that cannot be read, and is kept for who wants to know. There is at most one.
   static let damagedName = "damaged"
 
   let cache: Directory
 
-  static func name(of identifier: UInt64) -> String {
-    let digits = String(identifier, radix: 16)
-    return String(repeating: "0", count: 16 - digits.count) + digits + suffix
-  }
+  static func name(of identifier: UInt64) -> String { names.name(identifier) }
 
   /// Returns `nil` if the name is none of a journal's.
-  static func identifier(of name: String) -> UInt64? {
-    guard name.hasSuffix(suffix), name.utf8.count == 16 + suffix.utf8.count else { return nil }
-    let digits = name.dropLast(suffix.count)
-    guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }) else { return nil }
-    return UInt64(digits, radix: 16)
-  }
+  static func identifier(of name: String) -> UInt64? { names.number(of: name) }
 
   /// - Throws: For a link, or something else, in the folder's place.
   private func folder() throws(SystemError) -> Directory? { try cache.subdirectory(Self.name) }

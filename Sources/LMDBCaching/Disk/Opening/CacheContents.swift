@@ -18,10 +18,8 @@ final class CacheContents {
 
   init(checksRecords: Bool = false) { self.checksRecords = checksRecords }
 
-  /// - Parameters:
-  ///   - record: Its beginning, if it is a large one.
-  ///   - size: Its length.
-  func note(_ key: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, size: Int) {
+  func note(_ key: UnsafeRawBufferPointer, _ value: DataFileValue) throws(DataFileError) {
+    let (record, size) = (value.beginning, value.size)
     if key.first == DatabaseKey.reservedMarker {
       if key.elementsEqual(CacheMetadata.key) { metadata = CacheMetadata.read(record) }
       if let segment = SegmentUsage.segment(ofKey: key) { countedUsage[segment] = SegmentUsage(record) }
@@ -29,8 +27,9 @@ final class CacheContents {
     }
     if let header = RecordHeader(beginning: record, size: size) {
       found.add(header)
-      // Records with a pointer are short.
-      if record.count == size, let pointer = ValuePointer(in: record, header) {
+      if header.flags.contains(.pointer) {
+        // Behind the key, which may be long.
+        let pointer = try value.withEnd(ValuePointer.size) { ValuePointer($0) }
         foundUsage[pointer.segment, default: .init()].add(pointer, keyLength: key.count)
       }
     } else {

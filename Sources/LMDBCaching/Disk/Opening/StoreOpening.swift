@@ -183,15 +183,15 @@ struct StoreOpening {
     } else if try storing(activity, { () throws(LMDBError) in try txn.statistics() }).entries > 0 {
       metadata = try check(.corrupted)
     }
-    let isCorrected = corrected.map { $0.metadata.lastStamp == metadata.lastStamp } ?? false
-    if isCorrected, let corrected { metadata = corrected.metadata }
+    let corrected = corrected.flatMap { $0.metadata.lastStamp == metadata.lastStamp ? $0 : nil }
+    if let corrected { metadata = corrected.metadata }
     if !isCurrent(metadata, isShared: isShared) {
       metadata.boot = BootIdentifier.current
       metadata.stampBase = stampBase(after: max(metadata.lastStamp, greatestStamp), known: known)
     }
     do throws(LMDBError) {
       try EntryDatabase.write(metadata, txn)
-      if isCorrected, let corrected { try EntryDatabase.write(corrected.usage, txn) }
+      if let corrected { try EntryDatabase.write(corrected.usage, txn) }
       try txn.commit()
     } catch {
       // Stamps go on from the last one that is known, if not by the clock.

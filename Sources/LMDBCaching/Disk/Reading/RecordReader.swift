@@ -197,12 +197,14 @@ final class RecordReader: Sendable {
         guard header.isIntact(bytes, key: key.utf8) else { return database.corrupted(key.string) }
         if header.expires != 0, header.isExpired(at: clock.now) { return nil }
         if let pointer = ValuePointer(in: bytes, header) {
-          // What cannot be borrowed is copied; a copy that fails says why.
-          guard
-            case .success(true) = outcome({ () throws(SystemError) in try values.borrow(pointer) { body($0.bytes) } })
-          else {
-            isElsewhere = true
-            return nil
+          do throws(SystemError) {
+            switch try values.withValue(pointer, { body($0.bytes) }) {
+            case .value: break
+            case .missing: return nil
+            case .damaged: return database.corrupted(key.string)
+            }
+          } catch {
+            return CacheError(error, during: Self.readingValue(key))
           }
         } else {
           body(header.payload(of: bytes).bytes)
@@ -236,7 +238,7 @@ final class RecordReader: Sendable {
   private func loggedValue(
     _ record: StoredRecord<UnsafeRawBufferPointer>, _ key: CacheKey
   ) throws(CacheError) -> Data? {
-    let contents = try calling("Reading the value of \(quoted(key.string))") { () throws(SystemError) in
+    let contents = try calling(Self.readingValue(key)) { () throws(SystemError) in
       try values.read(ValuePointer(record.payload))
     }
     switch contents {
@@ -246,4 +248,6 @@ final class RecordReader: Sendable {
     case .damaged: throw database.corrupted(key.string)
     }
   }
+
+  private static func readingValue(_ key: CacheKey) -> String { "Reading the value of \(quoted(key.string))" }
 }

@@ -135,11 +135,16 @@ final class PeerRecovery: @unchecked Sendable {
     }
     guard committed < last.stamp else { return 0 }
     var frames = JournalRun.frames(of: runs, after: committed, ignoringGaps: isRebuilt)
-    try calling(activity) { () throws(SystemError) in try cutOffAtMissingValue(&frames) }
+    let missing = try calling(activity) { () throws(SystemError) in try framesWithoutValue(frames) }
+    if let first = missing.min(), !isRebuilt { Self.cutOff(&frames, at: first) }
+    if durability != .fast {
+      let segments = Set(frames.indices.filter { !missing.contains($0) }.compactMap { frames[$0].pointer?.segment })
+      try calling(activity) { () throws(SystemError) in try values.synchronize(segments) }
+    }
     try database.transact(activity, makingRoom: makeRoom) { (session) throws(LMDBError) in
       count = 0
-      for frame in frames {
-        try session.apply(frame)
+      for (index, frame) in frames.enumerated() {
+        try session.apply(frame, isValueMissing: missing.contains(index))
         count += 1
       }
       try session.setCommittedStamp(last.stamp, ofJournal: identifier)
@@ -157,23 +162,26 @@ final class PeerRecovery: @unchecked Sendable {
     return count
   }
 
-  /// Leaves frames out from the first whose value is not in the value log, which only a power cut brings about: what comes
-  /// after writes that are lost must not be there without them. What the others refer to is made durable.
-  private func cutOffAtMissingValue(_ frames: inout [JournalFrame]) throws(SystemError) {
-    var segments: Set<UInt64> = []
+  /// The frames whose value is not in the value log, as indexes; unless the database was made anew, the first one only.
+  ///
+  /// Of a journal that goes on where the database ends only a power cut brings that about: see ``cutOff(_:at:)``. A
+  /// database that was made anew is given all that is left.
+  private func framesWithoutValue(_ frames: [JournalFrame]) throws(SystemError) -> Set<Int> {
+    var missing = Set<Int>()
     for index in frames.indices {
-      guard let pointer = frames[index].pointer else { continue }
-      if try values.isIntact(pointer) {
-        segments.insert(pointer.segment)
-        continue
-      }
-      // A batch is there as a whole, or not at all.
-      var end = index
-      while end > 0, frames[end - 1].flags.contains(.batchContinues) { end -= 1 }
-      frames.removeSubrange(end...)
-      break
+      guard let pointer = frames[index].pointer, try !values.isIntact(pointer) else { continue }
+      missing.insert(index)
+      if !isRebuilt { break }
     }
-    if durability != .fast { try values.synchronize(segments) }
+    return missing
+  }
+
+  /// Leaves frames out from one on: what comes after a write that is lost must not be there without it.
+  private static func cutOff(_ frames: inout [JournalFrame], at index: Int) {
+    // A batch is there as a whole, or not at all.
+    var end = index
+    while end > 0, frames[end - 1].flags.contains(.batchContinues) { end -= 1 }
+    frames.removeSubrange(end...)
   }
 
   // MARK: A journal that cannot be applied now
@@ -246,9 +254,12 @@ final class PeerRecovery: @unchecked Sendable {
 
 extension WriteSession {
   /// Applies a write that may be older than what is there.
-  fileprivate mutating func apply(_ frame: JournalFrame) throws(LMDBError) {
+  ///
+  /// - Parameter isValueMissing: The value it puts is nowhere. What was there before is not there any more all the same.
+  fileprivate mutating func apply(_ frame: JournalFrame, isValueMissing: Bool) throws(LMDBError) {
     let stamp = frame.stamp
     switch frame.operation {
+    case .put where isValueMissing: try remove(frame)
     case .put:
       if stamp > metadata.clearStamp { try putIfNewer(frame) }
     case .remove:

@@ -10,6 +10,8 @@ final class SegmentEmptying {
   private static let (valuesOfStep, bytesOfStep) = (512, 4 << 20)
   /// Bytes that are read at once when an entry is not where the one before ends.
   private static let searchLength = 64 << 10
+  /// How many bytes a step reads at most in search of an entry.
+  private static let searchOfStep = 16 << 20
 
   let identifier: UInt64
   private let size: Int
@@ -53,7 +55,7 @@ final class SegmentEmptying {
     }
     try database.transact("Moving values of \(database.directoryName)") { [moved] (session) throws(LMDBError) in
       for (key, old, new) in moved {
-        _ = try key.withBytes { (key) throws(LMDBError) in try session.move(key, from: old, to: new.pointer) }
+        try key.withBytes { (key) throws(LMDBError) in try session.move(key, from: old, to: new.pointer) }
       }
     }
   }
@@ -73,10 +75,12 @@ final class SegmentEmptying {
 
   private func nextValues() throws(SystemError) -> [(key: [UInt8], pointer: ValuePointer)] {
     var values: [(key: [UInt8], pointer: ValuePointer)] = []
-    var bytes = 0
-    while offset < size, values.count < Self.valuesOfStep, bytes < Self.bytesOfStep {
+    var (bytes, searched) = (0, 0)
+    while offset < size, values.count < Self.valuesOfStep, bytes < Self.bytesOfStep, searched < Self.searchOfStep {
       guard let (entry, key) = try entry(at: offset) else {
-        offset = try nextMagic(from: offset + ValueEntry.alignment)
+        let start = offset + ValueEntry.alignment
+        offset = try nextMagic(from: start, limit: Self.searchOfStep)
+        searched += offset - start + Self.searchLength
         continue
       }
       values.append((key, entry.pointer(identifier)))
@@ -95,11 +99,15 @@ final class SegmentEmptying {
     }
   }
 
-  /// Where an entry may begin at or behind an offset: a value that was not written left a hole.
-  private func nextMagic(from start: Int) throws(SystemError) -> Int {
+  /// Where an entry may begin at or behind an offset, or where to go on with the search: a value that was not written left
+  /// a hole.
+  ///
+  /// - Parameter limit: How many bytes are searched at most, about.
+  private func nextMagic(from start: Int, limit: Int) throws(SystemError) -> Int {
     var position = start
     var bytes = [UInt8](repeating: 0, count: Self.searchLength)
     while position < size {
+      if position - start >= limit { return position }
       let count = try bytes.withMutableBytes { (bytes) throws(SystemError) in
         try lock.file.readPart(bytes, at: position)
       }

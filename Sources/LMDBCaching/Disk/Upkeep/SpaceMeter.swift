@@ -18,7 +18,9 @@ final class SpaceMeter: Sendable {
     let usage = try database.valueUsage()
     let (used, allocated) = (try usedByDatabase(), try allocatedByDatabase())
     let segments = try calling(activity) { () throws(SystemError) in
-      try ValueFolder(cache: current.value).segments().reduce(0) { $0 + max(0, $1.size - ValueSegment.headerSize) }
+      try ValueFolder(cache: current.value).segments().reduce(0) {
+        $0.addingSaturating(max(0, $1.size - ValueSegment.headerSize))
+      }
     }
     // Another process may write meanwhile.
     let reserved = min(values.reservedBytes, max(0, segments - usage.bytes))

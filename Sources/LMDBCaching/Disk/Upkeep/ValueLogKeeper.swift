@@ -8,7 +8,7 @@ import Synchronization
 /// A segment that the database counts no use of is removed when every snapshot, of any process, sees that, and when a power
 /// cut cannot undo it. One of which less than half is in use is emptied first, in short steps between commits; so are short
 /// ones where there are many.
-// Sendable: what changes is the writer thread's.
+// Sendable: what changes is the writer thread's, or opening's before that is started.
 final class ValueLogKeeper: @unchecked Sendable {
   /// Bytes. What is not in use below that is not worth the work.
   private static let leastDead = 64 << 10

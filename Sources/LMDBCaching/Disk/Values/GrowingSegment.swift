@@ -1,8 +1,10 @@
 import Platform
 import Synchronization
 
-/// A segment that this process appends to, or has appended to: see ``ValueLog``. It is locked as long as this object lives.
-// Sendable: `owner`, `tail`, `allocated` and `boundary` are touched with the log's lock held only; the rest is atomic or constant.
+/// A segment that this process appends to, or has appended to: see ``ValueLog``. It is locked as long as this object
+/// lives.
+// Sendable: `owner`, `tail`, `allocated` and `boundary` are touched with the log's lock held only, `isSuspect` by who
+// synchronizes; the rest is atomic or constant.
 final class GrowingSegment: @unchecked Sendable {
   /// How many values were appended whose records are in no journal yet.
   final class Holds: Sendable {
@@ -18,6 +20,9 @@ final class GrowingSegment: @unchecked Sendable {
   let writers = Atomic<Int>(0)
   /// Whether something was written that is not synchronized.
   let isDirty = Atomic<Bool>(false)
+
+  /// Whether the device failed to synchronize it: the system may take what it has in memory for what is on the disk.
+  var isSuspect = false
 
   /// Where the next entry begins.
   var tail: Int

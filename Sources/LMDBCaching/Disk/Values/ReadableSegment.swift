@@ -20,13 +20,16 @@ final class ReadableSegment: Sendable {
     self.file = file
     let page = MemoryMap.pageSize
     let status = try self.file.status()
-    mapSize = (max(segmentSize, status.size) + page - 1) / page * page
+    // A file that somebody made can be of any length.
+    mapSize = max(segmentSize, status.size).addingSaturating(page - 1) / page * page
     // Of others' files the system does not tell what is in memory.
     isMapTried = Atomic(status.owner != geteuid())
   }
 
   /// Whether somebody has removed it.
-  var isRemoved: Bool { outcome { () throws(SystemError) in try file.status().linkCount == 0 }.isTrue }
+  var isRemoved: Bool {
+    do throws(SystemError) { return try file.status().linkCount == 0 } catch { return false }
+  }
 
   func synchronize() throws(SystemError) { try file.synchronize() }
 
@@ -49,6 +52,7 @@ final class ReadableSegment: Sendable {
     else { return nil }
     return UnsafeRawBufferPointer(start: map.base + offset, count: count)
   }
+
   /// `nil` where addresses are counted: they are left to what the process needs for its memory, and values are copied.
   private var mapped: MemoryMap? {
     map.withLock { map in
@@ -58,8 +62,4 @@ final class ReadableSegment: Sendable {
       return map
     }
   }
-}
-
-extension Result where Success == Bool {
-  fileprivate var isTrue: Bool { if case .success(true) = self { true } else { false } }
 }

@@ -42,8 +42,10 @@ struct ValueFolder {
 
   /// Makes a segment, locked by this process; `nil` if another process took it for one that nobody has before it was locked,
   /// and removed it.
-  func make(_ identifier: UInt64, owner: UInt64) throws(SystemError) -> FileLock? {
-    let folder = try cache.makeSubdirectory(Self.name)
+  ///
+  /// - Parameter synchronized: Whether the folder's own name is to survive a power cut.
+  func make(_ identifier: UInt64, owner: UInt64, synchronized: Bool) throws(SystemError) -> FileLock? {
+    let folder = try cache.makeSubdirectory(Self.name, synchronized: synchronized)
     let name = ValueSegment.name(identifier)
     let lock = FileLock(try folder.create(name, .exclusively))
     guard try lock.tryLock(.exclusive), try lock.file.isStill(name, in: folder) else { return nil }
@@ -99,16 +101,7 @@ struct ValueFolder {
     let lock = FileLock(try folder.create(name, .exclusively))
     do throws(SystemError) {
       guard try lock.tryLock(.exclusive) else { throw SystemError("flock", lock.file.path, errno: EWOULDBLOCK) }
-      var buffer = [UInt8](repeating: 0, count: min(size, 1 << 20))
-      var offset = 0
-      while offset < size {
-        let part = min(buffer.count, size - offset)
-        if part < buffer.count { buffer.removeLast(buffer.count - part) }
-        // What was reserved and is not written yet is written to the new file, or never.
-        _ = try file.read(&buffer, at: offset)
-        try lock.file.write(buffer, at: offset)
-        offset += part
-      }
+      try lock.file.write(0..<size, of: file)
     } catch {
       try folder.remove(name)
       throw error

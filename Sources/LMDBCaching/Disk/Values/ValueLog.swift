@@ -121,17 +121,16 @@ final class ValueLog: Sendable {
 
   private func allocate(_ segment: GrowingSegment, upTo end: Int, step: Int) throws(SystemError) {
     if end <= segment.allocated { return }
-    // The last bytes of a full disk may be enough for this value.
-    for end in [max(end, min(segment.allocated + step, segmentSize)), end] {
-      do throws(SystemError) {
-        try segment.lock.file.reserve(end)
-        segment.allocated = end
-        return
-      } catch {
-        if end == segment.allocated || ![ENOSPC, EDQUOT, EFBIG].contains(error.errno) { throw error }
-      }
+    let ahead = max(end, min(segment.allocated + step, segmentSize))
+    do throws(SystemError) {
+      try segment.lock.file.reserve(ahead)
+      segment.allocated = ahead
+    } catch {
+      guard ahead > end, [ENOSPC, EDQUOT, EFBIG].contains(error.errno) else { throw error }
+      // The last bytes of a full disk may be enough for this value.
+      try segment.lock.file.reserve(end)
+      segment.allocated = end
     }
-    throw SystemError("fallocate", segment.lock.file.path, errno: ENOSPC)
   }
 
   /// What is behind the place of a value that was not written stays as it is, a hole: others may have been written there.
@@ -143,12 +142,10 @@ final class ValueLog: Sendable {
   }
 
   private func make(_ owner: UInt64, _ state: inout State) throws(SystemError) -> GrowingSegment {
-    let cache = current.value
-    // The folder's own name.
-    if isSynchronized { _ = try cache.makeSubdirectory(ValueFolder.name, synchronized: true) }
+    let folder = folder
     while true {
       let identifier = UInt64.random(in: 1 ... .max)
-      guard let lock = try ValueFolder(cache: cache).make(identifier, owner: owner) else { continue }
+      guard let lock = try folder.make(identifier, owner: owner, synchronized: isSynchronized) else { continue }
       state.hasNewNames = true
       return GrowingSegment(identifier, owner: owner, lock, tail: ValueSegment.headerSize)
     }
@@ -196,12 +193,33 @@ final class ValueLog: Sendable {
     for segment in dirty {
       segment.isDirty.store(false, ordering: .sequentiallyConsistent)
       do throws(SystemError) {
+        if segment.isSuspect { try writeAgain(segment) }
         try segment.lock.file.synchronize()
+        segment.isSuspect = false
       } catch {
         segment.isDirty.store(true, ordering: .releasing)
+        segment.isSuspect = true
+        // What is appended from now on goes elsewhere: nobody writes to it while it is written again.
+        retire(segment.identifier)
         throw error
       }
     }
+  }
+
+  /// Has the system write everything to the device once more, after it failed to: it tells of that once, and counts the
+  /// pages as written from then on. (fsync(2), and what PostgreSQL found of it in 2018.)
+  private func writeAgain(_ segment: GrowingSegment) throws(SystemError) {
+    waitForWriters(segment)
+    let tail = try state.withLock { (_) throws(SystemError) in
+      try ValueSegment.writeHeader(segment.lock.file, identifier: segment.identifier, owner: segment.owner)
+      return segment.tail
+    }
+    try segment.lock.file.write(ValueSegment.headerSize..<tail, of: segment.lock.file)
+  }
+
+  /// Until nothing is being written to a segment that nothing is appended to any more.
+  private func waitForWriters(_ segment: GrowingSegment) {
+    while segment.writers.load(ordering: .acquiring) > 0 { MonotonicClock.sleep(nanoseconds: 100_000) }
   }
 
   /// The same as ``synchronize()`` with what was released before. For ``Durability/fast``, where commits wait for nothing.
@@ -225,17 +243,16 @@ final class ValueLog: Sendable {
   func restoreDeleted() throws(SystemError) {
     let folder = folder
     for segment in state.withLock(\.held) where try !folder.has(segment.identifier, segment.lock.file) {
-      // Nothing is appended any more, and what is being written is waited for.
       state.withLock { if $0.active === segment { $0.active = nil } }
-      while segment.writers.load(ordering: .acquiring) > 0 { MonotonicClock.sleep(nanoseconds: 100_000) }
-      let tail = state.withLock { _ in segment.tail }
+      waitForWriters(segment)
+      let (tail, owner) = state.withLock { _ in (segment.tail, segment.owner) }
       let lock = try folder.restore(segment.identifier, segment.lock.file, size: tail)
       if isSynchronized {
         try lock.file.synchronize()
         try current.value.synchronize()
         try folder.synchronize()
       }
-      let restored = GrowingSegment(segment.identifier, owner: segment.owner, lock, tail: tail, holds: segment.holds)
+      let restored = GrowingSegment(segment.identifier, owner: owner, lock, tail: tail, holds: segment.holds)
       state.withLock { state in
         state.retired.removeAll { $0 === segment }
         state.retired.append(restored)

@@ -10,8 +10,8 @@ final class ValueReader: Sendable {
   private static let maximumSegments = 64
 
   /// What reading a value brought.
-  enum Contents {
-    case value(Data)
+  enum Reading<Value> {
+    case value(Value)
     /// There is no such segment: the entry was replaced or moved meanwhile, or somebody removed the file.
     case missing
     /// The bytes are not those that were written.
@@ -28,12 +28,10 @@ final class ValueReader: Sendable {
     self.segmentSize = segmentSize
   }
 
-  convenience init(_ cache: Directory) { self.init(CurrentDirectory(cache), segmentSize: 0) }
-
   // MARK: Reading
 
   /// A copy of a value.
-  func read(_ pointer: ValuePointer) throws(SystemError) -> Contents {
+  func read(_ pointer: ValuePointer) throws(SystemError) -> Reading<Data> {
     guard pointer.end != nil else { return .damaged }
     guard let segment = try segment(pointer.segment) else { return .missing }
     guard let memory = malloc(max(1, pointer.length)) else {
@@ -50,14 +48,22 @@ final class ValueReader: Sendable {
     return .value(Data(bytesNoCopy: memory, count: pointer.length, deallocator: .free))
   }
 
-  /// Calls `body` with a value where it lies, if it is long and in memory now, and intact. Returns whether it did.
-  func borrow(_ pointer: ValuePointer, _ body: (UnsafeRawBufferPointer) -> Void) throws(SystemError) -> Bool {
-    guard pointer.end != nil, let segment = try segment(pointer.segment),
-      let bytes = segment.mappedBytes(at: pointer.offset, count: pointer.length),
-      RecordHeader.payloadHash(bytes) == pointer.hash
-    else { return false }
-    withExtendedLifetime(segment) { body(bytes) }
-    return true
+  /// Calls `body` with a value: where it lies, if it is long and in memory now, or with a copy.
+  func withValue<R>(
+    _ pointer: ValuePointer, _ body: (UnsafeRawBufferPointer) -> R
+  ) throws(SystemError) -> Reading<R> {
+    guard pointer.end != nil else { return .damaged }
+    guard let segment = try segment(pointer.segment) else { return .missing }
+    if let bytes = segment.mappedBytes(at: pointer.offset, count: pointer.length) {
+      return withExtendedLifetime(segment) {
+        RecordHeader.payloadHash(bytes) == pointer.hash ? .value(body(bytes)) : .damaged
+      }
+    }
+    switch try read(pointer) {
+    case .value(let data): return .value(data.withUnsafeBytes(body))
+    case .missing: return .missing
+    case .damaged: return .damaged
+    }
   }
 
   /// Whether a value is there as it was written.

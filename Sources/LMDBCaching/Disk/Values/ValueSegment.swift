@@ -15,23 +15,15 @@ import Platform
 /// believed refers to it.
 enum ValueSegment {
   static let headerSize = 64
-  private static let suffix = ".values"
+  private static let names = NumberedName(suffix: ".values")
   private static let magic: UInt64 = 0x3153_5643_4244_4D4C
   private static let magicBytes = withUnsafeBytes(of: magic.littleEndian) { Array($0) }
   private static let ownerOffset = 16
 
-  static func name(_ identifier: UInt64) -> String {
-    let digits = String(identifier, radix: 16)
-    return String(repeating: "0", count: 16 - digits.count) + digits + suffix
-  }
+  static func name(_ identifier: UInt64) -> String { names.name(identifier) }
 
   /// Returns `nil` if the name is none of a segment's.
-  static func identifier(ofName name: String) -> UInt64? {
-    guard name.hasSuffix(suffix), name.utf8.count == 16 + suffix.utf8.count else { return nil }
-    let digits = name.dropLast(suffix.count)
-    guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }) else { return nil }
-    return UInt64(digits, radix: 16)
-  }
+  static func identifier(ofName name: String) -> UInt64? { names.number(of: name) }
 
   /// Whether a file that begins so is one of these.
   static func isOurs(_ beginning: [UInt8]) -> Bool { beginning.begins(with: magicBytes) }

@@ -1,0 +1,29 @@
+/// A value that the verification comes by. Valid until `visit` returns.
+package struct DataFileValue {
+  /// All of it; of one that has pages of its own, its first 96 bytes at least if it has as many.
+  package let beginning: UnsafeRawBufferPointer
+  /// Bytes.
+  package let size: Int
+  private let walk: DataFileWalk
+  /// Its own first page, if it has one.
+  private let page: Int?
+
+  init(_ walk: DataFileWalk, beginning: UnsafeRawBufferPointer, size: Int, page: Int?) {
+    self.walk = walk
+    self.beginning = beginning
+    self.size = size
+    self.page = page
+  }
+
+  /// Calls `body` with the last bytes of it, `count` or as many as it has.
+  package func withEnd<R>(_ count: Int, _ body: (UnsafeRawBufferPointer) -> R) throws(DataFileError) -> R {
+    let count = min(count, size)
+    guard let page, beginning.count < size else {
+      return body(UnsafeRawBufferPointer(rebasing: beginning[(size - count)...]))
+    }
+    let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, count), alignment: 8)
+    defer { bytes.deallocate() }
+    try walk.read(page, into: bytes.baseAddress!, offset: DataFileWalk.headerSize + size - count, count: count)
+    return body(UnsafeRawBufferPointer(rebasing: bytes[..<count]))
+  }
+}

@@ -1,0 +1,276 @@
+import Foundation
+import LMDB
+import Platform
+import TestSupport
+import Testing
+
+@testable import LMDBCaching
+
+/// What processes that end, power cuts, devices and people do to values in the value log.
+@Suite struct ValueLogDamageTests {
+  let values = LoggedValues()
+  private var directory: CacheDirectory { values.directory }
+
+  // MARK: Processes that end
+
+  /// A process that is killed leaves a segment; the next one goes on with it.
+  @Test func shortProcessesLeaveFewSegments() throws {
+    var now = directory
+    // A process that is killed leaves what it had reserved.
+    func openLong(_ directory: CacheDirectory) throws -> LMDBCache {
+      try values.open(directory) { $0.disk.valueSegmentSize = 32 << 20 }
+    }
+    for number in 0..<20 {
+      let cache = try openLong(now)
+      try values.expect(cache, 0..<number)
+      try values.fill(cache, number..<number + 1)
+      if number % 2 == 0 { try cache.flush() }
+      let crashed = number % 3 == 0 ? now.crashed(cache) : nil
+      try cache.close()
+      now = crashed ?? now
+    }
+    let cache = try openLong(now)
+    try values.expect(cache, 0..<20)
+    #expect(now.segments.count < 3)
+    try values.expectCountsAreRight(cache)
+    try cache.close()
+  }
+
+  /// A value whose bytes are not there is a write that never happened, and so are those after it.
+  @Test func nothingIsReplayedBehindALostValue() throws {
+    let cache = try values.open { neverCommitting(&$0) }
+    for number in 0..<3 { try cache.set("before", forKey: "before\(number)") }
+    try values.fill(cache, 0..<3)
+    try cache.write { batch in
+      batch.set("first", forKey: "first of a batch")
+      batch.set(values.value(7), forKey: "key7")
+    }
+    try cache.set("after", forKey: "after")
+    let crashed = directory.crashed(cache)
+    try cache.close()
+    let segment = crashed.segments[0]
+    var contents = crashed.contents(segment)
+    let place = try #require(contents.range(of: values.value(7)))
+    contents[place.lowerBound + 1_000] ^= 1
+    crashed.write(contents, to: segment)
+    let reopened = try values.open(crashed)
+    #expect(try reopened.entries().map(\.key) == ["before0", "before1", "before2", "key0", "key1", "key2"])
+    try values.expect(reopened, 0..<3)
+    try reopened.close()
+  }
+
+  // MARK: Files that somebody changes
+
+  @Test(arguments: ["deleted folder", "deleted files", "moved", "older copies"])
+  func segmentsComeBackForWhatIsNotCommitted(_ what: String) throws {
+    let cache = try values.open { neverCommitting(&$0) }
+    try values.fill(cache, 0..<5)
+    switch what {
+    case "deleted folder": try FileManager.default.removeItem(at: directory.url("values"))
+    case "moved": try FileManager.default.moveItem(at: directory.url("values"), to: directory.url("elsewhere"))
+    default:
+      for segment in directory.segments {
+        let older = directory.contents(segment).prefix(1_000)
+        try FileManager.default.removeItem(at: directory.url(segment))
+        if what == "older copies" { directory.write(older, to: segment) }
+      }
+    }
+    try cache.flush()
+    try values.expect(cache, 0..<5)
+    try values.fill(cache, 5..<10)
+    try cache.close()
+    let reopened = try values.open()
+    try values.expect(reopened, 0..<10)
+    try reopened.close()
+  }
+
+  @Test func aSegmentThatIsCutOffIsAnErrorAndNoSignal() throws {
+    let cache = try values.open()
+    let large = Data(repeating: 9, count: 1_000_000)
+    try cache.set(large, forKey: "key")
+    try cache.flush()
+    #expect(try cache.withBytes(forKey: "key") { $0.byteCount } == large.count)
+    for size in [500_000, 100, 0] {
+      truncate(directory.url(directory.segments[0]).path, off_t(size))
+      #expect(errorCode { _ = try cache.withBytes(forKey: "key") { $0.byteCount } } == .corruptedRecord)
+      #expect(errorCode { _ = try cache.value(Data.self, forKey: "key") } == .corruptedRecord)
+    }
+    try cache.set(large, forKey: "key")
+    #expect(try cache.value(Data.self, forKey: "key") == large)
+    try cache.close()
+  }
+
+  /// Whoever can write to the directory can make counts that say that nothing refers to a segment.
+  @Test func countsThatAreWrongAreCorrected() throws {
+    let cache = try values.open()
+    try values.fill(cache, 0..<30)
+    try cache.close()
+    let environment = try Environment.open(directory: directory.path)
+    let transaction = try environment.beginWrite()
+    let right = directory.segments.count
+    for name in directory.segments {
+      let identifier = try #require(ValueSegment.identifier(ofName: String(name.dropFirst("values/".count))))
+      try SegmentUsage.key(identifier).withBytes { _ = try transaction.remove(forKey: $0) }
+    }
+    try transaction.commit()
+    environment.close()
+    let reopened = try values.open { $0.disk.verification = .always }
+    try reopened.diskCache.sweepValues()
+    try values.expect(reopened, 0..<30)
+    #expect(directory.segments.count == right)
+    try values.expectCountsAreRight(reopened)
+    try reopened.close()
+  }
+
+  /// A hole in a segment, where a value could not be written, hides nothing behind it.
+  @Test func whatIsBehindAHoleIsMoved() throws {
+    let cache = try values.open()
+    try values.fill(cache, 0..<3)
+    let session = FaultInjection.begin(
+      .directory(directory.path + "/values"), [.init(.pwrite, returns: ENOSPC, count: 1)])
+    #expect(errorCode { try cache.diskCache.set(values.value(50), forKey: "key50") } == .noSpace)
+    FaultInjection.end(session)
+    try values.fill(cache, 3..<40)
+    try cache.flush()
+    for number in 0..<40 where number % 6 != 5 { try cache.removeValue(forKey: "key\(number)") }
+    try cache.flush()
+    try cache.diskCache.sweepValues()
+    try values.expect(cache, stride(from: 5, to: 40, by: 6))
+    #expect(try cache.value(Data.self, forKey: "key50") == nil)
+    try values.expectCountsAreRight(cache)
+    try cache.close()
+  }
+
+  /// A value that is damaged stays where it is, and is looked at once.
+  @Test func aDamagedValueKeepsItsSegment() throws {
+    let cache = try values.open()
+    try values.fill(cache, 0..<10)
+    try cache.flush()
+    let segment = directory.segments[0]
+    var contents = directory.contents(segment)
+    let place = try #require(contents.range(of: values.value(4)))
+    contents[place.lowerBound + 10] ^= 1
+    let file = try FileHandle(forWritingTo: directory.url(segment))
+    try file.write(contentsOf: contents)
+    try file.close()
+    for number in 0..<10 where number != 4 && number != 8 { try cache.removeValue(forKey: "key\(number)") }
+    try cache.flush()
+    try cache.diskCache.sweepValues()
+    try values.expect(cache, [8])
+    #expect(errorCode { _ = try cache.value(Data.self, forKey: "key4") } == .corruptedRecord)
+    #expect(directory.segments.contains(segment))
+    try cache.close()
+  }
+
+  /// Reading fails with an error where the device does.
+  @Test func aDeviceThatFailsIsAnError() throws {
+    let cache = try values.open()
+    try cache.set(values.value(1), forKey: "key")
+    try cache.flush()
+    let session = FaultInjection.begin(
+      .directory(directory.path + "/values"), [.init(.pread, returns: EIO, count: .max)])
+    #expect(errorCode { _ = try cache.value(Data.self, forKey: "key") } == .storageFailed)
+    #expect(errorCode { _ = try cache.withBytes(forKey: "key") { $0.byteCount } } == .storageFailed)
+    FaultInjection.end(session)
+    #expect(try cache.value(Data.self, forKey: "key") == values.value(1))
+    try cache.close()
+  }
+
+  /// A database that was made anew is given all that its journals have. Where a value is gone, so is what it replaced.
+  @Test func aRebuiltDatabaseLosesNothingBehindAValueThatIsGone() throws {
+    let cache = try values.open { neverCommitting(&$0) }
+    try cache.set("older", forKey: "key1")
+    try values.fill(cache, 0..<3)
+    try cache.set("after", forKey: "after")
+    let (name, journal) = (directory.journals[0], directory.contents(directory.journals[0]))
+    try cache.flush()
+    try cache.removeAll()
+    try cache.flush()
+    try cache.diskCache.sweepValues()
+    #expect(directory.segments.isEmpty)
+    try values.fill(cache, 10..<12)
+    try cache.flush()
+    let crashed = directory.crashed(cache)
+    try cache.close()
+    crashed.write(journal, to: name)
+    crashed.miscount()
+    let reopened = try values.open(crashed)
+    #expect(reopened.recovery != nil)
+    #expect(try reopened.entries().map(\.key) == ["after"])
+    #expect(try reopened.value(String.self, forKey: "after") == "after")
+    try reopened.diskCache.sweepValues()
+    try values.expectCountsAreRight(reopened)
+    try reopened.close()
+  }
+
+  /// The record of a long key has the key before the pointer, and a page of its own.
+  @Test(arguments: [600, 5_000, 70_000]) func valuesOfLongKeysAreCounted(_ length: Int) throws {
+    let key = String(repeating: "k", count: length)
+    let cache = try values.open()
+    try cache.set(values.value(1), forKey: key)
+    try values.expectCountsAreRight(cache)
+    try cache.close()
+    let reopened = try values.open { $0.disk.verification = .always }
+    try reopened.diskCache.sweepValues()
+    #expect(try reopened.value(Data.self, forKey: key) == values.value(1))
+    try values.expectCountsAreRight(reopened)
+    try reopened.close()
+  }
+
+  // MARK: Devices
+
+  /// A system tells once that it could not write, and takes the bytes for written from then on.
+  @Test func whatCouldNotBeSynchronizedIsWrittenAgain() throws {
+    let log = ValueLog(
+      CurrentDirectory(try Directory(path: directory.path)), durability: .ordered, segmentSize: 1 << 20)
+    // The folder's and the segment's names are durable.
+    try append(log, values.value(0)).end()
+    try log.synchronize()
+    let first = try append(log, values.value(1))
+    fail(.init(.fsync, returns: EIO, count: 1)) { #expect(throws: SystemError.self) { try log.synchronize() } }
+    let second = try append(log, values.value(2))
+    #expect(second.pointer.segment != first.pointer.segment)
+    fail(.init(.pwrite, returns: EIO, count: 1)) { #expect(throws: SystemError.self) { try log.synchronize() } }
+    try log.synchronize()
+    // Once is enough.
+    let third = try append(log, values.value(3))
+    try fail(.init(.pwrite, returns: EIO, count: 1)) { try log.synchronize() }
+    let reader = ValueReader(CurrentDirectory(try Directory(path: directory.path)), segmentSize: 1 << 20)
+    for value in [first, second, third] {
+      #expect(try reader.isIntact(value.pointer))
+      value.end()
+    }
+    log.close()
+  }
+
+  private func append(_ log: ValueLog, _ value: Data) throws -> AppendedValue {
+    try value.withUnsafeBytes { value in
+      try Array("key".utf8).withUnsafeBytes { try log.append(value, key: $0, owner: 1) }
+    }
+  }
+
+  private func fail(_ rule: FaultInjection.Rule, _ body: () throws -> Void) rethrows {
+    let session = FaultInjection.begin(.directory(directory.path + "/values"), [rule])
+    defer { FaultInjection.end(session) }
+    try body()
+  }
+
+  /// The last bytes of a disk, or of a quota, are enough for one value, and what stops that one is told.
+  @Test func blocksThatCannotBeReserved() throws {
+    let cache = try values.open()
+    try values.fill(cache, 0..<1)
+    try fail(.init(.fallocate, returns: EDQUOT, count: 1)) { try values.fill(cache, 1..<20) }
+    try values.expect(cache, 0..<20)
+    for (errno, remedy) in [(EDQUOT, "Free some space"), (EFBIG, "ulimit -f")] {
+      try fail(.init(.fallocate, returns: errno, count: .max)) {
+        let error = try #require(throws: CacheError.self) {
+          for number in 20..<60 { try cache.diskCache.set(values.value(number), forKey: "k") }
+        }
+        #expect(error.code == .noSpace && error.message.contains(remedy), "\(error)")
+      }
+    }
+    try values.fill(cache, 0..<20, round: 1)
+    try values.expect(cache, 0..<20, round: 1)
+    try cache.close()
+  }
+}

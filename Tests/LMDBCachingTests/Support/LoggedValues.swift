@@ -1,0 +1,42 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import LMDBCaching
+
+/// A cache whose values are in the value log, in segments of 64 KiB with about a dozen values each.
+struct LoggedValues {
+  let directory = CacheDirectory()
+  let clock = ManualClock()
+
+  func open(
+    _ directory: CacheDirectory? = nil, _ change: (inout CacheConfiguration) -> Void = { _ in }
+  ) throws -> LMDBCache {
+    try (directory ?? self.directory).open {
+      $0.disk.inlineThreshold = 100
+      $0.disk.valueSegmentSize = 64 << 10
+      $0.memory.countLimit = 0
+      $0.clock = .manual(clock)
+      change(&$0)
+    }
+  }
+
+  func value(_ number: Int, round: Int = 0) -> Data {
+    var random = SeededRandom(UInt64(number &* 1_000 &+ round))
+    return Data(random.bytes(4_000 + number % 7 * 100))
+  }
+
+  func fill(_ cache: LMDBCache, _ numbers: Range<Int>, round: Int = 0) throws {
+    for number in numbers { try cache.set(value(number, round: round), forKey: "key\(number)") }
+  }
+
+  func expect(_ cache: LMDBCache, _ numbers: some Sequence<Int>, round: Int = 0) throws {
+    for number in numbers {
+      #expect(try cache.value(Data.self, forKey: "key\(number)") == value(number, round: round), "\(number)")
+    }
+  }
+
+  func expectCountsAreRight(_ cache: LMDBCache) throws {
+    #expect(try cache.diskCache.valueLogFaults() == [])
+  }
+}
