@@ -24,6 +24,18 @@ import Testing
     #expect(judgement?.isReached == ok)
   }
 
+  @Test(arguments: [(0.773, true), (0.77, false)]) func countsMisses(_ hitRatio: Double, _ isReached: Bool) throws {
+    var own = result("w", "own", 1)
+    let goal = Goal(
+      "a goal", .missesAtMost(22.75), .init(workload: "w", subject: "own"), of: .init(workload: "w", subject: "peer")
+    ) { _ in true }
+    #expect(goal.judgement([own, result("w", "peer", 1)])?.measured == nil)
+    own.readings = ["hitRatio": hitRatio]
+    let judgement = try #require(goal.judgement([own, result("w", "peer", 1)]))
+    #expect(judgement.isReached == isReached)
+    #expect(try abs(#require(judgement.measured) - 100 * (1 - hitRatio)) < 1e-9)
+  }
+
   @Test func takesTheWorkloadTheThreadsAndTheParametersThatItNames() {
     let goal = Goal(
       "a goal", .timeAtMost(1), .init(workload: "w", subject: "s"), of: .init(workload: "w", subject: "peer")
@@ -60,12 +72,14 @@ import Testing
       Judgement(goal: "first", bound: .timeAtMost(0.7), measured: 0.65),
       Judgement(goal: "second", bound: .fasterAtLeast(200), measured: 150),
       Judgement(goal: "third", bound: .workAtLeast(1.7), measured: nil),
+      Judgement(goal: "fourth", bound: .missesAtMost(22.5), measured: 21),
     ])
     let lines = table.split(separator: "\n").map { $0.split(separator: " ").joined(separator: " ") }
     #expect(
       lines == [
-        "Goals: 1 of 3 reached", "asked measured", "first ≤ 0.7 × 0.65 × reached",
+        "Goals: 2 of 4 reached", "asked measured", "first ≤ 0.7 × 0.65 × reached",
         "second ≥ 200 × as fast 150 × missed", "third ≥ 1.7 × the work – not measured",
+        "fourth ≤ 22.5 % misses 21 % reached",
       ])
   }
 

@@ -1,4 +1,5 @@
-/// A cache in memory: a map from keys to values that holds its limits by S3-FIFO eviction (Yang et al., SOSP 2023).
+/// A cache in memory: a map from keys to values that holds its limits by S3-FIFO eviction (Yang et al., SOSP 2023) that
+/// adapts to what it is asked for.
 ///
 /// Any thread may use it, and threads rarely wait for each other. A `String` key is its UTF-8 bytes, not its canonical
 /// equivalence class: a composed and a decomposed "é" are two keys. Limits hold whenever a call returns; an expired

@@ -3,15 +3,15 @@
 struct MemoryContents<Key, Value> {
   @usableFromInline let table: MemoryTable<Key, Value>
   @usableFromInline let slabs: MemorySlabs
-  @usableFromInline let ghost: MemoryGhost
+  @usableFromInline let ghosts: MemoryGhosts
   @usableFromInline let count: Int
   @usableFromInline let cost: Int64
 
   @inlinable
-  init(table: MemoryTable<Key, Value>, slabs: MemorySlabs, ghost: MemoryGhost, count: Int, cost: Int64) {
+  init(table: MemoryTable<Key, Value>, slabs: MemorySlabs, ghosts: MemoryGhosts, count: Int, cost: Int64) {
     self.table = table
     self.slabs = slabs
-    self.ghost = ghost
+    self.ghosts = ghosts
     self.count = count
     self.cost = cost
   }
@@ -27,6 +27,6 @@ struct MemoryContents<Key, Value> {
   func deallocate() {
     table.deallocate(arena: slabs.arena)
     slabs.deallocate()
-    ghost.deallocate()
+    ghosts.deallocate()
   }
 }

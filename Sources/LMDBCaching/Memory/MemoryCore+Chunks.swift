@@ -65,12 +65,13 @@ extension MemoryCore {
   /// The contents, leaving the core empty: constant time, so that a large shard is emptied in a short lock hold.
   @inlinable
   mutating func detach() -> MemoryContents<Key, Value> {
-    let contents = MemoryContents(table: table, slabs: slabs, ghost: ghost, count: count, cost: cost)
+    let contents = MemoryContents(table: table, slabs: slabs, ghosts: ghosts, count: count, cost: cost)
     table = Table(capacityLog2: Table.smallestLog2, arena: slabs.arena)
     slabs = MemorySlabs(arena: slabs.arena)
     small = MemoryQueue()
     main = MemoryQueue()
-    ghost = MemoryGhost()
+    ghosts = MemoryGhosts()
+    pushes = 0
     relocations &+= 1
     return contents
   }

@@ -1,18 +1,22 @@
 extension MemoryCore {
-  /// The ghost remembers as many evictions as the main queue has room for: nine tenths of the entries.
-  @inlinable
-  var ghostWindow: Int { max(16, count &- count / 10) }
-
-  /// Evicts one entry by S3-FIFO (Yang et al., SOSP 2023), or one that has expired, and returns what it held.
+  /// Evicts one entry, or one that has expired, and returns what it held.
+  ///
+  /// By S3-FIFO (Yang et al., SOSP 2023) that adapts. New entries enter the small queue. At its tail one that was used
+  /// there has a second chance, one that was used in two generations goes to the main queue, and any other is evicted. At the
+  /// main queue's tail each use is one more turn. Entries that are stored again soon after they were evicted enter the main
+  /// queue, and move the border between the queues, as in ARC (Megiddo and Modha, FAST 2003).
   ///
   /// - Parameters:
-  ///   - byCost: whether the tenth that is the small queue's share is of the cost rather than of the count.
+  ///   - byCost: whether the share is of the cost rather than of the count.
+  ///   - share: the part of the room that is the small queue's.
   ///   - kept: a slot that must stay, `MemoryDetails.none` for none.
   /// - Returns: nil when there is no other entry.
   @inlinable
-  mutating func evict(byCost: Bool, keeping kept: UInt32, clock: CacheClock, cost: inout Int64) -> Pair? {
-    // Every turn lowers a counter or moves an entry out of the small queue, but a shard whose entries were all hit
-    // often could take as many turns as three times its entries.
+  mutating func evict(
+    byCost: Bool, share: Double, keeping kept: UInt32, clock: CacheClock, cost: inout Int64
+  ) -> Pair? {
+    // Every turn takes a use or a chance from an entry, but a shard whose entries were all hit often could take as many
+    // turns as four times its entries.
     var turns = 0
     while true {
       turns &+= 1
@@ -25,36 +29,34 @@ extension MemoryCore {
       } else if old == MemoryDetails.none {
         slot = young
       } else {
-        let isFull = byCost ? small.cost >= self.cost / 10 : small.count &* 10 >= count
-        slot = isFull ? young : old
+        let isShort =
+          byCost
+          ? Double(small.cost) < share * Double(self.cost) : Double(small.count) < share * Double(count)
+        slot = isShort ? old : young
       }
       let place = place(of: slot)
       let entry = table.entries + place
       let isExpired = entry.pointee.hasExpiry && slabs.details(slot).pointee.expires <= clock.now
-      if !isExpired, turns < 1_024 {
-        if entry.pointee.isMain {
-          if entry.pointee.frequency > 0 {
-            entry.pointee.frequency &-= 1
-            moveToMain(slot, entry)
-            continue
-          }
-        } else if entry.pointee.frequency >= 2 {
-          entry.pointee.frequency = 0
-          moveToMain(slot, entry)
-          continue
-        }
-      }
+      if !isExpired, turns < 1_024, keepsForNow(slot, entry) { continue }
       if isExpired {
         expirations &+= 1
       } else {
         evictions &+= 1
-        if !entry.pointee.isMain {
-          ghost.insert(UInt32(truncatingIfNeeded: slabs.details(slot).pointee.hash), window: ghostWindow)
-        }
+        ghosts.insert(
+          UInt32(truncatingIfNeeded: slabs.details(slot).pointee.hash), isMain: entry.pointee.isMain, count: count)
       }
       cost = slabs.details(slot).pointee.cost
       return take(at: place)
     }
+  }
+
+  /// Whether the shard has seven eighths of its part of a limit that all shards have together.
+  @inlinable @inline(__always)
+  func hasItsPart(of limit: Int, byCost: Bool) -> Bool {
+    let shards = Int(mask) &+ 1
+    if shards <= 1 { return true }
+    let part = limit &>> shards.trailingZeroBitCount
+    return (byCost ? Int(truncatingIfNeeded: cost) : count) >= part &- part / 8
   }
 
   @inlinable @inline(__always)
@@ -62,10 +64,41 @@ extension MemoryCore {
     tail == kept && tail != MemoryDetails.none ? slabs.details(tail).pointee.previous : tail
   }
 
+  /// Moves an entry at the tail of its queue to where it deserves to be; false if that is nowhere.
+  @inlinable @inline(__always)
+  mutating func keepsForNow(_ slot: UInt32, _ entry: UnsafeMutablePointer<Entry>) -> Bool {
+    if entry.pointee.isMain {
+      if entry.pointee.use.count == 0 { return false }
+      entry.pointee.use.count &-= 1
+      main.unlink(slot, in: slabs)
+      main.push(slot, in: slabs)
+    } else if entry.pointee.use.isTouched {
+      small.unlink(slot, in: slabs)
+      pushSmall(slot, entry)
+    } else {
+      if entry.pointee.use.count < 2 { return false }
+      entry.pointee.use.count = 0
+      moveToMain(slot, entry)
+    }
+    return true
+  }
+
   @inlinable
   mutating func moveToMain(_ slot: UInt32, _ entry: UnsafeMutablePointer<Entry>) {
     unlink(slot, isMain: entry.pointee.isMain)
     entry.pointee.isMain = true
     main.push(slot, in: slabs)
+  }
+
+  /// Puts an entry at the head of the small queue, with none of its uses there.
+  @inlinable @inline(__always)
+  mutating func pushSmall(_ slot: UInt32, _ entry: UnsafeMutablePointer<Entry>) {
+    pushes &+= 1
+    if pushes &* 4 > small.count {
+      generation = (generation &+ 1) & (MemoryUse.generations &- 1)
+      pushes = 0
+    }
+    entry.pointee.use = entry.pointee.use.queued(in: generation)
+    small.push(slot, in: slabs)
   }
 }

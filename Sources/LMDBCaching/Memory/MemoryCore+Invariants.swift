@@ -18,10 +18,10 @@ extension MemoryCore {
       precondition(entry.pointee.hasExpiry == (details.expires != .max), "an entry is wrong about its expiry")
       precondition(entry.pointee.hasCost == (details.cost != 0), "an entry is wrong about its cost")
       precondition(details.cost >= 0, "a cost is negative")
-      precondition(entry.pointee.frequency <= 3, "a frequency is above its limit")
     }
     precondition(found == count, "the table holds \(found) entries, the queues \(count)")
     precondition(found * 16 <= table.capacity * 13, "the table is too full")
+    precondition(generation < MemoryUse.generations, "there is no such generation")
     check(small, isMain: false)
     check(main, isMain: true)
     precondition(stripes != nil || !keepsStamps, "the stamps are gone")

@@ -8,14 +8,18 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
   @usableFromInline typealias Table = MemoryTable<Key, Value>
 
   /// The shard mask these contents were placed by; `closedMask` once closed.
-  @usableFromInline var mask: Int
+  @usableFromInline var mask: Int32
+  /// Of uses: see ``MemoryUse``.
+  @usableFromInline var generation: UInt8 = 0
   @usableFromInline var table: MemoryTable<Key, Value>
   @usableFromInline var hits = 0
   @usableFromInline var misses = 0
   @usableFromInline var slabs: MemorySlabs
   @usableFromInline var small = MemoryQueue()
   @usableFromInline var main = MemoryQueue()
-  @usableFromInline var ghost = MemoryGhost()
+  @usableFromInline var ghosts = MemoryGhosts()
+  /// Entries that entered the small queue in this generation.
+  @usableFromInline var pushes = 0
   /// The latest mutation's stamp for each of 64 groups of keys, or `nil` where the owner keeps no stamps.
   @usableFromInline var stripes: UnsafeMutablePointer<UInt64>?
   /// Moves of details between slots; a scan that sees it change starts again.
@@ -25,10 +29,10 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
   @usableFromInline var expirations = 0
 
   @inlinable static var stripeCount: Int { 64 }
-  @inlinable static var closedMask: Int { -1 }
+  @inlinable static var closedMask: Int32 { -1 }
 
   @inlinable
-  init(mask: Int, arena: Unmanaged<MemoryArena>) {
+  init(mask: Int32, arena: Unmanaged<MemoryArena>) {
     self.mask = mask
     table = Table(capacityLog2: Table.smallestLog2, arena: arena)
     slabs = MemorySlabs(arena: arena)
@@ -67,22 +71,28 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
 
   // MARK: Adding and removing
 
-  /// Adds an entry for a key that has none; the ghost decides the queue.
+  /// How the key was evicted that is to be added, which is then forgotten.
+  @inlinable @inline(__always)
+  mutating func recall(hash: UInt64) -> MemoryGhosts.Recollection {
+    ghosts.recall(UInt32(truncatingIfNeeded: hash), count: count)
+  }
+
+  /// Adds an entry for a key that has none.
   @inlinable
   mutating func add(
     _ key: Key, _ value: consuming Value, hash: UInt64, cost: Int64, expires: Int64, stamp: UInt64, validated: UInt64,
-    accessed: UInt32
+    accessed: UInt32, isMain: Bool
   ) {
-    let tag = UInt32(truncatingIfNeeded: hash)
-    let isMain = ghost.words != nil && ghost.take(tag, window: ghostWindow)
     makePlace()
     let slot = slabs.allocate()
-    (table.entries + table.insert(slot, tag: tag)).initialize(
+    let entry = table.entries + table.insert(slot, tag: UInt32(truncatingIfNeeded: hash))
+    entry.initialize(
       to: Entry(
-        key: key, value: value, accessed: accessed, isMain: isMain, hasExpiry: expires != .max, hasCost: cost != 0))
+        key: key, value: value, accessed: accessed, use: MemoryUse(generation: generation), isMain: isMain,
+        hasExpiry: expires != .max, hasCost: cost != 0))
     slabs.details(slot).initialize(to: MemoryDetails(hash: hash, cost: cost, expires: expires))
     if stripes != nil { slabs.stamps(slot).initialize(to: MemoryStamps(stamp: stamp, validated: validated)) }
-    push(slot, isMain: isMain)
+    if isMain { main.push(slot, in: slabs) } else { pushSmall(slot, entry) }
     insertions &+= 1
   }
 
@@ -98,7 +108,7 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
     (table.entries + place).moveInitialize(from: entry, count: 1)
     slabs.details(slot).initialize(to: details)
     if let stamps { slabs.stamps(slot).initialize(to: stamps.pointee) }
-    push(slot, isMain: isMain)
+    if isMain { main.push(slot, in: slabs) } else { small.push(slot, in: slabs) }
   }
 
   /// Makes room in the table for one more entry.
@@ -119,12 +129,6 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
   }
 
   // MARK: Queues
-
-  /// Puts a slot, whose details are set but for the links, at the head of a queue.
-  @inlinable @inline(__always)
-  mutating func push(_ slot: UInt32, isMain: Bool) {
-    if isMain { main.push(slot, in: slabs) } else { small.push(slot, in: slabs) }
-  }
 
   @inlinable @inline(__always)
   mutating func unlink(_ slot: UInt32, isMain: Bool) {

@@ -1,4 +1,4 @@
-/// The hash tags of entries lately evicted from the small queue.
+/// The hash tags of entries lately evicted from a queue.
 ///
 /// A set-associative table of `tag << 32 | insertion number` words, eight to a set, so a look-up reads one cache line.
 /// A word is remembered for the last `window` insertions; the oldest of a full set goes first. Owned memory:
@@ -21,16 +21,16 @@ struct MemoryGhost {
     return words + Int(truncatingIfNeeded: (UInt64(tag) &* UInt64(sets)) &>> 32) &* Self.ways
   }
 
-  /// Whether `tag` is among the last `window` insertions; forgets it.
+  /// How many insertions ago `tag` was inserted, if it is among the last `window` ones, or `nil`; forgets it.
   @inlinable
-  mutating func take(_ tag: UInt32, window: Int) -> Bool {
-    guard let set = set(of: tag) else { return false }
+  mutating func take(_ tag: UInt32, window: Int) -> Int? {
+    guard let set = set(of: tag) else { return nil }
     for way in 0..<Self.ways where set[way] &>> 32 == UInt64(tag) && set[way] != 0 {
-      let age = clock &- UInt32(truncatingIfNeeded: set[way])
+      let age = Int(clock &- UInt32(truncatingIfNeeded: set[way]))
       set[way] = 0
-      return Int(age) <= window
+      return age <= window ? age : nil
     }
-    return false
+    return nil
   }
 
   @inlinable

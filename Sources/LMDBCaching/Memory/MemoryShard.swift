@@ -8,7 +8,7 @@ struct MemoryShard<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
   @usableFromInline var core: MemoryCore<Key, Value>
 
   @inlinable
-  init(mask: Int, arena: Unmanaged<MemoryArena>) {
+  init(mask: Int32, arena: Unmanaged<MemoryArena>) {
     lock = ShortLock()
     core = MemoryCore(mask: mask, arena: arena)
   }

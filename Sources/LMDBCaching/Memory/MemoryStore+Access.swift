@@ -10,8 +10,19 @@ extension MemoryStore {
   package func access<R>(
     _ key: Key, hash: UInt64, _ body: (MemoryEntryAccess<Key, Value>) -> R?
   ) -> MemoryAccess<R> {
-    let tick = ticks.now
-    guard let shard = lockShard(hash: hash) else { return .closed }
+    access(key, hash: hash, tick: ticks.now, isFetched: false, body)
+  }
+
+  /// The same.
+  ///
+  /// - Parameters:
+  ///   - tick: The time of the access.
+  ///   - isFetched: See ``lockShard(hash:isFetched:)``.
+  @inlinable @inline(__always)
+  func access<R>(
+    _ key: Key, hash: UInt64, tick: UInt32, isFetched: Bool, _ body: (MemoryEntryAccess<Key, Value>) -> R?
+  ) -> MemoryAccess<R> {
+    guard let shard = lockShard(hash: hash, isFetched: isFetched) else { return .closed }
     guard let place = shard.pointee.core.find(key, hash: hash) else {
       shard.pointee.core.misses &+= 1
       shard.pointee.lock.unlock()
@@ -28,10 +39,7 @@ extension MemoryStore {
       shard.pointee.lock.unlock()
       return .miss
     }
-    // Stores only what changes: the line of a hot entry stays shared between the processors.
-    let frequency = entry.pointee.frequency
-    if frequency < 3 { entry.pointee.frequency = frequency &+ 1 }
-    if entry.pointee.accessed != tick { entry.pointee.accessed = tick }
+    entry.pointee.noteUse(in: shard.pointee.core.generation, at: tick)
     shard.pointee.core.hits &+= 1
     shard.pointee.lock.unlock()
     return .hit(result)

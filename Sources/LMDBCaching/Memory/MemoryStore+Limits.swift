@@ -26,13 +26,14 @@ extension MemoryStore {
 
   /// Evicts, for the entry just stored under `key`, what one lock hold or one shard could not.
   ///
-  /// The entry's own shard goes first, then the next ones in turn; never two locks at once.
+  /// The entry's own shard goes first, then the next ones in turn: at first those that have their part, then all. Never
+  /// two locks at once.
   @inlinable @inline(never)
   func relieve(_ key: Key, hash: UInt64) {
     let mask = mask.load(ordering: .relaxed)
     let own = number(of: hash, mask: mask)
     var step = 0
-    while step <= mask {
+    while step <= 2 &* mask &+ 1 {
       let countLimit = countLimits.load(ordering: .relaxed)
       let costLimit = costLimits.load(ordering: .relaxed)
       if isWithin(countLimit, costLimit) { return }
@@ -40,10 +41,11 @@ extension MemoryStore {
       var releases = Releases()
       shard.pointee.lock.lock()
       var kept = MemoryDetails.none
-      if step == 0, let place = shard.pointee.core.find(key, hash: hash) {
+      if step & mask == 0, let place = shard.pointee.core.find(key, hash: hash) {
         kept = shard.pointee.core.table.slot(at: place)
       }
-      let isShort = makeRoom(shard, count: 0, cost: 0, keeping: kept, countLimit, costLimit, &releases)
+      let isShort = makeRoom(
+        shard, count: 0, cost: 0, keeping: kept, isFair: step <= mask, countLimit, costLimit, &releases)
       shard.pointee.lock.unlock()
       // A shard that filled its chunk may have more to give.
       if !isShort || releases.rest.count < Self.chunk / 2 { step &+= 1 }
@@ -51,7 +53,7 @@ extension MemoryStore {
     }
   }
 
-  /// How many shards to use: S3-FIFO is exact in one, and close enough to it in shards of 512 entries and more.
+  /// How many shards to use: the eviction is exact in one, and close enough to it in shards of 512 entries and more.
   ///
   /// What a cost limit means in entries is only known from the entries, so such a store starts with one shard.
   static func shardCount(countLimit: Int, costLimit: Int, count: Int) -> Int {
@@ -94,7 +96,7 @@ extension MemoryStore {
       let source = shard(number)
       queues += [(number, source.pointee.core.small.tail), (number, source.pointee.core.main.tail)]
       old.append(source.pointee.core.detach())
-      source.pointee.core.mask = shards - 1
+      source.pointee.core.mask = Int32(shards - 1)
     }
     // Oldest first and by turns, so that the queues of the new shards are in nearly the order of the old ones.
     while !queues.isEmpty {

@@ -60,8 +60,7 @@ extension MemoryStore {
       let old = entry.pointee.value
       entry.pointee.value = value
       releases.append(Pair(key: nil, value: old))
-      entry.pointee.accessed = tick
-      if entry.pointee.frequency < 3 { entry.pointee.frequency &+= 1 }
+      entry.pointee.noteUse(in: shard.pointee.core.generation, at: tick)
       if shard.pointee.core.stripes != nil {
         stamps(shard, place).pointee = MemoryStamps(stamp: stamp, validated: validated)
       }
@@ -76,19 +75,25 @@ extension MemoryStore {
       let slot = shard.pointee.core.table.slot(at: place)
       return makeRoom(shard, count: 0, cost: clamped &- oldCost, keeping: slot, countLimit, costLimit, &releases)
     }
+    let recollection = shard.pointee.core.recall(hash: hash)
+    totals.pointee.share.adapt(to: recollection, count: totals.pointee.count.load(ordering: .relaxed))
     let isOver = makeRoom(
       shard, count: 1, cost: clamped, keeping: MemoryDetails.none, countLimit, costLimit, &releases)
     shard.pointee.core.add(
-      key, value, hash: hash, cost: clamped, expires: expires, stamp: stamp, validated: validated, accessed: tick)
+      key, value, hash: hash, cost: clamped, expires: expires, stamp: stamp, validated: validated, accessed: tick,
+      isMain: recollection != .none)
     return isOver
   }
 
   /// Adds to the totals after evicting from the shard what that needs; true when the shard has too little to evict, or
   /// evicted as much as one lock hold may.
+  ///
+  /// - Parameter isFair: Whether a shard that has clearly less than its part of the room keeps it. Where costs differ, what
+  ///   is evicted for an entry is more or less than that costs, and a shard would dwindle by and by while others grow.
   @inlinable
   func makeRoom(
-    _ shard: UnsafeMutablePointer<Shard>, count: Int, cost: Int64, keeping kept: UInt32, _ countLimit: Int,
-    _ costLimit: Int, _ releases: inout Releases
+    _ shard: UnsafeMutablePointer<Shard>, count: Int, cost: Int64, keeping kept: UInt32, isFair: Bool = true,
+    _ countLimit: Int, _ costLimit: Int, _ releases: inout Releases
   ) -> Bool {
     var addedCount = count
     var addedCost = cost
@@ -111,8 +116,9 @@ extension MemoryStore {
       }
       var evictedCost: Int64 = 0
       guard evictions < Self.chunk,
+        !isFair || shard.pointee.core.hasItsPart(of: isOverCount ? countLimit : costLimit, byCost: !isOverCount),
         let pair = shard.pointee.core.evict(
-          byCost: !isOverCount, keeping: kept, clock: clock, cost: &evictedCost)
+          byCost: !isOverCount, share: totals.pointee.share.value, keeping: kept, clock: clock, cost: &evictedCost)
       else {
         totals.pointee.add(count: addedCount, cost: addedCost)
         return true

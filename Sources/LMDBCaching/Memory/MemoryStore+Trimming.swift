@@ -38,7 +38,8 @@ extension MemoryStore {
       let isOverCount = totals.pointee.count.load(ordering: .relaxed) > count
       guard
         let pair = shard.pointee.core.evict(
-          byCost: !isOverCount, keeping: MemoryDetails.none, clock: clock, cost: &evictedCost)
+          byCost: !isOverCount, share: totals.pointee.share.value, keeping: MemoryDetails.none, clock: clock,
+          cost: &evictedCost)
       else { break }
       totals.pointee.add(count: -1, cost: 0 &- evictedCost)
       releases.append(pair)

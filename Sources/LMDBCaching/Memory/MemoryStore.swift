@@ -1,6 +1,7 @@
 public import Synchronization
 
-/// The memory tier's core: a map from keys to values with S3-FIFO eviction, in up to 16 shards.
+/// The memory tier's core: a map from keys to values with adaptive S3-FIFO eviction, in up to 16
+/// shards.
 ///
 /// Any thread may call it. No callback runs and nothing is released under a shard's lock, except the body given to
 /// `access`. Times are wall-clock nanoseconds since 1970. A mutation's stamp is unique and grows; an owner that keeps
@@ -68,7 +69,7 @@ package final class MemoryStore<Key: Hashable & Sendable, Value: Sendable>: @unc
     arena = MemoryArena(chunkBytes: MemorySlabs.slabBytes(keepsStamps: keepsStamps))
     for number in 0..<Self.shardCount {
       let pointer = (memory + Self.shardsOffset + number * Shard.stride).bindMemory(to: Shard.self, capacity: 1)
-      pointer.initialize(to: Shard(mask: shards - 1, arena: .passUnretained(arena)))
+      pointer.initialize(to: Shard(mask: Int32(shards - 1), arena: .passUnretained(arena)))
       if keepsStamps {
         pointer.pointee.core.stripes = .allocate(capacity: MemoryCore<Key, Value>.stripeCount)
         pointer.pointee.core.stripes!.initialize(repeating: 0, count: MemoryCore<Key, Value>.stripeCount)
@@ -114,16 +115,24 @@ package final class MemoryStore<Key: Hashable & Sendable, Value: Sendable>: @unc
   @inlinable @inline(__always)
   package func hash(of key: Key) -> UInt64 { KeyIdentity.hash(key, seed: seed) }
 
-  /// Locks the shard of `hash` and returns it, or `nil`, with nothing locked, once the store is closed.
+  /// Has the processor fetch what a look-up of `hash` will read.
   @inlinable @inline(__always)
-  func lockShard(hash: UInt64) -> UnsafeMutablePointer<Shard>? {
+  func prefetch(hash: UInt64, mask: Int) {
+    hint(number(of: hash, mask: mask)).pointee.prefetch(hash: hash, stride: MemoryLayout<Entry>.stride)
+  }
+
+  /// Locks the shard of `hash` and returns it, or `nil`, with nothing locked, once the store is closed.
+  ///
+  /// - Parameter isFetched: Whether ``prefetch(hash:mask:)`` was called some time ago.
+  @inlinable @inline(__always)
+  func lockShard(hash: UInt64, isFetched: Bool = false) -> UnsafeMutablePointer<Shard>? {
     while true {
       let mask = mask.load(ordering: .relaxed)
       let number = number(of: hash, mask: mask)
-      hint(number).pointee.prefetch(hash: hash, stride: MemoryLayout<Entry>.stride)
+      if !isFetched { prefetch(hash: hash, mask: mask) }
       let shard = shard(number)
       shard.pointee.lock.lock()
-      if shard.pointee.core.mask == mask { return shard }
+      if Int(shard.pointee.core.mask) == mask { return shard }
       let isClosed = shard.pointee.core.isClosed
       shard.pointee.lock.unlock()
       if isClosed { return nil }
@@ -133,7 +142,7 @@ package final class MemoryStore<Key: Hashable & Sendable, Value: Sendable>: @unc
   /// Ends a critical section in which the table may have been replaced.
   @inlinable @inline(__always)
   func unlock(_ shard: UnsafeMutablePointer<Shard>, hash: UInt64) {
-    let number = number(of: hash, mask: shard.pointee.core.mask)
+    let number = number(of: hash, mask: Int(shard.pointee.core.mask))
     publishHint(shard, number)
     shard.pointee.lock.unlock()
   }

@@ -50,6 +50,17 @@ struct MemoryTable<Key, Value> {
 
   // MARK: Looking up
 
+  /// The place of the first entry with a tag, most often the only one, or `nil` if there is none.
+  @inlinable @inline(__always)
+  func firstPlace(ofTag tag: UInt32) -> Int? {
+    var place = home(of: tag)
+    while words[place] != 0 {
+      if words[place] &>> 32 == UInt64(tag) { return place }
+      place = next(place)
+    }
+    return nil
+  }
+
   /// The place of `key`'s entry, or `nil` if there is none.
   @inlinable @inline(__always)
   func find(_ key: borrowing Key, hash: UInt64) -> Int? where Key: Hashable {

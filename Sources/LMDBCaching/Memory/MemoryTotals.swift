@@ -1,11 +1,12 @@
 public import Synchronization
 
-/// The number and the cost of the entries of all shards, in a cache line of their own.
+/// The number and the cost of the entries of all shards, and how they share the room, in a cache line of their own.
 @frozen @usableFromInline
 struct MemoryTotals: ~Copyable {
   @usableFromInline let count = Atomic<Int>(0)
   /// Unsigned, because it passes the limit for a moment before an eviction makes up for it.
   @usableFromInline let cost = Atomic<UInt64>(0)
+  @usableFromInline let share = MemoryShare()
 
   @inlinable
   init() {}

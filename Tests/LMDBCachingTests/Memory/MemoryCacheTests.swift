@@ -118,9 +118,12 @@ import Testing
   @Test func aHotEntrySurvivesAScan() {
     // What distinguishes S3-FIFO: keys that come once leave by the small queue and do not displace those that return.
     let cache = MemoryCache<Int, Int>(countLimit: 1_000)
-    for number in 0..<1_000 { cache.set(number, forKey: number) }
-    for _ in 0..<3 { for number in 0..<500 { _ = cache.value(forKey: number) } }
-    for number in 1_000..<20_000 { cache.set(number, forKey: number) }
+    for number in 0..<500 { cache.set(number, forKey: number) }
+    for round in 1...4 {
+      for number in 0..<500 { _ = cache.value(forKey: number) }
+      for number in 0..<300 { cache.set(number, forKey: round * 1_000 + number) }
+    }
+    for number in 10_000..<30_000 { cache.set(number, forKey: number) }
     let survivors = (0..<500).count { cache.contains($0) }
     #expect(survivors > 400)
   }

@@ -22,7 +22,7 @@ import Testing
       }
       core.table.deallocate(arena: core.slabs.arena)
       core.slabs.deallocate()
-      core.ghost.deallocate()
+      core.ghosts.deallocate()
     }
 
     /// Few homes, so that most deletions shift entries, over the end of the table as well.
@@ -34,7 +34,7 @@ import Testing
     mutating func add(_ key: Int) {
       core.add(
         key, "a value too long to be kept in place \(key)", hash: hash(key), cost: Int64(key % 7), expires: .max,
-        stamp: 0, validated: 0, accessed: 0)
+        stamp: 0, validated: 0, accessed: 0, isMain: false)
       small.insert(key, at: 0)
     }
 

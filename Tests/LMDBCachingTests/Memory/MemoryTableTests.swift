@@ -45,7 +45,8 @@ import Testing
         let value = "a value too long to be kept in place \(step)"
         (table.entries + place).initialize(
           to: .init(
-            key: step, value: value, accessed: 0, isMain: false, hasExpiry: false, hasCost: false))
+            key: step, value: value, accessed: 0, use: MemoryUse(generation: 0), isMain: false, hasExpiry: false,
+            hasCost: false))
         model[nextSlot] = (tag, value)
         nextSlot += 1
       } else if let (slot, entry) = model.randomElement(using: &random) {

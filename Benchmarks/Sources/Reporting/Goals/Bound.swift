@@ -1,4 +1,4 @@
-/// What is asked of two times for an operation.
+/// What is asked of a subject beside its peer.
 public enum Bound: Equatable, Sendable {
   /// At most so many times the peer's time.
   case timeAtMost(Double)
@@ -6,23 +6,23 @@ public enum Bound: Equatable, Sendable {
   case fasterAtLeast(Double)
   /// All threads together do at least so many times the work of the peer, which is one thread.
   case workAtLeast(Double)
+  /// At most so many of a hundred look-ups find nothing. The peer is only there to compare with.
+  case missesAtMost(Double)
 
-  /// The figure that is held against the limit.
-  ///
-  /// - Parameters:
-  ///   - own: Time for an operation, as each thread sees it.
-  ///   - threads: How many threads had that time.
-  func figure(own: Double, peer: Double, threads: Int) -> Double {
-    switch self {
-    case .timeAtMost: own / peer
-    case .fasterAtLeast: peer / own
-    case .workAtLeast: Double(threads) * peer / own
+  /// The figure that is held against the limit; nil: it was not measured.
+  func figure(own: SubjectResult, peer: SubjectResult) -> Double? {
+    let (time, other) = (own.nanosecondsPerOperation.median, peer.nanosecondsPerOperation.median)
+    return switch self {
+    case .timeAtMost: time / other
+    case .fasterAtLeast: other / time
+    case .workAtLeast: Double(own.threads) * other / time
+    case .missesAtMost: own.readings["hitRatio"].map { 100 * (1 - $0) }
     }
   }
 
   func isReached(by figure: Double) -> Bool {
     switch self {
-    case .timeAtMost(let limit): figure <= limit
+    case .timeAtMost(let limit), .missesAtMost(let limit): figure <= limit
     case .fasterAtLeast(let limit), .workAtLeast(let limit): figure >= limit
     }
   }
@@ -33,6 +33,15 @@ public enum Bound: Equatable, Sendable {
     case .timeAtMost(let limit): "≤ \(Table.number(limit)) ×"
     case .fasterAtLeast(let limit): "≥ \(Table.number(limit)) × as fast"
     case .workAtLeast(let limit): "≥ \(Table.number(limit)) × the work"
+    case .missesAtMost(let limit): "≤ \(Table.number(limit)) % misses"
+    }
+  }
+
+  /// What a figure is counted in.
+  var unit: String {
+    switch self {
+    case .timeAtMost, .fasterAtLeast, .workAtLeast: "×"
+    case .missesAtMost: "%"
     }
   }
 }

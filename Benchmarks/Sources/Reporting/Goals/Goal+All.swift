@@ -1,6 +1,19 @@
 extension Goal {
   /// In the order of the report. Their subjects are named as the workloads name them.
-  public static let all: [Goal] = memory + disk + archive
+  public static let all: [Goal] = memory + traces + disk + archive
+
+  /// Misses at a hundredth and a tenth of the objects.
+  private static let traces: [Goal] = [
+    ("orm-busy", 22.7, 10.8), ("orm-night", 33, 5.8), ("web12", 57.6, 27.8), ("web07", 56.2, 42.5),
+  ].flatMap { name, hundredth, tenth in
+    [("1 %", hundredth), ("10 %", tenth)].map { part, limit in
+      Goal(
+        "trace.\(name) \(part): LMDBCaching.MemoryCache", .missesAtMost(limit),
+        Selection(workload: "trace.\(name)", subject: "LMDBCaching.MemoryCache"),
+        of: Selection(workload: "trace.\(name)", subject: "Mutex<LRU>")
+      ) { $0.content == part }
+    }
+  }
 
   private static let memory: [Goal] = {
     let cache = "LMDBCaching.MemoryCache"
@@ -21,6 +34,7 @@ extension Goal {
       goal("memory.get.random", cache, "Foundation.NSCache", .timeAtMost(0.2)),
       goal("memory.get.random", cache, cache, .workAtLeast(1.7), threads: (2, 1)),
       goal("memory.get.random", "LMDBCaching.LMDBCache, Codable struct", cache, .timeAtMost(1.3)),
+      goal("memory.get.many64", cache, dictionary, .timeAtMost(0.35)),
       goal("memory.get.missing", cache, dictionary, .timeAtMost(0.7)),
       // The dictionary only inserts; the cache evicts as well.
       goal("memory.set.evicting", cache, dictionary, .timeAtMost(1)),
@@ -47,6 +61,8 @@ extension Goal {
       goal("disk.get.random", "LMDBCaching.DiskCache, Data", "LMDB in C", .timeAtMost(1.4), size: 102_400, "100 KB"),
       goal("disk.get.random", "LMDBCaching.DiskCache, withBytes", "LMDB in C", .timeAtMost(1.25)),
       goal("disk.get.random", "LMDBCaching.DiskCache, Data", "LMDB in C", .timeAtMost(1.25)),
+      goal(
+        "disk.get.random", "LMDBCaching.DiskCache, 64 at once", "LMDBCaching.DiskCache, Data", .timeAtMost(0.7)),
       goal("disk.set", "LMDBCaching.DiskCache", "SQLite (GRDB)", .fasterAtLeast(20)),
       // Beside the floor that promises as much: with a synchronization for each commit.
       goal(

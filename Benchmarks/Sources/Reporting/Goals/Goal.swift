@@ -1,4 +1,4 @@
-/// A ratio of two results that the project wants to reach.
+/// What the project wants to reach beside a peer.
 public struct Goal: Sendable {
   /// Which of the results.
   struct Selection: Sendable {
@@ -30,9 +30,7 @@ public struct Goal: Sendable {
     switch (find(own, results), find(peer, results)) {
     case (nil, nil): return nil
     case (let own?, let peer?):
-      let measured = bound.figure(
-        own: own.nanosecondsPerOperation.median, peer: peer.nanosecondsPerOperation.median, threads: own.threads)
-      return Judgement(goal: name, bound: bound, measured: measured)
+      return Judgement(goal: name, bound: bound, measured: bound.figure(own: own, peer: peer))
     default: return Judgement(goal: name, bound: bound, measured: nil)
     }
   }

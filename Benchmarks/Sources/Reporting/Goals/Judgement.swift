@@ -26,7 +26,8 @@ public struct Judgement: Encodable, Equatable, Sendable {
   public static func table(_ judgements: [Judgement]) -> String {
     let rows = judgements.map { judgement in
       [
-        judgement.goal, judgement.bound.asked, judgement.measured.map { Table.number($0) + " ×" } ?? "–",
+        judgement.goal, judgement.bound.asked,
+        judgement.measured.map { "\(Table.number($0)) \(judgement.bound.unit)" } ?? "–",
         judgement.measured == nil ? "not measured" : judgement.isReached ? "reached" : "missed",
       ]
     }

@@ -1,0 +1,142 @@
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import LMDBCaching
+
+/// Which entries stay.
+@Suite struct EvictionTests {
+  // MARK: Uses
+
+  @Test func aUseCountsOnceAGeneration() {
+    var use = MemoryUse(generation: 5)
+    #expect(use.generation == 5 && use.count == 0 && !use.isTouched)
+    for generation in [UInt8(6), 7, 15, 0, 1] { use = use.used(in: generation) }
+    #expect(use.generation == 1 && use.count == 3 && use.isTouched)
+    use = use.queued(in: 9)
+    #expect(use.generation == 9 && use.count == 3 && !use.isTouched)
+    use.count = 1
+    #expect(use.generation == 9 && use.count == 1 && !use.isTouched)
+    // Whatever is in the byte, it is a use.
+    for bits in UInt8.min ... .max {
+      let use = MemoryUse(bits: bits).used(in: 3)
+      #expect(use.generation == 3 && 1...3 ~= use.count && use.isTouched)
+    }
+  }
+
+  // MARK: What is remembered
+
+  @Test func aGhostTellsHowItLeft() {
+    var ghosts = MemoryGhosts()
+    defer { ghosts.deallocate() }
+    for tag in UInt32(1)...100 { ghosts.insert(tag &* 0x9E37_79B9, isMain: false, count: 100) }
+    ghosts.insert(7, isMain: true, count: 100)
+    #expect(ghosts.recall(8, count: 100) == .none)
+    #expect(ghosts.recall(100 &* 0x9E37_79B9, count: 100) == .lateInSmall)
+    #expect(ghosts.recall(50 &* 0x9E37_79B9, count: 100) == .early)
+    // Longer ago than nine tenths of the entries.
+    #expect(ghosts.recall(2 &* 0x9E37_79B9, count: 100) == .none)
+    #expect(ghosts.recall(7, count: 100) == .lateInMain)
+    #expect(ghosts.recall(7, count: 100) == .none, "what was recalled is forgotten")
+  }
+
+  @Test func theShareFollowsWhatIsMissed() {
+    let share = MemoryShare()
+    #expect(abs(share.value - 0.1) < 1e-6)
+    for recollection in [MemoryGhosts.Recollection.none, .early] { share.adapt(to: recollection, count: 1_000) }
+    #expect(abs(share.value - 0.1) < 1e-6)
+    share.adapt(to: .lateInSmall, count: 1_000)
+    #expect(abs(share.value - 0.104) < 1e-6)
+    for _ in 0..<1_000 { share.adapt(to: .lateInSmall, count: 1_000) }
+    #expect(share.value == 1)
+    for _ in 0..<1_000 { share.adapt(to: .lateInMain, count: 1_000) }
+    #expect(abs(share.value - 0.01) < 1e-6)
+    // The fewest entries there are.
+    share.adapt(to: .lateInSmall, count: 0)
+    #expect(share.value == 1)
+  }
+
+  // MARK: Loads
+
+  /// Misses of a cache of `limit` entries, and of the same cache that evicts what was used least recently.
+  private func misses(of keys: [Int], limit: Int) -> (own: Int, leastRecent: Int, share: Double) {
+    let cache = MemoryCache<Int, Int>(countLimit: limit)
+    var uses: [Int: Int] = [:]
+    var order: [Int: Int] = [:]
+    var oldest = 0
+    var (own, leastRecent) = (0, 0)
+    for (time, key) in keys.enumerated() {
+      if cache.value(forKey: key) == nil {
+        own += 1
+        cache.set(key, forKey: key)
+      }
+      if uses[key] == nil {
+        leastRecent += 1
+        while uses.count >= limit {
+          if let candidate = order.removeValue(forKey: oldest), uses[candidate] == oldest { uses[candidate] = nil }
+          oldest += 1
+        }
+      }
+      uses[key] = time
+      order[time] = key
+    }
+    cache.store._checkInvariants()
+    return (own, leastRecent, cache.store.totals.pointee.share.value)
+  }
+
+  /// A tenth of the requests go to a few keys, the others to keys that are asked for once.
+  @Test func aScanDoesNotDriveOutWhatIsUsed() {
+    var random = SeededRandom(1)
+    let keys = (0..<60_000).map { random.below(10) == 0 ? random.below(100) : 1_000 + $0 }
+    let (own, leastRecent, share) = misses(of: keys, limit: 300)
+    #expect(own < leastRecent - 2_000, "\(own) \(leastRecent) \(share)")
+  }
+
+  /// Keys that are used a few times within a while and never again: only recency helps, and a small queue of a tenth
+  /// would be too short.
+  @Test func theSmallQueueGrowsWhereRecencyCounts() {
+    var random = SeededRandom(2)
+    let keys = (0..<100_000).map { $0 / 4 + min(random.below(300), random.below(300)) }
+    let (own, leastRecent, share) = misses(of: keys, limit: 250)
+    #expect(share > 0.5, "\(share)")
+    #expect(Double(own) < Double(leastRecent) * 1.25, "\(own) \(leastRecent)")
+  }
+
+  /// What is asked for changes altogether, again and again.
+  @Test func whatIsNoLongerUsedGoes() {
+    var random = SeededRandom(3)
+    let keys = (0..<100_000).map { $0 / 20_000 * 1_000 + min(random.below(400), random.below(400)) }
+    let (own, leastRecent, share) = misses(of: keys, limit: 200)
+    #expect(own < leastRecent, "\(own) \(leastRecent) \(share)")
+  }
+
+  // MARK: Costs
+
+  /// What is evicted for an entry costs more or less than that. No shard may dwindle by that, or there is less room for its
+  /// keys than for others.
+  @Test func shardsKeepTheirPartWhereCostsDiffer() {
+    let cache = MemoryCache<Int, Int>(costLimit: 2_000_000)
+    var random = SeededRandom(4)
+    for number in 0..<400_000 { cache.set(number, forKey: number, cost: 1 + random.below(1_000) * random.below(2)) }
+    cache.store._checkInvariants()
+    #expect(cache.totalCost <= 2_000_000 && cache.totalCost > 1_990_000)
+    let shards = Int(cache.store.mask.load(ordering: .relaxed)) + 1
+    #expect(shards > 4)
+    for number in 0..<shards {
+      let part = cache.store.shard(number).pointee.core.cost * Int64(shards)
+      #expect(part > 1_600_000 && part < 3_500_000, "shard \(number) has \(part / Int64(shards))")
+    }
+  }
+
+  /// One entry may take nearly all of the room.
+  @Test func aCostThatIsMostOfTheLimit() {
+    let cache = MemoryCache<Int, Int>(costLimit: 2_000_000)
+    for number in 0..<20_000 { cache.set(number, forKey: number, cost: 100) }
+    for number in 0..<50 {
+      cache.set(number, forKey: -1 - number, cost: 1_900_000)
+      #expect(cache.totalCost <= 2_000_000)
+      #expect(cache.value(forKey: -1 - number) == number)
+    }
+    cache.store._checkInvariants()
+  }
+}
