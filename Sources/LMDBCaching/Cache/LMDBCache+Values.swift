@@ -27,7 +27,13 @@ extension LMDBCache {
   /// The value in memory, if it is of this very type and no other process has replaced it.
   @usableFromInline
   func memoryValue(of type: ObjectIdentifier, forKey key: String) throws(CacheError) -> MemoryValue? {
-    let hash = KeyIdentity.hash(key, seed: KeyIdentity.seed)
+    try memoryValue(of: type, forKey: key, hash: KeyIdentity.hash(key, seed: KeyIdentity.seed))
+  }
+
+  @inline(__always)
+  func memoryValue(
+    of type: ObjectIdentifier, forKey key: String, hash: UInt64
+  ) throws(CacheError) -> MemoryValue? {
     switch memoryCache.look(up: key, hash: hash, as: type, in: store) {
     case .hit(let value): return value
     case .closed: throw .closed

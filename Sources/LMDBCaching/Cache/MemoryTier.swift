@@ -144,6 +144,9 @@ public final class MemoryTier: Sendable {
     }
   }
 
+  /// See ``MemoryStore/withHashes(of:_:)``.
+  func withHashes(of keys: [String], _ body: (Int, UInt64) -> Void) { memory.withHashes(of: keys, body) }
+
   func token(_ key: CacheKey) -> UInt64? { memory.token(hash: key.hash) }
 
   /// Keeps a value that was read from the disk, unless the key was written since `token` was taken.

@@ -3,17 +3,21 @@ extension Goal {
   public static let all: [Goal] = memory + traces + disk + archive
 
   /// Misses at a hundredth and a tenth of the objects.
-  private static let traces: [Goal] = [
-    ("orm-busy", 22.7, 10.8), ("orm-night", 33, 5.8), ("web12", 57.6, 27.8), ("web07", 56.2, 42.5),
-  ].flatMap { name, hundredth, tenth in
-    [("1 %", hundredth), ("10 %", tenth)].map { part, limit in
+  private static let traces: [Goal] = {
+    let cache = "LMDBCaching.MemoryCache"
+    func goal(_ trace: String, _ part: String, _ limit: Double) -> Goal {
       Goal(
-        "trace.\(name) \(part): LMDBCaching.MemoryCache", .missesAtMost(limit),
-        Selection(workload: "trace.\(name)", subject: "LMDBCaching.MemoryCache"),
-        of: Selection(workload: "trace.\(name)", subject: "Mutex<LRU>")
+        "trace.\(trace) \(part): \(cache)", .missesAtMost(limit),
+        Selection(workload: "trace.\(trace)", subject: cache),
+        of: Selection(workload: "trace.\(trace)", subject: "Mutex<LRU>")
       ) { $0.content == part }
     }
-  }
+    return [
+      goal("orm-busy", "1 %", 22.7), goal("orm-busy", "10 %", 10.8), goal("orm-night", "1 %", 33),
+      goal("orm-night", "10 %", 5.8), goal("web12", "1 %", 57.6), goal("web12", "10 %", 27.8),
+      goal("web07", "1 %", 56.2), goal("web07", "10 %", 42.5),
+    ]
+  }()
 
   private static let memory: [Goal] = {
     let cache = "LMDBCaching.MemoryCache"

@@ -4,8 +4,8 @@ import Foundation
 enum DiskReads {
   private static let kinds: [DiskSubjectKind] =
     [
-      .diskCache("LMDBCaching.DiskCache, Data"), .diskCache("LMDBCaching.DiskCache, withBytes", reads: .bytes), .lmdb,
-      .sqlite,
+      .diskCache("LMDBCaching.DiskCache, Data"), .diskCache("LMDBCaching.DiskCache, withBytes", reads: .bytes),
+      .diskCache("LMDBCaching.DiskCache, 64 at once", reads: .many), .lmdb, .sqlite,
     ] + DiskSubjectKind.optional + [.files]
 
   static func random(_ shape: DiskShape, name: String = "disk.get.random") -> Workload {

@@ -20,6 +20,24 @@ enum MemoryGet {
     }
   }
 
+  /// As a program does that needs 64 values at once.
+  static func many(keys count: Int) -> Workload {
+    Workload("memory.get.many64", Parameters(keys: count)) { setting in
+      let keys = requests(count, setting, from: 0)
+      let values = (0..<count).map(Payload.init)
+      let sum = keys.numbers[0].reduce(0, +)
+      func trials<S: MemorySubject>(_ type: S.Type) throws -> [Trial] {
+        let all = keys.keys(for: type)[0]
+        let groups = stride(from: 0, to: all.count, by: 64).map { Array(all[$0..<min($0 + 64, all.count)]) }
+        return try Self.trials(filled(type, values, setting), [1], all.count) { subject, _ in
+          try expect(sumOfGroups(subject, groups), sum, type)
+        }
+      }
+      return try trials(OwnMemoryCache.self) + trials(OwnCache<Int>.self) + trials(BareDictionary.self)
+        + trials(LockedDictionary.self) + trials(FoundationCache.self)
+    }
+  }
+
   static func missing(keys count: Int) -> Workload {
     Workload("memory.get.missing", Parameters(keys: count)) { setting in
       let keys = requests(count, setting, from: count)
@@ -92,6 +110,13 @@ enum MemoryGet {
   private static func sum<S: MemorySubject>(_ subject: S, _ keys: [S.Key]) throws -> Int {
     var sum = 0
     for key in keys { sum &+= try subject.number(forKey: key) ?? .min }
+    return sum
+  }
+
+  @inline(never)
+  private static func sumOfGroups<S: MemorySubject>(_ subject: S, _ groups: [[S.Key]]) throws -> Int {
+    var sum = 0
+    for keys in groups { sum &+= try subject.sum(forKeys: keys) }
     return sum
   }
 

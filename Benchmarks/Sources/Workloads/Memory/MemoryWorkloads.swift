@@ -6,6 +6,7 @@ enum MemoryWorkloads {
     let counts = setting.pick(check: [most], quick: [10_000, 200_000], full: [10_000, 200_000, most])
     var workloads: [Workload] = []
     workloads += setting.pick(check: counts, quick: counts + [most], full: counts).map(MemoryGet.random)
+    workloads += counts.map(MemoryGet.many)
     workloads += counts.map(MemoryGet.missing)
     workloads += counts.map(MemoryGet.mixed)
     workloads.append(MemoryZipf.workload(keys: most, capacity: most / 10))

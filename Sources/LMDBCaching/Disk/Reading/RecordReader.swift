@@ -28,7 +28,7 @@ final class RecordReader: Sendable {
   }
 
   @inline(__always)
-  private var counters: DiskCounters { database.counters }
+  var counters: DiskCounters { database.counters }
 
   /// Calls `body` with the record under `key`, or returns `nil` if there is none, or it has expired.
   ///
@@ -91,7 +91,7 @@ final class RecordReader: Sendable {
 
   /// Holds the copy against the checksum, then looks at the expiry and notes the access.
   @inline(__always)
-  private func verified<P>(
+  func verified<P>(
     _ found: StoredRecord<P>, _ payload: UnsafeRawBufferPointer, _ key: CacheKey
   ) throws(CacheError) -> StoredRecord<UnsafeRawBufferPointer>? {
     guard found.header.isIntact(headerHash: found.headerHash, payload: payload) else {
@@ -125,7 +125,7 @@ final class RecordReader: Sendable {
 
   /// - Throws: `.untransformed` for a plain value where a transform is required.
   @inline(__always)
-  private func requireTransforms(_ header: RecordHeader, _ key: CacheKey) throws(CacheError) {
+  func requireTransforms(_ header: RecordHeader, _ key: CacheKey) throws(CacheError) {
     if transforms.isRequired, !header.flags.contains(.transformed) { throw transforms.untransformed(key.string) }
   }
 

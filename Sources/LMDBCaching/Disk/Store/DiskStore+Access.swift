@@ -18,6 +18,11 @@ extension DiskStore {
     try reader.read(key, body)
   }
 
+  /// See ``RecordReader/read(_:_:)``.
+  func read(
+    _ keys: [String], _ body: (Int, StoredRecord<UnsafeRawBufferPointer>) throws(CacheError) -> Void
+  ) throws(CacheError) { try reader.read(keys, body) }
+
   /// See ``RecordReader/readData(_:)``.
   @inline(__always)
   func readData(_ key: CacheKey) throws(CacheError) -> StoredRecord<Data>? { try reader.readData(key) }

@@ -3,7 +3,11 @@ import LMDBCaching
 
 /// The disk tier alone.
 final class OwnDiskCache: DiskSubject {
-  enum Reads { case data, bytes }
+  enum Reads {
+    case data, bytes
+    /// 64 keys at once.
+    case many
+  }
 
   private let cache: DiskCache
   private let reads: Reads
@@ -47,6 +51,13 @@ final class OwnDiskCache: DiskSubject {
           bytes.withUnsafeBytes { buffer.copyMemory(from: $0) }
         }
         guard found != nil else { throw lost(key) }
+      }
+    case .many:
+      for start in stride(from: 0, to: keys.count, by: 64) {
+        let group = Array(keys.strings[start..<min(start + 64, keys.count)])
+        for (key, value) in zip(group, try cache.values(Data.self, forKeys: group)) {
+          guard value?.count == buffer.count else { throw lost(key) }
+        }
       }
     }
   }

@@ -17,6 +17,9 @@ protocol MemorySubject: Sendable {
 
   func number(forKey key: Key) throws -> Int?
 
+  /// The sum of the numbers under keys that are all there.
+  func sum(forKeys keys: [Key]) throws -> Int
+
   mutating func set(_ value: Payload, forKey key: Key) throws
 
   /// Gives up what the subject has outside memory.
@@ -30,6 +33,12 @@ extension MemorySubject where Key == String {
 
 extension MemorySubject {
   static var knowsLimits: Bool { true }
+
+  func sum(forKeys keys: [Key]) throws -> Int {
+    var sum = 0
+    for key in keys { sum &+= try number(forKey: key) ?? .min }
+    return sum
+  }
 
   func finish() {}
 }

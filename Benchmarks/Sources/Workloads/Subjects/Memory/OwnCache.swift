@@ -17,6 +17,12 @@ struct OwnCache<Content: Numbered>: MemorySubject {
 
   func number(forKey key: String) throws -> Int? { try cache.value(Content.self, forKey: key)?.number }
 
+  func sum(forKeys keys: [String]) throws -> Int {
+    var sum = 0
+    for value in try cache.values(Content.self, forKeys: keys) { sum &+= value?.number ?? .min }
+    return sum
+  }
+
   func set(_ value: Payload, forKey key: String) throws { try cache.set(Content(number: value.number), forKey: key) }
 
   func finish() throws {

@@ -11,5 +11,11 @@ struct OwnMemoryCache: MemorySubject {
 
   func number(forKey key: String) -> Int? { values.value(forKey: key)?.number }
 
+  func sum(forKeys keys: [String]) -> Int {
+    var sum = 0
+    for value in values.values(forKeys: keys) { sum &+= value?.number ?? .min }
+    return sum
+  }
+
   func set(_ value: Payload, forKey key: String) { values.set(value, forKey: key) }
 }

@@ -1,0 +1,99 @@
+extension LMDBCache {
+  // MARK: Many keys
+
+  /// Returns the values under keys, in the order of the keys; `nil` where there is none, or it has expired.
+  ///
+  /// Takes less time than as many calls of ``value(_:forKey:)``: in memory the processor fetches several entries at once, and
+  /// what is not there is read from the disk in one transaction for every 256 keys. Each value is of its own moment; for
+  /// values of one moment see ``read(_:)``.
+  ///
+  /// - Throws: as ``value(_:forKey:)``, for the first key that cannot be read; nothing is returned then. The entries are
+  ///   kept.
+  @inlinable
+  public func values<V: Codable & Sendable>(
+    _ type: V.Type = V.self, forKeys keys: [String]
+  ) throws(CacheError) -> [V?] {
+    var values = [V?](repeating: nil, count: keys.count)
+    let missing = try memoryValues(of: ObjectIdentifier(type), forKeys: keys) { index, found in
+      values[index] = unsafeDowncast(found, to: TypedMemoryValue<V>.self).value
+    }
+    if missing.isEmpty { return values }
+    try load(keys, missing) { (index, format, bytes) throws(CacheError) -> MemoryValue in
+      TypedMemoryValue.make(try DiskCache.decode(type, format, bytes, keys[index]), archiveLength: bytes.count)
+    } keep: { index, found in
+      values[index] = unsafeDowncast(found, to: TypedMemoryValue<V>.self).value
+    }
+    for index in missing where values[index] == nil { values[index] = memoryOnlyValue(type, keys[index]) }
+    return values
+  }
+
+  /// The same on a background queue, so that the caller's executor waits for no disk.
+  public nonisolated(nonsending) func values<V: Codable & Sendable>(
+    _ type: V.Type = V.self, forKeys keys: [String]
+  ) async throws(CacheError) -> [V?] {
+    try await background.perform(.read) { [self] () throws(CacheError) in try values(type, forKeys: keys) }
+  }
+
+  /// Stores several values, one after the other, as ``set(_:forKey:expiresIn:cost:)`` does each. Others may see some of
+  /// them; for all or none see ``write(waitsForCommit:_:)``.
+  ///
+  /// - Throws: as ``set(_:forKey:expiresIn:cost:)``, at the first value that cannot be stored. Those before it are.
+  public func set<V: Codable & Sendable>(
+    _ values: some Sequence<(key: String, value: V)>, expiresIn: Duration? = nil
+  ) throws(CacheError) {
+    for (key, value) in values { try set(value, forKey: key, expiresIn: expiresIn) }
+  }
+
+  /// Removes the entries under keys, one after the other.
+  public func removeValues(forKeys keys: some Sequence<String>) throws(CacheError) {
+    for key in keys { try removeValue(forKey: key) }
+  }
+
+  // MARK: Parts that do not need the type
+
+  /// Calls `body` with the number of each key whose value is in memory, and the value; returns the numbers of the others.
+  @usableFromInline
+  func memoryValues(
+    of type: ObjectIdentifier, forKeys keys: [String], _ body: (Int, MemoryValue) -> Void
+  ) throws(CacheError) -> [Int] {
+    var missing: [Int] = []
+    var failure: CacheError?
+    memoryCache.withHashes(of: keys) { index, hash in
+      do throws(CacheError) {
+        if let found = try memoryValue(of: type, forKey: keys[index], hash: hash) {
+          body(index, found)
+        } else {
+          missing.append(index)
+        }
+      } catch {
+        failure = failure ?? error
+      }
+    }
+    if let failure { throw failure }
+    return missing
+  }
+
+  /// Reads keys from the disk and keeps the values in memory, unless a key is written meanwhile.
+  ///
+  /// - Parameters:
+  ///   - numbers: Of the keys that are read.
+  ///   - decode: Makes the value of a record.
+  ///   - keep: Is given each value.
+  @usableFromInline
+  func load(
+    _ keys: [String], _ numbers: [Int],
+    _ decode: (Int, ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> MemoryValue,
+    keep: (Int, MemoryValue) -> Void
+  ) throws(CacheError) {
+    try diskCache.checkOpen()
+    let chosen = numbers.map { keys[$0] }
+    let tokens = chosen.map { key in CacheKey.with(key) { memoryCache.token($0) } }
+    try store.read(chosen) { (place, record) throws(CacheError) in
+      let value = try decode(numbers[place], record.header.format, record.payload)
+      CacheKey.with(chosen[place]) { key in
+        memoryCache.keep(value, key, record.header, validated: record.validated, token: tokens[place])
+      }
+      keep(numbers[place], value)
+    }
+  }
+}

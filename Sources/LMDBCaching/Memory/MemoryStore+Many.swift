@@ -1,0 +1,60 @@
+public import CXXHash
+public import Synchronization
+
+extension MemoryStore {
+  /// How many look-ups the processor prepares at once: about as many as it can have loads of memory under way.
+  @inlinable static var groupSize: Int { 16 }
+
+  /// Calls `body` with the number and the hash of each of the keys, in their order, after the processor was asked for what
+  /// the look-up will read.
+  @inlinable @inline(__always)
+  package func withHashes(of keys: [Key], _ body: (Int, UInt64) -> Void) {
+    withUnsafeTemporaryAllocation(of: UInt64.self, capacity: Self.groupSize) { hashes in
+      var start = 0
+      while start < keys.count {
+        let end = min(start &+ Self.groupSize, keys.count)
+        let mask = mask.load(ordering: .relaxed)
+        var hasObjects = !_isPOD(Value.self)
+        for index in start..<end {
+          let hash = hash(of: keys[index])
+          hashes[index &- start] = hash
+          hasObjects = hasObjects || Self.isElsewhere(keys[index])
+          prefetch(hash: hash, mask: mask)
+        }
+        if hasObjects {
+          for index in start..<end { prefetchObjects(hash: hashes[index &- start]) }
+        }
+        for index in start..<end { body(index, hashes[index &- start]) }
+        start = end
+      }
+    }
+  }
+
+  /// Whether a part of the key in its entry is elsewhere in memory. A string of up to 15 bytes is in place.
+  @inlinable @inline(__always)
+  static func isElsewhere(_ key: borrowing Key) -> Bool {
+    if Key.self == String.self { return unsafeBitCast(copy key, to: String.self).utf8.count > 15 }
+    return !_isPOD(Key.self)
+  }
+
+  /// Has the processor fetch what the entry of a hash, if it is there, refers to.
+  @inlinable @inline(__always)
+  func prefetchObjects(hash: UInt64) {
+    guard let shard = lockShard(hash: hash, isFetched: true) else { return }
+    if let place = shard.pointee.core.table.firstPlace(ofTag: UInt32(truncatingIfNeeded: hash)) {
+      let entry = shard.pointee.core.table.entries + place
+      shard.pointee.core.table.prefetchValue(of: entry)
+      // A string's bytes are 32 bytes behind the object that its second word points to. A short one's word is no address,
+      // which does no harm.
+      let (word, distance): (Int, UInt) = Key.self == String.self ? (8, 32) : (0, 0)
+      if !_isPOD(Key.self), MemoryLayout<Key>.size >= word &+ 8 {
+        let reference = UnsafeRawPointer(entry).loadUnaligned(fromByteOffset: word, as: UInt.self)
+        cxxhash_prefetch(UnsafeRawPointer(bitPattern: reference & Self.addressBits &+ distance))
+      }
+    }
+    shard.pointee.lock.unlock()
+  }
+
+  /// Of a word that is a reference, and has more than that in its other bits.
+  @inlinable static var addressBits: UInt { 0x0000_FFFF_FFFF_FFF8 }
+}

@@ -1,0 +1,185 @@
+import Foundation
+import Platform
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import LMDBCaching
+
+/// Several keys at once.
+@Suite struct ManyKeysTests {
+  let directory = CacheDirectory()
+
+  private static func text(_ number: Int) -> String { String(repeating: "value \(number) ", count: 1 + number % 7) }
+
+  // MARK: In memory
+
+  @Test(arguments: [0, 1, 15, 16, 17, 64, 1_000]) func memoryAnswersInTheOrderOfTheKeys(_ count: Int) {
+    let cache = MemoryCache<String, String>()
+    var random = SeededRandom(UInt64(count))
+    cache.set((0..<500).map { (key: "key\($0)", value: Self.text($0)) })
+    let numbers = (0..<count).map { _ in random.below(1_000) }
+    let values = cache.values(forKeys: numbers.map { "key\($0)" })
+    #expect(values == numbers.map { $0 < 500 ? Self.text($0) : nil })
+    let statistics = cache.statistics
+    #expect(statistics.hits == numbers.count { $0 < 500 } && statistics.misses == numbers.count { $0 >= 500 })
+    cache.removeValues(forKeys: (0..<250).map { "key\($0)" })
+    #expect(cache.count == 250)
+    #expect(cache.values(forKeys: ["key249", "key250", "key250"]) == [nil, Self.text(250), Self.text(250)])
+  }
+
+  @Test func memoryCountsThemAsAccesses() {
+    let clock = ManualClock()
+    let cache = MemoryCache<Int, Int>(clock: .manual(clock))
+    cache.set([(key: 1, value: 1), (key: 2, value: 2)], expiresIn: .seconds(100), cost: 7)
+    #expect(cache.totalCost == 14)
+    clock.advance(by: .seconds(10))
+    #expect(cache.values(forKeys: [2, 3]) == [2, nil])
+    cache.trim(toAge: .seconds(5))
+    #expect(cache.values(forKeys: [1, 2]) == [nil, 2])
+    clock.advance(by: .seconds(90))
+    #expect(cache.values(forKeys: [1, 2]) == [nil, nil])
+  }
+
+  /// Other threads store, remove and change the number of shards meanwhile.
+  @Test func memoryIsUsedByOthersMeanwhile() {
+    let cache = MemoryCache<Int, Int>(countLimit: 2_000)
+    concurrently(4) { thread in
+      var random = SeededRandom(UInt64(thread))
+      for round in 0..<300 {
+        let keys = (0..<100).map { _ in random.below(5_000) }
+        if thread == 0 {
+          cache.countLimit = round % 2 == 0 ? 20_000 : 500
+          cache.set(keys.map { (key: $0, value: $0) })
+          cache.removeValues(forKeys: keys.prefix(10))
+        } else {
+          for (key, value) in zip(keys, cache.values(forKeys: keys)) where value != nil { #expect(value == key) }
+        }
+      }
+    }
+    cache.store._checkInvariants()
+  }
+
+  // MARK: On the disk
+
+  /// Some wait in the journal, some are committed, some long, some removed, some expired, some never were.
+  @Test(arguments: [0, 1, 63, 256, 257, 1_000]) func theDiskAnswersInTheOrderOfTheKeys(_ count: Int) throws {
+    let clock = ManualClock()
+    let cache = try directory.openDisk {
+      $0.clock = .manual(clock)
+      $0.disk.inlineThreshold = 40
+      neverCommitting(&$0)
+    }
+    var expected: [String: String] = [:]
+    try cache.set((0..<400).map { (key: "key\($0)", value: Self.text($0)) })
+    for number in 0..<400 { expected["key\(number)"] = Self.text(number) }
+    try cache.set([(key: "key7", value: "expires")], expiresIn: .seconds(1))
+    expected["key7"] = nil
+    try cache.flush()
+    for number in stride(from: 0, to: 500, by: 3) {
+      try cache.set(Self.text(number + 1), forKey: "key\(number)")
+      expected["key\(number)"] = Self.text(number + 1)
+    }
+    try cache.removeValues(forKeys: (0..<400).filter { $0 % 11 == 0 }.map { "key\($0)" })
+    for number in 0..<400 where number % 11 == 0 { expected["key\(number)"] = nil }
+    let long = String(repeating: "k", count: 3_000)
+    try cache.set("of a long key", forKey: long)
+    expected[long] = "of a long key"
+    clock.advance(by: .seconds(2))
+    var random = SeededRandom(UInt64(count))
+    let keys = (0..<count).map { $0 == 5 ? long : "key\(random.below(600))" }
+    let before = cache.statistics
+    #expect(try cache.values(String.self, forKeys: keys) == keys.map { expected[$0] })
+    let after = cache.statistics
+    #expect(after.diskHits - before.diskHits == keys.count { expected[$0] != nil })
+    #expect(after.misses - before.misses == keys.count { expected[$0] == nil })
+    try cache.close()
+    #expect(errorCode { try cache.values(String.self, forKeys: keys) } == .closed)
+  }
+
+  @Test func aKeyThatCannotBeReadIsAnError() throws {
+    let cache = try directory.openDisk()
+    try cache.set(1, forKey: "number")
+    try cache.set("text", forKey: "text")
+    #expect(errorCode { try cache.values(String.self, forKeys: ["text", "number"]) } == .typeMismatch)
+    #expect(try cache.values(Int.self, forKeys: ["number", "other"]) == [1, nil])
+    try cache.close()
+  }
+
+  @Test func transformedValuesComeBack() throws {
+    let cache = try directory.openDisk { $0.valueTransforms = [Reversing()] }
+    try cache.set((0..<20).map { (key: "key\($0)", value: Self.text($0)) })
+    try cache.flush()
+    #expect(try cache.values(String.self, forKeys: (0..<20).map { "key\($0)" }) == (0..<20).map(Self.text))
+    try cache.close()
+  }
+
+  // MARK: In both
+
+  @Test func whatIsNotInMemoryIsReadAndKept() throws {
+    let cache = try directory.open()
+    let keys = (0..<300).map { "key\($0)" }
+    try cache.set(keys.enumerated().map { (key: $1, value: $0) })
+    try cache.flush()
+    cache.memoryCache.removeAll()
+    for number in 0..<100 { _ = try cache.value(Int.self, forKey: "key\(number)") }
+    let before = cache.statistics
+    #expect(try cache.values(Int.self, forKeys: keys + ["none"]) == Array(0..<300) + [nil])
+    let between = cache.statistics
+    #expect(between.memoryHits - before.memoryHits == 100)
+    #expect(between.diskHits - before.diskHits == 200)
+    #expect(try cache.values(Int.self, forKeys: keys) == Array(0..<300))
+    #expect(cache.statistics.memoryHits - between.memoryHits == 300)
+    #expect(cache.statistics.diskHits == between.diskHits)
+    try cache.removeValues(forKeys: keys.prefix(299))
+    #expect(try cache.entries().map(\.key) == ["key299"])
+    try cache.close()
+    #expect(errorCode { try cache.values(Int.self, forKeys: keys) } == .closed)
+    #expect(errorCode { try cache.values(Int.self, forKeys: []) } == nil)
+  }
+
+  @Test func tasksReadThemToo() async throws {
+    let cache = try directory.open()
+    try cache.set(["a": "1", "b": "2"].map { (key: $0.key, value: $0.value) })
+    #expect(try await cache.values(String.self, forKeys: ["b", "c", "a"]) == ["2", nil, "1"])
+    #expect(try await cache.diskCache.values(String.self, forKeys: ["b", "c", "a"]) == ["2", nil, "1"])
+    try cache.close()
+    await #expect(throws: CacheError.self) { _ = try await cache.values(String.self, forKeys: ["b"]) }
+  }
+
+  /// Another process has written since: what is in memory is not believed.
+  @Test func whatAnotherProcessReplacedIsReadAnew() throws {
+    let cache = try directory.open()
+    try cache.set((0..<50).map { (key: "key\($0)", value: "old") })
+    try cache.flush()
+    let other = try cacheProcess()
+    #expect(other.run("open \(directory.path)") == "ok")
+    #expect(other.run("set key7 new") == "ok")
+    #expect(other.run("flush") == "ok")
+    let values = try cache.values(String.self, forKeys: (0..<50).map { "key\($0)" })
+    #expect(values == (0..<50).map { $0 == 7 ? "new" : "old" })
+    #expect(other.run("close") == "ok")
+    try cache.close()
+  }
+
+  /// A disk that is full: what is in memory only is found as well.
+  @Test func whatIsInMemoryOnlyIsFound() throws {
+    let cache = try directory.open(neverCommitting)
+    try cache.set("before", forKey: "key")
+    let session = FaultInjection.begin(
+      .directory(directory.path),
+      [.init(.pwrite, returns: ENOSPC, count: .max), .init(.fallocate, returns: ENOSPC, count: .max)])
+    let large = String(repeating: "x", count: 100_000)
+    try cache.set(large, forKey: "key")
+    #expect(try cache.values(String.self, forKeys: ["key", "none"]) == [large, nil])
+    FaultInjection.end(session)
+    try cache.close()
+  }
+}
+
+/// A transform that anybody can undo.
+private struct Reversing: ValueTransform {
+  let identifier: UInt8 = 201
+  func apply(to bytes: Data, _ context: ValueTransformContext) throws -> Data? { Data(bytes.reversed()) }
+  func restore(_ bytes: Data, _ context: ValueTransformContext) throws -> Data { Data(bytes.reversed()) }
+}
