@@ -1,6 +1,5 @@
 import Foundation
 import Platform
-import Synchronization
 import TestSupport
 import Testing
 
@@ -39,25 +38,6 @@ import Testing
     #expect(cache.values(forKeys: [1, 2]) == [nil, 2])
     clock.advance(by: .seconds(90))
     #expect(cache.values(forKeys: [1, 2]) == [nil, nil])
-  }
-
-  /// Other threads store, remove and change the number of shards meanwhile.
-  @Test func memoryIsUsedByOthersMeanwhile() {
-    let cache = MemoryCache<Int, Int>(countLimit: 2_000)
-    concurrently(4) { thread in
-      var random = SeededRandom(UInt64(thread))
-      for round in 0..<300 {
-        let keys = (0..<100).map { _ in random.below(5_000) }
-        if thread == 0 {
-          cache.countLimit = round % 2 == 0 ? 20_000 : 500
-          cache.set(keys.map { (key: $0, value: $0) })
-          cache.removeValues(forKeys: keys.prefix(10))
-        } else {
-          for (key, value) in zip(keys, cache.values(forKeys: keys)) where value != nil { #expect(value == key) }
-        }
-      }
-    }
-    cache.store._checkInvariants()
   }
 
   // MARK: On the disk
