@@ -136,6 +136,17 @@ int cplatform_syncfs(int descriptor) {
 #endif
 }
 
+void cplatform_start_writing(int descriptor, int64_t offset, int64_t count) {
+#if defined(__linux__)
+  // It is a hint: whoever needs the bytes on the device synchronizes, and is told of failures then.
+  sync_file_range(descriptor, offset, count, SYNC_FILE_RANGE_WRITE);
+#else
+  (void)descriptor;
+  (void)offset;
+  (void)count;
+#endif
+}
+
 int64_t cplatform_file_system(int descriptor) {
 #if defined(__linux__)
   struct statfs status;

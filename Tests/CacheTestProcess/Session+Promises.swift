@@ -67,6 +67,10 @@ extension Session {
     case "memorytrimage": try opened().memoryCache.trim(toAge: DurationWord.duration(text(1)))
     case "batchfor":
       try opened().write { $0.set(text(2), forKey: text(1), expiresIn: DurationWord.duration(text(3))) }
+    case "batchof":
+      try opened().write { batch in
+        for index in 0..<number(1) { batch.set(payload("key\(index)", index, number(2)), forKey: "key\(index)") }
+      }
     case "values":
       if words.count > 2 { try Stage.shared.begin(Stage.Action(rawValue: text(2))!, in: opened().directory.path) }
       return try useActingValues(asynchronously: text(1) == "true")

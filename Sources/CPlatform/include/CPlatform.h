@@ -48,6 +48,9 @@ int cplatform_fsync(int descriptor);
 /// Makes everything on the volume of a descriptor durable.
 int cplatform_syncfs(int descriptor);
 
+/// Has the system begin to write a part of a file to the device, where it can be asked to. Nothing is durable by that.
+void cplatform_start_writing(int descriptor, int64_t offset, int64_t count);
+
 /// `f_type` of statfs(2), the file system's magic number; -1: the call failed, or the system has none.
 int64_t cplatform_file_system(int descriptor);
 

@@ -1,11 +1,14 @@
 /// The changes that ``LMDBCache/write(waitsForCommit:_:)`` makes as one, in the order in which they are given.
 public struct CacheBatch: ~Copyable {
-  let frames = BatchFrames()
+  let frames: BatchFrames
   /// The first failure; it makes the whole batch fail.
   private(set) var failure: CacheError?
   let store: DiskStore
 
-  init(_ store: DiskStore) { self.store = store }
+  init(_ store: DiskStore, isAwaited: Bool) {
+    self.store = store
+    frames = BatchFrames(isAwaited: isAwaited || store.durability == .full)
+  }
 
   /// Stores a value; see ``LMDBCache/set(_:forKey:expiresIn:cost:)``. It is archived at once. One that cannot be
   /// makes ``LMDBCache/write(waitsForCommit:_:)`` throw.

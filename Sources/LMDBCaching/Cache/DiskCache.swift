@@ -299,7 +299,7 @@ public final class DiskCache: Sendable {
   /// See ``LMDBCache/write(waitsForCommit:_:)``.
   public func write(waitsForCommit: Bool = false, _ body: (inout CacheBatch) throws -> Void) throws {
     try checkOpen()
-    var batch = CacheBatch(store)
+    var batch = CacheBatch(store, isAwaited: waitsForCommit)
     try body(&batch)
     if let failure = batch.failure { throw failure }
     try store.write(batch.frames, waitsForCommit: waitsForCommit)

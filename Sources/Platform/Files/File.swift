@@ -87,6 +87,11 @@ package struct File: ~Copyable, Sendable {
     }
   }
 
+  /// Has the system begin to write a part to the device, where it can be told so. Nothing is durable by that.
+  package borrowing func startWriting(_ part: Range<Int>) {
+    cplatform_start_writing(descriptor, Int64(part.lowerBound), Int64(part.count))
+  }
+
   /// Makes what was written durable.
   package borrowing func synchronize() throws(SystemError) {
     while SystemCalls.synchronize(descriptor, path: path) != 0 {

@@ -221,19 +221,18 @@ import Testing
 
   /// A system tells once that it could not write, and takes the bytes for written from then on.
   @Test func whatCouldNotBeSynchronizedIsWrittenAgain() throws {
-    let log = ValueLog(
-      CurrentDirectory(try Directory(path: directory.path)), durability: .ordered, segmentSize: 1 << 20)
+    let log = try values.log()
     // The folder's and the segment's names are durable.
-    try append(log, values.value(0)).end()
+    try values.append(0, to: log).end()
     try log.synchronize()
-    let first = try append(log, values.value(1))
+    let first = try values.append(1, to: log)
     fail(.init(.fsync, returns: EIO, count: 1)) { #expect(throws: SystemError.self) { try log.synchronize() } }
-    let second = try append(log, values.value(2))
+    let second = try values.append(2, to: log)
     #expect(second.pointer.segment != first.pointer.segment)
     fail(.init(.pwrite, returns: EIO, count: 1)) { #expect(throws: SystemError.self) { try log.synchronize() } }
     try log.synchronize()
     // Once is enough.
-    let third = try append(log, values.value(3))
+    let third = try values.append(3, to: log)
     try fail(.init(.pwrite, returns: EIO, count: 1)) { try log.synchronize() }
     let reader = ValueReader(CurrentDirectory(try Directory(path: directory.path)), segmentSize: 1 << 20)
     for value in [first, second, third] {
@@ -241,12 +240,6 @@ import Testing
       value.end()
     }
     log.close()
-  }
-
-  private func append(_ log: ValueLog, _ value: Data) throws -> AppendedValue {
-    try value.withUnsafeBytes { value in
-      try Array("key".utf8).withUnsafeBytes { try log.append(value, key: $0, owner: 1) }
-    }
   }
 
   private func fail(_ rule: FaultInjection.Rule, _ body: () throws -> Void) rethrows {

@@ -213,12 +213,8 @@ import Testing
 
   /// Whoever synchronizes finds everything durable that was appended before, though another thread is at it.
   @Test func nobodyGoesOnBeforeAnothersSynchronization() throws {
-    let log = ValueLog(
-      CurrentDirectory(try Directory(path: directory.path)), durability: .ordered, segmentSize: 1 << 20)
-    let bytes = [UInt8](repeating: 1, count: 1_000)
-    let appended = try bytes.withUnsafeBytes { value in
-      try bytes.prefix(5).withUnsafeBytes { try log.append(value, key: $0, owner: 1) }
-    }
+    let log = try values.log()
+    let appended = try values.append(0, to: log)
     // The first one fails after a while; the second one must not have said meanwhile that all is done.
     let session = FaultInjection.begin(
       .directory(directory.path + "/values"), [.init(.fsync, returns: EIO, count: .max)])
@@ -235,12 +231,8 @@ import Testing
 
   /// A segment is let go of only when the journal has all of its records.
   @Test func aSegmentIsHeldUntilItsRecordsAreCommitted() throws {
-    let log = ValueLog(
-      CurrentDirectory(try Directory(path: directory.path)), durability: .ordered, segmentSize: 1 << 20)
-    let bytes = [UInt8](repeating: 1, count: 1_000)
-    let appended = try bytes.withUnsafeBytes { value in
-      try bytes.prefix(5).withUnsafeBytes { try log.append(value, key: $0, owner: 1) }
-    }
+    let log = try values.log()
+    let appended = try values.append(0, to: log)
     log.retire(appended.pointer.segment)
     log.release { (last: 7, committed: 7) }
     #expect(log.hasRetired, "its record is in no journal yet")

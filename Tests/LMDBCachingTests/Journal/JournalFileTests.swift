@@ -111,7 +111,7 @@ import Testing
     let (crashed, name, _) = try crashed { cache in
       try cache.set("before", forKey: "key1")
       // As `write`, without the commit that it waits for.
-      let batch = BatchFrames()
+      let batch = BatchFrames(isAwaited: false)
       for index in 0..<4 {
         try ValueArchiver.withArchive(of: "batch") { (format, bytes) throws(CacheError) in
           try CacheKey.with("key\(index)") { (key) throws(CacheError) in

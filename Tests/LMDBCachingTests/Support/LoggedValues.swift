@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 import TestSupport
 import Testing
 
@@ -33,6 +34,17 @@ struct LoggedValues {
   func expect(_ cache: LMDBCache, _ numbers: some Sequence<Int>, round: Int = 0) throws {
     for number in numbers {
       #expect(try cache.value(Data.self, forKey: "key\(number)") == value(number, round: round), "\(number)")
+    }
+  }
+
+  /// A log in the directory, without a cache.
+  func log() throws -> ValueLog {
+    ValueLog(CurrentDirectory(try Directory(path: directory.path)), durability: .ordered, segmentSize: 1 << 20)
+  }
+
+  func append(_ number: Int, to log: ValueLog) throws -> AppendedValue {
+    try value(number).withUnsafeBytes { value in
+      try Array("key".utf8).withUnsafeBytes { try log.append(value, key: $0, owner: 1) }
     }
   }
 

@@ -2,7 +2,8 @@ import Foundation
 import LMDBCaching
 import Reporting
 
-/// Until the disk has back what a removal frees; what is left is told.
+/// Until the disk has back what a removal frees, while another thread reads; what is left is told, and the longest that it
+/// waited.
 enum DiskSpace {
   enum Removal: String, CaseIterable {
     case everything
@@ -25,6 +26,8 @@ enum DiskSpace {
       let limit = removal == .everything ? 8 << 20 : 2 * live + (16 << 20)
       var directory: URL?
       var cache: DiskCache?
+      var reader: StalledReader?
+      let keys = shape.keys(seed: 12).strings
       return [
         Trial(
           kind.name, operations: 1,
@@ -32,14 +35,17 @@ enum DiskSpace {
             let new = try setting.directory()
             directory = new
             try shape.filled(kind, in: new).close()
-            cache = try DiskCache(directory: new)
+            let opened = try DiskCache(directory: new)
+            cache = opened
+            reader = StalledReader { _ = try opened.withBytes(forKey: keys[$0 % keys.count]) { $0.byteCount } }
           },
           after: {
+            let wait = reader?.stop() ?? 0
             let left = try allocated(directory!)
             try cache?.close()
             cache = nil
             try setting.remove(directory!)
-            return ["megabytesLeft": Double(left) / 1e6]
+            return ["megabytesLeft": Double(left) / 1e6, "longestWaitMilliseconds": wait]
           },
           body: {
             try removal.happen(to: cache!, of: shape.count)

@@ -15,7 +15,7 @@ final class BatchFrames {
     /// The length of the record's header, the key not included; 0: there is no record.
     let headerLength: Int
     let keyHash: UInt64
-    let payloadHash: UInt64
+    fileprivate(set) var payloadHash: UInt64
   }
 
   /// The frames, after as much room as a segment has in front of its own.
@@ -23,10 +23,16 @@ final class BatchFrames {
   @exclusivity(unchecked) private var capacity: Int
   @exclusivity(unchecked) private var used = JournalSegment.headerSize
   @exclusivity(unchecked) private(set) var entries: [Entry] = []
+  /// Whether the caller waits until the batch is committed.
+  let isAwaited: Bool
+  /// Values that are not in the value log yet, and the entries that refer to them.
+  @exclusivity(unchecked) var group = ValueGroup()
+  private var waiting: [Int] = []
   /// Values in the value log, whose segments stay as long as this object.
   private var values: [AppendedValue] = []
 
-  init() {
+  init(isAwaited: Bool) {
+    self.isAwaited = isAwaited
     capacity = 4096
     memory = malloc(capacity)
   }
@@ -65,6 +71,27 @@ final class BatchFrames {
   func put(_ key: CacheKey, _ header: RecordHeader, _ value: AppendedValue) {
     values.append(value)
     value.pointer.withBytes { put(key, header.referring, $0) }
+  }
+
+  /// Puts a value that is in the group, whose pointer is not known yet.
+  func putWaiting(_ key: CacheKey, _ header: RecordHeader) {
+    waiting.append(entries.count)
+    ValuePointer(segment: 0, offset: 0, length: 0, hash: 0).withBytes { put(key, header.referring, $0) }
+  }
+
+  /// Has the entries refer to the values of the group, which are in the value log now.
+  func resolve(_ appended: [AppendedValue]) {
+    values.append(contentsOf: appended)
+    for (index, value) in zip(waiting, appended) {
+      let frame = frame(of: entries[index])
+      // The pointer is the end of the record.
+      let record = memory + entries[index].offset + JournalFrame.headerSize + JournalFrame.padded(frame.keyLength)
+      let payload = record + frame.recordLength - ValuePointer.size
+      value.pointer.write(to: payload)
+      entries[index].payloadHash = RecordHeader.payloadHash(
+        UnsafeRawBufferPointer(start: payload, count: ValuePointer.size))
+    }
+    waiting.removeAll(keepingCapacity: true)
   }
 
   func remove(_ key: CacheKey) {

@@ -18,11 +18,23 @@ extension DiskStore {
   private func putAsIs(
     _ key: CacheKey, _ header: RecordHeader, _ payload: UnsafeRawBufferPointer, into batch: BatchFrames
   ) throws(CacheError) {
-    if payload.count > inlineThreshold {
-      batch.put(key, header, try appendValue(payload, key: key))
-    } else {
+    if payload.count <= inlineThreshold {
       batch.put(key, header, payload)
+    } else if payload.count > ValueGroup.longestValue {
+      batch.put(key, header, try appendValue(payload, key: key, isAwaited: batch.isAwaited))
+    } else {
+      if batch.group.size + payload.count > min(values.groupLimit, ValueGroup.fullSize) { try appendGroup(of: batch) }
+      database.databaseKey.withDatabaseKey(key.utf8) { batch.group.add(payload, key: $0) }
+      batch.putWaiting(key, header)
     }
+  }
+
+  private func appendGroup(of batch: BatchFrames) throws(CacheError) {
+    if batch.group.isEmpty { return }
+    batch.resolve(
+      try appending("Writing the values of a batch") { (owner) throws(SystemError) in
+        try values.append(&batch.group, owner: owner, isAwaited: batch.isAwaited)
+      })
   }
 
   /// Writes all operations as one: the journal, the database and readers see all of them or nothing. They have
@@ -30,6 +42,7 @@ extension DiskStore {
   /// on the disk.
   func write(_ batch: BatchFrames, waitsForCommit: Bool) throws(CacheError) {
     if batch.isEmpty { return }
+    try appendGroup(of: batch)
     var firstStamp: UInt64 = 0
     var isRemovalAnnounced = false
     let outcome = try append(size: batch.size, hiding: nil, large: { JournalSegment(of: batch) }) { segment in

@@ -99,10 +99,23 @@ extension DiskStore {
     return WriteOutcome(stamp: stamp, validated: position, failure: appended.failure, isRecorded: false)
   }
 
-  /// Appends a value to the value log. Its segment belongs to the journal, so that is made first.
+  /// Appends a value to the value log.
   func appendValue(
-    _ payload: UnsafeRawBufferPointer, key: CacheKey, isRetrying: Bool = false
+    _ payload: UnsafeRawBufferPointer, key: CacheKey, isAwaited: Bool = false
   ) throws(CacheError) -> AppendedValue {
+    try appending("Writing the value of \(quoted(key.string))") { (owner) throws(SystemError) in
+      try database.databaseKey.withDatabaseKey(key.utf8) { (key) throws(SystemError) in
+        try values.append(payload, key: key, owner: owner, isAwaited: isAwaited)
+      }
+    }
+  }
+
+  /// Calls `body` to append to the value log. Its segment belongs to the journal, so that is made first.
+  ///
+  /// - Parameter body: Is given the journal's identifier. It may run twice.
+  func appending<R>(
+    _ activity: @autoclosure () -> String, isRetrying: Bool = false, _ body: (UInt64) throws(SystemError) -> R
+  ) throws(CacheError) -> R {
     if !journal.hasFile.load(ordering: .relaxed) { try prepareJournal() }
     let owner = try journal.lock.withLock { () throws(CacheError) -> UInt64 in
       if journal.state.gate.isClosed { throw .closed }
@@ -110,15 +123,13 @@ extension DiskStore {
       return journal.state.file?.identifier ?? 0
     }
     do throws(SystemError) {
-      return try database.databaseKey.withDatabaseKey(key.utf8) { (key) throws(SystemError) in
-        try values.append(payload, key: key, owner: owner)
-      }
+      return try body(owner)
     } catch {
-      let failure = CacheError(error, during: "Writing the value of \(quoted(key.string))")
+      let failure = CacheError(error, during: activity())
       // The directory is gone: its files are made anew, and this one with them.
       guard error.errno == ENOENT, !isRetrying else { throw failure }
       try writer.run { [place] in outcome { () throws(CacheError) in try place.bringFilesIntoPlace() } }
-      return try appendValue(payload, key: key, isRetrying: true)
+      return try appending(activity(), isRetrying: true, body)
     }
   }
 

@@ -1,3 +1,4 @@
+import Dispatch
 import Platform
 import Synchronization
 
@@ -16,6 +17,10 @@ final class ValueLog: Sendable {
   private static let sharesOfSegment = 4
   /// Bytes for which blocks are reserved at once: a file that grows with every write is slower.
   private static let allocationStep = 1 << 20
+  /// What is written to the device early are whole parts of this many bytes.
+  private static let earlyPart = 1 << 20
+  /// Telling the system to write takes half as long as the writing to the page cache.
+  private static let earlyWriting = DispatchQueue(label: "LMDBCaching.earlyWriting", qos: .default)
   /// How many segments of others a process looks at for one to go on with.
   private static let maximumLooks = 64
 
@@ -46,6 +51,9 @@ final class ValueLog: Sendable {
 
   private var folder: ValueFolder { ValueFolder(cache: current.value) }
 
+  /// Bytes from which on a group has a segment of its own: it is to be appended before.
+  var groupLimit: Int { segmentSize / Self.sharesOfSegment }
+
   // MARK: Appending
 
   /// Appends a value; returns when it survives the death of the process. Its segment stays until ``AppendedValue/end()``.
@@ -53,29 +61,84 @@ final class ValueLog: Sendable {
   /// - Parameters:
   ///   - key: LMDB's key of the record.
   ///   - owner: The journal that the record is written to.
+  ///   - isAwaited: Whether somebody waits until it is on the disk: writing it there is begun at once.
   func append(
-    _ value: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, owner: UInt64
+    _ value: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, owner: UInt64, isAwaited: Bool = false
   ) throws(SystemError) -> AppendedValue {
     let hash = RecordHeader.payloadHash(value)
-    let size = ValueEntry.size(keyLength: key.count, length: value.count)
-    let (segment, offset) = try state.withLock { (state) throws(SystemError) in try reserve(size, owner, &state) }
-    let entry = ValueEntry(offset: offset, keyLength: key.count, length: value.count, hash: hash)
+    let place = try begin(ValueEntry.size(keyLength: key.count, length: value.count), count: 1, owner)
+    let segment = place.segment
+    let entry = ValueEntry(offset: place.offset, keyLength: key.count, length: value.count, hash: hash)
     do throws(SystemError) {
       try withStackBytes(ValueEntry.greatestHead) { (head) throws(SystemError) in
         entry.writeHead(to: head.baseAddress!, key: key, segment: segment.identifier)
         let head = UnsafeRawBufferPointer(rebasing: head[..<ValueEntry.headLength(key.count)])
-        try segment.lock.file.write(head, value, at: offset)
+        try segment.lock.file.write(head, value, at: place.offset)
       }
     } catch {
-      segment.writers.subtract(1, ordering: .releasing)
-      giveBack(segment, offset, size)
+      giveBack(place)
       throw error
     }
-    segment.isDirty.store(true, ordering: .releasing)
-    segment.writers.subtract(1, ordering: .releasing)
+    end(place, isAwaited)
     return AppendedValue(entry.pointer(segment.identifier), in: segment)
   }
 
+  /// Appends the values of a group, which is empty after that: see ``append(_:key:owner:isAwaited:)``.
+  func append(_ group: inout ValueGroup, owner: UInt64, isAwaited: Bool) throws(SystemError) -> [AppendedValue] {
+    let place = try begin(group.size, count: group.count, owner)
+    let segment = place.segment
+    let (bytes, pointers) = group.seal(at: place.offset, in: segment.identifier)
+    do throws(SystemError) {
+      try segment.lock.file.write(bytes, at: place.offset)
+    } catch {
+      giveBack(place)
+      throw error
+    }
+    group.removeAll()
+    end(place, isAwaited)
+    return pointers.map { AppendedValue($0, in: segment) }
+  }
+
+  /// Where values are being written.
+  private struct Place {
+    let segment: GrowingSegment
+    let offset: Int
+    let size: Int
+    /// Of values.
+    let count: Int
+  }
+
+  private func begin(_ size: Int, count: Int, _ owner: UInt64) throws(SystemError) -> Place {
+    try state.withLock { (state) throws(SystemError) in
+      let (segment, offset) = try reserve(size, owner, &state)
+      segment.holds.count.add(count, ordering: .relaxed)
+      segment.writers.add(1, ordering: .relaxed)
+      return Place(segment: segment, offset: offset, size: size, count: count)
+    }
+  }
+
+  private func end(_ place: Place, _ isAwaited: Bool) {
+    let segment = place.segment
+    segment.isDirty.store(true, ordering: .releasing)
+    segment.writers.subtract(1, ordering: .releasing)
+    // The device is busy while the caller goes on. (The page that the next value begins in would be written twice.)
+    guard isAwaited, isSynchronized else { return }
+    let start = place.offset / Self.earlyPart * Self.earlyPart
+    let end = (place.offset + place.size) / Self.earlyPart * Self.earlyPart
+    if start < end { Self.earlyWriting.async { segment.lock.file.startWriting(start..<end) } }
+  }
+
+  /// What is behind the place of a value that was not written stays as it is, a hole: others may have been written there.
+  private func giveBack(_ place: Place) {
+    let segment = place.segment
+    segment.writers.subtract(1, ordering: .releasing)
+    state.withLock { _ in
+      if segment.tail == place.offset + place.size { segment.tail = place.offset }
+      segment.holds.count.subtract(place.count, ordering: .releasing)
+    }
+  }
+
+  /// Finds a segment and room in it. With the lock held.
   private func reserve(
     _ size: Int, _ owner: UInt64, _ state: inout State
   ) throws(SystemError) -> (GrowingSegment, offset: Int) {
@@ -114,8 +177,6 @@ final class ValueLog: Sendable {
       throw error
     }
     segment.tail += size
-    segment.holds.count.add(1, ordering: .relaxed)
-    segment.writers.add(1, ordering: .relaxed)
     return (segment, offset)
   }
 
@@ -130,14 +191,6 @@ final class ValueLog: Sendable {
       // The last bytes of a full disk may be enough for this value.
       try segment.lock.file.reserve(end)
       segment.allocated = end
-    }
-  }
-
-  /// What is behind the place of a value that was not written stays as it is, a hole: others may have been written there.
-  private func giveBack(_ segment: GrowingSegment, _ offset: Int, _ size: Int) {
-    state.withLock { _ in
-      if segment.tail == offset + size { segment.tail = offset }
-      segment.holds.count.subtract(1, ordering: .releasing)
     }
   }
 
