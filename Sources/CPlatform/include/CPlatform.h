@@ -63,4 +63,92 @@ int cplatform_byte_lock(int descriptor, int64_t offset, int action);
 /// this process do not count.
 int cplatform_is_locked_elsewhere(int descriptor);
 
+// Threads, numbered for those who keep a cache line for each of them.
+
+/// How many threads of the process can have a number at a time: a power of two, 32 or more, the same all the time.
+uint32_t cplatform_thread_numbers(void);
+
+/// The lowest number that no thread has had yet: whoever looks at all threads' lines looks at those below it.
+uint32_t cplatform_thread_numbers_given(void);
+
+/// Gives the calling thread the lowest free number, for as long as it lives. `CPLATFORM_NO_THREAD_NUMBER` when all are
+/// taken, and to a thread that is about to end.
+uint32_t cplatform_take_thread_number(void);
+
+/// Whether the thread with a number was left behind in the parent of this process: it does nothing any more, and the
+/// number is not given again.
+int cplatform_thread_is_gone(uint32_t number);
+
+#define CPLATFORM_NO_THREAD_NUMBER UINT32_MAX
+
+#if defined(__linux__)
+// The library may be loaded by dlopen(3): the four bytes come from what the C library sets aside for that.
+#define CPLATFORM_THREAD_LOCAL __attribute__((tls_model("initial-exec")))
+#else
+#define CPLATFORM_THREAD_LOCAL
+#endif
+
+/// The calling thread's number plus one; 0: it has none.
+extern _Thread_local uint32_t cplatform_own_thread_number CPLATFORM_THREAD_LOCAL;
+
+/// The calling thread's number, or `CPLATFORM_NO_THREAD_NUMBER`.
+static inline uint32_t cplatform_thread_number(void) { return cplatform_own_thread_number - 1; }
+
+// Reading what another thread may be writing, to be believed only if it turns out that nobody was. The thread sanitizer,
+// which cannot know that, does not see these.
+
+#define CPLATFORM_UNSANITIZED __attribute__((no_sanitize("thread")))
+
+/// The word at an address that is a multiple of 8.
+CPLATFORM_UNSANITIZED static inline uint64_t cplatform_peek(const void *word) {
+  return __atomic_load_n((const uint64_t *)word, __ATOMIC_RELAXED);
+}
+
+/// The address at an address.
+CPLATFORM_UNSANITIZED static inline uintptr_t cplatform_peek_address(const void *place) {
+  return __atomic_load_n((const uintptr_t *)place, __ATOMIC_RELAXED);
+}
+
+/// Copies `size` bytes, word by word. Addresses and size are multiples of 8.
+CPLATFORM_UNSANITIZED static inline void cplatform_peek_words(void *to, const void *from, size_t size) {
+  for (size_t offset = 0; offset < size; offset += 8) {
+    *(uint64_t *)((char *)to + offset) =
+        __atomic_load_n((const uint64_t *)((const char *)from + offset), __ATOMIC_RELAXED);
+  }
+}
+
+/// Copies `size` bytes by four. Addresses and size are multiples of 4.
+CPLATFORM_UNSANITIZED static inline void cplatform_peek_halves(void *to, const void *from, size_t size) {
+  for (size_t offset = 0; offset < size; offset += 4) {
+    *(uint32_t *)((char *)to + offset) =
+        __atomic_load_n((const uint32_t *)((const char *)from + offset), __ATOMIC_RELAXED);
+  }
+}
+
+/// Writes a number that others may be writing too: any of them stays.
+CPLATFORM_UNSANITIZED static inline void cplatform_poke_byte(void *place, uint8_t byte) {
+  __atomic_store_n((uint8_t *)place, byte, __ATOMIC_RELAXED);
+}
+CPLATFORM_UNSANITIZED static inline void cplatform_poke_half(void *place, uint32_t half) {
+  __atomic_store_n((uint32_t *)place, half, __ATOMIC_RELAXED);
+}
+
+/// A sequentially consistent fence, by the cheapest instruction that is one.
+static inline void cplatform_fence(void) {
+#if defined(__x86_64__)
+  __asm__ volatile("lock; orl $0, (%%rsp)" ::: "memory", "cc");
+#else
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
+}
+
+/// Has the processor fetch a line that is about to be written. One that knows no such request ignores it.
+static inline void cplatform_prefetch_to_write(const void *address) {
+#if defined(__x86_64__)
+  __asm__ volatile("prefetchw (%0)" ::"r"(address));
+#else
+  __builtin_prefetch(address, 1);
+#endif
+}
+
 #endif

@@ -58,9 +58,11 @@ extension LMDBCache {
   ) throws(CacheError) -> [Int] {
     var missing: [Int] = []
     var failure: CacheError?
+    let tick = memoryCache.tick
     memoryCache.withHashes(of: keys) { index, hash in
       do throws(CacheError) {
-        if let found = try memoryValue(of: type, forKey: keys[index], hash: hash) {
+        let found = try memoryValue(of: type, forKey: keys[index], hash: hash, tick: tick, isFetched: true)
+        if let found {
           body(index, found)
         } else {
           missing.append(index)

@@ -27,14 +27,16 @@ extension LMDBCache {
   /// The value in memory, if it is of this very type and no other process has replaced it.
   @usableFromInline
   func memoryValue(of type: ObjectIdentifier, forKey key: String) throws(CacheError) -> MemoryValue? {
-    try memoryValue(of: type, forKey: key, hash: KeyIdentity.hash(key, seed: KeyIdentity.seed))
+    let hash = KeyIdentity.hash(key, seed: KeyIdentity.seed)
+    return try memoryValue(of: type, forKey: key, hash: hash, tick: memoryCache.tick, isFetched: false)
   }
 
+  /// - Parameters: As of ``MemoryTier/look(up:hash:as:in:tick:isFetched:)``.
   @inline(__always)
   func memoryValue(
-    of type: ObjectIdentifier, forKey key: String, hash: UInt64
+    of type: ObjectIdentifier, forKey key: String, hash: UInt64, tick: UInt32, isFetched: Bool
   ) throws(CacheError) -> MemoryValue? {
-    switch memoryCache.look(up: key, hash: hash, as: type, in: store) {
+    switch memoryCache.look(up: key, hash: hash, as: type, in: store, tick: tick, isFetched: isFetched) {
     case .hit(let value): return value
     case .closed: throw .closed
     case .miss, .otherType: return nil

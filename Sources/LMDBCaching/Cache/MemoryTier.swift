@@ -127,13 +127,24 @@ public final class MemoryTier: Sendable {
 
   @inline(__always)
   func look(up key: String, hash: UInt64, as type: ObjectIdentifier, in store: DiskStore) -> Look {
-    let access = memory.access(key, hash: hash) { entry -> Look? in
-      // The store is open: it is closed only after this tier, whose shard is locked here.
+    look(up: key, hash: hash, as: type, in: store, tick: memory.ticks.now, isFetched: false)
+  }
+
+  /// - Parameters:
+  ///   - tick: See ``tick``.
+  ///   - isFetched: Whether ``withHashes(of:_:)`` gave the hash.
+  @inline(__always)
+  func look(
+    up key: String, hash: UInt64, as type: ObjectIdentifier, in store: DiskStore, tick: UInt32, isFetched: Bool
+  ) -> Look {
+    var epoch: UInt64 = 0
+    let access = memory.access(key, hash: hash, tick: tick, isFetched: isFetched) {
+      // The store is open: it is closed only after this tier, which is closed after what runs here has ended.
+      epoch = store.requiredEpoch
       // Where no other process has written since the store was opened, the entry's own word need not be fetched.
-      let epoch = store.requiredEpoch
-      if epoch != store.tracker.first, entry.validated < epoch {
-        return .unvalidated(stamp: entry.stamp)
-      }
+      return epoch != store.tracker.first
+    } _: { entry -> Look? in
+      if epoch != store.tracker.first, entry.validated < epoch { return .unvalidated(stamp: entry.stamp) }
       let value = entry.value
       return value.type == type ? .hit(value) : .otherType
     }
@@ -143,6 +154,9 @@ public final class MemoryTier: Sendable {
     case .closed: return .closed
     }
   }
+
+  /// The time of accesses that are made now.
+  var tick: UInt32 { memory.ticks.now }
 
   /// See ``MemoryStore/withHashes(of:_:)``.
   func withHashes(of keys: [String], _ body: (Int, UInt64) -> Void) { memory.withHashes(of: keys, body) }

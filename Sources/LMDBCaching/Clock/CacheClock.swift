@@ -48,12 +48,37 @@ public struct CacheClock: Sendable {
 
   private var coarseWallTime: Int64 {
     switch source {
-    #if os(Linux)
-      case .system: Self.read(CLOCK_REALTIME_COARSE)
-    #else
-      case .system: Self.read(CLOCK_REALTIME)
-    #endif
+    case .system: Self.coarseSystemTime
     case .manual(let clock): clock.now
+    }
+  }
+
+  private static var coarseSystemTime: Int64 {
+    #if os(Linux)
+      read(CLOCK_REALTIME_COARSE)
+    #else
+      read(CLOCK_REALTIME)
+    #endif
+  }
+
+  /// A clock that somebody else keeps, for who asks it very often: no references are counted.
+  struct Unretained {
+    private let manual: Unmanaged<ManualClock>?
+    private let floor: Unmanaged<TimeFloor>
+
+    init(_ clock: CacheClock) {
+      switch clock.source {
+      case .system: manual = nil
+      case .manual(let clock): manual = .passUnretained(clock)
+      }
+      floor = .passUnretained(clock.floor)
+    }
+
+    /// As of the clock.
+    var coarseNow: Int64 {
+      let latest = floor._withUnsafeGuaranteedRef { $0.latestTime }
+      guard let manual else { return max(CacheClock.coarseSystemTime, latest) }
+      return max(manual._withUnsafeGuaranteedRef { $0.now }, latest)
     }
   }
 

@@ -5,7 +5,8 @@ public import Synchronization
 /// Releases what a cache removed: later, off the thread that removed it, and never more than so much of it.
 ///
 /// Elements wait in a buffer of 1,024, which a utility queue empties within about a millisecond. When that is full,
-/// because the queue is starved or evictions outrun it, the caller releases its element itself.
+/// because the queue is starved or evictions outrun it, the caller releases its element itself. Nothing is released while
+/// somebody may be reading it: whoever releases waits for the readers first, once for a whole buffer.
 @usableFromInline
 final class DisposalQueue<Element>: @unchecked Sendable {
   // Unchecked because of the buffer, which is only used under the lock. The elements are `Sendable` keys and values.
@@ -23,10 +24,12 @@ final class DisposalQueue<Element>: @unchecked Sendable {
   @usableFromInline var count = 0
   private var spare: UnsafeMutablePointer<Element>?
   private let hasBulk = Atomic<Bool>(false)
+  @usableFromInline let readers: MemoryReaders
 
   @inlinable static var capacity: Int { 1_024 }
 
-  init() {
+  init(readers: MemoryReaders) {
+    self.readers = readers
     buffer = .allocate(capacity: Self.capacity)
   }
 
@@ -36,20 +39,22 @@ final class DisposalQueue<Element>: @unchecked Sendable {
     spare?.deallocate()
   }
 
-  /// Takes an element to be released later, or lets it go out of scope here.
+  /// Takes an element to be released later, or lets it go out of scope here. With no shard locked.
   @inlinable
   func release(_ element: consuming Element) {
     switch mode.load(ordering: .relaxed) {
-    case Mode.caller: return
+    case Mode.caller: return withExtendedLifetime(element) { readers.wait() }
     case Mode.background: break
     default: return releaseOnMainThread(element)
     }
     lock.lock()
     let count = self.count
-    if count < Self.capacity {
-      (buffer + count).initialize(to: consume element)
-      self.count = count &+ 1
+    if count == Self.capacity {
+      lock.unlock()
+      return withExtendedLifetime(element) { readers.wait() }
     }
+    (buffer + count).initialize(to: consume element)
+    self.count = count &+ 1
     lock.unlock()
     if count == 0 || count == Self.capacity / 2 { schedule(soon: count > 0) }
   }
@@ -68,6 +73,7 @@ final class DisposalQueue<Element>: @unchecked Sendable {
   /// Releases what waits, on the caller's thread.
   func drain() {
     while let (elements, count) = takeBuffer() {
+      readers.wait()
       elements.deinitialize(count: count)
       giveBack(elements)
     }
@@ -86,10 +92,10 @@ final class DisposalQueue<Element>: @unchecked Sendable {
   @usableFromInline @inline(never)
   func releaseOnMainThread(_ element: consuming Element) {
     let isSynchronous = mode.load(ordering: .relaxed) == Mode.mainSynchronously
-    if isSynchronous, Thread.isMainThread { return }
+    if isSynchronous, Thread.isMainThread { return withExtendedLifetime(element) { readers.wait() } }
     // Not bounded: a value that must die on the main thread must not die elsewhere.
     let box = Box(element)
-    DispatchQueue.main.async { _ = box }
+    DispatchQueue.main.async { [readers] in withExtendedLifetime(box) { readers.wait() } }
   }
 
   private func takeBuffer() -> (UnsafeMutablePointer<Element>, Int)? {

@@ -1,3 +1,5 @@
+public import Synchronization
+
 #if canImport(Darwin)
   import Darwin
 #elseif canImport(Glibc)
@@ -26,6 +28,16 @@ final class MemoryArena: @unchecked Sendable {
   private var regions: [UInt: MemoryRegion] = [:]
   /// For each size the regions with room, the one to use next last.
   private var open: [Int: [UInt]] = [:]
+  private var retired: [Retired] = []
+  /// Whether there is something for `reclaim` to give back.
+  @usableFromInline let hasRetired = Atomic<Bool>(false)
+
+  /// What was taken out of use, and may still be read.
+  private enum Retired {
+    case chunk(UnsafeMutableRawPointer)
+    case array(UnsafeMutableRawPointer, bytes: Int)
+    case slabs(UnsafeMutablePointer<MemorySlab>)
+  }
 
   init(chunkBytes: Int) {
     // Whole cache lines, so that details that divide a line never straddle two.
@@ -33,6 +45,7 @@ final class MemoryArena: @unchecked Sendable {
   }
 
   deinit {
+    free(retired)
     for region in regions.values { region.base.deallocate() }
   }
 
@@ -72,6 +85,47 @@ final class MemoryArena: @unchecked Sendable {
   func deallocate(_ memory: UnsafeMutableRawPointer, bytes: Int) {
     if bytes >= Self.smallTableBytes, lock.withLock({ giveBack(memory, keepingOne: false) }) { return }
     memory.deallocate()
+  }
+
+  // MARK: What may still be read
+
+  /// Ends what `allocateChunk` returned, at the next `reclaim`.
+  @usableFromInline
+  func retireChunk(_ chunk: UnsafeMutableRawPointer) { retire(.chunk(chunk)) }
+
+  /// Ends what `allocate(bytes:)` returned, at the next `reclaim`.
+  @usableFromInline
+  func retire(_ memory: UnsafeMutableRawPointer, bytes: Int) { retire(.array(memory, bytes: bytes)) }
+
+  @usableFromInline
+  func retire(_ slabs: UnsafeMutablePointer<MemorySlab>) { retire(.slabs(slabs)) }
+
+  private func retire(_ memory: Retired) {
+    lock.withLock { retired.append(memory) }
+    hasRetired.store(true, ordering: .relaxed)
+  }
+
+  /// Waits for those who may be reading what was taken out of use before, and gives it back. With no shard locked.
+  @usableFromInline @inline(never)
+  func reclaim(_ readers: MemoryReaders) {
+    hasRetired.store(false, ordering: .relaxed)
+    let memory = lock.withLock {
+      let memory = retired
+      retired = []
+      return memory
+    }
+    readers.wait()
+    free(memory)
+  }
+
+  private func free(_ memory: [Retired]) {
+    for part in memory {
+      switch part {
+      case .chunk(let chunk): deallocateChunk(chunk)
+      case .array(let memory, let bytes): deallocate(memory, bytes: bytes)
+      case .slabs(let slabs): slabs.deallocate()
+      }
+    }
   }
 
   // MARK: Under the lock

@@ -11,7 +11,9 @@ extension MemoryCache {
     let tick = store.ticks.now
     return [Value?](unsafeUninitializedCapacity: keys.count) { values, count in
       store.withHashes(of: keys) { index, hash in
-        let found = store.access(keys[index], hash: hash, tick: tick, isFetched: true) { .some($0.value) }
+        let found = store.access(keys[index], hash: hash, tick: tick, isFetched: true, needsStamps: { false }) {
+          .some($0.value)
+        }
         if case .hit(let value) = found {
           values.initializeElement(at: index, to: value)
         } else {

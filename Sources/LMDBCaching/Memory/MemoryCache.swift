@@ -51,7 +51,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
   @inlinable
   public func value(forKey key: Key) -> Value? {
     let hash = store.hash(of: key)
-    switch store.access(key, hash: hash, { .some($0.value) }) {
+    switch store.access(key, hash: hash, tick: store.ticks.now, needsStamps: { false }, { .some($0.value) }) {
     case .hit(let value): return value
     case .miss, .closed: return nil
     }

@@ -40,16 +40,30 @@ extension MemoryCore {
   }
 }
 
+extension MemoryView {
+  /// Checks that those who read without the lock see what is there.
+  func _checkInvariants<Key, Value>(of core: borrowing MemoryCore<Key, Value>) {
+    let words = words.load(ordering: .relaxed)
+    precondition(words & ~63 == UInt(bitPattern: core.table.words), "the view is of another table")
+    precondition(words & 63 == UInt(core.table.shift), "the view is of a table of another size")
+    precondition(entries.load(ordering: .relaxed) == UInt(bitPattern: core.table.entries), "and of other entries")
+    precondition(slabs.load(ordering: .relaxed) == UInt(bitPattern: core.slabs.table), "and of other slots")
+    let state = Self.state(mask: core.mask, generation: core.generation)
+    precondition(self.state.load(ordering: .relaxed) == state, "and of another generation or number of shards")
+  }
+}
+
 extension MemoryStore {
   /// Checks what has to hold between any two operations, with every shard locked.
   package func _checkInvariants() {
     resharding.withLock { _ in
-      for number in 0..<Self.shardCount { shard(number).pointee.lock.lock() }
-      defer { for number in 0..<Self.shardCount { shard(number).pointee.lock.unlock() } }
+      for number in 0..<Self.shardCount { shard(number).pointee.lock() }
+      defer { for number in 0..<Self.shardCount { shard(number).pointee.unlockUnchanged() } }
       var (count, cost) = (0, Int64(0))
       for number in 0..<Self.shardCount {
         let shard = shard(number)
         shard.pointee.core._checkInvariants(seed: seed, keepsStamps: versions != nil)
+        shard.pointee.view._checkInvariants(of: shard.pointee.core)
         count += shard.pointee.core.count
         cost += shard.pointee.core.cost
         precondition(

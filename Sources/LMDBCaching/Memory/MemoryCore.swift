@@ -1,6 +1,5 @@
-/// One shard's entries, queues and ghost; every member is used under the shard's lock only.
-///
-/// The fields that a hit reads come first, so that with the lock they share one cache line.
+/// One shard's entries, queues and ghosts; every member is used under the shard's lock only. What a hit reads of it without
+/// the lock is in the shard's ``MemoryView``.
 @frozen @usableFromInline
 struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
   @usableFromInline typealias Entry = MemoryEntry<Key, Value>
@@ -12,6 +11,7 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
   /// Of uses: see ``MemoryUse``.
   @usableFromInline var generation: UInt8 = 0
   @usableFromInline var table: MemoryTable<Key, Value>
+  /// Of look-ups that took the lock.
   @usableFromInline var hits = 0
   @usableFromInline var misses = 0
   @usableFromInline var slabs: MemorySlabs

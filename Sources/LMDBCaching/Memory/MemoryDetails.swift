@@ -10,6 +10,9 @@ struct MemoryDetails {
   /// Wall-clock nanoseconds since 1970 from which the entry is dead; `Int64.max`: never.
   @usableFromInline var expires: Int64
 
+  /// Where ``expires`` is.
+  @inlinable static var expiresOffset: Int { 24 }
+
   @inlinable static var none: UInt32 { 0xFFFF_FFFF }
   @inlinable static var free: UInt32 { 0xFFFF_FFFE }
 

@@ -1,4 +1,4 @@
-/// A live entry, as the body of `MemoryStore.access` sees it; valid only while that runs.
+/// A live entry, or a copy of it, as the body of `MemoryStore.access` sees it; valid only while that runs.
 @frozen @usableFromInline
 package struct MemoryEntryAccess<Key, Value> {
   @usableFromInline let entry: UnsafeMutablePointer<MemoryEntry<Key, Value>>
@@ -17,10 +17,7 @@ package struct MemoryEntryAccess<Key, Value> {
   @inlinable @inline(__always)
   package var stamp: UInt64 { stamps?.pointee.stamp ?? 0 }
 
-  /// The owner's word; 0 and not kept in a store without stamps.
+  /// The owner's word; 0 in a store without stamps.
   @inlinable @inline(__always)
-  package var validated: UInt64 {
-    get { stamps?.pointee.validated ?? 0 }
-    nonmutating set { stamps?.pointee.validated = newValue }
-  }
+  package var validated: UInt64 { stamps?.pointee.validated ?? 0 }
 }

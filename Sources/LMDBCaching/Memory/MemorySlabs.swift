@@ -109,7 +109,7 @@ struct MemorySlabs {
       if tableCount == tableCapacity {
         let grown = UnsafeMutablePointer<MemorySlab>.allocate(capacity: Int(tableCapacity) * 2)
         grown.moveInitialize(from: table, count: Int(tableCount))
-        table.deallocate()
+        arena._withUnsafeGuaranteedRef { $0.retire(table) }
         table = grown
         tableCapacity *= 2
       }
@@ -124,7 +124,7 @@ struct MemorySlabs {
   @inlinable @inline(never)
   mutating func removeSlab(_ number: Int32) {
     unlinkPartial(number)
-    arena._withUnsafeGuaranteedRef { $0.deallocateChunk(table[Int(number)].base!) }
+    arena._withUnsafeGuaranteedRef { $0.retireChunk(table[Int(number)].base!) }
     table[Int(number)] = MemorySlab(base: nil)
     table[Int(number)].next = vacant
     vacant = number

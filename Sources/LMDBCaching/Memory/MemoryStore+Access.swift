@@ -1,16 +1,16 @@
-import Synchronization
+public import Synchronization
 
 extension MemoryStore {
-  /// Looks `key` up and runs `body` on its entry, under the shard's lock, if it is there and has not expired.
+  /// Looks `key` up and runs `body` on its entry, or on a copy of it, if it is there and has not expired.
   ///
-  /// `body` must be a few instructions, must not call anything of the user's, and must not keep its argument. It may
-  /// change `validated`. When it returns nil the look-up counts, and is answered, as a miss; otherwise the hit is
-  /// recorded. It is never run once `close()` has returned.
+  /// `body` must be a few instructions, must not call anything of the user's, and must not keep its argument. When it
+  /// returns nil the look-up counts, and is answered, as a miss; otherwise the hit is recorded. It is never run once
+  /// `close()` has returned.
   @inlinable @inline(__always)
   package func access<R>(
     _ key: Key, hash: UInt64, _ body: (MemoryEntryAccess<Key, Value>) -> R?
   ) -> MemoryAccess<R> {
-    access(key, hash: hash, tick: ticks.now, isFetched: false, body)
+    access(key, hash: hash, tick: ticks.now, needsStamps: { versions != nil }, body)
   }
 
   /// The same.
@@ -18,14 +18,38 @@ extension MemoryStore {
   /// - Parameters:
   ///   - tick: The time of the access.
   ///   - isFetched: See ``lockShard(hash:isFetched:)``.
+  ///   - needsStamps: Whether `body` will look at the stamps. It is called before each call of `body`, and under the same
+  ///     conditions.
   @inlinable @inline(__always)
-  func access<R>(
-    _ key: Key, hash: UInt64, tick: UInt32, isFetched: Bool, _ body: (MemoryEntryAccess<Key, Value>) -> R?
+  package func access<R>(
+    _ key: Key, hash: UInt64, tick: UInt32, isFetched: Bool = false, needsStamps: () -> Bool,
+    _ body: (MemoryEntryAccess<Key, Value>) -> R?
+  ) -> MemoryAccess<R> {
+    if Self.isCopied {
+      if !isFetched { prefetch(hash: hash, mask: mask.load(ordering: .relaxed)) }
+      if let reader = readers.enter() {
+        let found = look(key, hash: hash, tick: tick, as: reader, needsStamps: needsStamps, body)
+        reader.pointee.leave()
+        switch found {
+        case .hit(let result): return .hit(result)
+        case .miss: return .miss
+        case .undecided: break
+        }
+      }
+    }
+    return accessLocked(key, hash: hash, tick: tick, isFetched: isFetched, needsStamps: needsStamps, body)
+  }
+
+  /// The same, under the shard's lock.
+  @inlinable @inline(never)
+  func accessLocked<R>(
+    _ key: Key, hash: UInt64, tick: UInt32, isFetched: Bool, needsStamps: () -> Bool,
+    _ body: (MemoryEntryAccess<Key, Value>) -> R?
   ) -> MemoryAccess<R> {
     guard let shard = lockShard(hash: hash, isFetched: isFetched) else { return .closed }
     guard let place = shard.pointee.core.find(key, hash: hash) else {
       shard.pointee.core.misses &+= 1
-      shard.pointee.lock.unlock()
+      shard.pointee.unlockUnchanged()
       return .miss
     }
     let entry = shard.pointee.core.table.entries + place
@@ -33,15 +57,15 @@ extension MemoryStore {
       expire(shard, place: place)
       return .miss
     }
-    let stamps = shard.pointee.core.stripes == nil ? nil : stamps(shard, place)
+    let stamps = needsStamps() ? stamps(shard, place) : nil
     guard let result = body(MemoryEntryAccess(entry: entry, stamps: stamps)) else {
       shard.pointee.core.misses &+= 1
-      shard.pointee.lock.unlock()
+      shard.pointee.unlockUnchanged()
       return .miss
     }
     entry.pointee.noteUse(in: shard.pointee.core.generation, at: tick)
     shard.pointee.core.hits &+= 1
-    shard.pointee.lock.unlock()
+    shard.pointee.unlockUnchanged()
     return .hit(result)
   }
 
@@ -53,7 +77,7 @@ extension MemoryStore {
     take(shard, place: place, &releases)
     shard.pointee.core.misses &+= 1
     if !isSuperseded { shard.pointee.core.expirations &+= 1 }
-    shard.pointee.lock.unlock()
+    shard.pointee.unlock()
     release(releases)
   }
 
@@ -61,7 +85,7 @@ extension MemoryStore {
   @inlinable
   package func contains(_ key: Key, hash: UInt64) -> Bool {
     guard let shard = lockShard(hash: hash) else { return false }
-    defer { shard.pointee.lock.unlock() }
+    defer { shard.pointee.unlockUnchanged() }
     guard let place = shard.pointee.core.find(key, hash: hash) else { return false }
     return !isExpired(shard, place)
   }
@@ -76,7 +100,7 @@ extension MemoryStore {
   /// here. Not an access.
   package func lastAccess(_ key: Key, hash: UInt64) -> Double? {
     guard let shard = lockShard(hash: hash) else { return nil }
-    defer { shard.pointee.lock.unlock() }
+    defer { shard.pointee.unlockUnchanged() }
     guard let place = shard.pointee.core.find(key, hash: hash) else { return nil }
     let tick = shard.pointee.core.table.entries[place].accessed
     return Double(ticks.nanoseconds(of: tick)) / 1e9
@@ -87,14 +111,17 @@ extension MemoryStore {
     var sum = MemoryStatistics()
     for number in 0..<Self.shardCount {
       let shard = shard(number)
-      shard.pointee.lock.lock()
+      shard.pointee.lock()
       sum.hits += shard.pointee.core.hits
       sum.misses += shard.pointee.core.misses
       sum.insertions += shard.pointee.core.insertions
       sum.evictions += shard.pointee.core.evictions
       sum.expirations += shard.pointee.core.expirations
-      shard.pointee.lock.unlock()
+      shard.pointee.unlockUnchanged()
     }
+    let counts = readers.counts
+    sum.hits += counts.hits
+    sum.misses += counts.misses
     return sum
   }
 }

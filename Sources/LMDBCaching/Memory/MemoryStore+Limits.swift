@@ -39,14 +39,14 @@ extension MemoryStore {
       if isWithin(countLimit, costLimit) { return }
       let shard = shard((own &+ step) & mask)
       var releases = Releases()
-      shard.pointee.lock.lock()
+      shard.pointee.lock()
       var kept = MemoryDetails.none
       if step & mask == 0, let place = shard.pointee.core.find(key, hash: hash) {
         kept = shard.pointee.core.table.slot(at: place)
       }
       let isShort = makeRoom(
         shard, count: 0, cost: 0, keeping: kept, isFair: step <= mask, countLimit, costLimit, &releases)
-      shard.pointee.lock.unlock()
+      shard.pointee.unlock()
       // A shard that filled its chunk may have more to give.
       if !isShort || releases.rest.count < Self.chunk / 2 { step &+= 1 }
       release(releases)
@@ -83,13 +83,17 @@ extension MemoryStore {
       splitCount.store(
         Self.splitCount(countLimit: countLimit, costLimit: costLimit, shards: shards), ordering: .relaxed)
       if shards == present { return }
-      for number in 0..<Self.shardCount { shard(number).pointee.lock.lock() }
-      if !shard(0).pointee.core.isClosed { move(toShards: shards) }
-      for number in 0..<Self.shardCount { shard(number).pointee.lock.unlock() }
+      for number in 0..<Self.shardCount { shard(number).pointee.lock() }
+      let old = shard(0).pointee.core.isClosed ? [] : move(toShards: shards)
+      for number in 0..<Self.shardCount { shard(number).pointee.unlock() }
+      readers.wait()
+      for contents in old { contents.deallocate() }
     }
+    reclaim()
   }
 
-  private func move(toShards shards: Int) {
+  /// Returns what the entries were moved out of.
+  private func move(toShards shards: Int) -> [MemoryContents<Key, Value>] {
     var old: [MemoryContents<Key, Value>] = []
     var queues: [(source: Int, next: UInt32)] = []
     for number in 0..<Self.shardCount {
@@ -112,11 +116,10 @@ extension MemoryStore {
       }
       queues.removeAll { $0.next == MemoryDetails.none }
     }
-    for contents in old { contents.deallocate() }
     mergeStripes()
-    for number in 0..<Self.shardCount { publishHint(shard(number), number) }
     generation.wrappingAdd(1, ordering: .relaxed)
     mask.store(shards - 1, ordering: .relaxed)
+    return old
   }
 
   /// A group of keys is spread over other shards now: each takes the latest stamp of all.

@@ -1,3 +1,4 @@
+public import CPlatform
 public import CXXHash
 public import Synchronization
 
@@ -21,8 +22,9 @@ extension MemoryStore {
           hasObjects = hasObjects || Self.isElsewhere(keys[index])
           prefetch(hash: hash, mask: mask)
         }
-        if hasObjects {
-          for index in start..<end { prefetchObjects(hash: hashes[index &- start]) }
+        if hasObjects, Self.isCopied, let reader = readers.enter() {
+          for index in start..<end { prefetchObjects(hash: hashes[index &- start], mask: mask) }
+          reader.pointee.leave()
         }
         for index in start..<end { body(index, hashes[index &- start]) }
         start = end
@@ -37,22 +39,35 @@ extension MemoryStore {
     return !_isPOD(Key.self)
   }
 
-  /// Has the processor fetch what the entry of a hash, if it is there, refers to.
+  /// Has the processor fetch what the entry of a hash, if it is there, refers to. For a reader that is announced.
+  ///
+  /// Nothing of it is believed: what is fetched may be of no use.
   @inlinable @inline(__always)
-  func prefetchObjects(hash: UInt64) {
-    guard let shard = lockShard(hash: hash, isFetched: true) else { return }
-    if let place = shard.pointee.core.table.firstPlace(ofTag: UInt32(truncatingIfNeeded: hash)) {
-      let entry = shard.pointee.core.table.entries + place
-      shard.pointee.core.table.prefetchValue(of: entry)
-      // A string's bytes are 32 bytes behind the object that its second word points to. A short one's word is no address,
-      // which does no harm.
-      let (word, distance): (Int, UInt) = Key.self == String.self ? (8, 32) : (0, 0)
-      if !_isPOD(Key.self), MemoryLayout<Key>.size >= word &+ 8 {
-        let reference = UnsafeRawPointer(entry).loadUnaligned(fromByteOffset: word, as: UInt.self)
-        cxxhash_prefetch(UnsafeRawPointer(bitPattern: reference & Self.addressBits &+ distance))
-      }
+  func prefetchObjects(hash: UInt64, mask: Int) {
+    let shard = shard(number(of: hash, mask: mask))
+    guard let version = shard.pointee.version.version() else { return }
+    let words = shard.pointee.view.words.load(ordering: .relaxed)
+    let base = shard.pointee.view.entries.load(ordering: .relaxed)
+    // Both are of one table, which stays until this reader leaves.
+    guard shard.pointee.version.isCurrent(version), let found = Self.search(words, hash: hash), found.word != 0 else {
+      return
     }
-    shard.pointee.lock.unlock()
+    let entry = UnsafeRawPointer(bitPattern: base).unsafelyUnwrapped + found.place &* MemoryLayout<Entry>.stride
+    if !_isPOD(Value.self), MemoryLayout<Value>.size == MemoryLayout<UInt>.size {
+      Self.prefetchObject(entry + MemoryTable<Key, Value>.valueOffset, distance: 0)
+    }
+    // A string's bytes are 32 bytes behind the object that its second word points to. A short one's word is no address,
+    // which does no harm.
+    let (word, distance): (Int, UInt) = Key.self == String.self ? (8, 32) : (0, 0)
+    if !_isPOD(Key.self), MemoryLayout<Key>.size >= word &+ 8 {
+      Self.prefetchObject(entry + word, distance: distance)
+    }
+  }
+
+  @inlinable @inline(__always)
+  static func prefetchObject(_ place: UnsafeRawPointer, distance: UInt) {
+    let reference = UInt(truncatingIfNeeded: cplatform_peek(place))
+    cxxhash_prefetch(UnsafeRawPointer(bitPattern: reference & addressBits &+ distance))
   }
 
   /// Of a word that is a reference, and has more than that in its other bits.

@@ -13,7 +13,7 @@ extension MemoryStore {
     guard let shard = lockShard(hash: hash) else { return }
     let isOver = put(
       shard, key, value, hash: hash, cost: cost, expires: expires, stamp: 0, validated: 0, tick: tick, &releases)
-    unlock(shard, hash: hash)
+    shard.pointee.unlock()
     finish(key, hash: hash, isOver: isOver, expires: expires, releases)
   }
 
@@ -22,20 +22,23 @@ extension MemoryStore {
   package func remove(_ key: Key, hash: UInt64) -> Value? {
     guard let shard = lockShard(hash: hash) else { return nil }
     guard let place = shard.pointee.core.find(key, hash: hash) else {
-      shard.pointee.lock.unlock()
+      shard.pointee.unlockUnchanged()
       return nil
     }
     if isExpired(shard, place) {
       var releases = Releases()
       take(shard, place: place, &releases)
       shard.pointee.core.expirations &+= 1
-      shard.pointee.lock.unlock()
+      shard.pointee.unlock()
       release(releases)
       return nil
     }
     let pair = takePair(shard, place: place)
     shard.pointee.core.shrinkAfterRemoval()
-    unlock(shard, hash: hash)
+    shard.pointee.unlock()
+    // The caller may let go of the value at once.
+    if !Self.isPlain(pair) { withExtendedLifetime(pair) { readers.wait() } }
+    reclaim()
     return pair.value
   }
 
@@ -161,9 +164,10 @@ extension MemoryStore {
     if totals.pointee.count.load(ordering: .relaxed) >= splitCount.load(ordering: .relaxed) { reshard() }
   }
 
-  /// Releases what was removed, where the policy says.
+  /// Releases what was removed, where the policy says, once nobody reads it.
   @inlinable @inline(__always)
   func release(_ releases: consuming Releases) {
+    reclaim()
     // Each is given away: where this kept one until its end, it could be the last to let go.
     if let pair = releases.first.take() {
       release(consume pair)
@@ -174,9 +178,24 @@ extension MemoryStore {
   @inlinable @inline(__always)
   func release(_ pair: consuming Pair) {
     if Key.self == String.self || _isPOD(Key.self) {
-      if _isPOD(Value.self) { return }
-      if let isCheapToRelease, isCheapToRelease(pair.value) { return }
+      if Self.isPlain(pair) { return }
+      if _isPOD(Value.self) || isCheapToRelease?(pair.value) == true {
+        return withExtendedLifetime(pair) { readers.wait() }
+      }
     }
     disposal.release(consume pair)
   }
+
+  /// Whether nothing of it is elsewhere in memory: releasing it does nothing.
+  @inlinable @inline(__always)
+  static func isPlain(_ pair: borrowing Pair) -> Bool {
+    guard _isPOD(Value.self) else { return false }
+    if _isPOD(Key.self) { return true }
+    guard let key = pair.key else { return true }
+    return !isElsewhere(key)
+  }
+
+  /// Gives memory back that tables and slots have left.
+  @inlinable @inline(__always)
+  func reclaim() { if arena.hasRetired.load(ordering: .relaxed) { arena.reclaim(readers) } }
 }

@@ -11,9 +11,12 @@ extension MemoryStore {
     resharding.withLock { _ in
       for number in 0..<Self.shardCount {
         let shard = shard(number)
-        shard.pointee.lock.withLock { shard.pointee.core.mask = MemoryCore<Key, Value>.closedMask }
+        shard.pointee.lock()
+        shard.pointee.core.mask = MemoryCore<Key, Value>.closedMask
+        shard.pointee.unlock()
       }
     }
+    readers.wait()
     empty(closing: true)
     stopAutoTrim()
   }
@@ -30,18 +33,16 @@ extension MemoryStore {
   private func emptyShards(closing: Bool) {
     for number in 0..<Self.shardCount {
       let shard = shard(number)
-      shard.pointee.lock.lock()
+      shard.pointee.lock()
       let contents = shard.pointee.core.count == 0 && !closing ? nil : shard.pointee.core.detach()
-      if let contents {
-        totals.pointee.add(count: 0 - contents.count, cost: 0 &- contents.cost)
-        publishHint(shard, number)
-      }
-      shard.pointee.lock.unlock()
+      if let contents { totals.pointee.add(count: 0 - contents.count, cost: 0 &- contents.cost) }
+      shard.pointee.unlock()
       if let contents { dispose(contents) }
     }
   }
 
   private func dispose(_ contents: consuming MemoryContents<Key, Value>) {
+    readers.wait()
     if contents.count == 0 { return contents.deallocate() }
     let isCheap = _isPOD(Value.self) && (Key.self == String.self || _isPOD(Key.self))
     if contents.count > Self.chunk, !isCheap {
@@ -97,7 +98,7 @@ extension MemoryStore {
       var releases = Releases()
       guard let shard = lockShard(hash: hash) else { return }
       removeOlder(shard, key, hash: hash, stamp: stamp, &releases)
-      shard.pointee.lock.unlock()
+      shard.pointee.unlock()
       release(releases)
     }
     compact()

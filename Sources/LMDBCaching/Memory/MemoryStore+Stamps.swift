@@ -10,7 +10,7 @@ extension MemoryStore {
   @inlinable
   package func token(hash: UInt64) -> UInt64? {
     guard let shard = lockShard(hash: hash) else { return nil }
-    defer { shard.pointee.lock.unlock() }
+    defer { shard.pointee.unlockUnchanged() }
     return stripe(shard, hash).pointee
   }
 
@@ -21,14 +21,14 @@ extension MemoryStore {
     guard let shard = lockShard(hash: hash) else { return }
     let stripe = stripe(shard, hash)
     if stamp > stripe.pointee { stripe.pointee = stamp }
-    shard.pointee.lock.unlock()
+    shard.pointee.unlockUnchanged()
   }
 
   /// The same for a mutation that others can read elsewhere already: what is here under `key` is not served any more, as
   /// if it had expired. It keeps its place for the `insert` that follows.
   package func announce(_ key: Key, hash: UInt64, stamp: UInt64) {
     guard let shard = lockShard(hash: hash) else { return }
-    defer { shard.pointee.lock.unlock() }
+    defer { shard.pointee.unlock() }
     let stripe = stripe(shard, hash)
     if stamp > stripe.pointee { stripe.pointee = stamp }
     guard let place = shard.pointee.core.find(key, hash: hash), stamps(shard, place).pointee.stamp < stamp else {
@@ -63,7 +63,7 @@ extension MemoryStore {
       removeOlder(shard, key, hash: hash, stamp: stamp, &releases)
     }
     versions?.advance(hash: hash)
-    unlock(shard, hash: hash)
+    shard.pointee.unlock()
     finish(key, hash: hash, isOver: isOver, expires: isNewest ? expires : .max, releases)
     return isNewest ? .done : .superseded
   }
@@ -88,7 +88,7 @@ extension MemoryStore {
         shard, key, value, hash: hash, cost: cost, expires: expires, stamp: stamp, validated: validated, tick: tick,
         &releases)
     }
-    unlock(shard, hash: hash)
+    shard.pointee.unlock()
     finish(key, hash: hash, isOver: isOver, expires: isAllowed ? expires : .max, releases)
     return isAllowed ? .done : .superseded
   }
@@ -97,7 +97,7 @@ extension MemoryStore {
   @inlinable @discardableResult
   package func revalidate(_ key: Key, hash: UInt64, stamp: UInt64, validated: UInt64) -> Bool {
     guard let shard = lockShard(hash: hash) else { return false }
-    defer { shard.pointee.lock.unlock() }
+    defer { shard.pointee.unlock() }
     guard let place = shard.pointee.core.find(key, hash: hash) else { return false }
     let stamps = stamps(shard, place)
     guard stamps.pointee.stamp == stamp else { return false }
@@ -116,7 +116,7 @@ extension MemoryStore {
       isFound = true
     }
     versions?.advance(hash: hash)
-    shard.pointee.lock.unlock()
+    shard.pointee.unlock()
     release(releases)
     return isFound
   }
@@ -131,7 +131,7 @@ extension MemoryStore {
     removeOlder(shard, key, hash: hash, stamp: stamp, &releases)
     shard.pointee.core.shrinkAfterRemoval()
     versions?.advance(hash: hash)
-    unlock(shard, hash: hash)
+    shard.pointee.unlock()
     release(releases)
     return .done
   }
@@ -141,18 +141,18 @@ extension MemoryStore {
     // Shards may be merged or split meanwhile; a new shard's stripes are the latest of any shard's, so none goes back.
     for number in 0..<Self.shardCount {
       let shard = shard(number)
-      shard.pointee.lock.lock()
+      shard.pointee.lock()
       if let stripes = shard.pointee.core.stripes {
         for stripe in 0..<MemoryCore<Key, Value>.stripeCount where stripes[stripe] < stamp { stripes[stripe] = stamp }
       }
-      shard.pointee.lock.unlock()
+      shard.pointee.unlock()
     }
   }
 
   /// When the entry expires, in nanoseconds since 1970, or `nil` if it is not here. Not an access.
   package func expires(_ key: Key, hash: UInt64) -> Int64? {
     guard let shard = lockShard(hash: hash) else { return nil }
-    defer { shard.pointee.lock.unlock() }
+    defer { shard.pointee.unlockUnchanged() }
     guard let place = shard.pointee.core.find(key, hash: hash) else { return nil }
     return shard.pointee.core.table.entries[place].hasExpiry
       ? shard.pointee.core.details(at: place).pointee.expires : .max

@@ -30,7 +30,7 @@ extension MemoryStore {
     var (taken, takenCost) = (0, Int64(0))
     var releases = Releases()
     let shard = shard(number)
-    shard.pointee.lock.lock()
+    shard.pointee.lock()
     while taken < Self.chunk, !isWithin(count, cost),
       taken < quota && excess > 0 || takenCost < costQuota && excessCost > 0
     {
@@ -46,7 +46,7 @@ extension MemoryStore {
       taken &+= 1
       takenCost &+= evictedCost
     }
-    shard.pointee.lock.unlock()
+    shard.pointee.unlock()
     release(releases)
     return taken > 0
   }
@@ -57,7 +57,7 @@ extension MemoryStore {
   package func trim(toAge age: Duration) {
     let nanoseconds = age.clampedNanoseconds
     if nanoseconds <= 0 { return removeAll() }
-    sweep(accessedBefore: ticks.clock.coarseNow &- nanoseconds)
+    sweep(accessedBefore: clock.coarseNow &- nanoseconds)
   }
 
   /// Removes the entries that have expired.
@@ -105,7 +105,7 @@ extension MemoryStore {
     var relocations = -1
     while true {
       var releases = Releases()
-      shard.pointee.lock.lock()
+      shard.pointee.lock()
       if relocations != shard.pointee.core.relocations {
         // Details moved between chunks: some not yet visited may be in a visited one.
         relocations = shard.pointee.core.relocations
@@ -113,7 +113,7 @@ extension MemoryStore {
       }
       let isEnd = chunk >= shard.pointee.core.slabs.tableCount
       if !isEnd { body(shard, shard.pointee.core.slabs.slots(ofChunk: chunk), &releases) }
-      shard.pointee.lock.unlock()
+      shard.pointee.unlock()
       release(releases)
       if isEnd { return }
       chunk += 1
@@ -127,13 +127,11 @@ extension MemoryStore {
       let shard = shard(number)
       var isDone = false
       while !isDone {
-        shard.pointee.lock.lock()
+        shard.pointee.lock()
         isDone = !shard.pointee.core.compact()
-        if isDone {
-          shard.pointee.core.shrinkTable()
-          publishHint(shard, number)
-        }
-        shard.pointee.lock.unlock()
+        if isDone { shard.pointee.core.shrinkTable() }
+        shard.pointee.unlock()
+        reclaim()
       }
     }
   }

@@ -1,28 +1,59 @@
 public import Synchronization
 
-/// The memory tier's core: a map from keys to values with adaptive S3-FIFO eviction, in up to 16
-/// shards.
+/// The memory tier's core: a map from keys to values with adaptive S3-FIFO eviction, in up to 16 shards.
 ///
 /// Any thread may call it. No callback runs and nothing is released under a shard's lock, except the body given to
 /// `access`. Times are wall-clock nanoseconds since 1970. A mutation's stamp is unique and grows; an owner that keeps
 /// stamps uses the functions that take one, and only those, and others use `set` and `remove(_:hash:)`.
+///
+/// # Who may touch what
+///
+/// | | written by | read by |
+/// |---|---|---|
+/// | a shard's core: table, entries, slots, queues, ghosts | who holds its lock | the same |
+/// | key, value and word of an entry; `expires` and stamps of its details | who holds the lock | anybody, see below |
+/// | use and last access of an entry | anybody | anybody |
+/// | a shard's view | who holds the lock | anybody |
+/// | a thread's line (``MemoryReader``) | that thread | anybody |
+/// | totals, limits, the mask | anybody, atomically | anybody |
+///
+/// **Hits take no lock** (`MemoryStore+Look`). A look-up announces itself in its thread's line, takes the version of the
+/// shard's lock, follows the view to the table, copies the entry as bytes, and takes the version again. If it is the same,
+/// the copy is the entry as it was at that moment, and only now are its key and value used as such: before, an address may
+/// be dereferenced that was read while the version was still that, and nothing else. Then it compares the key, retains the
+/// value, notes the use, and leaves its line. After some failures, and for all that is not a hit or a miss (an expired
+/// entry, a closed store, a store that changes its number of shards), it leaves its line and takes the lock.
+///
+/// **What was removed stays until nobody reads it.** A value, a key, the memory of a table or of slots is taken out under
+/// the lock, and released after ``MemoryReaders/wait()``, which follows the lock: at once by the caller, or by the disposal
+/// queue for a batch at a time (`MemoryStore+Release`, ``DisposalQueue``, ``MemoryArena``). So whoever copied an entry and
+/// found the version unchanged can retain its value: its owner has not let go yet. And no address that was read in an
+/// unchanged version points to memory that was given back.
+///
+/// **Nobody waits for a reader while it waits for anything.** A reader waits for no lock of the store; it leaves its line
+/// before. Nobody waits for readers with a lock of the store held. A reader that the system stops in between holds up who
+/// removes, as the holder of a lock would, and nothing else: the disposal queue has its bound, and callers wait beyond it.
+///
+/// **Noting a use may hit another entry**, if the table was changed meanwhile: its use or its last access is then taken
+/// for a later one. That changes when it is evicted and nothing else; the memory is still the table's, see above.
 @usableFromInline
+// Unchecked because of the pointers: what the shards' points to is atomic or used as the table above says, and it is freed
+// when nobody refers to the store any more.
 package final class MemoryStore<Key: Hashable & Sendable, Value: Sendable>: @unchecked Sendable {
-  // Unchecked because of the pointer to the shards: what it points to is atomic or used under a shard's lock, and it
-  // is freed when nobody refers to the store any more.
 
   @usableFromInline typealias Entry = MemoryEntry<Key, Value>
   @usableFromInline typealias Shard = MemoryShard<Key, Value>
   @usableFromInline typealias Pair = MemoryPair<Key, Value>
   @usableFromInline typealias Releases = MemoryReleases<Key, Value>
 
-  /// One allocation: a hint per shard (256 bytes), the totals (128 bytes), the shards.
+  /// One allocation: the totals (128 bytes), the shards.
   @usableFromInline let memory: UnsafeMutableRawPointer
-  let arena: MemoryArena
+  @usableFromInline let readers: MemoryReaders
+  @usableFromInline let arena: MemoryArena
   @usableFromInline let seed = KeyIdentity.seed
   @usableFromInline let ticks: MemoryTicks
   @usableFromInline let clock: CacheClock
-  @usableFromInline let disposal = DisposalQueue<Pair>()
+  @usableFromInline let disposal: DisposalQueue<Pair>
   @usableFromInline let isCheapToRelease: (@Sendable (Value) -> Bool)?
   /// Advanced with every mutation that has a stamp.
   @usableFromInline let versions: KeyVersions?
@@ -42,8 +73,7 @@ package final class MemoryStore<Key: Hashable & Sendable, Value: Sendable>: @unc
   let autoTrim = Mutex(AutoTrim())
 
   @inlinable static var shardCount: Int { 16 }
-  @inlinable static var totalsOffset: Int { 256 }
-  @inlinable static var shardsOffset: Int { 384 }
+  @inlinable static var shardsOffset: Int { 128 }
 
   /// - Parameters:
   ///   - countLimit: the most entries to hold, 0 and up.
@@ -65,7 +95,9 @@ package final class MemoryStore<Key: Hashable & Sendable, Value: Sendable>: @unc
     costLimits = Atomic(max(0, costLimit))
     splitCount = Atomic(
       Self.splitCount(countLimit: max(0, countLimit), costLimit: max(0, costLimit), shards: shards))
-    (memory + Self.totalsOffset).bindMemory(to: MemoryTotals.self, capacity: 1).initialize(to: MemoryTotals())
+    memory.bindMemory(to: MemoryTotals.self, capacity: 1).initialize(to: MemoryTotals())
+    readers = MemoryReaders()
+    disposal = DisposalQueue(readers: readers)
     arena = MemoryArena(chunkBytes: MemorySlabs.slabBytes(keepsStamps: keepsStamps))
     for number in 0..<Self.shardCount {
       let pointer = (memory + Self.shardsOffset + number * Shard.stride).bindMemory(to: Shard.self, capacity: 1)
@@ -74,8 +106,6 @@ package final class MemoryStore<Key: Hashable & Sendable, Value: Sendable>: @unc
         pointer.pointee.core.stripes = .allocate(capacity: MemoryCore<Key, Value>.stripeCount)
         pointer.pointee.core.stripes!.initialize(repeating: 0, count: MemoryCore<Key, Value>.stripeCount)
       }
-      hint(number).initialize(to: MemoryHint())
-      publishHint(pointer, number)
     }
   }
 
@@ -99,13 +129,8 @@ package final class MemoryStore<Key: Hashable & Sendable, Value: Sendable>: @unc
   }
 
   @inlinable @inline(__always)
-  func hint(_ number: Int) -> UnsafeMutablePointer<MemoryHint> {
-    memory.assumingMemoryBound(to: MemoryHint.self) + number
-  }
-
-  @inlinable @inline(__always)
   var totals: UnsafeMutablePointer<MemoryTotals> {
-    (memory + Self.totalsOffset).assumingMemoryBound(to: MemoryTotals.self)
+    memory.assumingMemoryBound(to: MemoryTotals.self)
   }
 
   @inlinable @inline(__always)
@@ -118,7 +143,7 @@ package final class MemoryStore<Key: Hashable & Sendable, Value: Sendable>: @unc
   /// Has the processor fetch what a look-up of `hash` will read.
   @inlinable @inline(__always)
   func prefetch(hash: UInt64, mask: Int) {
-    hint(number(of: hash, mask: mask)).pointee.prefetch(hash: hash, stride: MemoryLayout<Entry>.stride)
+    shard(number(of: hash, mask: mask)).pointee.view.prefetch(hash: hash, stride: MemoryLayout<Entry>.stride)
   }
 
   /// Locks the shard of `hash` and returns it, or `nil`, with nothing locked, once the store is closed.
@@ -131,25 +156,12 @@ package final class MemoryStore<Key: Hashable & Sendable, Value: Sendable>: @unc
       let number = number(of: hash, mask: mask)
       if !isFetched { prefetch(hash: hash, mask: mask) }
       let shard = shard(number)
-      shard.pointee.lock.lock()
+      shard.pointee.lock()
       if Int(shard.pointee.core.mask) == mask { return shard }
       let isClosed = shard.pointee.core.isClosed
-      shard.pointee.lock.unlock()
+      shard.pointee.unlockUnchanged()
       if isClosed { return nil }
     }
-  }
-
-  /// Ends a critical section in which the table may have been replaced.
-  @inlinable @inline(__always)
-  func unlock(_ shard: UnsafeMutablePointer<Shard>, hash: UInt64) {
-    let number = number(of: hash, mask: Int(shard.pointee.core.mask))
-    publishHint(shard, number)
-    shard.pointee.lock.unlock()
-  }
-
-  @inlinable @inline(__always)
-  func publishHint(_ shard: UnsafeMutablePointer<Shard>, _ number: Int) {
-    hint(number).pointee.publish(shard.pointee.core.table)
   }
 
   // MARK: Totals and limits
@@ -162,6 +174,8 @@ package final class MemoryStore<Key: Hashable & Sendable, Value: Sendable>: @unc
 
   package var isClosed: Bool {
     let shard = shard(0)
-    return shard.pointee.lock.withLock { shard.pointee.core.isClosed }
+    shard.pointee.lock()
+    defer { shard.pointee.unlockUnchanged() }
+    return shard.pointee.core.isClosed
   }
 }

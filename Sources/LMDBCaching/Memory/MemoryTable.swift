@@ -1,4 +1,4 @@
-public import CXXHash
+public import CPlatform
 
 /// An open-addressing table of entries: parallel arrays of words, 8 bytes a place, and of what a hit reads.
 ///
@@ -27,6 +27,12 @@ struct MemoryTable<Key, Value> {
     shift = 32 - capacityLog2
   }
 
+  /// Where an entry's value is.
+  @inlinable @inline(__always)
+  static var valueOffset: Int {
+    (MemoryLayout<Key>.size &+ MemoryLayout<Value>.alignment &- 1) & ~(MemoryLayout<Value>.alignment &- 1)
+  }
+
   @inlinable static var smallestLog2: UInt32 { 4 }
 
   @inlinable
@@ -50,17 +56,6 @@ struct MemoryTable<Key, Value> {
 
   // MARK: Looking up
 
-  /// The place of the first entry with a tag, most often the only one, or `nil` if there is none.
-  @inlinable @inline(__always)
-  func firstPlace(ofTag tag: UInt32) -> Int? {
-    var place = home(of: tag)
-    while words[place] != 0 {
-      if words[place] &>> 32 == UInt64(tag) { return place }
-      place = next(place)
-    }
-    return nil
-  }
-
   /// The place of `key`'s entry, or `nil` if there is none.
   @inlinable @inline(__always)
   func find(_ key: borrowing Key, hash: UInt64) -> Int? where Key: Hashable {
@@ -70,8 +65,8 @@ struct MemoryTable<Key, Value> {
       let word = words[place]
       if word &>> 32 == tag, word != 0 {
         let entry = entries + place
-        prefetchValue(of: entry)
-        if KeyIdentity.same(entry.pointee.key, copy key) { return place }
+        Self.prefetchValue(of: entry)
+        if Self.isOf(key, entry) { return place }
       } else if word == 0 {
         return nil
       }
@@ -79,12 +74,18 @@ struct MemoryTable<Key, Value> {
     }
   }
 
+  /// Whether an entry is `key`'s.
+  @inlinable @inline(__always)
+  static func isOf(_ key: borrowing Key, _ entry: UnsafeMutablePointer<Entry>) -> Bool where Key: Hashable {
+    KeyIdentity.same(entry.pointee.key, copy key)
+  }
+
   /// Starts loading what the value refers to, whose count of references a hit changes, while the keys are compared.
   @inlinable @inline(__always)
-  func prefetchValue(of entry: UnsafeMutablePointer<Entry>) {
+  static func prefetchValue(of entry: UnsafeMutablePointer<Entry>) {
     if MemoryLayout<Value>.size == MemoryLayout<UInt>.size, !_isPOD(Value.self) {
       withUnsafeMutablePointer(to: &entry.pointee.value) { value in
-        cxxhash_prefetch(UnsafeRawPointer(bitPattern: UnsafeRawPointer(value).loadUnaligned(as: UInt.self)))
+        cplatform_prefetch_to_write(UnsafeRawPointer(bitPattern: UnsafeRawPointer(value).loadUnaligned(as: UInt.self)))
       }
     }
   }
@@ -129,7 +130,7 @@ struct MemoryTable<Key, Value> {
     words[hole] = 0
   }
 
-  /// Moves everything into a table of another size; the old one is freed.
+  /// Moves everything into a table of another size; the old one is freed when nobody reads it.
   @inlinable @inline(never)
   mutating func resize(toLog2 log2: UInt32, arena: Unmanaged<MemoryArena>) {
     let resized = MemoryTable(capacityLog2: log2, arena: arena)
@@ -141,7 +142,10 @@ struct MemoryTable<Key, Value> {
       resized.words[target] = word
       (resized.entries + target).moveInitialize(from: entries + place, count: 1)
     }
-    deallocate(arena: arena)
+    arena._withUnsafeGuaranteedRef {
+      $0.retire(words, bytes: capacity * 8)
+      $0.retire(entries, bytes: capacity * MemoryLayout<Entry>.stride)
+    }
     self = resized
   }
 

@@ -1,11 +1,13 @@
 /// Time of the last access in 32 bits: ticks of 2^26 nanoseconds (67 ms) since the store was made, enough for 9 years.
 @usableFromInline
 package struct MemoryTicks: Sendable {
-  let clock: CacheClock
-  let epoch: Int64
+  /// Unmanaged: to count references to it would be the dearest part of a hit, and what threads wait for each other at. The
+  /// store keeps the clock.
+  private let clock: CacheClock.Unretained
+  private let epoch: Int64
 
   init(clock: CacheClock) {
-    self.clock = clock
+    self.clock = CacheClock.Unretained(clock)
     epoch = clock.coarseNow
   }
 

@@ -1,7 +1,8 @@
 /// How an entry was used since it entered its queue, in one byte: what a hit may change.
 ///
-/// Uses are counted once a *generation*, a quarter of the time that an entry takes through the small queue: apart in time,
-/// and not in bursts. So a hot entry is written once a generation, however often it is hit.
+/// Uses are counted once a *generation*, in which as many entries enter the small queue as are a quarter of it: an entry is
+/// on its way through that queue for four of them, and a burst of uses is one. A hot entry is written once a generation,
+/// however often it is hit.
 @frozen @usableFromInline
 struct MemoryUse: Equatable {
   /// The generation of the last use (4 bits), the number of uses (2 bits), whether it was used in its queue (1 bit).

@@ -1,0 +1,52 @@
+public import CXXHash
+public import Synchronization
+
+/// Where a shard's table is, for those who read without its lock. Written by the lock's holder before it unlocks.
+///
+/// Words of different moments may be read together: they are used only while the lock's version proves that they belong
+/// together. To prefetch is allowed with any, as nothing is read.
+@frozen @usableFromInline
+struct MemoryView: ~Copyable {
+  /// The address of the table's words, a multiple of 64, and the shift that leaves a tag's home.
+  @usableFromInline let words = Atomic<UInt>(0)
+  /// The address of its entries.
+  @usableFromInline let entries = Atomic<UInt>(0)
+  /// The address of the table of chunks of slots.
+  @usableFromInline let slabs = Atomic<UInt>(0)
+  /// The mask in the upper half; the generation.
+  @usableFromInline let state = Atomic<UInt64>(0)
+
+  @inlinable
+  init() {}
+
+  /// Starts loading the word and the entries that are at home for `hash`, and just behind it.
+  @inlinable @inline(__always)
+  borrowing func prefetch(hash: UInt64, stride: Int) {
+    let words = words.load(ordering: .relaxed)
+    let home = UInt(truncatingIfNeeded: (hash & 0xFFFF_FFFF) &>> UInt64(truncatingIfNeeded: words & 63))
+    cxxhash_prefetch(UnsafeRawPointer(bitPattern: (words & ~63) &+ home &* 8))
+    let entry = entries.load(ordering: .relaxed) &+ home &* UInt(bitPattern: stride)
+    cxxhash_prefetch(UnsafeRawPointer(bitPattern: entry))
+    // In a table that is three quarters full every other entry is a place or two behind its home.
+    cxxhash_prefetch(UnsafeRawPointer(bitPattern: entry &+ 64))
+  }
+
+  /// Shows what is in `core` now.
+  @inlinable @inline(__always)
+  borrowing func publish<Key, Value>(_ core: borrowing MemoryCore<Key, Value>) {
+    let address = UInt(bitPattern: core.table.words) | UInt(truncatingIfNeeded: core.table.shift)
+    if words.load(ordering: .relaxed) != address {
+      words.store(address, ordering: .relaxed)
+      entries.store(UInt(bitPattern: core.table.entries), ordering: .relaxed)
+    }
+    let slabs = UInt(bitPattern: core.slabs.table)
+    if self.slabs.load(ordering: .relaxed) != slabs { self.slabs.store(slabs, ordering: .relaxed) }
+    let state = Self.state(mask: core.mask, generation: core.generation)
+    if self.state.load(ordering: .relaxed) != state { self.state.store(state, ordering: .relaxed) }
+  }
+
+  @inlinable @inline(__always)
+  static func state(mask: Int32, generation: UInt8) -> UInt64 {
+    UInt64(UInt32(bitPattern: mask)) &<< 32 | UInt64(generation)
+  }
+}
