@@ -15,6 +15,11 @@ static inline uintptr_t cplatform_stack_position(void) {
   return (uintptr_t)__builtin_frame_address(0);
 }
 
+/// Asks the processor to load the cache line at `address`; never faults.
+static inline void cplatform_prefetch(const void *address) {
+  __builtin_prefetch(address);
+}
+
 /// Names the calling thread, for debuggers; at most 15 bytes on Linux.
 void cplatform_name_thread(const char *name);
 

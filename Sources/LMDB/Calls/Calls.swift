@@ -158,6 +158,11 @@ enum Calls {
     mdb_txn_id(transaction)
   }
 
+  @inline(__always)
+  static func environment(of transaction: OpaquePointer) -> OpaquePointer? {
+    mdb_txn_env(transaction)
+  }
+
   // MARK: - Databases
 
   static func openDatabase(

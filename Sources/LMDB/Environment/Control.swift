@@ -38,6 +38,13 @@ struct Control: ~Copyable {
   let generation = Atomic<UInt64>(0)
   static let nextGeneration: UInt64 = 1 << 44
 
+  /// Address of LMDB's map, and its pages; 0 while it is not known. Changed while nobody is in, or to what it is.
+  let map = Atomic<UInt>(0)
+  let mapPages = Atomic<UInt64>(0)
+
+  /// See ``PathHints``: of whatever files the environment is on.
+  let hints = PathHints()
+
   /// The gate as it is now.
   @inline(__always)
   var current: Gate {

@@ -69,6 +69,7 @@ extension Environment {
     }
     // Nobody is left who could be closing: that needs `writerMutex`.
     try control.pointee.checkUsable(busy.operation, except: mends ? .broken : [])
+    forgetMap()
     try body()
   }
 

@@ -121,6 +121,7 @@ public final class Environment: @unchecked Sendable {
   /// Closes the C environment, if there is one. As for ``endHandles()``.
   func closeHandle() {
     if isLost { return }
+    forgetMap()
     endPool()
     Calls.close(handle)
     locks = nil

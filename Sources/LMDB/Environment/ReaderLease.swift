@@ -4,10 +4,13 @@ struct ReaderLease {
   /// Where the `ReaderSlot` is.
   @usableFromInline let slot: UnsafeMutableRawPointer
   @usableFromInline let transaction: OpaquePointer
+  /// The environment, which outlives the transaction.
+  let environment: Unmanaged<Environment>
 
   @inline(__always)
-  init(slot: ReaderSlot, transaction: OpaquePointer) {
+  init(slot: ReaderSlot, transaction: OpaquePointer, _ environment: Environment) {
     self.slot = slot.base
     self.transaction = transaction
+    self.environment = .passUnretained(environment)
   }
 }

@@ -48,6 +48,46 @@ struct MetaPages: @unchecked Sendable {
     UInt64(max(first.pointee.load(ordering: .acquiring), second.pointee.load(ordering: .acquiring)))
   }
 
+  /// `mm_dbs[1]`: `md_flags`, `md_root`.
+  private static let mainOffset = header + 8 + 2 * word + 8 + 5 * word
+  private static let mainFlagsOffset = mainOffset + 4
+  private static let mainRootOffset = mainOffset + 8 + 4 * word
+
+  /// The root of the main database, and the number of the first page that is past the last one, as of a transaction that
+  /// the caller has a snapshot of. `nil` if there is no tree, or the page tells of a later transaction by now.
+  ///
+  /// A page is written as a whole, its transaction's number last, but is not read so: as in LMDB, which copies the same words
+  /// when a snapshot begins, what was read may be a later transaction's that is about to be announced. Its pages are there,
+  /// and are as safe from being written over as those of the snapshot.
+  @inline(__always)
+  func mainTree(of transaction: UInt64) -> (root: UInt64, end: UInt64)? {
+    let page = UnsafeRawPointer(transaction & 1 == 0 ? base : base + pageSize)
+    func load(_ offset: Int) -> UInt64 {
+      UInt64(
+        (page + offset).assumingMemoryBound(to: Atomic<UInt>.self).pointee.load(ordering: .acquiring))
+    }
+    guard load(Self.transactionOffset) == transaction else { return nil }
+    let root = load(Self.mainRootOffset)
+    let lastPage = load(Self.lastPageOffset)
+    // Without `MDB_DUPSORT` and keys of another order.
+    guard (page + Self.mainFlagsOffset).load(as: UInt16.self) == 0, root <= lastPage,
+      load(Self.transactionOffset) == transaction
+    else { return nil }
+    return (root, lastPage &+ 1)
+  }
+
+  /// Whether what is at an address, which can be read, looks like these pages.
+  func isShown(at map: UnsafeRawPointer) -> Bool {
+    for offset in [0, pageSize] {
+      let (shown, own) = (map + offset, base + offset)
+      guard shown.load(as: UInt64.self) == own.load(as: UInt64.self),
+        shown.load(fromByteOffset: Self.header, as: UInt64.self)
+          == own.load(fromByteOffset: Self.header, as: UInt64.self)
+      else { return false }
+    }
+    return true
+  }
+
   /// The map size that the last writer recorded, at least what its pages need: what `mdb_env_set_mapsize(0)` takes.
   var recordedMapSize: Int {
     let page =

@@ -19,7 +19,7 @@ extension Environment {
   ) throws(LMDBError) -> R {
     let lease = try beginRead()
     defer { endRead(lease) }
-    return try body(ReadTransaction(handle: lease.transaction))
+    return try body(ReadTransaction(lease))
   }
 
   /// Takes a slot and renews its transaction.
@@ -30,7 +30,7 @@ extension Environment {
       if control.pointee.gate.load(ordering: .sequentiallyConsistent) == 0,
         let transaction = slot.transaction, Calls.renew(transaction) == MDB_SUCCESS
       {
-        return ReaderLease(slot: slot, transaction: transaction)
+        return ReaderLease(slot: slot, transaction: transaction, self)
       }
       // Whatever the status was, the slow path meets it again and judges it.
       slot.giveBack()
@@ -125,7 +125,7 @@ extension Environment {
       slot.transaction = begun
     }
     if status == MDB_SUCCESS, let transaction = slot.transaction {
-      return .begun(ReaderLease(slot: slot, transaction: transaction))
+      return .begun(ReaderLease(slot: slot, transaction: transaction, self))
     }
     if status == MDB_READERS_FULL {
       defer { slot.giveBack() }

@@ -1,4 +1,5 @@
 import CLMDB
+import Platform
 
 /// A snapshot of the environment, lent to the body of ``Environment/withReadTransaction(_:)``.
 ///
@@ -7,13 +8,26 @@ import CLMDB
 public struct ReadTransaction: ~Copyable {
   @usableFromInline let handle: OpaquePointer
 
+  /// `nil`: LMDB searches.
+  let tree: Tree?
+  private let environment: Unmanaged<Environment>
+
   @usableFromInline
-  init(handle: OpaquePointer) {
-    self.handle = handle
+  init(_ lease: ReaderLease) {
+    handle = lease.transaction
+    environment = lease.environment
+    // Tests make `mdb_get` fail.
+    tree = FaultInjection.isOn ? nil : environment._withUnsafeGuaranteedRef { $0.tree(of: lease.transaction) }
+  }
+
+  private init(_ other: borrowing ReadTransaction) {
+    handle = other.handle
+    environment = other.environment
+    tree = other.tree
   }
 
   /// The same transaction once more, for a type that wraps it. Not to be used after the original's scope ends.
-  package func alias() -> ReadTransaction { ReadTransaction(handle: handle) }
+  package func alias() -> ReadTransaction { ReadTransaction(self) }
 
   /// The number of the transaction that the snapshot shows (`mdb_txn_id`).
   public var id: UInt64 {
@@ -30,8 +44,29 @@ public struct ReadTransaction: ~Copyable {
     forKey key: UnsafeRawBufferPointer, in database: Database = .main,
     _ body: (UnsafeRawBufferPointer) throws(LMDBError) -> R
   ) throws(LMDBError) -> R? {
-    guard let value = try lookUp(key, in: database, handle) else { return nil }
+    guard let value = try find(key, in: database) else { return nil }
     return try body(value)
+  }
+
+  @usableFromInline
+  func find(_ key: UnsafeRawBufferPointer, in database: Database) throws(LMDBError) -> UnsafeRawBufferPointer? {
+    if let tree, database == .main {
+      switch tree.find(key) {
+      case .value(let value): return value
+      case .absent: return nil
+      case .unknown: break
+      }
+    }
+    return try findByLMDB(key, in: database)
+  }
+
+  @inline(never)
+  func findByLMDB(_ key: UnsafeRawBufferPointer, in database: Database) throws(LMDBError) -> UnsafeRawBufferPointer? {
+    let value = try lookUp(key, in: database, handle)
+    if let value, tree == nil, !FaultInjection.isOn {
+      environment._withUnsafeGuaranteedRef { $0.learnMap(of: value, handle) }
+    }
+    return value
   }
 
   /// Runs `body` with a cursor over a database, which has no position yet (`mdb_cursor_open`).

@@ -1,0 +1,43 @@
+import CLMDB
+import CPlatform
+import Platform
+import Synchronization
+
+extension Environment {
+  /// The tree as of a snapshot that this process has; `nil` while the map's place is not known.
+  @inline(__always)
+  func tree(of transaction: OpaquePointer) -> Tree? {
+    guard let map = UnsafeRawPointer(bitPattern: control.pointee.map.load(ordering: .acquiring)),
+      let main = metaPages.mainTree(of: UInt64(Calls.id(transaction)))
+    else { return nil }
+    let pages = control.pointee.mapPages.load(ordering: .relaxed)
+    return Tree(
+      map: map, root: main.root, end: min(main.end, pages), pageSize: metaPages.pageSize, control: control)
+  }
+
+  /// Learns where the map is, of a value in it: LMDB does not tell. The caller has a snapshot, so that it does not move.
+  func learnMap(of value: UnsafeRawBufferPointer, _ transaction: OpaquePointer) {
+    #if _endian(little) && _pointerBitWidth(_64)
+      let pageSize = metaPages.pageSize
+      guard pageSize == MemoryMap.pageSize, let address = value.baseAddress,
+        let environment = Calls.environment(of: transaction)
+      else { return }
+      var information = MDB_envinfo()
+      guard Calls.information(environment, &information) == MDB_SUCCESS else { return }
+      let pages = UInt64(information.me_mapsize / pageSize)
+      // A value is in a page that begins with its number, or behind such a beginning.
+      let page = UnsafeRawPointer(bitPattern: UInt(bitPattern: address) & ~UInt(pageSize - 1))
+      guard let page else { return }
+      let number = page.load(as: UInt64.self)
+      guard number >= 2, number < pages, UInt(bitPattern: page) / UInt(pageSize) > number,
+        let base = UnsafeRawPointer(bitPattern: UInt(bitPattern: page) - UInt(number) * UInt(pageSize)),
+        cplatform_is_resident(base, 2 * pageSize) == 1, metaPages.isShown(at: base)
+      else { return }
+      control.pointee.mapPages.store(pages, ordering: .relaxed)
+      control.pointee.map.store(UInt(bitPattern: base), ordering: .releasing)
+    #endif
+  }
+
+  /// Before the map goes, while nobody is in it.
+  func forgetMap() { control.pointee.map.store(0, ordering: .releasing) }
+}

@@ -1,0 +1,128 @@
+import CPlatform
+import Synchronization
+
+/// Where keys were found lately: the slot that the way to a key takes in each page of the tree, by the key's hash.
+///
+/// A hint may be as old as it likes, and of any file: whoever follows it begins at the root of a snapshot, so the leaf it
+/// leads to is the snapshot's, and an entry that is there under the key is the entry. What leads elsewhere is forgotten
+/// by being replaced. So nothing needs to be told of changes, of this process's or of others'.
+///
+/// A hint is a word: 20 bits of the hash, and four slots of 11 bits, the root's lowest. Eight of them share a cache line,
+/// one of which a key may be in. The table has a page of memory at first and grows with what is looked for, up to 8 MiB.
+///
+/// Threads: any. Words are read and written as a whole, in no order.
+struct PathHints: ~Copyable {
+  /// How many levels a tree may have to be remembered, and how many entries a page.
+  static let levels = 4
+  static let slotBits: UInt64 = 11
+  private static let pathBits: UInt64 = 44
+
+  private static let ways = 8
+  private static let lineSize = 64
+  private static let fewestLines = 64
+  private static let mostLines = 1 << 17
+
+  /// Address of the first line, of as many as there can ever be; 0 until the first hint is kept. What is not used takes no
+  /// memory.
+  private let base = Atomic<UInt>(0)
+  /// What was allocated: `base` is aligned.
+  private let allocation = Atomic<UInt>(0)
+  /// How many lines are in use, less one: a power of two less one.
+  private let mask = Atomic<UInt64>(UInt64(fewestLines - 1))
+  /// How many hints had to make room since the table grew.
+  private let evictions = Atomic<UInt64>(0)
+
+  deinit { free(UnsafeMutableRawPointer(bitPattern: allocation.load(ordering: .relaxed))) }
+
+  /// A hash of a key: cheap, since a collision costs time only.
+  @inline(__always)
+  static func hash(_ key: UnsafeRawBufferPointer) -> UInt64 {
+    var hash = UInt64(truncatingIfNeeded: key.count) &* 0x9E37_79B9_7F4A_7C15
+    guard let base = key.baseAddress else { return hash }
+    if key.count < 8 {
+      var word: UInt64 = 0
+      for byte in key { word = word << 8 | UInt64(byte) }
+      return fold(hash ^ word, 0xA076_1D64_78BD_642F)
+    }
+    var offset = 0
+    while offset &+ 8 < key.count {
+      hash = fold(hash ^ base.loadUnaligned(fromByteOffset: offset, as: UInt64.self), 0xA076_1D64_78BD_642F)
+      offset &+= 8
+    }
+    // The last word overlaps the one before.
+    let last = base.loadUnaligned(fromByteOffset: key.count &- 8, as: UInt64.self)
+    return fold(hash ^ last, 0xE703_7ED1_A0B4_28DB)
+  }
+
+  @inline(__always)
+  private static func fold(_ first: UInt64, _ second: UInt64) -> UInt64 {
+    let product = first.multipliedFullWidth(by: second)
+    return product.high ^ product.low
+  }
+
+  @inline(__always)
+  private func line(_ hash: UInt64) -> UnsafeMutablePointer<Atomic<UInt64>>? {
+    guard let base = UnsafeMutableRawPointer(bitPattern: base.load(ordering: .acquiring)) else { return nil }
+    let number = Int(truncatingIfNeeded: hash & mask.load(ordering: .relaxed))
+    return (base + number &* Self.lineSize).assumingMemoryBound(to: Atomic<UInt64>.self)
+  }
+
+  /// Asks the processor for what ``path(_:)`` will look at.
+  @inline(__always)
+  func prefetch(_ hash: UInt64) {
+    if let line = line(hash) { cplatform_prefetch(line) }
+  }
+
+  /// The slots on the way to a key of this hash, or `nil` if nothing is known.
+  @inline(__always)
+  func path(_ hash: UInt64) -> UInt64? {
+    guard let line = line(hash) else { return nil }
+    for way in 0..<Self.ways {
+      let hint = line[way].load(ordering: .relaxed)
+      if (hint ^ hash) >> Self.pathBits == 0, hint != 0 { return hint & (1 << Self.pathBits - 1) }
+    }
+    return nil
+  }
+
+  /// Remembers the way to a key.
+  func keep(_ path: UInt64, _ hash: UInt64) {
+    guard let line = line(hash) ?? allocate(hash) else { return }
+    let hint = (hash >> Self.pathBits) << Self.pathBits | path
+    // A key's own older hint; else a free place; else any.
+    var place: Int?
+    for way in 0..<Self.ways {
+      let known = line[way].load(ordering: .relaxed)
+      if known != 0, (known ^ hash) >> Self.pathBits == 0 {
+        if known != hint { line[way].store(hint, ordering: .relaxed) }
+        return
+      }
+      if known == 0, place == nil { place = way }
+    }
+    if place == nil { noteEviction() }
+    line[place ?? Int(truncatingIfNeeded: hash >> 32) & (Self.ways - 1)].store(hint, ordering: .relaxed)
+  }
+
+  /// Doubles the table when an eighth of it had to make room. Hints whose line is another one now are found anew.
+  private func noteEviction() {
+    let lines = mask.load(ordering: .relaxed) + 1
+    guard lines < Self.mostLines, evictions.add(1, ordering: .relaxed).newValue >= lines else { return }
+    evictions.store(0, ordering: .relaxed)
+    _ = mask.compareExchange(expected: lines - 1, desired: 2 * lines - 1, ordering: .relaxed)
+  }
+
+  @inline(never)
+  private func allocate(_ hash: UInt64) -> UnsafeMutablePointer<Atomic<UInt64>>? {
+    // Zeros that the system makes when they are touched.
+    guard let memory = calloc(1, (Self.mostLines + 1) * Self.lineSize) else { return nil }
+    let address = UInt(bitPattern: memory)
+    guard allocation.compareExchange(expected: 0, desired: address, ordering: .relaxed).exchanged else {
+      free(memory)
+      return line(hash)
+    }
+    base.store((address + UInt(Self.lineSize - 1)) & ~UInt(Self.lineSize - 1), ordering: .releasing)
+    return line(hash)
+  }
+
+  /// How many hints there can be now.
+  var capacity: Int { Int(mask.load(ordering: .relaxed) + 1) * Self.ways }
+}

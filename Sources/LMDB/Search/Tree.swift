@@ -1,0 +1,106 @@
+/// The main database's tree as of a snapshot, searched where it lies in the map.
+///
+/// LMDB's own search waits for memory at every comparison. This one asks for what it may compare with before it does, and
+/// begins with ``PathHints``: most keys that were looked for before are found without comparing any other. What looks
+/// unlike a page is not judged here: then LMDB is asked.
+struct Tree {
+  /// What a search brought.
+  enum Found {
+    case value(UnsafeRawBufferPointer)
+    case absent
+    /// LMDB has to be asked.
+    case unknown
+  }
+
+  /// LMDB's longest key; it refuses longer ones, and the empty one.
+  private static let longestKey = 511
+  private static let slotLimit = 1 << Int(PathHints.slotBits)
+
+  /// Where page 0 is.
+  let map: UnsafeRawPointer
+  let root: UInt64
+  /// Pages of the snapshot have lesser numbers, and are in the map.
+  let end: UInt64
+  let pageSize: Int
+  /// Whose ``Control/hints``. It outlives the snapshot.
+  let control: UnsafeMutablePointer<Control>
+
+  @inline(__always)
+  func page(_ number: UInt64) -> TreePage? {
+    guard number < end else { return nil }
+    return TreePage(map + Int(truncatingIfNeeded: number) &* pageSize, number: number, size: pageSize)
+  }
+
+  /// Looks a key up.
+  @inline(__always)
+  func find(_ key: UnsafeRawBufferPointer) -> Found {
+    guard let base = key.baseAddress, Self.isKey(key) else { return .unknown }
+    let hash = PathHints.hash(key)
+    let key = TreeKey(base: base, count: key.count)
+    if let path = control.pointee.hints.path(hash), let node = follow(path, key) { return value(of: node) }
+    return search(key, hash)
+  }
+
+  @inline(__always)
+  static func isKey(_ key: UnsafeRawBufferPointer) -> Bool { key.count >= 1 && key.count <= longestKey }
+
+  /// The entry that a hint leads to, if it is the key's.
+  @inline(__always)
+  private func follow(_ path: UInt64, _ key: TreeKey) -> TreePage.Node? {
+    var (number, rest) = (root, path)
+    for _ in 0..<PathHints.levels {
+      guard let page = page(number) else { return nil }
+      let slot = Int(truncatingIfNeeded: rest) & (Self.slotLimit - 1)
+      guard slot < page.count, let node = page.node(slot) else { return nil }
+      if page.isLeaf { return key.isKey(of: node) ? node : nil }
+      (number, rest) = (node.child, rest >> PathHints.slotBits)
+    }
+    return nil
+  }
+
+  @inline(never)
+  private func search(_ key: TreeKey, _ hash: UInt64) -> Found {
+    var search = TreeSearch(hash)
+    var number = search.begin(at: root)
+    while let page = page(number) {
+      page.prefetchMiddles()
+      search.enter(page)
+      while search.isInPage {
+        if let found = search.step(key, self) { return found }
+      }
+      if let found = search.leave() { return found }
+      number = search.next
+    }
+    return .unknown
+  }
+
+  /// Remembers the way that a search took.
+  @inline(__always)
+  func keep(_ path: UInt64, _ hash: UInt64) { control.pointee.hints.keep(path, hash) }
+
+  /// The value of a leaf's entry, in the page or in pages of its own.
+  @inline(__always)
+  func value(of node: TreePage.Node) -> Found {
+    let size = node.dataSize
+    if _fastPath(node.flags == 0) {
+      guard node.holds(size) else { return .unknown }
+      return .value(UnsafeRawBufferPointer(start: node.data, count: size))
+    }
+    return overflowValue(of: node, size)
+  }
+
+  @inline(never)
+  private func overflowValue(of node: TreePage.Node, _ size: Int) -> Found {
+    // `F_BIGDATA`, `P_OVERFLOW`
+    guard node.flags == 1, node.holds(8) else { return .unknown }
+    let number = node.data.loadUnaligned(as: UInt64.self)
+    guard number < end else { return .unknown }
+    let first = map + Int(truncatingIfNeeded: number) &* pageSize
+    guard first.load(as: UInt64.self) == number, first.load(fromByteOffset: 10, as: UInt16.self) == 4 else {
+      return .unknown
+    }
+    let pages = UInt64(first.load(fromByteOffset: 12, as: UInt32.self))
+    guard pages <= end - number, UInt64(16 + size) <= pages * UInt64(pageSize) else { return .unknown }
+    return .value(UnsafeRawBufferPointer(start: first + 16, count: size))
+  }
+}

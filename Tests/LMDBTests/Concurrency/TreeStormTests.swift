@@ -1,0 +1,66 @@
+import Synchronization
+import Testing
+
+@testable import LMDB
+
+/// Searches beside a writer that moves every page, and a map that grows: hints of all ages, from several threads.
+@Suite struct TreeStormTests {
+  let directory = TemporaryDirectory()
+
+  private static func key(_ index: Int) -> [UInt8] { bytes("key \(index * 7919 % 600)") }
+
+  @Test func everySnapshotIsWhole() throws {
+    let environment = try directory.open()
+    defer { environment.close() }
+    let isDone = Atomic<Bool>(false)
+    let found = Atomic<Int>(0)
+    try fill(environment, 0)
+    onThreads(4) { thread in
+      do {
+        if thread == 0 {
+          for round in 1..<150 {
+            try fill(environment, round)
+            if round % 50 == 0 { try environment.growMap(to: (64 + round) << 20) }
+          }
+          isDone.store(true, ordering: .releasing)
+          return
+        }
+        var random = SeededGenerator(seed: UInt64(thread))
+        while !isDone.load(ordering: .acquiring) {
+          try environment.withReadTransaction { (transaction) throws(LMDBError) in
+            // The round that this snapshot is of.
+            let round = try transaction.value([1])
+            for _ in 0..<20 {
+              let index = Int.random(in: 0..<600, using: &random)
+              let value = try transaction.value(Self.key(index))
+              if let value {
+                if Array(value.suffix(1)) != round { Issue.record("of another snapshot") }
+                if Array(value.dropLast()) != Self.key(index) { Issue.record("of another key") }
+                found.add(1, ordering: .relaxed)
+              } else if index % 3 != 0 {
+                Issue.record("lost")
+              }
+            }
+          }
+        }
+      } catch {
+        Issue.record(error)
+        isDone.store(true, ordering: .releasing)
+      }
+    }
+    #expect(found.load(ordering: .relaxed) > 0)
+  }
+
+  private func fill(_ environment: Environment, _ round: Int) throws {
+    let transaction = try environment.beginWrite()
+    try transaction.put([UInt8(truncatingIfNeeded: round)], [1])
+    for index in 0..<600 {
+      if index % 3 == 0, round % 2 == 1 {
+        _ = try transaction.remove(Self.key(index))
+      } else {
+        try transaction.put(Self.key(index) + [UInt8(truncatingIfNeeded: round)], Self.key(index))
+      }
+    }
+    try transaction.commit()
+  }
+}

@@ -1,0 +1,114 @@
+import Platform
+import Testing
+
+@testable import LMDB
+
+/// Pages whose bytes were changed: a search of them ends, and reads nothing outside.
+@Suite struct HostileTreeTests {
+  private static let pageSize = MemoryMap.pageSize
+
+  /// A tree of a few pages in memory that nothing follows: reading past its end is a signal.
+  private final class Image {
+    let base: UnsafeMutableRawPointer
+    let pages: Int
+    let original: [UInt8]
+    let control = UnsafeMutablePointer<Control>.allocate(capacity: 1)
+
+    init(_ file: [UInt8]) {
+      original = file
+      pages = file.count / pageSize
+      base = mmap(nil, file.count + pageSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0)
+      precondition(base != MAP_FAILED && mprotect(base + file.count, pageSize, PROT_NONE) == 0)
+      control.initialize(to: Control())
+      restore()
+    }
+
+    deinit {
+      munmap(base, original.count + pageSize)
+      control.deinitialize(count: 1)
+      control.deallocate()
+    }
+
+    func restore() { UnsafeMutableRawBufferPointer(start: base, count: original.count).copyBytes(from: original) }
+
+    /// As of the newer of the two meta pages.
+    var tree: Tree {
+      let metas = [MetaPage(base), MetaPage(base + pageSize)]
+      let meta = metas.max { $0.transactionID < $1.transactionID }!
+      return Tree(map: base, root: meta.main.root, end: UInt64(pages), pageSize: pageSize, control: control)
+    }
+  }
+
+  private static func key(_ index: Int) -> [UInt8] { bytes("a key that is long enough \(index * 7919 % 3_000)") }
+
+  private static func makeImage() throws -> Image {
+    let directory = TemporaryDirectory()
+    let environment = try directory.open()
+    defer { environment.close() }
+    let transaction = try environment.beginWrite()
+    for index in 0..<3_000 {
+      try transaction.put([UInt8](repeating: 5, count: index % 50 == 0 ? 5_000 : 40), key(index))
+    }
+    try transaction.commit()
+    try environment.sync(force: true)
+    guard let file = try Directory(path: directory.path).open("data.mdb") else {
+      throw LMDBError(errno: ENOENT, operation: "open")
+    }
+    var contents = [UInt8](repeating: 0, count: try file.status().size / pageSize * pageSize)
+    #expect(try file.read(&contents))
+    return Image(contents)
+  }
+
+  @Test(arguments: [1, 2, 3, 4] as [UInt64]) func changedPagesLeadNowhere(seed: UInt64) throws {
+    let image = try Self.makeImage()
+    var random = SeededGenerator(seed: seed)
+    // Hints of the sound tree.
+    for index in 0..<3_000 { #expect(try find(Self.key(index), image.tree)) }
+    for _ in 0..<300 {
+      for _ in 0..<Int.random(in: 1...40, using: &random) {
+        let page = Int.random(in: 2..<image.pages, using: &random) * Self.pageSize
+        // The beginnings of pages are where their entries are said to be.
+        let offset = Int.random(in: 0..<(Bool.random(using: &random) ? 64 : Self.pageSize), using: &random)
+        image.base.storeBytes(
+          of: Bool.random(using: &random) ? 0xFF : UInt8.random(in: 0...255, using: &random),
+          toByteOffset: page + offset, as: UInt8.self)
+      }
+      for _ in 0..<50 { _ = try find(Self.key(Int.random(in: 0..<4_000, using: &random)), image.tree) }
+      if Int.random(in: 0..<4, using: &random) == 0 { image.restore() }
+    }
+    image.restore()
+    for index in 0..<3_000 { #expect(try find(Self.key(index), image.tree)) }
+  }
+
+  /// Branches that lead back to the root.
+  @Test func circlesEnd() throws {
+    let image = try Self.makeImage()
+    let root = image.tree.root
+    let page = try #require(image.tree.page(root))
+    #expect(!page.isLeaf)
+    for slot in 0..<page.count {
+      let node = try #require(page.node(slot))
+      UnsafeMutableRawPointer(mutating: node.base).storeBytes(of: UInt16(root), as: UInt16.self)
+    }
+    for index in 0..<100 { #expect(try !find(Self.key(index), image.tree)) }
+  }
+
+  /// Both ways of searching; every byte of what they find is read.
+  private func find(_ key: [UInt8], _ tree: Tree) throws(LMDBError) -> Bool {
+    try withBytes(key) { (bytes) throws(LMDBError) -> Bool in
+      var isFound = false
+      if case .value(let value) = tree.find(bytes) {
+        isFound = true
+        #expect(value.reduce(0) { $0 &+ Int($1) } >= 0)
+      }
+      withUnsafeTemporaryAllocation(of: TreeSearches.Member.self, capacity: 2) { members in
+        let keys = [bytes, bytes]
+        keys.withUnsafeBufferPointer { TreeSearches(tree, $0, members).run() }
+        for member in members {
+          if case .value(let value) = member.found { #expect(value.reduce(0) { $0 &+ Int($1) } >= 0) }
+        }
+      }
+      return isFound
+    }
+  }
+}

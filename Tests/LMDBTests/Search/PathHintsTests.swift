@@ -1,0 +1,50 @@
+import Testing
+
+@testable import LMDB
+
+@Suite struct PathHintsTests {
+  private static func hash(_ index: Int) -> UInt64 {
+    withUnsafeBytes(of: index) { PathHints.hash($0) }
+  }
+
+  @Test func remembersTheLastWay() {
+    let hints = PathHints()
+    #expect(hints.path(Self.hash(1)) == nil)
+    hints.keep(5, Self.hash(1))
+    #expect(hints.path(Self.hash(1)) == 5)
+    hints.keep(6, Self.hash(1))
+    #expect(hints.path(Self.hash(1)) == 6)
+    #expect(hints.path(Self.hash(2)) == nil)
+  }
+
+  @Test func growsWithWhatIsLookedForUpToALimit() {
+    let hints = PathHints()
+    for index in 0..<300 { hints.keep(UInt64(index), Self.hash(index)) }
+    #expect(hints.capacity == 512)
+    // Found anew when the table has grown under them, as searches do.
+    for _ in 0..<8 {
+      for index in 0..<50_000 { hints.keep(UInt64(index), Self.hash(index)) }
+    }
+    #expect(hints.capacity >= 65_536 && hints.capacity <= 262_144)
+    let known = (0..<50_000).count { hints.path(Self.hash($0)) == UInt64($0) }
+    #expect(known > 47_000)
+    for index in 0..<1_200_000 { hints.keep(1, Self.hash(index)) }
+    #expect(hints.capacity == 1 << 20)
+  }
+
+  /// Words, their parts and lengths all count.
+  @Test func keysThatDifferHaveOtherHashes() {
+    var random = SeededGenerator(seed: 1)
+    var hashes: Set<UInt64> = []
+    for length in 0..<80 {
+      var key = random.bytes(length)
+      hashes.insert(key.withUnsafeBytes { PathHints.hash($0) })
+      for index in key.indices {
+        key[index] ^= 1
+        hashes.insert(key.withUnsafeBytes { PathHints.hash($0) })
+        key[index] ^= 1
+      }
+    }
+    #expect(hashes.count == 80 + (0..<80).reduce(0, +))
+  }
+}

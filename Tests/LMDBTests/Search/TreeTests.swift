@@ -1,0 +1,192 @@
+import Testing
+
+@testable import LMDB
+
+/// Our own search of the tree, held against what was put into it.
+@Suite struct TreeTests {
+  let directory = TemporaryDirectory()
+
+  /// Keys that share long beginnings, that are beginnings of each other, with zeros, of all lengths.
+  private static func key(_ random: inout SeededGenerator) -> [UInt8] {
+    let beginnings: [[UInt8]] = [
+      [], bytes("user/"), bytes("https://example.com/images/"), [0, 0, 0, 0, 0, 0, 0, 0], [0xFF],
+      [UInt8](repeating: 7, count: 400),
+    ]
+    let beginning = beginnings[Int.random(in: 0..<beginnings.count, using: &random)]
+    let end = (0..<Int.random(in: 0...18, using: &random)).map { _ in UInt8.random(in: 0...3, using: &random) }
+    let key = beginning + end
+    return key.isEmpty ? [1] : key
+  }
+
+  private static func value(_ random: inout SeededGenerator) -> [UInt8] {
+    // Some have pages of their own.
+    random.bytes([0, 3, 100, 100, 500, 2_500, 9_000][Int.random(in: 0..<7, using: &random)])
+  }
+
+  @Test(arguments: [1, 2, 3] as [UInt64]) func findsWhatThereIs(seed: UInt64) throws {
+    let environment = try directory.open()
+    defer { environment.close() }
+    var random = SeededGenerator(seed: seed)
+    var model: [[UInt8]: [UInt8]] = [:]
+    for round in 0..<60 {
+      let transaction = try environment.beginWrite()
+      for _ in 0..<(round % 5 == 0 ? 400 : 30) {
+        let key = Self.key(&random)
+        if Int.random(in: 0..<4, using: &random) == 0 {
+          #expect(try transaction.remove(key) == (model.removeValue(forKey: key) != nil))
+        } else {
+          let value = Self.value(&random)
+          try transaction.put(value, key)
+          model[key] = value
+        }
+      }
+      try transaction.commit()
+      if round == 30 { try environment.growMap(to: 128 << 20) }
+      // Keys that are there, whose hints are of all ages, and others.
+      let keys = (0..<200).map { _ in Self.key(&random) } + model.keys.sorted { $0.lexicographicallyPrecedes($1) }
+      try environment.withReadTransaction { (transaction) throws(LMDBError) in
+        for key in keys {
+          let value = try transaction.value(key)
+          #expect(value == model[key])
+        }
+        for start in stride(from: 0, to: keys.count, by: 31) {
+          let group = Array(keys[start..<min(start + 31, keys.count)])
+          let values = try transaction.values(group)
+          #expect(values == group.map { model[$0] })
+        }
+      }
+      // By this search, not by LMDB's.
+      try environment.withReadTransaction { (transaction) throws(LMDBError) in
+        guard let tree = try environment.learnedTree(of: transaction, keys[keys.count - 1]) else {
+          Issue.record("The map is not known")
+          return
+        }
+        for key in keys {
+          let found = try withBytes(key) { (bytes) throws(LMDBError) -> [UInt8]? in
+            switch tree.find(bytes) {
+            case .value(let value): return [UInt8](value)
+            case .absent: return nil
+            case .unknown:
+              Issue.record("LMDB was asked")
+              return nil
+            }
+          }
+          #expect(found == model[key])
+        }
+      }
+    }
+    #expect(try environment.info().depth >= 3)
+  }
+
+  /// Keys at their places, and others before them: what was remembered leads elsewhere then.
+  @Test func hintsOutliveChanges() throws {
+    let environment = try directory.open()
+    defer { environment.close() }
+    func number(_ index: Int) -> [UInt8] { bytes("key \(1_000_000 + index)") }
+    for first in [1, 0] {
+      let transaction = try environment.beginWrite()
+      for index in stride(from: first, to: 20_000, by: 2) { try transaction.put(number(index), number(index)) }
+      try transaction.commit()
+      for _ in 0..<2 {
+        for index in stride(from: first, to: 20_000, by: 2) {
+          #expect(try environment.value(number(index)) == number(index))
+        }
+      }
+    }
+    #expect(environment.control.pointee.hints.capacity > 8_000)
+    let transaction = try environment.beginWrite()
+    for index in stride(from: 0, to: 20_000, by: 3) { #expect(try transaction.remove(number(index))) }
+    try transaction.commit()
+    for index in 0..<20_000 {
+      #expect(try environment.value(number(index)) == (index % 3 == 0 ? nil : number(index)))
+    }
+  }
+
+  @Test func aSnapshotSeesItsOwnState() throws {
+    let environment = try directory.open()
+    defer { environment.close() }
+    for index in 0..<UInt8(200) { try environment.put([index], [index]) }
+    try environment.withReadTransaction { (old) throws(LMDBError) in
+      let seven = try old.value([7])
+      #expect(seven == [7])
+      for round in 0..<UInt8(5) {
+        let transaction = try environment.beginWrite()
+        for index in 0..<UInt8(200) { try transaction.put([round], [index]) }
+        try transaction.commit()
+        let new = try environment.value([7])
+        #expect(new == [round])
+        // With the hints that the new state left.
+        for index in 0..<UInt8(200) {
+          let value = try old.value([index])
+          #expect(value == [index])
+        }
+        let values = try old.values([[7], [201], [199]])
+        #expect(values == [[7], nil, [199]])
+      }
+    }
+  }
+
+  @Test func keysThatLMDBRefusesAreRefused() throws {
+    let environment = try directory.open()
+    defer { environment.close() }
+    try environment.put([1], [1])
+    #expect(try environment.value([1]) == [1])
+    try environment.withReadTransaction { (transaction) throws(LMDBError) in
+      #expect(code { () throws(LMDBError) in _ = try transaction.values([[1], []]) } == .badValueSize)
+      let some = try transaction.values([[1], [UInt8](repeating: 1, count: 512), [2]])
+      #expect(some == [[1], nil, nil])
+      let none = try transaction.values([])
+      #expect(none == [])
+    }
+  }
+
+  @Test func namedDatabasesAreNotTheMainOne() throws {
+    let environment = try directory.open { $0.maxDatabases = 2 }
+    defer { environment.close() }
+    let database = try environment.openDatabase(named: "other")
+    let transaction = try environment.beginWrite()
+    try transaction.put([1], [9])
+    try transaction.put([2], [9], in: database)
+    try transaction.commit()
+    for _ in 0..<2 {
+      try environment.withReadTransaction { (transaction) throws(LMDBError) in
+        let main = try transaction.value([9])
+        let other = try transaction.value([9], in: database)
+        #expect(main == [1] && other == [2])
+      }
+    }
+  }
+}
+
+extension Environment {
+  /// Also while other tests inject failures, and LMDB is asked for all.
+  fileprivate func learnedTree(
+    of transaction: borrowing ReadTransaction, _ key: [UInt8]
+  ) throws(LMDBError) -> Tree? {
+    try withBytes(key) { (key) throws(LMDBError) in
+      if let value = try transaction.findByLMDB(key, in: .main) { learnMap(of: value, transaction.handle) }
+    }
+    return tree(of: transaction.handle)
+  }
+}
+
+extension ReadTransaction {
+  fileprivate func values(_ keys: [[UInt8]]) throws(LMDBError) -> [[UInt8]?] {
+    let copies = keys.map { key in
+      let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: key.count, alignment: 1)
+      copy.copyBytes(from: key)
+      return UnsafeRawBufferPointer(copy)
+    }
+    let found = UnsafeMutableBufferPointer<UnsafeRawBufferPointer?>.allocate(capacity: keys.count)
+    found.initialize(repeating: nil)
+    defer {
+      for copy in copies { copy.deallocate() }
+      found.deallocate()
+    }
+    let pointers = UnsafeMutableBufferPointer<UnsafeRawBufferPointer>.allocate(capacity: keys.count)
+    defer { pointers.deallocate() }
+    _ = pointers.initialize(from: copies)
+    try find(UnsafeBufferPointer(pointers), found)
+    return found.map { $0.map { [UInt8]($0) } }
+  }
+}
