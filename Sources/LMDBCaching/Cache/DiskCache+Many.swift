@@ -1,30 +1,23 @@
+public import Foundation
+
 extension DiskCache {
   // MARK: Many keys
 
   /// Returns the values under keys, in the order of the keys; `nil` where there is none, or it has expired. They are read in
   /// one transaction for every 256 keys; each value is of its own moment.
   ///
-  /// - Throws: as ``value(_:forKey:)``, for the first key that cannot be read; nothing is returned then. The entries are kept.
+  /// - Throws: as ``value(_:forKey:)``, for a key that cannot be read; nothing is returned then. The entries are kept.
   @inlinable
   public func values<V: Codable & Sendable>(
     _ type: V.Type = V.self, forKeys keys: [String]
   ) throws(CacheError) -> [V?] {
+    // Inlinable, since only the caller's module knows the type: what finds the records does not need it.
+    if type == Data.self { return unsafeBitCast(try dataValues(forKeys: keys), to: [V?].self) }
     var values = [V?](repeating: nil, count: keys.count)
     try visit(keys) { (index, format, bytes) throws(CacheError) in
       values[index] = try DiskCache.decode(type, format, bytes, keys[index])
     }
     return values
-  }
-
-  /// Calls `body` with the number of each key that has a live entry, and a copy of its archived bytes, in any order.
-  @usableFromInline
-  func visit(
-    _ keys: [String], _ body: (Int, ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> Void
-  ) throws(CacheError) {
-    try checkOpen()
-    try store.read(keys) { (index, record) throws(CacheError) in
-      try body(index, record.header.format, record.payload)
-    }
   }
 
   /// The same on a background queue, so that the caller's executor waits for no disk.
@@ -34,17 +27,58 @@ extension DiskCache {
     try await Self.readers.perform(.read) { [self] () throws(CacheError) in try values(type, forKeys: keys) }
   }
 
-  private static let readers = BackgroundQueue()
-
-  /// See ``LMDBCache/set(_:expiresIn:)``. Throws also when the disk is full or fails.
+  /// See ``LMDBCache/set(_:expiresIn:cost:)``. Throws also when the disk is full or fails.
   public func set<V: Codable & Sendable>(
-    _ values: some Sequence<(key: String, value: V)>, expiresIn: Duration? = nil
+    _ values: some Sequence<(key: String, value: V)>, expiresIn: Duration? = nil, cost: Int? = nil
   ) throws(CacheError) {
-    for (key, value) in values { try set(value, forKey: key, expiresIn: expiresIn) }
+    try set(values, expiresIn: expiresIn, cost: cost, through: nil)
   }
 
   /// See ``LMDBCache/removeValues(forKeys:)``.
   public func removeValues(forKeys keys: some Sequence<String>) throws(CacheError) {
-    for key in keys { try removeValue(forKey: key) }
+    try removeValues(forKeys: keys, through: nil)
+  }
+
+  // MARK: With a memory tier or without
+
+  func set<V: Codable>(
+    _ values: some Sequence<(key: String, value: V)>, expiresIn: Duration?, cost: Int?, through memory: MemoryTier?
+  ) throws(CacheError) {
+    for (key, value) in values { try set(value, forKey: key, expiresIn: expiresIn, cost: cost, through: memory) }
+  }
+
+  func removeValues(forKeys keys: some Sequence<String>, through memory: MemoryTier?) throws(CacheError) {
+    for key in keys { try removeValue(forKey: key, through: memory) }
+  }
+
+  // MARK: Parts that do not need the type
+
+  /// Calls `body` with the number of each key that has a live entry, and a copy of its archived bytes, in any order.
+  @usableFromInline
+  func visit(
+    _ keys: [String], _ body: (Int, ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> Void
+  ) throws(CacheError) {
+    try checkOpen()
+    try store.read(keys) { (index, record) throws(CacheError) in
+      try record.payload.withBytes { (bytes) throws(CacheError) in try body(index, record.header.format, bytes) }
+    }
+  }
+
+  /// Bytes, of which long ones are copied once only.
+  @usableFromInline
+  func dataValues(forKeys keys: [String]) throws(CacheError) -> [Data?] {
+    try checkOpen()
+    var values = [Data?](repeating: nil, count: keys.count)
+    try store.read(keys) { (index, record) throws(CacheError) in
+      let format = record.header.format
+      if format == .bytes {
+        values[index] = record.payload.data
+      } else {
+        values[index] = try record.payload.withBytes { (bytes) throws(CacheError) in
+          try Self.decode(Data.self, format, bytes, keys[index])
+        }
+      }
+    }
+    return values
   }
 }

@@ -1,14 +1,15 @@
+public import Foundation
+
 extension LMDBCache {
   // MARK: Many keys
 
   /// Returns the values under keys, in the order of the keys; `nil` where there is none, or it has expired.
   ///
-  /// Takes less time than as many calls of ``value(_:forKey:)``: in memory the processor fetches several entries at once, and
-  /// what is not there is read from the disk in one transaction for every 256 keys. Each value is of its own moment; for
+  /// Takes less time than as many calls of ``value(_:forKey:)``: the processor fetches several entries at once, in memory and
+  /// in the database, which is read in one transaction for every 256 keys that are not in memory. Each value is of its own moment; for
   /// values of one moment see ``read(_:)``.
   ///
-  /// - Throws: as ``value(_:forKey:)``, for the first key that cannot be read; nothing is returned then. The entries are
-  ///   kept.
+  /// - Throws: as ``value(_:forKey:)``, for a key that cannot be read; nothing is returned then. The entries are kept.
   @inlinable
   public func values<V: Codable & Sendable>(
     _ type: V.Type = V.self, forKeys keys: [String]
@@ -18,7 +19,7 @@ extension LMDBCache {
       values[index] = unsafeDowncast(found, to: TypedMemoryValue<V>.self).value
     }
     if missing.isEmpty { return values }
-    try load(keys, missing) { (index, format, bytes) throws(CacheError) -> MemoryValue in
+    try load(keys, missing, isData: type == Data.self) { (index, format, bytes) throws(CacheError) -> MemoryValue in
       TypedMemoryValue.make(try DiskCache.decode(type, format, bytes, keys[index]), archiveLength: bytes.count)
     } keep: { index, found in
       values[index] = unsafeDowncast(found, to: TypedMemoryValue<V>.self).value
@@ -37,16 +38,19 @@ extension LMDBCache {
   /// Stores several values, one after the other, as ``set(_:forKey:expiresIn:cost:)`` does each. Others may see some of
   /// them; for all or none see ``write(waitsForCommit:_:)``.
   ///
+  /// - Parameters:
+  ///   - expiresIn: How long each of the entries lives.
+  ///   - cost: What each of them counts for.
   /// - Throws: as ``set(_:forKey:expiresIn:cost:)``, at the first value that cannot be stored. Those before it are.
   public func set<V: Codable & Sendable>(
-    _ values: some Sequence<(key: String, value: V)>, expiresIn: Duration? = nil
+    _ values: some Sequence<(key: String, value: V)>, expiresIn: Duration? = nil, cost: Int? = nil
   ) throws(CacheError) {
-    for (key, value) in values { try set(value, forKey: key, expiresIn: expiresIn) }
+    try diskCache.set(values, expiresIn: expiresIn, cost: cost, through: memoryCache)
   }
 
   /// Removes the entries under keys, one after the other.
   public func removeValues(forKeys keys: some Sequence<String>) throws(CacheError) {
-    for key in keys { try removeValue(forKey: key) }
+    try diskCache.removeValues(forKeys: keys, through: memoryCache)
   }
 
   // MARK: Parts that do not need the type
@@ -56,6 +60,8 @@ extension LMDBCache {
   func memoryValues(
     of type: ObjectIdentifier, forKeys keys: [String], _ body: (Int, MemoryValue) -> Void
   ) throws(CacheError) -> [Int] {
+    // No look-up will say so.
+    if keys.isEmpty { try diskCache.checkOpen() }
     var missing: [Int] = []
     var failure: CacheError?
     let tick = memoryCache.tick
@@ -79,11 +85,12 @@ extension LMDBCache {
   ///
   /// - Parameters:
   ///   - numbers: Of the keys that are read.
-  ///   - decode: Makes the value of a record.
+  ///   - isData: Whether bytes are asked for, of which long ones are copied once only.
+  ///   - decode: Makes the value of any other record.
   ///   - keep: Is given each value.
   @usableFromInline
   func load(
-    _ keys: [String], _ numbers: [Int],
+    _ keys: [String], _ numbers: [Int], isData: Bool,
     _ decode: (Int, ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> MemoryValue,
     keep: (Int, MemoryValue) -> Void
   ) throws(CacheError) {
@@ -91,7 +98,13 @@ extension LMDBCache {
     let chosen = numbers.map { keys[$0] }
     let tokens = chosen.map { key in CacheKey.with(key) { memoryCache.token($0) } }
     try store.read(chosen) { (place, record) throws(CacheError) in
-      let value = try decode(numbers[place], record.header.format, record.payload)
+      let format = record.header.format
+      let value: MemoryValue
+      if isData, format == .bytes {
+        value = TypedMemoryValue(record.payload.data)
+      } else {
+        value = try record.payload.withBytes { (bytes) throws(CacheError) in try decode(numbers[place], format, bytes) }
+      }
       CacheKey.with(chosen[place]) { key in
         memoryCache.keep(value, key, record.header, validated: record.validated, token: tokens[place])
       }

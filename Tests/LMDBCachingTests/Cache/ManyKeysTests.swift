@@ -1,4 +1,5 @@
 import Foundation
+import LMDB
 import Platform
 import TestSupport
 import Testing
@@ -94,6 +95,36 @@ import Testing
     try cache.close()
   }
 
+  /// Values in the database that are long, in the value log, transformed: each key is looked up once.
+  @Test(arguments: [2_048, 1 << 20], [false, true]) func eachKeyIsLookedUpOnce(
+    _ threshold: Int, _ isTransformed: Bool
+  ) throws {
+    let cache = try directory.openDisk {
+      $0.disk.inlineThreshold = threshold
+      if isTransformed { $0.valueTransforms = [Reversing()] }
+    }
+    let values = (0..<40).map { Data((0..<($0 * 400)).map { UInt8(truncatingIfNeeded: $0 * 31) }) }
+    let keys = values.indices.map { "key\($0)" }
+    try cache.set(zip(keys, values).map { (key: $0, value: $1) })
+    try cache.set(values.count, forKey: "number")
+    try cache.flush()
+    #expect(try cache.values(Data.self, forKeys: keys) == values)
+    let session = FaultInjection.begin(.currentThread)
+    #expect(try cache.values(Data.self, forKeys: keys + ["none"]) == values + [nil])
+    #expect(FaultInjection.end(session).calls[.get] == keys.count + 1)
+    #expect(errorCode { try cache.values(Data.self, forKeys: keys + ["number"]) } == .typeMismatch)
+    try cache.close()
+  }
+
+  @Test func eachCountsForTheCost() throws {
+    let cache = try directory.open()
+    try cache.set((0..<10).map { (key: "key\($0)", value: $0) }, cost: 7)
+    try cache.diskCache.set((10..<20).map { (key: "key\($0)", value: $0) }, cost: 5)
+    #expect(cache.memoryCache.totalCost == 70)
+    #expect(try cache.totalEntryCost() == 120)
+    try cache.close()
+  }
+
   // MARK: In both
 
   @Test func whatIsNotInMemoryIsReadAndKept() throws {
@@ -109,13 +140,15 @@ import Testing
     #expect(between.memoryHits - before.memoryHits == 100)
     #expect(between.diskHits - before.diskHits == 200)
     #expect(try cache.values(Int.self, forKeys: keys) == Array(0..<300))
+    #expect(try cache.values(Data.self, forKeys: []) == [])
     #expect(cache.statistics.memoryHits - between.memoryHits == 300)
     #expect(cache.statistics.diskHits == between.diskHits)
     try cache.removeValues(forKeys: keys.prefix(299))
     #expect(try cache.entries().map(\.key) == ["key299"])
     try cache.close()
     #expect(errorCode { try cache.values(Int.self, forKeys: keys) } == .closed)
-    #expect(errorCode { try cache.values(Int.self, forKeys: []) } == nil)
+    #expect(errorCode { try cache.values(Int.self, forKeys: []) } == .closed)
+    #expect(errorCode { try cache.diskCache.values(Int.self, forKeys: []) } == .closed)
   }
 
   @Test func tasksReadThemToo() async throws {

@@ -30,16 +30,24 @@ import Testing
       for thread in 0..<4 {
         group.addTask {
           var random = SeededRandom(UInt64(thread))
+          let own = (0..<10).map { $0 * 4 + thread }
+          var expected: [Int: Data] = [:]
           for round in 0..<150 {
             let number = Int.random(in: 0..<10, using: &random) * 4 + thread
             #expect(throws: Never.self) {
               if round % 5 == 4 {
                 try cache.removeValue(forKey: "key\(number)")
+                expected[number] = nil
               } else {
                 try cache.set(value(number, round: round), forKey: "key\(number)")
+                expected[number] = value(number, round: round)
                 #expect(try cache.value(Data.self, forKey: "key\(number)") == value(number, round: round))
               }
               if round % 30 == 7 { try cache.diskCache.sweepValues() }
+              if round % 3 == 1 {
+                let found = try cache.values(Data.self, forKeys: own.map { "key\($0)" })
+                #expect(found == own.map { expected[$0] })
+              }
             }
           }
         }

@@ -18,27 +18,6 @@ extension EntryDatabase {
     try accessing("Reading \(quoted(key.string))") { () throws(LMDBError) in try stored(key, in: txn, copy) }.get()
   }
 
-  /// Calls `body` with the number of each of the chosen keys that has a committed record, and the record where it lies: in
-  /// one transaction.
-  func withRecords(
-    of numbers: [Int], _ keys: [String], _ body: (Int, StoredRecord<UnsafeRawBufferPointer>) -> Void
-  ) throws(CacheError) {
-    if numbers.isEmpty { return }
-    try accessing("Reading entries of \(directoryName)") { () throws(LMDBError) in
-      try environment.withReadTransaction { (txn) throws(LMDBError) -> Result<Void, CacheError> in
-        for number in numbers {
-          let found = try CacheKey.with(keys[number]) { (key) throws(LMDBError) in try stored(key, in: txn) { $0 } }
-          switch found {
-          case .success(let record?): body(number, record)
-          case .success(nil): break
-          case .failure(let error): return .failure(error)
-          }
-        }
-        return .success(())
-      }
-    }.get()
-  }
-
   @inline(__always)
   private func stored<P>(
     _ key: CacheKey, in txn: borrowing ReadTransaction, _ copy: (UnsafeRawBufferPointer) -> P

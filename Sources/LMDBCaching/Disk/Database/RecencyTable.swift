@@ -8,6 +8,9 @@ final class RecencyTable: Sendable {
   static let maximum = 16_384
 
   private let accesses = Mutex<[ByteKey: UInt32]>([:])
+  /// Which keys may be in the table. When it is full, reads of all others pass it by without the lock.
+  private let members = KeyFilter()
+  private let isFull = Atomic<Bool>(false)
 
   @inline(__always)
   func note(_ key: String, recorded: UInt32, now: UInt32) {
@@ -16,9 +19,17 @@ final class RecencyTable: Sendable {
 
   @inline(never)
   private func insert(_ key: String, _ now: UInt32) {
+    let hash = KeyIdentity.hash(key, seed: KeyIdentity.seed)
+    if isFull.load(ordering: .relaxed), !members.mayContain(hash) { return }
     accesses.withLock { accesses in
       let key = ByteKey(key)
-      if accesses.count < Self.maximum || accesses[key] != nil { accesses[key] = now }
+      if accesses.count == Self.maximum {
+        if accesses[key] != nil { accesses[key] = now }
+        return
+      }
+      accesses[key] = now
+      members.insert(hash)
+      if accesses.count == Self.maximum { isFull.store(true, ordering: .relaxed) }
     }
   }
 
@@ -29,7 +40,11 @@ final class RecencyTable: Sendable {
   /// Hands over what was noted and starts anew.
   func drain() -> [ByteKey: UInt32] {
     accesses.withLock { accesses in
-      defer { accesses = [:] }
+      defer {
+        accesses = [:]
+        isFull.store(false, ordering: .relaxed)
+        members.removeAll()
+      }
       return accesses
     }
   }

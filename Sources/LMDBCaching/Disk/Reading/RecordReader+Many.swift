@@ -1,15 +1,18 @@
+import Foundation
 import LMDB
 import Synchronization
 
 extension RecordReader {
   /// How many records are read in one transaction: what one that is open for long keeps from being used again grows.
   private static let groupSize = 256
+  /// Longer values get memory of their own at once, so that who keeps the bytes need not copy them again.
+  private static let lentLength = 1024
 
   /// Calls `body` with the number and the record of each of the keys that has one, in any order.
   ///
-  /// - Parameter body: Gets the value's bytes, a private copy that is valid in it only. No transaction is open.
+  /// - Parameter body: Gets a private copy of the value. No transaction is open.
   func read(
-    _ keys: [String], _ body: (Int, StoredRecord<UnsafeRawBufferPointer>) throws(CacheError) -> Void
+    _ keys: [String], _ body: (Int, StoredRecord<CopiedValue>) throws(CacheError) -> Void
   ) throws(CacheError) {
     var start = 0
     while start < keys.count {
@@ -19,41 +22,69 @@ extension RecordReader {
     }
   }
 
+  /// Where the payload of a record was copied to.
+  private enum Place {
+    case shared(Range<Int>)
+    case owned(Data)
+  }
+
   private func read(
-    _ keys: [String], _ numbers: Range<Int>,
-    _ body: (Int, StoredRecord<UnsafeRawBufferPointer>) throws(CacheError) -> Void
+    _ keys: [String], _ numbers: Range<Int>, _ body: (Int, StoredRecord<CopiedValue>) throws(CacheError) -> Void
   ) throws(CacheError) {
     // What waits in the journal is looked for before the transaction begins: what is committed meanwhile is in it.
-    var (committed, others) = try divide(keys, numbers)
-    // As in the database: neighbours are in one page, and on a device in places that follow each other.
-    committed.sort { keys[$0] < keys[$1] }
+    let (committed, pending) = try divide(keys, numbers)
     var missing = committed.count
-    var found: [(number: Int, record: StoredRecord<Range<Int>>)] = []
+    var found: [(number: Int, record: StoredRecord<Place>)] = []
     found.reserveCapacity(committed.count)
     var copies: [UInt8] = []
+    copies.reserveCapacity(committed.count * 128)
     try database.withRecords(of: committed, keys) { number, record in
       missing -= 1
-      if !record.header.flags.isDisjoint(with: [.pointer, .transformed]) { return others.append(number) }
+      let payload = record.payload
+      if payload.count > Self.lentLength {
+        return found.append((number, record.replacingPayload(with: .owned(Data(payload)))))
+      }
       let start = copies.count
-      copies.append(contentsOf: record.payload)
-      found.append((number, record.replacingPayload(with: start..<copies.count)))
+      copies.append(contentsOf: payload)
+      found.append((number, record.replacingPayload(with: .shared(start..<copies.count))))
       // As on the stack.
       copies.append(contentsOf: repeatElement(0, count: -copies.count & 15))
     }
-    counters.misses.increment(by: missing)
+    if missing > 0 { counters.misses.increment(by: missing) }
     try copies.withBytes { (copies) throws(CacheError) in
       for (number, record) in found {
-        let payload = UnsafeRawBufferPointer(rebasing: copies[record.payload])
-        try CacheKey.with(keys[number]) { (key) throws(CacheError) in
-          try requireTransforms(record.header, key)
-          if let record = try verified(record, payload, key) { try body(number, record) }
-        }
+        let payload: CopiedValue =
+          switch record.payload {
+          case .shared(let range): .lent(UnsafeRawBufferPointer(rebasing: copies[range]))
+          case .owned(let data): .owned(data)
+          }
+        try finish(record.replacingPayload(with: payload), number, keys[number], body)
       }
     }
-    for number in others {
-      _ = try CacheKey.with(keys[number]) { (key) throws(CacheError) in
-        try read(key) { (record) throws(CacheError) in try body(number, record) }
+    for number in pending {
+      try CacheKey.with(keys[number]) { (key) throws(CacheError) in
+        if let record = try readData(key) { try body(number, record.replacingPayload(with: .owned(record.payload))) }
       }
+    }
+  }
+
+  /// Holds a copy against its checksum, and hands it, or the value that it refers to, over.
+  @inline(__always)
+  private func finish(
+    _ found: StoredRecord<CopiedValue>, _ number: Int, _ key: String,
+    _ body: (Int, StoredRecord<CopiedValue>) throws(CacheError) -> Void
+  ) throws(CacheError) {
+    try CacheKey.with(key) { (key) throws(CacheError) in
+      try requireTransforms(found.header, key)
+      let contents = try found.payload.withBytes { (bytes) throws(CacheError) -> CopiedValue? in
+        guard let record = try verified(found, bytes, key) else { return nil }
+        if record.header.flags.isDisjoint(with: [.pointer, .transformed]) { return found.payload }
+        return try value(of: record, key).map { CopiedValue.owned($0) }
+      }
+      if let contents { return try body(number, found.replacingPayload(with: contents)) }
+      // The pointer of a record is good until the transaction ends; then the entry may be written anew.
+      guard try isReplaced(found.header, key), let record = try readData(key) else { return }
+      try body(number, record.replacingPayload(with: .owned(record.payload)))
     }
   }
 

@@ -79,7 +79,7 @@ final class RecordReader: Sendable {
   }
 
   /// Whether a value is gone because the entry was written anew, or its value moved: then the record is to be read again.
-  private func isReplaced(_ header: RecordHeader, _ key: CacheKey) throws(CacheError) -> Bool {
+  func isReplaced(_ header: RecordHeader, _ key: CacheKey) throws(CacheError) -> Bool {
     guard header.flags.contains(.pointer), let current = try self.header(key) else { return false }
     return !current.header.isSameRecord(as: header)
   }
@@ -226,7 +226,7 @@ final class RecordReader: Sendable {
   }
 
   /// The value of a record that is in the value log, or transformed, or both. Returns `nil` if its segment is gone.
-  private func value(of record: StoredRecord<UnsafeRawBufferPointer>, _ key: CacheKey) throws(CacheError) -> Data? {
+  func value(of record: StoredRecord<UnsafeRawBufferPointer>, _ key: CacheKey) throws(CacheError) -> Data? {
     guard record.header.flags.contains(.pointer) else {
       return try transforms.restore(record.payload, record.header, key)
     }

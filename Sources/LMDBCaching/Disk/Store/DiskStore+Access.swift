@@ -20,7 +20,7 @@ extension DiskStore {
 
   /// See ``RecordReader/read(_:_:)``.
   func read(
-    _ keys: [String], _ body: (Int, StoredRecord<UnsafeRawBufferPointer>) throws(CacheError) -> Void
+    _ keys: [String], _ body: (Int, StoredRecord<CopiedValue>) throws(CacheError) -> Void
   ) throws(CacheError) { try reader.read(keys, body) }
 
   /// See ``RecordReader/readData(_:)``.

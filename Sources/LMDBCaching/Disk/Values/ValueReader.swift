@@ -16,6 +16,14 @@ final class ValueReader: Sendable {
     case missing
     /// The bytes are not those that were written.
     case damaged
+
+    func map<Other>(_ transform: (Value) -> Other) -> Reading<Other> {
+      switch self {
+      case .value(let value): .value(transform(value))
+      case .missing: .missing
+      case .damaged: .damaged
+      }
+    }
   }
 
   private let current: CurrentDirectory
@@ -34,6 +42,10 @@ final class ValueReader: Sendable {
   func read(_ pointer: ValuePointer) throws(SystemError) -> Reading<Data> {
     guard pointer.end != nil else { return .damaged }
     guard let segment = try segment(pointer.segment) else { return .missing }
+    return try read(pointer, of: segment)
+  }
+
+  private func read(_ pointer: ValuePointer, of segment: ReadableSegment) throws(SystemError) -> Reading<Data> {
     guard let memory = malloc(max(1, pointer.length)) else {
       throw SystemError("malloc", current.value.path, errno: ENOMEM)
     }
@@ -59,11 +71,7 @@ final class ValueReader: Sendable {
         RecordHeader.payloadHash(bytes) == pointer.hash ? .value(body(bytes)) : .damaged
       }
     }
-    switch try read(pointer) {
-    case .value(let data): return .value(data.withUnsafeBytes(body))
-    case .missing: return .missing
-    case .damaged: return .damaged
-    }
+    return try read(pointer, of: segment).map { $0.withUnsafeBytes(body) }
   }
 
   /// Whether a value is there as it was written.
