@@ -5,8 +5,9 @@ extension LMDBCache {
 
   /// Returns the values under keys, in the order of the keys; `nil` where there is none, or it has expired.
   ///
-  /// Takes less time than as many calls of ``value(_:forKey:)``: the processor fetches several entries at once, in memory and
-  /// in the database, which is read in one transaction for every 256 keys that are not in memory. Each value is of its own moment; for
+  /// Takes less time than as many calls of ``value(_:forKey:)``: the processor fetches several entries at once, in memory
+  /// and in the database, which is read in one transaction for every 256 keys that are not in memory. Long values do not
+  /// gain: all are held at the same time, in memory that the system has to give. Each value is of its own moment; for
   /// values of one moment see ``read(_:)``.
   ///
   /// - Throws: as ``value(_:forKey:)``, for a key that cannot be read; nothing is returned then. The entries are kept.
