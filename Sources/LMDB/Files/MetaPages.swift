@@ -54,11 +54,11 @@ struct MetaPages: @unchecked Sendable {
   private static let mainRootOffset = mainOffset + 8 + 4 * word
 
   /// The root of the main database, and the number of the first page that is past the last one, as of a transaction that
-  /// the caller has a snapshot of. `nil` if there is no tree, or the page tells of a later transaction by now.
+  /// the caller has a snapshot of. `nil` if there is no tree, or the transaction is not the last one any more.
   ///
-  /// A page is written as a whole, its transaction's number last, but is not read so: as in LMDB, which copies the same words
-  /// when a snapshot begins, what was read may be a later transaction's that is about to be announced. Its pages are there,
-  /// and are as safe from being written over as those of the snapshot.
+  /// A page is written as a whole, its transaction's number last, but is not read so: what was read may be of the next
+  /// but one transaction, which is about to be announced, or never will be. That one cannot have begun while the other
+  /// page does not tell of the one in between.
   @inline(__always)
   func mainTree(of transaction: UInt64) -> (root: UInt64, end: UInt64)? {
     let page = UnsafeRawPointer(transaction & 1 == 0 ? base : base + pageSize)
@@ -73,6 +73,8 @@ struct MetaPages: @unchecked Sendable {
     guard (page + Self.mainFlagsOffset).load(as: UInt16.self) == 0, root <= lastPage,
       load(Self.transactionOffset) == transaction
     else { return nil }
+    let other = transaction & 1 == 0 ? second : first
+    guard UInt64(other.pointee.load(ordering: .acquiring)) < transaction else { return nil }
     return (root, lastPage &+ 1)
   }
 

@@ -126,6 +126,24 @@ import Testing
     }
   }
 
+  /// The meta page of a snapshot's transaction may be being written with the next but one, which perhaps fails.
+  @Test func theTreeOfAnOlderTransactionIsNotLookedUp() throws {
+    let environment = try directory.open()
+    defer { environment.close() }
+    func write() throws {
+      let transaction = try environment.beginWrite()
+      try transaction.put([1], bytes("key"))
+      try transaction.commit()
+    }
+    try write()
+    let last = environment.lastTransactionID
+    #expect(environment.metaPages.mainTree(of: last) != nil)
+    try write()
+    #expect(environment.metaPages.mainTree(of: last) == nil)
+    #expect(environment.metaPages.mainTree(of: last + 1) != nil)
+    #expect(environment.metaPages.mainTree(of: last + 2) == nil)
+  }
+
   @Test func keysThatLMDBRefusesAreRefused() throws {
     let environment = try directory.open()
     defer { environment.close() }

@@ -35,7 +35,8 @@ struct ValueGroup: ~Copyable {
     (base + ValueEntry.headSize).copyMemory(from: key.baseAddress!, byteCount: key.count)
     let start = ValueEntry.headLength(key.count)
     // Before the value: the last bytes of the entry are its padding, if there is any.
-    (base + entrySize - ValueEntry.alignment).initializeMemory(as: UInt8.self, repeating: 0, count: ValueEntry.alignment)
+    (base + entrySize - ValueEntry.alignment)
+      .initializeMemory(as: UInt8.self, repeating: 0, count: ValueEntry.alignment)
     (base + start).copyMemory(from: value.baseAddress!, byteCount: value.count)
     members.append(
       Member(offset: size, keyLength: key.count, length: value.count, hash: RecordHeader.payloadHash(value)))
