@@ -99,43 +99,78 @@ extern _Thread_local uint32_t cplatform_own_thread_number CPLATFORM_THREAD_LOCAL
 /// The calling thread's number, or `CPLATFORM_NO_THREAD_NUMBER`.
 static inline uint32_t cplatform_thread_number(void) { return cplatform_own_thread_number - 1; }
 
-// Reading what another thread may be writing, to be believed only if it turns out that nobody was. The thread sanitizer,
-// which cannot know that, does not see these.
-
-#define CPLATFORM_UNSANITIZED __attribute__((no_sanitize("thread")))
+// Reading what another thread may be writing, to be believed only if it turns out that nobody was. By instructions of the
+// machine, where they are known: what they read is no matter of the language then, and the thread sanitizer, which cannot
+// know that nothing is believed that should not be, does not see them. A function's attribute would not do, as Swift's
+// compiler has these instrumented nevertheless.
 
 /// The word at an address that is a multiple of 8.
-CPLATFORM_UNSANITIZED static inline uint64_t cplatform_peek(const void *word) {
+static inline uint64_t cplatform_peek(const void *word) {
+#if defined(__x86_64__)
+  uint64_t value;
+  __asm__ volatile("movq (%1), %0" : "=r"(value) : "r"(word) : "memory");
+  return value;
+#elif defined(__aarch64__) && defined(__LP64__)
+  uint64_t value;
+  __asm__ volatile("ldr %0, [%1]" : "=r"(value) : "r"(word) : "memory");
+  return value;
+#else
   return __atomic_load_n((const uint64_t *)word, __ATOMIC_RELAXED);
+#endif
+}
+
+/// The half of a word at an address that is a multiple of 4.
+static inline uint32_t cplatform_peek_half(const void *half) {
+#if defined(__x86_64__)
+  uint32_t value;
+  __asm__ volatile("movl (%1), %0" : "=r"(value) : "r"(half) : "memory");
+  return value;
+#elif defined(__aarch64__) && defined(__LP64__)
+  uint32_t value;
+  __asm__ volatile("ldr %w0, [%1]" : "=r"(value) : "r"(half) : "memory");
+  return value;
+#else
+  return __atomic_load_n((const uint32_t *)half, __ATOMIC_RELAXED);
+#endif
 }
 
 /// The address at an address.
-CPLATFORM_UNSANITIZED static inline uintptr_t cplatform_peek_address(const void *place) {
-  return __atomic_load_n((const uintptr_t *)place, __ATOMIC_RELAXED);
+static inline uintptr_t cplatform_peek_address(const void *place) {
+  return sizeof(uintptr_t) == 8 ? (uintptr_t)cplatform_peek(place) : (uintptr_t)cplatform_peek_half(place);
 }
 
 /// Copies `size` bytes, word by word. Addresses and size are multiples of 8.
-CPLATFORM_UNSANITIZED static inline void cplatform_peek_words(void *to, const void *from, size_t size) {
+static inline void cplatform_peek_words(void *to, const void *from, size_t size) {
   for (size_t offset = 0; offset < size; offset += 8) {
-    *(uint64_t *)((char *)to + offset) =
-        __atomic_load_n((const uint64_t *)((const char *)from + offset), __ATOMIC_RELAXED);
+    *(uint64_t *)((char *)to + offset) = cplatform_peek((const char *)from + offset);
   }
 }
 
 /// Copies `size` bytes by four. Addresses and size are multiples of 4.
-CPLATFORM_UNSANITIZED static inline void cplatform_peek_halves(void *to, const void *from, size_t size) {
+static inline void cplatform_peek_halves(void *to, const void *from, size_t size) {
   for (size_t offset = 0; offset < size; offset += 4) {
-    *(uint32_t *)((char *)to + offset) =
-        __atomic_load_n((const uint32_t *)((const char *)from + offset), __ATOMIC_RELAXED);
+    *(uint32_t *)((char *)to + offset) = cplatform_peek_half((const char *)from + offset);
   }
 }
 
 /// Writes a number that others may be writing too: any of them stays.
-CPLATFORM_UNSANITIZED static inline void cplatform_poke_byte(void *place, uint8_t byte) {
+static inline void cplatform_poke_byte(void *place, uint8_t byte) {
+#if defined(__x86_64__)
+  __asm__ volatile("movb %1, (%0)" ::"r"(place), "q"(byte) : "memory");
+#elif defined(__aarch64__) && defined(__LP64__)
+  __asm__ volatile("strb %w1, [%0]" ::"r"(place), "r"(byte) : "memory");
+#else
   __atomic_store_n((uint8_t *)place, byte, __ATOMIC_RELAXED);
+#endif
 }
-CPLATFORM_UNSANITIZED static inline void cplatform_poke_half(void *place, uint32_t half) {
+static inline void cplatform_poke_half(void *place, uint32_t half) {
+#if defined(__x86_64__)
+  __asm__ volatile("movl %1, (%0)" ::"r"(place), "r"(half) : "memory");
+#elif defined(__aarch64__) && defined(__LP64__)
+  __asm__ volatile("str %w1, [%0]" ::"r"(place), "r"(half) : "memory");
+#else
   __atomic_store_n((uint32_t *)place, half, __ATOMIC_RELAXED);
+#endif
 }
 
 /// A sequentially consistent fence, by the cheapest instruction that is one.

@@ -31,7 +31,7 @@ public import Synchronization
 /// unchanged version points to memory that was given back.
 ///
 /// **Nobody waits for a reader while it waits for anything.** A reader waits for no lock of the store; it leaves its line
-/// before. Nobody waits for readers with a lock of the store held. A reader that the system stops in between holds up who
+/// before. Nobody waits for readers with a shard's lock held. A reader that the system stops in between holds up who
 /// removes, as the holder of a lock would, and nothing else: the disposal queue has its bound, and callers wait beyond it.
 ///
 /// **Noting a use may hit another entry**, if the table was changed meanwhile: its use or its last access is then taken
@@ -40,7 +40,6 @@ public import Synchronization
 // Unchecked because of the pointers: what the shards' points to is atomic or used as the table above says, and it is freed
 // when nobody refers to the store any more.
 package final class MemoryStore<Key: Hashable & Sendable, Value: Sendable>: @unchecked Sendable {
-
   @usableFromInline typealias Entry = MemoryEntry<Key, Value>
   @usableFromInline typealias Shard = MemoryShard<Key, Value>
   @usableFromInline typealias Pair = MemoryPair<Key, Value>
