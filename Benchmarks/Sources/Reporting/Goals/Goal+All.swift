@@ -32,7 +32,18 @@ extension Goal {
         of: Selection(workload: workload, subject: peer, threads: threads.1)
       ) { $0.keys == 200_000 }
     }
+    // Two threads beside one, where they have few keys in common.
+    func threads(_ content: String, _ title: String, keys: Int, _ limit: Double) -> Goal {
+      Goal(
+        "memory.get.threads \(content), \(title): \(cache), 2 threads / \(cache)", .workAtLeast(limit),
+        Selection(workload: "memory.get.threads", subject: cache, threads: 2),
+        of: Selection(workload: "memory.get.threads", subject: cache)
+      ) { $0.content == content && $0.keys == keys }
+    }
     return [
+      threads("numbers", "100", keys: 100, 1.8), threads("numbers", "1 k", keys: 1_000, 1.8),
+      threads("numbers", "10 k", keys: 10_000, 1.8), threads("objects", "10 k", keys: 10_000, 1.7),
+      goal("memory.set.evicting", cache, cache, .workAtLeast(1.5), threads: (2, 1)),
       goal("memory.get.random", cache, dictionary, .timeAtMost(0.7)),
       goal("memory.get.random", "LMDBCaching.LMDBCache", dictionary, .timeAtMost(0.7)),
       goal("memory.get.random", cache, "Foundation.NSCache", .timeAtMost(0.2)),

@@ -6,6 +6,10 @@ enum MemoryWorkloads {
     let counts = setting.pick(check: [most], quick: [10_000, 200_000], full: [10_000, 200_000, most])
     var workloads: [Workload] = []
     workloads += setting.pick(check: counts, quick: counts + [most], full: counts).map(MemoryGet.random)
+    for count in [100, 1_000, 10_000] {
+      workloads.append(MemoryThreads.workload(PlainNumber.self, keys: count))
+      workloads.append(MemoryThreads.workload(Payload.self, keys: count))
+    }
     workloads += counts.map(MemoryGet.many)
     workloads += counts.map(MemoryGet.missing)
     workloads += counts.map(MemoryGet.mixed)

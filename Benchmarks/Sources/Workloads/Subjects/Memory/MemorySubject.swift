@@ -47,5 +47,5 @@ extension MemorySubject {
 final class Payload: Sendable {
   let number: Int
 
-  init(_ number: Int) { self.number = number }
+  required init(_ number: Int) { self.number = number }
 }
