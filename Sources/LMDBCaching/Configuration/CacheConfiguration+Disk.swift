@@ -12,6 +12,10 @@ extension CacheConfiguration {
 
     /// Values longer than this many bytes are written once, into the value log beside the database; shorter ones are in
     /// the journal and then in the database. 1 byte … 1 GiB.
+    ///
+    /// What is in the database is read in less time, 4 KB in about half of it. What is in the value log is written in
+    /// less time where it comes in batches, 4 KB in 0.4 of it, and one by one in about the same. So where values of 4 to
+    /// 16 KB are read far more often than written, raise it to 16 KiB.
     public var inlineThreshold: Int = 2_048
 
     /// Bytes of a segment of the value log, unless it has a longer value.
