@@ -1,29 +1,20 @@
 #include "CXXHashWide.h"
 
+uint64_t cxxhash_far_64(const void *bytes, size_t count, uint64_t seed);
+
+/// From this many bytes on they are rather in memory than in one of the processor's caches.
+static const size_t far_count = 32 << 10;
+
 #if defined(__x86_64__)
 
-// What a compiler may use for x86-64 is SSE2, a third as fast. (ARM has NEON in any case.) The headers that xxHash needs
-// come first: their functions are nobody's to change.
-#include <immintrin.h>
-#include <limits.h>
-#include <stdlib.h>
-#include <string.h>
+#include "XXHashAVX2.h"
 
-#pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
-#define XXH_VECTOR 2 /* XXH_AVX2 */
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
-static uint64_t with_avx2(const void *bytes, size_t count, uint64_t seed) {
-  return XXH3_64bits_withSeed(bytes, count, seed);
-}
-#pragma clang attribute pop
-
-// The same once more, for all others.
+// The same once more, for processors without AVX2.
 uint64_t cxxhash_narrow_64(const void *bytes, size_t count, uint64_t seed);
 
 uint64_t cxxhash_wide_64(const void *bytes, size_t count, uint64_t seed) {
-  return __builtin_cpu_supports("avx2") ? with_avx2(bytes, count, seed) : cxxhash_narrow_64(bytes, count, seed);
+  if (!__builtin_cpu_supports("avx2")) return cxxhash_narrow_64(bytes, count, seed);
+  return count < far_count ? with_avx2(bytes, count, seed) : cxxhash_far_64(bytes, count, seed);
 }
 
 #else
@@ -32,7 +23,7 @@ uint64_t cxxhash_wide_64(const void *bytes, size_t count, uint64_t seed) {
 #include <xxhash.h>
 
 uint64_t cxxhash_wide_64(const void *bytes, size_t count, uint64_t seed) {
-  return XXH3_64bits_withSeed(bytes, count, seed);
+  return count < far_count ? XXH3_64bits_withSeed(bytes, count, seed) : cxxhash_far_64(bytes, count, seed);
 }
 
 #endif

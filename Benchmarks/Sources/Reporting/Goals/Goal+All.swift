@@ -74,7 +74,7 @@ extension Goal {
       goal(
         "disk.get.random", "LMDBCaching.DiskCache, withBytes", "LMDB in C", .timeAtMost(1.1), size: 102_400, "100 KB"),
       goal("disk.get.random", "LMDBCaching.DiskCache, Data", "LMDB in C", .timeAtMost(1.4), size: 102_400, "100 KB"),
-      goal("disk.get.random", "LMDBCaching.DiskCache, withBytes", "LMDB in C", .timeAtMost(1.25)),
+      goal("disk.get.random", "LMDBCaching.DiskCache, withBytes", "LMDB in C", .timeAtMost(0.9)),
       goal("disk.get.random", "LMDBCaching.DiskCache, Data", "LMDB in C", .timeAtMost(1.25)),
       goal(
         "disk.get.random", "LMDBCaching.DiskCache, 64 at once", "LMDBCaching.DiskCache, Data", .timeAtMost(0.7)),
