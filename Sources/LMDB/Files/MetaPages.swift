@@ -48,19 +48,20 @@ struct MetaPages: @unchecked Sendable {
     UInt64(max(first.pointee.load(ordering: .acquiring), second.pointee.load(ordering: .acquiring)))
   }
 
-  /// `mm_dbs[1]`: `md_flags`, `md_root`.
+  /// `mm_dbs[1]`: `md_flags`, `md_depth`, `md_root`.
   private static let mainOffset = header + 8 + 2 * word + 8 + 5 * word
   private static let mainFlagsOffset = mainOffset + 4
+  private static let mainDepthOffset = mainOffset + 6
   private static let mainRootOffset = mainOffset + 8 + 4 * word
 
-  /// The root of the main database, and the number of the first page that is past the last one, as of a transaction that
-  /// the caller has a snapshot of. `nil` if there is no tree, or the transaction is not the last one any more.
+  /// The root of the main database, its depth, and the number of the first page that is past the last one, as of a
+  /// transaction that the caller has a snapshot of. `nil` if there is no tree, or the transaction is not the last one any more.
   ///
   /// A page is written as a whole, its transaction's number last, but is not read so: what was read may be of the next
   /// but one transaction, which is about to be announced, or never will be. That one cannot have begun while the other
   /// page does not tell of the one in between.
   @inline(__always)
-  func mainTree(of transaction: UInt64) -> (root: UInt64, end: UInt64)? {
+  func mainTree(of transaction: UInt64) -> (root: UInt64, depth: Int, end: UInt64)? {
     let page = UnsafeRawPointer(transaction & 1 == 0 ? base : base + pageSize)
     func load(_ offset: Int) -> UInt64 {
       UInt64(
@@ -69,13 +70,14 @@ struct MetaPages: @unchecked Sendable {
     guard load(Self.transactionOffset) == transaction else { return nil }
     let root = load(Self.mainRootOffset)
     let lastPage = load(Self.lastPageOffset)
+    let depth = (page + Self.mainDepthOffset).load(as: UInt16.self)
     // Without `MDB_DUPSORT` and keys of another order.
     guard (page + Self.mainFlagsOffset).load(as: UInt16.self) == 0, root <= lastPage,
       load(Self.transactionOffset) == transaction
     else { return nil }
     let other = transaction & 1 == 0 ? second : first
     guard UInt64(other.pointee.load(ordering: .acquiring)) < transaction else { return nil }
-    return (root, lastPage &+ 1)
+    return (root, Int(depth), lastPage &+ 1)
   }
 
   /// Whether what is at an address, which can be read, looks like these pages.

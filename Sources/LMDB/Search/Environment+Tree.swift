@@ -12,8 +12,14 @@ extension Environment {
     else { return nil }
     let pages = control.pointee.mapPages.load(ordering: .relaxed)
     return Tree(
-      map: map, root: main.root, end: min(main.end, pages), pageSize: metaPages.pageSize, control: control)
+      map: map, root: main.root, end: min(main.end, pages), depth: main.depth, pageSize: metaPages.pageSize,
+      control: control)
   }
+
+  /// Asks the processor for what a look-up of a key in the main database reads first: before its transaction begins, which
+  /// takes as long.
+  @inline(__always)
+  package func prefetch(_ key: UnsafeRawBufferPointer) { control.pointee.hints.prefetch(PathHints.hash(key)) }
 
   /// Learns where the map is, of a value in it: LMDB does not tell. The caller has a snapshot, so that it does not move.
   func learnMap(of value: UnsafeRawBufferPointer, _ transaction: OpaquePointer) {

@@ -7,15 +7,18 @@ import Synchronization
 /// leads to is the snapshot's, and an entry that is there under the key is the entry. What leads elsewhere is forgotten
 /// by being replaced. So nothing needs to be told of changes, of this process's or of others'.
 ///
-/// A hint is a word: 20 bits of the hash, and four slots of 11 bits, the root's lowest. Eight of them share a cache line,
-/// one of which a key may be in. The table has a page of memory at first and grows with what is looked for, up to 8 MiB.
+/// A hint is a word: 11 bits of the hash; where in the leaf the entry was, in 512ths of a page, to be fetched while the way to
+/// the leaf is still being looked for; and four slots of 11 bits, the root's lowest. Eight hints share a cache line, one of
+/// which a key may be in. The table has a page of memory at first and grows with what is looked for, up to 8 MiB.
 ///
 /// Threads: any. Words are read and written as a whole, in no order.
 struct PathHints: ~Copyable {
   /// How many levels a tree may have to be remembered, and how many entries a page.
   static let levels = 4
   static let slotBits: UInt64 = 11
-  private static let pathBits: UInt64 = 44
+  static let pathBits: UInt64 = 44
+  static let offsetUnits = 512
+  private static let tagShift: UInt64 = 53
 
   private static let ways = 8
   private static let lineSize = 64
@@ -73,26 +76,42 @@ struct PathHints: ~Copyable {
     if let line = line(hash) { cplatform_prefetch(line) }
   }
 
-  /// The slots on the way to a key of this hash, or `nil` if nothing is known.
+  /// The slots on the way to a key of this hash, and above them the place in the leaf, or `nil` if nothing is known.
   @inline(__always)
   func path(_ hash: UInt64) -> UInt64? {
     guard let line = line(hash) else { return nil }
-    for way in 0..<Self.ways {
+    return Self.path(hash, in: line) ?? pathBeforeGrowth(hash, line)
+  }
+
+  @inline(__always)
+  private static func path(_ hash: UInt64, in line: UnsafeMutablePointer<Atomic<UInt64>>) -> UInt64? {
+    for way in 0..<ways {
       let hint = line[way].load(ordering: .relaxed)
-      if (hint ^ hash) >> Self.pathBits == 0, hint != 0 { return hint & (1 << Self.pathBits - 1) }
+      if (hint ^ hash) >> tagShift == 0, hint != 0 { return hint & (1 << tagShift - 1) }
     }
     return nil
+  }
+
+  /// Looks where the key's line was in a table of half the size.
+  @inline(never)
+  private func pathBeforeGrowth(_ hash: UInt64, _ line: UnsafeMutablePointer<Atomic<UInt64>>) -> UInt64? {
+    let mask = mask.load(ordering: .relaxed)
+    guard mask >= UInt64(Self.fewestLines), hash & (mask + 1) >> 1 != 0 else { return nil }
+    let distance = Int(truncatingIfNeeded: (mask + 1) >> 1) &* Self.ways
+    guard let path = Self.path(hash, in: line - distance) else { return nil }
+    keep(path, hash)
+    return path
   }
 
   /// Remembers the way to a key.
   func keep(_ path: UInt64, _ hash: UInt64) {
     guard let line = line(hash) ?? allocate(hash) else { return }
-    let hint = (hash >> Self.pathBits) << Self.pathBits | path
+    let hint = (hash >> Self.tagShift) << Self.tagShift | path
     // A key's own older hint; else a free place; else any.
     var place: Int?
     for way in 0..<Self.ways {
       let known = line[way].load(ordering: .relaxed)
-      if known != 0, (known ^ hash) >> Self.pathBits == 0 {
+      if known != 0, (known ^ hash) >> Self.tagShift == 0 {
         if known != hint { line[way].store(hint, ordering: .relaxed) }
         return
       }
@@ -102,10 +121,11 @@ struct PathHints: ~Copyable {
     line[place ?? Int(truncatingIfNeeded: hash >> 32) & (Self.ways - 1)].store(hint, ordering: .relaxed)
   }
 
-  /// Doubles the table when an eighth of it had to make room. Hints whose line is another one now are found anew.
+  /// Doubles the table when a thirty-second of it had to make room. A hint whose line is another one now is looked for where
+  /// it was, and then kept there.
   private func noteEviction() {
     let lines = mask.load(ordering: .relaxed) + 1
-    guard lines < Self.mostLines, evictions.add(1, ordering: .relaxed).newValue >= lines else { return }
+    guard lines < Self.mostLines, evictions.add(1, ordering: .relaxed).newValue >= lines / 4 else { return }
     evictions.store(0, ordering: .relaxed)
     _ = mask.compareExchange(expected: lines - 1, desired: 2 * lines - 1, ordering: .relaxed)
   }

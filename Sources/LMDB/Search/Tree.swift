@@ -1,3 +1,5 @@
+import CPlatform
+
 /// The main database's tree as of a snapshot, searched where it lies in the map.
 ///
 /// LMDB's own search waits for memory at every comparison. This one asks for what it may compare with before it does, and
@@ -21,6 +23,8 @@ struct Tree {
   let root: UInt64
   /// Pages of the snapshot have lesser numbers, and are in the map.
   let end: UInt64
+  /// How many levels of pages there are. To be prefetched by, no more.
+  let depth: Int
   let pageSize: Int
   /// Whose ``Control/hints``. It outlives the snapshot.
   let control: UnsafeMutablePointer<Control>
@@ -48,7 +52,8 @@ struct Tree {
   @inline(__always)
   private func follow(_ path: UInt64, _ key: TreeKey) -> TreePage.Node? {
     var (number, rest) = (root, path)
-    for _ in 0..<PathHints.levels {
+    for level in 1...PathHints.levels {
+      if level == depth { prefetchEntry(of: number, path) }
       guard let page = page(number) else { return nil }
       let slot = Int(truncatingIfNeeded: rest) & (Self.slotLimit - 1)
       guard slot < page.count, let node = page.node(slot) else { return nil }
@@ -56,6 +61,18 @@ struct Tree {
       (number, rest) = (node.child, rest >> PathHints.slotBits)
     }
     return nil
+  }
+
+  /// Asks for an entry where a hint saw it last, and for the record in it, before the page tells where it is.
+  @inline(__always)
+  func prefetchEntry(of leaf: UInt64, _ path: UInt64) {
+    guard leaf < end else { return }
+    let offset = Int(truncatingIfNeeded: path >> PathHints.pathBits) &* (pageSize / PathHints.offsetUnits)
+    let entry = map + Int(truncatingIfNeeded: leaf) &* pageSize + offset
+    cplatform_prefetch(entry)
+    cplatform_prefetch(entry + 64)
+    cplatform_prefetch(entry + 128)
+    cplatform_prefetch(entry + 192)
   }
 
   @inline(never)
@@ -74,9 +91,12 @@ struct Tree {
     return .unknown
   }
 
-  /// Remembers the way that a search took.
+  /// Remembers the way that a search took to an entry of a leaf.
   @inline(__always)
-  func keep(_ path: UInt64, _ hash: UInt64) { control.pointee.hints.keep(path, hash) }
+  func keep(_ path: UInt64, to node: TreePage.Node, of leaf: TreePage, _ hash: UInt64) {
+    let place = UInt64(truncatingIfNeeded: (node.base - leaf.base) &* PathHints.offsetUnits / pageSize)
+    control.pointee.hints.keep(path | place << PathHints.pathBits, hash)
+  }
 
   /// The value of a leaf's entry, in the page or in pages of its own.
   @inline(__always)

@@ -63,7 +63,7 @@ struct TreeSearch {
         // Where pages are not in order the bytes that were passed over may differ.
         guard key.isKey(of: node) else { return .unknown }
         pass(slot)
-        if !isLong { tree.keep(path, hash) }
+        if !isLong { tree.keep(path, to: node, of: page, hash) }
         return tree.value(of: node)
       }
       last = first

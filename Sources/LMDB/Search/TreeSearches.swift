@@ -7,9 +7,10 @@ struct TreeSearches {
     var search: TreeSearch
     var found = Tree.Found.unknown
     var stage = Stage.done
-    /// Where a hint has led to, and what is left of it.
+    /// Where a hint has led to, the hint, and the slots that are left of it.
     var number: UInt64
     var path: UInt64 = 0
+    var rest: UInt64 = 0
     var page: TreePage?
     var slot = 0
   }
@@ -71,14 +72,14 @@ struct TreeSearches {
   private func followHints() {
     for index in members.indices where members[index].stage == .hinted {
       if let path = tree.control.pointee.hints.path(members[index].search.hash) {
-        members[index].path = path
+        (members[index].path, members[index].rest) = (path, path)
       } else {
         members[index].stage = .descending
       }
     }
-    for _ in 0..<PathHints.levels {
+    for level in 1...PathHints.levels {
       for index in members.indices where members[index].stage == .hinted { findSlot(&members[index]) }
-      for index in members.indices where members[index].stage == .hinted { followSlot(&members[index]) }
+      for index in members.indices where members[index].stage == .hinted { followSlot(&members[index], at: level) }
     }
     // Deeper than hints can lead.
     for index in members.indices where members[index].stage == .hinted { members[index].stage = .descending }
@@ -86,7 +87,7 @@ struct TreeSearches {
 
   @inline(__always)
   private func findSlot(_ member: inout Member) {
-    member.slot = Int(truncatingIfNeeded: member.path & (1 << PathHints.slotBits - 1))
+    member.slot = Int(truncatingIfNeeded: member.rest & (1 << PathHints.slotBits - 1))
     member.page = tree.page(member.number)
     guard let page = member.page, member.slot < page.count else {
       member.stage = .descending
@@ -96,15 +97,16 @@ struct TreeSearches {
   }
 
   @inline(__always)
-  private func followSlot(_ member: inout Member) {
+  private func followSlot(_ member: inout Member, at level: Int) {
     guard let page = member.page, let node = page.node(member.slot), !page.isLeaf || member.key.isKey(of: node) else {
       member.stage = .descending
       return
     }
     if page.isLeaf { return end(&member, tree.value(of: node)) }
     member.number = node.child
-    member.path >>= PathHints.slotBits
+    member.rest >>= PathHints.slotBits
     prefetchPage(member.number)
+    if level &+ 1 == tree.depth { tree.prefetchEntry(of: member.number, member.path) }
   }
 
   // MARK: Searches

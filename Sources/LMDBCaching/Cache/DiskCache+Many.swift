@@ -59,8 +59,8 @@ extension DiskCache {
     _ keys: [String], _ body: (Int, ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> Void
   ) throws(CacheError) {
     try checkOpen()
-    try store.read(keys) { (index, record) throws(CacheError) in
-      try record.payload.withBytes { (bytes) throws(CacheError) in try body(index, record.header.format, bytes) }
+    try store.read(keys) { (index, record, _) throws(CacheError) in
+      try body(index, record.header.format, record.payload)
     }
   }
 
@@ -69,15 +69,11 @@ extension DiskCache {
   func dataValues(forKeys keys: [String]) throws(CacheError) -> [Data?] {
     try checkOpen()
     var values = [Data?](repeating: nil, count: keys.count)
-    try store.read(keys) { (index, record) throws(CacheError) in
+    try store.read(keys) { (index, record, owner) throws(CacheError) in
       let format = record.header.format
-      if format == .bytes {
-        values[index] = record.payload.data
-      } else {
-        values[index] = try record.payload.withBytes { (bytes) throws(CacheError) in
-          try Self.decode(Data.self, format, bytes, keys[index])
-        }
-      }
+      values[index] =
+        format == .bytes
+        ? owner ?? Data(record.payload) : try Self.decode(Data.self, format, record.payload, keys[index])
     }
     return values
   }

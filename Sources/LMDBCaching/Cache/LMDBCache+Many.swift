@@ -98,14 +98,11 @@ extension LMDBCache {
     try diskCache.checkOpen()
     let chosen = numbers.map { keys[$0] }
     let tokens = chosen.map { key in CacheKey.with(key) { memoryCache.token($0) } }
-    try store.read(chosen) { (place, record) throws(CacheError) in
+    try store.read(chosen) { (place, record, owner) throws(CacheError) in
       let format = record.header.format
-      let value: MemoryValue
-      if isData, format == .bytes {
-        value = TypedMemoryValue(record.payload.data)
-      } else {
-        value = try record.payload.withBytes { (bytes) throws(CacheError) in try decode(numbers[place], format, bytes) }
-      }
+      let value: MemoryValue =
+        isData && format == .bytes
+        ? TypedMemoryValue(owner ?? Data(record.payload)) : try decode(numbers[place], format, record.payload)
       CacheKey.with(chosen[place]) { key in
         memoryCache.keep(value, key, record.header, validated: record.validated, token: tokens[place])
       }

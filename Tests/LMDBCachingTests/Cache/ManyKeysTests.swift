@@ -43,6 +43,27 @@ import Testing
 
   // MARK: On the disk
 
+  /// What is copied for all of them grows, and long values are not in it.
+  @Test(arguments: [1, 2, 3] as [UInt64]) func valuesOfAnyLengthAreReadTogether(seed: UInt64) throws {
+    let cache = try directory.openDisk()
+    var random = SeededRandom(seed)
+    let lengths = [0, 1, 13, 14, 15, 16, 17, 128, 900, 1_023, 1_024, 1_025, 2_047, 2_048, 2_049, 100_000]
+    let values = (0..<600).map { _ in
+      Data((0..<lengths[random.below(lengths.count)]).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ 1) })
+    }
+    try cache.set(values.enumerated().map { (key: "key\($0.offset)", value: $0.element) })
+    try cache.flush()
+    #expect(try cache.values(forKeys: values.indices.map { "key\($0)" }) == values)
+    for (number, value) in values.enumerated() {
+      var found = try #require(try cache.value(Data.self, forKey: "key\(number)"))
+      #expect(found == value)
+      // The bytes are the caller's.
+      found.append(contentsOf: [1, 2, 3])
+      #expect(found == value + [1, 2, 3])
+    }
+    try cache.close()
+  }
+
   /// Some wait in the journal, some are committed, some long, some removed, some expired, some never were.
   @Test(arguments: [0, 1, 63, 256, 257, 1_000]) func theDiskAnswersInTheOrderOfTheKeys(_ count: Int) throws {
     let clock = ManualClock()

@@ -32,10 +32,15 @@ import Testing
     func restore() { UnsafeMutableRawBufferPointer(start: base, count: original.count).copyBytes(from: original) }
 
     /// As of the newer of the two meta pages.
-    var tree: Tree {
+    var tree: Tree { tree() }
+
+    /// - Parameter depth: Another one than the file's, as it may be forged.
+    func tree(depth: Int? = nil) -> Tree {
       let metas = [MetaPage(base), MetaPage(base + pageSize)]
       let meta = metas.max { $0.transactionID < $1.transactionID }!
-      return Tree(map: base, root: meta.main.root, end: UInt64(pages), pageSize: pageSize, control: control)
+      return Tree(
+        map: base, root: meta.main.root, end: UInt64(pages), depth: depth ?? Int(meta.main.depth), pageSize: pageSize,
+        control: control)
     }
   }
 
@@ -110,5 +115,14 @@ import Testing
       }
       return isFound
     }
+  }
+
+  /// Where a tree says that its leaves are decides what is prefetched, and nothing else.
+  @Test(arguments: [0, 1, 2, 3, 4, 5, 65_535]) func anyDepthWillDo(depth: Int) throws {
+    let image = try Self.makeImage()
+    for _ in 0..<2 {
+      for index in 0..<3_000 { #expect(try find(Self.key(index), image.tree(depth: depth))) }
+    }
+    #expect(try !find(bytes("a key that is not there"), image.tree(depth: depth)))
   }
 }

@@ -32,6 +32,21 @@ import Testing
     #expect(hints.capacity == 1 << 20)
   }
 
+  /// What was known of a key before the table grew is known after it, and then where it is looked for first.
+  @Test func nothingIsForgottenByGrowing() {
+    let hints = PathHints()
+    var (capacity, growths) = (0, 0)
+    for index in 0..<50_000 {
+      hints.keep(UInt64(index), Self.hash(index))
+      if hints.capacity != capacity {
+        (capacity, growths) = (hints.capacity, growths + 1)
+        let known = max(0, index - 400)..<index
+        #expect(known.count { hints.path(Self.hash($0)) == UInt64($0) } >= known.count * 9 / 10)
+      }
+    }
+    #expect(growths >= 6)
+  }
+
   /// Words, their parts and lengths all count.
   @Test func keysThatDifferHaveOtherHashes() {
     var random = SeededGenerator(seed: 1)

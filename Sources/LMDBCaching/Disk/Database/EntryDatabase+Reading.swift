@@ -7,7 +7,12 @@ extension EntryDatabase {
     _ key: CacheKey, copy: (UnsafeRawBufferPointer) -> P
   ) throws(CacheError) -> StoredRecord<P>? {
     try accessing("Reading \(quoted(key.string))") { () throws(LMDBError) in
-      try environment.withReadTransaction { (txn) throws(LMDBError) in try stored(key, in: txn, copy) }
+      try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) in
+        environment.prefetch(databaseKey)
+        return try environment.withReadTransaction { (txn) throws(LMDBError) in
+          try stored(key, databaseKey, in: txn, copy)
+        }
+      }
     }.get()
   }
 
@@ -15,19 +20,22 @@ extension EntryDatabase {
   func record<P>(
     _ key: CacheKey, in txn: borrowing ReadTransaction, copy: (UnsafeRawBufferPointer) -> P
   ) throws(CacheError) -> StoredRecord<P>? {
-    try accessing("Reading \(quoted(key.string))") { () throws(LMDBError) in try stored(key, in: txn, copy) }.get()
+    try accessing("Reading \(quoted(key.string))") { () throws(LMDBError) in
+      try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) in
+        try stored(key, databaseKey, in: txn, copy)
+      }
+    }.get()
   }
 
   @inline(__always)
   private func stored<P>(
-    _ key: CacheKey, in txn: borrowing ReadTransaction, _ copy: (UnsafeRawBufferPointer) -> P
+    _ key: CacheKey, _ databaseKey: UnsafeRawBufferPointer, in txn: borrowing ReadTransaction,
+    _ copy: (UnsafeRawBufferPointer) -> P
   ) throws(LMDBError) -> Result<StoredRecord<P>?, CacheError> {
     let position = environment.position(of: txn)
-    return try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) in
-      try txn.withValue(forKey: databaseKey) { bytes in
-        outcome { () throws(CacheError) in try parse(bytes, key, position, copy) }
-      } ?? .success(nil)
-    }
+    return try txn.withValue(forKey: databaseKey) { bytes in
+      outcome { () throws(CacheError) in try parse(bytes, key, position, copy) }
+    } ?? .success(nil)
   }
 
   /// Takes a record apart. Returns `nil` if it is another key's that has the same digest.
@@ -72,8 +80,9 @@ extension EntryDatabase {
   @inline(__always)
   func borrowRecord<R>(_ key: CacheKey, _ body: (UnsafeRawBufferPointer) -> R) throws(CacheError) -> R? {
     try accessing("Reading \(quoted(key.string))") { () throws(LMDBError) in
-      try environment.withReadTransaction { (txn) throws(LMDBError) -> R? in
-        try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) -> R? in
+      try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) -> R? in
+        environment.prefetch(databaseKey)
+        return try environment.withReadTransaction { (txn) throws(LMDBError) -> R? in
           try txn.withValue(forKey: databaseKey, body)
         }
       }

@@ -8,12 +8,12 @@ extension RecordReader {
   /// Longer values get memory of their own at once, so that who keeps the bytes need not copy them again.
   private static let lentLength = 1024
 
-  /// Calls `body` with the number and the record of each of the keys that has one, in any order.
-  ///
-  /// - Parameter body: Gets a private copy of the value. No transaction is open.
-  func read(
-    _ keys: [String], _ body: (Int, StoredRecord<CopiedValue>) throws(CacheError) -> Void
-  ) throws(CacheError) {
+  /// What is done with a record: its number, and the record with a private copy of its value, which is valid meanwhile; the
+  /// same bytes as `Data`, if they are in memory of their own.
+  typealias Visitor = (Int, StoredRecord<UnsafeRawBufferPointer>, Data?) throws(CacheError) -> Void
+
+  /// Calls `body` with the record of each of the keys that has one, in any order. No transaction is open meanwhile.
+  func read(_ keys: [String], _ body: Visitor) throws(CacheError) {
     var start = 0
     while start < keys.count {
       let end = min(start + Self.groupSize, keys.count)
@@ -22,69 +22,69 @@ extension RecordReader {
     }
   }
 
-  /// Where the payload of a record was copied to.
+  /// Where the payload of a record was copied to. Plain memory, of which there are many.
   private enum Place {
-    case shared(Range<Int>)
-    case owned(Data)
+    case shared(GroupBytes.Place)
+    /// The number of the copy.
+    case owned(Int)
   }
 
-  private func read(
-    _ keys: [String], _ numbers: Range<Int>, _ body: (Int, StoredRecord<CopiedValue>) throws(CacheError) -> Void
-  ) throws(CacheError) {
+  private func read(_ keys: [String], _ numbers: Range<Int>, _ body: Visitor) throws(CacheError) {
     // What waits in the journal is looked for before the transaction begins: what is committed meanwhile is in it.
     let (committed, pending) = try divide(keys, numbers)
-    var missing = committed.count
     var found: [(number: Int, record: StoredRecord<Place>)] = []
     found.reserveCapacity(committed.count)
-    var copies: [UInt8] = []
-    copies.reserveCapacity(committed.count * 128)
+    var shared = GroupBytes(capacity: committed.count * 128)
+    var owned: [Data] = []
     try database.withRecords(of: committed, keys) { number, record in
-      missing -= 1
-      let payload = record.payload
-      if payload.count > Self.lentLength {
-        return found.append((number, record.replacingPayload(with: .owned(Data(payload)))))
+      let place: Place
+      if record.payload.count > Self.lentLength {
+        place = .owned(owned.count)
+        owned.append(Data(record.payload))
+      } else {
+        place = .shared(shared.append(record.payload))
       }
-      let start = copies.count
-      copies.append(contentsOf: payload)
-      found.append((number, record.replacingPayload(with: .shared(start..<copies.count))))
-      // As on the stack.
-      copies.append(contentsOf: repeatElement(0, count: -copies.count & 15))
+      found.append((number, record.replacingPayload(with: place)))
     }
-    if missing > 0 { counters.misses.increment(by: missing) }
-    try copies.withBytes { (copies) throws(CacheError) in
-      for (number, record) in found {
-        let payload: CopiedValue =
-          switch record.payload {
-          case .shared(let range): .lent(UnsafeRawBufferPointer(rebasing: copies[range]))
-          case .owned(let data): .owned(data)
-          }
-        try finish(record.replacingPayload(with: payload), number, keys[number], body)
+    if found.count < committed.count { counters.misses.increment(by: committed.count - found.count) }
+    for (number, record) in found {
+      switch record.payload {
+      case .shared(let place):
+        try finish(record.replacingPayload(with: shared[place]), nil, number, keys[number], body)
+      case .owned(let place):
+        let data = owned[place]
+        try data.withBytes { (bytes) throws(CacheError) in
+          try finish(record.replacingPayload(with: bytes), data, number, keys[number], body)
+        }
       }
     }
     for number in pending {
       try CacheKey.with(keys[number]) { (key) throws(CacheError) in
-        if let record = try readData(key) { try body(number, record.replacingPayload(with: .owned(record.payload))) }
+        if let record = try readData(key) { try Self.visit(record, number, body) }
       }
+    }
+  }
+
+  private static func visit(_ record: StoredRecord<Data>, _ number: Int, _ body: Visitor) throws(CacheError) {
+    try record.payload.withBytes { (bytes) throws(CacheError) in
+      try body(number, record.replacingPayload(with: bytes), record.payload)
     }
   }
 
   /// Holds a copy against its checksum, and hands it, or the value that it refers to, over.
   @inline(__always)
   private func finish(
-    _ found: StoredRecord<CopiedValue>, _ number: Int, _ key: String,
-    _ body: (Int, StoredRecord<CopiedValue>) throws(CacheError) -> Void
+    _ found: StoredRecord<UnsafeRawBufferPointer>, _ owner: Data?, _ number: Int, _ key: String, _ body: Visitor
   ) throws(CacheError) {
     try CacheKey.with(key) { (key) throws(CacheError) in
       try requireTransforms(found.header, key)
-      let contents = try found.payload.withBytes { (bytes) throws(CacheError) -> CopiedValue? in
-        guard let record = try verified(found, bytes, key) else { return nil }
-        if record.header.flags.isDisjoint(with: [.pointer, .transformed]) { return found.payload }
-        return try value(of: record, key).map { CopiedValue.owned($0) }
+      guard let record = try verified(found, found.payload, key) else { return }
+      if record.header.flags.isDisjoint(with: [.pointer, .transformed]) { return try body(number, record, owner) }
+      if let value = try value(of: record, key) {
+        return try Self.visit(record.replacingPayload(with: value), number, body)
       }
-      if let contents { return try body(number, found.replacingPayload(with: contents)) }
       // The pointer of a record is good until the transaction ends; then the entry may be written anew.
-      guard try isReplaced(found.header, key), let record = try readData(key) else { return }
-      try body(number, record.replacingPayload(with: .owned(record.payload)))
+      if try isReplaced(found.header, key), let record = try readData(key) { try Self.visit(record, number, body) }
     }
   }
 

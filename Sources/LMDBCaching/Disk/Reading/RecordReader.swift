@@ -67,15 +67,18 @@ final class RecordReader: Sendable {
 
   /// The record under `key` with its value as `Data`, without a second copy.
   func readData(_ key: CacheKey) throws(CacheError) -> StoredRecord<Data>? {
-    guard let found = try copyRecord(key, copy: { Data($0) }) else { return nil }
-    return try found.payload.withBytes { (bytes) throws(CacheError) -> StoredRecord<Data>? in
-      guard let record = try verified(found, bytes, key) else { return nil }
-      if record.header.flags.isDisjoint(with: [.pointer, .transformed]) { return found }
-      guard let value = try value(of: record, key) else {
-        return try isReplaced(record.header, key) ? readData(key) : nil
-      }
-      return record.replacingPayload(with: value)
+    // Beside the record, which is plain memory then; and not `Data` before it is returned: to pass that on, and to look into
+    // it, is a good part of a hit.
+    var copy = OwnedBytes()
+    guard let found = try copyRecord(key, copy: { copy.copy($0) }), let record = try verified(found, copy.bytes, key)
+    else { return nil }
+    if record.header.flags.isDisjoint(with: [.pointer, .transformed]) {
+      return record.replacingPayload(with: copy.takeData())
     }
+    guard let value = try value(of: record, key) else {
+      return try isReplaced(record.header, key) ? readData(key) : nil
+    }
+    return record.replacingPayload(with: value)
   }
 
   /// Whether a value is gone because the entry was written anew, or its value moved: then the record is to be read again.

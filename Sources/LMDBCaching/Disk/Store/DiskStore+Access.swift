@@ -19,9 +19,7 @@ extension DiskStore {
   }
 
   /// See ``RecordReader/read(_:_:)``.
-  func read(
-    _ keys: [String], _ body: (Int, StoredRecord<CopiedValue>) throws(CacheError) -> Void
-  ) throws(CacheError) { try reader.read(keys, body) }
+  func read(_ keys: [String], _ body: RecordReader.Visitor) throws(CacheError) { try reader.read(keys, body) }
 
   /// See ``RecordReader/readData(_:)``.
   @inline(__always)

@@ -1,0 +1,37 @@
+import Foundation
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Memory from `malloc` that becomes `Data` without being copied, or is freed.
+struct OwnedBytes: ~Copyable {
+  private(set) var bytes = UnsafeRawBufferPointer(start: nil, count: 0)
+
+  init() {}
+
+  deinit { free(UnsafeMutableRawPointer(mutating: bytes.baseAddress)) }
+
+  /// Becomes a copy of `source`.
+  @inline(__always)
+  mutating func copy(_ source: UnsafeRawBufferPointer) {
+    free(UnsafeMutableRawPointer(mutating: bytes.baseAddress))
+    bytes = UnsafeRawBufferPointer(start: nil, count: 0)
+    guard let base = source.baseAddress, source.count > 0 else { return }
+    guard let memory = malloc(source.count) else { fatalError("There is no memory for \(source.count) bytes.") }
+    memcpy(memory, base, source.count)
+    bytes = UnsafeRawBufferPointer(start: memory, count: source.count)
+  }
+
+  /// Gives the bytes away.
+  @inline(__always)
+  mutating func takeData() -> Data {
+    guard let base = bytes.baseAddress else { return Data() }
+    defer { bytes = UnsafeRawBufferPointer(start: nil, count: 0) }
+    return Data(bytesNoCopy: UnsafeMutableRawPointer(mutating: base), count: bytes.count, deallocator: .free)
+  }
+}
