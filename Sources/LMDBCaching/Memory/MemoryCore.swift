@@ -1,3 +1,5 @@
+public import CPlatform
+
 /// One shard's entries, queues and ghosts; every member is used under the shard's lock only. What a hit reads of it without
 /// the lock is in the shard's ``MemoryView``.
 @frozen @usableFromInline
@@ -70,6 +72,26 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
   func details(at place: Int) -> UnsafeMutablePointer<MemoryDetails> { slabs.details(table.slot(at: place)) }
 
   // MARK: Adding and removing
+
+  /// Has the processor fetch what an insertion changes besides the entry: the ends of the queues, and what is remembered
+  /// of the key.
+  @inlinable @inline(__always)
+  func prefetchEnds(hash: UInt64) {
+    let tag = UInt32(truncatingIfNeeded: hash)
+    cplatform_prefetch_to_write(ghosts.small.set(of: tag))
+    cplatform_prefetch_to_write(ghosts.main.set(of: tag))
+    prefetchTail(of: small)
+    prefetchTail(of: main)
+    if small.head != MemoryDetails.none { cplatform_prefetch_to_write(slabs.details(small.head)) }
+  }
+
+  @inlinable @inline(__always)
+  func prefetchTail(of queue: MemoryQueue) {
+    cplatform_prefetch_to_write(queue.tailDetails)
+    let home = table.home(of: queue.tailTag)
+    cplatform_prefetch_to_write(table.words + home)
+    cplatform_prefetch_to_write(table.entries + home)
+  }
 
   /// How the key was evicted that is to be added, which is then forgotten.
   @inlinable @inline(__always)

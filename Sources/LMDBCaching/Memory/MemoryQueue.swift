@@ -5,6 +5,9 @@ struct MemoryQueue {
   @usableFromInline var tail: UInt32 = MemoryDetails.none
   @usableFromInline var count = 0
   @usableFromInline var cost: Int64 = 0
+  /// Where the details at the tail were when they came there, and the tag of their entry: to be prefetched, no more.
+  @usableFromInline var tailDetails: UnsafeRawPointer?
+  @usableFromInline var tailTag: UInt32 = 0
 
   @inlinable
   init() {}
@@ -17,6 +20,7 @@ struct MemoryQueue {
     details.pointee.next = head
     if head == MemoryDetails.none {
       tail = slot
+      noteTail(details)
     } else {
       slabs.details(head).pointee.previous = slot
     }
@@ -31,8 +35,19 @@ struct MemoryQueue {
     let details = slabs.details(slot)
     let (previous, next) = (details.pointee.previous, details.pointee.next)
     if previous == MemoryDetails.none { head = next } else { slabs.details(previous).pointee.next = next }
-    if next == MemoryDetails.none { tail = previous } else { slabs.details(next).pointee.previous = previous }
+    if next == MemoryDetails.none {
+      tail = previous
+      if previous != MemoryDetails.none { noteTail(slabs.details(previous)) }
+    } else {
+      slabs.details(next).pointee.previous = previous
+    }
     count &-= 1
     cost &-= details.pointee.cost
+  }
+
+  @inlinable @inline(__always)
+  mutating func noteTail(_ details: UnsafeMutablePointer<MemoryDetails>) {
+    tailDetails = UnsafeRawPointer(details)
+    tailTag = UInt32(truncatingIfNeeded: details.pointee.hash)
   }
 }

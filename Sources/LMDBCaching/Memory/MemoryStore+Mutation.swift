@@ -10,7 +10,7 @@ extension MemoryStore {
   package func set(_ key: Key, hash: UInt64, value: consuming Value, cost: Int = 0, expires: Int64 = .max) {
     let tick = ticks.now
     var releases = Releases()
-    guard let shard = lockShard(hash: hash) else { return }
+    guard let shard = lockShardToInsert(hash: hash) else { return }
     let isOver = put(
       shard, key, value, hash: hash, cost: cost, expires: expires, stamp: 0, validated: 0, tick: tick, &releases)
     shard.pointee.unlock()
@@ -50,6 +50,7 @@ extension MemoryStore {
     _ shard: UnsafeMutablePointer<Shard>, _ key: Key, _ value: consuming Value, hash: UInt64, cost: Int,
     expires: Int64, stamp: UInt64, validated: UInt64, tick: UInt32, _ releases: inout Releases
   ) -> Bool {
+    shard.pointee.core.prefetchEnds(hash: hash)
     let place = shard.pointee.core.find(key, hash: hash)
     let countLimit = countLimits.load(ordering: .relaxed)
     let costLimit = costLimits.load(ordering: .relaxed)
@@ -171,8 +172,13 @@ extension MemoryStore {
     // Each is given away: where this kept one until its end, it could be the last to let go.
     if let pair = releases.first.take() {
       release(consume pair)
-      while let pair = releases.rest.popLast() { release(consume pair) }
+      if !releases.rest.isEmpty { release(rest: &releases.rest) }
     }
+  }
+
+  @inlinable @inline(never)
+  func release(rest pairs: inout [Pair]) {
+    while let pair = pairs.popLast() { release(consume pair) }
   }
 
   @inlinable @inline(__always)

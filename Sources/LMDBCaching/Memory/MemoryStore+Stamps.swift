@@ -50,7 +50,7 @@ extension MemoryStore {
   ) -> MemoryOutcome {
     let tick = ticks.now
     var releases = Releases()
-    guard let shard = lockShard(hash: hash) else { return .closed }
+    guard let shard = lockShardToInsert(hash: hash) else { return .closed }
     let stripe = stripe(shard, hash)
     var isOver = false
     let isNewest = stamp >= stripe.pointee
@@ -77,7 +77,7 @@ extension MemoryStore {
   ) -> MemoryOutcome {
     let tick = ticks.now
     var releases = Releases()
-    guard let shard = lockShard(hash: hash) else { return .closed }
+    guard let shard = lockShardToInsert(hash: hash) else { return .closed }
     var isAllowed = stripe(shard, hash).pointee == token
     if isAllowed, let place = shard.pointee.core.find(key, hash: hash) {
       isAllowed = stamps(shard, place).pointee.stamp <= stamp

@@ -1,3 +1,4 @@
+public import CPlatform
 public import Synchronization
 
 /// The memory tier's core: a map from keys to values with adaptive S3-FIFO eviction, in up to 16 shards.
@@ -161,6 +162,15 @@ package final class MemoryStore<Key: Hashable & Sendable, Value: Sendable>: @unc
       shard.pointee.unlockUnchanged()
       if isClosed { return nil }
     }
+  }
+
+  /// The same for an insertion, which changes all of the shard: its lines are most often in another processor's cache, and
+  /// come at once rather than one after the other.
+  @inlinable @inline(__always)
+  func lockShardToInsert(hash: UInt64) -> UnsafeMutablePointer<Shard>? {
+    let shard = UnsafeRawPointer(shard(number(of: hash, mask: mask.load(ordering: .relaxed))))
+    for offset in stride(from: 0, to: MemoryLayout<Shard>.size, by: 64) { cplatform_prefetch_to_write(shard + offset) }
+    return lockShard(hash: hash)
   }
 
   // MARK: Totals and limits
