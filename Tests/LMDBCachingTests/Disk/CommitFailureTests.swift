@@ -278,11 +278,11 @@ import Testing
   @Test func aJournalThatCannotBeMadeKeepsValuesInMemory() throws {
     let clock = ManualClock()
     let cache = try directory.open { $0.clock = .manual(clock) }
-    directory.write(Data(), to: JournalFolder.name)
+    directory.write(Data(), to: JournalName.folder)
     try cache.set("v", forKey: "key")
     #expect(try cache.value(String.self, forKey: "key") == "v")
     if case .memoryOnly = cache.health {} else { Issue.record("\(cache.health)") }
-    try FileManager.default.removeItem(at: directory.url(JournalFolder.name))
+    try FileManager.default.removeItem(at: directory.url(JournalName.folder))
     clock.advance(by: .seconds(60))
     try cache.set("w", forKey: "other")
     #expect(

@@ -33,8 +33,8 @@ import Testing
     #expect(cache.count == contents.count)
     try cache.close()
     // What is no journal by its name or its beginning is somebody's; one that cannot be read is kept under another name.
-    for name in directory.journals where name != JournalFolder.name + "/" + JournalFolder.damagedName {
-      let isNamedSo = JournalFolder.identifier(of: (name as NSString).lastPathComponent) != nil
+    for name in directory.journals where name != JournalName.folder + "/" + JournalFolder.damagedName {
+      let isNamedSo = JournalName.identifier(of: (name as NSString).lastPathComponent) != nil
       #expect(!isNamedSo || !JournalFile.isOurs(Array(directory.contents(name).prefix(8))))
     }
     return contents
@@ -164,8 +164,8 @@ import Testing
       for _ in 0..<20 { journal[Int.random(in: frame..<frame + 120, using: &random)] = UInt8(random.below(256)) }
     }
     crashed.write(journal, to: name)
-    crashed.write(Data(random.bytes(5_000)), to: JournalFolder.name + "/0123456789abcdef.journal")
-    crashed.write(Data(), to: JournalFolder.name + "/short.journal")
+    crashed.write(Data(random.bytes(5_000)), to: JournalName.folder + "/0123456789abcdef.journal")
+    crashed.write(Data(), to: JournalName.folder + "/short.journal")
     let contents = try Self.contents(crashed)
     #expect(contents == ["base": "committed", "key2": "base"])
   }

@@ -86,7 +86,7 @@ import Testing
     try cache.close()
     for identifier in ["", "f"] {
       // Under its own name, and as a journal of which nothing is known.
-      directory.write(journal, to: identifier.isEmpty ? name : JournalFolder.name + "/ffffffffffffffff.journal")
+      directory.write(journal, to: identifier.isEmpty ? name : JournalName.folder + "/ffffffffffffffff.journal")
       let reopened = try directory.open()
       #expect(try reopened.value(String.self, forKey: "key") == nil)
       #expect(try reopened.entries().map(\.key) == ["other"])
@@ -134,7 +134,7 @@ import Testing
   }
 
   private static func identifier(_ path: String) -> UInt64 {
-    JournalFolder.identifier(of: (path as NSString).lastPathComponent) ?? 0
+    JournalName.identifier(of: (path as NSString).lastPathComponent) ?? 0
   }
 
   private static func drop(_ journal: consuming OrphanedJournal) {}

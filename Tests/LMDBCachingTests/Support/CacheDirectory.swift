@@ -30,7 +30,7 @@ final class CacheDirectory: Sendable {
     (try! Paths.names(in: path + "/" + folder)).sorted()
   }
 
-  var journals: [String] { names(in: JournalFolder.name).map { JournalFolder.name + "/" + $0 } }
+  var journals: [String] { names(in: JournalName.folder).map { JournalName.folder + "/" + $0 } }
   var segments: [String] { names(in: ValueFolder.name).map { ValueFolder.name + "/" + $0 } }
 
   func contents(_ name: String) -> Data { try! Data(contentsOf: url(name)) }

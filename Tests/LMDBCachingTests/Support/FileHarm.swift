@@ -21,7 +21,7 @@ enum FileHarm: String, CaseIterable, Sendable {
     case .both: try remove("data.mdb", "lock.mdb")
     case .journal: for journal in directory.journals { try remove(journal) }
     case .processLock: try remove(ProcessLock.name)
-    case .everything: try remove("data.mdb", "lock.mdb", ProcessLock.name, JournalFolder.name)
+    case .everything: try remove("data.mdb", "lock.mdb", ProcessLock.name, JournalName.folder)
     case .theDirectory: try files.removeItem(atPath: directory.path)
     case .replacedData: try Paths.move(other.path + "/data.mdb", to: directory.path + "/data.mdb")
     case .replacedPair:

@@ -31,7 +31,7 @@ struct JournalFile: ~Copyable {
   init(in folder: Directory, size: Int) throws(SystemError) {
     let segmentSize = size / Self.segmentCount & ~4095
     let identifier = UInt64.random(in: .min ... .max)
-    let name = JournalFolder.name(of: identifier)
+    let name = JournalName.of(identifier)
     let lock = try Self.makeLocked(name, in: folder)
     let map = try Self.map(lock.file, Self.headerSize + Self.segmentCount * segmentSize, name, in: folder)
     identity = try lock.file.identity()

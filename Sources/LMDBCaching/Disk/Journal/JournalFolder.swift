@@ -2,64 +2,54 @@ import Platform
 
 /// The folder of the journals of all processes that have a cache open. Files in it that are no journals are left alone.
 struct JournalFolder: Sendable {
-  static let name = "journals"
-  private static let names = NumberedName(suffix: ".journal")
   /// What a journal is called that cannot be read, and is kept for who wants to know. There is at most one.
   static let damagedName = "damaged"
 
   let cache: Directory
 
-  static func name(of identifier: UInt64) -> String { names.name(identifier) }
-
-  /// Returns `nil` if the name is none of a journal's.
-  static func identifier(of name: String) -> UInt64? { names.number(of: name) }
-
   /// - Throws: For a link, or something else, in the folder's place.
-  private func folder() throws(SystemError) -> Directory? { try cache.subdirectory(Self.name) }
+  private func folder() throws(SystemError) -> Directory? { try cache.subdirectory(JournalName.folder) }
 
   /// The journals there are.
   func identifiers() throws(SystemError) -> [UInt64] {
     guard let folder = try folder() else { return [] }
     var found: [UInt64] = []
     for name in try folder.names() {
-      if let identifier = Self.identifier(of: name), try folder.kind(of: name) == .regular { found.append(identifier) }
+      if let identifier = JournalName.identifier(of: name), try folder.kind(of: name) == .regular {
+        found.append(identifier)
+      }
     }
     return found.sorted()
   }
 
-  func contains(_ identifier: UInt64) throws(SystemError) -> Bool {
-    guard let folder = try folder() else { return false }
-    return try folder.kind(of: Self.name(of: identifier)) == .regular
-  }
-
   /// Makes a new journal, locked by this process.
   func makeFile(size: Int) throws(SystemError) -> JournalFile {
-    try JournalFile(in: try cache.makeSubdirectory(Self.name), size: size)
+    try JournalFile(in: try cache.makeSubdirectory(JournalName.folder), size: size)
   }
 
   /// The journal of a process that is gone. Returns `nil` if its owner lives, another process is at it, it is gone, or it
   /// is no journal.
   func orphan(_ identifier: UInt64) throws(SystemError) -> OrphanedJournal? {
     guard let folder = try folder() else { return nil }
-    return try OrphanedJournal(in: folder, name: Self.name(of: identifier))
+    return try OrphanedJournal(in: folder, name: JournalName.of(identifier))
   }
 
   /// Which file is in the place of a journal.
   func identity(of identifier: UInt64) throws(SystemError) -> FileIdentity? {
-    try folder()?.identity(of: Self.name(of: identifier))
+    try folder()?.identity(of: JournalName.of(identifier))
   }
 
   /// Removes a journal of this process, if it is still in its place.
   func remove(_ identifier: UInt64, _ identity: FileIdentity) throws(SystemError) {
-    guard let folder = try folder(), try folder.identity(of: Self.name(of: identifier)) == identity else { return }
-    try folder.remove(Self.name(of: identifier))
+    guard let folder = try folder(), try folder.identity(of: JournalName.of(identifier)) == identity else { return }
+    try folder.remove(JournalName.of(identifier))
   }
 
   /// Removes every journal, of whoever. For a cache that is discarded.
   func removeAll() throws(SystemError) {
     guard let folder = try folder() else { return }
     for identifier in try identifiers() {
-      if let orphan = try OrphanedJournal(in: folder, name: Self.name(of: identifier)) { try orphan.remove() }
+      if let orphan = try OrphanedJournal(in: folder, name: JournalName.of(identifier)) { try orphan.remove() }
     }
     try folder.synchronize()
   }

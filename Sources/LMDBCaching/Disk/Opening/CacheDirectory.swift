@@ -137,9 +137,9 @@ struct CacheDirectory: Sendable {
       // In a cache it may be anything after a power cut: LMDB makes it anew.
       try plain(name, regular(name, NewDatabase.isLockFile).isOwn ? .neutral : .blank)
     case Self.truncatedName: try plain(name, .stranger)
-    case JournalFolder.name:
+    case JournalName.folder:
       try folder(name) { (folder, name) throws(SystemError) in
-        guard JournalFolder.identifier(of: name) != nil else { return .stranger }
+        guard JournalName.identifier(of: name) != nil else { return .stranger }
         return try Self.regular(folder, name, JournalFile.isOurs)
       }
     case ValueFolder.name:

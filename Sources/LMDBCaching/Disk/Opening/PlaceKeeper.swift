@@ -29,6 +29,8 @@ final class PlaceKeeper: @unchecked Sendable {
   var restoreValues: () throws(SystemError) -> Void = {}
   /// Told that writes go into another journal.
   var didRenewJournal: (UInt64) throws(SystemError) -> Void = { _ in }
+  /// Told of another directory at the path of one that was deleted. Throws if somebody else of this process has it open.
+  var claim: (Directory, _ former: FileIdentity) throws(CacheError) -> Void = { _, _ in }
   /// Told that the cause of a failure may be gone with the files.
   var didReopen: () -> Void = {}
 
@@ -140,7 +142,7 @@ final class PlaceKeeper: @unchecked Sendable {
     var cache = CacheDirectory(directory)
     if displacement.contains(.directory) {
       cache = try CacheDirectory(path: directory.path, allowsOtherUsers: configuration.disk.allowsOtherUsers)
-      try OpenDirectories.claim(cache.directory, from: directory.identity)
+      try claim(cache.directory, directory.identity)
     }
     return try StoreOpening(cache: cache, configuration: configuration, events: events, displaced: displaced).run()
   }

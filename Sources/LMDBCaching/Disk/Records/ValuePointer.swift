@@ -1,6 +1,8 @@
 /// What a record holds in place of a value that is in the value log: where it is, its checksum and length.
 struct ValuePointer: Equatable, Sendable {
   static let size = 32
+  /// Where the first value of a segment may begin: behind its header.
+  static let leastOffset = 64
 
   /// The segment's identifier: see ``ValueSegment``.
   let segment: UInt64
@@ -49,7 +51,7 @@ struct ValuePointer: Equatable, Sendable {
 
   /// Where the value ends, or `nil` if no file has such a place: whoever can write to the directory can make a record.
   var end: Int? {
-    guard offset >= ValueSegment.headerSize, length >= 0 else { return nil }
+    guard offset >= Self.leastOffset, length >= 0 else { return nil }
     let (end, overflow) = offset.addingReportingOverflow(length)
     return overflow ? nil : end
   }

@@ -120,6 +120,7 @@ final class DiskStore: Sendable {
     place.committedStamp = { [unowned committer] in committer.committedStamp }
     place.restoreValues = { [unowned values] () throws(SystemError) in try values.restoreDeleted() }
     place.didRenewJournal = { [unowned values] (journal) throws(SystemError) in try values.follow(journal: journal) }
+    place.claim = { (directory, former) throws(CacheError) in try OpenDirectories.claim(directory, from: former) }
     place.didReopen = { [unowned writer, unowned marker, unowned valueKeeper] in
       writer.forgetFailure()
       marker.didReopen()

@@ -72,8 +72,7 @@ struct ValueFolder {
       if try Self.isBlank(lock.file) { return lock }
       return nil
     }
-    // The journal of a process that lives, or whose writes are yet to be applied.
-    if owner != 0, try JournalFolder(cache: cache).contains(owner) { return nil }
+    if owner != 0, try JournalName.isTaken(owner, in: cache) { return nil }
     return lock
   }
 

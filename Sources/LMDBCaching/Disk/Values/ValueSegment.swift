@@ -14,7 +14,7 @@ import Platform
 /// A torn entry, of a process that died or of a power cut, is one that its checksums do not agree with; no record that is
 /// believed refers to it.
 enum ValueSegment {
-  static let headerSize = 64
+  static let headerSize = ValuePointer.leastOffset
   private static let names = NumberedName(suffix: ".values")
   private static let magic: UInt64 = 0x3153_5643_4244_4D4C
   private static let magicBytes = withUnsafeBytes(of: magic.littleEndian) { Array($0) }

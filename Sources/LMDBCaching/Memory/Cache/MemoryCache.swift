@@ -38,7 +38,10 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
   /// store's own.
   package init(store: MemoryStore<Key, Value>, configuration: MemoryCacheConfiguration) {
     self.store = store
-    pressure = MemoryPressure(configuration) { [weak store] in store?.removeAll() }
+    pressure = MemoryPressure(
+      removesAllOnWarning: configuration.removesAllObjectsOnMemoryWarning,
+      inBackground: configuration.removesAllObjectsWhenEnteringBackground
+    ) { [weak store] in store?.removeAll() }
     store.setsRelease(
       asynchronously: configuration.releasesAsynchronously, onMainThread: configuration.releasesOnMainThread)
     store.autoTrimInterval = configuration.autoTrimInterval

@@ -15,11 +15,11 @@ final class MemoryPressure: Sendable {
   let state = Mutex(State())
   private let removeAll: Handler
 
-  init(_ configuration: MemoryCacheConfiguration, removeAll: @escaping Handler) {
+  init(removesAllOnWarning: Bool, inBackground removesAllInBackground: Bool, removeAll: @escaping Handler) {
     self.removeAll = removeAll
     update {
-      $0.removesAllOnWarning = configuration.removesAllObjectsOnMemoryWarning
-      $0.removesAllInBackground = configuration.removesAllObjectsWhenEnteringBackground
+      $0.removesAllOnWarning = removesAllOnWarning
+      $0.removesAllInBackground = removesAllInBackground
     }
   }
 
