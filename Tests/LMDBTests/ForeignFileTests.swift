@@ -1,5 +1,6 @@
 import LMDB
 import Platform
+import TestSupport
 import Testing
 
 /// What stands in the place of LMDB's files, and is none of them.
@@ -74,7 +75,7 @@ import Testing
       let own = directory.makeDirectory("own")
       let child = fork()
       if child == 0 {
-        alarm(20)
+        limitForkedChild()
         for descriptor in Int32(0)...2 { close(descriptor) }
         do throws(LMDBError) {
           var options = Environment.Options()
@@ -87,9 +88,7 @@ import Testing
           _exit(isThere ? 0 : 2)
         } catch { _exit(3) }
       }
-      var status: Int32 = 0
-      while waitpid(child, &status, 0) < 0 && errno == EINTR {}
-      #expect(status == 0)
+      #expect(result(ofForkedChild: child) == 0)
     }
   #endif
 }

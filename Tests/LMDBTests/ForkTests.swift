@@ -1,20 +1,8 @@
 #if canImport(Glibc)
   import Glibc
   import LMDB
+  import TestSupport
   import Testing
-
-  /// Runs `body` in a forked child, and returns its result. The child dies after a while if it hangs.
-  private func inChild(_ body: () -> Int32) -> Int32 {
-    let child = fork()
-    if child == 0 {
-      alarm(20)
-      _exit(body())
-    }
-    precondition(child > 0)
-    var status: Int32 = 0
-    while waitpid(child, &status, 0) < 0 && errno == EINTR {}
-    return status & 0x7F == 0 ? (status >> 8) & 0xFF : -(status & 0x7F)
-  }
 
   @Suite struct ForkTests {
     let directory = TemporaryDirectory()
@@ -24,7 +12,7 @@
       defer { environment.close() }
       try environment.put([1], [1])
       #expect(try environment.value([1]) == [1])
-      let result = inChild {
+      let result = inForkedChild {
         guard environment.isClosed else { return 1 }
         guard code({ () throws(LMDBError) in _ = try environment.value([1]) }) == .forked else { return 2 }
         guard code({ () throws(LMDBError) in _ = try environment.beginWrite() }) == .forked else { return 3 }
@@ -44,7 +32,7 @@
       let environment = try directory.open()
       defer { environment.close() }
       try environment.put([1], [1])
-      let result = inChild {
+      let result = inForkedChild {
         do throws(LMDBError) {
           let own = try directory.open()
           guard own !== environment else { return 1 }
@@ -68,7 +56,7 @@
       try environment.withReadTransaction { transaction throws(LMDBError) in
         let before = try transaction.all()
         #expect(
-          inChild {
+          inForkedChild {
             code { () throws(LMDBError) in
               try environment.withReadTransaction { _ throws(LMDBError) in }
             } == .forked ? 0 : 1
@@ -87,11 +75,9 @@
         let before = try transaction.all()
         child = fork()
         if child == 0 {
-          alarm(20)
+          limitForkedChild()
         } else {
-          var status: Int32 = 0
-          while waitpid(child, &status, 0) < 0 && errno == EINTR {}
-          #expect(status == 0)
+          #expect(result(ofForkedChild: child) == 0)
           for round in UInt8(21)...40 {
             let write = try environment.beginWrite()
             for key in UInt8(1)...100 { try write.put([UInt8](repeating: round, count: 200), [key]) }
@@ -110,14 +96,12 @@
       try transaction.put([1], [1])
       let child = fork()
       if child == 0 {
-        alarm(20)
+        limitForkedChild()
         var failure: LMDBError?
         do throws(LMDBError) { try transaction.commit() } catch { failure = error }
         _exit(failure?.code == .forked ? 0 : 1)
       }
-      var status: Int32 = 0
-      while waitpid(child, &status, 0) < 0 && errno == EINTR {}
-      #expect(status == 0)
+      #expect(result(ofForkedChild: child) == 0)
       try transaction.put([2], [2])
       try transaction.commit()
       #expect(try environment.value([1]) == [1])

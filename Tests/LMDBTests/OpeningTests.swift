@@ -2,6 +2,7 @@
   import LMDB
   import Platform
   import Synchronization
+  import TestSupport
   import Testing
 
   /// Openings that wait, and those that must not wait for them.
@@ -57,7 +58,7 @@
       second.close()
       let child = fork()
       if child == 0 {
-        alarm(20)
+        limitForkedChild()
         do throws(LMDBError) {
           let own = try open(two)
           guard try own.value([1]) == [2] else { _exit(1) }
@@ -66,9 +67,7 @@
           _exit(0)
         } catch { _exit(2) }
       }
-      var status: Int32 = 0
-      while waitpid(child, &status, 0) < 0 && errno == EINTR {}
-      #expect(status == 0)
+      #expect(result(ofForkedChild: child) == 0)
       #expect(opened.withLock { $0 == nil })
 
       locks.releaseReaderTable()
@@ -97,7 +96,7 @@
       #expect(pipe(&ends) == 0)
       let child = fork()
       if child == 0 {
-        alarm(20)
+        limitForkedChild()
         var byte: UInt8 = 0
         _ = read(ends[0], &byte, 1)
         do throws(LMDBError) {
@@ -110,21 +109,23 @@
       locks.releaseReaderTable()
       join(thread)
       #expect(write(ends[1], [0], 1) == 1)
-      var status: Int32 = 0
-      while waitpid(child, &status, 0) < 0 && errno == EINTR {}
-      #expect(status == 0)
+      #expect(result(ofForkedChild: child) == 0)
     }
 
     /// Many threads open, use and close a few environments, and forks happen meanwhile.
     @Test func forksDuringOpeningsAndClosings() throws {
       let paths = (0..<3).map { directory.makeDirectory("\($0)") }
       let isDone = Atomic<Bool>(false)
+      // What the children do: see limitForkedChild().
+      let first = try open(paths[0])
+      _ = try first.value([1])
+      first.close()
       onThreads(4) { index in
         if index == 0 {
           for round in 0..<30 {
             let child = fork()
             if child == 0 {
-              alarm(20)
+              limitForkedChild()
               do throws(LMDBError) {
                 let environment = try open(paths[round % 3])
                 _ = try environment.value([1])
@@ -132,9 +133,7 @@
                 _exit(0)
               } catch { _exit(1) }
             }
-            var status: Int32 = 0
-            while waitpid(child, &status, 0) < 0 && errno == EINTR {}
-            #expect(status == 0)
+            #expect(result(ofForkedChild: child) == 0)
           }
           isDone.store(true, ordering: .releasing)
           return

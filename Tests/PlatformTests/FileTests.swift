@@ -1,4 +1,5 @@
 import Platform
+import TestSupport
 import Testing
 
 @Suite struct FileTests {
@@ -100,7 +101,7 @@ import Testing
   #if canImport(Glibc)
     @Test func aWriteBeyondTheLimitOfFileSizesIsAnError() throws {
       let directory = folder.directory
-      let result = inChild {
+      let result = inForkedChild {
         var limit = rlimit(rlim_cur: 1000, rlim_max: 1000)
         guard setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0 else { return 1 }
         let long = failure { () throws(SystemError) in
@@ -118,7 +119,7 @@ import Testing
     /// A daemon closes its standard descriptors; nothing that is opened here may get their numbers.
     @Test func noFileBecomesStandardError() throws {
       let directory = folder.directory
-      let result = inChild {
+      let result = inForkedChild {
         for descriptor in Int32(0)...2 { close(descriptor) }
         do throws(SystemError) {
           let file = try directory.create("file")

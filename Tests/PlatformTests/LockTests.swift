@@ -1,5 +1,6 @@
 import Platform
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite struct LockTests {
@@ -126,7 +127,7 @@ import Testing
       #expect(pipe(&pipes) == 0)
       let child = fork()
       if child == 0 {
-        alarm(20)
+        limitForkedChild()
         close(pipes[1])
         var byte: UInt8 = 0
         // The locks are of no use here.
@@ -142,9 +143,7 @@ import Testing
         #expect(try lock.lock(.exclusive, within: 10_000_000_000))
       }
       close(pipes[1])
-      var status: Int32 = 0
-      while waitpid(child, &status, 0) < 0 && errno == EINTR {}
-      #expect(status == 0)
+      #expect(result(ofForkedChild: child) == 0)
     }
   #endif
 }

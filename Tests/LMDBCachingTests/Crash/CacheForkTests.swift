@@ -6,18 +6,6 @@
   import Testing
 
   @Suite struct CacheForkTests {
-    /// Runs `body` in a forked child, and returns its result. The child dies after a while if it hangs.
-    private func inChild(_ body: () -> Int32) -> Int32 {
-      let child = fork()
-      if child == 0 {
-        alarm(20)
-        _exit(body())
-      }
-      var status: Int32 = 0
-      while waitpid(child, &status, 0) < 0 && errno == EINTR {}
-      return status & 0x7F == 0 ? (status >> 8) & 0xFF : -(status & 0x7F)
-    }
-
     private func code(_ body: () throws(CacheError) -> Void) -> CacheError.Code? {
       do throws(CacheError) {
         try body()
@@ -33,7 +21,7 @@
       try cache.set(1, forKey: "committed")
       try cache.flush()
       try cache.set(2, forKey: "pending")
-      let result = inChild {
+      let result = inForkedChild {
         guard code({ () throws(CacheError) in try cache.set(3, forKey: "child") }) == .forked else { return 1 }
         guard code({ () throws(CacheError) in try cache.removeAll() }) == .forked else { return 2 }
         guard code({ () throws(CacheError) in _ = try cache.value(Int.self, forKey: "absent") }) == .forked else {
@@ -55,9 +43,9 @@
       let directory = CacheDirectory()
       let cache = try directory.open(neverCommitting)
       try cache.set("pending", forKey: "key")
-      #expect(inChild { 0 } == 0)
+      #expect(inForkedChild { 0 } == 0)
       #expect(
-        inChild {
+        inForkedChild {
           // Also when it lets go of what it took along.
           (try? cache.close()) == nil ? 1 : 0
         } == 0)

@@ -56,18 +56,3 @@ func failure(_ body: () throws(SystemError) -> Void) -> SystemError? {
     return nil
   } catch { return error }
 }
-
-#if canImport(Glibc)
-  /// Runs `body` in a forked child, and returns its result. The child dies after a while if it hangs.
-  func inChild(_ body: () -> Int32) -> Int32 {
-    let child = fork()
-    if child == 0 {
-      alarm(20)
-      _exit(body())
-    }
-    precondition(child > 0)
-    var status: Int32 = 0
-    while waitpid(child, &status, 0) < 0 && errno == EINTR {}
-    return status & 0x7F == 0 ? (status >> 8) & 0xFF : -(status & 0x7F)
-  }
-#endif
