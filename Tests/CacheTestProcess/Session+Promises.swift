@@ -1,7 +1,9 @@
+import Dispatch
 import Platform
 import Foundation
 import LMDBCaching
 import Logging
+import Synchronization
 
 #if canImport(Glibc)
   import Glibc
@@ -17,6 +19,24 @@ extension Session {
     case "die":
       // As a process ends that is killed: nothing is closed.
       kill(getpid(), SIGKILL)
+    case "increment":
+      // increment KEY COUNT: answers each sum.
+      for _ in 0..<number(2) { answer(try String(opened().increment(forKey: text(1)))) }
+    case "increments":
+      // increments KEY COUNT THREADS: and says nothing of each.
+      try increments(text(1), number(2), threads: number(3))
+    case "loads":
+      // loads PREFIX COUNT THREADS: how many of the keys it had to load.
+      return try String(loads(text(1), number(2), threads: number(3)))
+    case "slowload":
+      // slowload KEY: begins, and does not end before the next line.
+      return try opened().value(String.self, forKey: text(1)) {
+        answer("loading")
+        return readLine() ?? "ended"
+      }
+    case "absent":
+      // absent PREFIX COUNT: how many keys it was the first to set.
+      return try String((0..<number(2)).count { try opened().setValueIfAbsent(getpid(), forKey: text(1) + "\($0)") })
     case "boot": BootIdentifier.simulate(boot: UInt64(number(1)))
     case "umask": umask(mode_t(number(1)))
     case "cost": return try String(opened().totalCost)
@@ -122,5 +142,41 @@ extension Session {
       configuration.clock = .manual(clock)
     default: fatalError("unknown option \(name)")
     }
+  }
+
+  /// Threads and tasks ask for the keys in orders of their own.
+  private func loads(_ prefix: String, _ count: Int, threads: Int) throws -> Int {
+    let cache = try opened()
+    let before = cache.statistics.loads
+    let failures = Mutex<[String]>([])
+    DispatchQueue.concurrentPerform(iterations: threads) { thread in
+      for index in 0..<count {
+        let key = prefix + String((index &* 7919 &+ thread &* 31) % count)
+        do {
+          let value = try cache.value(String.self, forKey: key) {
+            usleep(200)
+            return key
+          }
+          if value != key { failures.withLock { $0.append("\(key): \(value)") } }
+        } catch {
+          failures.withLock { $0.append("\(error)") }
+        }
+      }
+    }
+    if let failure = failures.withLock({ $0.first }) { throw CacheError(.storageFailed, failure) }
+    return cache.statistics.loads - before
+  }
+
+  private func increments(_ key: String, _ count: Int, threads: Int) throws {
+    let cache = try opened()
+    let failures = Mutex<[any Error]>([])
+    DispatchQueue.concurrentPerform(iterations: threads) { _ in
+      do {
+        for _ in 0..<count { try cache.increment(forKey: key) }
+      } catch {
+        failures.withLock { $0.append(error) }
+      }
+    }
+    if let failure = failures.withLock({ $0.first }) { throw failure }
   }
 }

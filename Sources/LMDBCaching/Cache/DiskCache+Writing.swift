@@ -65,14 +65,26 @@ extension DiskCache {
     try checkOpen()
     try CacheKey.with(key) { (key) throws(CacheError) in
       let header = try store.header(for: key, format, bytes, expiresIn: expiresIn, cost: cost)
-      let outcome = try store.put(key, header: header, payload: bytes, by: memory, if: condition)
-      if outcome.isRefused { return }
-      if let memory, let value {
-        memory.insert(value, key, header, outcome)
-        store.noteChange(key, outcome.stamp)
-      }
-      try outcome.checkCommitted()
+      try put(value, key, header, bytes, through: memory, if: condition)
     }
+  }
+
+  @inline(__always)
+  func put(
+    _ value: MemoryValue?, _ key: CacheKey, _ header: RecordHeader, _ bytes: UnsafeRawBufferPointer,
+    through memory: MemoryTier?, if condition: (() -> Bool)? = nil
+  ) throws(CacheError) {
+    let outcome = try store.put(key, header: header, payload: bytes, by: memory, if: condition)
+    if outcome.isRefused { return }
+    if let memory {
+      if let value {
+        memory.insert(value, key, header, outcome)
+      } else {
+        memory.didChange(key.string, hash: key.hash, stamp: outcome.stamp)
+      }
+      store.noteChange(key, outcome.stamp)
+    }
+    try outcome.checkCommitted()
   }
 
   func removeValue(forKey key: String, through memory: MemoryTier?) throws(CacheError) {

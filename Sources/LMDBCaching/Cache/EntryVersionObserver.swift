@@ -17,6 +17,7 @@ package final class EntryVersionObserver: Sendable {
   private let store: DiskStore
   private let key: String
   private let versions: KeyVersions
+  private let hash: UInt64
   // Sendable: it points into `versions`, which is kept.
   private nonisolated(unsafe) let version: UnsafeMutablePointer<Atomic<UInt64>>
 
@@ -25,7 +26,8 @@ package final class EntryVersionObserver: Sendable {
     self.key = key
     store = cache.store
     versions = cache.memoryCache.versions
-    version = versions.word(hash: KeyIdentity.hash(key, seed: KeyIdentity.seed))
+    hash = KeyIdentity.hash(key, seed: KeyIdentity.seed)
+    version = versions.word(hash: hash)
   }
 
   /// Whether nothing has happened to the entry since.
@@ -35,10 +37,11 @@ package final class EntryVersionObserver: Sendable {
       && (stamp.expires == .max || store.clock.now < stamp.expires)
   }
 
-  /// Returns the stamp to take before the entry is read, or `nil` if the cache is closed.
+  /// Returns the stamp to take before the entry is read, or `nil` if what is read cannot be kept: the cache is closed, or
+  /// the entry is just changing.
   func observe() -> Stamp? {
     let version = version.pointee.load(ordering: .acquiring)
-    if versions.isClosed { return nil }
+    if versions.isClosed || cache.memoryCache.isChanging(hash) { return nil }
     return Stamp(version: version, epoch: store.foreignEpoch)
   }
 

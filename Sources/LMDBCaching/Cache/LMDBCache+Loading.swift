@@ -1,7 +1,14 @@
+import Logging
 import Platform
 
 extension LMDBCache {
   /// The value under `key`; where there is none, what `load` returns, which is stored.
+  ///
+  /// **What cannot be read.** An entry of another type, a damaged one or one of a newer format counts as absent: that is
+  /// logged, and what is loaded takes its place. ``value(_:forKey:)`` throws there.
+  ///
+  /// **What cannot be stored.** What `load` returns is the caller's also when it cannot be archived, or the disk is full or
+  /// fails: that is logged, and ``health`` says so if it lasts.
   ///
   /// **Single flight.** While one thread loads, others that ask for the key wait and get its value, or its error.
   ///
@@ -18,26 +25,30 @@ extension LMDBCache {
   ///
   /// Waiting blocks the thread; in a task the asynchronous form is used: write `try await`.
   ///
-  /// - Throws: as ``value(_:forKey:)``, and what `load` throws, whatever its type; nothing is stored then.
+  /// - Throws: what `load` throws, whatever its type; nothing is stored then. `.closed`, `.storageFailed`,
+  ///   `.missingTransform`, `.recursiveLoad`, and `.invalidArgument` for a negative cost, say.
   // Disfavoured: both forms take a closure that does not suspend, and in a task the other one is the better.
   @_disfavoredOverload
   public func value<V: Codable & Sendable>(
     _ type: V.Type = V.self, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil, load: () throws -> V
   ) throws -> V {
     while true {
-      if let value = try value(type, forKey: key) { return value }
+      if let value = try readable(type, key) { return value }
       let result = try singleFlight.value(ByteKey(key)) { run in
         begin(run)
         defer { end(run) }
-        // The flight before may have ended between the look and the start.
-        if run.isStored, let value = try value(type, forKey: key) { return value }
-        let basis = LoadBasis(of: key, in: store)
-        let value = try load()
-        try keep(value, forKey: key, expiresIn: expiresIn, cost: cost, run, basis)
-        return value
+        func loadAndKeep() throws -> V {
+          let basis = LoadBasis(of: key, in: store)
+          let value = try timing(load)
+          try keep(value, forKey: key, expiresIn: expiresIn, cost: cost, run, basis)
+          return value
+        }
+        // The value is that of the load it runs inside.
+        if !run.isStored { return try loadAndKeep() }
+        return try leasing(key, look: { try readableMeanwhile(type, key) }, load: loadAndKeep)
       }
       if let value = result as? V { return value }
-      // Somebody loaded a value of another type: look again, which tells the mismatch.
+      // Somebody loaded a value of another type. It is not what is asked for here, and is replaced.
     }
   }
 
@@ -46,39 +57,100 @@ extension LMDBCache {
   /// `load` runs in a task of its own. A caller that is cancelled stops waiting and throws `CancellationError`; when
   /// nobody waits any more, `load` is cancelled too, and what it returns is not stored.
   ///
-  /// - Throws: as ``value(_:forKey:)``, what `load` throws, whatever its type, and `CancellationError`.
+  /// - Throws: as the other form, and `CancellationError`.
   public func value<V: Codable & Sendable>(
     _ type: V.Type = V.self, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil,
     load: @escaping @Sendable () async throws -> V
   ) async throws -> V {
     while true {
-      if let value = try value(type, forKey: key) { return value }
+      if let value = try readable(type, key) { return value }
       let result = try await singleFlight.value(ByteKey(key)) { [self] run in
         begin(run)
         defer { end(run) }
-        if run.isStored, let value = try value(type, forKey: key) { return value }
-        let basis = LoadBasis(of: key, in: store)
-        let value = try await load()
-        try keep(value, forKey: key, expiresIn: expiresIn, cost: cost, run, basis)
-        return value
+        func loadAndKeep() async throws -> V {
+          let basis = LoadBasis(of: key, in: store)
+          let value = try await timing(load)
+          try keep(value, forKey: key, expiresIn: expiresIn, cost: cost, run, basis)
+          return value
+        }
+        if !run.isStored { return try await loadAndKeep() }
+        return try await leasing(key, look: { try readableMeanwhile(type, key) }, load: loadAndKeep)
       }
       if let value = result as? V { return value }
     }
   }
 
+  /// The value under `key`. One that cannot be read counts as absent, and as a miss.
+  private func readable<V: Codable & Sendable>(_ type: V.Type, _ key: String) throws(CacheError) -> V? {
+    do throws(CacheError) {
+      return try value(type, forKey: key)
+    } catch {
+      guard error.isOfOneEntry else { throw error }
+      // What it held could be read, and was no hit.
+      if error.code == .typeMismatch || error.code == .decodingFailed { store.counters.hits.increment(by: -1) }
+      noteUnreadable(key, error)
+      return nil
+    }
+  }
+
+  func noteUnreadable(_ key: String, _ error: CacheError) {
+    store.counters.misses.increment()
+    store.events.log(
+      .warning, "cache entry cannot be read, and is loaded anew",
+      ["directory": "\(store.directory)", "key": "\(quoted(key))", "error": "\(error)"])
+  }
+
+  /// Runs a closure that loads, and counts it.
+  func timing<R>(_ load: () throws -> R) throws -> R {
+    let start = store.clock.monotonic
+    var isFailure = true
+    defer { loadCounters.note(isFailure: isFailure, nanoseconds: store.clock.monotonic - start) }
+    let value = try load()
+    isFailure = false
+    return value
+  }
+
+  nonisolated(nonsending) func timing<R>(_ load: nonisolated(nonsending) () async throws -> R) async throws -> R {
+    let start = store.clock.monotonic
+    var isFailure = true
+    defer { loadCounters.note(isFailure: isFailure, nanoseconds: store.clock.monotonic - start) }
+    let value = try await load()
+    isFailure = false
+    return value
+  }
+
+  /// The same once more when a load has begun: the one before may have ended since. The read as a whole counts once.
+  private func readableMeanwhile<V: Codable & Sendable>(_ type: V.Type, _ key: String) throws(CacheError) -> V? {
+    defer { store.counters.misses.increment(by: -1) }
+    return try readable(type, key)
+  }
+
   /// From now on the load is told of every write of its key.
-  private func begin(_ load: Load) { store.journal.lock.withLock { memoryCache.loads.begin(load) } }
+  func begin(_ load: Load) { store.journal.lock.withLock { memoryCache.loads.begin(load) } }
 
-  private func end(_ load: Load) { store.journal.lock.withLock { memoryCache.loads.end(load) } }
+  func end(_ load: Load) { store.journal.lock.withLock { memoryCache.loads.end(load) } }
 
-  /// Stores what was loaded, unless the key was written since.
+  /// Stores what was loaded, unless the key was written since. What fails then is not the callers' concern: they have the
+  /// value.
   private func keep<V: Codable>(
     _ value: V, forKey key: String, expiresIn: Duration?, cost: Int?, _ load: Load, _ basis: LoadBasis
   ) throws(CacheError) {
     guard load.isStored, basis.isCurrent(key, in: store) else { return }
     let isCancelled = Task.isCancelled
-    try diskCache.set(value, forKey: key, expiresIn: expiresIn, cost: cost, through: memoryCache) {
-      !load.isSuperseded && !isCancelled
+    do throws(CacheError) {
+      try diskCache.set(value, forKey: key, expiresIn: expiresIn, cost: cost, through: memoryCache) {
+        !load.isSuperseded && !isCancelled
+      }
+    } catch {
+      // What the caller asked for can never be done.
+      if error.code == .invalidArgument { throw error }
+      noteUnstored(key, error)
     }
+  }
+
+  func noteUnstored(_ key: String, _ error: CacheError) {
+    store.events.log(
+      .error, "loaded value not stored",
+      ["directory": "\(store.directory)", "key": "\(quoted(key))", "error": "\(error)"])
   }
 }

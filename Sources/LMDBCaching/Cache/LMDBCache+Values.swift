@@ -39,11 +39,20 @@ extension LMDBCache {
     switch memoryCache.look(up: key, hash: hash, as: type, in: store, tick: tick, isFetched: isFetched) {
     case .hit(let value): return value
     case .closed: throw .closed
-    case .miss, .otherType: return nil
-    case .unvalidated(let stamp):
-      try revalidate(key, stamp)
-      if case .hit(let value) = memoryCache.look(up: key, hash: hash, as: type, in: store) { return value }
+    case .miss: return nil
+    case .otherType:
+      memoryCache.noteNoHit()
       return nil
+    case .unvalidated(let stamp):
+      memoryCache.noteNoHit()
+      try revalidate(key, stamp)
+      switch memoryCache.look(up: key, hash: hash, as: type, in: store) {
+      case .hit(let value): return value
+      case .miss, .closed: return nil
+      case .otherType, .unvalidated:
+        memoryCache.noteNoHit()
+        return nil
+      }
     }
   }
 

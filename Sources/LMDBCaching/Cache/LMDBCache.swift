@@ -1,5 +1,6 @@
 public import Foundation
 import LMDB
+import Synchronization
 
 /// A cache of two tiers: memory, and a directory on the disk that survives the process and may be shared with
 /// others.
@@ -14,11 +15,11 @@ import LMDB
 /// **Threads.** Every function may be called from any thread, and none calls back with a lock held. A read that
 /// follows a write on the same thread sees it. Between processes a write is seen by others when it is
 /// committed: at the latest ``CacheConfiguration/Disk/groupCommitInterval`` after it returned, and the time that the commit
-/// takes, for which one that is under way, of this process or another one, may have to be waited for. What a process
-/// that died had not committed is seen about a second after its death, and at once by processes that open the cache then. A read never
-/// goes back to an older value. Writes of one process to one key are ordered as they were made; those of two processes
-/// by their commits. Where that is too weak, use ``flush()``, or ``write(waitsForCommit:_:)``, which can
-/// return after the commit, or ``Durability/full``.
+/// takes, for which one that is under way, of this process or another one, or an update, may have to be waited for. What
+/// a process that died had not committed is seen about a second after its death, and at once by processes that open the
+/// cache then. A read never goes back to an older value. Writes of one process to one key are ordered as they were made;
+/// those of two processes by their commits. Where that is too weak, use ``flush()``, or ``write(waitsForCommit:_:)``,
+/// which can return after the commit, or ``update(_:forKey:expires:cost:_:)`` and its siblings, or ``Durability/full``.
 ///
 /// **Files that somebody deletes.** The files may be deleted or replaced while the cache is open, by a cleaner of caches,
 /// say. Before every commit, and about every second, they are compared with those that are open; the cache then goes over
@@ -42,6 +43,10 @@ public final class LMDBCache: Sendable {
   /// The disk tier. What is written through it is seen by this cache.
   public let diskCache: DiskCache
   let singleFlight: SingleFlight
+  let loadCounters = LoadCounters()
+  let loadPauses = LoadPauses()
+  /// The keys that are loaded anew in the background.
+  let refreshes = Mutex<Set<ByteKey>>([])
   let background = BackgroundQueue()
 
   /// Opens, or makes, the cache `name` in the user's caches directory: `$XDG_CACHE_HOME` or `~/.cache` on
@@ -104,6 +109,7 @@ public final class LMDBCache: Sendable {
   public var statistics: CacheStatistics {
     var statistics = diskCache.statistics
     memoryCache.add(to: &statistics)
+    loadCounters.add(to: &statistics)
     return statistics
   }
 

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// The memory tier of an ``LMDBCache``: limits, counts and trims.
 ///
@@ -12,7 +13,15 @@ public final class MemoryTier: Sendable {
   /// The loads under way, which are told of every write. Touched with the disk store's lock held only.
   let loads = LoadWatch()
 
+  /// Look-ups that the store counted as hits, and that did not give what was asked for.
+  private let foundOthers = Atomic<Int>(0)
+  /// The hash of the key that is changing, its lowest bit set; 0: none.
+  private let changing = Atomic<UInt64>(0)
+
+  private let clock: CacheClock
+
   init(_ configuration: CacheConfiguration, clock: CacheClock) {
+    self.clock = clock
     memory = MemoryStore(
       countLimit: configuration.memory.countLimit, costLimit: configuration.memory.costLimit,
       clock: clock, keepsStamps: true, isCheapToRelease: { $0.isCheapToRelease })
@@ -161,20 +170,29 @@ public final class MemoryTier: Sendable {
   /// See ``MemoryStore/withHashes(of:_:)``.
   func withHashes(of keys: [String], _ body: (Int, UInt64) -> Void) { memory.withHashes(of: keys, body) }
 
-  func token(_ key: CacheKey) -> UInt64? { memory.token(hash: key.hash) }
+  /// What ``keep(_:_:_:validated:token:)`` needs, to be taken before the value is read; `nil` if it cannot be kept.
+  func token(_ key: CacheKey) -> UInt64? {
+    let hash = key.hash
+    let token = memory.token(hash: hash)
+    // Looked at last: a token that is taken after the change was announced is of a time at which it is seen here.
+    return isChanging(hash) ? nil : token
+  }
+
+  /// Whether a write of a key of this hash may be committed at any moment.
+  func isChanging(_ hash: UInt64) -> Bool { changing.load(ordering: .acquiring) == hash | 1 }
 
   /// Keeps a value that was read from the disk, unless the key was written since `token` was taken.
   func keep(_ value: MemoryValue, _ key: CacheKey, _ header: RecordHeader, validated: UInt64, token: UInt64?) {
-    guard let token else { return }
+    guard let token, header.refresh == 0 || header.refresh > clock.now else { return }
     _ = memory.promote(
-      key.string, hash: key.hash, value: value, cost: header.cost,
-      expires: header.expires == 0 ? .max : header.expires, stamp: header.stamp, validated: validated, token: token)
+      key.string, hash: key.hash, value: value, cost: header.cost, expires: header.servedFromMemory,
+      stamp: header.stamp, validated: validated, token: token)
   }
 
   func insert(_ value: MemoryValue, _ key: CacheKey, _ header: RecordHeader, _ outcome: WriteOutcome) {
     _ = memory.insert(
-      key.string, hash: key.hash, value: value, cost: header.cost,
-      expires: header.expires == 0 ? .max : header.expires, stamp: outcome.stamp, validated: outcome.validated)
+      key.string, hash: key.hash, value: value, cost: header.cost, expires: header.servedFromMemory,
+      stamp: outcome.stamp, validated: outcome.validated)
   }
 
   func revalidate(_ key: CacheKey, stamp: UInt64, validated: UInt64) {
@@ -182,6 +200,13 @@ public final class MemoryTier: Sendable {
   }
 
   func discard(_ key: CacheKey, stamp: UInt64) { memory.discard(key.string, hash: key.hash, stamp: stamp) }
+
+  /// Returns the value that the write with this stamp stored, whatever its type.
+  func value(_ key: CacheKey, stamp: UInt64) -> MemoryValue? {
+    let access = memory.access(key.string, hash: key.hash) { entry in entry.stamp == stamp ? entry.value : nil }
+    if case .hit(let value) = access { return value }
+    return nil
+  }
 
   /// Returns the value, whatever its type.
   func anyValue(_ key: CacheKey) -> Any? {
@@ -202,9 +227,13 @@ public final class MemoryTier: Sendable {
   /// Returns when the entry expires, in nanoseconds since 1970, or `nil` if it is not here.
   func expires(_ key: CacheKey) -> Int64? { memory.expires(key.string, hash: key.hash) }
 
+  /// Notes that what a look-up met was not the value that was asked for: the disk answers.
+  @inline(never)
+  func noteNoHit() { foundOthers.increment() }
+
   func add(to statistics: inout CacheStatistics) {
     let own = memory.statistics
-    statistics.memoryHits += own.hits
+    statistics.memoryHits += max(0, own.hits - foundOthers.load(ordering: .relaxed))
     statistics.memoryEvictions += own.evictions
     statistics.expirations += own.expirations
   }
@@ -218,6 +247,17 @@ extension MemoryTier: DiskStoreObserver {
     } else {
       memory.advanceStripe(hash: hash, to: stamp)
     }
+  }
+
+  func beginChange(_ key: String, hash: UInt64, stamp: UInt64) {
+    changing.store(hash | 1, ordering: .sequentiallyConsistent)
+    versions.advance(hash: hash)
+  }
+
+  func endChange(_ key: String, hash: UInt64) {
+    // Those that began since it was announced have read what was there before.
+    loads.noteWrite(key)
+    changing.store(0, ordering: .releasing)
   }
 
   func willChangeAll(stamp: UInt64) {

@@ -13,6 +13,7 @@ extension CacheConfiguration {
     try require(
       disk.lockTimeout > .zero && disk.lockTimeout <= day, "disk.lockTimeout is more than 0 and at most 24 hours.")
     try require(loadWaitLimit > .zero && loadWaitLimit <= day, "loadWaitLimit is more than 0 and at most 24 hours.")
+    try loadOptions.validate()
     let identifiers = valueTransforms.map(\.identifier)
     try require(
       Set(identifiers).count == identifiers.count && !identifiers.contains(0) && identifiers.count < 256,

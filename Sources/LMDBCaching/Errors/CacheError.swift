@@ -11,7 +11,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
       case invalidDirectory, permissionDenied, remoteFileSystem, durabilityMismatch, unsupportedVersion
       case noSpace, storageFailed, notCommitted, invalidArgument, missingTransform, damagedDatabase, busy
       case rebuilt, lockTimeout, processNamespaceMismatch, readOnlyFileSystem, insecureDirectory, untransformed
-      case recursiveLoad
+      case recursiveLoad, loadTimedOut
     }
     private let value: Value
 
@@ -71,11 +71,19 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     public static let readOnlyFileSystem = Code(.readOnlyFileSystem)
     /// A load asks for the value that it loads, again and again; see ``LMDBCache/value(_:forKey:expiresIn:cost:load:)``.
     public static let recursiveLoad = Code(.recursiveLoad)
+    /// A load took longer than ``LoadOptions/timeLimit``, and there was no value to serve instead.
+    public static let loadTimedOut = Code(.loadTimedOut)
     /// An argument is out of its documented range.
     public static let invalidArgument = Code(.invalidArgument)
   }
 
   public var code: Code
+
+  /// Whether it is of what one entry holds: another value in its place can be read.
+  var isOfOneEntry: Bool {
+    [.typeMismatch, .decodingFailed, .corruptedRecord, .unsupportedRecord, .untransformed].contains(code)
+  }
+
   /// What happened, to what, and what can be done about it.
   public var message: String
   /// The failure beneath this one, where there is one.

@@ -16,4 +16,6 @@ public struct CacheEntry: Sendable, Equatable {
   public let created: Date
   /// When the value was last read, as far as that has been recorded: to the minute or so.
   public let lastAccess: Date
+  /// Which write made it.
+  public let version: EntryVersion
 }

@@ -6,8 +6,19 @@ public struct CacheStatistics: Sendable, Equatable {
   public var memoryHits = 0
   /// Reads answered by the disk tier, the journal included.
   public var diskHits = 0
-  /// Reads that found nothing, or only an expired entry.
+  /// Reads that found nothing, or only an expired entry. One that then loaded a value, or waited for another one's load,
+  /// counts once.
   public var misses = 0
+  /// Closures that were run to load a value, until they returned or threw.
+  public var loads = 0
+  /// Those of them that threw, since they were cancelled, say.
+  public var failedLoads = 0
+  /// Values that were served after their expiry, since a load was under way or failed. They count as misses too.
+  public var staleServed = 0
+  /// Loads that were begun in the background.
+  public var refreshes = 0
+  /// How long they ran, one after the other.
+  public var loadTime = Duration.zero
   /// Entries that the memory tier dropped to keep its limits.
   public var memoryEvictions = 0
   /// Entries that the disk tier dropped to keep its limits.

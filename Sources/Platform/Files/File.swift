@@ -52,6 +52,16 @@ package struct File: ~Copyable, Sendable {
     return status == 1
   }
 
+  /// Locks one byte, in the name of this open file, against those who have opened it otherwise; it may be behind the
+  /// file's end. Returns `false` if one of them has it. Where the system has no such locks, `true`.
+  package borrowing func tryLockByte(_ offset: Int64) throws(SystemError) -> Bool {
+    let status = cplatform_byte_lock(descriptor, offset, 1)
+    if status < 0 { throw SystemError("fcntl(F_OFD_SETLK)", path) }
+    return status == 0
+  }
+
+  package borrowing func unlockByte(_ offset: Int64) { _ = cplatform_byte_lock(descriptor, offset, 0) }
+
   // MARK: - Size
 
   /// Makes the file at least `size` bytes long, all of them with blocks, so that writing them through a map cannot fail.

@@ -118,7 +118,6 @@ import Testing
     #expect(errorCode { try cache.value(Int.self, forKey: "user") } == .typeMismatch)
     #expect(errorCode { try cache.value(Data.self, forKey: "user") } == .typeMismatch)
     #expect(errorCode { try cache.read { try $0.value(Address.self, forKey: "user") } } == .typeMismatch)
-    #expect(errorCode { try cache.value(Address.self, forKey: "user", load: { fatalError() }) } == .typeMismatch)
     #expect(try cache.value(User.self, forKey: "user") == Self.user)
     try cache.close()
   }

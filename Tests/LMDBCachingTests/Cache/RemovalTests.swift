@@ -14,6 +14,8 @@ import Testing
     var body: () -> Void = {}
 
     func willChange(_ key: String, hash: UInt64, stamp: UInt64, isReadable: Bool) {}
+    func beginChange(_ key: String, hash: UInt64, stamp: UInt64) {}
+    func endChange(_ key: String, hash: UInt64) {}
     func willChangeAll(stamp: UInt64) {}
     func didChange(_ key: String, hash: UInt64, stamp: UInt64) {}
     func didRemoveAll(withPrefix prefix: String, stamp: UInt64) { body() }

@@ -1,6 +1,6 @@
 extension Goal {
   /// In the order of the report. Their subjects are named as the workloads name them.
-  public static let all: [Goal] = memory + traces + disk + archive
+  public static let all: [Goal] = memory + traces + disk + changes + archive
 
   /// Misses at a hundredth and a tenth of the objects.
   private static let traces: [Goal] = {
@@ -95,6 +95,21 @@ extension Goal {
         Selection(workload: "disk.get.struct", subject: "LMDBCaching.LMDBCache"),
         of: Selection(workload: "disk.get.struct", subject: "LMDB in C, then the decoder")
       ) { _ in true },
+    ]
+  }()
+
+  private static let changes: [Goal] = {
+    func goal(_ workload: String, _ subject: String, _ peer: String, _ bound: Bound) -> Goal {
+      let cache = "LMDBCaching.LMDBCache"
+      return Goal(
+        "\(workload): \(cache), \(subject) / \(peer)", bound,
+        Selection(workload: workload, subject: "\(cache), \(subject)"),
+        of: Selection(workload: workload, subject: "\(cache), \(peer)")
+      ) { _ in true }
+    }
+    return [
+      goal("cache.update", "update", "value and set", .timeAtMost(1.5)),
+      goal("cache.loadHit", "value or load", "value", .timeAtMost(1.1)),
     ]
   }()
 

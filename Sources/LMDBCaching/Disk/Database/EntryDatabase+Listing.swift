@@ -74,6 +74,7 @@ extension CacheEntry {
       expiration: header.expires == 0 ? nil : Date(timeIntervalSince1970: Double(header.expires) / 1e9),
       cost: header.cost, size: header.valueLength(in: record), format: header.format,
       created: Date(timeIntervalSince1970: Double(header.created)),
-      lastAccess: Date(timeIntervalSince1970: Double(header.lastAccess)))
+      lastAccess: Date(timeIntervalSince1970: Double(header.lastAccess)),
+      version: EntryVersion(stamp: header.stamp))
   }
 }

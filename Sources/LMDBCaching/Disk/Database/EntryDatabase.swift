@@ -104,12 +104,26 @@ final class EntryDatabase: @unchecked Sendable {
     _ activity: @autoclosure () -> String, makingRoom makeRoom: () -> Bool = { false },
     _ body: (inout WriteSession) throws(LMDBError) -> R
   ) throws(CacheError) -> R {
+    try transactIfNeeded(activity(), makingRoom: makeRoom) { (session) throws(LMDBError) in
+      (try body(&session), isCommitted: true)
+    }
+  }
+
+  /// The same, but `body` decides whether the transaction is committed or aborted.
+  func transactIfNeeded<R>(
+    _ activity: @autoclosure () -> String, makingRoom makeRoom: () -> Bool = { false },
+    _ body: (inout WriteSession) throws(LMDBError) -> (R, isCommitted: Bool)
+  ) throws(CacheError) -> R {
     try synchronizeValues()
     var attempt = 1
     while true {
       do throws(LMDBError) {
         var session = try beginSession(activity())
-        let result = try body(&session)
+        let (result, isCommitted) = try body(&session)
+        guard isCommitted else {
+          session.abort()
+          return result
+        }
         willCommit()
         try session.commit(tracker)
         counters.commits.increment()

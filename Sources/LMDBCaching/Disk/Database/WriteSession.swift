@@ -134,6 +134,48 @@ struct WriteSession: ~Copyable {
     try txn.withValue(forKey: key) { RecordHeader($0) } ?? nil
   }
 
+  /// The stamp of the record under a key; 0: there is none, or it has expired.
+  func stamp(
+    _ databaseKey: UnsafeRawBufferPointer, of cacheKey: UnsafeRawBufferPointer, at now: Int64
+  ) throws(LMDBError) -> UInt64 {
+    try txn.withValue(forKey: databaseKey) { bytes in
+      guard let header = RecordHeader(bytes), header.belongs(to: cacheKey, in: bytes), !header.isExpired(at: now) else {
+        return 0
+      }
+      return header.stamp
+    } ?? 0
+  }
+
+  /// Gives a record that is intact another expiry.
+  mutating func setExpiry(
+    _ databaseKey: UnsafeRawBufferPointer, of cacheKey: UnsafeRawBufferPointer, expires: Int64, stamp: UInt64
+  ) throws(LMDBError) {
+    let changed = try txn.withValue(forKey: databaseKey) { bytes -> [UInt8]? in
+      guard var header = RecordHeader(bytes), header.belongs(to: cacheKey, in: bytes),
+        header.isIntact(bytes, key: cacheKey)
+      else { return nil }
+      let payload = header.payload(of: bytes)
+      header.expires = expires
+      (header.refresh, header.kept) = (0, 0)
+      header.stamp = stamp
+      var record = [UInt8](repeating: 0, count: header.payloadOffset + payload.count)
+      record.withUnsafeMutableBytes { record in
+        let base = record.baseAddress!
+        header.write(
+          to: base, keyHash: RecordHeader.keyHash(cacheKey), payloadHash: RecordHeader.payloadHash(payload))
+        if header.keyLength != 0 {
+          (base + header.keyOffset).copyMemory(from: cacheKey.baseAddress!, byteCount: cacheKey.count)
+        }
+        if !payload.isEmpty {
+          (base + header.payloadOffset).copyMemory(from: payload.baseAddress!, byteCount: payload.count)
+        }
+      }
+      return record
+    }
+    guard case .some(.some(let changed)) = changed else { return }
+    try changed.withBytes { (record) throws(LMDBError) in try put(record, forKey: databaseKey) }
+  }
+
   /// Puts a record's last access right, which changes nothing else of it.
   mutating func touch(_ key: CacheKey, lastAccess: UInt32) throws(LMDBError) {
     try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) in

@@ -50,6 +50,7 @@ extension Journal {
       markPending()
     }
     _ = body(segment)
+    if condition != nil { noteIfConditional(segment) }
     let isLarge = !segment.isMapped
     if wasEmpty || (segment.used >= segment.capacity / 4 && segment.used - size < segment.capacity / 4) {
       lock.signalAll(.work)
@@ -68,6 +69,7 @@ extension Journal {
     guard let scope, error.code != .closed, state.hidden.canInsert(scope) else { throw error }
     markPending()
     state.hidden.insert(scope, stamp: body(nil))
+    if condition != nil { noteIfConditional(nil) }
     return JournalAppend(number: 0, isLarge: false, failure: error)
   }
 
@@ -124,6 +126,12 @@ extension Journal {
     guard hasPending.load(ordering: .acquiring), !isWriterThread else { return }
     let number = lock.withLock { lastWritten }
     try waitForCommit(of: number)
+  }
+
+  /// Makes everything written so far be committed at once. With the lock held.
+  func requestCommit() {
+    state.requestedNumber = max(state.requestedNumber, lastWritten)
+    lock.signalAll(.work)
   }
 
   /// Waits until the segment `number` is committed, and makes that happen at once.

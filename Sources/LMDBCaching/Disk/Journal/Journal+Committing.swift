@@ -50,6 +50,7 @@ extension Journal {
     }
     // Older writes that wait in the active segment are still to be hidden.
     if batch.isComplete { state.hidden.subtract(batch.hidden) }
+    if state.hasConditional { settleExclusiveUse() }
     let isEmpty = state.sealed.isEmpty && state.active.map(\.isEmpty) ?? true && state.hidden.isEmpty
     if isEmpty { hasPending.store(false, ordering: .releasing) }
   }

@@ -33,6 +33,11 @@ extension Journal {
     return .unknown
   }
 
+  /// Whether there is a write of the key that is not committed. With the lock held.
+  func waits(_ key: CacheKey, position: UInt64) -> Bool {
+    if case .unknown = lookup(key, position: position) { false } else { true }
+  }
+
   /// What is hidden now, or `nil` if nothing is.
   var hiddenKeys: HiddenKeys? {
     guard hasPending.load(ordering: .acquiring) else { return nil }

@@ -59,6 +59,13 @@ final class Journal: @unchecked Sendable {
     /// Segments up to this number are committed, and could not be synchronized when they had to be.
     var unsynchronized: (number: Int, error: CacheError)?
 
+    /// Whether the write that follows is made since nobody else can have changed the entry: see ``ExclusiveUse``.
+    var isClaimed = false
+    /// The segment of the last such write.
+    var lastConditional = 0
+    /// Whether there is one that is not committed, as far as was looked.
+    var hasConditional = false
+
     var stamps: StampClock
     var hidden = HiddenKeys()
     var gate = JournalGate.open

@@ -10,6 +10,7 @@ import Platform
 ///         16      8  bytes of a segment
 ///         24      8  number of segments
 ///         32      8  XXH3 of what is before
+///         64      8  two words of ``ExclusiveUse``, 64 bytes apart
 ///       4096      …  the segments: see ``JournalSegment``
 ///
 /// What is stored through the map survives the death of the process without a system call, and since the
@@ -36,6 +37,8 @@ struct JournalFile: ~Copyable {
     let map = try Self.map(lock.file, Self.headerSize + Self.segmentCount * segmentSize, name, in: folder)
     identity = try lock.file.identity()
     Self.writeHeader(to: map.base, identifier: identifier, segmentSize: segmentSize, count: Self.segmentCount)
+    // Until its process has found out that there is nobody else.
+    ExclusiveUse(journal: map.base).revoke()
     self.map = map
     self.lock = lock
     self.identifier = identifier
@@ -74,6 +77,9 @@ struct JournalFile: ~Copyable {
 
   /// Whether a file that begins so is a journal, as far as it was written.
   static func isOurs(_ beginning: [UInt8]) -> Bool { beginning.begins(with: magicBytes) }
+
+  /// Whether its process is the only one that has the cache open.
+  var exclusiveUse: ExclusiveUse { ExclusiveUse(journal: map.base) }
 
   /// Where it is, and which file it is.
   var location: (identifier: UInt64, identity: FileIdentity) { (identifier, identity) }

@@ -1,4 +1,5 @@
 import Platform
+import Synchronization
 
 /// The folder of the journals of all processes that have a cache open. Files in it that are no journals are left alone.
 struct JournalFolder: Sendable {
@@ -52,6 +53,38 @@ struct JournalFolder: Sendable {
       if let orphan = try OrphanedJournal(in: folder, name: JournalName.of(identifier)) { try orphan.remove() }
     }
     try folder.synchronize()
+  }
+
+  // MARK: Exclusive use
+
+  /// Tells the owner of every journal that it is not alone any more. With the opening lock held.
+  func revokeExclusiveUse() throws(SystemError) {
+    for identifier in try identifiers() {
+      guard let file = try openHeader(identifier, .writing) else { continue }
+      try file.write(ExclusiveUse.setWord, at: ExclusiveUse.revokedOffset)
+    }
+    // Before anybody looks for what is unsettled.
+    atomicMemoryFence(ordering: .sequentiallyConsistent)
+  }
+
+  /// The first of the journals that have conditional writes which are not committed, but for this process's own.
+  func unsettled(but own: UInt64?) throws(SystemError) -> FileIdentity? {
+    for identifier in try identifiers() where identifier != own {
+      guard let file = try openHeader(identifier, .reading) else { continue }
+      var word = ExclusiveUse.clearWord
+      guard try file.read(&word, at: ExclusiveUse.unsettledOffset), word != ExclusiveUse.clearWord else { continue }
+      return try file.identity()
+    }
+    return nil
+  }
+
+  /// Opens a journal that has a header. Returns `nil` for what is gone, is being made, or is no journal.
+  private func openHeader(_ identifier: UInt64, _ access: File.Access) throws(SystemError) -> File? {
+    guard let file = try folder()?.open(JournalName.of(identifier), access, requiresOneName: true) else { return nil }
+    var beginning = [UInt8](repeating: 0, count: 8)
+    guard try file.status().size >= JournalFile.headerSize, try file.read(&beginning), JournalFile.isOurs(beginning)
+    else { return nil }
+    return file
   }
 
   /// Makes removals durable.

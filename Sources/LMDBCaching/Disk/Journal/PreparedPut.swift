@@ -25,16 +25,29 @@ struct PreparedPut {
 
   @inline(__always)
   func append(to segment: JournalSegment?, stamp: UInt64, flags: JournalFrame.Flags) {
-    segment?.put(key: key.utf8, hash: hash, stamp: stamp, flags: flags, recordLength: recordLength) { record in
-      var header = header
-      header.stamp = stamp
-      header.write(to: record, keyHash: keyHash, payloadHash: payloadHash)
-      if header.keyLength != 0 {
-        (record + header.keyOffset).copyMemory(from: key.utf8.baseAddress!, byteCount: key.utf8.count)
-      }
-      if !payload.isEmpty {
-        (record + header.payloadOffset).copyMemory(from: payload.baseAddress!, byteCount: payload.count)
-      }
+    segment?.put(key: key.utf8, hash: hash, stamp: stamp, flags: flags, recordLength: recordLength) {
+      write(to: $0, stamp: stamp)
+    }
+  }
+
+  /// The record as it is stored.
+  func record(stamp: UInt64) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: recordLength) { record, count in
+      if let base = record.baseAddress { write(to: UnsafeMutableRawPointer(base), stamp: stamp) }
+      count = recordLength
+    }
+  }
+
+  @inline(__always)
+  private func write(to record: UnsafeMutableRawPointer, stamp: UInt64) {
+    var header = header
+    header.stamp = stamp
+    header.write(to: record, keyHash: keyHash, payloadHash: payloadHash)
+    if header.keyLength != 0 {
+      (record + header.keyOffset).copyMemory(from: key.utf8.baseAddress!, byteCount: key.utf8.count)
+    }
+    if !payload.isEmpty {
+      (record + header.payloadOffset).copyMemory(from: payload.baseAddress!, byteCount: payload.count)
     }
   }
 }

@@ -8,7 +8,11 @@ protocol DiskStoreObserver: AnyObject, Sendable {
   /// - Parameter isReadable: Readers of the disk see the change as soon as the lock is released: what the tier has under
   ///   `key` may not be served any more, or a reader would go back to it.
   func willChange(_ key: String, hash: UInt64, stamp: UInt64, isReadable: Bool)
-  /// The same for every key.
+  /// A write of the key is about to be committed, and can be read at a moment that is not known: until
+  /// ``endChange(_:hash:)`` nothing that is read under it may enter the tier. There is one such write at a time.
+  func beginChange(_ key: String, hash: UInt64, stamp: UInt64)
+  func endChange(_ key: String, hash: UInt64)
+  /// As ``willChange(_:hash:stamp:isReadable:)``, for every key.
   func willChangeAll(stamp: UInt64)
 
   /// The key was written or removed with this stamp, by somebody else than this observer.

@@ -4,13 +4,17 @@ import Synchronization
 /// The memory tiers over a store.
 ///
 /// Announcements are made with the journal's lock held, so that they are in the order of the writes.
-// Sendable: `announced` is touched with the lock held only.
+// Sendable: `announced` and `changing` are touched with the lock held only.
 final class StoreObservers: @unchecked Sendable {
   private let lock: ConditionLock
   /// With the lock held.
   private(set) var announced: [any DiskStoreObserver] = []
+  /// The hash of the key that a transaction is about to change. With the lock held.
+  private(set) var changing: UInt64?
   /// How many there are: the common case is one, the writer itself.
   let count = Atomic<Int>(0)
+  /// Advance with every write that is announced, before it can be read.
+  let versions = KeyVersions()
 
   init(_ lock: ConditionLock) { self.lock = lock }
 
@@ -44,11 +48,28 @@ final class StoreObservers: @unchecked Sendable {
   /// A write is about to be seen. With the lock held.
   @inline(__always)
   func announce(_ key: String, _ hash: UInt64, _ stamp: UInt64, isReadable: Bool) {
+    versions.advance(hash: hash)
     for observer in announced { observer.willChange(key, hash: hash, stamp: stamp, isReadable: isReadable) }
   }
 
   /// The same of a removal of many keys.
   func announceAll(_ stamp: UInt64) {
+    versions.advanceAll()
     for observer in announced { observer.willChangeAll(stamp: stamp) }
+  }
+
+  /// A write is about to be committed that is in no journal: until ``endChange(_:_:)`` nothing that is read under the key
+  /// may be kept. With the lock held.
+  func beginChange(_ key: String, _ hash: UInt64, _ stamp: UInt64) {
+    changing = hash
+    for observer in announced { observer.beginChange(key, hash: hash, stamp: stamp) }
+    announce(key, hash, stamp, isReadable: true)
+  }
+
+  /// It is committed, or will not be. With the lock held.
+  func endChange(_ key: String, _ hash: UInt64) {
+    changing = nil
+    versions.advance(hash: hash)
+    for observer in announced { observer.endChange(key, hash: hash) }
   }
 }

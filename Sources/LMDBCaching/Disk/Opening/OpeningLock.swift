@@ -26,6 +26,16 @@ struct OpeningLock: ~Copyable {
     self.lock = lock
   }
 
+  private init(_ lock: consuming FileLock) { self.lock = lock }
+
+  /// Takes the lock if it can be had soon: for what can be left undone.
+  ///
+  /// - Parameter limit: Nanoseconds to wait.
+  static func take(_ directory: Directory, within limit: Int64) throws(SystemError) -> OpeningLock? {
+    let lock = try FileLock(directory)
+    return try lock.lock(.exclusive, within: limit) ? OpeningLock(lock) : nil
+  }
+
   /// Lets the next one in; so does the end of its owner.
   consuming func end() {}
 }

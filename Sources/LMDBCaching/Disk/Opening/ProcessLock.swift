@@ -54,6 +54,11 @@ final class ProcessLock: Sendable {
     return isOnly
   }
 
+  /// Locks one byte of the file against other processes, in the name of this object. Returns `false` if one has it.
+  func tryLockByte(_ offset: Int64) throws(SystemError) -> Bool { try lock.file.tryLockByte(offset) }
+
+  func unlockByte(_ offset: Int64) { lock.file.unlockByte(offset) }
+
   // MARK: What the processes have in common. With the opening lock held.
 
   /// Returns `nil` if nobody has said yet.

@@ -38,6 +38,9 @@ struct StoreOpening {
     }
     let record = try calling(activity) { () throws(SystemError) in isShared ? try processLock.record() : nil }
     if let record { try checkNamespace(record) }
+    if isShared {
+      try calling(activity) { () throws(SystemError) in try JournalFolder(cache: directory).revokeExclusiveUse() }
+    }
     try calling(activity) { () throws(SystemError) in
       try FastSession.discardUntrusted(cache, processLock, events: events)
     }

@@ -109,9 +109,18 @@ final class RecordReader: Sendable {
     return StoredRecord(header: found.header, headerHash: 0, payload: payload, validated: found.validated)
   }
 
-  /// Finds the newest record of `key`, in the journal or in the database, and copies its payload.
+  /// Finds the newest record of `key`, in the journal or in the database, and copies its payload. Counts a miss.
   @inline(__always)
   private func copyRecord<P>(
+    _ key: CacheKey, copy: (UnsafeRawBufferPointer) -> P
+  ) throws(CacheError) -> StoredRecord<P>? {
+    let record = try findRecord(key, copy: copy)
+    if record == nil { counters.misses.increment() }
+    return record
+  }
+
+  @inline(__always)
+  private func findRecord<P>(
     _ key: CacheKey, copy: (UnsafeRawBufferPointer) -> P
   ) throws(CacheError) -> StoredRecord<P>? {
     var found: StoredRecord<P>??
@@ -122,8 +131,24 @@ final class RecordReader: Sendable {
     }
     let record = if let found { found } else { try database.record(key, copy: copy) }
     if let record { try requireTransforms(record.header, key) }
-    if record == nil { counters.misses.increment() }
     return record
+  }
+
+  /// The record under `key` with its value, also when it has expired and is kept for loads. Counts neither a hit nor a
+  /// miss, and no access.
+  func keptRecord(_ key: CacheKey) throws(CacheError) -> StoredRecord<Data>? {
+    guard let found = try findRecord(key, copy: { Data($0) }) else { return nil }
+    return try found.payload.withBytes { (bytes) throws(CacheError) -> StoredRecord<Data>? in
+      guard found.header.isIntact(headerHash: found.headerHash, payload: bytes) else {
+        throw database.corrupted(key.string)
+      }
+      if found.header.isOver(at: clock.now) { return nil }
+      if found.header.flags.isDisjoint(with: [.pointer, .transformed]) { return found }
+      guard let value = try value(of: found.replacingPayload(with: bytes), key) else {
+        return try isReplaced(found.header, key) ? keptRecord(key) : nil
+      }
+      return found.replacingPayload(with: value)
+    }
   }
 
   /// - Throws: `.untransformed` for a plain value where a transform is required.
@@ -158,6 +183,24 @@ final class RecordReader: Sendable {
       if let pending { return pending }
     }
     return try database.header(key)
+  }
+
+  /// What is known of the entry under `key` without reading its value, or `nil` if there is none or it has expired.
+  func entry(_ key: CacheKey) throws(CacheError) -> CacheEntry? {
+    var found: CacheEntry??
+    if journal.hasPending.load(ordering: .acquiring) {
+      found = try withPendingRecord(key) { record, _ in outcome { () throws(CacheError) in try entry(key, record) } }
+    }
+    if let found { return found }
+    return try database.borrowRecord(key) { record in
+      outcome { () throws(CacheError) in try entry(key, record) }
+    }?.get()
+  }
+
+  private func entry(_ key: CacheKey, _ record: UnsafeRawBufferPointer) throws(CacheError) -> CacheEntry? {
+    guard let header = RecordHeader(record) else { throw database.unreadable(record, key.string) }
+    guard header.belongs(to: key.utf8, in: record), !header.isExpired(at: clock.now) else { return nil }
+    return CacheEntry(key.string, header, record)
   }
 
   /// Whether the newest value under `key` is with the memory tier only, since it could not be recorded.

@@ -16,6 +16,7 @@ import Platform
 ///         24      4  cost, unless `wideCost`
 ///         28      8  with `expires`: the expiry, nanoseconds since 1970
 ///          …      8  with `wideCost`: the cost
+///          …     16  with `times`: when it is to be loaded anew, and until when it is kept after its expiry, as the expiry
 ///          …      4  with `key`: the key's length, for a key that is not the database's; then the key
 ///          …         the payload: the value or, with `pointer`, a ``ValuePointer``
 struct RecordHeader {
@@ -32,7 +33,10 @@ struct RecordHeader {
     fileprivate static let key = Flags(rawValue: 8)
     /// The value, wherever it is, went through ``ValueTransforms``.
     static let transformed = Flags(rawValue: 16)
-    fileprivate static let known: Flags = [.pointer, .expires, .wideCost, .key, .transformed]
+    fileprivate static let times = Flags(rawValue: 32)
+    /// It says that there is no value, to who would load one. For everybody else it has expired.
+    static let absence = Flags(rawValue: 64)
+    fileprivate static let known: Flags = [.pointer, .expires, .wideCost, .key, .transformed, .times, .absence]
   }
 
   private(set) var checksum: UInt32 = 0
@@ -43,6 +47,10 @@ struct RecordHeader {
   var stamp: UInt64 = 0
   /// Nanoseconds since 1970; 0: never.
   var expires: Int64
+  /// From when on a read through a loader has it loaded anew, before it expires; 0: not then.
+  var refresh: Int64 = 0
+  /// Until when it is kept after its expiry, for loads that fail or take long; 0: until its expiry.
+  var kept: Int64 = 0
   var created: UInt32
   var lastAccess: UInt32
   var cost: Int
@@ -104,6 +112,12 @@ struct RecordHeader {
       cost = load(offset, as: Int.self)
       offset += 8
     }
+    if flags.contains(.times) {
+      guard available >= offset + 16 else { return nil }
+      refresh = load(offset, as: Int64.self)
+      kept = load(offset + 8, as: Int64.self)
+      offset += 16
+    }
     if flags.contains(.key) {
       guard available >= offset + 4 else { return nil }
       keyLength = load(offset, as: UInt32.self)
@@ -113,7 +127,7 @@ struct RecordHeader {
     guard payloadLength >= 0, cost >= 0 else { return nil }
     // In the one form that it is written in: what has no room is 0, and what is 0 has none.
     guard flags.contains(.expires) == (expires != 0), flags.contains(.wideCost) == isWide,
-      flags.contains(.key) == (keyLength != 0)
+      flags.contains(.key) == (keyLength != 0), flags.contains(.times) == hasTimes
     else { return nil }
     if flags.contains(.pointer), payloadLength != ValuePointer.size { return nil }
   }
@@ -121,8 +135,10 @@ struct RecordHeader {
   /// The length of the header, the key not included.
   @inline(__always)
   var fixedLength: Int {
-    Self.baseSize &+ (expires != 0 ? 8 : 0) &+ (isWide ? 8 : 0) &+ (keyLength != 0 ? 4 : 0)
+    Self.baseSize &+ (expires != 0 ? 8 : 0) &+ (isWide ? 8 : 0) &+ (hasTimes ? 16 : 0) &+ (keyLength != 0 ? 4 : 0)
   }
+
+  private var hasTimes: Bool { refresh | kept != 0 }
 
   private var isWide: Bool { cost > UInt32.max }
 
@@ -147,9 +163,10 @@ struct RecordHeader {
     func store<T: FixedWidthInteger & BitwiseCopyable>(_ value: T, _ offset: Int) {
       base.storeBytes(of: value.littleEndian, toByteOffset: offset, as: T.self)
     }
-    flags.subtract([.expires, .wideCost, .key])
+    flags.subtract([.expires, .wideCost, .times, .key])
     if expires != 0 { flags.insert(.expires) }
     if isWide { flags.insert(.wideCost) }
+    if hasTimes { flags.insert(.times) }
     if keyLength != 0 { flags.insert(.key) }
     store(Self.version, 4)
     store(format.rawValue, 5)
@@ -165,6 +182,11 @@ struct RecordHeader {
     if isWide {
       store(cost, offset)
       offset += 8
+    }
+    if hasTimes {
+      store(refresh, offset)
+      store(kept, offset + 8)
+      offset += 16
     }
     if keyLength != 0 { store(keyLength, offset) }
   }
@@ -259,6 +281,16 @@ struct RecordHeader {
 
   @inline(__always)
   func isExpired(at now: Int64) -> Bool { expires != 0 && expires <= now }
+
+  /// Whether nobody can read it any more, through a loader neither.
+  func isOver(at now: Int64) -> Bool { isExpired(at: now) && (kept == 0 || kept <= now) }
+
+  /// Until when the memory tier may serve it, in nanoseconds since 1970; `Int64.max` for ever.
+  @inline(__always)
+  var servedFromMemory: Int64 {
+    let expires = expires == 0 ? .max : expires
+    return refresh == 0 ? expires : min(refresh, expires)
+  }
 
   /// Nanoseconds since 1970 as whole seconds, clamped to what a record holds.
   static func seconds(_ nanoseconds: Int64) -> UInt32 { UInt32(clamping: nanoseconds / 1_000_000_000) }

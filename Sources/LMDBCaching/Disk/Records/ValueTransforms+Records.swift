@@ -18,6 +18,6 @@ extension TransformedEntry {
   fileprivate init(_ header: RecordHeader, _ key: CacheKey) {
     self.init(
       key: key.string, utf8: key.utf8, format: header.format, expires: header.expires, cost: header.cost,
-      created: header.created)
+      created: header.created, refresh: header.refresh, kept: header.kept)
   }
 }

@@ -61,8 +61,7 @@ extension DiskStore {
     let location = journal.end()
     values.close()
     defer { environment.close() }
-    if durability == .fast, failure == nil { try endFastSession() }
-    if failure == nil { marker.markCleanExit() }
+    if failure == nil { try endAsLastProcess() }
     try calling("Closing the cache in \(directory)") { () throws(SystemError) in
       try place.processLock.unlock()
       // With writes that could not be committed the journal stays: the next to open the directory applies it.
@@ -77,6 +76,20 @@ extension DiskStore {
           + "are applied when it is opened again.", underlying: failure.error)
     }
   }
+
+  /// What the last process to close does. Not while another one is looking who is there: it may be missed then, and miss
+  /// this one. Without it the next opening has more to do.
+  private func endAsLastProcess() throws(CacheError) {
+    let opening = try calling("Closing the cache in \(directory)") { () throws(SystemError) in
+      try OpeningLock.take(place.directory, within: Self.longestWaitAtEnd)
+    }
+    guard let opening else { return }
+    if durability == .fast { try endFastSession() }
+    marker.markCleanExit()
+    opening.end()
+  }
+
+  private static let longestWaitAtEnd: Int64 = 1_000_000_000
 
   /// The last process to close a cache that is never synchronized does so now, so that it can be believed later.
   private func endFastSession() throws(CacheError) {

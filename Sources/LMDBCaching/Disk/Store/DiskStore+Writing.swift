@@ -142,15 +142,19 @@ extension DiskStore {
     if isDeleted { try writer.run { [place] in outcome { () throws(CacheError) in try place.bringFilesIntoPlace() } } }
   }
 
-  func remove(_ key: CacheKey, by observer: (any DiskStoreObserver)?) throws(CacheError) -> WriteOutcome {
+  /// - Parameter condition: As of ``put(_:header:payload:by:if:)``.
+  func remove(
+    _ key: CacheKey, by observer: (any DiskStoreObserver)?, if condition: (() -> Bool)? = nil
+  ) throws(CacheError) -> WriteOutcome {
     let size = JournalFrame.size(keyLength: key.utf8.count, recordLength: 0)
     let hash = key.hash
-    let outcome = try append(size: size, hiding: observer == nil ? nil : .key(key.utf8)) { segment in
+    let outcome = try append(size: size, hiding: observer == nil ? nil : .key(key.utf8), if: condition) { segment in
       let stamp = journal.state.stamps.next(clock)
       observers.announce(key.string, hash, stamp, isReadable: segment != nil)
       segment?.remove(key: key.utf8, hash: hash, stamp: stamp, flags: [])
       return stamp
     }
+    if outcome.isRefused { return outcome }
     didChange(key, outcome.stamp, by: observer)
     return outcome
   }
@@ -185,7 +189,7 @@ extension DiskStore {
   // MARK: The common part
 
   /// Tells the observers but for the one that made the write, which says so itself when its memory tier has the value.
-  private func didChange(_ key: CacheKey, _ stamp: UInt64, by writer: (any DiskStoreObserver)?) {
+  func didChange(_ key: CacheKey, _ stamp: UInt64, by writer: (any DiskStoreObserver)?) {
     // The common case is one observer, the writer itself.
     if observers.count.load(ordering: .acquiring) > (writer == nil ? 0 : 1) {
       for observer in observers.all where observer !== writer {

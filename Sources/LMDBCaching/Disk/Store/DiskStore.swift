@@ -28,10 +28,12 @@ final class DiskStore: Sendable {
   let place: PlaceKeeper
   let marker: CleanExitMarker
   let space: SpaceKeeper
+  let exclusive: ExclusiveKeeper
+  let keyLocks: KeyLocks
   let meter: SpaceMeter
   let events: EventLog
   let transforms: ValueTransforms
-  private let committer: Committer
+  let committer: Committer
 
   init(
     _ opened: StoreOpening.Opened, _ configuration: CacheConfiguration, _ databaseKey: DatabaseKey, events: EventLog
@@ -83,6 +85,8 @@ final class DiskStore: Sendable {
     self.place = PlaceKeeper(opened.place, currentDirectory, database, journal, configuration, events: events)
     marker = CleanExitMarker(self.place, database, durability: durability, events: events)
     space = SpaceKeeper(database, self.place, meter, writer, events: events)
+    keyLocks = KeyLocks(self.place)
+    exclusive = ExclusiveKeeper(journal, self.place, peers, events: events)
     valueKeeper = ValueLogKeeper(
       values, valueReader, database, journal, currentDirectory, writer, durability: durability,
       segmentSize: segmentSize, events: events)
@@ -121,7 +125,8 @@ final class DiskStore: Sendable {
     place.restoreValues = { [unowned values] () throws(SystemError) in try values.restoreDeleted() }
     place.didRenewJournal = { [unowned values] (journal) throws(SystemError) in try values.follow(journal: journal) }
     place.claim = { (directory, former) throws(CacheError) in try OpenDirectories.claim(directory, from: former) }
-    place.didReopen = { [unowned writer, unowned marker, unowned valueKeeper] in
+    place.didReopen = { [unowned writer, unowned marker, unowned valueKeeper, unowned exclusive] in
+      exclusive.didReopen()
       writer.forgetFailure()
       marker.didReopen()
       valueKeeper.didReopen()
@@ -142,6 +147,7 @@ final class DiskStore: Sendable {
       journal.lock.withLock { writer.note(error) }
     }
     peers.takeOver()
+    exclusive.makeRound()
     synchronizer.synchronizeIfAwaited()
     valueKeeper.makeRound()
     space.makeRound()

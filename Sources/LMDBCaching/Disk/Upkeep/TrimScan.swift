@@ -59,7 +59,7 @@ struct TrimScan {
       return entry.value.count > 4 && entry.value[4] > RecordHeader.version ? .unknown : .stray
     }
     guard Self.isUTF8(key), database.databaseKey.leads(key, to: entry.key) else { return .stray }
-    if header.isExpired(at: now) { return .expired(key: key, stamp: header.stamp) }
+    if header.isOver(at: now) { return .expired(key: key, stamp: header.stamp) }
     let access = knowsAccesses ? lastAccess(key, header.lastAccess) : header.lastAccess
     return .live(key: key, TrimPlan.Rank(lastAccess: access, stamp: header.stamp), cost: header.cost)
   }

@@ -1,0 +1,95 @@
+import Foundation
+import LMDBCaching
+import Reporting
+
+/// What is built on reads and sets: changes that are one operation, and reads that bring a loader.
+enum ChangeWorkloads {
+  static func all(_ setting: Setting) -> [Workload] {
+    let keys = setting.pick(check: 200, quick: 1_000, full: 1_000)
+    return [update(keys), loadHit(keys)]
+  }
+
+  /// A number that is read, made greater and stored. The process is the only one that has the cache open.
+  private static func update(_ count: Int) -> Workload {
+    Workload("cache.update", Parameters(keys: count)) { setting in
+      let keys = (0..<count).map(RequestKeys.text)
+      return [
+        try trial("LMDBCaching.LMDBCache, value and set", keys, setting) { cache, key in
+          try cache.set((try cache.value(Int.self, forKey: key) ?? 0) + 1, forKey: key)
+        },
+        try trial("LMDBCaching.LMDBCache, update", keys, setting) { cache, key in
+          try cache.update(Int.self, forKey: key) { $0 = ($0 ?? 0) + 1 }
+        },
+      ]
+    }
+  }
+
+  private static func trial(
+    _ name: String, _ keys: [String], _ setting: Setting, _ add: @escaping (LMDBCache, String) throws -> Void
+  ) throws -> Trial {
+    let directory = try setting.directory()
+    let cache = try LMDBCache(directory: directory)
+    let passes = 20
+    var rounds = 0
+    return Trial(
+      name, operations: keys.count * passes,
+      before: { rounds += passes },
+      verify: {
+        for key in keys where try cache.value(Int.self, forKey: key) != rounds {
+          throw WorkloadError("\(name) lost an update of \(key).")
+        }
+      },
+      after: {
+        try cache.flush()
+        return [:]
+      },
+      finish: {
+        try cache.close()
+        try setting.remove(directory)
+      },
+      body: { for _ in 0..<passes { for key in keys { try add(cache, key) } } })
+  }
+
+  /// What is in memory, read with a loader that has all its options, beside a plain read.
+  private static func loadHit(_ count: Int) -> Workload {
+    Workload("cache.loadHit", Parameters(keys: count)) { setting in
+      var options = LoadOptions(lifetime: .seconds(3_600))
+      options.jitter = 0.1
+      options.refreshAhead = 0.9
+      options.staleWhileRevalidate = .seconds(60)
+      options.failSafe = .seconds(3_600)
+      options.absenceLifetime = .seconds(10)
+      options.timeLimit = .seconds(10)
+      let directory = try setting.directory()
+      let cache = try LMDBCache(directory: directory)
+      let keys = (0..<count).map(RequestKeys.text)
+      for (number, key) in keys.enumerated() {
+        _ = try cache.value(Int.self, forKey: key, options: options) { _ in number }
+      }
+      let (passes, sum) = (200, keys.indices.reduce(0, +))
+      func trial(_ name: String, isLast: Bool = false, _ get: @escaping (String) throws -> Int?) -> Trial {
+        Trial(
+          name, operations: count * passes,
+          finish: {
+            guard isLast else { return }
+            guard cache.statistics.loads == count else { throw WorkloadError("A hit was loaded.") }
+            try cache.close()
+            try setting.remove(directory)
+          },
+          body: {
+            for _ in 0..<passes {
+              var found = 0
+              for key in keys { found &+= try get(key) ?? .min }
+              guard found == sum else { throw WorkloadError("\(name) lost a value.") }
+            }
+          })
+      }
+      return [
+        trial("LMDBCaching.LMDBCache, value") { try cache.value(Int.self, forKey: $0) },
+        trial("LMDBCaching.LMDBCache, value or load", isLast: true) { [options] in
+          try cache.value(Int.self, forKey: $0, options: options) { _ in throw WorkloadError("A hit was loaded.") }
+        },
+      ]
+    }
+  }
+}

@@ -1,0 +1,314 @@
+// The one path of every write that depends on what is there, whether the cache has a memory tier or not.
+
+extension DiskCache {
+  // MARK: What is there
+
+  /// See ``LMDBCache/entry(forKey:)``.
+  public func entry(forKey key: String) throws(CacheError) -> CacheEntry? {
+    try checkOpen()
+    return try CacheKey.with(key) { (key) throws(CacheError) in try store.reader.entry(key) }
+  }
+
+  /// What a write has to expect that depends on what is read next; `nil` if the stamp of what is read says so.
+  private func condition(_ key: String) throws(CacheError) -> EntryCondition? {
+    try checkOpen()
+    return try CacheKey.with(key, store.condition)
+  }
+
+  /// When an entry expires; 0: never.
+  private func expires(_ key: String, _ memory: MemoryTier?) throws(CacheError) -> Int64 {
+    try CacheKey.with(key) { (key) throws(CacheError) in
+      // An earlier one may be when it is to be loaded anew.
+      if memory?.expires(key) == .max { return 0 }
+      return try store.header(key)?.header.expires ?? 0
+    }
+  }
+
+  /// Whether there is an entry, be it in memory only.
+  private func isPresent(_ key: CacheKey, _ memory: MemoryTier?) throws(CacheError) -> Bool {
+    if try store.stamp(key) != 0 { return true }
+    guard let memory, store.isMemoryOnly(key) else { return false }
+    return memory.contains(key.string)
+  }
+
+  // MARK: Writing under a condition
+
+  /// Returns whether the condition held.
+  private func put<V: Codable>(
+    _ value: V, _ key: String, expires: Int64, cost: Int?, through memory: MemoryTier?, if condition: EntryCondition
+  ) throws(CacheError) -> Bool {
+    try ValueArchiver.withArchive(of: value) { (format, bytes) throws(CacheError) in
+      let memoryValue = memory == nil ? nil : TypedMemoryValue.make(value, archiveLength: bytes.count)
+      return try put(memoryValue, format, bytes, key, expires: expires, cost: cost, through: memory, if: condition)
+    }
+  }
+
+  private func put(
+    _ value: MemoryValue?, _ format: ArchiveFormat, _ bytes: UnsafeRawBufferPointer, _ key: String, expires: Int64,
+    cost: Int?, through memory: MemoryTier?, if condition: EntryCondition
+  ) throws(CacheError) -> Bool {
+    try CacheKey.with(key) { (key) throws(CacheError) in
+      let header = try store.header(for: key, format, bytes, expires: expires, cost: cost)
+      return try put(value, key, header, bytes, through: memory, if: condition)
+    }
+  }
+
+  private func put(
+    _ value: MemoryValue?, _ key: CacheKey, _ header: RecordHeader, _ bytes: UnsafeRawBufferPointer,
+    through memory: MemoryTier?, if condition: EntryCondition
+  ) throws(CacheError) -> Bool {
+    let outcome = try store.edit(key, .put(header, bytes), if: condition, by: memory)
+    if outcome.isRefused { return false }
+    if let memory {
+      if let value {
+        memory.insert(value, key, header, outcome)
+      } else {
+        memory.didChange(key.string, hash: key.hash, stamp: outcome.stamp)
+      }
+      noteChange(key, outcome, condition)
+    }
+    try outcome.checkCommitted()
+    return true
+  }
+
+  private func remove(
+    _ key: CacheKey, through memory: MemoryTier?, if condition: EntryCondition
+  ) throws(CacheError) -> Bool {
+    let outcome = try store.edit(key, .remove, if: condition, by: memory)
+    if outcome.isRefused { return false }
+    if let memory {
+      memory.didChange(key.string, hash: key.hash, stamp: outcome.stamp)
+      noteChange(key, outcome, condition)
+    }
+    try outcome.checkCommitted()
+    return true
+  }
+
+  /// A transaction tells by itself.
+  private func noteChange(_ key: CacheKey, _ outcome: WriteOutcome, _ condition: EntryCondition) {
+    if case .unchanged = condition { store.noteChange(key, outcome.stamp) }
+  }
+
+  // MARK: The operations
+
+  func set<V: Codable>(
+    _ value: V, forKey key: String, expires: Expiry, cost: Int?, through memory: MemoryTier?
+  ) throws(CacheError) {
+    try checkOpen()
+    try ValueArchiver.withArchive(of: value) { (format, bytes) throws(CacheError) in
+      let memoryValue = memory == nil ? nil : TypedMemoryValue.make(value, archiveLength: bytes.count)
+      try CacheKey.with(key) { (key) throws(CacheError) in
+        while true {
+          let isUnchanged = expires == .unchanged
+          let condition = isUnchanged ? try store.condition(key) : nil
+          let current = isUnchanged ? try store.header(key)?.header : nil
+          let isLive = current.map { !$0.isExpired(at: store.clock.now) } ?? false
+          let time = try expires.nanoseconds(in: store, current: isLive ? current?.expires ?? 0 : 0)
+          let header = try store.header(for: key, format, bytes, expires: time, cost: cost)
+          if isUnchanged {
+            let condition = condition ?? .stamp(isLive ? current?.stamp ?? 0 : 0)
+            if try put(memoryValue, key, header, bytes, through: memory, if: condition) { return }
+          } else {
+            return try put(memoryValue, key, header, bytes, through: memory)
+          }
+        }
+      }
+    }
+  }
+
+  func setValueIfAbsent<V: Codable>(
+    _ value: V, forKey key: String, expires: Expiry, cost: Int?, through memory: MemoryTier?
+  ) throws(CacheError) -> Bool {
+    let time = try expires.nanoseconds(in: store, current: 0)
+    while true {
+      guard let condition = try condition(key) else {
+        return try put(value, key, expires: time, cost: cost, through: memory, if: .stamp(0))
+      }
+      if try CacheKey.with(key, { (key) throws(CacheError) in try isPresent(key, memory) }) { return false }
+      if try put(value, key, expires: time, cost: cost, through: memory, if: condition) { return true }
+    }
+  }
+
+  func set<V: Codable>(
+    _ value: V, forKey key: String, ifVersion version: EntryVersion, expires: Expiry, cost: Int?,
+    through memory: MemoryTier?
+  ) throws(CacheError) -> Bool {
+    while true {
+      let condition = try condition(key)
+      guard let header = try CacheKey.with(key, store.header)?.header, header.stamp == version.stamp,
+        !header.isExpired(at: store.clock.now)
+      else { return false }
+      let time = try expires.nanoseconds(in: store, current: header.expires)
+      let expected = condition ?? .stamp(version.stamp)
+      if try put(value, key, expires: time, cost: cost, through: memory, if: expected) { return true }
+    }
+  }
+
+  func removeValue(
+    forKey key: String, ifVersion version: EntryVersion, through memory: MemoryTier?
+  ) throws(CacheError) -> Bool {
+    try checkOpen()
+    return try CacheKey.with(key) { (key) throws(CacheError) in
+      while true {
+        let condition = try store.condition(key)
+        if try store.stamp(key) != version.stamp { return false }
+        if try remove(key, through: memory, if: condition ?? .stamp(version.stamp)) { return true }
+      }
+    }
+  }
+
+  /// What an update knows of the entry as it was read.
+  @usableFromInline
+  struct UpdateBasis {
+    fileprivate var condition: EntryCondition
+    /// 0: never, or there is none.
+    fileprivate var expires: Int64 = 0
+    /// Whether the value may be read through the memory tier, or else with its stamp.
+    @usableFromInline let isAlone: Bool
+  }
+
+  /// - Parameters:
+  ///   - read: Reads the value, through the memory tier if there is one.
+  ///   - change: May run several times.
+  // Inlinable, since only the caller's module knows the type: what does the work does not need it, or less of it.
+  @inlinable
+  func update<V: Codable>(
+    _ type: V.Type, forKey key: String, expires: Expiry, cost: Int?, through memory: MemoryTier?,
+    reading read: () throws(CacheError) -> V?, _ change: (inout V?) throws -> Void
+  ) throws -> V? {
+    while true {
+      var basis = try updateBasis(key)
+      var value = basis.isAlone ? try read() : try stampedValue(type, key, &basis)
+      let isPresent = value != nil
+      if isPresent { try note(expires, key, memory, &basis) }
+      try change(&value)
+      if let value {
+        if try put(value, key, expires: expires, cost: cost, through: memory, if: basis) { return value }
+      } else {
+        if try !isPresent || remove(key, through: memory, if: basis) { return nil }
+      }
+    }
+  }
+
+  @usableFromInline
+  func updateBasis(_ key: String) throws(CacheError) -> UpdateBasis {
+    let condition = try condition(key)
+    return UpdateBasis(condition: condition ?? .stamp(0), isAlone: condition != nil)
+  }
+
+  /// Reads a value past the memory tier, with its stamp and expiry.
+  @usableFromInline
+  func stampedValue<V: Codable>(_ type: V.Type, _ key: String, _ basis: inout UpdateBasis) throws(CacheError) -> V? {
+    var value: V?
+    _ = try CacheKey.with(key) { (key) throws(CacheError) in
+      try store.read(key) { (record) throws(CacheError) in
+        value = try Self.decode(type, record.header.format, record.payload, key.string)
+        basis.condition = .stamp(record.header.stamp)
+        basis.expires = record.header.expires
+      }
+    }
+    return value
+  }
+
+  /// Notes when the entry expires that was read, if that is asked for and not known.
+  @usableFromInline
+  func note(
+    _ expires: Expiry, _ key: String, _ memory: MemoryTier?, _ basis: inout UpdateBasis
+  ) throws(CacheError) {
+    if basis.isAlone, expires == .unchanged { basis.expires = try self.expires(key, memory) }
+  }
+
+  @usableFromInline
+  func put<V: Codable>(
+    _ value: V, _ key: String, expires: Expiry, cost: Int?, through memory: MemoryTier?, if basis: UpdateBasis
+  ) throws(CacheError) -> Bool {
+    let time = try expires.nanoseconds(in: store, current: basis.expires)
+    return try put(value, key, expires: time, cost: cost, through: memory, if: basis.condition)
+  }
+
+  @usableFromInline
+  func remove(_ key: String, through memory: MemoryTier?, if basis: UpdateBasis) throws(CacheError) -> Bool {
+    try CacheKey.with(key) { (key) throws(CacheError) in try remove(key, through: memory, if: basis.condition) }
+  }
+
+  func touch(forKey key: String, expires: Expiry, through memory: MemoryTier?) throws(CacheError) -> Bool {
+    try checkOpen()
+    return try CacheKey.with(key) { (key) throws(CacheError) in
+      while true {
+        let condition = try store.condition(key)
+        guard let header = try store.header(key)?.header, !header.isExpired(at: store.clock.now) else { return false }
+        let time = try expires.nanoseconds(in: store, current: header.expires)
+        if time == header.expires { return true }
+        if try touch(key, header, expires: time, through: memory, if: condition) { return true }
+      }
+    }
+  }
+
+  /// A value that is long stays where it is. One that was encrypted is encrypted again, since the expiry is authenticated
+  /// with it.
+  private func touch(
+    _ key: CacheKey, _ header: RecordHeader, expires: Int64, through memory: MemoryTier?,
+    if condition: EntryCondition?
+  ) throws(CacheError) -> Bool {
+    let memoryValue = memory?.value(key, stamp: header.stamp)
+    let isRewritten = header.flags.contains(.transformed) || condition != nil && !header.flags.contains(.pointer)
+    guard isRewritten else {
+      let outcome = try store.edit(key, .touch(expires: expires), if: .stamp(header.stamp), by: memory)
+      return !outcome.isRefused
+    }
+    guard let record = try store.readData(key), record.header.stamp == header.stamp else { return false }
+    var changed = RecordHeader(format: header.format, expires: expires, now: header.created, cost: header.cost)
+    changed.lastAccess = RecordHeader.seconds(store.clock.coarseNow)
+    return try record.payload.withBytes { (bytes) throws(CacheError) in
+      try put(memoryValue, key, changed, bytes, through: memory, if: condition ?? .stamp(header.stamp))
+    }
+  }
+
+  // MARK: The disk tier alone
+
+  /// See ``LMDBCache/set(_:forKey:expires:cost:)``.
+  public func set<V: Codable & Sendable>(
+    _ value: V, forKey key: String, expires: Expiry, cost: Int? = nil
+  ) throws(CacheError) {
+    try set(value, forKey: key, expires: expires, cost: cost, through: nil)
+  }
+
+  /// See ``LMDBCache/setValueIfAbsent(_:forKey:expires:cost:)``.
+  @discardableResult
+  public func setValueIfAbsent<V: Codable & Sendable>(
+    _ value: V, forKey key: String, expires: Expiry = .never, cost: Int? = nil
+  ) throws(CacheError) -> Bool {
+    try setValueIfAbsent(value, forKey: key, expires: expires, cost: cost, through: nil)
+  }
+
+  /// See ``LMDBCache/set(_:forKey:ifVersion:expires:cost:)``.
+  @discardableResult
+  public func set<V: Codable & Sendable>(
+    _ value: V, forKey key: String, ifVersion version: EntryVersion, expires: Expiry = .never, cost: Int? = nil
+  ) throws(CacheError) -> Bool {
+    try set(value, forKey: key, ifVersion: version, expires: expires, cost: cost, through: nil)
+  }
+
+  /// See ``LMDBCache/removeValue(forKey:ifVersion:)``.
+  @discardableResult
+  public func removeValue(forKey key: String, ifVersion version: EntryVersion) throws(CacheError) -> Bool {
+    try removeValue(forKey: key, ifVersion: version, through: nil)
+  }
+
+  /// See ``LMDBCache/update(_:forKey:expires:cost:_:)``.
+  @discardableResult @inlinable
+  public func update<V: Codable & Sendable>(
+    _ type: V.Type = V.self, forKey key: String, expires: Expiry = .unchanged, cost: Int? = nil,
+    _ change: (inout V?) throws -> Void
+  ) throws -> V? {
+    try update(
+      type, forKey: key, expires: expires, cost: cost, through: nil,
+      reading: { () throws(CacheError) in try value(type, forKey: key) }, change)
+  }
+
+  /// See ``LMDBCache/touch(forKey:expires:)``.
+  @discardableResult
+  public func touch(forKey key: String, expires: Expiry) throws(CacheError) -> Bool {
+    try touch(forKey: key, expires: expires, through: nil)
+  }
+}

@@ -1,0 +1,44 @@
+public import Foundation
+
+/// When an entry expires: from then on it is as if it was not there.
+public struct Expiry: Sendable, Equatable {
+  enum Kind: Equatable {
+    case never
+    case after(Duration)
+    case at(Date)
+    case unchanged
+  }
+
+  let kind: Kind
+
+  /// Never.
+  public static let never = Expiry(kind: .never)
+  /// When the entry under the key would have expired; never, if there is none.
+  public static let unchanged = Expiry(kind: .unchanged)
+
+  /// So long after the write; zero or less: at once.
+  public static func after(_ duration: Duration) -> Expiry { Expiry(kind: .after(duration)) }
+
+  /// At a time of the wall clock.
+  public static func at(_ date: Date) -> Expiry { Expiry(kind: .at(date)) }
+
+  /// - Parameter current: When the entry that is there expires; 0: never.
+  /// - Returns: Nanoseconds since 1970; 0: never.
+  func nanoseconds(in store: DiskStore, current: @autoclosure () throws(CacheError) -> Int64) throws(CacheError)
+    -> Int64
+  {
+    switch kind {
+    case .never: 0
+    case .after(let duration): store.expiry(after: duration)
+    case .at(let date): Self.nanoseconds(date)
+    case .unchanged: try current()
+    }
+  }
+
+  private static func nanoseconds(_ date: Date) -> Int64 {
+    let nanoseconds = (date.timeIntervalSince1970 * 1e9).rounded()
+    if !(nanoseconds < 9.2e18) { return .max }
+    // 0 means never, and before 1970 everything has expired.
+    return nanoseconds < 1 ? 1 : Int64(nanoseconds)
+  }
+}

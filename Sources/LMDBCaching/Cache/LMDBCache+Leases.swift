@@ -1,0 +1,75 @@
+import Platform
+
+// One load for all processes of a directory.
+
+extension LMDBCache {
+  /// Runs `load` while no other process loads the key, unless one of them stores the value meanwhile.
+  ///
+  /// Waits for ``CacheConfiguration/loadWaitLimit`` at most, then loads all the same; who loads may be suspended.
+  ///
+  /// - Parameters:
+  ///   - look: Returns the value if it is there by now.
+  ///   - load: Loads and stores.
+  func leasing<R>(_ key: String, look: () throws -> R?, load: () throws -> R) throws -> R {
+    var wait = LeaseWait(limit: store.configuration.loadWaitLimit)
+    while true {
+      switch CacheKey.with(key, store.keyLocks.tryLock) {
+      case .isHeldHere: return try look() ?? load()
+      case .taken(let lock):
+        var isLoaded = false
+        defer { store.release(lock, hasWritten: isLoaded) }
+        if let found = try look() { return found }
+        let value = try load()
+        isLoaded = true
+        return value
+      case .isHeldElsewhere:
+        guard let pause = wait.next() else { return try look() ?? load() }
+        MonotonicClock.sleep(nanoseconds: pause)
+        if let found = try look() { return found }
+      }
+    }
+  }
+
+  /// The same in a task.
+  nonisolated(nonsending) func leasing<R: Sendable>(
+    _ key: String, look: () throws -> R?, load: nonisolated(nonsending) () async throws -> R
+  ) async throws -> R {
+    var wait = LeaseWait(limit: store.configuration.loadWaitLimit)
+    while true {
+      switch CacheKey.with(key, store.keyLocks.tryLock) {
+      case .isHeldHere:
+        if let found = try look() { return found }
+        return try await load()
+      case .taken(let lock):
+        var isLoaded = false
+        defer { store.release(lock, hasWritten: isLoaded) }
+        if let found = try look() { return found }
+        let value = try await load()
+        isLoaded = true
+        return value
+      case .isHeldElsewhere:
+        guard let pause = wait.next() else { return try await load() }
+        try await Task.sleep(for: .nanoseconds(pause))
+        if let found = try look() { return found }
+      }
+    }
+  }
+}
+
+/// How long to wait before looking again who loads a key.
+private struct LeaseWait {
+  private static let first: Int64 = 500_000
+  private static let longest: Int64 = 20_000_000
+
+  private let end: Int64
+  private var pause = first
+
+  init(limit: Duration) { end = MonotonicClock.nanoseconds.addingClamped(limit.clampedNanoseconds) }
+
+  /// Nanoseconds; `nil` when it is time to go on without.
+  mutating func next() -> Int64? {
+    if MonotonicClock.nanoseconds >= end { return nil }
+    defer { pause = min(pause * 2, Self.longest) }
+    return pause
+  }
+}

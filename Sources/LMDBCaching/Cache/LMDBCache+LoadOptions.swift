@@ -1,0 +1,361 @@
+import Foundation
+import Logging
+import Platform
+import Synchronization
+
+// Reads through a loader that may serve an older value.
+
+extension LMDBCache {
+  /// The value under `key`; where there is none that is fresh, what `load` returns, which is stored.
+  ///
+  /// Single flight, and that a write wins over a load, hold as in ``value(_:forKey:expiresIn:cost:load:)``; what cannot be
+  /// read or stored is treated as there.
+  ///
+  /// - Parameters:
+  ///   - options: For how long values serve; `nil` for ``CacheConfiguration/loadOptions``.
+  ///   - load: Is given the options that it may change for this value. With `timeLimit`, and for what is loaded in the
+  ///     background, it runs on another thread.
+  /// - Throws: What `load` throws, unless there is a value to serve instead; `.loadTimedOut`; and what the other form does.
+  @_disfavoredOverload @inlinable
+  public func value<V: Codable & Sendable>(
+    _ type: V.Type = V.self, forKey key: String, options: LoadOptions? = nil,
+    load: @escaping @Sendable (inout LoadContext) throws -> V
+  ) throws -> V {
+    // A hit costs what a plain read does.
+    if let found = try memoryValue(of: ObjectIdentifier(type), forKey: key) {
+      return unsafeDowncast(found, to: TypedMemoryValue<V>.self).value
+    }
+    return try loadedValue(type, key, options, load)
+  }
+
+  @usableFromInline
+  func loadedValue<V: Codable & Sendable>(
+    _ type: V.Type, _ key: String, _ options: LoadOptions?, _ load: @escaping @Sendable (inout LoadContext) throws -> V
+  ) throws -> V {
+    // A note that there is none is no value.
+    let found = try loaded(type, key, options, servesAbsence: false) { context in try load(&context) }
+    guard let found else { preconditionFailure("A load that returns a value returned none.") }
+    return found
+  }
+
+  /// The same for a value that there may not be. That there is none can be remembered: see
+  /// ``LoadOptions/absenceLifetime``.
+  @_disfavoredOverload
+  public func optionalValue<V: Codable & Sendable>(
+    _ type: V.Type = V.self, forKey key: String, options: LoadOptions? = nil,
+    load: @escaping @Sendable (inout LoadContext) throws -> V?
+  ) throws -> V? {
+    if let found = try memoryValue(of: ObjectIdentifier(type), forKey: key) {
+      return unsafeDowncast(found, to: TypedMemoryValue<V>.self).value
+    }
+    return try loaded(type, key, options, servesAbsence: true, load)
+  }
+
+  /// The same for tasks: `load` runs in a task of its own, and waiting holds no thread.
+  ///
+  /// - Throws: as the other form, and `CancellationError`.
+  @inlinable
+  public func value<V: Codable & Sendable>(
+    _ type: V.Type = V.self, forKey key: String, options: LoadOptions? = nil,
+    load: @escaping @Sendable (inout LoadContext) async throws -> V
+  ) async throws -> V {
+    if let found = try memoryValue(of: ObjectIdentifier(type), forKey: key) {
+      return unsafeDowncast(found, to: TypedMemoryValue<V>.self).value
+    }
+    return try await loadedValue(type, key, options, load)
+  }
+
+  @usableFromInline
+  func loadedValue<V: Codable & Sendable>(
+    _ type: V.Type, _ key: String, _ options: LoadOptions?,
+    _ load: @escaping @Sendable (inout LoadContext) async throws -> V
+  ) async throws -> V {
+    let found = try await loaded(type, key, options, servesAbsence: false) { context in try await load(&context) }
+    guard let found else { preconditionFailure("A load that returns a value returned none.") }
+    return found
+  }
+
+  /// The same for a value that there may not be.
+  public func optionalValue<V: Codable & Sendable>(
+    _ type: V.Type = V.self, forKey key: String, options: LoadOptions? = nil,
+    load: @escaping @Sendable (inout LoadContext) async throws -> V?
+  ) async throws -> V? {
+    if let found = try memoryValue(of: ObjectIdentifier(type), forKey: key) {
+      return unsafeDowncast(found, to: TypedMemoryValue<V>.self).value
+    }
+    return try await loaded(type, key, options, servesAbsence: true, load)
+  }
+
+  // MARK: The flow
+
+  private func loaded<V: Codable & Sendable>(
+    _ type: V.Type, _ key: String, _ options: LoadOptions?, servesAbsence: Bool,
+    _ load: @escaping @Sendable (inout LoadContext) throws -> V?
+  ) throws -> V? {
+    let options = options ?? store.configuration.loadOptions
+    try options.validate()
+    let standing = try standing(type, key, options, servesAbsence: servesAbsence)
+    switch standing {
+    case .fresh(let value): return value
+    case .due(let value):
+      if beginRefresh(key) {
+        LoadQueue.run { [self] in
+          defer { endRefresh(key) }
+          settle(key, options, Result { try run(type, key, options, servesAbsence: servesAbsence, load) })
+        }
+      }
+      return value
+    case .fallback, .missing:
+      let result = Result {
+        try LoadQueue.wait(options.timeLimit, key) { [self] in
+          try run(type, key, options, servesAbsence: servesAbsence, load)
+        }
+      }
+      return try served(result, key, options, standing)
+    }
+  }
+
+  private func loaded<V: Codable & Sendable>(
+    _ type: V.Type, _ key: String, _ options: LoadOptions?, servesAbsence: Bool,
+    _ load: @escaping @Sendable (inout LoadContext) async throws -> V?
+  ) async throws -> V? {
+    let options = options ?? store.configuration.loadOptions
+    try options.validate()
+    let standing = try standing(type, key, options, servesAbsence: servesAbsence)
+    switch standing {
+    case .fresh(let value): return value
+    case .due(let value):
+      if beginRefresh(key) {
+        Task { [self] in
+          defer { endRefresh(key) }
+          let result: Result<V?, any Error>
+          do {
+            result = .success(try await run(type, key, options, servesAbsence: servesAbsence, load))
+          } catch {
+            result = .failure(error)
+          }
+          settle(key, options, result)
+        }
+      }
+      return value
+    case .fallback, .missing:
+      let result: Result<V?, any Error>
+      do {
+        result = .success(
+          try await LoadQueue.wait(options.timeLimit, key) { [self] in
+            try await run(type, key, options, servesAbsence: servesAbsence, load)
+          })
+      } catch {
+        result = .failure(error)
+      }
+      return try served(result, key, options, standing)
+    }
+  }
+
+  /// What a caller gets who has waited for a load.
+  private func served<V>(
+    _ result: Result<V?, any Error>, _ key: String, _ options: LoadOptions, _ standing: LoadStanding<V>
+  ) throws -> V? {
+    settle(key, options, result)
+    guard case .failure(let error) = result, case .fallback(let value) = standing, !(error is CancellationError) else {
+      return try result.get()
+    }
+    loadCounters.noteStale()
+    return value
+  }
+
+  /// Lets a source that fails have a pause.
+  private func settle<V>(_ key: String, _ options: LoadOptions, _ result: Result<V?, any Error>) {
+    switch result {
+    case .success: loadPauses.noteSuccess(ByteKey(key))
+    case .failure(let error):
+      if error is CancellationError { return }
+      loadPauses.noteFailure(ByteKey(key), options, now: store.clock.monotonic)
+      store.events.log(
+        .notice, "load failed", ["directory": "\(store.directory)", "key": "\(quoted(key))", "error": "\(error)"])
+    }
+  }
+
+  private func beginRefresh(_ key: String) -> Bool {
+    let isFirst = refreshes.withLock { $0.insert(ByteKey(key)).inserted }
+    if isFirst { loadCounters.noteRefresh() }
+    return isFirst
+  }
+
+  private func endRefresh(_ key: String) { refreshes.withLock { _ = $0.remove(ByteKey(key)) } }
+
+  // MARK: What there is
+
+  private func standing<V: Codable & Sendable>(
+    _ type: V.Type, _ key: String, _ options: LoadOptions, servesAbsence: Bool
+  ) throws(CacheError) -> LoadStanding<V> {
+    try diskCache.checkOpen()
+    do throws(CacheError) {
+      return try CacheKey.with(key) { (key) throws(CacheError) in
+        let token = memoryCache.token(key)
+        guard let record = try store.reader.keptRecord(key) else {
+          if let value = memoryOnlyValue(type, key.string) { return .fresh(value) }
+          store.counters.misses.increment()
+          return .missing
+        }
+        return try standing(record, key, options, token, servesAbsence: servesAbsence)
+      }
+    } catch {
+      guard error.isOfOneEntry else { throw error }
+      noteUnreadable(key, error)
+      return .missing
+    }
+  }
+
+  private func standing<V: Codable & Sendable>(
+    _ record: StoredRecord<Data>, _ key: CacheKey, _ options: LoadOptions, _ token: UInt64?, servesAbsence: Bool
+  ) throws(CacheError) -> LoadStanding<V> {
+    let header = record.header
+    let now = store.clock.now
+    if header.flags.contains(.absence) {
+      if servesAbsence {
+        store.counters.hits.increment()
+        return .fresh(nil)
+      }
+      store.counters.misses.increment()
+      return .missing
+    }
+    let value = try record.payload.withBytes { (bytes) throws(CacheError) in
+      try DiskCache.decode(V.self, header.format, bytes, key.string)
+    }
+    let isPausing = loadPauses.isPausing(ByteKey(key.string), now: store.clock.monotonic)
+    if !header.isExpired(at: now) {
+      store.counters.hits.increment()
+      if header.refresh != 0, header.refresh <= now { return isPausing ? .fresh(value) : .due(value) }
+      memoryCache.keep(
+        TypedMemoryValue.make(value, archiveLength: record.payload.count), key, header, validated: record.validated,
+        token: token)
+      return .fresh(value)
+    }
+    func isWithin(_ duration: Duration) -> Bool { now < header.expires.addingClamped(duration.clampedNanoseconds) }
+    store.counters.misses.increment()
+    if isWithin(options.staleWhileRevalidate) {
+      loadCounters.noteStale()
+      return isPausing ? .fresh(value) : .due(value)
+    }
+    guard isWithin(options.failSafe) else { return .missing }
+    if isPausing { loadCounters.noteStale() }
+    return isPausing ? .fresh(value) : .fallback(value)
+  }
+
+  // MARK: Loading
+
+  private func run<V: Codable & Sendable>(
+    _ type: V.Type, _ key: String, _ options: LoadOptions, servesAbsence: Bool,
+    _ load: @escaping @Sendable (inout LoadContext) throws -> V?
+  ) throws -> V? {
+    while true {
+      let result = try singleFlight.value(ByteKey(key)) { [self] run -> any Sendable in
+        begin(run)
+        defer { end(run) }
+        func loadAndKeep() throws -> V? {
+          let basis = LoadBasis(of: key, in: store)
+          var context = LoadContext(key: key, lifetime: options.lifetime, cost: options.cost)
+          let value = try timing { try load(&context) }
+          try keep(value, context, options, run, basis)
+          return value
+        }
+        if !run.isStored { return try loadAndKeep() }
+        return try leasing(
+          key, look: { loadedMeanwhile(type, key, servesAbsence: servesAbsence) }, load: loadAndKeep)
+      }
+      if let value = result as? V? { return value }
+    }
+  }
+
+  private func run<V: Codable & Sendable>(
+    _ type: V.Type, _ key: String, _ options: LoadOptions, servesAbsence: Bool,
+    _ load: @escaping @Sendable (inout LoadContext) async throws -> V?
+  ) async throws -> V? {
+    while true {
+      let result = try await singleFlight.value(ByteKey(key)) { [self] run -> any Sendable in
+        begin(run)
+        defer { end(run) }
+        func loadAndKeep() async throws -> V? {
+          let basis = LoadBasis(of: key, in: store)
+          var context = LoadContext(key: key, lifetime: options.lifetime, cost: options.cost)
+          let value = try await timing { try await load(&context) }
+          try keep(value, context, options, run, basis)
+          return value
+        }
+        if !run.isStored { return try await loadAndKeep() }
+        return try await leasing(
+          key, look: { loadedMeanwhile(type, key, servesAbsence: servesAbsence) }, load: loadAndKeep)
+      }
+      if let value = result as? V? { return value }
+    }
+  }
+
+  /// What another load, of this process or another one, may have left since: `.some(nil)` that there is none. The read as
+  /// a whole counts once.
+  private func loadedMeanwhile<V: Codable & Sendable>(_ type: V.Type, _ key: String, servesAbsence: Bool) -> V?? {
+    // What cannot be read was told of already.
+    let record = CacheKey.with(key) { key in outcome { () throws(CacheError) in try store.reader.keptRecord(key) } }
+    guard case .success(let record?) = record else { return nil }
+    let header = record.header
+    if header.flags.contains(.absence) { return servesAbsence ? .some(nil) : nil }
+    let now = store.clock.now
+    guard !header.isExpired(at: now), header.refresh == 0 || header.refresh > now else { return nil }
+    let value = record.payload.withBytes { bytes in
+      outcome { () throws(CacheError) in try DiskCache.decode(type, header.format, bytes, key) }
+    }
+    if case .success(let value) = value { return .some(value) }
+    return nil
+  }
+
+  /// Stores what was loaded, unless the key was written since.
+  private func keep<V: Codable & Sendable>(
+    _ value: V?, _ context: LoadContext, _ options: LoadOptions, _ load: Load, _ basis: LoadBasis
+  ) throws(CacheError) {
+    let key = context.key
+    guard context.isStored, load.isStored, basis.isCurrent(key, in: store) else { return }
+    let isCancelled = Task.isCancelled
+    do throws(CacheError) {
+      try CacheKey.with(key) { (key) throws(CacheError) in
+        guard let value else { return try keepAbsence(key, options, load) }
+        try ValueArchiver.withArchive(of: value) { (format, bytes) throws(CacheError) in
+          var header = try store.header(
+            for: key, format, bytes, expiresIn: context.lifetime.map { options.shortened($0) }, cost: context.cost)
+          options.setTimes(of: &header, lifetime: context.lifetime, now: store.clock.now)
+          try diskCache.put(
+            TypedMemoryValue.make(value, archiveLength: bytes.count), key, header, bytes, through: memoryCache
+          ) { !load.isSuperseded && !isCancelled }
+        }
+      }
+    } catch {
+      if error.code == .invalidArgument { throw error }
+      noteUnstored(key, error)
+    }
+  }
+
+  /// Notes that there is no value. What there was goes.
+  private func keepAbsence(_ key: CacheKey, _ options: LoadOptions, _ load: Load) throws(CacheError) {
+    guard let lifetime = options.absenceLifetime else { return }
+    let empty = UnsafeRawBufferPointer(start: nil, count: 0)
+    // For everybody else it has expired, whatever the clock says.
+    var header = try store.header(for: key, .bytes, empty, expires: .min, cost: nil)
+    header.flags.insert(.absence)
+    header.kept = store.expiry(after: lifetime)
+    try diskCache.put(nil, key, header, empty, through: memoryCache) { !load.isSuperseded }
+  }
+}
+
+extension LoadOptions {
+  fileprivate func shortened(_ lifetime: Duration) -> Duration {
+    jitter == 0 ? lifetime : lifetime * (1 - jitter * Double.random(in: 0..<1))
+  }
+
+  /// Sets when the entry is to be loaded anew, and until when it is kept.
+  fileprivate func setTimes(of header: inout RecordHeader, lifetime: Duration?, now: Int64) {
+    guard header.expires != 0 else { return }
+    if keptFor > .zero { header.kept = header.expires.addingClamped(keptFor.clampedNanoseconds) }
+    guard let refreshAhead, let lifetime else { return }
+    let refresh = now.addingClamped((lifetime * refreshAhead).clampedNanoseconds)
+    if refresh < header.expires { header.refresh = max(1, refresh) }
+  }
+}

@@ -1,0 +1,207 @@
+import LMDB
+import Platform
+import Synchronization
+
+/// Writes that depend on what is there. See ``ExclusiveUse``.
+extension DiskStore {
+  /// What a conditional write does with an entry.
+  enum Edit {
+    case put(RecordHeader, UnsafeRawBufferPointer)
+    /// The same record with another expiry: the value stays where it is.
+    case touch(expires: Int64)
+    case remove
+  }
+
+  // MARK: Conditions
+
+  /// Notes what the entry is now, for a write that is to follow what is read next.
+  ///
+  /// - Returns: `nil` if other processes have the cache open, or a transaction is just changing the entry: the condition is
+  ///   the stamp of what is read.
+  func condition(_ key: CacheKey) throws(CacheError) -> EntryCondition? {
+    if try isShared(key.hash) { return nil }
+    let version = observers.versions.word(hash: key.hash).pointee.load(ordering: .acquiring)
+    return .unchanged(version: version, position: foreignEpoch)
+  }
+
+  private func isShared(_ hash: UInt64) throws(CacheError) -> Bool {
+    let (isShared, isChanging) = journal.lock.withLock { (journal.isShared, observers.changing == hash) }
+    if !isShared { return isChanging }
+    guard exclusive.want() else { return true }
+    try writer.run { [exclusive] in
+      exclusive.becomeAlone()
+      return .success(())
+    }
+    return journal.lock.withLock { journal.isShared }
+  }
+
+  /// Releases a key's lock when others can see what was written under it: with other processes, once that is committed.
+  func release(_ lock: KeyLocks.KeyLock, hasWritten: Bool) {
+    let isShared = journal.lock.withLock {
+      if journal.isShared && hasWritten { journal.requestCommit() }
+      return journal.isShared
+    }
+    if !isShared || !hasWritten { return lock.release() }
+    // After the commit, which is due. If the store is closing its end releases the lock.
+    writer.enqueue { lock.release() }
+  }
+
+  /// The stamp of the entry that is there; 0: none, or one that has expired.
+  func stamp(_ key: CacheKey) throws(CacheError) -> UInt64 {
+    guard let (header, _) = try header(key), !header.isExpired(at: clock.now) else { return 0 }
+    return header.stamp
+  }
+
+  // MARK: Writing
+
+  /// Makes a write if `condition` holds; the outcome says so if it did not.
+  ///
+  /// - Throws: as the write without a condition. `.lockTimeout` if another process does not commit its conditional writes.
+  func edit(
+    _ key: CacheKey, _ edit: Edit, if condition: EntryCondition, by observer: (any DiskStoreObserver)?
+  ) throws(CacheError) -> WriteOutcome {
+    switch (condition, edit) {
+    case (.unchanged(let version, let position), .put(let header, let payload)):
+      return try put(key, header: header, payload: payload, by: observer) { [self] in
+        isUnchanged(key, version, position)
+      }
+    case (.unchanged(let version, let position), .remove):
+      return try remove(key, by: observer) { [self] in isUnchanged(key, version, position) }
+    case (.unchanged, .touch): preconditionFailure("A record is touched in a transaction.")
+    case (.stamp(let stamp), .put(let header, let payload)):
+      return try preparing(key, header, payload) { (header, payload) throws(CacheError) in
+        try transact(key, expecting: stamp, .put(PreparedPut(key, header, payload)))
+      }
+    case (.stamp(let stamp), .touch(let expires)): return try transact(key, expecting: stamp, .touch(expires: expires))
+    case (.stamp(let stamp), .remove): return try transact(key, expecting: stamp, .remove)
+    }
+  }
+
+  /// With the journal's lock held, at the moment of the write.
+  private func isUnchanged(_ key: CacheKey, _ version: UInt64, _ position: UInt64) -> Bool {
+    let hash = key.hash
+    // What a transaction is about to commit cannot be read yet, and must not be missed.
+    return observers.versions.word(hash: hash).pointee.load(ordering: .acquiring) == version
+      && foreignEpoch == position && observers.changing != hash && journal.claimExclusiveUse()
+  }
+
+  /// Transforms a value and appends it to the value log, as every put does.
+  private func preparing<R>(
+    _ key: CacheKey, _ header: RecordHeader, _ payload: UnsafeRawBufferPointer,
+    _ body: (RecordHeader, UnsafeRawBufferPointer) throws(CacheError) -> R
+  ) throws(CacheError) -> R {
+    if !transforms.isEmpty, let transformed = try transforms.apply(to: payload, header, key) {
+      var header = header
+      header.flags.insert(.transformed)
+      return try transformed.withBytes { (bytes) throws(CacheError) in try placing(key, header, bytes, body) }
+    }
+    return try placing(key, header, payload, body)
+  }
+
+  private func placing<R>(
+    _ key: CacheKey, _ header: RecordHeader, _ payload: UnsafeRawBufferPointer,
+    _ body: (RecordHeader, UnsafeRawBufferPointer) throws(CacheError) -> R
+  ) throws(CacheError) -> R {
+    if payload.count <= inlineThreshold { return try body(header, payload) }
+    let value = try appendValue(payload, key: key)
+    defer { value.end() }
+    return try value.pointer.withBytes { (pointer) throws(CacheError) in try body(header.referring, pointer) }
+  }
+
+  // MARK: In a transaction
+
+  private enum Transacted {
+    case done(WriteOutcome)
+    /// The entry is another one.
+    case refused
+    /// A write of this process waits, which goes first.
+    case waits
+    /// Another process has to commit first: the owner of this journal.
+    case unsettled(FileIdentity)
+  }
+
+  /// An ``Edit`` that is ready for the database. No closure: the job that has it goes some time after it has run.
+  private enum Change {
+    case put(PreparedPut)
+    case touch(expires: Int64)
+    case remove
+
+    func apply(
+      to session: inout WriteSession, _ key: CacheKey, _ databaseKey: UnsafeRawBufferPointer, stamp: UInt64
+    ) throws(LMDBError) {
+      switch self {
+      case .put(let prepared):
+        try prepared.record(stamp: stamp).withBytes { (record) throws(LMDBError) in
+          try session.put(record, forKey: databaseKey)
+        }
+      case .touch(let expires): try session.setExpiry(databaseKey, of: key.utf8, expires: expires, stamp: stamp)
+      case .remove: _ = try session.remove(databaseKey, of: key.utf8)
+      }
+    }
+  }
+
+  /// Changes an entry in a transaction of its own, after what waits, if it has this stamp.
+  private func transact(
+    _ key: CacheKey, expecting expected: UInt64, _ change: Change
+  ) throws(CacheError) -> WriteOutcome {
+    let deadline = MonotonicClock.nanoseconds.addingClamped(configuration.disk.lockTimeout.clampedNanoseconds)
+    // The caller waits until the job has run: what it points to stays.
+    nonisolated(unsafe) let (key, change) = (key, change)
+    while true {
+      let result = try writer.run { [self] in
+        outcome { () throws(CacheError) in try transactOnWriterThread(key, expected, change) }
+      }
+      switch result {
+      case .done(let outcome):
+        didChange(key, outcome.stamp, by: nil)
+        return outcome
+      case .refused: return WriteOutcome(stamp: 0, isRefused: true)
+      case .waits: continue
+      case .unsettled(let journal):
+        if MonotonicClock.nanoseconds >= deadline {
+          throw .lockTimeout(directory, LockHolder.exclusive(of: journal))
+        }
+        MonotonicClock.sleep(nanoseconds: Self.settlingInterval)
+      }
+    }
+  }
+
+  private static let settlingInterval: Int64 = 1_000_000
+
+  private func transactOnWriterThread(
+    _ key: CacheKey, _ expected: UInt64, _ change: Change
+  ) throws(CacheError) -> Transacted {
+    if let journal = try exclusive.unsettled() { return .unsettled(journal) }
+    writer.commitWaiting()
+    if let failure = journal.lock.withLock({ journal.state.gate.failure }) { throw failure.error }
+    let hash = key.hash
+    var isChanging = false
+    defer { if isChanging { journal.lock.withLock { observers.endChange(key.string, hash) } } }
+    return try database.databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(CacheError) in
+      try database.transactIfNeeded("Changing \(quoted(key.string))", makingRoom: committer.makeRoom) {
+        (session) throws(LMDBError) in
+        let current = try session.stamp(databaseKey, of: key.utf8, at: clock.now)
+        let result = journal.lock.withLock { () -> Result<UInt64, TransactionRefusal> in
+          if journal.waits(key, position: foreignEpoch) { return .failure(.waits) }
+          if current != expected { return .failure(.refused) }
+          // Greater than those of whatever it replaces, in whichever process that was written.
+          journal.state.stamps.advance(to: max(session.metadata.lastStamp, session.foreignClearStamp))
+          let stamp = journal.state.stamps.next(clock)
+          observers.beginChange(key.string, hash, stamp)
+          isChanging = true
+          return .success(stamp)
+        }
+        switch result {
+        case .failure(.waits): return (.waits, isCommitted: false)
+        case .failure(.refused): return (.refused, isCommitted: false)
+        case .success(let stamp):
+          try change.apply(to: &session, key, databaseKey, stamp: stamp)
+          session.metadata.lastStamp = max(session.metadata.lastStamp, stamp)
+          return (.done(WriteOutcome(stamp: stamp, validated: session.position)), isCommitted: true)
+        }
+      }
+    }
+  }
+
+  private enum TransactionRefusal: Error { case waits, refused }
+}

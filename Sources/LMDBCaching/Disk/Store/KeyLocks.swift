@@ -1,0 +1,48 @@
+import Platform
+import Synchronization
+
+/// Locks of processes on single keys, which go with their process: who loads a value.
+///
+/// Each is a byte of the file of ``ProcessLock``, far behind its end, locked by fcntl(2) in the name of the open file
+/// (Linux; elsewhere every lock can be had). The byte is chosen by the key's hash: two keys of one byte wait for each other,
+/// and do not exist.
+final class KeyLocks: Sendable {
+  enum Outcome {
+    case taken(KeyLock)
+    /// By this process.
+    case isHeldHere
+    case isHeldElsewhere
+  }
+
+  /// A lock that is held, until ``release()``.
+  struct KeyLock: Sendable {
+    fileprivate let byte: Int64
+    fileprivate let file: ProcessLock
+    fileprivate let locks: KeyLocks
+
+    func release() { locks.release(self) }
+  }
+
+  private let place: PlaceKeeper
+  private let held = Mutex<Set<Int64>>([])
+
+  init(_ place: PlaceKeeper) { self.place = place }
+
+  func tryLock(_ key: CacheKey) -> Outcome {
+    let hash = RecordHeader.keyHash(key.utf8)
+    // Behind what is in the file, and no further than files reach.
+    let byte = Int64(hash >> 2) | 1 << 20
+    guard held.withLock({ $0.insert(byte).inserted }) else { return .isHeldHere }
+    let file = place.processLock
+    // Without locks everybody loads for himself.
+    let isTaken = (try? file.tryLockByte(byte)) ?? true
+    if isTaken { return .taken(KeyLock(byte: byte, file: file, locks: self)) }
+    held.withLock { _ = $0.remove(byte) }
+    return .isHeldElsewhere
+  }
+
+  private func release(_ lock: KeyLock) {
+    lock.file.unlockByte(lock.byte)
+    held.withLock { _ = $0.remove(lock.byte) }
+  }
+}

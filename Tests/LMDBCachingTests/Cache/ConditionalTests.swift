@@ -1,0 +1,312 @@
+import Foundation
+import LMDB
+import Platform
+import TestSupport
+import Testing
+
+@testable import LMDBCaching
+
+/// Operations that depend on what is there, while the process is alone and while it is not.
+@Suite struct ConditionalTests {
+  enum Company: CaseIterable, Sendable {
+    case none
+    /// Another process has the cache open.
+    case process
+  }
+
+  let directory = CacheDirectory()
+
+  /// The other process lives as long as the test.
+  private func open(
+    _ company: Company, _ change: (inout CacheConfiguration) -> Void = { _ in }
+  ) throws -> (LMDBCache, ChildProcess?) {
+    let cache = try directory.open(change)
+    if company == .none { return (cache, nil) }
+    let child = try cacheProcess()
+    #expect(child.run("open \(directory.path)") == "ok")
+    return (cache, child)
+  }
+
+  private func close(_ cache: LMDBCache, _ child: ChildProcess?) throws {
+    child?.end()
+    try cache.close()
+  }
+
+  @Test(arguments: Company.allCases) func isFoundOutWhetherTheProcessIsAlone(_ company: Company) throws {
+    let (cache, child) = try open(company)
+    try cache.increment(forKey: "key")
+    #expect(cache.store.journal.lock.withLock { cache.store.journal.isShared } == (company == .process))
+    child?.end()
+    // With the next round, when it is wanted.
+    #expect(
+      try eventually {
+        try cache.increment(forKey: "key")
+        return cache.store.journal.lock.withLock { !cache.store.journal.isShared }
+      })
+    try cache.close()
+  }
+
+  @Test(arguments: Company.allCases, Place.allCases) func theFirstStores(_ company: Company, _ place: Place) throws {
+    let (cache, child) = try open(company)
+    #expect(try cache.setValueIfAbsent(1, forKey: "key"))
+    try place.settle(cache)
+    #expect(try !cache.setValueIfAbsent(2, forKey: "key"))
+    #expect(try !cache.diskCache.setValueIfAbsent(2, forKey: "key"))
+    // Of whatever type.
+    #expect(try !cache.setValueIfAbsent("text", forKey: "key"))
+    #expect(try cache.value(Int.self, forKey: "key") == 1)
+    if let child { #expect(child.run("absent k 1") == "1") }
+    try cache.removeValue(forKey: "key")
+    try place.settle(cache)
+    #expect(try cache.setValueIfAbsent(3, forKey: "key"))
+    #expect(try cache.value(Int.self, forKey: "key") == 3)
+    try close(cache, child)
+  }
+
+  @Test(arguments: Company.allCases, Place.allCases) func whatHasExpiredIsAbsent(
+    _ company: Company, _ place: Place
+  ) throws {
+    let clock = ManualClock()
+    let (cache, child) = try open(company) { $0.clock = .manual(clock) }
+    #expect(try cache.setValueIfAbsent(1, forKey: "key", expires: .after(.seconds(10))))
+    try place.settle(cache)
+    #expect(try !cache.setValueIfAbsent(2, forKey: "key"))
+    clock.advance(by: .seconds(10))
+    #expect(try cache.entry(forKey: "key") == nil)
+    #expect(try cache.setValueIfAbsent(2, forKey: "key"))
+    #expect(try cache.value(Int.self, forKey: "key") == 2)
+    try close(cache, child)
+  }
+
+  @Test(arguments: Company.allCases, Place.allCases) func updatesSeeWhatIsThere(
+    _ company: Company, _ place: Place
+  ) throws {
+    let (cache, child) = try open(company)
+    for number in 1...3 {
+      let value = try cache.update([Int].self, forKey: "list") { $0 = ($0 ?? []) + [number] }
+      #expect(value == Array(1...number))
+      try place.settle(cache)
+    }
+    #expect(try cache.diskCache.update([Int].self, forKey: "list") { $0?.append(4) } == [1, 2, 3, 4])
+    #expect(try cache.value([Int].self, forKey: "list") == [1, 2, 3, 4])
+    #expect(try cache.exchange([9], forKey: "list") == [1, 2, 3, 4])
+    #expect(try cache.removeValue([Int].self, forKey: "list") == [9])
+    #expect(try cache.removeValue([Int].self, forKey: "list") == nil)
+    #expect(try cache.update([Int].self, forKey: "list") { $0 = nil } == nil)
+    #expect(cache.count == 0)
+    try close(cache, child)
+  }
+
+  /// Long values are in the value log, and those of several MB in no segment of the journal.
+  @Test(arguments: Company.allCases, [3_000, 5 << 20]) func longValuesAreUpdated(
+    _ company: Company, _ size: Int
+  ) throws {
+    let (cache, child) = try open(company)
+    try cache.set(Data(repeating: 1, count: size), forKey: "key")
+    for number in UInt8(2)..<6 {
+      let old = try cache.exchange(Data(repeating: number, count: size), forKey: "key")
+      #expect(old == Data(repeating: number - 1, count: size))
+      if number == 3 { try cache.flush() }
+      cache.memoryCache.removeAll()
+    }
+    #expect(try cache.value(Data.self, forKey: "key") == Data(repeating: 5, count: size))
+    #expect(cache.count == 1)
+    try close(cache, child)
+    let again = try directory.open { $0.disk.verification = .always }
+    #expect(again.recovery == nil)
+    try again.diskCache.sweepValues()
+    #expect(try again.diskCache.valueLogFaults() == [])
+    try again.close()
+  }
+
+  struct Failure: Error {}
+
+  @Test(arguments: Company.allCases) func whatThrowsChangesNothing(_ company: Company) throws {
+    let (cache, child) = try open(company)
+    try cache.set(1, forKey: "key")
+    #expect(throws: Failure.self) {
+      try cache.update(Int.self, forKey: "key") {
+        $0 = 2
+        throw Failure()
+      }
+    }
+    #expect(errorCode { try cache.update(String.self, forKey: "key") { $0 = "text" } } == .typeMismatch)
+    #expect(errorCode { try cache.increment(forKey: "key", by: .max) } == .invalidArgument)
+    #expect(errorCode { try cache.setValueIfAbsent(1, forKey: "new", cost: -1) } == .invalidArgument)
+    #expect(try cache.value(Int.self, forKey: "key") == 1)
+    #expect(try cache.increment(forKey: "key", by: -3) == -2)
+    try close(cache, child)
+    #expect(errorCode { try cache.increment(forKey: "key") } == .closed)
+    #expect(errorCode { try cache.setValueIfAbsent(1, forKey: "key") } == .closed)
+    #expect(errorCode { try cache.entry(forKey: "key") } == .closed)
+  }
+
+  /// The closure may use the cache, and the key itself: then it is called again.
+  @Test(arguments: Company.allCases) func whatChangesTheEntryMeanwhileIsSeen(_ company: Company) throws {
+    let (cache, child) = try open(company)
+    var calls = 0
+    let sum = try cache.update(Int.self, forKey: "key") { number in
+      calls += 1
+      if calls == 1 { try cache.set(10, forKey: "key") }
+      try cache.increment(forKey: "other")
+      number = (number ?? 0) + 1
+    }
+    #expect(sum == 11 && calls == 2)
+    #expect(try cache.value(Int.self, forKey: "other") == 2)
+    calls = 0
+    try cache.update(Int.self, forKey: "key") { number in
+      calls += 1
+      if calls == 1 { try cache.removeAll() }
+      number = (number ?? 0) + 1
+    }
+    #expect(try cache.value(Int.self, forKey: "key") == 1 && calls == 2)
+    try close(cache, child)
+  }
+
+  @Test(arguments: Company.allCases, Place.allCases) func versionsAreOfWrites(
+    _ company: Company, _ place: Place
+  ) throws {
+    let (cache, child) = try open(company)
+    #expect(try cache.entry(forKey: "key") == nil)
+    try cache.set(1, forKey: "key", expiresIn: .seconds(1_000), cost: 7)
+    try place.settle(cache)
+    let entry = try #require(try cache.entry(forKey: "key"))
+    #expect(entry.key == "key" && entry.cost == 7 && entry.size == 8 && entry.expiration != nil)
+    #expect(try cache.entry(forKey: "key")?.version == entry.version)
+    #expect(try cache.entries().map(\.version) == [entry.version])
+    #expect(try cache.set(2, forKey: "key", ifVersion: entry.version, expires: .unchanged))
+    #expect(try !cache.set(3, forKey: "key", ifVersion: entry.version))
+    #expect(try !cache.removeValue(forKey: "key", ifVersion: entry.version))
+    try place.settle(cache)
+    let next = try #require(try cache.entry(forKey: "key"))
+    #expect(next.version != entry.version && next.expiration == entry.expiration)
+    #expect(try cache.value(Int.self, forKey: "key") == 2)
+    #expect(try cache.diskCache.removeValue(forKey: "key", ifVersion: next.version))
+    #expect(try !cache.removeValue(forKey: "key", ifVersion: next.version))
+    #expect(try !cache.set(3, forKey: "key", ifVersion: next.version))
+    #expect(!cache.contains("key"))
+    try close(cache, child)
+  }
+
+  @Test(arguments: Company.allCases, Place.allCases) func touchingChangesTheExpiryAlone(
+    _ company: Company, _ place: Place
+  ) throws {
+    let clock = ManualClock()
+    let (cache, child) = try open(company) { $0.clock = .manual(clock) }
+    let long = Data(repeating: 7, count: 100_000)
+    try cache.set("text", forKey: "short", expiresIn: .seconds(10))
+    try cache.set(long, forKey: "long", expiresIn: .seconds(10), cost: 5)
+    try place.settle(cache)
+    let written = cache.statistics.liveBytes
+    for key in ["short", "long"] {
+      #expect(try cache.touch(forKey: key, expires: .after(.seconds(100))))
+      #expect(try cache.touch(forKey: key, expires: .unchanged))
+    }
+    #expect(try !cache.touch(forKey: "none", expires: .never))
+    clock.advance(by: .seconds(50))
+    #expect(try cache.value(String.self, forKey: "short") == "text")
+    #expect(try cache.value(Data.self, forKey: "long") == long)
+    #expect(try cache.entry(forKey: "long")?.cost == 5)
+    #expect(try cache.touch(forKey: "short", expires: .never))
+    #expect(try cache.touch(forKey: "long", expires: .at(Date(timeIntervalSince1970: Double(clock.now) / 1e9 + 10))))
+    clock.advance(by: .seconds(10))
+    #expect(try cache.value(String.self, forKey: "short") == "text")
+    #expect(try cache.value(Data.self, forKey: "long") == nil)
+    #expect(try !cache.touch(forKey: "long", expires: .never))
+    // The long value is where it was.
+    let statistics = cache.statistics
+    if place == .database { #expect(statistics.liveBytes + statistics.deadBytes < written + 50_000) }
+    // So that nothing is left to expire.
+    try cache.diskCache.trimToLimits()
+    try close(cache, child)
+    let again = try directory.open { $0.disk.verification = .always }
+    #expect(again.recovery == nil)
+    try again.diskCache.sweepValues()
+    #expect(try again.diskCache.valueLogFaults() == [])
+    try again.close()
+  }
+
+  @Test(arguments: Company.allCases, Place.allCases) func aSetCanKeepTheExpiry(
+    _ company: Company, _ place: Place
+  ) throws {
+    let clock = ManualClock()
+    let (cache, child) = try open(company) { $0.clock = .manual(clock) }
+    try cache.set(1, forKey: "key", expires: .after(.seconds(10)))
+    try place.settle(cache)
+    clock.advance(by: .seconds(5))
+    try cache.set(2, forKey: "key", expires: .unchanged)
+    try cache.diskCache.set(3, forKey: "key", expires: .unchanged)
+    #expect(try cache.increment(forKey: "key") == 4)
+    try cache.set(1, forKey: "new", expires: .unchanged)
+    clock.advance(by: .seconds(5))
+    #expect(try cache.value(Int.self, forKey: "key") == nil)
+    #expect(try cache.value(Int.self, forKey: "new") == 1)
+    // What has expired is not replaced.
+    try cache.set(1, forKey: "key", expires: .unchanged)
+    clock.advance(by: .seconds(1_000_000))
+    #expect(try cache.value(Int.self, forKey: "key") == 1)
+    try close(cache, child)
+  }
+
+  @Test(arguments: Company.allCases) func noIncrementIsLost(_ company: Company) throws {
+    let (cache, child) = try open(company)
+    let count = company == .none ? 1_000 : 100
+    concurrently(8) { thread in
+      for _ in 0..<count {
+        do {
+          if thread % 2 == 0 {
+            try cache.increment(forKey: "key")
+          } else {
+            try cache.diskCache.update(Int.self, forKey: "key") { $0 = ($0 ?? 0) + 1 }
+          }
+        } catch {
+          Issue.record(error)
+        }
+      }
+    }
+    #expect(try cache.value(Int.self, forKey: "key") == 8 * count)
+    #expect(try cache.diskCache.value(Int.self, forKey: "key") == 8 * count)
+    try close(cache, child)
+  }
+
+  @Test(arguments: Company.allCases) func storedConditionallyIsObservedAndCommitted(_ company: Company) async throws {
+    let (cache, child) = try open(company)
+    let changes = cache.changes(withPrefix: "")
+    var iterator = changes.makeAsyncIterator()
+    try cache.setValueIfAbsent("text", forKey: "key")
+    let change = await iterator.next()
+    guard case .set("key")? = change else {
+      Issue.record("\(String(describing: change))")
+      return
+    }
+    try cache.flush()
+    let copy = directory.crashed(cache)
+    let other = try copy.open()
+    #expect(try other.value(String.self, forKey: "key") == "text")
+    try other.close()
+    try close(cache, child)
+  }
+
+  /// Memory fails over to what it has; with others about, a condition cannot be known without the disk.
+  @Test(arguments: Company.allCases) func aFullDiskLosesNothing(_ company: Company) throws {
+    let clock = ManualClock()
+    let (cache, child) = try open(company) { $0.clock = .manual(clock) }
+    #expect(try cache.increment(forKey: "key") == 1)
+    try cache.flush()
+    let session = FaultInjection.begin(.directory(directory.path), [.init(.txnCommit, returns: ENOSPC, count: .max)])
+    if company == .none {
+      #expect(try cache.increment(forKey: "key") == 2)
+    } else {
+      #expect(throws: CacheError.self) { try cache.increment(forKey: "key") }
+      #expect(try cache.value(Int.self, forKey: "key") == 1)
+    }
+    FaultInjection.end(session)
+    #expect(
+      eventually {
+        clock.advance(by: .seconds(1))
+        return (try? cache.flush()) != nil
+      })
+    #expect(try cache.increment(forKey: "key") == (company == .none ? 3 : 2))
+    try close(cache, child)
+  }
+}

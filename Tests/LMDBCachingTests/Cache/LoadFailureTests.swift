@@ -1,0 +1,188 @@
+import Foundation
+import LMDB
+import Logging
+import Platform
+import TestSupport
+import Testing
+
+@testable import LMDBCaching
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
+#endif
+
+/// What a load does with an entry that cannot be read, and with a value that cannot be stored.
+@Suite struct LoadFailureTests {
+  let directory = CacheDirectory()
+  let events = EventLog.Events()
+
+  func open(_ configure: (inout CacheConfiguration) -> Void = { _ in }) throws -> LMDBCache {
+    try directory.open {
+      neverCommitting(&$0)
+      $0.logger = EventLog.logger(events)
+      configure(&$0)
+    }
+  }
+
+  func logged(_ message: String) -> [EventLog.Event] { events.current.filter { "\($0.message)" == message } }
+
+  /// With the form that waits, or with the one for tasks.
+  func value<V: Codable & Sendable>(
+    _ type: V.Type, _ cache: LMDBCache, isTask: Bool, load: @escaping @Sendable () throws -> V
+  ) async throws -> V {
+    if isTask { return try await cache.value(type, forKey: "key") { () async throws -> V in try load() } }
+    return try wait { try cache.value(type, forKey: "key", load: load) }
+  }
+
+  // In a task the other form would be chosen.
+  private func wait<V>(_ body: () throws -> V) throws -> V { try body() }
+
+  @Test(arguments: Place.allCases, [false, true]) func whatIsOfAnotherTypeIsReplaced(
+    _ place: Place, _ isTask: Bool
+  ) async throws {
+    let cache = try open()
+    try cache.set("text", forKey: "key")
+    try place.settle(cache)
+    #expect(try await value(Int.self, cache, isTask: isTask) { 7 } == 7)
+    #expect(try cache.value(Int.self, forKey: "key") == 7)
+    cache.memoryCache.removeAll()
+    #expect(try await value(Int.self, cache, isTask: isTask) { throw Failure() } == 7)
+    let statistics = cache.statistics
+    #expect(statistics.loads == 1 && statistics.failedLoads == 0)
+    #expect(statistics.misses == 1 && statistics.memoryHits + statistics.diskHits == 2)
+    try cache.close()
+    let warnings = logged("cache entry cannot be read, and is loaded anew")
+    #expect(!warnings.isEmpty && warnings.allSatisfy { $0.level == .warning })
+    #expect(warnings.first.map { "\($0.metadata)".contains("typeMismatch") } == true)
+  }
+
+  enum Damage: String, CaseIterable {
+    case bytes, format, flippedBit
+  }
+
+  @Test(arguments: Damage.allCases, [false, true]) func whatIsDamagedIsReplaced(
+    _ damage: Damage, _ isTask: Bool
+  ) async throws {
+    var cache = try open()
+    try cache.set(["value of the key": 1], forKey: "key")
+    try cache.close()
+    switch damage {
+    case .bytes: try Intruder(directory: directory).change("key") { $0.payload = [0xFF, 0xFF] }
+    case .format:
+      try Intruder(directory: directory).change("key") { $0.header.format = ArchiveFormat(rawValue: 99) }
+    case .flippedBit:
+      directory.damage { data in
+        if let place = data.range(of: Data("value of the key".utf8)) { data[place.lowerBound] ^= 1 }
+      }
+    }
+    cache = try open()
+    #expect(throws: CacheError.self) { try cache.value([String: Int].self, forKey: "key") }
+    let before = cache.statistics
+    #expect(try await value([String: Int].self, cache, isTask: isTask) { ["loaded": 2] } == ["loaded": 2])
+    let statistics = cache.statistics
+    #expect(statistics.misses == before.misses + 1)
+    #expect(statistics.memoryHits + statistics.diskHits == before.memoryHits + before.diskHits)
+    cache.memoryCache.removeAll()
+    #expect(try cache.value([String: Int].self, forKey: "key") == ["loaded": 2])
+    try cache.flush()
+    try cache.close()
+    #expect(!logged("cache entry cannot be read, and is loaded anew").isEmpty)
+  }
+
+  /// The whole cache is no entry.
+  @Test func whatIsNotTheEntrysIsAnErrorAsBefore() throws {
+    let cache = try open()
+    try cache.set(1, forKey: "key")
+    try cache.flush()
+    cache.memoryCache.removeAll()
+    let session = FaultInjection.begin(.directory(directory.path), [.init(.txnRenew, returns: EIO, count: .max)])
+    #expect(errorCode { try cache.value(Int.self, forKey: "key", load: { fatalError() }) } == .storageFailed)
+    FaultInjection.end(session)
+    #expect(try cache.value(Int.self, forKey: "key", load: { fatalError() }) == 1)
+    try cache.close()
+    #expect(errorCode { try cache.value(Int.self, forKey: "key", load: { fatalError() }) } == .closed)
+  }
+
+  struct Failure: Error {}
+
+  struct Unencodable: Codable, Sendable, Equatable {
+    init() {}
+    init(from decoder: any Decoder) throws {}
+    func encode(to encoder: any Encoder) throws { throw Failure() }
+  }
+
+  @Test(arguments: [false, true]) func whatCannotBeArchivedIsTheCallers(_ isTask: Bool) async throws {
+    let cache = try open()
+    #expect(try await value(Unencodable.self, cache, isTask: isTask) { Unencodable() } == Unencodable())
+    #expect(cache.count == 0)
+    try cache.close()
+    let errors = logged("loaded value not stored")
+    #expect(errors.count == 1 && errors.allSatisfy { $0.level == .error })
+  }
+
+  @Test(arguments: [false, true]) func whatCannotBeCommittedIsTheCallers(_ isTask: Bool) async throws {
+    let clock = ManualClock()
+    let cache = try directory.open {
+      $0.clock = .manual(clock)
+      $0.durability = .full
+      $0.logger = EventLog.logger(events)
+    }
+    let session = FaultInjection.begin(.directory(directory.path), [.init(.txnCommit, returns: ENOSPC, count: .max)])
+    #expect(try await value(Int.self, cache, isTask: isTask) { 5 } == 5)
+    #expect(!cache.health.isHealthy)
+    FaultInjection.end(session)
+    #expect(
+      eventually {
+        clock.advance(by: .seconds(1))
+        return cache.health.isHealthy
+      })
+    #expect(try cache.value(Int.self, forKey: "key") == 5)
+    try cache.close()
+    #expect(logged("loaded value not stored").count == 1)
+  }
+
+  @Test func whatTheCallerGotWrongIsAnError() throws {
+    let cache = try open()
+    #expect(errorCode { try cache.value(Int.self, forKey: "key", cost: -1, load: { 1 }) } == .invalidArgument)
+    try cache.close()
+  }
+
+  /// A read that loads is one read.
+  @Test func aLoadIsOneMiss() throws {
+    let cache = try open()
+    for round in 0..<2 {
+      for index in 0..<100 {
+        #expect(try cache.value(Int.self, forKey: "key\(index)", load: { index }) == index)
+        if round == 1 { cache.memoryCache.removeAll() }
+      }
+    }
+    let statistics = cache.statistics
+    #expect(statistics.hitRatio == 0.5)
+    #expect(statistics.misses == 100 && statistics.loads == 100)
+    try cache.close()
+  }
+
+  @Test(arguments: [false, true]) func loadsAreCountedAndTimed(_ isTask: Bool) async throws {
+    let clock = ManualClock()
+    let cache = try open { $0.clock = .manual(clock) }
+    await #expect(throws: Failure.self) {
+      try await value(Int.self, cache, isTask: isTask) {
+        clock.advance(by: .seconds(2))
+        throw Failure()
+      }
+    }
+    #expect(
+      try await value(Int.self, cache, isTask: isTask) {
+        clock.advance(by: .seconds(3))
+        return 1
+      } == 1)
+    let statistics = cache.statistics
+    #expect(statistics.loads == 2 && statistics.failedLoads == 1 && statistics.loadTime == .seconds(5))
+    #expect(statistics.misses == 2 && statistics.hitRatio == 0)
+    try cache.close()
+  }
+}

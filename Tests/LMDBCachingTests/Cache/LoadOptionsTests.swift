@@ -1,0 +1,373 @@
+import Dispatch
+import Foundation
+import LMDB
+import Platform
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import LMDBCaching
+
+/// Loads that may serve an older value.
+@Suite struct LoadOptionsTests {
+  let directory = CacheDirectory()
+  let clock = ManualClock()
+
+  private func open(_ change: (inout CacheConfiguration) -> Void = { _ in }) throws -> LMDBCache {
+    try directory.open {
+      $0.clock = .manual(clock)
+      change(&$0)
+    }
+  }
+
+  struct Failure: Error {}
+
+  /// A source that counts, fails when it is told to, and can be held up.
+  final class Source: Sendable {
+    private let state = Mutex((calls: 0, fails: false))
+    private let gate = Mutex<DispatchSemaphore?>(nil)
+    /// How many loads have come so far as to wait.
+    let arrivals = Atomic<Int>(0)
+
+    var calls: Int { state.withLock { $0.calls } }
+    var fails: Bool {
+      get { state.withLock { $0.fails } }
+      set { state.withLock { $0.fails = newValue } }
+    }
+
+    /// Lets nobody through before as many signals.
+    func hold() -> DispatchSemaphore {
+      let semaphore = DispatchSemaphore(value: 0)
+      gate.withLock { $0 = semaphore }
+      return semaphore
+    }
+
+    func load() throws -> Int {
+      arrivals.add(1, ordering: .sequentiallyConsistent)
+      gate.withLock { $0 }?.wait()
+      return try answer()
+    }
+
+    /// The same without holding a thread.
+    func loadInTask() async throws -> Int {
+      arrivals.add(1, ordering: .sequentiallyConsistent)
+      while let gate = gate.withLock({ $0 }), gate.wait(timeout: .now()) == .timedOut {
+        try? await Task.sleep(for: .milliseconds(1))
+      }
+      return try answer()
+    }
+
+    private func answer() throws -> Int {
+      try state.withLock { state in
+        state.calls += 1
+        if state.fails { throw Failure() }
+        return state.calls
+      }
+    }
+  }
+
+  /// With the form that waits, or with the one for tasks.
+  private func value(
+    _ cache: LMDBCache, _ source: Source, _ options: LoadOptions, isTask: Bool
+  ) async throws -> Int {
+    if isTask {
+      return try await cache.value(Int.self, forKey: "key", options: options) { _ async throws -> Int in
+        try await source.loadInTask()
+      }
+    }
+    return try wait { try cache.value(Int.self, forKey: "key", options: options) { _ in try source.load() } }
+  }
+
+  // In a task the other form would be chosen.
+  private func wait<V>(_ body: () throws -> V) throws -> V { try body() }
+
+  /// Looks again and again, and holds no thread.
+  private func becomesTrue(_ condition: () throws -> Bool) async throws -> Bool {
+    for _ in 0..<6_000 {
+      if try condition() { return true }
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    return false
+  }
+
+  private static func options(_ lifetime: Int, _ change: (inout LoadOptions) -> Void = { _ in }) -> LoadOptions {
+    var options = LoadOptions(lifetime: .seconds(lifetime))
+    change(&options)
+    return options
+  }
+
+  @Test(arguments: Place.allCases, [false, true]) func aFreshValueIsServed(_ place: Place, _ isTask: Bool) async throws
+  {
+    let (cache, source) = (try open(), Source())
+    for _ in 0..<3 {
+      #expect(try await value(cache, source, Self.options(10), isTask: isTask) == 1)
+      try place.settle(cache)
+    }
+    clock.advance(by: .seconds(10))
+    #expect(try await value(cache, source, Self.options(10), isTask: isTask) == 2)
+    #expect(source.calls == 2)
+    let statistics = cache.statistics
+    #expect(statistics.loads == 2 && statistics.misses == 2 && statistics.staleServed == 0)
+    #expect(statistics.memoryHits + statistics.diskHits == 2)
+    try cache.close()
+  }
+
+  @Test(arguments: Place.allCases, [false, true]) func aStaleValueIsServedWhileItIsLoaded(
+    _ place: Place, _ isTask: Bool
+  ) async throws {
+    let (cache, source) = (try open(), Source())
+    let options = Self.options(10) { $0.staleWhileRevalidate = .seconds(5) }
+    #expect(try await value(cache, source, options, isTask: isTask) == 1)
+    try place.settle(cache)
+    clock.advance(by: .seconds(12))
+    // For everybody else it has expired.
+    #expect(try cache.value(Int.self, forKey: "key") == nil)
+    #expect(!cache.contains("key"))
+    let gate = source.hold()
+    for _ in 0..<5 { #expect(try await value(cache, source, options, isTask: isTask) == 1) }
+    gate.signal()
+    #expect(try await becomesTrue { try cache.value(Int.self, forKey: "key") == 2 })
+    gate.signal()
+    #expect(try await value(cache, source, options, isTask: isTask) == 2)
+    #expect(source.calls == 2)
+    #expect(cache.statistics.staleServed == 5 && cache.statistics.refreshes == 1)
+    // Too old to be served.
+    clock.advance(by: .seconds(15))
+    for _ in 0..<5 { gate.signal() }
+    #expect(try await value(cache, source, options, isTask: isTask) == 3)
+    try cache.close()
+  }
+
+  @Test(arguments: [false, true]) func whatIsAskedForIsLoadedBeforeItExpires(_ isTask: Bool) async throws {
+    let (cache, source) = (try open(), Source())
+    let options = Self.options(10) { $0.refreshAhead = 0.8 }
+    #expect(try await value(cache, source, options, isTask: isTask) == 1)
+    clock.advance(by: .seconds(7))
+    #expect(try await value(cache, source, options, isTask: isTask) == 1)
+    #expect(cache.statistics.refreshes == 0)
+    clock.advance(by: .seconds(2))
+    #expect(try cache.value(Int.self, forKey: "key") == 1)
+    #expect(try await value(cache, source, options, isTask: isTask) == 1)
+    #expect(try await becomesTrue { try cache.value(Int.self, forKey: "key") == 2 })
+    clock.advance(by: .seconds(5))
+    #expect(try await value(cache, source, options, isTask: isTask) == 2)
+    #expect(cache.statistics.refreshes == 1 && cache.statistics.misses == 1)
+    try cache.close()
+  }
+
+  @Test(arguments: Place.allCases, [false, true]) func anExpiredValueIsServedWhileTheSourceFails(
+    _ place: Place, _ isTask: Bool
+  ) async throws {
+    let (cache, source) = (try open(), Source())
+    let options = Self.options(10) {
+      $0.failSafe = .seconds(100)
+      $0.pauseAfterFailure = .seconds(4)
+      $0.longestPause = .seconds(6)
+    }
+    #expect(try await value(cache, source, options, isTask: isTask) == 1)
+    try place.settle(cache)
+    clock.advance(by: .seconds(20))
+    source.fails = true
+    for _ in 0..<4 { #expect(try await value(cache, source, options, isTask: isTask) == 1) }
+    // The others did not ask it.
+    #expect(source.calls == 2)
+    clock.advance(by: .seconds(4))
+    for _ in 0..<4 { #expect(try await value(cache, source, options, isTask: isTask) == 1) }
+    #expect(source.calls == 3)
+    clock.advance(by: .seconds(5))
+    #expect(try await value(cache, source, options, isTask: isTask) == 1)
+    #expect(source.calls == 3)
+    clock.advance(by: .seconds(1))
+    source.fails = false
+    #expect(try await value(cache, source, options, isTask: isTask) == 4)
+    #expect(cache.statistics.staleServed == 9 && cache.statistics.failedLoads == 2)
+    // After so long it is an error.
+    source.fails = true
+    clock.advance(by: .seconds(110))
+    await #expect(throws: Failure.self) { try await value(cache, source, options, isTask: isTask) }
+    await #expect(throws: Failure.self) { try await value(cache, source, options, isTask: isTask) }
+    #expect(source.calls == 6)
+    try cache.close()
+  }
+
+  @Test(arguments: [false, true]) func aSlowSourceIsNotWaitedForForEver(_ isTask: Bool) async throws {
+    let (cache, source) = (try open(), Source())
+    let options = Self.options(10) {
+      $0.failSafe = .seconds(100)
+      $0.timeLimit = .milliseconds(20)
+    }
+    let gate = source.hold()
+    await #expect {
+      try await value(cache, source, options, isTask: isTask)
+    } throws: {
+      ($0 as? CacheError)?.code == .loadTimedOut
+    }
+    gate.signal()
+    // It went on.
+    #expect(try await becomesTrue { try cache.value(Int.self, forKey: "key") == 1 })
+    clock.advance(by: .seconds(20))
+    #expect(try await value(cache, source, options, isTask: isTask) == 1)
+    gate.signal()
+    #expect(try await becomesTrue { try cache.value(Int.self, forKey: "key") == 2 })
+    try cache.close()
+  }
+
+  @Test(arguments: [false, true]) func thatThereIsNoneIsRemembered(_ isTask: Bool) async throws {
+    let cache = try open()
+    let calls = Atomic<Int>(0)
+    var options = Self.options(100)
+    options.absenceLifetime = .seconds(5)
+    func find(_ cache: LMDBCache, _ options: LoadOptions, _ result: Int?) async throws -> Int? {
+      if isTask {
+        return try await cache.optionalValue(Int.self, forKey: "key", options: options) { _ async throws -> Int? in
+          calls.add(1, ordering: .relaxed)
+          return result
+        }
+      }
+      return try wait {
+        try cache.optionalValue(Int.self, forKey: "key", options: options) { _ in
+          calls.add(1, ordering: .relaxed)
+          return result
+        }
+      }
+    }
+    for _ in 0..<3 { #expect(try await find(cache, options, nil) == nil) }
+    #expect(calls.load(ordering: .relaxed) == 1)
+    try cache.flush()
+    #expect(try await find(cache, options, 7) == nil)
+    #expect(try cache.value(Int.self, forKey: "key") == nil && !cache.contains("key"))
+    #expect(try cache.entries() == [] && cache.entry(forKey: "key") == nil)
+    // A value is looked for all the same where there has to be one.
+    #expect(try await cache.value(Int.self, forKey: "key", options: options) { _ async throws -> Int in 3 } == 3)
+    try cache.removeAll()
+    #expect(try await find(cache, options, nil) == nil)
+    clock.advance(by: .seconds(5))
+    #expect(try await find(cache, options, 9) == 9)
+    // What was there goes when there is none any more.
+    clock.advance(by: .seconds(100))
+    #expect(try await find(cache, options, nil) == nil)
+    // Where it is not to be remembered, it is not.
+    try cache.removeAll()
+    let before = calls.load(ordering: .relaxed)
+    for _ in 0..<2 { #expect(try await find(cache, Self.options(100), nil) == nil) }
+    #expect(calls.load(ordering: .relaxed) == before + 2)
+    try cache.close()
+  }
+
+  @Test func theLoaderDecides() throws {
+    let cache = try open()
+    let options = Self.options(10) { $0.cost = 3 }
+    let value = try cache.value(Int.self, forKey: "a", options: options) { context in
+      #expect(context.key == "a" && context.lifetime == .seconds(10) && context.cost == 3 && context.isStored)
+      context.lifetime = .seconds(20)
+      context.cost = 5
+      return 1
+    }
+    #expect(value == 1)
+    let entry = try #require(try cache.entry(forKey: "a"))
+    #expect(entry.cost == 5)
+    #expect(entry.expiration == Date(timeIntervalSince1970: Double(clock.now) / 1e9 + 20))
+    #expect(
+      try cache.value(Int.self, forKey: "b", options: options) { context in
+        context.isStored = false
+        return 2
+      } == 2)
+    #expect(!cache.contains("b"))
+    try cache.close()
+  }
+
+  @Test func theCachesOwnOptionsHold() throws {
+    let cache = try open { $0.loadOptions = Self.options(10) { $0.staleWhileRevalidate = .seconds(5) } }
+    #expect(try cache.value(Int.self, forKey: "key") { _ in 1 } == 1)
+    clock.advance(by: .seconds(11))
+    #expect(try cache.value(Int.self, forKey: "key") { _ in 2 } == 1)
+    try cache.close()
+  }
+
+  @Test func lifetimesDiffer() throws {
+    let cache = try open()
+    let options = Self.options(1_000) { $0.jitter = 0.5 }
+    for number in 0..<50 { _ = try cache.value(Int.self, forKey: "\(number)", options: options) { _ in number } }
+    let now = Date(timeIntervalSince1970: Double(clock.now) / 1e9)
+    let lifetimes = try cache.entries().map { $0.expiration!.timeIntervalSince(now) }
+    #expect(lifetimes.allSatisfy { 499...1_000.001 ~= $0 })
+    #expect(lifetimes.max()! - lifetimes.min()! > 100)
+    try cache.close()
+  }
+
+  @Test(
+    arguments: [
+      { $0.jitter = -0.1 }, { $0.jitter = 1.5 }, { $0.jitter = .nan }, { $0.refreshAhead = 0 }, { $0.refreshAhead = 2 },
+      {
+        $0.lifetime = nil; $0.refreshAhead = 0.5
+      }, { $0.staleWhileRevalidate = .seconds(-1) },
+      { $0.failSafe = .seconds(-1) }, { $0.timeLimit = .zero }, { $0.pauseAfterFailure = .seconds(100) },
+      { $0.cost = -1 },
+    ] as [@Sendable (inout LoadOptions) -> Void])
+  func whatIsOutOfRangeIsAnError(_ change: @Sendable (inout LoadOptions) -> Void) throws {
+    let options = Self.options(10, change)
+    #expect(errorCode { try open { $0.loadOptions = options } } == .invalidArgument)
+    let cache = try open()
+    #expect(
+      errorCode { try cache.value(Int.self, forKey: "key", options: options) { _ in fatalError() } } == .invalidArgument
+    )
+    try cache.close()
+  }
+
+  /// What is kept is in the file, whoever opens it.
+  @Test func anExpiredValueIsKeptOnTheDisk() throws {
+    let source = Source()
+    let options = Self.options(10) { $0.failSafe = .seconds(1_000) }
+    var cache = try open()
+    #expect(try cache.value(Int.self, forKey: "key", options: options) { _ in try source.load() } == 1)
+    try cache.set(2, forKey: "other", expiresIn: .seconds(10))
+    try cache.close()
+    clock.advance(by: .seconds(500))
+    cache = try open { $0.disk.verification = .always }
+    #expect(cache.recovery == nil)
+    try cache.diskCache.trimToLimits()
+    #expect(cache.count == 1)
+    source.fails = true
+    #expect(try cache.value(Int.self, forKey: "key", options: options) { _ in try source.load() } == 1)
+    clock.advance(by: .seconds(600))
+    try cache.diskCache.trimToLimits()
+    #expect(cache.count == 0)
+    try cache.close()
+  }
+
+  /// A write wins over a refresh, and over a load that took too long.
+  @Test func aWriteWinsOverARefresh() throws {
+    let (cache, source) = (try open(), Source())
+    let options = Self.options(10) { $0.staleWhileRevalidate = .seconds(5) }
+    #expect(try cache.value(Int.self, forKey: "key", options: options) { _ in try source.load() } == 1)
+    clock.advance(by: .seconds(12))
+    let gate = source.hold()
+    #expect(try cache.value(Int.self, forKey: "key", options: options) { _ in try source.load() } == 1)
+    #expect(eventually { source.arrivals.load(ordering: .sequentiallyConsistent) == 2 })
+    try cache.set(100, forKey: "key")
+    gate.signal()
+    #expect(eventually { source.calls == 2 })
+    usleep(20_000)
+    #expect(try cache.value(Int.self, forKey: "key") == 100)
+    try cache.close()
+  }
+
+  @Test func manyCallersLoadOnce() async throws {
+    let (cache, source) = (try open(), Source())
+    let options = Self.options(10) { $0.staleWhileRevalidate = .seconds(5) }
+    for round in 1..<4 {
+      await withTaskGroup(of: Int?.self) { group in
+        for index in 0..<64 {
+          group.addTask { try? await value(cache, source, options, isTask: index % 2 == 0) }
+        }
+        for await found in group { #expect(found == round || found == round - 1) }
+      }
+      #expect(try await becomesTrue { cache.memoryCache.contains("key") })
+      // Threads and tasks load separately.
+      #expect(source.calls <= 2 * round)
+      cache.memoryCache.removeAll()
+      clock.advance(by: .seconds(11))
+    }
+    try cache.close()
+  }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import LMDBCaching
+
+/// Several processes that change entries under conditions: come, go and die.
+@Suite(.serialized) struct ConditionalProcessTests {
+  let directory = CacheDirectory()
+
+  @Test func noIncrementOfAnyProcessIsLost() throws {
+    let cache = try directory.open()
+    let children = try (0..<3).map { _ in try cacheProcess() }
+    for child in children { #expect(child.run("open \(directory.path)") == "ok") }
+    for child in children { child.send("increments key 300 2") }
+    for _ in 0..<300 { try cache.increment(forKey: "key") }
+    for child in children { #expect(child.readLine() == "ok") }
+    #expect(try cache.value(Int.self, forKey: "key") == 2_100)
+    for child in children { #expect(child.run("increment key 1") != "error") }
+    for child in children { child.end() }
+    try cache.close()
+  }
+
+  @Test func ofAllProcessesOneIsTheFirst() throws {
+    let children = try (0..<4).map { _ in try cacheProcess() }
+    for child in children { #expect(child.run("open \(directory.path)") == "ok") }
+    for child in children { child.send("absent key 200") }
+    let wins = children.map { Int($0.readLine() ?? "") ?? -1 }
+    #expect(wins.reduce(0, +) == 200)
+    #expect(wins.allSatisfy { $0 >= 0 })
+    for child in children { child.end() }
+  }
+
+  /// A process that is alone changes entries in its journal: who comes must not miss what waits there.
+  @Test(arguments: [0, 20, 2_000]) func whoComesSeesWhatWaits(_ interval: Int) throws {
+    let first = try cacheProcess()
+    #expect(first.run("open \(directory.path) interval=\(interval)") == "ok")
+    var sum = 0
+    for _ in 0..<5 {
+      #expect(first.run("increments key 100 4") == "ok")
+      sum += 401
+      let cache = try directory.open()
+      #expect(try cache.increment(forKey: "key") == sum)
+      // Both at once, and then one goes.
+      first.send("increments key 100 2")
+      for _ in 0..<100 { try cache.increment(forKey: "key") }
+      try cache.close()
+      #expect(first.readLine() == "ok")
+      sum += 301
+      #expect(first.run("increment key 1") == "\(sum)")
+      #expect(first.readLine() == "ok")
+    }
+    first.end()
+  }
+
+  /// What was answered is there, and of what was not answered one at most.
+  @Test func whatAKilledProcessHadChangedIsThere() throws {
+    for round in 0..<8 {
+      let child = try cacheProcess()
+      // Others of every second round have the cache open, too.
+      let company = round % 2 == 0 ? nil : try directory.open()
+      #expect(child.run("open \(directory.path) interval=\(round % 4 < 2 ? 50 : 5_000)") == "ok")
+      child.send("increment key\(round) 1000000")
+      var last = 0
+      for _ in 0..<(50 + round * 37) { last = child.readLine().flatMap { Int($0) } ?? last }
+      child.kill()
+      while let line = child.readLine(), let number = Int(line) { last = number }
+      let cache = try company ?? directory.open()
+      let sum = try cache.increment(forKey: "key\(round)")
+      #expect(sum == last + 1 || sum == last + 2)
+      try cache.close()
+    }
+  }
+
+  /// Its writes cannot be missed, and it cannot be waited for: an error names it.
+  @Test func aSuspendedProcessIsNamed() throws {
+    let child = try cacheProcess()
+    #expect(child.run("open \(directory.path) interval=60000") == "ok")
+    #expect(child.run("increments key 10 1") == "ok")
+    child.suspend()
+    let cache = try directory.open { $0.disk.lockTimeout = .milliseconds(150) }
+    let code = errorCode { try cache.increment(forKey: "key") }
+    #expect(code == .lockTimeout)
+    // Everything else goes on.
+    try cache.set(1, forKey: "other")
+    #expect(try cache.value(Int.self, forKey: "other") == 1)
+    child.resume()
+    #expect(eventually { (try? cache.increment(forKey: "key")) == 11 })
+    child.end()
+    try cache.close()
+  }
+}

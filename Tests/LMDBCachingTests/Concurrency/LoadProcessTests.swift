@@ -1,0 +1,102 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import LMDBCaching
+
+/// Loads of several processes: one is enough.
+@Suite(.serialized) struct LoadProcessTests {
+  let directory = CacheDirectory()
+
+  @Test func ofAllProcessesOneLoads() throws {
+    let children = try (0..<4).map { _ in try cacheProcess() }
+    for child in children { #expect(child.run("open \(directory.path)") == "ok") }
+    for child in children { child.send("loads k 250 4") }
+    let loads = children.map { Int($0.readLine() ?? "") ?? -1 }
+    #expect(loads.reduce(0, +) == 250, "\(loads)")
+    for child in children { child.end() }
+  }
+
+  @Test func tasksWaitForOtherProcessesToo() async throws {
+    let cache = try directory.open()
+    let child = try cacheProcess()
+    #expect(child.run("open \(directory.path)") == "ok")
+    child.send("loads k 100 2")
+    let own = await withTaskGroup(of: Int.self) { group in
+      for task in 0..<8 {
+        group.addTask {
+          for index in 0..<100 {
+            let key = "k\((index * 13 + task) % 100)"
+            let value = try? await cache.value(String.self, forKey: key) { () async throws -> String in
+              try await Task.sleep(for: .microseconds(200))
+              return key
+            }
+            if value != key { return -1_000 }
+          }
+          return 0
+        }
+      }
+      return await group.reduce(0, +) + cache.statistics.loads
+    }
+    #expect(Int(child.readLine() ?? "").map { $0 + own } == 100)
+    child.end()
+    try cache.close()
+  }
+
+  /// Its lock goes with it.
+  @Test func aLoaderThatDiesFreesTheKey() throws {
+    let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
+    let child = try cacheProcess()
+    #expect(child.run("open \(directory.path)") == "ok")
+    child.send("slowload key")
+    #expect(child.readLine() == "loading")
+    let found = Guarded<String?>(nil)
+    let isDone = finishes {
+      let group = DispatchGroup()
+      inBackground(group) { found { $0 = try? cache.value(String.self, forKey: "key") { "own" } } }
+      usleep(50_000)
+      child.kill()
+      group.wait()
+    }
+    #expect(isDone && found.current == "own")
+    try cache.close()
+  }
+
+  @Test func whatItLoadedIsTheOthers() throws {
+    let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
+    let child = try cacheProcess()
+    #expect(child.run("open \(directory.path)") == "ok")
+    child.send("slowload key")
+    #expect(child.readLine() == "loading")
+    let found = Guarded<String?>(nil)
+    let isDone = finishes {
+      let group = DispatchGroup()
+      inBackground(group) { found { $0 = try? cache.value(String.self, forKey: "key") { "own" } } }
+      usleep(50_000)
+      child.send("theirs")
+      group.wait()
+    }
+    #expect(isDone && found.current == "theirs")
+    #expect(child.readLine() == "theirs")
+    child.end()
+    try cache.close()
+  }
+
+  /// Nobody waits for it longer than the limit.
+  @Test func aLoaderThatIsSuspendedIsNotWaitedFor() throws {
+    let cache = try directory.open { $0.loadWaitLimit = .milliseconds(100) }
+    let child = try cacheProcess()
+    #expect(child.run("open \(directory.path)") == "ok")
+    child.send("slowload key")
+    #expect(child.readLine() == "loading")
+    child.suspend()
+    #expect(try cache.value(String.self, forKey: "key") { "own" } == "own")
+    child.resume()
+    child.send("theirs")
+    #expect(child.readLine() == "theirs")
+    // What was written meanwhile stays.
+    #expect(try cache.value(String.self, forKey: "key") == "own")
+    child.end()
+    try cache.close()
+  }
+}
