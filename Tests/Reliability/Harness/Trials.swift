@@ -15,6 +15,7 @@ package enum Trials {
     ModelTrial.self,
     PowerLossTrial.self,
     SuspensionTrial.self,
+    UpdatesTrial.self,
     UserDefaultsTrial.self,
   ]
 
@@ -36,6 +37,7 @@ package enum Trials {
     PowerLossReader.self,
     PowerLossWriter.self,
     SuspensionRole.self,
+    UpdatesRole.self,
     UserDefaultsRole.self,
   ]
 }

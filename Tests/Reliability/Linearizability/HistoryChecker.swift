@@ -5,6 +5,7 @@
 ///   that a commit takes. One that returns after its commit is seen by all at once.
 /// - No process sees a value again after it saw another one in its place.
 /// - A snapshot sees a batch whole.
+/// - Updates of a key are one after the other, whichever process makes them.
 package struct HistoryChecker: Sendable {
   /// In nanoseconds.
   package let bound: Int64
@@ -22,6 +23,7 @@ package struct HistoryChecker: Sendable {
     }
     for (_, records) in Dictionary(grouping: records, by: \.key) {
       KeyHistory(records, bound: bound).check(&findings)
+      UpdateChain(records).check(&findings)
     }
     return findings
   }

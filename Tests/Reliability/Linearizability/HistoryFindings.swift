@@ -11,6 +11,8 @@ package struct HistoryFindings: Sendable {
     case missing
     /// A value that the process had seen give way to another one already.
     case backwards
+    /// An update whose result another one has not seen that came after it.
+    case lost
   }
 
   package var faults: [(fault: Fault, description: String)] = []

@@ -4,6 +4,8 @@ package struct HistoryRecord: Sendable, Equatable {
     case set
     case remove
     case read
+    /// A read and a write as one: it found `previous`.
+    case update
   }
 
   /// Nanoseconds of the monotonic clock that all processes share.
@@ -11,6 +13,8 @@ package struct HistoryRecord: Sendable, Equatable {
   package var end: Int64
   /// The value that was written or found; no two writes have the same. 0: none.
   package var value: UInt64
+  /// What an update found; 0: nothing.
+  package var previous: UInt64
   package var key: UInt16
   package var kind: Kind
   package var process: UInt8
@@ -21,9 +25,10 @@ package struct HistoryRecord: Sendable, Equatable {
   package var group: UInt32
 
   package init(
-    _ kind: Kind, key: Int, value: UInt64 = 0, process: Int, thread: Int = 0, start: Int64, end: Int64,
-    isCommitted: Bool = false, group: UInt32 = 0
+    _ kind: Kind, key: Int, value: UInt64 = 0, previous: UInt64 = 0, process: Int, thread: Int = 0, start: Int64,
+    end: Int64, isCommitted: Bool = false, group: UInt32 = 0
   ) {
+    self.previous = previous
     self.start = start
     self.end = end
     self.value = value

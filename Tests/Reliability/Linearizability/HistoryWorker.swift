@@ -43,18 +43,20 @@ struct HistoryWorker {
     case 95..<99: try writePair()
     case 99..<110: try readPair()
     // So that others get to run, and commits fall everywhere.
+    case 112..<130: try update()
     case 110..<112: usleep(UInt32(random.below(3_000)))
     default: try read()
     }
   }
 
   private func record(
-    _ kind: HistoryRecord.Kind, _ key: Int, _ value: Int, from start: Int64, isCommitted: Bool = false,
-    group: UInt32 = 0
+    _ kind: HistoryRecord.Kind, _ key: Int, _ value: Int, previous: Int = 0, from start: Int64,
+    isCommitted: Bool = false, group: UInt32 = 0
   ) {
     buffer.append(
       HistoryRecord(
-        kind, key: key, value: UInt64(value), process: load.process, thread: thread, start: start, end: Self.now,
+        kind, key: key, value: UInt64(value), previous: UInt64(previous), process: load.process, thread: thread,
+        start: start, end: Self.now,
         isCommitted: isCommitted || load.durability == Durability.full.rawValue, group: group))
   }
 
@@ -74,6 +76,35 @@ struct HistoryWorker {
     record(.set, key, value, from: start)
   }
 
+  private mutating func update() throws {
+    let key = [SharedLoad.cell, SharedLoad.longCell, SharedLoad.counter].randomElement(using: &random)!
+    let name = SharedLoad.names[key]
+    var value = newValue()
+    var previous = 0
+    let start = Self.now
+    switch key {
+    case SharedLoad.counter:
+      value = try cache.increment(forKey: name)
+      previous = value - 1
+    case SharedLoad.longCell:
+      // In the value log.
+      try cache.update([Int].self, forKey: name) { list in
+        previous = list?.first ?? 0
+        list = [Int](repeating: value, count: 1_200)
+      }
+    default:
+      if random.below(2) == 0 {
+        previous = try cache.exchange(value, forKey: name) ?? 0
+      } else {
+        try cache.diskCache.update(Int.self, forKey: name) { number in
+          previous = number ?? 0
+          number = value
+        }
+      }
+    }
+    record(.update, key, value, previous: previous, from: start)
+  }
+
   private mutating func remove() throws {
     // The file's key is never removed: somebody always finds it.
     let key = random.below(SharedLoad.file)
@@ -83,12 +114,19 @@ struct HistoryWorker {
   }
 
   private mutating func read() throws {
-    let key = random.below(20) == 0 ? SharedLoad.pairs.randomElement(using: &random)! : key()
+    let key =
+      switch random.below(20) {
+      case 0: SharedLoad.pairs.randomElement(using: &random)!
+      case 1: SharedLoad.cell
+      case 2: SharedLoad.longCell
+      default: key()
+      }
     let name = SharedLoad.names[key]
     let start = Self.now
     var value = 0
     switch (key, random.below(10)) {
     case (SharedLoad.list, _): value = try whole(cache.value([Int].self, forKey: name), 300)
+    case (SharedLoad.longCell, _): value = try whole(cache.value([Int].self, forKey: name), 1_200)
     case (SharedLoad.file, _): value = try whole(cache.value([Int].self, forKey: name), 2_000)
     case (_, 0): value = try cache.diskCache.value(Int.self, forKey: name) ?? 0
     case (_, 1):

@@ -21,11 +21,13 @@ struct KeyHistory {
     self.bound = bound
     reads = records.filter { $0.kind == .read }
     let writes = records.filter { $0.kind != .read }
-    sets = Dictionary(writes.filter { $0.kind == .set }.map { ($0.value, $0) }, uniquingKeysWith: { first, _ in first })
+    sets = Dictionary(
+      writes.filter { $0.kind != .remove }.map { ($0.value, $0) }, uniquingKeysWith: { first, _ in first })
     groups = Dictionary(grouping: writes) { [$0.process, $0.isCommitted ? 1 : 0] }.map { name, writes in
       Group(
         process: name[0], isCommitted: name[1] == 1, all: WriteIndex(writes),
-        sets: WriteIndex(writes.filter { $0.kind == .set }), removals: WriteIndex(writes.filter { $0.kind == .remove }))
+        sets: WriteIndex(writes.filter { $0.kind != .remove }),
+        removals: WriteIndex(writes.filter { $0.kind == .remove }))
     }
   }
 

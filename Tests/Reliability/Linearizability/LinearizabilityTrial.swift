@@ -4,9 +4,9 @@ import TestSupport
 
 /// A history of many operations by several processes, held against what is promised of its order.
 ///
-/// The bound on what another process may not see yet is the group-commit interval and twice the longest time that a
-/// `write` of the same round took: a set that has waited for its interval waits for the commit that is under way at the
-/// most, and for its own.
+/// The bound on what another process may not see yet is the group-commit interval and three times the longest time that a
+/// `write` or an update of the same round took: a set that has waited for its interval waits for the update that is under
+/// way at the most, for the commit that this one makes first, and for its own.
 package enum LinearizabilityTrial: Trial {
   package static let name = "linearizability"
   package static let summary =
@@ -60,8 +60,9 @@ package enum LinearizabilityTrial: Trial {
     guard report.isPassed else { return }
 
     let records = try outputs.flatMap { try HistoryFile.read($0) }
-    let longest = records.filter { $0.isCommitted && $0.group != 0 }.map { $0.end - $0.start }.max() ?? 0
-    let bound = Int64(load.interval) * 1_000_000 + 2 * longest
+    let transactions = records.filter { $0.isCommitted && $0.group != 0 || $0.kind == .update }
+    let longest = transactions.map { $0.end - $0.start }.max() ?? 0
+    let bound = Int64(load.interval) * 1_000_000 + 3 * longest
     let findings = HistoryChecker(bound: bound).check(records)
     for (fault, description) in findings.faults { report.fail("\(title): \(description)"); report.count("\(fault)") }
     report.count("operations", processes * load.threads * operations)

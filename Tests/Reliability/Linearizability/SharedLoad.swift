@@ -32,5 +32,9 @@ struct SharedLoad: Codable {
   static let list = 6
   static let file = 7
   static let pairs = [8, 10]
-  static let names = (0..<12).map { "key\($0)" }
+  /// Keys that are changed by updates only: a number, a long list, and a counter.
+  static let cell = 12
+  static let longCell = 13
+  static let counter = 14
+  static let names = (0..<15).map { "key\($0)" }
 }

@@ -1,0 +1,50 @@
+import Foundation
+import LMDBCaching
+import TestSupport
+
+/// A process that opens the cache, adds to numbers in every way there is, closes it, or lets it go, and begins anew. Each
+/// addition is answered with the number of its key.
+enum UpdatesRole: TrialRole {
+  static let name = "updates"
+
+  static func run(_ arguments: [String]) throws {
+    var random = SeededRandom(UInt64(arguments[1])!)
+    while true {
+      do {
+        let interval = [0, 5, 50, 500].randomElement(using: &random)!
+        let cache = try TrialCache.open(arguments[0]) {
+          $0.disk.groupCommitInterval = .milliseconds(interval)
+          // Others are suspended for moments.
+          $0.disk.lockTimeout = .seconds(30)
+        }
+        for _ in 0...random.below(60) {
+          let key = random.below(UpdatesTrial.keys.count)
+          try add(UpdatesTrial.keys[key], cache, &random)
+          answer("\(key)")
+          if random.below(20) == 0 { usleep(UInt32(random.below(20_000))) }
+        }
+        if random.below(2) == 0 { try cache.close() }
+      } catch {
+        answer("\(error)")
+      }
+      usleep(UInt32(random.below(5_000)))
+    }
+  }
+
+  private static func add(_ key: String, _ cache: LMDBCache, _ random: inout SeededRandom) throws {
+    switch random.below(3) {
+    case 0: try cache.increment(forKey: key)
+    case 1: try cache.diskCache.update(Int.self, forKey: key) { $0 = ($0 ?? 0) + 1 }
+    default:
+      while true {
+        guard let entry = try cache.entry(forKey: key) else {
+          if try cache.setValueIfAbsent(1, forKey: key) { return }
+          continue
+        }
+        // Of the entry, or of a newer one: then it is not stored.
+        let number = try cache.value(Int.self, forKey: key) ?? 0
+        if try cache.set(number + 1, forKey: key, ifVersion: entry.version) { return }
+      }
+    }
+  }
+}
