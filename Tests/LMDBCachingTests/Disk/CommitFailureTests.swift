@@ -275,6 +275,43 @@ import Testing
     try cache.close()
   }
 
+  /// What a write replaced that is in memory only is on the disk until the next commit: a process that dies before that
+  /// would bring it back.
+  @Test func aFlushWaitsUntilWhatWasReplacedIsGone() throws {
+    let clock = ManualClock()
+    let cache = try directory.open {
+      $0.clock = .manual(clock)
+      $0.disk.inlineThreshold = 100
+    }
+    try cache.set("old", forKey: "key")
+    try cache.flush()
+    directory.write(Data(), to: ValueFolder.name)
+    try cache.set(String(repeating: "b", count: 500), forKey: "key")
+    #expect(errorCode { try cache.flush() } == .notCommitted)
+    try FileManager.default.removeItem(at: directory.url(ValueFolder.name))
+    clock.advance(by: .seconds(40))
+    #expect(recovers(cache, clock))
+    #expect(try CacheKey.with("key") { (key) throws(CacheError) in try cache.store.database.header(key) == nil })
+    try cache.close()
+  }
+
+  /// The same when the failure was over before the write noted that it is in memory only.
+  @Test func aFlushWaitsForWhatIsHiddenWithoutAFailure() throws {
+    let cache = try directory.open(neverCommitting)
+    try cache.set("old", forKey: "key")
+    try cache.flush()
+    let journal = cache.store.journal
+    journal.lock.withLock {
+      var hidden = HiddenKeys()
+      Array("key".utf8).withUnsafeBytes { hidden.insert(.key($0), stamp: journal.state.stamps.next(cache.store.clock)) }
+      journal.hide(hidden)
+    }
+    #expect(try cache.value(String.self, forKey: "key") == nil || cache.memoryCache.contains("key"))
+    try cache.flush()
+    #expect(try CacheKey.with("key") { (key) throws(CacheError) in try cache.store.database.header(key) == nil })
+    try cache.close()
+  }
+
   @Test func aJournalThatCannotBeMadeKeepsValuesInMemory() throws {
     let clock = ManualClock()
     let cache = try directory.open { $0.clock = .manual(clock) }

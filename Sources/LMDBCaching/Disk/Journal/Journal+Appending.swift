@@ -70,6 +70,8 @@ extension Journal {
     markPending()
     state.hidden.insert(scope, stamp: body(nil))
     if condition != nil { noteIfConditional(nil) }
+    // The writer thread may have got over the failure already, and sleep.
+    lock.signalAll(.work)
     return JournalAppend(number: 0, isLarge: false, failure: error)
   }
 
@@ -122,10 +124,13 @@ extension Journal {
   var isWriterThread: Bool { writerThread.load(ordering: .relaxed) == PlatformThread.current }
 
   /// Commits everything written so far and returns when it is done. On the writer thread it does nothing.
-  func commitPending() throws(CacheError) {
+  ///
+  /// - Parameter includesHidden: Whether to wait until what is hidden is removed from the disk, too: until then the death
+  ///   of the process brings it back.
+  func commitPending(includesHidden: Bool = false) throws(CacheError) {
     guard hasPending.load(ordering: .acquiring), !isWriterThread else { return }
     let number = lock.withLock { lastWritten }
-    try waitForCommit(of: number)
+    try waitForCommit(of: number, includesHidden: includesHidden)
   }
 
   /// Makes everything written so far be committed at once. With the lock held.
@@ -136,8 +141,9 @@ extension Journal {
 
   /// Waits until the segment `number` is committed, and makes that happen at once.
   ///
+  /// - Parameter includesHidden: See ``commitPending(includesHidden:)``.
   /// - Throws: `.notCommitted` when an attempt fails: the write is kept, and is tried again. `.closed`.
-  func waitForCommit(of number: Int) throws(CacheError) {
+  func waitForCommit(of number: Int, includesHidden: Bool = false) throws(CacheError) {
     lock.lock()
     defer { lock.unlock() }
     let attempts = state.gate.failure?.attempts ?? 0
@@ -145,7 +151,7 @@ extension Journal {
       state.requestedNumber = number
       lock.signalAll(.work)
     }
-    while state.committedNumber < number {
+    while state.committedNumber < number || includesHidden && !state.hidden.isEmpty {
       if state.gate.isEnded { throw .closed }
       // Told at once while the writer thread pauses between attempts, and after an attempt that failed.
       if let failure = state.gate.failure, failure.attempts > attempts || clock.monotonic < failure.retryAt {

@@ -183,7 +183,7 @@ final class DiskStore: Sendable {
 
   /// Makes everything written so far safe from a power cut, in every durability mode.
   func flush() throws(CacheError) {
-    try commitPending()
+    try journal.commitPending(includesHidden: true)
     try synchronizer.synchronize()
   }
 

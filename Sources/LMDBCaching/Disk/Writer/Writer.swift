@@ -146,8 +146,8 @@ final class Writer: @unchecked Sendable {
   func commitWaiting() {
     lock.lock()
     let situation = journal.situation
-    let hasFrames = situation.hasSealed || situation.active.map { !$0.isEmpty } ?? false
-    if hasFrames && journal.state.gate.failure == nil && situation.canCommit { commit() }
+    let isPending = situation.hasSealed || situation.hidesKeys || situation.active.map { !$0.isEmpty } ?? false
+    if isPending && journal.state.gate.failure == nil && situation.canCommit { commit() }
     lock.unlock()
   }
 
