@@ -52,6 +52,17 @@ package func eventually(within limit: Duration = .seconds(60), _ condition: () t
   return try condition()
 }
 
+/// The same in a task, without holding its thread.
+package func becomesTrue(within limit: Duration = .seconds(60), _ condition: () throws -> Bool) async throws -> Bool {
+  let clock = ContinuousClock()
+  let deadline = clock.now + limit
+  while clock.now < deadline {
+    if try condition() { return true }
+    try await Task.sleep(for: .milliseconds(1))
+  }
+  return try condition()
+}
+
 /// A value behind a lock that the thread sanitizer knows.
 package final class Guarded<Value>: @unchecked Sendable {  // Sendable: `value` is touched with `lock` held only.
   private let lock = NSLock()

@@ -59,15 +59,7 @@ extension DiskCache {
   ) throws(CacheError) -> Bool {
     let outcome = try store.edit(key, .put(header, bytes), if: condition, by: memory)
     if outcome.isRefused { return false }
-    if let memory {
-      if let value {
-        memory.insert(value, key, header, outcome)
-      } else {
-        memory.didChange(key.string, hash: key.hash, stamp: outcome.stamp)
-      }
-      noteChange(key, outcome, condition)
-    }
-    try outcome.checkCommitted()
+    try didPut(value, key, header, outcome, through: memory, tells: !condition.isOfTransaction)
     return true
   }
 
@@ -76,17 +68,8 @@ extension DiskCache {
   ) throws(CacheError) -> Bool {
     let outcome = try store.edit(key, .remove, if: condition, by: memory)
     if outcome.isRefused { return false }
-    if let memory {
-      memory.didChange(key.string, hash: key.hash, stamp: outcome.stamp)
-      noteChange(key, outcome, condition)
-    }
-    try outcome.checkCommitted()
+    try didChange(key, outcome, through: memory, tells: !condition.isOfTransaction)
     return true
-  }
-
-  /// A transaction tells by itself.
-  private func noteChange(_ key: CacheKey, _ outcome: WriteOutcome, _ condition: EntryCondition) {
-    if case .unchanged = condition { store.noteChange(key, outcome.stamp) }
   }
 
   // MARK: The operations
@@ -98,19 +81,18 @@ extension DiskCache {
     try ValueArchiver.withArchive(of: value) { (format, bytes) throws(CacheError) in
       let memoryValue = memory == nil ? nil : TypedMemoryValue.make(value, archiveLength: bytes.count)
       try CacheKey.with(key) { (key) throws(CacheError) in
-        while true {
-          let isUnchanged = expires == .unchanged
-          let condition = isUnchanged ? try store.condition(key) : nil
-          let current = isUnchanged ? try store.header(key)?.header : nil
-          let isLive = current.map { !$0.isExpired(at: store.clock.now) } ?? false
-          let time = try expires.nanoseconds(in: store, current: isLive ? current?.expires ?? 0 : 0)
+        guard expires == .unchanged else {
+          let time = try expires.nanoseconds(in: store, current: 0)
           let header = try store.header(for: key, format, bytes, expires: time, cost: cost)
-          if isUnchanged {
-            let condition = condition ?? .stamp(isLive ? current?.stamp ?? 0 : 0)
-            if try put(memoryValue, key, header, bytes, through: memory, if: condition) { return }
-          } else {
-            return try put(memoryValue, key, header, bytes, through: memory)
-          }
+          return try put(memoryValue, key, header, bytes, through: memory)
+        }
+        while true {
+          let condition = try store.condition(key)
+          let current = try store.liveHeader(key)
+          let header = try store.header(for: key, format, bytes, expires: current?.expires ?? 0, cost: cost)
+          let isDone = try put(
+            memoryValue, key, header, bytes, through: memory, if: condition ?? .stamp(current?.stamp ?? 0))
+          if isDone { return }
         }
       }
     }
@@ -236,7 +218,7 @@ extension DiskCache {
     return try CacheKey.with(key) { (key) throws(CacheError) in
       while true {
         let condition = try store.condition(key)
-        guard let header = try store.header(key)?.header, !header.isExpired(at: store.clock.now) else { return false }
+        guard let header = try store.liveHeader(key) else { return false }
         let time = try expires.nanoseconds(in: store, current: header.expires)
         if time == header.expires { return true }
         if try touch(key, header, expires: time, through: memory, if: condition) { return true }
@@ -257,8 +239,10 @@ extension DiskCache {
       return !outcome.isRefused
     }
     guard let record = try store.readData(key), record.header.stamp == header.stamp else { return false }
-    var changed = RecordHeader(format: header.format, expires: expires, now: header.created, cost: header.cost)
-    changed.lastAccess = RecordHeader.seconds(store.clock.coarseNow)
+    var changed = header
+    changed.move(toExpiry: expires)
+    // As the value is when it is transformed, and written, anew.
+    changed.flags.subtract([.transformed, .pointer])
     return try record.payload.withBytes { (bytes) throws(CacheError) in
       try put(memoryValue, key, changed, bytes, through: memory, if: condition ?? .stamp(header.stamp))
     }

@@ -76,13 +76,28 @@ extension DiskCache {
   ) throws(CacheError) {
     let outcome = try store.put(key, header: header, payload: bytes, by: memory, if: condition)
     if outcome.isRefused { return }
+    try didPut(value, key, header, outcome, through: memory)
+  }
+
+  /// - Parameter tells: Whether those who watch the cache are told here; of a transaction they are by the store.
+  @inline(__always)
+  func didPut(
+    _ value: MemoryValue?, _ key: CacheKey, _ header: RecordHeader, _ outcome: WriteOutcome,
+    through memory: MemoryTier?, tells: Bool = true
+  ) throws(CacheError) {
+    guard let value, let memory else { return try didChange(key, outcome, through: memory, tells: tells) }
+    memory.insert(value, key, header, outcome)
+    if tells { store.noteChange(key, outcome.stamp) }
+    try outcome.checkCommitted()
+  }
+
+  /// After a removal, or a write whose value the memory tier does not get.
+  func didChange(
+    _ key: CacheKey, _ outcome: WriteOutcome, through memory: MemoryTier?, tells: Bool = true
+  ) throws(CacheError) {
     if let memory {
-      if let value {
-        memory.insert(value, key, header, outcome)
-      } else {
-        memory.didChange(key.string, hash: key.hash, stamp: outcome.stamp)
-      }
-      store.noteChange(key, outcome.stamp)
+      memory.didChange(key.string, hash: key.hash, stamp: outcome.stamp)
+      if tells { store.noteChange(key, outcome.stamp) }
     }
     try outcome.checkCommitted()
   }
@@ -90,12 +105,7 @@ extension DiskCache {
   func removeValue(forKey key: String, through memory: MemoryTier?) throws(CacheError) {
     try checkOpen()
     try CacheKey.with(key) { (key) throws(CacheError) in
-      let outcome = try store.remove(key, by: memory)
-      if let memory {
-        memory.didChange(key.string, hash: key.hash, stamp: outcome.stamp)
-        store.noteChange(key, outcome.stamp)
-      }
-      try outcome.checkCommitted()
+      try didChange(key, store.remove(key, by: memory), through: memory)
     }
   }
 

@@ -101,7 +101,8 @@ extension LMDBCache {
       if beginRefresh(key) {
         LoadQueue.run { [self] in
           defer { endRefresh(key) }
-          settle(key, options, Result { try run(type, key, options, servesAbsence: servesAbsence, load) })
+          // A failure is noted where it happens.
+          _ = try? run(type, key, options, servesAbsence: servesAbsence, load)
         }
       }
       return value
@@ -128,13 +129,7 @@ extension LMDBCache {
       if beginRefresh(key) {
         Task { [self] in
           defer { endRefresh(key) }
-          let result: Result<V?, any Error>
-          do {
-            result = .success(try await run(type, key, options, servesAbsence: servesAbsence, load))
-          } catch {
-            result = .failure(error)
-          }
-          settle(key, options, result)
+          _ = try? await run(type, key, options, servesAbsence: servesAbsence, load)
         }
       }
       return value
@@ -156,7 +151,12 @@ extension LMDBCache {
   private func served<V>(
     _ result: Result<V?, any Error>, _ key: String, _ options: LoadOptions, _ standing: LoadStanding<V>
   ) throws -> V? {
-    settle(key, options, result)
+    // The load goes on, and has not failed; its callers were told at different times.
+    if case .failure(let error as CacheError) = result, error.code == .loadTimedOut,
+      loadPauses.noteFailure(ByteKey(key), options, now: store.clock.monotonic)
+    {
+      logFailure(key, error)
+    }
     guard case .failure(let error) = result, case .fallback(let value) = standing, !(error is CancellationError) else {
       return try result.get()
     }
@@ -164,16 +164,40 @@ extension LMDBCache {
     return value
   }
 
-  /// Lets a source that fails have a pause.
-  private func settle<V>(_ key: String, _ options: LoadOptions, _ result: Result<V?, any Error>) {
-    switch result {
-    case .success: loadPauses.noteSuccess(ByteKey(key))
-    case .failure(let error):
-      if error is CancellationError { return }
-      loadPauses.noteFailure(ByteKey(key), options, now: store.clock.monotonic)
-      store.events.log(
-        .notice, "load failed", ["directory": "\(store.directory)", "key": "\(quoted(key))", "error": "\(error)"])
+  /// Runs a load, and lets a source that fails have a pause. Once for all who wait for it.
+  private func settling<R>(_ key: String, _ options: LoadOptions, _ load: () throws -> R) throws -> R {
+    do {
+      let value = try load()
+      loadPauses.noteSuccess(ByteKey(key))
+      return value
+    } catch {
+      noteFailure(error, key, options)
+      throw error
     }
+  }
+
+  private nonisolated(nonsending) func settling<R>(
+    _ key: String, _ options: LoadOptions, _ load: nonisolated(nonsending) () async throws -> R
+  ) async throws -> R {
+    do {
+      let value = try await load()
+      loadPauses.noteSuccess(ByteKey(key))
+      return value
+    } catch {
+      noteFailure(error, key, options)
+      throw error
+    }
+  }
+
+  private func noteFailure(_ error: any Error, _ key: String, _ options: LoadOptions) {
+    if error is CancellationError { return }
+    loadPauses.noteFailure(ByteKey(key), options, now: store.clock.monotonic)
+    logFailure(key, error)
+  }
+
+  private func logFailure(_ key: String, _ error: any Error) {
+    store.events.log(
+      .notice, "load failed", ["directory": "\(store.directory)", "key": "\(quoted(key))", "error": "\(error)"])
   }
 
   private func beginRefresh(_ key: String) -> Bool {
@@ -214,7 +238,7 @@ extension LMDBCache {
     let now = store.clock.now
     if header.flags.contains(.absence) {
       if servesAbsence {
-        store.counters.hits.increment()
+        store.noteAccess(key, header)
         return .fresh(nil)
       }
       store.counters.misses.increment()
@@ -225,7 +249,7 @@ extension LMDBCache {
     }
     let isPausing = loadPauses.isPausing(ByteKey(key.string), now: store.clock.monotonic)
     if !header.isExpired(at: now) {
-      store.counters.hits.increment()
+      store.noteAccess(key, header)
       if header.refresh != 0, header.refresh <= now { return isPausing ? .fresh(value) : .due(value) }
       memoryCache.keep(
         TypedMemoryValue.make(value, archiveLength: record.payload.count), key, header, validated: record.validated,
@@ -256,7 +280,7 @@ extension LMDBCache {
         func loadAndKeep() throws -> V? {
           let basis = LoadBasis(of: key, in: store)
           var context = LoadContext(key: key, lifetime: options.lifetime, cost: options.cost)
-          let value = try timing { try load(&context) }
+          let value = try settling(key, options) { try timing { try load(&context) } }
           try keep(value, context, options, run, basis)
           return value
         }
@@ -279,7 +303,7 @@ extension LMDBCache {
         func loadAndKeep() async throws -> V? {
           let basis = LoadBasis(of: key, in: store)
           var context = LoadContext(key: key, lifetime: options.lifetime, cost: options.cost)
-          let value = try await timing { try await load(&context) }
+          let value = try await settling(key, options) { try await timing { try await load(&context) } }
           try keep(value, context, options, run, basis)
           return value
         }

@@ -13,12 +13,12 @@ public struct CacheStatistics: Sendable, Equatable {
   public var loads = 0
   /// Those of them that threw, since they were cancelled, say.
   public var failedLoads = 0
+  /// How long all of them ran, one after the other.
+  public var loadTime = Duration.zero
   /// Values that were served after their expiry, since a load was under way or failed. They count as misses too.
   public var staleServed = 0
   /// Loads that were begun in the background.
   public var refreshes = 0
-  /// How long they ran, one after the other.
-  public var loadTime = Duration.zero
   /// Entries that the memory tier dropped to keep its limits.
   public var memoryEvictions = 0
   /// Entries that the disk tier dropped to keep its limits.

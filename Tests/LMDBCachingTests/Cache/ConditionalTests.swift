@@ -188,6 +188,84 @@ import Testing
     try close(cache, child)
   }
 
+  /// It cannot be given another expiry without saying that it is sound.
+  @Test(arguments: Company.allCases) func whatIsDamagedIsNotTouched(_ company: Company) throws {
+    var cache = try directory.open()
+    try cache.set("a short text", forKey: "key of the short one")
+    try cache.set(Data(repeating: 7, count: 100_000), forKey: "key of the long one")
+    try cache.close()
+    var file = directory.contents("data.mdb")
+    var end = 0
+    for key in ["key of the short one", "key of the long one"] {
+      end = 0
+      while let place = file.range(of: Data(key.utf8), in: end..<file.count) {
+        // In the payload.
+        file[place.upperBound + RecordHeader.baseSize + 4] ^= 1
+        end = place.upperBound
+      }
+    }
+    directory.write(file, to: "data.mdb")
+    let child: ChildProcess?
+    (cache, child) = try open(company)
+    for key in ["key of the short one", "key of the long one"] {
+      #expect(errorCode { try cache.touch(forKey: key, expires: .after(.seconds(10))) } == .corruptedRecord)
+      #expect(try cache.entry(forKey: key)?.expiration == nil)
+      try cache.set(1, forKey: key)
+      #expect(try cache.touch(forKey: key, expires: .after(.seconds(10))))
+    }
+    try close(cache, child)
+  }
+
+  #if Encryption
+    /// The times are authenticated with the value.
+    @Test(arguments: Company.allCases, Place.allCases) func whatIsEncryptedIsLoadedAndTouched(
+      _ company: Company, _ place: Place
+    ) throws {
+      let clock = ManualClock()
+      func configure(_ configuration: inout CacheConfiguration) {
+        configuration.clock = .manual(clock)
+        configuration.valueTransforms = [AuthenticatedEncryption(.aesGCM) { Data(repeating: 7, count: 32) }]
+      }
+      let cache = try open(company, configure)
+      var options = LoadOptions(lifetime: .seconds(10))
+      options.failSafe = .seconds(100)
+      options.absenceLifetime = .seconds(1_000)
+      let long = String(repeating: "x", count: 50_000)
+      for (key, text) in [("short", "text"), ("long", long)] {
+        func value() throws -> String {
+          try cache.0.value(String.self, forKey: key, options: options) { _ in
+            if cache.0.statistics.loads >= 2 { throw CacheError(.closed, "no source") }
+            return text
+          }
+        }
+        #expect(try value() == text)
+        try place.settle(cache.0)
+        #expect(try cache.0.touch(forKey: key, expires: .after(.seconds(20))))
+        try place.settle(cache.0)
+        #expect(try cache.0.value(forKey: key) == text)
+      }
+      clock.advance(by: .seconds(100))
+      for (key, text) in [("short", "text"), ("long", long)] {
+        #expect(try cache.0.value(String.self, forKey: key) == nil)
+        let kept = try cache.0.value(String.self, forKey: key, options: options) { _ in throw CacheError(.closed, "no")
+        }
+        #expect(kept == text)
+      }
+      for _ in 0..<2 {
+        #expect(try cache.0.optionalValue(Int.self, forKey: "none", options: options) { _ in nil } == nil)
+        try place.settle(cache.0)
+      }
+      #expect(cache.0.statistics.loads == 5)
+      try close(cache.0, cache.1)
+      let again = try directory.open {
+        configure(&$0)
+        $0.disk.verification = .always
+      }
+      #expect(again.recovery == nil)
+      try again.close()
+    }
+  #endif
+
   @Test(arguments: Company.allCases, Place.allCases) func touchingChangesTheExpiryAlone(
     _ company: Company, _ place: Place
   ) throws {

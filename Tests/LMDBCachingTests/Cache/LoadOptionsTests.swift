@@ -81,15 +81,6 @@ import Testing
   // In a task the other form would be chosen.
   private func wait<V>(_ body: () throws -> V) throws -> V { try body() }
 
-  /// Looks again and again, and holds no thread.
-  private func becomesTrue(_ condition: () throws -> Bool) async throws -> Bool {
-    for _ in 0..<6_000 {
-      if try condition() { return true }
-      try await Task.sleep(for: .milliseconds(10))
-    }
-    return false
-  }
-
   private static func options(_ lifetime: Int, _ change: (inout LoadOptions) -> Void = { _ in }) -> LoadOptions {
     var options = LoadOptions(lifetime: .seconds(lifetime))
     change(&options)
@@ -187,6 +178,107 @@ import Testing
     await #expect(throws: Failure.self) { try await value(cache, source, options, isTask: isTask) }
     await #expect(throws: Failure.self) { try await value(cache, source, options, isTask: isTask) }
     #expect(source.calls == 6)
+    try cache.close()
+  }
+
+  /// However many wait for it: the pause is not the longer for them.
+  @Test(arguments: [false, true]) func aFailureThatManyWaitForIsOne(_ isTask: Bool) async throws {
+    let (events, source) = (EventLog.Events(), Source())
+    let cache = try open { $0.logger = EventLog.logger(events) }
+    let options = Self.options(10) {
+      $0.failSafe = .seconds(100)
+      $0.pauseAfterFailure = .seconds(4)
+      $0.longestPause = .seconds(60)
+    }
+    #expect(try await value(cache, source, options, isTask: isTask) == 1)
+    clock.advance(by: .seconds(20))
+    source.fails = true
+    let gate = source.hold()
+    let found = Guarded<[Int?]>([])
+    func ask() async {
+      let answer = try? await value(cache, source, options, isTask: isTask)
+      found { $0.append(answer) }
+    }
+    let group = DispatchGroup()
+    if isTask {
+      for _ in 0..<16 {
+        group.enter()
+        Task {
+          await ask()
+          group.leave()
+        }
+      }
+    } else {
+      for _ in 0..<16 {
+        inBackground(group) {
+          let answer = try? cache.value(Int.self, forKey: "key", options: options) { _ in try source.load() }
+          found { $0.append(answer) }
+        }
+      }
+    }
+    // All have seen that it has expired; most wait for the one that loads.
+    #expect(try await becomesTrue { cache.statistics.misses == 17 })
+    for _ in 0..<40 { gate.signal() }
+    #expect(try await becomesTrue { found.current.count == 16 })
+    #expect(found.current.allSatisfy { $0 == 1 })
+    let calls = source.calls
+    #expect(events.current.count { $0.message == "load failed" } == calls - 1)
+    #expect(try await value(cache, source, options, isTask: isTask) == 1)
+    #expect(source.calls == calls)
+    clock.advance(by: .seconds(4))
+    #expect(try await value(cache, source, options, isTask: isTask) == 1)
+    #expect(source.calls == calls + 1)
+    try cache.close()
+  }
+
+  /// What it stores is written with others, as by a plain write.
+  @Test func aLoadOfAProcessThatIsAloneIsNotCommittedAtOnce() throws {
+    let cache = try open { neverCommitting(&$0) }
+    let commits = cache.statistics.commits
+    for index in 0..<10 { #expect(try cache.value(Int.self, forKey: "\(index)") { index } == index) }
+    try cache.store.writer.run { .success(()) }
+    #expect(cache.statistics.commits == commits)
+    try cache.close()
+  }
+
+  /// Until when it serves while the source fails moves with the expiry.
+  @Test(arguments: Place.allCases) func whatIsTouchedIsKeptForAsLongAfterwards(_ place: Place) throws {
+    let (cache, source) = (try open(), Source())
+    let options = Self.options(10) {
+      $0.failSafe = .seconds(100)
+      $0.refreshAhead = 0.5
+    }
+    func value() throws -> Int {
+      try cache.value(Int.self, forKey: "key", options: options) { _ in try source.load() }
+    }
+    #expect(try value() == 1)
+    try place.settle(cache)
+    #expect(try cache.touch(forKey: "key", expires: .after(.seconds(1_000))))
+    try place.settle(cache)
+    source.fails = true
+    clock.advance(by: .seconds(990))
+    #expect(try value() == 1)
+    #expect(source.calls == 1)
+    clock.advance(by: .seconds(100))
+    #expect(try cache.value(Int.self, forKey: "key") == nil)
+    #expect(try value() == 1)
+    #expect(eventually { source.calls == 2 && cache.refreshes.withLock(\.isEmpty) })
+    clock.advance(by: .seconds(100))
+    #expect(throws: Failure.self) { try value() }
+    try cache.close()
+  }
+
+  /// As everything else does, when somebody asks for it.
+  @Test func whatIsLoadedIsTrimmedLast() throws {
+    let cache = try open()
+    let options = Self.options(10_000) { $0.failSafe = .seconds(100) }
+    for key in ["a", "b", "c"] { #expect(try cache.value(Int.self, forKey: key, options: options) { _ in 1 } == 1) }
+    try cache.flush()
+    cache.memoryCache.removeAll()
+    clock.advance(by: .seconds(1_000))
+    #expect(try cache.value(Int.self, forKey: "a", options: options) { _ in 2 } == 1)
+    try cache.diskCache.trim(toCount: 1)
+    #expect(try cache.entries().map(\.key) == ["a"])
     try cache.close()
   }
 
@@ -346,8 +438,7 @@ import Testing
     #expect(eventually { source.arrivals.load(ordering: .sequentiallyConsistent) == 2 })
     try cache.set(100, forKey: "key")
     gate.signal()
-    #expect(eventually { source.calls == 2 })
-    usleep(20_000)
+    #expect(eventually { source.calls == 2 && cache.refreshes.withLock(\.isEmpty) })
     #expect(try cache.value(Int.self, forKey: "key") == 100)
     try cache.close()
   }

@@ -43,10 +43,8 @@ import Testing
     try cache.close()
   }
 
-  /// Its lock goes with it.
-  @Test func aLoaderThatDiesFreesTheKey() throws {
-    let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
-    let child = try cacheProcess()
+  /// What is found of a key that another process is loading, which then does this.
+  private func found(_ cache: LMDBCache, _ child: ChildProcess, _ body: @escaping @Sendable () -> Void) -> String? {
     #expect(child.run("open \(directory.path)") == "ok")
     child.send("slowload key")
     #expect(child.readLine() == "loading")
@@ -54,29 +52,26 @@ import Testing
     let isDone = finishes {
       let group = DispatchGroup()
       inBackground(group) { found { $0 = try? cache.value(String.self, forKey: "key") { "own" } } }
-      usleep(50_000)
-      child.kill()
+      #expect(eventually { cache.statistics.misses == 1 })
+      body()
       group.wait()
     }
-    #expect(isDone && found.current == "own")
+    #expect(isDone)
+    return found.current
+  }
+
+  /// Its lock goes with it.
+  @Test func aLoaderThatDiesFreesTheKey() throws {
+    let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
+    let child = try cacheProcess()
+    #expect(found(cache, child) { child.kill() } == "own")
     try cache.close()
   }
 
   @Test func whatItLoadedIsTheOthers() throws {
     let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
     let child = try cacheProcess()
-    #expect(child.run("open \(directory.path)") == "ok")
-    child.send("slowload key")
-    #expect(child.readLine() == "loading")
-    let found = Guarded<String?>(nil)
-    let isDone = finishes {
-      let group = DispatchGroup()
-      inBackground(group) { found { $0 = try? cache.value(String.self, forKey: "key") { "own" } } }
-      usleep(50_000)
-      child.send("theirs")
-      group.wait()
-    }
-    #expect(isDone && found.current == "theirs")
+    #expect(found(cache, child) { child.send("theirs") } == "theirs")
     #expect(child.readLine() == "theirs")
     child.end()
     try cache.close()

@@ -15,8 +15,8 @@ struct TransformedEntry {
   let kept: Int64
 
   /// What does not change between writing and reading: the version of this layout, the format, the expiry, the cost and
-  /// the creation, in 22 bytes, little endian, and the two other times if there are any; the number of the transforms up to the one that this is for, and their
-  /// identifiers; and the key.
+  /// the creation, in 22 bytes, little endian, and the two other times if there are any; the number of the transforms up
+  /// to the one that this is for, and their identifiers; and the key.
   func authenticatedData(_ transforms: some Collection<UInt8>) -> Data {
     let hasTimes = refresh != 0 || kept != 0
     var data = Data(capacity: 39 + transforms.count + utf8.count)

@@ -15,16 +15,22 @@ final class LoadPauses: Sendable {
 
   func isPausing(_ key: ByteKey, now: Int64) -> Bool { pauses.withLock { ($0[key]?.end ?? .min) > now } }
 
-  func noteFailure(_ key: ByteKey, _ options: LoadOptions, now: Int64) {
+  /// Begins a pause, unless one is on: it is a failure of the same time.
+  ///
+  /// - Returns: Whether it began.
+  @discardableResult
+  func noteFailure(_ key: ByteKey, _ options: LoadOptions, now: Int64) -> Bool {
     pauses.withLock { pauses in
       if pauses.count >= Self.maximumCount { pauses = [:] }
       var pause = pauses[key] ?? Pause()
+      if pause.end > now { return false }
       let factor = Int64(1) << min(pause.failures, 32)
       let (length, overflow) = options.pauseAfterFailure.clampedNanoseconds.multipliedReportingOverflow(by: factor)
       let longest = options.longestPause.clampedNanoseconds
       pause.failures += 1
       pause.end = now.addingClamped(overflow ? longest : min(length, longest))
       pauses[key] = pause
+      return true
     }
   }
 

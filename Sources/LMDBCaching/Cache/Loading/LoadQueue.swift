@@ -15,14 +15,9 @@ enum LoadQueue {
     -> R
   {
     guard let limit else { return try load() }
-    let box = Box<R>()
-    let group = DispatchGroup()
-    queue.async(group: group) {
-      let result = Result { try load() }
-      box.result.withLock { $0 = result }
-    }
-    let status = group.wait(timeout: .now() + .nanoseconds(Int(clamping: limit.clampedNanoseconds)))
-    guard status == .success, let result = box.result.withLock({ $0 }) else { throw timedOut(key, limit) }
+    let outcome = AwaitedResult<Result<R, any Error>>()
+    queue.async { outcome.finish(Result { try load() }) }
+    guard let result = outcome.wait(limit) else { throw timedOut(key, limit) }
     return try result.get()
   }
 
@@ -55,10 +50,6 @@ enum LoadQueue {
     CacheError(
       .loadTimedOut,
       "The value of \(quoted(key)) was not loaded within \(limit). The load goes on, and is stored when it ends.")
-  }
-
-  private final class Box<R: Sendable>: Sendable {
-    let result = Mutex<Result<R, any Error>?>(nil)
   }
 
   /// The first outcome counts.

@@ -49,13 +49,13 @@ final class SingleFlight: Sendable {
         Outcome { try flight.load.run { try load(flight.load) } }
       }
       state.withLock { if $0.threadFlights[key] === flight { $0.threadFlights[key] = nil } }
-      flight.finish(outcome)
+      flight.outcome.finish(outcome)
       return try outcome.get()
     }
     var isCircle = false
     let outcome = WaitGraph.waiting(for: flight.load) { outlook -> Outcome? in
       isCircle = outlook == .circle
-      return isCircle ? nil : flight.wait(limit(outlook))
+      return isCircle ? nil : flight.outcome.wait(limit(outlook))
     }
     if let outcome { return try outcome.get() }
     let own = try Load(key, of: self, isStored: !isCircle)

@@ -146,34 +146,21 @@ struct WriteSession: ~Copyable {
     } ?? 0
   }
 
-  /// Gives a record that is intact another expiry.
+  /// Gives a record another expiry. Returns `false` if it is damaged, or there is none.
   mutating func setExpiry(
-    _ databaseKey: UnsafeRawBufferPointer, of cacheKey: UnsafeRawBufferPointer, expires: Int64, stamp: UInt64
-  ) throws(LMDBError) {
+    _ databaseKey: UnsafeRawBufferPointer, of key: CacheKey, expires: Int64, stamp: UInt64
+  ) throws(LMDBError) -> Bool {
     let changed = try txn.withValue(forKey: databaseKey) { bytes -> [UInt8]? in
-      guard var header = RecordHeader(bytes), header.belongs(to: cacheKey, in: bytes),
-        header.isIntact(bytes, key: cacheKey)
+      guard var header = RecordHeader(bytes), header.belongs(to: key.utf8, in: bytes),
+        header.isIntact(bytes, key: key.utf8)
       else { return nil }
       let payload = header.payload(of: bytes)
-      header.expires = expires
-      (header.refresh, header.kept) = (0, 0)
-      header.stamp = stamp
-      var record = [UInt8](repeating: 0, count: header.payloadOffset + payload.count)
-      record.withUnsafeMutableBytes { record in
-        let base = record.baseAddress!
-        header.write(
-          to: base, keyHash: RecordHeader.keyHash(cacheKey), payloadHash: RecordHeader.payloadHash(payload))
-        if header.keyLength != 0 {
-          (base + header.keyOffset).copyMemory(from: cacheKey.baseAddress!, byteCount: cacheKey.count)
-        }
-        if !payload.isEmpty {
-          (base + header.payloadOffset).copyMemory(from: payload.baseAddress!, byteCount: payload.count)
-        }
-      }
-      return record
+      header.move(toExpiry: expires)
+      return PreparedPut(key, header, payload).record(stamp: stamp)
     }
-    guard case .some(.some(let changed)) = changed else { return }
+    guard case .some(.some(let changed)) = changed else { return false }
     try changed.withBytes { (record) throws(LMDBError) in try put(record, forKey: databaseKey) }
+    return true
   }
 
   /// Puts a record's last access right, which changes nothing else of it.

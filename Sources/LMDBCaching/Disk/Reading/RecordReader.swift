@@ -104,9 +104,15 @@ final class RecordReader: Sendable {
       counters.misses.increment()
       return nil
     }
-    recency.note(key.string, recorded: found.header.lastAccess, now: RecordHeader.seconds(clock.coarseNow))
-    counters.hits.increment()
+    noteAccess(key, found.header)
     return StoredRecord(header: found.header, headerHash: 0, payload: payload, validated: found.validated)
+  }
+
+  /// Counts a hit.
+  @inline(__always)
+  func noteAccess(_ key: CacheKey, _ header: RecordHeader) {
+    recency.note(key.string, recorded: header.lastAccess, now: RecordHeader.seconds(clock.coarseNow))
+    counters.hits.increment()
   }
 
   /// Finds the newest record of `key`, in the journal or in the database, and copies its payload. Counts a miss.

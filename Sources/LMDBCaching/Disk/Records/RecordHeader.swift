@@ -285,6 +285,17 @@ struct RecordHeader {
   /// Whether nobody can read it any more, through a loader neither.
   func isOver(at now: Int64) -> Bool { isExpired(at: now) && (kept == 0 || kept <= now) }
 
+  /// Sets another expiry. What else is told by the clock moves with it.
+  mutating func move(toExpiry expires: Int64) {
+    let change = expires == 0 || self.expires == 0 ? nil : expires.subtractingReportingOverflow(self.expires)
+    func moved(_ time: Int64) -> Int64 {
+      guard time != 0, let (change, overflow) = change, !overflow else { return 0 }
+      return time.addingClamped(change)
+    }
+    (refresh, kept) = (moved(refresh), moved(kept))
+    self.expires = expires
+  }
+
   /// Until when the memory tier may serve it, in nanoseconds since 1970; `Int64.max` for ever.
   @inline(__always)
   var servedFromMemory: Int64 {

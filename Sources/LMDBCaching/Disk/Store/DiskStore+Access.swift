@@ -34,6 +34,15 @@ extension DiskStore {
     try reader.header(key)
   }
 
+  /// The header of the entry under `key`, or `nil` if there is none, or it has expired.
+  func liveHeader(_ key: CacheKey) throws(CacheError) -> RecordHeader? {
+    guard let header = try reader.header(key)?.header, !header.isExpired(at: clock.now) else { return nil }
+    return header
+  }
+
+  /// See ``RecordReader/noteAccess(_:_:)``.
+  func noteAccess(_ key: CacheKey, _ header: RecordHeader) { reader.noteAccess(key, header) }
+
   /// See ``RecordReader/isHidden(_:)``.
   func isMemoryOnly(_ key: CacheKey) -> Bool { reader.isHidden(key) }
 

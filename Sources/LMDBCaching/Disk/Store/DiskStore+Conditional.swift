@@ -37,19 +37,24 @@ extension DiskStore {
 
   /// Releases a key's lock when others can see what was written under it: with other processes, once that is committed.
   func release(_ lock: KeyLocks.KeyLock, hasWritten: Bool) {
-    let isShared = journal.lock.withLock {
-      if journal.isShared && hasWritten { journal.requestCommit() }
-      return journal.isShared
+    guard hasWritten, journal.lock.withLock({ journal.isShared }) else { return lock.release() }
+    let looks = exclusive.want()
+    // If the store is closing its end releases the lock.
+    writer.enqueue { [exclusive, journal, writer] in
+      if looks { exclusive.becomeAlone() }
+      let isShared = journal.lock.withLock {
+        if journal.isShared { journal.requestCommit() }
+        return journal.isShared
+      }
+      if !isShared { return lock.release() }
+      // After the commit, which is due.
+      writer.enqueue { lock.release() }
     }
-    if !isShared || !hasWritten { return lock.release() }
-    // After the commit, which is due. If the store is closing its end releases the lock.
-    writer.enqueue { lock.release() }
   }
 
   /// The stamp of the entry that is there; 0: none, or one that has expired.
   func stamp(_ key: CacheKey) throws(CacheError) -> UInt64 {
-    guard let (header, _) = try header(key), !header.isExpired(at: clock.now) else { return 0 }
-    return header.stamp
+    try liveHeader(key)?.stamp ?? 0
   }
 
   // MARK: Writing
@@ -116,6 +121,8 @@ extension DiskStore {
     case refused
     /// A write of this process waits, which goes first.
     case waits
+    /// The entry cannot be read, and was not touched.
+    case damaged
     /// Another process has to commit first: the owner of this journal.
     case unsettled(FileIdentity)
   }
@@ -126,17 +133,19 @@ extension DiskStore {
     case touch(expires: Int64)
     case remove
 
+    /// Returns `false` if the record to change is damaged.
     func apply(
       to session: inout WriteSession, _ key: CacheKey, _ databaseKey: UnsafeRawBufferPointer, stamp: UInt64
-    ) throws(LMDBError) {
+    ) throws(LMDBError) -> Bool {
       switch self {
       case .put(let prepared):
         try prepared.record(stamp: stamp).withBytes { (record) throws(LMDBError) in
           try session.put(record, forKey: databaseKey)
         }
-      case .touch(let expires): try session.setExpiry(databaseKey, of: key.utf8, expires: expires, stamp: stamp)
+      case .touch(let expires): return try session.setExpiry(databaseKey, of: key, expires: expires, stamp: stamp)
       case .remove: _ = try session.remove(databaseKey, of: key.utf8)
       }
+      return true
     }
   }
 
@@ -157,6 +166,7 @@ extension DiskStore {
         return outcome
       case .refused: return WriteOutcome(stamp: 0, isRefused: true)
       case .waits: continue
+      case .damaged: throw database.corrupted(key.string)
       case .unsettled(let journal):
         if MonotonicClock.nanoseconds >= deadline {
           throw .lockTimeout(directory, LockHolder.exclusive(of: journal))
@@ -181,27 +191,24 @@ extension DiskStore {
       try database.transactIfNeeded("Changing \(quoted(key.string))", makingRoom: committer.makeRoom) {
         (session) throws(LMDBError) in
         let current = try session.stamp(databaseKey, of: key.utf8, at: clock.now)
-        let result = journal.lock.withLock { () -> Result<UInt64, TransactionRefusal> in
-          if journal.waits(key, position: foreignEpoch) { return .failure(.waits) }
-          if current != expected { return .failure(.refused) }
+        var stamp: UInt64 = 0
+        let refusal = journal.lock.withLock { () -> Transacted? in
+          if journal.waits(key, position: foreignEpoch) { return .waits }
+          if current != expected { return .refused }
           // Greater than those of whatever it replaces, in whichever process that was written.
           journal.state.stamps.advance(to: max(session.metadata.lastStamp, session.foreignClearStamp))
-          let stamp = journal.state.stamps.next(clock)
+          stamp = journal.state.stamps.next(clock)
           observers.beginChange(key.string, hash, stamp)
           isChanging = true
-          return .success(stamp)
+          return nil
         }
-        switch result {
-        case .failure(.waits): return (.waits, isCommitted: false)
-        case .failure(.refused): return (.refused, isCommitted: false)
-        case .success(let stamp):
-          try change.apply(to: &session, key, databaseKey, stamp: stamp)
-          session.metadata.lastStamp = max(session.metadata.lastStamp, stamp)
-          return (.done(WriteOutcome(stamp: stamp, validated: session.position)), isCommitted: true)
+        if let refusal { return (refusal, isCommitted: false) }
+        guard try change.apply(to: &session, key, databaseKey, stamp: stamp) else {
+          return (.damaged, isCommitted: false)
         }
+        session.metadata.lastStamp = max(session.metadata.lastStamp, stamp)
+        return (.done(WriteOutcome(stamp: stamp, validated: session.position)), isCommitted: true)
       }
     }
   }
-
-  private enum TransactionRefusal: Error { case waits, refused }
 }

@@ -85,7 +85,7 @@ final class DiskStore: Sendable {
     self.place = PlaceKeeper(opened.place, currentDirectory, database, journal, configuration, events: events)
     marker = CleanExitMarker(self.place, database, durability: durability, events: events)
     space = SpaceKeeper(database, self.place, meter, writer, events: events)
-    keyLocks = KeyLocks(self.place)
+    keyLocks = KeyLocks(self.place, events: events)
     exclusive = ExclusiveKeeper(journal, self.place, peers, events: events)
     valueKeeper = ValueLogKeeper(
       values, valueReader, database, journal, currentDirectory, writer, durability: durability,

@@ -4,4 +4,12 @@ enum EntryCondition {
   case unchanged(version: UInt64, position: UInt64)
   /// The entry is the one with this stamp; 0: there is none that has not expired.
   case stamp(UInt64)
+
+  /// Whether the write is a transaction; without other processes it is a frame of the journal.
+  var isOfTransaction: Bool {
+    switch self {
+    case .unchanged: false
+    case .stamp: true
+    }
+  }
 }

@@ -1,11 +1,12 @@
+import Logging
 import Platform
 import Synchronization
 
 /// Locks of processes on single keys, which go with their process: who loads a value.
 ///
 /// Each is a byte of the file of ``ProcessLock``, far behind its end, locked by fcntl(2) in the name of the open file
-/// (Linux; elsewhere every lock can be had). The byte is chosen by the key's hash: two keys of one byte wait for each other,
-/// and do not exist.
+/// (Linux; elsewhere every lock can be had). The byte is chosen by 62 bits of the key's hash: two keys of one byte, which
+/// are not to be expected, wait for each other.
 final class KeyLocks: Sendable {
   enum Outcome {
     case taken(KeyLock)
@@ -24,9 +25,14 @@ final class KeyLocks: Sendable {
   }
 
   private let place: PlaceKeeper
+  private let events: EventLog
   private let held = Mutex<Set<Int64>>([])
+  private let hasFailed = Atomic<Bool>(false)
 
-  init(_ place: PlaceKeeper) { self.place = place }
+  init(_ place: PlaceKeeper, events: EventLog) {
+    self.place = place
+    self.events = events
+  }
 
   func tryLock(_ key: CacheKey) -> Outcome {
     let hash = RecordHeader.keyHash(key.utf8)
@@ -34,11 +40,23 @@ final class KeyLocks: Sendable {
     let byte = Int64(hash >> 2) | 1 << 20
     guard held.withLock({ $0.insert(byte).inserted }) else { return .isHeldHere }
     let file = place.processLock
-    // Without locks everybody loads for himself.
-    let isTaken = (try? file.tryLockByte(byte)) ?? true
-    if isTaken { return .taken(KeyLock(byte: byte, file: file, locks: self)) }
-    held.withLock { _ = $0.remove(byte) }
-    return .isHeldElsewhere
+    do throws(SystemError) {
+      guard try file.tryLockByte(byte) else {
+        held.withLock { _ = $0.remove(byte) }
+        return .isHeldElsewhere
+      }
+    } catch {
+      noteFailure(error)
+    }
+    return .taken(KeyLock(byte: byte, file: file, locks: self))
+  }
+
+  /// Without locks every process loads for itself, which is no reason not to load.
+  private func noteFailure(_ error: SystemError) {
+    if hasFailed.exchange(true, ordering: .relaxed) { return }
+    events.log(
+      .warning, "no locks on keys: every process loads for itself",
+      ["directory": "\(place.directory.path)", "error": "\(error)"])
   }
 
   private func release(_ lock: KeyLock) {

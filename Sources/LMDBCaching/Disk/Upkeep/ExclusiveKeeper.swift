@@ -35,9 +35,8 @@ final class ExclusiveKeeper: @unchecked Sendable {
   }
 
   func makeRound() {
-    let hasWaitingWrites = journal.lock.withLock { journal.isShared && journal.state.hasConditional }
     // Somebody waits for them.
-    if hasWaitingWrites { journal.lock.withLock { journal.requestCommit() } }
+    journal.lock.withLock { if journal.isShared && journal.state.hasConditional { journal.requestCommit() } }
     if isWanted.exchange(false, ordering: .relaxed) { becomeAlone() }
   }
 
