@@ -27,7 +27,7 @@
     @Test func aThreadThatCannotBeStartedIsTheNamedError() throws {
       if getuid() == 0 { #expect(chown(directory.path, 61_234, 61_234) == 0) }
       let outcome = try BoundedProcess.run(
-        "CacheTestProcess", input: ["nothreads", "open \(directory.path)", "flush", "exit"], within: 8)
+        "CacheTestProcess", input: ["nothreads", "open \(directory.path)", "flush", "exit"], within: 60)
       #expect(outcome.answers.first == "ok")
       #expect(outcome.isOrderly, "\(outcome)")
       // No open cache.
@@ -41,7 +41,7 @@
       #expect(holder.run("stopopening \(held.path)") == "stopping")
       holder.awaitSuspension()
       let outcome = try BoundedProcess.run(
-        "CacheTestProcess", input: ["forkwhileopening \(held.path) \(directory.path)", "exit"], within: 15)
+        "CacheTestProcess", input: ["forkwhileopening \(held.path) \(directory.path)", "exit"], within: 60)
       #expect(outcome.isOrderly && outcome.answers == ["ok"], "\(outcome)")
       let cache = try directory.open()
       #expect(try cache.value(String.self, forKey: "child") == "of the child")

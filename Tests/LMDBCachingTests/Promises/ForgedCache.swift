@@ -57,7 +57,7 @@ struct ForgedCache {
       ("set last v", .ok), ("flush", .ok), ("forget", .ok), ("get last", .text("v")), ("count", .text("1")),
       ("close", .ok),
       ("open \(path)", .ok), ("get last", .text("v")), ("count", .text("1")), ("close", .ok),
-    ]).failures(within: 20)
+    ]).failures(within: 60)
   }
 
   func use() throws -> [String] { try Self.use(directory.path) }

@@ -32,7 +32,7 @@ import Testing
     }
     isHeld.wait()
     let start = ContinuousClock.now
-    let isWritten = finishes(within: 30) {
+    let isWritten = finishes(within: 120) {
       for index in 200..<1_000 {
         let code = errorCode { try cache.set(Self.text(index), forKey: "k\(index)") }
         #expect(code == nil, "k\(index)")

@@ -9,13 +9,13 @@ import Testing
 
   /// Nothing that was told before an opening is missing after it.
   @Test(arguments: ["trims", "alone"]) func threadsThatOpenAndCloseLoseNothing(_ trims: String) throws {
-    let failures = try ProcessScript([("storm \(directory.path) 20 \(trims)", .ok)]).failures(within: 20)
+    let failures = try ProcessScript([("storm \(directory.path) 20 \(trims)", .ok)]).failures(within: 60)
     #expect(failures == [])
   }
 
   /// The last commit of the one that closes is what the one that opens begins with.
   @Test(arguments: ["trims", "alone"]) func whoOpensWhatIsClosingLosesNothing(_ trims: String) throws {
-    let failures = try ProcessScript([("relay \(directory.path) 20 \(trims)", .ok)]).failures(within: 20)
+    let failures = try ProcessScript([("relay \(directory.path) 20 \(trims)", .ok)]).failures(within: 60)
     #expect(failures == [])
   }
 
@@ -41,7 +41,7 @@ import Testing
     #expect(eventually { errorCode { try closing.value(String.self, forKey: "key") } == .closed })
     let path = directory.url
     let seen = Guarded<String?>("nothing yet")
-    let isDone = finishes(within: 15) {
+    let isDone = finishes(within: 60) {
       do {
         var configuration = CacheDirectory.configuration()
         configuration.disk.lockTimeout = .milliseconds(400)

@@ -37,7 +37,7 @@ import Testing
           "open \(directory.path) durability=\(durability.rawValue) wall=1800000000000000000", "set key v", "flush",
           "sweep",
           "maintain", "get key", "close", "exit",
-        ], within: 10)
+        ], within: 60)
       #expect(outcome.isOrderly, "\(durability): \(outcome)")
       // A pipe beside a cache's files is a stray file; in the place of one of them it need not open.
       if isCache && place.contains("pipe") {
