@@ -97,6 +97,9 @@ public final class LMDBCache: Sendable {
   }
 
   /// Makes everything written so far safe from a power cut, in every durability mode.
+  ///
+  /// - Throws: `.notCommitted` while commits fail: they are tried again. Once, `.noSpace` or `.storageFailed` if something
+  ///   written since the last call could not be recorded, and is in memory only. `.closed`.
   public func flush() throws(CacheError) { try diskCache.flush() }
 
   /// The state of the disk tier.

@@ -205,7 +205,7 @@ import Testing
     #expect(shrunk == nil || shrunk == "short again")
     // Works again.
     try cache.set("after", forKey: "set")
-    try cache.flush()
+    #expect(errorCode { try cache.flush() } == .noSpace)
     cache.memoryCache.removeAll()
     #expect(try cache.value(String.self, forKey: "set") == "after")
     try cache.close()
@@ -255,7 +255,11 @@ import Testing
   }
 
   @Test func aValueThatCannotBeWrittenStaysInMemory() throws {
-    let cache = try directory.open { $0.disk.inlineThreshold = 100 }
+    let clock = ManualClock()
+    let cache = try directory.open {
+      $0.clock = .manual(clock)
+      $0.disk.inlineThreshold = 100
+    }
     try cache.set("old", forKey: "key")
     try cache.flush()
     // A file where the folder should be: no segment can be made.
@@ -265,12 +269,40 @@ import Testing
     #expect(try cache.value(String.self, forKey: "key") == big)
     cache.memoryCache.removeAll()
     #expect(try cache.value(String.self, forKey: "key") == nil)
-    #expect(eventually { cache.health.isHealthy })
+    #expect(!cache.health.isHealthy)
+    #expect(recovers(cache, clock))
     #expect(try cache.value(String.self, forKey: "key") == nil)
     #expect(errorCode { try cache.diskCache.set(big, forKey: "key") } == .storageFailed)
     #expect(errorCode { try cache.write(waitsForCommit: true) { $0.set(big, forKey: "key") } } == .storageFailed)
     try cache.set("small", forKey: "key")
+    #expect(cache.health.isHealthy)
+    // What it was told of is not safe, and it hears so once.
+    #expect(errorCode { try cache.flush() } == .storageFailed)
     try cache.flush()
+    try cache.close()
+  }
+
+  /// However soon everything else is committed.
+  @Test(arguments: [false, true]) func whatIsInMemoryOnlyIsToldOf(_ isFlushed: Bool) throws {
+    let clock = ManualClock()
+    let cache = try directory.open {
+      $0.clock = .manual(clock)
+      $0.disk.inlineThreshold = 100
+    }
+    // A failure whose pause is over: the next commit is tried at once, and succeeds.
+    directory.write(Data(), to: ValueFolder.name)
+    let big = String(repeating: "b", count: 500)
+    try cache.set(big, forKey: "a")
+    clock.advance(by: .seconds(40))
+    try cache.set(big, forKey: "b")
+    #expect(eventually { !cache.store.journal.hasPending.load(ordering: .acquiring) })
+    if case .memoryOnly(let error) = cache.health { #expect(error.code == .storageFailed) } else { Issue.record() }
+    try FileManager.default.removeItem(at: directory.url(ValueFolder.name))
+    if isFlushed {
+      #expect(errorCode { try cache.flush() } == .storageFailed)
+    } else {
+      try cache.set(big, forKey: "c")
+    }
     #expect(cache.health.isHealthy)
     try cache.close()
   }
@@ -329,7 +361,8 @@ import Testing
         return cache.health.isHealthy && !directory.journals.isEmpty
       })
     try cache.set("y", forKey: "key")
-    try cache.flush()
+    // What it could not record before, it tells of once.
+    _ = errorCode { try cache.flush() }
     cache.memoryCache.removeAll()
     #expect(try cache.value(String.self, forKey: "key") == "y")
     try cache.close()

@@ -50,6 +50,7 @@ extension Journal {
       markPending()
     }
     _ = body(segment)
+    if state.unrecorded != nil { state.unrecorded = nil }
     if condition != nil { noteIfConditional(segment) }
     let isLarge = !segment.isMapped
     if wasEmpty || (segment.used >= segment.capacity / 4 && segment.used - size < segment.capacity / 4) {
@@ -69,6 +70,7 @@ extension Journal {
     guard let scope, error.code != .closed, state.hidden.canInsert(scope) else { throw error }
     markPending()
     state.hidden.insert(scope, stamp: body(nil))
+    state.unrecorded = (error, clock.monotonic)
     if condition != nil { noteIfConditional(nil) }
     // The writer thread may have got over the failure already, and sleep.
     lock.signalAll(.work)
@@ -118,6 +120,15 @@ extension Journal {
     }
   }
 
+  /// Notes that a value is in memory only, for good: the next flush says so.
+  func noteUnrecorded(_ error: CacheError) { lock.withLock { state.unflushable = error } }
+
+  /// Why the latest write is in memory only, if it was made within a minute. With the lock held.
+  var unrecorded: CacheError? {
+    guard let (error, time) = state.unrecorded, clock.monotonic < time.addingClamped(60_000_000_000) else { return nil }
+    return error
+  }
+
   // MARK: Waiting
 
   /// Whether this is the writer thread, which must not wait for itself.
@@ -131,6 +142,22 @@ extension Journal {
     guard hasPending.load(ordering: .acquiring), !isWriterThread else { return }
     let number = lock.withLock { lastWritten }
     try waitForCommit(of: number, includesHidden: includesHidden)
+  }
+
+  /// The same with what is hidden, and tells once of writes that can never be committed.
+  ///
+  /// - Throws: also why a write since the last flush could not be recorded.
+  func flush() throws(CacheError) {
+    try commitPending(includesHidden: true)
+    let failure = lock.withLock {
+      state.unrecorded = nil
+      return state.unflushable.take()
+    }
+    guard let failure else { return }
+    throw CacheError(
+      failure.code,
+      "Something written since the last flush could not be recorded, and is in memory only: \(failure.message) Set it "
+        + "again when the cause is gone.", underlying: failure)
   }
 
   /// Makes everything written so far be committed at once. With the lock held.

@@ -68,6 +68,10 @@ final class Journal: @unchecked Sendable {
 
     var stamps: StampClock
     var hidden = HiddenKeys()
+    /// Why the latest write could not be recorded, if it could not; and when that was, on the monotonic clock.
+    var unrecorded: (error: CacheError, time: Int64)?
+    /// Why a value is in memory only that was written since the last flush.
+    var unflushable: CacheError?
     var gate = JournalGate.open
   }
 

@@ -62,6 +62,7 @@ extension DiskStore {
       return stamp
     }
     if outcome.isRefused { return outcome }
+    if !outcome.isRecorded, let failure = outcome.failure { journal.noteUnrecorded(failure) }
     didChange(key, outcome.stamp, by: observer)
     return outcome
   }
@@ -96,6 +97,7 @@ extension DiskStore {
       return stamp
     }
     if appended.isRefused { return WriteOutcome(stamp: 0, isRefused: true) }
+    journal.noteUnrecorded(error)
     return WriteOutcome(stamp: stamp, validated: position, failure: appended.failure, isRecorded: false)
   }
 

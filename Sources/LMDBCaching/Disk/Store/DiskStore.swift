@@ -169,7 +169,7 @@ final class DiskStore: Sendable {
     journal.lock.withLock {
       switch journal.state.gate {
       case .ended: .closed
-      case .open: .healthy
+      case .open: journal.unrecorded.map { .memoryOnly($0) } ?? .healthy
       case .failing(let failure): .memoryOnly(failure.error)
       case .closing(let failure): failure.map { .memoryOnly($0.error) } ?? .healthy
       }
@@ -183,7 +183,7 @@ final class DiskStore: Sendable {
 
   /// Makes everything written so far safe from a power cut, in every durability mode.
   func flush() throws(CacheError) {
-    try journal.commitPending(includesHidden: true)
+    try journal.flush()
     try synchronizer.synchronize()
   }
 
@@ -210,7 +210,7 @@ final class DiskStore: Sendable {
     try calling("Measuring \(directory)") { () throws(SystemError) in try place.directory.allocatedBytes() }
   }
 
-  /// Removes expired entries, then the least recently used ones, until `goal` is reached.
+  /// Removes expired entries, then those of the least rank, until `goal` is reached.
   func trim(to goal: TrimGoal) throws(CacheError) {
     try commitPending()
     try writer.run { [trimmer] in outcome { () throws(CacheError) in try trimmer.trim(to: goal) } }
@@ -219,6 +219,11 @@ final class DiskStore: Sendable {
   /// Trims to the limits and returns when it is done.
   func trimToLimits() throws(CacheError) {
     try commitPending()
-    try writer.run { [trimmer] in outcome { () throws(CacheError) in try trimmer.trimToLimits() } }
+    try writer.run { [trimmer] in
+      outcome { () throws(CacheError) in
+        try trimmer.flushRecency()
+        try trimmer.trimToLimits()
+      }
+    }
   }
 }
