@@ -102,7 +102,10 @@ public final class DiskCache: Sendable {
   // MARK: Limits. They belong to the directory: every cache of this process on it shares them.
 
   /// How many entries it holds at most. Kept in the background, every ``autoTrimInterval`` and at once when it is
-  /// exceeded by a tenth, and by ``trimToLimits()``. The least recently used entries go first.
+  /// exceeded by a tenth, and by ``trimToLimits()``.
+  ///
+  /// Those go first whose last access is longest ago. One that was accessed again, at times that are apart, stays up to
+  /// four times as long as one that was not.
   public var countLimit: Int {
     get { store.trimmer.limits.withLock { $0.count } }
     set { store.trimmer.limits.withLock { $0.count = max(0, newValue) } }
@@ -120,8 +123,8 @@ public final class DiskCache: Sendable {
     set { store.trimmer.limits.withLock { $0.age = newValue } }
   }
 
-  /// Bytes to leave free on the volume; 0 for no limit. When there are fewer, the least recently used entries
-  /// go. The space of values is given back when more than half of a segment of the value log is free, that of the
+  /// Bytes to leave free on the volume; 0 for no limit. When there are fewer, entries go in the order of
+  /// ``countLimit``. The space of values is given back when more than half of a segment of the value log is free, that of the
   /// database's file when more than half of it is; what was freed is used again until then.
   public var freeDiskSpaceLimit: Int {
     get { store.trimmer.limits.withLock { $0.freeDiskSpace } }
@@ -333,7 +336,7 @@ public final class DiskCache: Sendable {
 
   // MARK: Trimming
 
-  /// Removes expired entries, and the least recently used ones until at most `count` are left; returns when it is
+  /// Removes expired entries, and others in the order of ``countLimit`` until at most `count` are left; returns when it is
   /// done. Readers are not held up, and writers not for longer than one small transaction.
   public func trim(toCount count: Int) throws(CacheError) {
     try checkOpen()

@@ -5,7 +5,7 @@ import LMDBCaching
 struct TrimCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "trim",
-    abstract: "Removes expired entries, and the least recently used ones until a limit is kept.",
+    abstract: "Removes expired entries, and the least used ones until a limit is kept.",
     discussion: """
       Several limits may be given; all are kept then. Returns when it is done. The database's file does not shrink, \
       but uses the space again.

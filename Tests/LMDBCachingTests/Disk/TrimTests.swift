@@ -78,4 +78,49 @@ import Testing
     #expect(cache.statistics.expirations == 30_000)
     try cache.close()
   }
+
+  /// What is used now and then outlives what is used once, by as much as it was used, and no longer.
+  @Test func whatIsUsedAgainAndAgainStaysLonger() throws {
+    let clock = ManualClock()
+    let cache = try directory.openDisk { $0.clock = .manual(clock) }
+    let (often, burst) = ((0..<20).map { "often\($0)" }, (0..<20).map { "burst\($0)" })
+    for key in often + burst { try cache.set(1, forKey: key) }
+    var passing = 0
+    // A hundred others stay for 1,000 s.
+    func pass(_ rounds: Int, reading: Bool) throws {
+      for _ in 0..<rounds {
+        clock.advance(by: .seconds(100))
+        for _ in 0..<10 {
+          try cache.set(1, forKey: "passing\(passing)")
+          passing += 1
+        }
+        if reading { for key in often { #expect(try cache.value(Int.self, forKey: key) == 1) } }
+        try cache.trim(toCount: 140)
+        try cache.trimToLimits()
+      }
+    }
+    try pass(10, reading: true)
+    // Many accesses within a moment are one use.
+    for _ in 0..<10 { for key in burst { #expect(try cache.value(Int.self, forKey: key) == 1) } }
+    try pass(5, reading: true)
+    #expect(burst.allSatisfy(cache.contains))
+    let left = clock.now
+    try pass(20, reading: false)
+    #expect(!burst.contains(where: cache.contains))
+    #expect(often.allSatisfy(cache.contains), "\(clock.now - left)")
+    try pass(40, reading: false)
+    #expect(!often.contains(where: cache.contains))
+    // An age is that of the last access, whatever the uses.
+    for key in often { try cache.set(1, forKey: key) }
+    for _ in 0..<4 {
+      clock.advance(by: .seconds(100))
+      for key in often { #expect(try cache.value(Int.self, forKey: key) == 1) }
+      try cache.trimToLimits()
+    }
+    clock.advance(by: .seconds(100))
+    try cache.set(1, forKey: "new")
+    try cache.trim(toAge: .seconds(50))
+    #expect(try cache.entries().map(\.key) == ["new"])
+    try cache.close()
+  }
 }

@@ -12,10 +12,21 @@ extension Goal {
         of: Selection(workload: "trace.\(trace)", subject: "Mutex<LRU>")
       ) { $0.content == part }
     }
+    func trims(_ trace: String, _ part: String, _ limit: Double) -> Goal {
+      let cache = "LMDBCaching.DiskCache"
+      return Goal(
+        "trace.disk.\(trace) \(part): \(cache)", .missesAtMost(limit),
+        Selection(workload: "trace.disk.\(trace)", subject: cache),
+        of: Selection(workload: "trace.disk.\(trace)", subject: "LRU, trimmed")
+      ) { $0.content == part }
+    }
     return [
       goal("orm-busy", "1 %", 22.7), goal("orm-busy", "10 %", 10.8), goal("orm-night", "1 %", 33),
       goal("orm-night", "10 %", 5.8), goal("web12", "1 %", 57.6), goal("web12", "10 %", 27.8),
       goal("web07", "1 %", 56.2), goal("web07", "10 %", 42.5),
+      // As many as LRU has that is trimmed at the same moments.
+      trims("orm-busy", "10 %", 11.7), trims("orm-night", "10 %", 6.3), trims("web12", "1 %", 59.8),
+      trims("web12", "10 %", 31), trims("web07", "1 %", 60.5), trims("web07", "10 %", 44),
     ]
   }()
 

@@ -1,3 +1,4 @@
+import Foundation
 import Reporting
 
 /// Requests of real programs, read through a cache that holds a hundredth and a tenth of the objects: what is missing is
@@ -7,29 +8,61 @@ enum TraceWorkloads {
     let names = setting.pick(
       check: ["web07"], quick: ["web07", "web12", "orm-busy", "orm-night"],
       full: ["web07", "web12", "orm-busy", "orm-night"])
-    return names.flatMap { name in [100, 10].map { workload(name, part: $0) } }
+    let parts = [100, 10]
+    return names.flatMap { name in parts.map { memory(name, part: $0) } }
+      + names.flatMap { name in
+        // Trims of a hundredth come 60,000 times in the long ones.
+        parts.filter { $0 == 10 || name.hasPrefix("web") }.map { disk(name, part: $0) }
+      }
   }
 
-  private static func workload(_ name: String, part: Int) -> Workload {
-    Workload("trace.\(name)", Parameters(content: part == 100 ? "1 %" : "10 %")) { setting in
-      let requests = try Trace.load(setting.traces.appendingPathComponent("\(name).trace.xz"))
-      let capacity = Set(requests).count / part
-      return [
-        trial(OwnTraceCache.self, requests, capacity), trial(LockedTraceLRU.self, requests, capacity),
+  private static func memory(_ name: String, part: Int) -> Workload {
+    workload("trace.\(name)", name, part) { requests, capacity, _ in
+      [
+        trial(requests, capacity) { OwnTraceCache(capacity: capacity) },
+        trial(requests, capacity) { LockedTraceLRU(capacity: capacity) },
       ]
         // Which takes too long with more.
-        + (requests.count < 1_000_000 ? [trial(FoundationTraceCache.self, requests, capacity)] : [])
+        + (requests.count < 1_000_000
+          ? [trial(requests, capacity) { FoundationTraceCache(capacity: capacity) }] : [])
     }
   }
 
-  private static func trial<S: TraceSubject>(_ type: S.Type, _ requests: [UInt32], _ capacity: Int) -> Trial {
+  /// The disk tier's trims.
+  private static func disk(_ name: String, part: Int) -> Workload {
+    workload("trace.disk.\(name)", name, part) { requests, capacity, setting in
+      var directory: URL?
+      return [
+        trial(requests, capacity) {
+          directory = try setting.directory()
+          return try OwnDiskTraceCache(capacity: capacity, directory: directory!)
+        } after: {
+          if let directory { try setting.remove(directory) }
+        }, trial(requests, capacity) { TrimmedTraceLRU(capacity: capacity) },
+      ]
+    }
+  }
+
+  private static func workload(
+    _ title: String, _ name: String, _ part: Int, _ trials: @escaping ([UInt32], Int, Setting) throws -> [Trial]
+  ) -> Workload {
+    Workload(title, Parameters(content: part == 100 ? "1 %" : "10 %")) { setting in
+      let requests = try Trace.load(setting.traces.appendingPathComponent("\(name).trace.xz"))
+      return try trials(requests, Set(requests).count / part, setting)
+    }
+  }
+
+  private static func trial<S: TraceSubject>(
+    _ requests: [UInt32], _ capacity: Int, _ make: @escaping () throws -> S, after: @escaping () throws -> Void = {}
+  ) -> Trial {
     var cache: S?
     var hits = 0
     return Trial(
       S.name, operations: requests.count,
-      before: { cache = S(capacity: capacity) },
+      before: { cache = try make() },
       after: {
         cache = nil
+        try after()
         return ["hitRatio": Double(hits) / Double(requests.count), "capacity": Double(capacity)]
       },
       body: { hits = replay(requests, cache!) })

@@ -163,11 +163,11 @@ struct WriteSession: ~Copyable {
     return true
   }
 
-  /// Puts a record's last access right, which changes nothing else of it.
-  mutating func touch(_ key: CacheKey, lastAccess: UInt32) throws(LMDBError) {
+  /// Puts a record's last access right, which changes nothing else of it: see ``RecordHeader/noteAccess(_:generation:)``.
+  mutating func touch(_ key: CacheKey, lastAccess: UInt32, generation: UInt32) throws(LMDBError) {
     try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) in
       _ = try rewrite(databaseKey, of: key.utf8, if: { header, _ in header.lastAccess < lastAccess }) { header, _ in
-        header.lastAccess = lastAccess
+        header.noteAccess(lastAccess, generation: generation)
       }
     }
   }

@@ -9,7 +9,7 @@ import Platform
 ///          0      4  checksum: see `checksum(header:keyHash:payloadHash:)`
 ///          4      1  version of this layout
 ///          5      1  archive format
-///          6      2  flags
+///          6      2  flags, and in two of their bits how often it was used again
 ///          8      8  stamp of the write
 ///         16      4  created, seconds since 1970
 ///         20      4  last access, seconds since 1970
@@ -36,7 +36,10 @@ struct RecordHeader {
     fileprivate static let times = Flags(rawValue: 32)
     /// It says that there is no value, to who would load one. For everybody else it has expired.
     static let absence = Flags(rawValue: 64)
-    fileprivate static let known: Flags = [.pointer, .expires, .wideCost, .key, .transformed, .times, .absence]
+    /// Two bits: see ``RecordHeader/uses``.
+    fileprivate static let uses = Flags(rawValue: 3 << usesShift)
+    fileprivate static let usesShift: UInt16 = 7
+    fileprivate static let known: Flags = [.pointer, .expires, .wideCost, .key, .transformed, .times, .absence, .uses]
   }
 
   private(set) var checksum: UInt32 = 0
@@ -56,6 +59,12 @@ struct RecordHeader {
   var cost: Int
   /// The length of the payload.
   private(set) var payloadLength: Int
+
+  /// How often it was accessed again after a while, 3 at most: see ``noteAccess(_:generation:)``.
+  private(set) var uses: UInt8 {
+    get { UInt8((flags.rawValue & Flags.uses.rawValue) >> Flags.usesShift) }
+    set { flags = flags.subtracting(.uses).union(Flags(rawValue: UInt16(newValue) << Flags.usesShift)) }
+  }
 
   init(format: ArchiveFormat, expires: Int64, now: UInt32, cost: Int) {
     self.format = format
@@ -96,7 +105,7 @@ struct RecordHeader {
     lastAccess = load(20, as: UInt32.self)
     cost = Int(load(24, as: UInt32.self))
     expires = 0
-    if flags.isSubset(of: .transformed) {
+    if flags.isSubset(of: [.transformed, .uses]) {
       payloadLength = record.count &- Self.baseSize
       return
     }
@@ -278,6 +287,15 @@ struct RecordHeader {
 
   /// Whether this is the very record that another header is of, which tells where its value is.
   func isSameRecord(as other: RecordHeader) -> Bool { stamp == other.stamp && checksum == other.checksum }
+
+  /// Sets the time of the last access, if it is later.
+  ///
+  /// - Parameter generation: Seconds in which all accesses are one use.
+  mutating func noteAccess(_ access: UInt32, generation: UInt32) {
+    guard access > lastAccess else { return }
+    if access / generation != lastAccess / generation { uses = min(uses + 1, TrimPlan.maximumUses) }
+    lastAccess = access
+  }
 
   @inline(__always)
   func isExpired(at now: Int64) -> Bool { expires != 0 && expires <= now }

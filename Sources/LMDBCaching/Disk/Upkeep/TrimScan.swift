@@ -9,7 +9,7 @@ struct TrimScan {
     /// A record that cannot be read, or that its key does not lead to.
     case stray
     case expired(key: UnsafeRawBufferPointer, stamp: UInt64)
-    case live(key: UnsafeRawBufferPointer, TrimPlan.Rank, cost: Int)
+    case live(key: UnsafeRawBufferPointer, TrimPlan.Recency, cost: Int)
   }
 
   /// How many entries one read transaction looks at. A snapshot that lasts keeps pages from being used again.
@@ -19,15 +19,20 @@ struct TrimScan {
   private let recency: RecencyTable
   private let observers: [any DiskStoreObserver]
   private let now: Int64
+  private let generation: UInt32
   private let knowsAccesses: Bool
   /// The last key that was looked at.
   private var last: [UInt8]?
 
-  init(_ database: EntryDatabase, _ recency: RecencyTable, _ observers: StoreObservers, now: Int64) {
+  /// - Parameter generation: See ``RecordHeader/noteAccess(_:generation:)``.
+  init(
+    _ database: EntryDatabase, _ recency: RecencyTable, _ observers: StoreObservers, now: Int64, generation: UInt32
+  ) {
     self.database = database
     self.recency = recency
     self.observers = observers.all
     self.now = now
+    self.generation = generation
     knowsAccesses = !self.observers.isEmpty || !recency.isEmpty
   }
 
@@ -53,15 +58,16 @@ struct TrimScan {
   }
 
   func standing(of entry: Cursor.Entry) -> Standing {
-    guard let header = RecordHeader(entry.value),
+    guard var header = RecordHeader(entry.value),
       let key = DatabaseKey.key(ofDatabaseKey: entry.key, record: entry.value, header: header)
     else {
       return entry.value.count > 4 && entry.value[4] > RecordHeader.version ? .unknown : .stray
     }
     guard Self.isUTF8(key), database.databaseKey.leads(key, to: entry.key) else { return .stray }
     if header.isOver(at: now) { return .expired(key: key, stamp: header.stamp) }
-    let access = knowsAccesses ? lastAccess(key, header.lastAccess) : header.lastAccess
-    return .live(key: key, TrimPlan.Rank(lastAccess: access, stamp: header.stamp), cost: header.cost)
+    if knowsAccesses { header.noteAccess(lastAccess(key, header.lastAccess), generation: generation) }
+    let recency = TrimPlan.Recency(lastAccess: header.lastAccess, uses: header.uses, stamp: header.stamp)
+    return .live(key: key, recency, cost: header.cost)
   }
 
   private static func isUTF8(_ key: UnsafeRawBufferPointer) -> Bool {

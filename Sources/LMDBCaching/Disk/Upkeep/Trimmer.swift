@@ -2,7 +2,8 @@ import LMDB
 import Platform
 import Synchronization
 
-/// Removes entries that have expired, and the least recently used ones where a limit asks for it. On the writer thread.
+/// Removes entries that have expired, and where a limit asks for it those that are used least: see ``TrimPlan``. On the
+/// writer thread.
 final class Trimmer: Sendable {
   /// How many entries one write transaction removes, and about how many bytes of them: the list of the pages that it
   /// frees takes pages too. Commits wait for it meanwhile, reads do not.
@@ -16,6 +17,8 @@ final class Trimmer: Sendable {
   let limits: Mutex<DiskLimits>
   private let recency: RecencyTable
   private let database: EntryDatabase
+  /// See ``RecordHeader/noteAccess(_:generation:)``: half of the turnover.
+  private let generation = Atomic<UInt32>(RecencyTable.granularity)
   private let directory: CurrentDirectory
   private let observers: StoreObservers
   private let changes: ChangeTeller
@@ -63,7 +66,7 @@ final class Trimmer: Sendable {
     return isNeeded ? goal : nil
   }
 
-  /// Drops the least recently used tenth, for a map that is full. Returns whether there was anything to drop.
+  /// Drops the tenth of the least rank, for a map that is full. Returns whether there was anything to drop.
   func evictTenth() throws(CacheError) -> Bool {
     let count = try database.metadata().count
     if count == 0 { return false }
@@ -74,7 +77,7 @@ final class Trimmer: Sendable {
     return true
   }
 
-  /// Removes expired entries, then the least recently used ones, until `goal` is reached.
+  /// Removes expired entries, then those of the least rank, until `goal` is reached: see ``TrimPlan``.
   ///
   /// It reads all entries twice: to find out up to which rank they go, and to find those. So it keeps no keys but those
   /// of the next transaction, which removes them in their order and touches each page once.
@@ -105,20 +108,28 @@ final class Trimmer: Sendable {
 
   private func plan(_ goal: TrimGoal) throws(CacheError) -> TrimPlan {
     var plan = TrimPlan()
-    var scan = TrimScan(database, recency, observers, now: clock.now)
+    var scan = scan()
     while try scan.next({ _, standing in plan.add(standing) }) {
       // Writers must not wait for a trim.
       writer.letCommitsGoFirst()
     }
-    plan.choose(goal)
+    plan.choose(goal, now: RecordHeader.seconds(clock.now))
+    if let turnover = plan.turnover {
+      generation.store(max(RecencyTable.granularity, turnover / 2), ordering: .relaxed)
+    }
     return plan
+  }
+
+  private func scan() -> TrimScan {
+    TrimScan(
+      database, recency, observers, now: clock.now, generation: generation.load(ordering: .relaxed))
   }
 
   /// Returns how many entries it removed: those that were written or accessed since they were chosen stay.
   private func remove(_ plan: TrimPlan, _ removalLength: Int) throws(CacheError) -> Int {
     var removed = 0
     var victims = PackedKeys()
-    var scan = TrimScan(database, recency, observers, now: clock.now)
+    var scan = scan()
     var isAtEnd = false
     while !isAtEnd {
       isAtEnd = try !scan.next { entry, standing in
@@ -161,9 +172,9 @@ final class Trimmer: Sendable {
         case .expired(let key, let stamp):
           expired += 1
           if isTold { told.append(Removed(key: String(decoding: key, as: UTF8.self), stamp: stamp, isExpired: true)) }
-        case .live(let key, let rank, _):
+        case .live(let key, let recency, _):
           if isTold {
-            told.append(Removed(key: String(decoding: key, as: UTF8.self), stamp: rank.stamp, isExpired: false))
+            told.append(Removed(key: String(decoding: key, as: UTF8.self), stamp: recency.stamp, isExpired: false))
           }
         }
         return true
@@ -180,12 +191,15 @@ final class Trimmer: Sendable {
   /// Writes the noted accesses into their records.
   func flushRecency() throws(CacheError) {
     let accesses = recency.drain().sorted { $0.key.string.utf8.lexicographicallyPrecedes($1.key.string.utf8) }
+    let generation = generation.load(ordering: .relaxed)
     var start = 0
     while start < accesses.count {
       let end = min(start + Self.recordingLength, accesses.count)
       try database.transact("Recording accesses in \(database.directoryName)") { (session) throws(LMDBError) in
         for (key, access) in accesses[start..<end] {
-          try CacheKey.with(key.string) { (key) throws(LMDBError) in try session.touch(key, lastAccess: access) }
+          try CacheKey.with(key.string) { (key) throws(LMDBError) in
+            try session.touch(key, lastAccess: access, generation: generation)
+          }
         }
       }
       start = end

@@ -1,7 +1,6 @@
 /// A cache of numbers.
 protocol TraceSubject: AnyObject {
   static var name: String { get }
-  init(capacity: Int)
   /// Whether the key's own value is there, which counts as an access.
   func contains(_ key: UInt32) -> Bool
   func insert(_ key: UInt32)

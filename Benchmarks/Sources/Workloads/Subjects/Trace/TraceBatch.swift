@@ -1,0 +1,14 @@
+/// Says when to trim: when so many were inserted as a tenth of the capacity.
+struct TraceBatch {
+  private let length: Int
+  private var inserted = 0
+
+  init(capacity: Int) { length = max(1, capacity / 10) }
+
+  mutating func isOver() -> Bool {
+    inserted += 1
+    if inserted < length { return false }
+    inserted = 0
+    return true
+  }
+}
