@@ -60,7 +60,9 @@ struct RecordHeader {
   /// The length of the payload.
   private(set) var payloadLength: Int
 
-  /// How often it was accessed again after a while, 3 at most: see ``noteAccess(_:generation:)``.
+  private static let maximumUses: UInt8 = 3
+
+  /// How often it was accessed again after a while, ``maximumUses`` at most: see ``noteAccess(_:generation:)``.
   private(set) var uses: UInt8 {
     get { UInt8((flags.rawValue & Flags.uses.rawValue) >> Flags.usesShift) }
     set { flags = flags.subtracting(.uses).union(Flags(rawValue: UInt16(newValue) << Flags.usesShift)) }
@@ -293,7 +295,7 @@ struct RecordHeader {
   /// - Parameter generation: Seconds in which all accesses are one use.
   mutating func noteAccess(_ access: UInt32, generation: UInt32) {
     guard access > lastAccess else { return }
-    if access / generation != lastAccess / generation { uses = min(uses + 1, TrimPlan.maximumUses) }
+    if access / generation != lastAccess / generation { uses = min(uses + 1, Self.maximumUses) }
     lastAccess = access
   }
 

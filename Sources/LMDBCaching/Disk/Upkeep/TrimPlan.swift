@@ -8,9 +8,6 @@
 /// often as LRU at worst (orm-busy, 1 %) and 27 % less at best (orm-night, 5 %). With a turnover of its own for a use, and
 /// without generations, it is 5 % more at worst.
 struct TrimPlan {
-  /// More uses do not count.
-  static let maximumUses: UInt8 = 3
-
   /// What is known of an entry's accesses.
   struct Recency {
     let lastAccess: UInt32
