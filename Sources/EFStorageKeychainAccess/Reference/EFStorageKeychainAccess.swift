@@ -25,5 +25,8 @@ public struct EFStorageKeychainAccess<Content: KeychainAccessStorable>: EFSingle
     nonmutating set { _ref.content = newValue }
   }
 
+  /// The reference: `$name.lastFailure`.
+  public var projectedValue: EFStorageKeychainAccessRef<Content> { _ref }
+
   public func removeContentFromUnderlyingStorage() { _ref.content = nil }
 }

@@ -66,6 +66,9 @@ public struct EFStorageLMDBCache<Content: LMDBCacheStorable>: EFSingleInstanceSt
     }
   }
 
+  /// The reference: `$theme.values`, `$theme.lastFailure`.
+  public var projectedValue: EFStorageLMDBCacheRef<Content> { storage.ref }
+
   public var makeDefaultContent: () -> Content { storage.makeDefaultContent }
   public var persistDefaultContent: Bool { storage.persistDefaultContent }
   /// How long what is set through this property is kept; `nil` until it is removed or the cache makes room.

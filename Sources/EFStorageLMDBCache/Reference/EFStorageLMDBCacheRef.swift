@@ -71,6 +71,9 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
     return try load()
   }
 
+  /// The content, and then each that takes its place, whoever writes it: see `LMDBCache.observe(_:forKey:)`.
+  public var values: ContentValues<Content> { ContentValues(reference: self) }
+
   @usableFromInline @inline(never)
   func reloaded() -> Content? {
     do { return try load() } catch { return nil }

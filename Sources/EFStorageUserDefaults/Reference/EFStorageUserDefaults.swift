@@ -26,5 +26,8 @@ public struct EFStorageUserDefaults<Content: UserDefaultsStorable>: EFSingleInst
     nonmutating set { _ref.content = newValue }
   }
 
+  /// The reference: `$name.lastFailure`.
+  public var projectedValue: EFStorageUserDefaultsRef<Content> { _ref }
+
   public func removeContentFromUnderlyingStorage() { _ref.content = nil }
 }

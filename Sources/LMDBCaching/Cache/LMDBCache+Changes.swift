@@ -37,4 +37,22 @@ extension LMDBCache {
   public func changes(withPrefix prefix: String = "", bufferingLimit: Int = 1_024) -> CacheChanges {
     diskCache.changes(withPrefix: prefix, bufferingLimit: bufferingLimit)
   }
+
+  /// The value under `key` and then, for as long as somebody asks, each that takes its place; `nil` where there is none.
+  ///
+  /// Writes, removals and trims by anybody count: this object, others on the directory, ``diskCache``, other processes, as
+  /// ``changes(withPrefix:bufferingLimit:)`` tells them, and when it does. The last value is never missed; of those that
+  /// nobody asked for in time only the last is given. One that is written while it is read may be given twice, and never is
+  /// one given that is older than the one before. A value that expires is `nil` when its entry is removed, within
+  /// ``DiskCache/autoTrimInterval``.
+  ///
+  /// ```swift
+  /// for try await user in cache.observe(User.self, forKey: "user:42") { show(user) }
+  /// ```
+  ///
+  /// It costs what an observer of changes costs, and a read for each value. The sequence ends when this object is closed
+  /// or released, which it does not keep alive, or the task that waits is cancelled.
+  public func observe<V: Codable & Sendable>(_ type: V.Type = V.self, forKey key: String) -> CacheValues<V> {
+    CacheValues(self, key: key)
+  }
 }

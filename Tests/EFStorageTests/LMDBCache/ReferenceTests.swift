@@ -42,6 +42,23 @@ struct ReferenceTests {
     }
   }
 
+  @Test func eachContentIsSeenThatFollows() async throws {
+    @EFStorageLMDBCache(forKey: "theme", in: cache) var theme: String = "light"
+    var contents = $theme.values.makeAsyncIterator()
+    #expect(try await contents.next() == .some(nil))
+    theme = "dark"
+    #expect(try await contents.next() == "dark")
+    try cache.set("blue", forKey: "theme")
+    #expect(try await contents.next() == "blue")
+    try cache.set(7, forKey: "theme")
+    await #expect(throws: EFStorageFailure.self) { try await contents.next() }
+    $theme.content = nil
+    #expect(try await contents.next() == .some(nil))
+    #expect($theme === _theme._ref && $theme.lastFailure == nil)
+    try cache.close()
+    #expect(try await contents.next() == nil)
+  }
+
   @Test func contentExpires() throws {
     let clock = ManualClock()
     let cache = try directory.cache("expiring") { $0.clock = .manual(clock) }

@@ -1,0 +1,168 @@
+import Foundation
+import LMDB
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import LMDBCaching
+
+/// The values under one key, one after the other.
+@Suite struct ObservationTests {
+  let directory = CacheDirectory()
+
+  @Test func thePresentValueAndThenEachThatFollows() async throws {
+    let cache = try directory.open()
+    var values = cache.observe(Int.self, forKey: "key").makeAsyncIterator()
+    #expect(try await values.next() == .some(nil))
+    try cache.set(1, forKey: "key")
+    #expect(try await values.next() == 1)
+    // Others, also those whose keys start with it, are none of it.
+    for index in 0..<100 { try cache.set(index, forKey: "key\(index)") }
+    try cache.set(2, forKey: "key")
+    #expect(try await values.next() == 2)
+    try cache.removeValue(forKey: "key")
+    #expect(try await values.next() == .some(nil))
+    try cache.increment(forKey: "key", by: 7)
+    #expect(try await values.next() == 7)
+    try cache.write { $0.set(8, forKey: "key") }
+    #expect(try await values.next() == 8)
+    try cache.removeAll(withPrefix: "k")
+    #expect(try await values.next() == .some(nil))
+    try cache.diskCache.set(9, forKey: "key")
+    #expect(try await values.next() == 9)
+    // Another one begins with what is there.
+    var others = cache.observe(Int.self, forKey: "key").makeAsyncIterator()
+    #expect(try await others.next() == 9)
+    try cache.removeAll()
+    #expect(try await values.next() == .some(nil))
+    #expect(try await others.next() == .some(nil))
+    try cache.close()
+    #expect(try await values.next() == nil)
+    #expect(try await others.next() == nil)
+    var late = cache.observe(Int.self, forKey: "key").makeAsyncIterator()
+    #expect(try await late.next() == nil)
+  }
+
+  /// What nobody asked for in time is left out, and what does not change is given once.
+  @Test func ofSeveralTheLast() async throws {
+    let cache = try directory.open()
+    try cache.set(0, forKey: "key")
+    var values = cache.observe(Int.self, forKey: "key").makeAsyncIterator()
+    for number in 1...1_000 { try cache.set(number, forKey: "key") }
+    #expect(try await values.next() == 1_000)
+    for number in 1...1_000 { try cache.set(-number, forKey: "key") }
+    #expect(try await values.next() == -1_000)
+    try cache.set(5, forKey: "key")
+    #expect(try await values.next() == 5)
+    try cache.close()
+  }
+
+  @Test func whatCannotBeReadIsToldOfAndWaitedOut() async throws {
+    let cache = try directory.open()
+    try cache.set("text", forKey: "key")
+    var values = cache.observe(Int.self, forKey: "key").makeAsyncIterator()
+    do {
+      _ = try await values.next()
+      Issue.record("a text is no number")
+    } catch {
+      #expect(error.code == .typeMismatch)
+    }
+    try cache.set(1, forKey: "key")
+    #expect(try await values.next() == 1)
+    try cache.close()
+  }
+
+  @Test func whatHasExpiredIsGone() async throws {
+    let clock = ManualClock()
+    let cache = try directory.open { $0.clock = .manual(clock) }
+    try cache.set(1, forKey: "key", expiresIn: .seconds(10))
+    var values = cache.observe(Int.self, forKey: "key").makeAsyncIterator()
+    #expect(try await values.next() == 1)
+    clock.advance(by: .seconds(61))
+    #expect(try await values.next() == .some(nil))
+    try cache.close()
+  }
+
+  /// While the disk is full values are in memory only, and no entry tells them apart.
+  @Test func whatIsInMemoryOnlyIsSeenToo() async throws {
+    let clock = ManualClock()
+    let cache = try directory.open {
+      $0.clock = .manual(clock)
+      $0.disk.inlineThreshold = 100
+    }
+    directory.write(Data(), to: ValueFolder.name)
+    var values = cache.observe(String.self, forKey: "key").makeAsyncIterator()
+    #expect(try await values.next() == .some(nil))
+    for letter in ["a", "b", "c"] {
+      let text = String(repeating: letter, count: 500)
+      try cache.set(text, forKey: "key")
+      #expect(try await values.next() == text)
+    }
+    try cache.close()
+  }
+
+  @Test func anotherProcessIsSeenToo() async throws {
+    let cache = try directory.open()
+    let child = try cacheProcess()
+    #expect(child.run("open \(directory.path) interval=1") == "ok")
+    var values = cache.observe(String.self, forKey: "key").makeAsyncIterator()
+    #expect(try await values.next() == .some(nil))
+    #expect(child.run("write key theirs") == "ok")
+    #expect(try await values.next() == "theirs")
+    try cache.set("own", forKey: "key")
+    #expect(try await values.next() == "own")
+    // Else the other one would remove its own value, and this would be the later commit.
+    try cache.flush()
+    #expect(child.run("remove key") == "ok")
+    #expect(child.run("flush") == "ok")
+    #expect(try await values.next() == .some(nil))
+    child.end()
+    try cache.close()
+  }
+
+  /// The last value comes, whatever comes between: threads write, and observers see no older ones.
+  @Test(arguments: [1, 4]) func theLastValueIsNeverMissed(_ observers: Int) async throws {
+    let cache = try directory.open()
+    let last = 3_000
+    try cache.set(0, forKey: "key")
+    let group = DispatchGroup()
+    let seen = await withTaskGroup(of: [Int].self) { tasks in
+      for _ in 0..<observers {
+        tasks.addTask {
+          var seen: [Int] = []
+          do {
+            for try await value in cache.observe(Int.self, forKey: "key") {
+              seen.append(value ?? -1)
+              if value == last { break }
+            }
+          } catch {
+            seen.append(-2)
+          }
+          return seen
+        }
+      }
+      inBackground(group) { for number in 1...last { try? cache.set(number, forKey: "key") } }
+      return await tasks.reduce(into: []) { $0.append($1) }
+    }
+    for seen in seen {
+      #expect(seen.last == last)
+      #expect(zip(seen, seen.dropFirst()).allSatisfy { $0 <= $1 }, "\(seen)")
+    }
+    try cache.close()
+  }
+
+  @Test func itEndsWithItsTaskAndItsCache() async throws {
+    var cache: LMDBCache? = try directory.open()
+    let values = cache!.observe(Int.self, forKey: "key")
+    let task = Task { try await values.reduce(into: 0) { count, _ in count += 1 } }
+    #expect(try await becomesTrue { cache!.store.feed.isObserved.load(ordering: .relaxed) })
+    task.cancel()
+    #expect(try await task.value <= 1)
+    let other = Task { try await values.reduce(into: 0) { count, _ in count += 1 } }
+    #expect(try await becomesTrue { cache!.store.feed.isObserved.load(ordering: .relaxed) })
+    // It does not keep the cache.
+    cache = nil
+    #expect(try await other.value <= 1)
+    #expect(try await values.reduce(into: 0) { count, _ in count += 1 } == 0)
+  }
+}
