@@ -9,8 +9,8 @@ struct LMDBCacheTool: ParsableCommand {
     abstract: "Looks into a cache of LMDBCaching, changes it, or replays a trace of requests through one.",
     discussion: """
       A cache is named with --cache: what holds a slash is the path of its directory (./thumbnails), anything else \
-      the name of a cache in the user's caches directory. Several processes may use a cache at once, so the tool \
-      may look into one that is in use. Data goes to standard output, messages to standard error.
+      the name of a cache in the user's directory for caches, or for data. Several processes may use a cache at once, \
+      so the tool may look into one that is in use. Data goes to standard output, messages to standard error.
 
       Examples:
         lmdb-cache set greeting hello --cache ./demo

@@ -137,6 +137,9 @@ import Testing
     #if os(Linux)
       #expect(try await Tool.run("set", "a", "b", "--cache", "named", environment: environment).status == 0)
       #expect(try await Tool.run("get", "a", "--cache", scratch.path("named")).text == "b")
+      // What is nowhere else is looked for in the directory for data.
+      let other = ["XDG_DATA_HOME": scratch.url.path, "XDG_CACHE_HOME": scratch.path("none")]
+      #expect(try await Tool.run("get", "a", "--cache", "named", environment: other).text == "b")
     #endif
   }
 

@@ -44,7 +44,7 @@ final class DefaultCache: Sendable {
       case .failed(_, let instant) where instant.duration(to: .now) < Self.pause: return (nil, nil)
       case .unopened, .failed:
         do throws(CacheError) {
-          let cache = try LMDBCache(name: Self.name)
+          let cache = try LMDBCache(name: Self.name, in: .data)
           state = .cache(cache)
           return (cache, nil)
         } catch {

@@ -11,7 +11,7 @@ extension LMDBCache: EFFailableUnderlyingStorage {
 
   /// The cache that is meant where none is named.
   ///
-  /// Unless it was set it is a cache of the user's caches directory, opened when it is first needed, with the name of
+  /// Unless it was set it is a cache of the user's directory for data, `UserDirectory.data`, opened when it is first needed, with the name of
   /// the main bundle, or of the program followed by `.EFStorage`. It is nil while that cannot be opened, which is
   /// reported and tried again after a second.
   ///

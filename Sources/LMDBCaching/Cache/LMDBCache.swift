@@ -49,12 +49,16 @@ public final class LMDBCache: Sendable {
   let refreshes = Mutex<Set<ByteKey>>([])
   let background = BackgroundQueue()
 
-  /// Opens, or makes, the cache `name` in the user's caches directory: `$XDG_CACHE_HOME` or `~/.cache` on
-  /// Linux, `Library/Caches` on Apple platforms.
+  /// Opens, or makes, the cache `name` in one of the user's directories.
   ///
-  /// - Parameter name: One path component.
-  public convenience init(name: String, configuration: CacheConfiguration = CacheConfiguration()) throws(CacheError) {
-    try self.init(directory: CachesDirectory.url(named: name), configuration: configuration)
+  /// - Parameters:
+  ///   - name: One path component.
+  ///   - place: ``UserDirectory/caches`` for what can be made again, ``UserDirectory/data`` for what is to stay.
+  /// - Throws: as ``init(directory:configuration:)``.
+  public convenience init(
+    name: String, in place: UserDirectory = .caches, configuration: CacheConfiguration = CacheConfiguration()
+  ) throws(CacheError) {
+    try self.init(directory: place.url(named: name), configuration: configuration)
   }
 
   /// Opens, or makes, the cache in a directory.

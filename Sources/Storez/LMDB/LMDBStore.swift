@@ -3,7 +3,7 @@ public import LMDBCaching
 /// Values in an `LMDBCache`: read from memory if they are there, still there after a crash, shared between processes.
 ///
 /// ```swift
-/// let store = LMDBStore(cache: try LMDBCache(name: "settings"))
+/// let store = LMDBStore(cache: try LMDBCache(name: "settings", in: .data))
 /// store.set(Weather.temperature, value: 21)
 /// try store.cache.value(Double.self, forKey: Weather.temperature.stringValue)  // the same entry
 /// ```

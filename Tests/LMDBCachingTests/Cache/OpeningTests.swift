@@ -27,6 +27,27 @@ import Testing
     #expect(first.health.isHealthy == false)
   }
 
+  #if os(Linux)
+    @Test func theUsersDirectories() {
+      let home = NSHomeDirectory()
+      for (directory, variable, standard) in [
+        (UserDirectory.caches, "XDG_CACHE_HOME", "/.cache"), (.data, "XDG_DATA_HOME", "/.local/share"),
+      ] {
+        #expect(directory.url(in: [:]).path == home + standard)
+        #expect(directory.url(in: [variable: "/elsewhere"]).path == "/elsewhere")
+        // As if it were not there.
+        #expect(directory.url(in: [variable: "relative"]).path == home + standard)
+        #expect(directory.url(in: [variable: ""]).path == home + standard)
+      }
+    }
+  #endif
+
+  @Test(arguments: UserDirectory.allCases, ["", ".", "..", "a/b", "a\0"]) func aNameIsOneComponent(
+    _ place: UserDirectory, _ name: String
+  ) {
+    #expect(errorCode { try LMDBCache(name: name, in: place) } == .invalidArgument)
+  }
+
   @Test func twoCachesOfOneProcessSeeEachOthersWrites() throws {
     let (first, second) = (try directory.open(), try directory.open())
     #expect(first.store === second.store)
@@ -111,9 +132,6 @@ import Testing
     for change in changes { #expect(errorCode { try directory.open(change) } == .invalidArgument) }
     #expect(directory.names().isEmpty)
     #expect(errorCode { try LMDBCache(directory: URL(string: "https://example.org/")!) } == .invalidArgument)
-    for name in ["", ".", "..", "a/b", "/", "a\0b"] {
-      #expect(errorCode { try LMDBCache(name: name) } == .invalidArgument)
-    }
     let cache = try directory.open()
     #expect(errorCode { try cache.set(1, forKey: "key", cost: -1) } == .invalidArgument)
     #expect(errorCode { try cache.write { $0.set(1, forKey: "key", cost: -1) } } == .invalidArgument)
