@@ -56,7 +56,7 @@ import Testing
     // The long traces are not replayed on this scale: the short one has their subjects.
     let whole = Setting(scale: .full, scratch: URL(fileURLWithPath: "/"), traces: Self.traces)
     for trace in Catalogue.workloads(whole).map(\.name) where trace.hasPrefix("trace.") && names[trace] == nil {
-      names[trace] = names["trace.web07"]
+      names[trace] = names[trace.hasPrefix("trace.disk.") ? "trace.disk.web07" : "trace.web07"]
     }
     for goal in Goal.all {
       for selection in [goal.own, goal.peer] where !DiskSubjectKind.optionalNames.contains(selection.subject) {
