@@ -136,6 +136,8 @@ final class Session {
     case "count": return try String(opened().count)
     case "remove": try opened().removeValue(forKey: text(1))
     case "removeall": try opened().removeAll()
+    case "settagged": try opened().set(text(2), forKey: text(1), tags: words.dropFirst(3).map(String.init))
+    case "removetag": try opened().removeAll(taggedWith: text(1))
     case "removeprefix": try opened().removeAll(withPrefix: text(1))
     case "flush": try opened().flush()
     case "stopwriting": try stopWriting()

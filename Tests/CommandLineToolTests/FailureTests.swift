@@ -29,6 +29,7 @@ import Testing
     ["set", "key", "v", "--file", "f", "--cache", "./x"], ["set", "key", "v", "--expires", "-1", "--cache", "./x"],
     ["set", "key", "v", "--expires", "nan", "--cache", "./x"], ["rm", "--cache", "./x"],
     ["rm", "--prefix", "", "--cache", "./x"], ["rm", "a", "--prefix", "b", "--cache", "./x"],
+    ["rm", "a", "--tag", "b", "--cache", "./x"], ["rm", "--tag", "a", "--prefix", "b", "--cache", "./x"],
     ["ls", "-q", "--json", "--cache", "./x"], ["trim", "--cache", "./x"], ["trim", "--count", "-1", "--cache", "./x"],
     ["replay", "file"], ["replay", "file", "--format", "csv"], ["replay", "-", "--format", "text", "--threads", "0"],
     ["get", "key", "--cache", ""],

@@ -143,6 +143,17 @@ import Testing
     #expect(try await Tool.run("ls", "-q", "--cache", scratch.cache).text == "b\n")
   }
 
+  @Test func aTagIsRemoved() async throws {
+    for (key, tags) in [("a", ["--tag", "news", "--tag", "x"]), ("b", ["--tag", "x"]), ("c", [])] {
+      let set = try await Tool.run(["set", key, key, "--cache", scratch.cache] + tags)
+      #expect(set.status == 0)
+    }
+    #expect(try await Tool.run("rm", "--tag", "news", "--cache", scratch.cache).status == 0)
+    #expect(try await Tool.run("ls", "-q", "--cache", scratch.cache).text == "b\nc\n")
+    let again = try await Tool.run("rm", "--tag", "news", "--cache", scratch.cache)
+    #expect(again.status == 1 && again.errors.contains("news"))
+  }
+
   @Test func aPrefixIsRemoved() async throws {
     for key in ["user:1", "user:2", "users", "post:1"] {
       _ = try await Tool.run("set", key, key, "--cache", scratch.cache)

@@ -39,7 +39,7 @@ extension LMDBCache {
   package func set(_ archived: ArchivedValue, forKey key: String) throws(CacheError) {
     try archived.bytes.withBytes { (bytes) throws(CacheError) in
       try diskCache.put(
-        archived.value, archived.format, bytes, forKey: key, expiresIn: nil, cost: nil, through: memoryCache)
+        archived.value, archived.format, bytes, forKey: key, expiresIn: nil, cost: nil, tags: nil, through: memoryCache)
     }
   }
 }

@@ -15,11 +15,29 @@ public struct CacheBatch: ~Copyable {
   public mutating func set<V: Codable & Sendable>(
     _ value: V, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil
   ) {
+    set(value, forKey: key, expires: expiresIn.map { .after($0) } ?? .never, cost: cost, tags: [])
+  }
+
+  /// Stores a value with tags; see ``LMDBCache/set(_:forKey:expires:cost:tags:)``. An expiry that is `.unchanged` makes
+  /// ``LMDBCache/write(waitsForCommit:_:)`` throw: what the entry would have expired at is not known before.
+  public mutating func set<V: Codable & Sendable>(
+    _ value: V, forKey key: String, expires: Expiry, cost: Int? = nil, tags: [String] = []
+  ) {
     do throws(CacheError) {
+      let tags = try EntryTags.make(tags)
+      if expires == .unchanged {
+        throw CacheError(
+          .invalidArgument, "A batch does not know when an entry expires that it replaces. Say when the new one does.")
+      }
+      let expires = try expires.nanoseconds(in: store, current: 0)
       try ValueArchiver.withArchive(of: value) { (format, bytes) throws(CacheError) in
         try CacheKey.with(key) { (key) throws(CacheError) in
-          let header = try store.header(for: key, format, bytes, expiresIn: expiresIn, cost: cost)
-          try store.put(key, header: header, payload: bytes, into: frames)
+          var header = try store.header(for: key, format, bytes, expires: expires, cost: cost)
+          header.tags = tags?.hashes
+          // The header refers to them.
+          try withExtendedLifetime(tags) { () throws(CacheError) in
+            try store.put(key, header: header, payload: bytes, into: frames)
+          }
         }
       }
     } catch {
@@ -29,6 +47,9 @@ public struct CacheBatch: ~Copyable {
 
   /// Removes the entry under `key`, if there is one.
   public mutating func removeValue(forKey key: String) { CacheKey.with(key) { frames.remove($0) } }
+
+  /// Removes every entry that was stored with a tag; what the batch sets after it stays.
+  public mutating func removeAll(taggedWith tag: String) { frames.removeAll(tag: EntryTags.hash(tag)) }
 
   /// Removes every entry; what the batch sets after it stays.
   public mutating func removeAll() { frames.removeAll(withPrefix: nil) }

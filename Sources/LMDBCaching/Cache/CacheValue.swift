@@ -29,7 +29,8 @@ public class CacheValue: NSObject, NSCoding {
   }
 
   func set(
-    in cache: DiskCache, forKey key: String, expiresIn: Duration?, cost: Int?, through memory: MemoryTier?
+    in cache: DiskCache, forKey key: String, expiresIn: Duration?, cost: Int?, tags: EntryTags? = nil,
+    through memory: MemoryTier?
   ) throws(CacheError) {
     preconditionFailure("abstract")
   }
@@ -48,8 +49,9 @@ final class TypedCacheValue<Value: Codable>: CacheValue {
   required convenience init?(coder: NSCoder) { return nil }
 
   override func set(
-    in cache: DiskCache, forKey key: String, expiresIn: Duration?, cost: Int?, through memory: MemoryTier?
+    in cache: DiskCache, forKey key: String, expiresIn: Duration?, cost: Int?, tags: EntryTags?,
+    through memory: MemoryTier?
   ) throws(CacheError) {
-    try cache.set(value, forKey: key, expiresIn: expiresIn, cost: cost, through: memory)
+    try cache.set(value, forKey: key, expiresIn: expiresIn, cost: cost, tags: tags, through: memory)
   }
 }

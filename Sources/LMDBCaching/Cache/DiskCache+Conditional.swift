@@ -27,39 +27,42 @@ extension DiskCache {
   /// Whether there is an entry, be it in memory only.
   private func isPresent(_ key: CacheKey, _ memory: MemoryTier?) throws(CacheError) -> Bool {
     if try store.stamp(key) != 0 { return true }
-    guard let memory, store.isMemoryOnly(key) else { return false }
-    return memory.contains(key.string)
+    guard let memory else { return false }
+    return try memory.hasAlone(key, in: store)
   }
 
   // MARK: Writing under a condition
 
   /// Returns whether the condition held.
   private func put<V: Codable>(
-    _ value: V, _ key: String, expires: Int64, cost: Int?, through memory: MemoryTier?, if condition: EntryCondition
+    _ value: V, _ key: String, expires: Int64, cost: Int?, tags: EntryTags?, through memory: MemoryTier?,
+    if condition: EntryCondition
   ) throws(CacheError) -> Bool {
     try ValueArchiver.withArchive(of: value) { (format, bytes) throws(CacheError) in
       let memoryValue = memory == nil ? nil : TypedMemoryValue.make(value, archiveLength: bytes.count)
-      return try put(memoryValue, format, bytes, key, expires: expires, cost: cost, through: memory, if: condition)
+      return try put(
+        memoryValue, format, bytes, key, expires: expires, cost: cost, tags: tags, through: memory, if: condition)
     }
   }
 
   private func put(
     _ value: MemoryValue?, _ format: ArchiveFormat, _ bytes: UnsafeRawBufferPointer, _ key: String, expires: Int64,
-    cost: Int?, through memory: MemoryTier?, if condition: EntryCondition
+    cost: Int?, tags: EntryTags?, through memory: MemoryTier?, if condition: EntryCondition
   ) throws(CacheError) -> Bool {
     try CacheKey.with(key) { (key) throws(CacheError) in
-      let header = try store.header(for: key, format, bytes, expires: expires, cost: cost)
-      return try put(value, key, header, bytes, through: memory, if: condition)
+      var header = try store.header(for: key, format, bytes, expires: expires, cost: cost)
+      header.tags = tags?.hashes
+      return try put(value, key, header, tags, bytes, through: memory, if: condition)
     }
   }
 
   private func put(
-    _ value: MemoryValue?, _ key: CacheKey, _ header: RecordHeader, _ bytes: UnsafeRawBufferPointer,
-    through memory: MemoryTier?, if condition: EntryCondition
+    _ value: MemoryValue?, _ key: CacheKey, _ header: RecordHeader, _ tags: EntryTags?,
+    _ bytes: UnsafeRawBufferPointer, through memory: MemoryTier?, if condition: EntryCondition
   ) throws(CacheError) -> Bool {
     let outcome = try store.edit(key, .put(header, bytes), if: condition, by: memory)
     if outcome.isRefused { return false }
-    try didPut(value, key, header, outcome, through: memory, tells: !condition.isOfTransaction)
+    try didPut(value, key, header, tags, outcome, through: memory, tells: !condition.isOfTransaction)
     return true
   }
 
@@ -75,7 +78,7 @@ extension DiskCache {
   // MARK: The operations
 
   func set<V: Codable>(
-    _ value: V, forKey key: String, expires: Expiry, cost: Int?, through memory: MemoryTier?
+    _ value: V, forKey key: String, expires: Expiry, cost: Int?, tags: EntryTags?, through memory: MemoryTier?
   ) throws(CacheError) {
     try checkOpen()
     try ValueArchiver.withArchive(of: value) { (format, bytes) throws(CacheError) in
@@ -83,15 +86,17 @@ extension DiskCache {
       try CacheKey.with(key) { (key) throws(CacheError) in
         guard expires == .unchanged else {
           let time = try expires.nanoseconds(in: store, current: 0)
-          let header = try store.header(for: key, format, bytes, expires: time, cost: cost)
-          return try put(memoryValue, key, header, bytes, through: memory)
+          var header = try store.header(for: key, format, bytes, expires: time, cost: cost)
+          header.tags = tags?.hashes
+          return try put(memoryValue, key, header, tags, bytes, through: memory)
         }
         while true {
           let condition = try store.condition(key)
           let current = try store.liveHeader(key)
-          let header = try store.header(for: key, format, bytes, expires: current?.expires ?? 0, cost: cost)
+          var header = try store.header(for: key, format, bytes, expires: current?.expires ?? 0, cost: cost)
+          header.tags = tags?.hashes
           let isDone = try put(
-            memoryValue, key, header, bytes, through: memory, if: condition ?? .stamp(current?.stamp ?? 0))
+            memoryValue, key, header, tags, bytes, through: memory, if: condition ?? .stamp(current?.stamp ?? 0))
           if isDone { return }
         }
       }
@@ -99,20 +104,20 @@ extension DiskCache {
   }
 
   func setValueIfAbsent<V: Codable>(
-    _ value: V, forKey key: String, expires: Expiry, cost: Int?, through memory: MemoryTier?
+    _ value: V, forKey key: String, expires: Expiry, cost: Int?, tags: EntryTags?, through memory: MemoryTier?
   ) throws(CacheError) -> Bool {
     let time = try expires.nanoseconds(in: store, current: 0)
     while true {
       guard let condition = try condition(key) else {
-        return try put(value, key, expires: time, cost: cost, through: memory, if: .stamp(0))
+        return try put(value, key, expires: time, cost: cost, tags: tags, through: memory, if: .stamp(0))
       }
       if try CacheKey.with(key, { (key) throws(CacheError) in try isPresent(key, memory) }) { return false }
-      if try put(value, key, expires: time, cost: cost, through: memory, if: condition) { return true }
+      if try put(value, key, expires: time, cost: cost, tags: tags, through: memory, if: condition) { return true }
     }
   }
 
   func set<V: Codable>(
-    _ value: V, forKey key: String, ifVersion version: EntryVersion, expires: Expiry, cost: Int?,
+    _ value: V, forKey key: String, ifVersion version: EntryVersion, expires: Expiry, cost: Int?, tags: EntryTags?,
     through memory: MemoryTier?
   ) throws(CacheError) -> Bool {
     while true {
@@ -122,7 +127,7 @@ extension DiskCache {
       else { return false }
       let time = try expires.nanoseconds(in: store, current: header.expires)
       let expected = condition ?? .stamp(version.stamp)
-      if try put(value, key, expires: time, cost: cost, through: memory, if: expected) { return true }
+      if try put(value, key, expires: time, cost: cost, tags: tags, through: memory, if: expected) { return true }
     }
   }
 
@@ -145,6 +150,8 @@ extension DiskCache {
     fileprivate var condition: EntryCondition
     /// 0: never, or there is none.
     fileprivate var expires: Int64 = 0
+    /// What the new entry has, too.
+    fileprivate var tags: EntryTags?
     /// Whether the value may be read through the memory tier, or else with its stamp.
     @usableFromInline let isAlone: Bool
   }
@@ -187,17 +194,27 @@ extension DiskCache {
         value = try Self.decode(type, record.header.format, record.payload, key.string)
         basis.condition = .stamp(record.header.stamp)
         basis.expires = record.header.expires
+        basis.tags = record.tags
       }
     }
     return value
   }
 
-  /// Notes when the entry expires that was read, if that is asked for and not known.
+  /// Notes when the entry expires that was read, if that is asked for, and its tags, if they are not known.
   @usableFromInline
   func note(
     _ expires: Expiry, _ key: String, _ memory: MemoryTier?, _ basis: inout UpdateBasis
   ) throws(CacheError) {
-    if basis.isAlone, expires == .unchanged { basis.expires = try self.expires(key, memory) }
+    guard basis.isAlone else { return }
+    if expires == .unchanged { basis.expires = try self.expires(key, memory) }
+    if store.journal.tagRemovals.areUsed { basis.tags = try tags(key, memory) }
+  }
+
+  private func tags(_ key: String, _ memory: MemoryTier?) throws(CacheError) -> EntryTags? {
+    try CacheKey.with(key) { (key) throws(CacheError) in
+      if let memory, memory.contains(key.string) { return memory.tagMark(key)?.tags }
+      return try store.header(key)?.tags
+    }
   }
 
   @usableFromInline
@@ -205,7 +222,8 @@ extension DiskCache {
     _ value: V, _ key: String, expires: Expiry, cost: Int?, through memory: MemoryTier?, if basis: UpdateBasis
   ) throws(CacheError) -> Bool {
     let time = try expires.nanoseconds(in: store, current: basis.expires)
-    return try put(value, key, expires: time, cost: cost, through: memory, if: basis.condition)
+    return try put(
+      value, key, expires: time, cost: cost, tags: basis.tags, through: memory, if: basis.condition)
   }
 
   @usableFromInline
@@ -241,10 +259,11 @@ extension DiskCache {
     guard let record = try store.readData(key), record.header.stamp == header.stamp else { return false }
     var changed = header
     changed.move(toExpiry: expires)
+    changed.tags = record.tags?.hashes
     // As the value is when it is transformed, and written, anew.
     changed.flags.subtract([.transformed, .pointer])
     return try record.payload.withBytes { (bytes) throws(CacheError) in
-      try put(memoryValue, key, changed, bytes, through: memory, if: condition ?? .stamp(header.stamp))
+      try put(memoryValue, key, changed, record.tags, bytes, through: memory, if: condition ?? .stamp(header.stamp))
     }
   }
 
@@ -254,7 +273,7 @@ extension DiskCache {
   public func set<V: Codable & Sendable>(
     _ value: V, forKey key: String, expires: Expiry, cost: Int? = nil
   ) throws(CacheError) {
-    try set(value, forKey: key, expires: expires, cost: cost, through: nil)
+    try set(value, forKey: key, expires: expires, cost: cost, tags: nil, through: nil)
   }
 
   /// See ``LMDBCache/setValueIfAbsent(_:forKey:expires:cost:)``.
@@ -262,7 +281,7 @@ extension DiskCache {
   public func setValueIfAbsent<V: Codable & Sendable>(
     _ value: V, forKey key: String, expires: Expiry = .never, cost: Int? = nil
   ) throws(CacheError) -> Bool {
-    try setValueIfAbsent(value, forKey: key, expires: expires, cost: cost, through: nil)
+    try setValueIfAbsent(value, forKey: key, expires: expires, cost: cost, tags: nil, through: nil)
   }
 
   /// See ``LMDBCache/set(_:forKey:ifVersion:expires:cost:)``.
@@ -270,7 +289,7 @@ extension DiskCache {
   public func set<V: Codable & Sendable>(
     _ value: V, forKey key: String, ifVersion version: EntryVersion, expires: Expiry = .never, cost: Int? = nil
   ) throws(CacheError) -> Bool {
-    try set(value, forKey: key, ifVersion: version, expires: expires, cost: cost, through: nil)
+    try set(value, forKey: key, ifVersion: version, expires: expires, cost: cost, tags: nil, through: nil)
   }
 
   /// See ``LMDBCache/removeValue(forKey:ifVersion:)``.

@@ -34,59 +34,64 @@ extension DiskCache {
 
   /// - Parameter condition: If given, the value is written only where it holds at the moment of the write.
   func set<V: Codable>(
-    _ value: V, forKey key: String, expiresIn: Duration?, cost: Int?, through memory: MemoryTier?,
-    if condition: (() -> Bool)? = nil
+    _ value: V, forKey key: String, expiresIn: Duration?, cost: Int?, tags: EntryTags? = nil,
+    through memory: MemoryTier?, if condition: (() -> Bool)? = nil
   ) throws(CacheError) {
     try ValueArchiver.withArchive(of: value) { (format, bytes) throws(CacheError) in
       let memoryValue = memory == nil ? nil : TypedMemoryValue.make(value, archiveLength: bytes.count)
       try put(
-        memoryValue, format, bytes, forKey: key, expiresIn: expiresIn, cost: cost, through: memory, if: condition)
+        memoryValue, format, bytes, forKey: key, expiresIn: expiresIn, cost: cost, tags: tags, through: memory,
+        if: condition)
     }
   }
 
   func setObject(
-    _ object: (any NSCoding)?, forKey key: String, expiresIn: Duration?, cost: Int?, through memory: MemoryTier?
+    _ object: (any NSCoding)?, forKey key: String, expiresIn: Duration?, cost: Int?, tags: EntryTags? = nil,
+    through memory: MemoryTier?
   ) throws(CacheError) {
     guard let object else { return try removeValue(forKey: key, through: memory) }
     if let value = object as? CacheValue {
-      return try value.set(in: self, forKey: key, expiresIn: expiresIn, cost: cost, through: memory)
+      return try value.set(in: self, forKey: key, expiresIn: expiresIn, cost: cost, tags: tags, through: memory)
     }
     try ObjectArchiver.withArchive(of: object, with: objectCoding) { (format, bytes) throws(CacheError) in
       let memoryValue = memory == nil ? nil : TypedMemoryValue(SharedObject(object: object))
-      try put(memoryValue, format, bytes, forKey: key, expiresIn: expiresIn, cost: cost, through: memory)
+      try put(memoryValue, format, bytes, forKey: key, expiresIn: expiresIn, cost: cost, tags: tags, through: memory)
     }
   }
 
   /// Writes an archived value.
   func put(
     _ value: MemoryValue?, _ format: ArchiveFormat, _ bytes: UnsafeRawBufferPointer, forKey key: String,
-    expiresIn: Duration?, cost: Int?, through memory: MemoryTier?, if condition: (() -> Bool)? = nil
+    expiresIn: Duration?, cost: Int?, tags: EntryTags?, through memory: MemoryTier?, if condition: (() -> Bool)? = nil
   ) throws(CacheError) {
     try checkOpen()
     try CacheKey.with(key) { (key) throws(CacheError) in
-      let header = try store.header(for: key, format, bytes, expiresIn: expiresIn, cost: cost)
-      try put(value, key, header, bytes, through: memory, if: condition)
+      var header = try store.header(for: key, format, bytes, expiresIn: expiresIn, cost: cost)
+      header.tags = tags?.hashes
+      try put(value, key, header, tags, bytes, through: memory, if: condition)
     }
   }
 
+  /// - Parameter tags: What the header has.
   @inline(__always)
   func put(
-    _ value: MemoryValue?, _ key: CacheKey, _ header: RecordHeader, _ bytes: UnsafeRawBufferPointer,
-    through memory: MemoryTier?, if condition: (() -> Bool)? = nil
+    _ value: MemoryValue?, _ key: CacheKey, _ header: RecordHeader, _ tags: EntryTags?,
+    _ bytes: UnsafeRawBufferPointer, through memory: MemoryTier?, if condition: (() -> Bool)? = nil
   ) throws(CacheError) {
     let outcome = try store.put(key, header: header, payload: bytes, by: memory, if: condition)
     if outcome.isRefused { return }
-    try didPut(value, key, header, outcome, through: memory)
+    try didPut(value, key, header, tags, outcome, through: memory)
   }
 
   /// - Parameter tells: Whether those who watch the cache are told here; of a transaction they are by the store.
   @inline(__always)
   func didPut(
-    _ value: MemoryValue?, _ key: CacheKey, _ header: RecordHeader, _ outcome: WriteOutcome,
+    _ value: MemoryValue?, _ key: CacheKey, _ header: RecordHeader, _ tags: EntryTags?, _ outcome: WriteOutcome,
     through memory: MemoryTier?, tells: Bool = true
   ) throws(CacheError) {
+    if tags != nil { store.journal.tagRemovals.noteUse() }
     guard let value, let memory else { return try didChange(key, outcome, through: memory, tells: tells) }
-    memory.insert(value, key, header, outcome)
+    memory.insert(value, key, header, tags, outcome)
     if tells { store.noteChange(key, outcome.stamp) }
     try outcome.checkCommitted()
   }

@@ -243,7 +243,7 @@ public final class DiskCache: Sendable {
   public func containsValue(forKey key: String) throws(CacheError) -> Bool {
     try checkOpen()
     return try CacheKey.with(key) { (key) throws(CacheError) in
-      guard let (header, _) = try store.header(key) else { return false }
+      guard let header = try store.header(key)?.header else { return false }
       return !header.isExpired(at: store.clock.now)
     }
   }

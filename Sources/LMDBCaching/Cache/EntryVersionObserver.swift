@@ -60,7 +60,7 @@ extension LMDBCache {
       if let expires = memoryCache.expires(key) { return expires }
       do throws(CacheError) {
         try diskCache.checkOpen()
-        let expires = try store.header(key)?.0.expires ?? 0
+        let expires = try store.header(key)?.header.expires ?? 0
         return expires == 0 ? .max : expires
       } catch {
         return .max

@@ -19,7 +19,7 @@ extension LMDBCache {
   public func set<V: Codable & Sendable>(
     _ value: V, forKey key: String, expires: Expiry, cost: Int? = nil
   ) throws(CacheError) {
-    try diskCache.set(value, forKey: key, expires: expires, cost: cost, through: memoryCache)
+    try diskCache.set(value, forKey: key, expires: expires, cost: cost, tags: nil, through: memoryCache)
   }
 
   /// Gives the entry under `key` another expiry. The value is not read, and one that is long not written again.
@@ -41,7 +41,7 @@ extension LMDBCache {
   public func setValueIfAbsent<V: Codable & Sendable>(
     _ value: V, forKey key: String, expires: Expiry = .never, cost: Int? = nil
   ) throws(CacheError) -> Bool {
-    try diskCache.setValueIfAbsent(value, forKey: key, expires: expires, cost: cost, through: memoryCache)
+    try diskCache.setValueIfAbsent(value, forKey: key, expires: expires, cost: cost, tags: nil, through: memoryCache)
   }
 
   /// Stores a value in place of one that is still the one that was seen: compare-and-set.
@@ -53,7 +53,8 @@ extension LMDBCache {
   public func set<V: Codable & Sendable>(
     _ value: V, forKey key: String, ifVersion version: EntryVersion, expires: Expiry = .never, cost: Int? = nil
   ) throws(CacheError) -> Bool {
-    try diskCache.set(value, forKey: key, ifVersion: version, expires: expires, cost: cost, through: memoryCache)
+    try diskCache.set(
+      value, forKey: key, ifVersion: version, expires: expires, cost: cost, tags: nil, through: memoryCache)
   }
 
   /// Removes the entry under `key` if it is still the one that was seen.

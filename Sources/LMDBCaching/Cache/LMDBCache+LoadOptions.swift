@@ -252,8 +252,7 @@ extension LMDBCache {
       store.noteAccess(key, header)
       if header.refresh != 0, header.refresh <= now { return isPausing ? .fresh(value) : .due(value) }
       memoryCache.keep(
-        TypedMemoryValue.make(value, archiveLength: record.payload.count), key, header, validated: record.validated,
-        token: token)
+        TypedMemoryValue.make(value, archiveLength: record.payload.count), key, record, token: token)
       return .fresh(value)
     }
     func isWithin(_ duration: Duration) -> Bool { now < header.expires.addingClamped(duration.clampedNanoseconds) }
@@ -279,7 +278,8 @@ extension LMDBCache {
         defer { end(run) }
         func loadAndKeep() throws -> V? {
           let basis = LoadBasis(of: key, in: store)
-          var context = LoadContext(key: key, lifetime: options.lifetime, cost: options.cost)
+          var context = LoadContext(
+            key: key, lifetime: options.lifetime, cost: options.cost, tags: options.tags)
           let value = try settling(key, options) { try timing { try load(&context) } }
           try keep(value, context, options, run, basis)
           return value
@@ -302,7 +302,8 @@ extension LMDBCache {
         defer { end(run) }
         func loadAndKeep() async throws -> V? {
           let basis = LoadBasis(of: key, in: store)
-          var context = LoadContext(key: key, lifetime: options.lifetime, cost: options.cost)
+          var context = LoadContext(
+            key: key, lifetime: options.lifetime, cost: options.cost, tags: options.tags)
           let value = try await settling(key, options) { try await timing { try await load(&context) } }
           try keep(value, context, options, run, basis)
           return value
@@ -341,13 +342,15 @@ extension LMDBCache {
     let isCancelled = Task.isCancelled
     do throws(CacheError) {
       try CacheKey.with(key) { (key) throws(CacheError) in
-        guard let value else { return try keepAbsence(key, options, load) }
+        guard let value else { return try keepAbsence(key, context, options, load) }
         try ValueArchiver.withArchive(of: value) { (format, bytes) throws(CacheError) in
           var header = try store.header(
             for: key, format, bytes, expiresIn: context.lifetime.map { options.shortened($0) }, cost: context.cost)
           options.setTimes(of: &header, lifetime: context.lifetime, now: store.clock.now)
+          let tags = try EntryTags.make(context.tags)
+          header.tags = tags?.hashes
           try diskCache.put(
-            TypedMemoryValue.make(value, archiveLength: bytes.count), key, header, bytes, through: memoryCache
+            TypedMemoryValue.make(value, archiveLength: bytes.count), key, header, tags, bytes, through: memoryCache
           ) { !load.isSuperseded && !isCancelled }
         }
       }
@@ -358,14 +361,18 @@ extension LMDBCache {
   }
 
   /// Notes that there is no value. What there was goes.
-  private func keepAbsence(_ key: CacheKey, _ options: LoadOptions, _ load: Load) throws(CacheError) {
+  private func keepAbsence(
+    _ key: CacheKey, _ context: LoadContext, _ options: LoadOptions, _ load: Load
+  ) throws(CacheError) {
     guard let lifetime = options.absenceLifetime else { return }
     let empty = UnsafeRawBufferPointer(start: nil, count: 0)
     // For everybody else it has expired, whatever the clock says.
     var header = try store.header(for: key, .bytes, empty, expires: .min, cost: nil)
     header.flags.insert(.absence)
     header.kept = store.expiry(after: lifetime)
-    try diskCache.put(nil, key, header, empty, through: memoryCache) { !load.isSuperseded }
+    let tags = try EntryTags.make(context.tags)
+    header.tags = tags?.hashes
+    try diskCache.put(nil, key, header, tags, empty, through: memoryCache) { !load.isSuperseded }
   }
 }
 

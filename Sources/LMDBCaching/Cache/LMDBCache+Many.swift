@@ -104,7 +104,7 @@ extension LMDBCache {
         isData && format == .bytes
         ? TypedMemoryValue(owner ?? Data(record.payload)) : try decode(numbers[place], format, record.payload)
       CacheKey.with(chosen[place]) { key in
-        memoryCache.keep(value, key, record.header, validated: record.validated, token: tokens[place])
+        memoryCache.keep(value, key, record, token: tokens[place])
       }
       keep(numbers[place], value)
     }

@@ -26,7 +26,7 @@ extension LMDBCache {
       let object = try ObjectArchiver.object(
         from: record.payload, format: record.header.format, with: diskCache.objectCoding, forKey: key.string)
       memoryCache.keep(
-        TypedMemoryValue(SharedObject(object: object)), key, record.header, validated: record.validated, token: token)
+        TypedMemoryValue(SharedObject(object: object)), key, record, token: token)
       return object
     }
   }

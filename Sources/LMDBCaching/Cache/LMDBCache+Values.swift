@@ -40,36 +40,60 @@ extension LMDBCache {
     case .hit(let value): return value
     case .closed: throw .closed
     case .miss: return nil
+    case .otherType(let value): return try taggedValue(value, as: type, key, hash)
+    case .unvalidated(let stamp): return try revalidatedValue(as: type, key, hash, stamp: stamp)
+    }
+  }
+
+  /// What was found is not stored as the type that was asked for; that of an entry with tags never is.
+  private func taggedValue(
+    _ value: MemoryValue, as type: ObjectIdentifier, _ key: String, _ hash: UInt64
+  ) throws(CacheError) -> MemoryValue? {
+    switch value.look(as: type, store.journal.tagRemovals.words) {
+    case .current: return value
     case .otherType:
       memoryCache.noteNoHit()
       return nil
-    case .unvalidated(let stamp):
+    case .touched(let stamp): return try revalidatedValue(as: type, key, hash, stamp: stamp)
+    }
+  }
+
+  private func revalidatedValue(
+    as type: ObjectIdentifier, _ key: String, _ hash: UInt64, stamp: UInt64
+  ) throws(CacheError) -> MemoryValue? {
+    memoryCache.noteNoHit()
+    try revalidate(key, stamp)
+    switch memoryCache.look(up: key, hash: hash, as: type, in: store) {
+    case .hit(let value): return value
+    case .miss, .closed: return nil
+    case .otherType(let value):
+      if case .current = value.look(as: type, store.journal.tagRemovals.words) { return value }
       memoryCache.noteNoHit()
-      try revalidate(key, stamp)
-      switch memoryCache.look(up: key, hash: hash, as: type, in: store) {
-      case .hit(let value): return value
-      case .miss, .closed: return nil
-      case .otherType, .unvalidated:
-        memoryCache.noteNoHit()
-        return nil
-      }
+      return nil
+    case .unvalidated:
+      memoryCache.noteNoHit()
+      return nil
     }
   }
 
   /// Whether there is an entry under `key` that has not expired. Does not count as an access. False when the
   /// cache is closed or cannot be read, which is logged: before a default takes the place of what may be there, ask
   /// ``containsValue(forKey:)``.
-  public func contains(_ key: String) -> Bool { diskCache.contains(key) || isInMemoryOnly(key) }
+  public func contains(_ key: String) -> Bool {
+    if diskCache.contains(key) { return true }
+    do throws(CacheError) { return try isInMemoryOnly(key) } catch { return false }
+  }
 
   /// The same, but throws where it cannot be known.
   ///
   /// - Throws: `.closed`, `.storageFailed`, `.damagedDatabase`.
   public func containsValue(forKey key: String) throws(CacheError) -> Bool {
-    try diskCache.containsValue(forKey: key) || isInMemoryOnly(key)
+    if try diskCache.containsValue(forKey: key) { return true }
+    return try isInMemoryOnly(key)
   }
 
-  private func isInMemoryOnly(_ key: String) -> Bool {
-    CacheKey.with(key) { store.isMemoryOnly($0) && memoryCache.contains(key) }
+  private func isInMemoryOnly(_ key: String) throws(CacheError) -> Bool {
+    try CacheKey.with(key) { (key) throws(CacheError) in try memoryCache.hasAlone(key, in: store) }
   }
 
   /// Reads from the disk and keeps the value in memory, unless the key is written meanwhile.
@@ -101,12 +125,12 @@ extension LMDBCache {
         } else {
           value = try record.payload.withBytes { (bytes) throws(CacheError) in try decode(record.header.format, bytes) }
         }
-        memoryCache.keep(value, key, record.header, validated: record.validated, token: token)
+        memoryCache.keep(value, key, record, token: token)
         return value
       }
       return try store.read(key) { (record) throws(CacheError) in
         let value = try decode(record.header.format, record.payload)
-        memoryCache.keep(value, key, record.header, validated: record.validated, token: token)
+        memoryCache.keep(value, key, record, token: token)
         return value
       }
     }
@@ -122,11 +146,17 @@ extension LMDBCache {
   private func revalidate(_ key: String, _ stamp: UInt64) throws(CacheError) {
     try diskCache.checkOpen()
     try CacheKey.with(key) { (key) throws(CacheError) in
-      if let (header, validated) = try store.header(key), header.stamp == stamp {
-        memoryCache.revalidate(key, stamp: stamp, validated: validated)
+      // Before the disk is asked: a removal that comes later is not outlived.
+      let mark = memoryCache.value(key, stamp: stamp)?.tagMark
+      let removal = mark.map { store.journal.tagRemovals.words.latest(of: $0.tags) } ?? 0
+      if let found = try store.header(key), found.header.stamp == stamp {
+        memoryCache.revalidate(key, stamp: stamp, validated: found.validated)
+      } else if let mark, store.isMemoryOnly(key), try !store.reader.isRemoved(mark.tags, writtenAt: stamp) {
+        // It is nowhere else.
       } else {
-        memoryCache.discard(key, stamp: stamp)
+        return memoryCache.discard(key, stamp: stamp)
       }
+      mark?.noteOutlived(removal)
     }
   }
 

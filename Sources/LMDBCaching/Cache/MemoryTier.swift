@@ -129,7 +129,7 @@ public final class MemoryTier: Sendable {
     /// Here, but another process has written since: the disk decides.
     case unvalidated(stamp: UInt64)
     /// Here, as a value of another type.
-    case otherType
+    case otherType(MemoryValue)
     case miss
     case closed
   }
@@ -155,7 +155,7 @@ public final class MemoryTier: Sendable {
     } _: { entry -> Look? in
       if epoch != store.tracker.first, entry.validated < epoch { return .unvalidated(stamp: entry.stamp) }
       let value = entry.value
-      return value.type == type ? .hit(value) : .otherType
+      return value.type == type ? .hit(value) : .otherType(value)
     }
     switch access {
     case .hit(let look): return look
@@ -170,7 +170,7 @@ public final class MemoryTier: Sendable {
   /// See ``MemoryStore/withHashes(of:_:)``.
   func withHashes(of keys: [String], _ body: (Int, UInt64) -> Void) { memory.withHashes(of: keys, body) }
 
-  /// What ``keep(_:_:_:validated:token:)`` needs, to be taken before the value is read; `nil` if it cannot be kept.
+  /// What ``keep(_:_:_:token:)`` needs, to be taken before the value is read; `nil` if it cannot be kept.
   func token(_ key: CacheKey) -> UInt64? {
     let hash = key.hash
     let token = memory.token(hash: hash)
@@ -182,17 +182,30 @@ public final class MemoryTier: Sendable {
   func isChanging(_ hash: UInt64) -> Bool { changing.load(ordering: .acquiring) == hash | 1 }
 
   /// Keeps a value that was read from the disk, unless the key was written since `token` was taken.
-  func keep(_ value: MemoryValue, _ key: CacheKey, _ header: RecordHeader, validated: UInt64, token: UInt64?) {
+  ///
+  /// - Parameter record: Where the value was, whatever its payload.
+  func keep<P>(_ value: MemoryValue, _ key: CacheKey, _ record: StoredRecord<P>, token: UInt64?) {
+    let header = record.header
     guard let token, header.refresh == 0 || header.refresh > clock.now else { return }
     _ = memory.promote(
-      key.string, hash: key.hash, value: value, cost: header.cost, expires: header.servedFromMemory,
-      stamp: header.stamp, validated: validated, token: token)
+      key.string, hash: key.hash, value: tagged(value, record.tags, header.stamp), cost: header.cost,
+      expires: header.servedFromMemory,
+      stamp: header.stamp, validated: record.validated, token: token)
   }
 
-  func insert(_ value: MemoryValue, _ key: CacheKey, _ header: RecordHeader, _ outcome: WriteOutcome) {
+  func insert(
+    _ value: MemoryValue, _ key: CacheKey, _ header: RecordHeader, _ tags: EntryTags?, _ outcome: WriteOutcome
+  ) {
     _ = memory.insert(
-      key.string, hash: key.hash, value: value, cost: header.cost, expires: header.servedFromMemory,
+      key.string, hash: key.hash, value: tagged(value, tags, outcome.stamp), cost: header.cost,
+      expires: header.servedFromMemory,
       stamp: outcome.stamp, validated: outcome.validated)
+  }
+
+  @inline(__always)
+  private func tagged(_ value: MemoryValue, _ tags: EntryTags?, _ stamp: UInt64) -> MemoryValue {
+    guard let tags else { return value }
+    return value.tagged(TagMark(tags, stamp: stamp))
   }
 
   func revalidate(_ key: CacheKey, stamp: UInt64, validated: UInt64) {
@@ -206,6 +219,20 @@ public final class MemoryTier: Sendable {
     let access = memory.access(key.string, hash: key.hash) { entry in entry.stamp == stamp ? entry.value : nil }
     if case .hit(let value) = access { return value }
     return nil
+  }
+
+  /// The tags of the entry, if it is here and has some.
+  func tagMark(_ key: CacheKey) -> TagMark? {
+    let access = memory.access(key.string, hash: key.hash) { entry in entry.value }
+    if case .hit(let value) = access { return value.tagMark }
+    return nil
+  }
+
+  /// Whether an entry is here, and on no disk, since it could not be recorded.
+  func hasAlone(_ key: CacheKey, in store: DiskStore) throws(CacheError) -> Bool {
+    guard store.isMemoryOnly(key), contains(key.string) else { return false }
+    guard let mark = tagMark(key) else { return true }
+    return try !store.reader.isRemoved(mark.tags, writtenAt: mark.stamp)
   }
 
   /// Returns the value, whatever its type.

@@ -14,6 +14,24 @@ class MemoryValue: @unchecked Sendable {
   var any: Any { preconditionFailure("abstract") }
 
   var isCheapToRelease: Bool { true }
+
+  /// What a look-up finds that asks for a type as which the value is not stored.
+  func look(as type: ObjectIdentifier, _ removals: TagRemovals.Words) -> TaggedLook { .otherType }
+
+  /// What tells whether the value of an entry with tags is still there; `nil` if it has none.
+  var tagMark: TagMark? { nil }
+
+  /// The same value, for an entry that has tags.
+  func tagged(_ mark: TagMark) -> MemoryValue { preconditionFailure("abstract") }
+}
+
+/// What is found where a value is not stored as the type that is asked for.
+enum TaggedLook {
+  case otherType
+  /// It is of the type, and nothing that it is tagged with was removed.
+  case current
+  /// It is of the type, and perhaps removed. The disk knows.
+  case touched(stamp: UInt64)
 }
 
 // Sendable: as the superclass says.
@@ -27,6 +45,11 @@ class TypedMemoryValue<V>: MemoryValue, @unchecked Sendable {
     super.init(type: ObjectIdentifier(V.self))
   }
 
+  fileprivate init(_ value: V, storedAs type: ObjectIdentifier) {
+    self.value = value
+    super.init(type: type)
+  }
+
   /// The value in a box that knows where it may be released.
   ///
   /// - Parameter archiveLength: How many bytes the value is on the disk: as much memory it holds, roughly.
@@ -37,6 +60,26 @@ class TypedMemoryValue<V>: MemoryValue, @unchecked Sendable {
 
   override var any: Any { value }
   override var isCheapToRelease: Bool { RawArchiving.isCheapToRelease(V.self) }
+  override func tagged(_ mark: TagMark) -> MemoryValue { TaggedMemoryValue(value, mark) }
+}
+
+/// The value of an entry that has tags. It is stored as another type, so that only who looks for the tags finds it: a hit
+/// on any other value does not ask for them.
+// Sendable: as the superclass says.
+private final class TaggedMemoryValue<V>: TypedMemoryValue<V>, @unchecked Sendable {
+  private let mark: TagMark
+
+  init(_ value: V, _ mark: TagMark) {
+    self.mark = mark
+    super.init(value, storedAs: ObjectIdentifier(TaggedMemoryValue<V>.self))
+  }
+
+  override var tagMark: TagMark? { mark }
+
+  override func look(as type: ObjectIdentifier, _ removals: TagRemovals.Words) -> TaggedLook {
+    guard type == ObjectIdentifier(V.self) else { return .otherType }
+    return mark.isUntouched(by: removals) ? .current : .touched(stamp: mark.stamp)
+  }
 }
 
 /// A value of which there is so little that handing it to another thread takes longer than releasing it. Not an object,

@@ -41,6 +41,9 @@ public struct LoadOptions: Sendable {
   /// What the entry counts for against the cost limits; `nil` for its size in bytes.
   public var cost: Int?
 
+  /// What the entry is tagged with; see ``LMDBCache/removeAll(taggedWith:)``.
+  public var tags: [String] = []
+
   public init(lifetime: Duration? = nil) { self.lifetime = lifetime }
 
   func validate() throws(CacheError) {

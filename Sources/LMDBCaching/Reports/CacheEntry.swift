@@ -18,4 +18,8 @@ public struct CacheEntry: Sendable, Equatable {
   public let lastAccess: Date
   /// Which write made it.
   public let version: EntryVersion
+  let tags: EntryTags?
+
+  /// Whether it was stored with this tag. Tags are stored as hashes, so they cannot be listed.
+  public func isTagged(_ tag: String) -> Bool { tags?.hashes.contains(EntryTags.hash(tag)) ?? false }
 }

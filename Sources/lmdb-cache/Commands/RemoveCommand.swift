@@ -5,13 +5,15 @@ import LMDBCaching
 struct RemoveCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "rm",
-    abstract: "Removes entries by their keys, or all whose keys start with a prefix.",
+    abstract: "Removes entries by their keys, or all whose keys start with a prefix or that have a tag.",
     discussion: """
       Examples:
         lmdb-cache rm user:42 user:43 --cache ./demo
         lmdb-cache rm --prefix session: --cache ./demo
+        lmdb-cache rm --tag news --cache ./demo
 
-      Exits with 1 if one of the keys was not there, or no key starts with the prefix; the others are removed.
+      Exits with 1 if one of the keys was not there, or no key starts with the prefix, or no entry has the tag; the
+      others are removed.
 
       \(ExitStatus.explanation)
       """)
@@ -20,14 +22,19 @@ struct RemoveCommand: ParsableCommand {
   @Argument(help: "The keys.") var keys: [String] = []
   @Option(help: "Removes every entry whose key starts with this, byte for byte.") var prefix: String?
 
+  @Option(help: "Removes every entry that was stored with this tag.") var tag: String?
+
   func validate() throws {
-    if keys.isEmpty == (prefix == nil) { throw ValidationError("Give keys, or --prefix, and not both.") }
+    if [!keys.isEmpty, prefix != nil, tag != nil].count(where: { $0 }) != 1 {
+      throw ValidationError("Give keys, or --prefix, or --tag, and one of them only.")
+    }
     if prefix == "" { throw ValidationError("Every key starts with an empty prefix; use clear.") }
   }
 
   func run() throws {
     let missing = try option.withExisting { cache, _ in
       if let prefix { return try remove(withPrefix: prefix, from: cache) }
+      if let tag { return try remove(taggedWith: tag, from: cache) }
       return try remove(keys, from: cache)
     }
     if missing.isEmpty { return }
@@ -38,6 +45,14 @@ struct RemoveCommand: ParsableCommand {
   private func remove(withPrefix prefix: String, from cache: DiskCache) throws -> [String] {
     if try cache.entries(withPrefix: prefix).isEmpty { return ["no key starts with \(Formatting.key(prefix))"] }
     try cache.removeAll(withPrefix: prefix)
+    return []
+  }
+
+  private func remove(taggedWith tag: String, from cache: DiskCache) throws -> [String] {
+    if try !cache.entries().contains(where: { $0.isTagged(tag) }) {
+      return ["no entry has the tag \(Formatting.key(tag))"]
+    }
+    try cache.removeAll(taggedWith: tag)
     return []
   }
 

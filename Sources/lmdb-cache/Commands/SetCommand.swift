@@ -33,6 +33,7 @@ struct SetCommand: ParsableCommand {
   var expires: Double?
   @Option(help: ArgumentHelp("What the entry counts for against cost limits. (default: its bytes)", valueName: "n"))
   var cost: Int?
+  @Option(help: "A tag that rm --tag removes the entry by; more than one by giving this again.") var tag: [String] = []
   @Option(help: "What the value is stored as.") var format: Format?
   @Option(help: "What a write promises, when the cache is created; one that exists keeps its own. (default: ordered)")
   var durability: Durability?
@@ -47,11 +48,11 @@ struct SetCommand: ParsableCommand {
 
   func run() throws {
     let input = try input()
-    let expiry = expires.map { Duration.seconds($0) }
+    let expiry = expires.map { Expiry.after(.seconds($0)) } ?? .never
     try option.withExistingOrNew(durability: durability) { cache in
       switch input {
-      case .string(let text): try cache.set(text, forKey: key, expiresIn: expiry, cost: cost)
-      case .bytes(let data): try cache.set(data, forKey: key, expiresIn: expiry, cost: cost)
+      case .string(let text): try cache.set(text, forKey: key, expires: expiry, cost: cost, tags: tag)
+      case .bytes(let data): try cache.set(data, forKey: key, expires: expiry, cost: cost, tags: tag)
       }
     }
   }

@@ -141,6 +141,47 @@
       try expect(.decodingFailed, encryption())
     }
 
+    @Test(arguments: [nil, ["red"], ["red", "blue"], ["blue", "green"]] as [[String]?])
+    func theTagsAreAuthenticated(_ other: [String]?) throws {
+      var cache = try open(encryption())
+      try cache.set(Self.secret, forKey: "key", tags: ["red", "green"])
+      try cache.close()
+      let original = try intruder.record("key")
+      try intruder.change("key") { $0.tags = try? other.flatMap(EntryTags.make) }
+      try expect(.decodingFailed, encryption())
+      try intruder.put(original, "key")
+      cache = try open(encryption())
+      #expect(try cache.value(forKey: "key") == Self.secret)
+      try cache.removeAll(taggedWith: "green")
+      #expect(!cache.contains("key"))
+      try cache.close()
+    }
+
+    @Test(arguments: Place.allCases, [10, 10_000]) func whatIsTaggedIsRead(_ place: Place, _ length: Int) throws {
+      let cache = try directory.open {
+        neverCommitting(&$0)
+        $0.valueTransforms = [encryption()]
+      }
+      let value = Data(repeating: 3, count: length)
+      try cache.set(value, forKey: "key", tags: ["red", "green"])
+      try place.settle(cache)
+      for _ in 0..<2 {
+        #expect(try cache.diskCache.value(forKey: "key") == value)
+        #expect(try cache.diskCache.values(Data.self, forKeys: ["key"]) == [value])
+        #expect(try cache.withBytes(forKey: "key") { $0.byteCount } == length)
+        #expect(try cache.read { try $0.value(Data.self, forKey: "key") } == value)
+        #expect(try cache.value(forKey: "key") == value)
+        #expect(try cache.touch(forKey: "key", expires: .after(.seconds(1_000))))
+        try place.settle(cache)
+      }
+      try cache.update(Data.self, forKey: "key") { $0?.append(1) }
+      try place.settle(cache)
+      #expect(try cache.diskCache.value(forKey: "key") == value + [1])
+      try cache.removeAll(taggedWith: "red")
+      #expect(!cache.contains("key"))
+      try cache.close()
+    }
+
     @Test func everyByteIsAuthenticated() throws {
       try fill(encryption())
       let original = try intruder.record("key")

@@ -214,7 +214,7 @@ struct TransformTests {
       let transformed = try #require(stored)
       func restore(_ header: RecordHeader, _ key: String) throws -> Data {
         try CacheKey.with(key) { (key) throws(CacheError) in
-          try transformed.withBytes { (bytes) throws(CacheError) in try transforms.restore(bytes, header, key) }
+          try transformed.withBytes { (bytes) throws(CacheError) in try transforms.restore(bytes, header, nil, key) }
         }
       }
       #expect(try restore(header, "key") == Data(value))

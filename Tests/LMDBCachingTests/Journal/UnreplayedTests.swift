@@ -20,8 +20,11 @@ import Testing
     let directory = CacheDirectory()
     let cache = try directory.open(neverCommitting)
     for key in ["replaced", "removed", "prefix/1", "prefix/2", "untouched"] { try cache.set("old", forKey: key) }
+    for key in ["tagged", "tagged too"] { try cache.set("old", forKey: key, tags: ["tag"]) }
     try cache.flush()
     try cache.set("new", forKey: "replaced")
+    try cache.removeAll(taggedWith: "tag")
+    try cache.set("again", forKey: "tagged too", tags: ["tag"])
     try cache.removeValue(forKey: "removed")
     try cache.removeAll(withPrefix: "prefix/")
     try cache.set("again", forKey: "prefix/2")
@@ -32,16 +35,19 @@ import Testing
     let session = FaultInjection.begin(
       .directory(crashed.path), [.init(.txnCommit, returns: status, count: .max)])
     let reopened = try crashed.open { $0.clock = .manual(clock) }
-    for key in ["replaced", "removed", "prefix/1", "prefix/2"] {
+    for key in ["replaced", "removed", "prefix/1", "prefix/2", "tagged", "tagged too"] {
       #expect(try reopened.value(String.self, forKey: key) == nil)
       #expect(!reopened.contains(key))
     }
     #expect(try reopened.value(String.self, forKey: "untouched") == "old")
+    #expect(try reopened.entries().map(\.key) == ["untouched"])
     // It is written anew meanwhile, and that stays.
     try reopened.set("newer", forKey: "prefix/1")
     #expect(try reopened.value(String.self, forKey: "prefix/1") == "newer")
     FaultInjection.end(session)
-    let expected = ["replaced": "new", "prefix/1": "newer", "prefix/2": "again", "untouched": "old"]
+    let expected = [
+      "replaced": "new", "prefix/1": "newer", "prefix/2": "again", "tagged too": "again", "untouched": "old",
+    ]
     #expect(
       try eventually {
         clock.advance(by: .seconds(2))
@@ -49,7 +55,7 @@ import Testing
       })
     #expect(try reopened.value(String.self, forKey: "removed") == nil)
     #expect(reopened.health.isHealthy)
-    #expect(reopened.count == 4)
+    #expect(try eventually { try reopened.entryCount() == 5 })
     #expect(try reopened.entries().map(\.key) == expected.keys.sorted())
     try reopened.close()
   }

@@ -7,7 +7,9 @@ import LMDB
 struct Intruder {
   /// A record as it is in the database, taken apart.
   struct Record {
+    /// Without the tags.
     var header: RecordHeader
+    var tags: EntryTags?
     var payload: [UInt8]
 
     /// The identifiers of the transforms, which a transformed payload begins with.
@@ -27,7 +29,10 @@ struct Intruder {
         }
       }
       let record = bytes?.withUnsafeBytes { record in
-        RecordHeader(record).map { Record(header: $0, payload: Array($0.payload(of: record))) }
+        RecordHeader(record).map {
+          Record(
+            header: $0.detached, tags: $0.tags.map(EntryTags.init(copying:)), payload: Array($0.payload(of: record)))
+        }
       }
       guard let record = record ?? nil else { throw CacheError(.corruptedRecord, "There is no record of \(key).") }
       return record
@@ -37,6 +42,7 @@ struct Intruder {
   /// Puts a record in place of what is there, with the checksum that belongs to it.
   func put(_ record: Record, _ key: String) throws {
     var header = record.header
+    header.tags = record.tags?.hashes
     let keyBytes = Array(key.utf8)
     let bytes = keyBytes.withUnsafeBytes { key in
       record.payload.withUnsafeBytes { payload in

@@ -121,6 +121,7 @@ extension Goal {
     return [
       goal("cache.update", "update", "value and set", .timeAtMost(1.5)),
       goal("cache.loadHit", "value or load", "value", .timeAtMost(1.1)),
+      goal("cache.tags", "tagged value", "value", .timeAtMost(1.1)),
     ]
   }()
 

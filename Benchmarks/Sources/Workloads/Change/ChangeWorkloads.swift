@@ -6,7 +6,7 @@ import Reporting
 enum ChangeWorkloads {
   static func all(_ setting: Setting) -> [Workload] {
     let keys = setting.pick(check: 200, quick: 1_000, full: 1_000)
-    return [update(keys), loadHit(keys)]
+    return [update(keys), loadHit(keys), tags(keys)]
   }
 
   /// A number that is read, made greater and stored. The process is the only one that has the cache open.
@@ -20,6 +20,49 @@ enum ChangeWorkloads {
         try trial("LMDBCaching.LMDBCache, update", keys, setting) { cache, key in
           try cache.update(Int.self, forKey: key) { $0 = ($0 ?? 0) + 1 }
         },
+      ]
+    }
+  }
+
+  /// What is in memory, without tags and with one each, which many share.
+  private static func tags(_ count: Int) -> Workload {
+    Workload("cache.tags", Parameters(keys: count)) { setting in
+      let directory = try setting.directory()
+      let cache = try LMDBCache(directory: directory)
+      let keys = (0..<count).map(RequestKeys.text)
+      let (passes, sum) = (200, keys.indices.reduce(0, +))
+      func trial(_ name: String, _ prefix: String, isLast: Bool = false) throws -> Trial {
+        let keys = keys.map { prefix + $0 }
+        for (number, key) in keys.enumerated() {
+          if prefix.isEmpty {
+            try cache.set(number, forKey: key)
+          } else {
+            try cache.set(number, forKey: key, tags: ["group \(number % 10)"])
+          }
+        }
+        return Trial(
+          name, operations: count * passes,
+          finish: {
+            guard isLast else { return }
+            try cache.removeAll(taggedWith: "group 1")
+            guard try cache.value(Int.self, forKey: keys[1]) == nil, try cache.value(Int.self, forKey: keys[2]) == 2
+            else {
+              throw WorkloadError("A tag removed the wrong values.")
+            }
+            try cache.close()
+            try setting.remove(directory)
+          },
+          body: {
+            for _ in 0..<passes {
+              var found = 0
+              for key in keys { found &+= try cache.value(Int.self, forKey: key) ?? .min }
+              guard found == sum else { throw WorkloadError("\(name) lost a value.") }
+            }
+          })
+      }
+      return [
+        try trial("LMDBCaching.LMDBCache, value", ""),
+        try trial("LMDBCaching.LMDBCache, tagged value", "t", isLast: true),
       ]
     }
   }

@@ -13,14 +13,15 @@ struct TransformedEntry {
   /// When it is to be loaded anew, and until when it is kept after its expiry; nanoseconds since 1970, or 0.
   let refresh: Int64
   let kept: Int64
+  let tags: TagHashes?
 
   /// What does not change between writing and reading: the version of this layout, the format, the expiry, the cost and
-  /// the creation, in 22 bytes, little endian, and the two other times if there are any; the number of the transforms up
-  /// to the one that this is for, and their identifiers; and the key.
+  /// the creation, in 22 bytes, little endian; the two other times if there are any, or tags; the tags, if there are any,
+  /// as they are stored; the number of the transforms up to the one that this is for, and their identifiers; and the key.
   func authenticatedData(_ transforms: some Collection<UInt8>) -> Data {
-    let hasTimes = refresh != 0 || kept != 0
-    var data = Data(capacity: 39 + transforms.count + utf8.count)
-    data.append(hasTimes ? 2 : 1)
+    let hasTimes = refresh != 0 || kept != 0 || tags != nil
+    var data = Data(capacity: 39 + (tags?.length ?? 0) + transforms.count + utf8.count)
+    data.append(tags != nil ? 3 : hasTimes ? 2 : 1)
     data.append(format.rawValue)
     withUnsafeBytes(of: expires.littleEndian) { data.append(contentsOf: $0) }
     withUnsafeBytes(of: Int64(cost).littleEndian) { data.append(contentsOf: $0) }
@@ -28,6 +29,7 @@ struct TransformedEntry {
     if hasTimes {
       for time in [refresh, kept] { withUnsafeBytes(of: time.littleEndian) { data.append(contentsOf: $0) } }
     }
+    if let tags { data.append(contentsOf: UnsafeRawBufferPointer(start: tags.base, count: tags.length)) }
     data.append(UInt8(transforms.count))
     data.append(contentsOf: transforms)
     data.append(contentsOf: utf8)

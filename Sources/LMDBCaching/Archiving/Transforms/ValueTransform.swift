@@ -33,8 +33,8 @@ extension ValueTransform {
 /// What a transform knows of the entry.
 public struct ValueTransformContext: Sendable {
   public let key: String
-  /// The key, what the record's header says of format, expiry, cost and creation, and the transforms that the value
-  /// goes through up to this one, for an authenticated cipher: a value cannot be moved to another key, be made to live
+  /// The key, what the record's header says of format, expiry, cost, tags and creation, and the transforms that the
+  /// value goes through up to this one, for an authenticated cipher: a value cannot be moved to another key, be made to live
   /// longer, or be read without what was done to it before.
   public let authenticatedData: Data
   /// The greatest length of a restored value, in bytes.

@@ -5,6 +5,8 @@ struct LoadBasis {
     let stamp: UInt64
     /// The last removal of every entry.
     let clearStamp: UInt64
+    /// The last removal by a tag.
+    let tagStamp: UInt64
   }
 
   private let epoch: UInt64
@@ -25,7 +27,9 @@ struct LoadBasis {
   private static func record(_ key: String, _ store: DiskStore) -> Record? {
     do throws(CacheError) {
       let header = try CacheKey.with(key) { (key) throws(CacheError) in try store.header(key)?.header }
-      return Record(stamp: header?.stamp ?? 0, clearStamp: try store.database.metadata().clearStamp)
+      return Record(
+        stamp: header?.stamp ?? 0, clearStamp: try store.database.metadata().clearStamp,
+        tagStamp: try store.database.tagStatus().last)
     } catch {
       // Nobody but the caller of the load would be told, and the value is the caller's all the same.
       return nil

@@ -6,6 +6,8 @@ public struct LoadContext: Sendable {
   public var lifetime: Duration?
   /// What the entry counts for; ``LoadOptions/cost`` to begin with.
   public var cost: Int?
+  /// What the entry is tagged with; ``LoadOptions/tags`` to begin with.
+  public var tags: [String]
   /// Whether the value is stored. It is returned to everybody who waits for it in any case.
   public var isStored = true
 }

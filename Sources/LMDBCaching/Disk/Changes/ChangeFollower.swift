@@ -160,7 +160,7 @@ final class ChangeFollower: Sendable {
         var part = FollowPart(transaction: database.environment.position(of: txn), clearStamp: metadata.clearStamp)
         try withUTF8Bytes(of: prefix) { (prefix) throws(LMDBError) in
           try txn.withCursor { (cursor) throws(LMDBError) in
-            try collect(prefix, position, cursor, &part)
+            try collect(prefix, position, cursor, txn, &part)
           }
         }
         return part
@@ -169,7 +169,8 @@ final class ChangeFollower: Sendable {
   }
 
   private func collect(
-    _ prefix: UnsafeRawBufferPointer, _ position: FollowPosition, _ cursor: borrowing Cursor, _ part: inout FollowPart
+    _ prefix: UnsafeRawBufferPointer, _ position: FollowPosition, _ cursor: borrowing Cursor,
+    _ txn: borrowing ReadTransaction, _ part: inout FollowPart
   ) throws(LMDBError) {
     let now = clock.now
     let range = position.isInLongKeys ? KeyRange.long(ofPrefix: prefix) : KeyRange.plain(ofPrefix: prefix)
@@ -177,7 +178,8 @@ final class ChangeFollower: Sendable {
     var looked = 0
     while let found = entry, range.contains(found.key) {
       if let header = RecordHeader(found.value), !header.isExpired(at: now),
-        let key = DatabaseKey.key(ofDatabaseKey: found.key, record: found.value, header: header), key.hasPrefix(prefix)
+        let key = DatabaseKey.key(ofDatabaseKey: found.key, record: found.value, header: header), key.hasPrefix(prefix),
+        try !EntryDatabase.isRemoved(header, in: txn)
       {
         part.records.append((String(decoding: key, as: UTF8.self), header.stamp))
       }

@@ -55,7 +55,7 @@ final class ChangeTeller: Sendable {
   /// - Parameter stamp: What was written, for a value that is in memory only, or cannot be read.
   private func visibleStamp(_ key: CacheKey, written stamp: UInt64?) -> UInt64? {
     do throws(CacheError) {
-      if let (header, _) = try reader.header(key) { return header.isExpired(at: clock.now) ? nil : header.stamp }
+      if let header = try reader.header(key)?.header { return header.isExpired(at: clock.now) ? nil : header.stamp }
     } catch {
       return stamp
     }

@@ -28,8 +28,8 @@ extension EntryDatabase {
       var entries: [CacheEntry] = []
       var longEntries: [CacheEntry] = []
       try withUTF8Bytes(of: prefix) { (prefix) throws(LMDBError) in
-        try collect(KeyRange.plain(ofPrefix: prefix), prefix, cursor, now, hidden, &entries)
-        try collect(KeyRange.long(ofPrefix: prefix), prefix, cursor, now, hidden, &longEntries)
+        try collect(KeyRange.plain(ofPrefix: prefix), prefix, cursor, now, hidden, txn, &entries)
+        try collect(KeyRange.long(ofPrefix: prefix), prefix, cursor, now, hidden, txn, &longEntries)
       }
       if longEntries.isEmpty { return entries }
       // Keys that LMDB holds elsewhere, under digests: few. They find their places here.
@@ -41,13 +41,13 @@ extension EntryDatabase {
 
   private func collect(
     _ range: KeyRange, _ prefix: UnsafeRawBufferPointer, _ cursor: borrowing Cursor, _ now: Int64,
-    _ hidden: HiddenKeys?, _ entries: inout [CacheEntry]
+    _ hidden: HiddenKeys?, _ txn: borrowing ReadTransaction, _ entries: inout [CacheEntry]
   ) throws(LMDBError) {
     var position = try range.first(cursor)
     while let entry = position, range.contains(entry.key) {
       if let header = RecordHeader(entry.value), !header.isExpired(at: now),
         let key = DatabaseKey.key(ofDatabaseKey: entry.key, record: entry.value, header: header), key.hasPrefix(prefix),
-        hidden.map({ $0.stamp(of: key) <= header.stamp }) ?? true
+        hidden.map({ !$0.hides(header, under: key) }) ?? true, try !Self.isRemoved(header, in: txn)
       {
         entries.append(CacheEntry(String(decoding: key, as: UTF8.self), header, entry.value))
       }
@@ -75,6 +75,6 @@ extension CacheEntry {
       cost: header.cost, size: header.valueLength(in: record), format: header.format,
       created: Date(timeIntervalSince1970: Double(header.created)),
       lastAccess: Date(timeIntervalSince1970: Double(header.lastAccess)),
-      version: EntryVersion(stamp: header.stamp))
+      version: EntryVersion(stamp: header.stamp), tags: header.tags.map(EntryTags.init(copying:)))
   }
 }

@@ -46,25 +46,30 @@ extension EntryDatabase {
     guard let header = RecordHeader(bytes) else { throw unreadable(bytes, key.string) }
     guard header.belongs(to: key.utf8, in: bytes) else { return nil }
     return StoredRecord(
-      header: header, headerHash: header.headerHash(bytes, key: key.utf8), payload: copy(header.payload(of: bytes)),
+      header: header.detached, tags: header.tags.map(EntryTags.init(copying:)),
+      headerHash: header.headerHash(bytes, key: key.utf8), payload: copy(header.payload(of: bytes)),
       validated: position)
   }
 
   /// The committed header under `key` without its value, and the position it was read at; its checksum is not looked at.
-  func header(_ key: CacheKey) throws(CacheError) -> (header: RecordHeader, validated: UInt64)? {
+  func header(_ key: CacheKey) throws(CacheError) -> StoredHeader? {
     try accessing("Reading \(quoted(key.string))") { () throws(LMDBError) in
       try environment.withReadTransaction { (txn) throws(LMDBError) in
         let position = environment.position(of: txn)
-        return try storedHeader(key, in: txn).map { ($0, position) }
+        return try storedHeader(key, in: txn).map { StoredHeader($0, validated: position) }
       }
     }
   }
 
   /// The same as of a snapshot.
   func header(_ key: CacheKey, in txn: borrowing ReadTransaction) throws(CacheError) -> RecordHeader? {
-    try accessing("Reading \(quoted(key.string))") { () throws(LMDBError) in try storedHeader(key, in: txn) }
+    try accessing("Reading \(quoted(key.string))") { () throws(LMDBError) in
+      guard let header = try storedHeader(key, in: txn), try !Self.isRemoved(header, in: txn) else { return nil }
+      return header.detached
+    }
   }
 
+  /// Its tags are good in the transaction.
   private func storedHeader(
     _ key: CacheKey, in txn: borrowing ReadTransaction
   ) throws(LMDBError) -> RecordHeader? {

@@ -37,6 +37,8 @@ final class EntryDatabase: @unchecked Sendable {
   /// Whether the file is damaged, and is not used any more.
   let isOutOfService = Atomic<Bool>(false)
 
+  let tagKnowledge = Mutex(TagKnowledge())
+
   /// How often a transaction is begun anew when the files change under it.
   private static let maximumReopenings = 8
   /// How often a transaction is tried again after room was made for it.

@@ -6,7 +6,7 @@ import Platform
 ///
 /// Every way of changing entries goes through here: commits, replays, trims.
 struct WriteSession: ~Copyable {
-  private let txn: WriteTransaction
+  let txn: WriteTransaction
   var metadata: CacheMetadata
   /// What `removeAll` of other processes had removed when the transaction began.
   let foreignClearStamp: UInt64
@@ -33,7 +33,19 @@ struct WriteSession: ~Copyable {
 
   /// Copies a record into the database, in place of the one that is there.
   mutating func put(_ record: UnsafeRawBufferPointer, forKey key: UnsafeRawBufferPointer) throws(LMDBError) {
-    guard let header = RecordHeader(record) else { return }
+    _ = try putUnlessRemoved(record, forKey: key)
+  }
+
+  /// The same. Returns `false` if it has a tag whose entries were removed after it was written: then there is nothing under
+  /// the key.
+  mutating func putUnlessRemoved(
+    _ record: UnsafeRawBufferPointer, forKey key: UnsafeRawBufferPointer
+  ) throws(LMDBError) -> Bool {
+    guard let header = RecordHeader(record) else { return true }
+    if header.hasTags, try isRemovedOrForgotten(header) {
+      _ = try remove(key, of: nil)
+      return false
+    }
     var old: RecordHeader?
     var oldPointer: ValuePointer?
     var oldDigest: UInt64 = 0
@@ -52,6 +64,7 @@ struct WriteSession: ~Copyable {
     metadata.add(header)
     metadata.replace(oldDigest, by: RecordHeader.digest(of: record))
     metadata.lastStamp = max(metadata.lastStamp, header.stamp)
+    return true
   }
 
   /// Removes a record if there is one and `condition` holds for it; returns whether it did.
@@ -138,10 +151,10 @@ struct WriteSession: ~Copyable {
   func stamp(
     _ databaseKey: UnsafeRawBufferPointer, of cacheKey: UnsafeRawBufferPointer, at now: Int64
   ) throws(LMDBError) -> UInt64 {
-    try txn.withValue(forKey: databaseKey) { bytes in
-      guard let header = RecordHeader(bytes), header.belongs(to: cacheKey, in: bytes), !header.isExpired(at: now) else {
-        return 0
-      }
+    try txn.withValue(forKey: databaseKey) { (bytes) throws(LMDBError) -> UInt64 in
+      guard let header = RecordHeader(bytes), header.belongs(to: cacheKey, in: bytes), !header.isExpired(at: now),
+        try !isRemoved(header)
+      else { return 0 }
       return header.stamp
     } ?? 0
   }
@@ -254,6 +267,7 @@ struct WriteSession: ~Copyable {
   /// Removes every entry, with whole pages at a time, and with them what other processes wrote before `stamp` and have
   /// not committed yet.
   mutating func removeAll(stamp: UInt64) throws(LMDBError) {
+    try forgetTags(upTo: stamp, limit: .max)
     try removeAllEntries()
     metadata.clearStamp = max(metadata.clearStamp, stamp)
     metadata.lastStamp = max(metadata.lastStamp, stamp)
@@ -261,9 +275,9 @@ struct WriteSession: ~Copyable {
 
   /// Removes every entry that is committed, with whole pages at a time.
   mutating func removeAllEntries() throws(LMDBError) {
-    let committedStamps = try committedStamps()
+    let kept = try committedStamps() + tagRecords()
     try txn.removeAll()
-    for (key, value) in committedStamps {
+    for (key, value) in kept {
       try key.withBytes { (key) throws(LMDBError) in
         try value.withBytes { (value) throws(LMDBError) in try txn.put(value, forKey: key) }
       }
@@ -337,12 +351,16 @@ struct WriteSession: ~Copyable {
   }
 
   private func committedStamps() throws(LMDBError) -> [(key: [UInt8], value: [UInt8])] {
-    let start: [UInt8] = [DatabaseKey.reservedMarker, UInt8(ascii: "j")]
-    return try start.withBytes { (start) throws(LMDBError) in
+    try records(withPrefix: [DatabaseKey.reservedMarker, UInt8(ascii: "j")]).filter { $0.key.count == 10 }
+  }
+
+  /// The cache's own records whose keys start with `prefix`.
+  func records(withPrefix prefix: [UInt8]) throws(LMDBError) -> [(key: [UInt8], value: [UInt8])] {
+    try prefix.withBytes { (start) throws(LMDBError) in
       try txn.withCursor { (cursor) throws(LMDBError) in
         var found: [(key: [UInt8], value: [UInt8])] = []
         var position = try cursor.seek(toKeyAtOrAfter: start)
-        while let entry = position, entry.key.hasPrefix(start), entry.key.count == 10 {
+        while let entry = position, entry.key.hasPrefix(start) {
           found.append((Array(entry.key), Array(entry.value)))
           position = try cursor.next()
         }

@@ -111,6 +111,12 @@ final class BatchFrames {
     entries.append(Entry(offset: offset, keyIdentity: nil, headerLength: 0, keyHash: 0, payloadHash: 0))
   }
 
+  func removeAll(tag hash: UInt64) {
+    let offset = used
+    withUnsafeBytes(of: hash.littleEndian) { _ = append(.removeTag, $0, recordLength: 0) }
+    entries.append(Entry(offset: offset, keyIdentity: nil, headerLength: 0, keyHash: 0, payloadHash: 0))
+  }
+
   /// Makes room for a frame and writes what is known of it; returns the place of its record.
   @inline(__always)
   private func append(

@@ -12,6 +12,8 @@ struct HiddenKeys {
   enum Scope {
     case key(UnsafeRawBufferPointer)
     case prefix(UnsafeRawBufferPointer)
+    /// By its hash.
+    case tag(UInt64)
     case everything
   }
 
@@ -22,10 +24,12 @@ struct HiddenKeys {
 
   private(set) var stamps: [[UInt8]: UInt64] = [:]
   private(set) var prefixes: [Prefix] = []
+  /// The tags of what is hidden, by their hashes. Not of a key: see ``stamp(of:)``.
+  private(set) var tags: [UInt64: UInt64] = [:]
   /// Whatever is older than this is hidden, under every key.
   private(set) var everything: UInt64 = 0
 
-  var isEmpty: Bool { stamps.isEmpty && prefixes.isEmpty && everything == 0 }
+  var isEmpty: Bool { stamps.isEmpty && prefixes.isEmpty && tags.isEmpty && everything == 0 }
 
   /// Whether there is room. Without it the write has to fail: hiding more than it is about would lose entries.
   func canInsert(_ scope: Scope) -> Bool {
@@ -33,6 +37,7 @@ struct HiddenKeys {
     case .key(let key): stamps.count < Self.maximumKeys || stamps[Array(key)] != nil
     case .prefix(let prefix):
       prefixes.count < Self.maximumPrefixes || prefixes.contains { $0.bytes.elementsEqual(prefix) }
+    case .tag(let hash): tags.count < Self.maximumKeys || tags[hash] != nil
     case .everything: true
     }
   }
@@ -47,6 +52,7 @@ struct HiddenKeys {
       } else {
         prefixes.append(Prefix(bytes: Array(prefix), stamp: stamp))
       }
+    case .tag(let hash): tags[hash] = stamp
     case .everything: insertEverything(stamp: stamp)
     }
   }
@@ -54,6 +60,7 @@ struct HiddenKeys {
   private mutating func insertEverything(stamp: UInt64) {
     stamps = [:]
     prefixes = []
+    tags = [:]
     everything = stamp
   }
 
@@ -66,6 +73,7 @@ struct HiddenKeys {
         prefixes.append(prefix)
       }
     }
+    tags.merge(other.tags) { max($0, $1) }
     everything = max(everything, other.everything)
   }
 
@@ -76,10 +84,18 @@ struct HiddenKeys {
     return stamp
   }
 
+  /// Whether a record is hidden.
+  func hides(_ header: RecordHeader, under key: UnsafeRawBufferPointer) -> Bool {
+    if stamp(of: key) > header.stamp { return true }
+    guard !tags.isEmpty, let own = header.tags else { return false }
+    return own.contains { tags[$0] ?? 0 > header.stamp }
+  }
+
   /// Forgets what is removed from the disk now.
   mutating func subtract(_ removed: HiddenKeys) {
     for (key, stamp) in removed.stamps where stamps[key] == stamp { stamps[key] = nil }
     prefixes.removeAll { removed.prefixes.contains($0) }
+    for (tag, stamp) in removed.tags where tags[tag] == stamp { tags[tag] = nil }
     if everything == removed.everything { everything = 0 }
   }
 }

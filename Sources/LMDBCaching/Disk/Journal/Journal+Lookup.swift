@@ -38,6 +38,18 @@ extension Journal {
     if case .unknown = lookup(key, position: position) { false } else { true }
   }
 
+  /// Whether something that has one of the tags was removed after it was written, by a removal that is not committed.
+  func isRemoved(_ tags: EntryTags, writtenAt stamp: UInt64) -> Bool {
+    guard tagRemovals.words.latest(of: tags) > stamp, hasPending.load(ordering: .acquiring) else { return false }
+    return lock.withLock {
+      if tags.hashes.contains(where: { state.hidden.tags[$0] ?? 0 > stamp }) { return true }
+      func isRemoved(in segment: JournalSegment) -> Bool {
+        !segment.tagRemovals.isEmpty && tags.hashes.contains { segment.tagRemovals[$0] ?? 0 > stamp }
+      }
+      return state.active.map(isRemoved) ?? false || state.sealed.contains(where: isRemoved)
+    }
+  }
+
   /// What is hidden now, or `nil` if nothing is.
   var hiddenKeys: HiddenKeys? {
     guard hasPending.load(ordering: .acquiring) else { return nil }

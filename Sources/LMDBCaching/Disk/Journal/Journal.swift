@@ -26,6 +26,8 @@ final class Journal: @unchecked Sendable {
   /// The thread that commits; 0 before it runs. It cannot wait for itself.
   let writerThread = Atomic<UInt>(0)
 
+  let tagRemovals = TagRemovals()
+
   /// Told of what keeps writes from being recorded, with the lock held. Set once, before the first write.
   var reportFailure: (CacheError) -> Void = { _ in }
 
@@ -178,6 +180,7 @@ final class Journal: @unchecked Sendable {
   func hide(_ keys: HiddenKeys) {
     if keys.isEmpty { return }
     state.hidden.formUnion(keys)
+    for (tag, stamp) in keys.tags { tagRemovals.note(tag, stamp: stamp) }
     markPending()
   }
 }

@@ -21,6 +21,8 @@ struct JournalFrame {
     case remove = 2
     case removeAll = 3
     case removePrefix = 4
+    /// Every entry that has a tag. The key is the tag's hash.
+    case removeTag = 5
   }
 
   struct Flags: OptionSet {
@@ -110,6 +112,9 @@ struct JournalFrame {
   }
 
   init(base: UnsafeRawPointer) { self.base = base }
+
+  /// The hash of the tag that it is about, as it is in the key.
+  var tag: UInt64 { keyLength == 8 ? UInt64(littleEndian: key.loadUnaligned(as: UInt64.self)) : 0 }
 
   /// Where the value is that it puts, if that is in the value log.
   var pointer: ValuePointer? { operation == .put ? ValuePointer(in: record, RecordHeader(record)) : nil }

@@ -42,6 +42,8 @@ final class JournalSegment {
   private(set) var count = 0
   private(set) var clearStamp: UInt64 = 0
   private(set) var prefixRemovals: [PrefixRemoval] = []
+  /// The tags whose entries are removed, by their hashes, with the stamps of the removals.
+  private(set) var tagRemovals: [UInt64: UInt64] = [:]
   private(set) var lastStamp: UInt64 = 0
 
   /// Which filling of a segment this is; counted by the store.
@@ -111,6 +113,7 @@ final class JournalSegment {
     clearStamp = 0
     lastStamp = 0
     prefixRemovals = []
+    tagRemovals = [:]
     words.update(repeating: 0, count: mask + 1)
   }
 
@@ -185,6 +188,7 @@ final class JournalSegment {
       case .put, .remove: self.index(frame.key, entry.keyIdentity ?? 0, offset: start + entry.offset)
       case .removeAll: forgetAll(stamp: stamp)
       case .removePrefix: forget(prefix: frame.key, stamp: stamp)
+      case .removeTag: tagRemovals[frame.tag] = stamp
       }
       lastStamp = stamp
     }
@@ -228,6 +232,7 @@ final class JournalSegment {
   private func forgetAll(stamp: UInt64) {
     forgetIndexed { _ in true }
     prefixRemovals = []
+    tagRemovals = [:]
     clearStamp = stamp
   }
 

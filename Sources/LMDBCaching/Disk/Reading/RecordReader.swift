@@ -100,12 +100,15 @@ final class RecordReader: Sendable {
     guard found.header.isIntact(headerHash: found.headerHash, payload: payload) else {
       throw database.corrupted(key.string)
     }
-    if found.header.expires != 0, found.header.isExpired(at: clock.now) {
+    var isGone = found.header.expires != 0 && found.header.isExpired(at: clock.now)
+    if !isGone, let tags = found.tags { isGone = try isRemoved(tags, writtenAt: found.header.stamp) }
+    if isGone {
       counters.misses.increment()
       return nil
     }
     noteAccess(key, found.header)
-    return StoredRecord(header: found.header, headerHash: 0, payload: payload, validated: found.validated)
+    return StoredRecord(
+      header: found.header, tags: found.tags, headerHash: 0, payload: payload, validated: found.validated)
   }
 
   /// Counts a hit.
@@ -149,6 +152,7 @@ final class RecordReader: Sendable {
         throw database.corrupted(key.string)
       }
       if found.header.isOver(at: clock.now) { return nil }
+      if let tags = found.tags, try isRemoved(tags, writtenAt: found.header.stamp) { return nil }
       if found.header.flags.isDisjoint(with: [.pointer, .transformed]) { return found }
       guard let value = try value(of: found.replacingPayload(with: bytes), key) else {
         return try isReplaced(found.header, key) ? keptRecord(key) : nil
@@ -181,14 +185,29 @@ final class RecordReader: Sendable {
   }
 
   /// The header under `key` without its value, and the position it was read at; the checksum is not looked at.
-  func header(_ key: CacheKey) throws(CacheError) -> (header: RecordHeader, validated: UInt64)? {
+  func header(_ key: CacheKey) throws(CacheError) -> StoredHeader? {
+    guard let found = try newestHeader(key) else { return nil }
+    if let tags = found.tags, try isRemoved(tags, writtenAt: found.header.stamp) { return nil }
+    return found
+  }
+
+  private func newestHeader(_ key: CacheKey) throws(CacheError) -> StoredHeader? {
     if journal.hasPending.load(ordering: .acquiring) {
       let pending = try withPendingRecord(key) { record, position in
-        .success(RecordHeader(record).map { ($0, position) })
+        .success(RecordHeader(record).map { StoredHeader($0, validated: position) })
       }
       if let pending { return pending }
     }
     return try database.header(key)
+  }
+
+  /// Whether an entry was removed by one of its tags. To be asked after its record was read: a removal that returned before
+  /// that is known.
+  func isRemoved(_ tags: EntryTags, writtenAt stamp: UInt64) throws(CacheError) -> Bool {
+    journal.tagRemovals.noteUse()
+    // In this order: what is no longer in the journal is in the database.
+    if journal.isRemoved(tags, writtenAt: stamp) { return true }
+    return try database.isRemoved(tags, writtenAt: stamp)
   }
 
   /// What is known of the entry under `key` without reading its value, or `nil` if there is none or it has expired.
@@ -197,10 +216,14 @@ final class RecordReader: Sendable {
     if journal.hasPending.load(ordering: .acquiring) {
       found = try withPendingRecord(key) { record, _ in outcome { () throws(CacheError) in try entry(key, record) } }
     }
-    if let found { return found }
-    return try database.borrowRecord(key) { record in
-      outcome { () throws(CacheError) in try entry(key, record) }
-    }?.get()
+    if found == nil {
+      found = try database.borrowRecord(key) { record in
+        outcome { () throws(CacheError) in try entry(key, record) }
+      }?.get()
+    }
+    guard case .some(.some(let entry)) = found else { return nil }
+    if let tags = entry.tags, try isRemoved(tags, writtenAt: entry.version.stamp) { return nil }
+    return entry
   }
 
   private func entry(_ key: CacheKey, _ record: UnsafeRawBufferPointer) throws(CacheError) -> CacheEntry? {
@@ -223,8 +246,17 @@ final class RecordReader: Sendable {
         throw database.corrupted(key.string)
       }
       if record.header.isExpired(at: clock.now) { return nil }
+      if let tags = record.tags, try isRemoved(tags, writtenAt: record.header.stamp, in: txn) { return nil }
       if record.header.flags.isDisjoint(with: [.pointer, .transformed]) { return record }
       return try value(of: record.replacingPayload(with: bytes), key).map { record.replacingPayload(with: $0) }
+    }
+  }
+
+  private func isRemoved(
+    _ tags: EntryTags, writtenAt stamp: UInt64, in txn: borrowing ReadTransaction
+  ) throws(CacheError) -> Bool {
+    try database.accessing("Reading a snapshot of \(database.directoryName)") { () throws(LMDBError) in
+      try EntryDatabase.isRemoved(tags.hashes, writtenAt: stamp, in: txn)
     }
   }
 
@@ -241,7 +273,7 @@ final class RecordReader: Sendable {
     if !isElsewhere {
       let failure = try database.borrowRecord(key) { bytes -> CacheError? in
         guard let header = RecordHeader(bytes), header.keyLength == 0, !transforms.isRequired,
-          !header.flags.contains(.transformed)
+          !header.flags.contains(.transformed), !header.hasTags
         else {
           isElsewhere = true
           return nil
@@ -268,7 +300,7 @@ final class RecordReader: Sendable {
       if case .some(.some(let failure)) = failure { throw failure }
     }
     if isElsewhere {
-      // Copied: it is pending, transformed, under a digest, or not in memory. The copy counts itself.
+      // Copied: it is pending, transformed, tagged, under a digest, or not in memory. The copy counts itself.
       if let record = try readData(key) { record.payload.withUnsafeBytes { body($0.bytes) } }
     } else if isFound {
       counters.hits.increment()
@@ -280,11 +312,13 @@ final class RecordReader: Sendable {
   /// The value of a record that is in the value log, or transformed, or both. Returns `nil` if its segment is gone.
   func value(of record: StoredRecord<UnsafeRawBufferPointer>, _ key: CacheKey) throws(CacheError) -> Data? {
     guard record.header.flags.contains(.pointer) else {
-      return try transforms.restore(record.payload, record.header, key)
+      return try transforms.restore(record.payload, record.header, record.tags, key)
     }
     guard let contents = try loggedValue(record, key) else { return nil }
     guard record.header.flags.contains(.transformed) else { return contents }
-    return try contents.withBytes { (bytes) throws(CacheError) in try transforms.restore(bytes, record.header, key) }
+    return try contents.withBytes { (bytes) throws(CacheError) in
+      try transforms.restore(bytes, record.header, record.tags, key)
+    }
   }
 
   private func loggedValue(

@@ -17,6 +17,7 @@ import Platform
 ///         28      8  with `expires`: the expiry, nanoseconds since 1970
 ///          …      8  with `wideCost`: the cost
 ///          …     16  with `times`: when it is to be loaded anew, and until when it is kept after its expiry, as the expiry
+///          …      …  with `tags`: see ``TagHashes``
 ///          …      4  with `key`: the key's length, for a key that is not the database's; then the key
 ///          …         the payload: the value or, with `pointer`, a ``ValuePointer``
 struct RecordHeader {
@@ -39,7 +40,10 @@ struct RecordHeader {
     /// Two bits: see ``RecordHeader/uses``.
     fileprivate static let uses = Flags(rawValue: 3 << usesShift)
     fileprivate static let usesShift: UInt16 = 7
-    fileprivate static let known: Flags = [.pointer, .expires, .wideCost, .key, .transformed, .times, .absence, .uses]
+    fileprivate static let tags = Flags(rawValue: 512)
+    fileprivate static let known: Flags = [
+      .pointer, .expires, .wideCost, .key, .transformed, .times, .absence, .uses, .tags,
+    ]
   }
 
   private(set) var checksum: UInt32 = 0
@@ -54,6 +58,8 @@ struct RecordHeader {
   var refresh: Int64 = 0
   /// Until when it is kept after its expiry, for loads that fail or take long; 0: until its expiry.
   var kept: Int64 = 0
+  private var tagCount: UInt8 = 0
+  private var tagBase: UnsafeRawPointer?
   var created: UInt32
   var lastAccess: UInt32
   var cost: Int
@@ -129,6 +135,12 @@ struct RecordHeader {
       kept = load(offset + 8, as: Int64.self)
       offset += 16
     }
+    if flags.contains(.tags) {
+      let tags = TagHashes(UnsafeRawBufferPointer(start: base + offset, count: available - offset))
+      guard let tags else { return nil }
+      (tagCount, tagBase) = (UInt8(tags.count), tags.base)
+      offset += tags.length
+    }
     if flags.contains(.key) {
       guard available >= offset + 4 else { return nil }
       keyLength = load(offset, as: UInt32.self)
@@ -146,7 +158,24 @@ struct RecordHeader {
   /// The length of the header, the key not included.
   @inline(__always)
   var fixedLength: Int {
-    Self.baseSize &+ (expires != 0 ? 8 : 0) &+ (isWide ? 8 : 0) &+ (hasTimes ? 16 : 0) &+ (keyLength != 0 ? 4 : 0)
+    Self.baseSize &+ (expires != 0 ? 8 : 0) &+ (isWide ? 8 : 0) &+ (hasTimes ? 16 : 0)
+      &+ TagHashes.length(Int(tagCount))
+      &+ (keyLength != 0 ? 4 : 0)
+  }
+
+  var hasTags: Bool { tagCount != 0 }
+
+  /// Its tags, as long as the record is there, or what gave them to the header: `nil` if it has none, or is ``detached``.
+  var tags: TagHashes? {
+    get { tagBase.map { TagHashes(at: $0) } }
+    set { (tagCount, tagBase) = (UInt8(newValue?.count ?? 0), newValue?.base) }
+  }
+
+  /// The same header, to be kept when the record goes.
+  var detached: RecordHeader {
+    var header = self
+    header.tagBase = nil
+    return header
   }
 
   private var hasTimes: Bool { refresh | kept != 0 }
@@ -174,10 +203,11 @@ struct RecordHeader {
     func store<T: FixedWidthInteger & BitwiseCopyable>(_ value: T, _ offset: Int) {
       base.storeBytes(of: value.littleEndian, toByteOffset: offset, as: T.self)
     }
-    flags.subtract([.expires, .wideCost, .times, .key])
+    flags.subtract([.expires, .wideCost, .times, .tags, .key])
     if expires != 0 { flags.insert(.expires) }
     if isWide { flags.insert(.wideCost) }
     if hasTimes { flags.insert(.times) }
+    if hasTags { flags.insert(.tags) }
     if keyLength != 0 { flags.insert(.key) }
     store(Self.version, 4)
     store(format.rawValue, 5)
@@ -198,6 +228,11 @@ struct RecordHeader {
       store(refresh, offset)
       store(kept, offset + 8)
       offset += 16
+    }
+    if hasTags {
+      guard let tags else { preconditionFailure("A record is written without its tags.") }
+      (base + offset).copyMemory(from: tags.base, byteCount: tags.length)
+      offset += tags.length
     }
     if keyLength != 0 { store(keyLength, offset) }
   }

@@ -23,9 +23,12 @@ struct StampClock {
   /// The low byte of this process's stamps, so that two processes hardly ever make the same one.
   private static let processTag = UInt64.random(in: 0...0xFF)
 
+  /// A stamp of now, for comparisons.
+  func present(_ clock: CacheClock) -> UInt64 { base &+ UInt64(truncatingIfNeeded: clock.monotonic) }
+
   @inline(__always)
   mutating func next(_ clock: CacheClock) -> UInt64 {
-    let now = (base &+ UInt64(truncatingIfNeeded: clock.monotonic)) & ~0xFF | Self.processTag
+    let now = present(clock) & ~0xFF | Self.processTag
     last = now > last ? now : last &+ 1
     return last
   }

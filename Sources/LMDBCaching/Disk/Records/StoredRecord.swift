@@ -1,6 +1,8 @@
 /// A record as it was read, its payload copied.
 struct StoredRecord<Payload> {
+  /// Without its tags.
   let header: RecordHeader
+  let tags: EntryTags?
   /// The hash that the checksum needs of the header and the key.
   let headerHash: UInt64
   let payload: Payload
@@ -8,6 +10,7 @@ struct StoredRecord<Payload> {
   var validated: UInt64 = 0
 
   func replacingPayload<Other>(with payload: Other) -> StoredRecord<Other> {
-    StoredRecord<Other>(header: header, headerHash: headerHash, payload: payload, validated: validated)
+    StoredRecord<Other>(
+      header: header, tags: tags, headerHash: headerHash, payload: payload, validated: validated)
   }
 }

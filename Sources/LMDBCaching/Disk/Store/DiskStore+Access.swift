@@ -30,7 +30,7 @@ extension DiskStore {
   func borrowBytes(_ key: CacheKey, _ body: (RawSpan) -> Void) throws(CacheError) { try reader.borrowBytes(key, body) }
 
   /// See ``RecordReader/header(_:)``.
-  func header(_ key: CacheKey) throws(CacheError) -> (header: RecordHeader, validated: UInt64)? {
+  func header(_ key: CacheKey) throws(CacheError) -> StoredHeader? {
     try reader.header(key)
   }
 

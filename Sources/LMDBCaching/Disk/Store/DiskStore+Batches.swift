@@ -57,6 +57,8 @@ extension DiskStore {
         } else {
           if !isRemovalAnnounced { database.tracker.beginRemoval() }
           isRemovalAnnounced = true
+          let frame = batch.frame(of: entry)
+          if frame.operation == .removeTag { journal.tagRemovals.note(frame.tag, stamp: stamp) }
           observers.announceAll(stamp)
         }
         return stamp
@@ -65,6 +67,7 @@ extension DiskStore {
     }
     didChange(batch, firstStamp: firstStamp, lastStamp: outcome.stamp)
     if isRemovalAnnounced { database.tracker.endRemoval() }
+    // Those who watch learn of tags when the database is read again.
     try outcome.checkCommitted()
     if waitsForCommit { try commitPending() }
   }
@@ -75,7 +78,7 @@ extension DiskStore {
     let isObserved = feed.isObserved.load(ordering: .relaxed)
     if observers.isEmpty && !isObserved { return }
     for observer in observers {
-      for entry in batch.entries {
+      for entry in batch.entries where batch.frame(of: entry).operation != .removeTag {
         let text = String(decoding: batch.frame(of: entry).key, as: UTF8.self)
         if let hash = entry.keyIdentity {
           observer.didChange(text, hash: hash, stamp: lastStamp)
@@ -85,7 +88,7 @@ extension DiskStore {
       }
     }
     guard isObserved else { return }
-    for entry in batch.entries {
+    for entry in batch.entries where batch.frame(of: entry).operation != .removeTag {
       let text = String(decoding: batch.frame(of: entry).key, as: UTF8.self)
       if entry.keyIdentity == nil {
         changes.noteRemoval(ofAll: text, stamp: firstStamp, lastStamp: lastStamp)

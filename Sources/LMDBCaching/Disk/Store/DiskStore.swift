@@ -81,7 +81,7 @@ final class DiskStore: Sendable {
       database, currentDirectory, observers, changes, writer, recency, limits: DiskLimits(configuration),
       clock: clock)
     meter = SpaceMeter(database, values, currentDirectory)
-    maintenance = Maintenance(trimmer, peers, database, meter, observers, writer, events: events)
+    maintenance = Maintenance(trimmer, peers, database, journal, meter, observers, writer, events: events)
     self.place = PlaceKeeper(opened.place, currentDirectory, database, journal, configuration, events: events)
     marker = CleanExitMarker(self.place, database, durability: durability, events: events)
     space = SpaceKeeper(database, self.place, meter, writer, events: events)
@@ -116,7 +116,10 @@ final class DiskStore: Sendable {
     }
     committer.applyOlderJournals = { [unowned peers] () throws(CacheError) in try peers.applyBeforeCommit() }
     committer.evict = { [unowned trimmer] () throws(CacheError) in try trimmer.evictTenth() }
-    committer.didRemoveMany = { feed.followAgain() }
+    committer.didRemoveMany = { [unowned maintenance] in
+      feed.followAgain()
+      maintenance.wantSweep()
+    }
     committer.didCommit = { [unowned trimmer, unowned maintenance] metadata in
       if trimmer.limits.withLock({ $0 }).isFarExceeded(by: metadata) { maintenance.enqueueTrim() }
     }
@@ -150,6 +153,7 @@ final class DiskStore: Sendable {
     exclusive.makeRound()
     synchronizer.synchronizeIfAwaited()
     valueKeeper.makeRound()
+    maintenance.sweepIfWanted()
     space.makeRound()
     marker.makeRound()
   }

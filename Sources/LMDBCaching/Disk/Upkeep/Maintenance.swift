@@ -1,4 +1,5 @@
 import Logging
+import Platform
 import Synchronization
 
 /// What is done now and then on the writer thread: limits, accesses, dead readers and marks that nobody needs.
@@ -6,20 +7,25 @@ final class Maintenance: Sendable {
   private let trimmer: Trimmer
   private let peers: PeerRecovery
   private let database: EntryDatabase
+  private let journal: Journal
   private let meter: SpaceMeter
   private let observers: StoreObservers
   private let writer: Writer
   private let events: EventLog
   private let metrics: CacheMetrics
   private let isTrimQueued = Atomic<Bool>(false)
+  /// Whether something was removed by a tag since the last sweep, and when the next one is, on the monotonic clock.
+  private let isSweepWanted = Atomic<Bool>(true)
+  private let nextSweep = Atomic<Int64>(.min)
 
   init(
-    _ trimmer: Trimmer, _ peers: PeerRecovery, _ database: EntryDatabase, _ meter: SpaceMeter,
-    _ observers: StoreObservers, _ writer: Writer, events: EventLog
+    _ trimmer: Trimmer, _ peers: PeerRecovery, _ database: EntryDatabase, _ journal: Journal,
+    _ meter: SpaceMeter, _ observers: StoreObservers, _ writer: Writer, events: EventLog
   ) {
     self.trimmer = trimmer
     self.peers = peers
     self.database = database
+    self.journal = journal
     self.meter = meter
     self.observers = observers
     self.writer = writer
@@ -44,6 +50,7 @@ final class Maintenance: Sendable {
     try trimmer.trimToLimits()
     try database.checkReaders()
     try peers.sweepCommittedStamps()
+    try trimmer.forgetTags(now: journal.lock.withLock { journal.state.stamps.present(journal.clock) })
     try recordMetrics()
   }
 
@@ -58,6 +65,25 @@ final class Maintenance: Sendable {
         events.log(.warning, "cache not trimmed", ["directory": "\(database.directoryName)", "error": "\(error)"])
       }
     }
+  }
+
+  /// Entries were removed by a tag.
+  func wantSweep() { isSweepWanted.store(true, ordering: .relaxed) }
+
+  /// Takes what was removed by a tag out of the database, if there is any: with a tenth of the time at most, however often
+  /// tags are removed. On the writer thread, about every second.
+  func sweepIfWanted() {
+    let start = journal.clock.monotonic
+    guard isSweepWanted.load(ordering: .relaxed), start >= nextSweep.load(ordering: .relaxed) else { return }
+    isSweepWanted.store(false, ordering: .relaxed)
+    do throws(CacheError) {
+      try trimmer.sweep()
+    } catch {
+      isSweepWanted.store(true, ordering: .relaxed)
+      events.log(.warning, "cache tags not swept", ["directory": "\(database.directoryName)", "error": "\(error)"])
+    }
+    let end = journal.clock.monotonic
+    nextSweep.store(end.addingClamped((end - start) * 9), ordering: .relaxed)
   }
 
   private func recordMetrics() throws(CacheError) {

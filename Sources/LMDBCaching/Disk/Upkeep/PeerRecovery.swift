@@ -214,6 +214,7 @@ final class PeerRecovery: @unchecked Sendable {
       }
       if let stamp, stamp < frame.stamp { try hide(.key(frame.key), frame.stamp, &hidden) }
     case .removePrefix: try hide(.prefix(frame.key), frame.stamp, &hidden)
+    case .removeTag: try hide(.tag(frame.tag), frame.stamp, &hidden)
     case .removeAll: try hide(.everything, frame.stamp, &hidden)
     }
   }
@@ -266,6 +267,8 @@ extension WriteSession {
       try remove(frame)
     case .removePrefix:
       try removeAll(withPrefix: frame.key) { $0.stamp < stamp }
+    case .removeTag:
+      try removeAll(tag: frame.tag, stamp: stamp)
     case .removeAll:
       if stamp > metadata.clearStamp {
         try removeAll(withPrefix: UnsafeRawBufferPointer(start: nil, count: 0)) { $0.stamp < stamp }

@@ -47,7 +47,7 @@ struct TrimPlan {
   mutating func add(_ standing: TrimScan.Standing) {
     switch standing {
     case .unknown: break
-    case .expired: expired += 1
+    case .expired, .removed: expired += 1
     // They go before all others that a limit makes go.
     case .stray: entries.append(Entry(recency: Recency(lastAccess: 0, uses: 0, stamp: 0), cost: 0))
     case .live(_, let recency, let cost):
@@ -119,7 +119,7 @@ struct TrimPlan {
   func chooses(_ standing: TrimScan.Standing) -> Bool {
     switch standing {
     case .unknown: false
-    case .expired: true
+    case .expired, .removed: true
     case .stray: chosen > 0
     case .live(_, let recency, _):
       recency.lastAccess < oldestAccess || lastVictim.map { rank(recency) <= $0 } ?? false

@@ -9,6 +9,8 @@ struct TrimScan {
     /// A record that cannot be read, or that its key does not lead to.
     case stray
     case expired(key: UnsafeRawBufferPointer, stamp: UInt64)
+    /// Removed by one of its tags.
+    case removed(key: UnsafeRawBufferPointer, stamp: UInt64)
     case live(key: UnsafeRawBufferPointer, TrimPlan.Recency, cost: Int)
   }
 
@@ -21,18 +23,22 @@ struct TrimScan {
   private let now: Int64
   private let generation: UInt32
   private let knowsAccesses: Bool
+  /// The tags that were removed, by their hashes, with the stamps of the removals.
+  private let removedTags: [UInt64: UInt64]
   /// The last key that was looked at.
   private var last: [UInt8]?
 
   /// - Parameter generation: See ``RecordHeader/noteAccess(_:generation:)``.
   init(
-    _ database: EntryDatabase, _ recency: RecencyTable, _ observers: StoreObservers, now: Int64, generation: UInt32
+    _ database: EntryDatabase, _ recency: RecencyTable, _ observers: StoreObservers, now: Int64, generation: UInt32,
+    removedTags: [UInt64: UInt64]
   ) {
     self.database = database
     self.recency = recency
     self.observers = observers.all
     self.now = now
     self.generation = generation
+    self.removedTags = removedTags
     knowsAccesses = !self.observers.isEmpty || !recency.isEmpty
   }
 
@@ -65,6 +71,9 @@ struct TrimScan {
     }
     guard Self.isUTF8(key), database.databaseKey.leads(key, to: entry.key) else { return .stray }
     if header.isOver(at: now) { return .expired(key: key, stamp: header.stamp) }
+    if let tags = header.tags, tags.contains(where: { removedTags[$0] ?? 0 > header.stamp }) {
+      return .removed(key: key, stamp: header.stamp)
+    }
     if knowsAccesses { header.noteAccess(lastAccess(key, header.lastAccess), generation: generation) }
     let recency = TrimPlan.Recency(lastAccess: header.lastAccess, uses: header.uses, stamp: header.stamp)
     return .live(key: key, recency, cost: header.cost)

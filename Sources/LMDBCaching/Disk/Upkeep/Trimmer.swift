@@ -2,8 +2,8 @@ import LMDB
 import Platform
 import Synchronization
 
-/// Removes entries that have expired, and where a limit asks for it those that are used least: see ``TrimPlan``. On the
-/// writer thread.
+/// Removes entries that have expired, or were removed by a tag, and where a limit asks for it those that are used least:
+/// see ``TrimPlan``. On the writer thread.
 final class Trimmer: Sendable {
   /// How many entries one write transaction removes, and about how many bytes of them: the list of the pages that it
   /// frees takes pages too. Commits wait for it meanwhile, reads do not.
@@ -61,9 +61,36 @@ final class Trimmer: Sendable {
       let missing = limits.freeDiskSpace - free
       if missing > 0 { goal.cost = min(goal.cost, max(0, metadata.totalCost - missing)) }
     }
+    let isSweepDue = try database.tagStatus().isSweepDue
     let isNeeded =
       metadata.count > goal.count || metadata.totalCost > goal.cost || goal.lastAccess > 0 || metadata.expiring > 0
+      || isSweepDue
     return isNeeded ? goal : nil
+  }
+
+  /// Removes what was removed by a tag, if there may be any.
+  func sweep() throws(CacheError) {
+    if try database.tagStatus().isSweepDue { try trim(to: TrimGoal()) }
+  }
+
+  /// How long a removal by tag is remembered at least. A process that was suspended for as long with writes of tagged
+  /// entries that it had not committed loses those.
+  private static let memoryOfTags: UInt64 = 3_600_000_000_000
+  /// How many of them one transaction forgets.
+  private static let forgettingLength = 10_000
+
+  /// Forgets removals by tag that upkeep has carried out and that are old.
+  ///
+  /// - Parameter now: A stamp of now.
+  func forgetTags(now: UInt64) throws(CacheError) {
+    let status = try database.tagStatus()
+    let oldest = min(status.swept, now > Self.memoryOfTags ? now - Self.memoryOfTags : 0)
+    guard oldest > status.forgotten, try database.tagRemovals().removals.values.contains(where: { $0 <= oldest }) else {
+      return
+    }
+    try database.transact("Forgetting tags of \(database.directoryName)") { (session) throws(LMDBError) in
+      try session.forgetTags(upTo: oldest, limit: Self.forgettingLength)
+    }
   }
 
   /// Drops the tenth of the least rank, for a map that is full. Returns whether there was anything to drop.
@@ -82,13 +109,21 @@ final class Trimmer: Sendable {
   /// It reads all entries twice: to find out up to which rank they go, and to find those. So it keeps no keys but those
   /// of the next transaction, which removes them in their order and touches each page once.
   func trim(to goal: TrimGoal, removalLength: Int = Trimmer.removalLength) throws(CacheError) {
+    let (removedTags, tags) = try database.tagRemovals()
     let totalCost = try database.metadata().totalCost
     // Entries that cost nothing need not go where none costs anything.
-    if goal.count == 0 || goal.cost == 0 && totalCost > 0 { return try removeEverything() }
-    for _ in 0..<Self.maximumRounds {
-      let plan = try plan(goal)
-      if plan.victims == 0 { break }
-      if try remove(plan, removalLength) >= plan.victims { break }
+    if goal.count == 0 || goal.cost == 0 && totalCost > 0 {
+      try removeEverything()
+    } else {
+      for _ in 0..<Self.maximumRounds {
+        let plan = try plan(goal, removedTags)
+        if plan.victims == 0 { break }
+        if try remove(plan, removalLength, removedTags) >= plan.victims { break }
+      }
+    }
+    guard tags.isSweepDue else { return }
+    try database.transact("Sweeping \(database.directoryName)") { (session) throws(LMDBError) in
+      try session.noteSweep(upTo: tags.last)
     }
   }
 
@@ -106,9 +141,9 @@ final class Trimmer: Sendable {
     changes.noteRemoval(ofAll: "", stamp: stamp, lastStamp: 0)
   }
 
-  private func plan(_ goal: TrimGoal) throws(CacheError) -> TrimPlan {
+  private func plan(_ goal: TrimGoal, _ removedTags: [UInt64: UInt64]) throws(CacheError) -> TrimPlan {
     var plan = TrimPlan()
-    var scan = scan()
+    var scan = scan(removedTags)
     while try scan.next({ _, standing in plan.add(standing) }) {
       // Writers must not wait for a trim.
       writer.letCommitsGoFirst()
@@ -120,16 +155,19 @@ final class Trimmer: Sendable {
     return plan
   }
 
-  private func scan() -> TrimScan {
+  private func scan(_ removedTags: [UInt64: UInt64]) -> TrimScan {
     TrimScan(
-      database, recency, observers, now: clock.now, generation: generation.load(ordering: .relaxed))
+      database, recency, observers, now: clock.now, generation: generation.load(ordering: .relaxed),
+      removedTags: removedTags)
   }
 
   /// Returns how many entries it removed: those that were written or accessed since they were chosen stay.
-  private func remove(_ plan: TrimPlan, _ removalLength: Int) throws(CacheError) -> Int {
+  private func remove(
+    _ plan: TrimPlan, _ removalLength: Int, _ removedTags: [UInt64: UInt64]
+  ) throws(CacheError) -> Int {
     var removed = 0
     var victims = PackedKeys()
-    var scan = scan()
+    var scan = scan(removedTags)
     var isAtEnd = false
     while !isAtEnd {
       isAtEnd = try !scan.next { entry, standing in
@@ -150,7 +188,7 @@ final class Trimmer: Sendable {
   private struct Removed {
     let key: String
     let stamp: UInt64
-    let isExpired: Bool
+    let cause: ChangeCause
   }
 
   /// One transaction. Returns how many entries it removed.
@@ -160,31 +198,34 @@ final class Trimmer: Sendable {
     let observers = observers.all
     let isTold = !observers.isEmpty || changes.isObserved
     var told: [Removed] = []
-    var (removed, expired) = (0, 0)
+    var (removed, expired, untagged) = (0, 0, 0)
     start = try database.transact("Trimming \(database.directoryName)") { [start] (session) throws(LMDBError) in
-      (removed, expired, told) = (0, 0, [])
+      (removed, expired, untagged, told) = (0, 0, 0, [])
       return try session.remove(victims, from: start, count: removalLength, bytes: Self.removalBytes) { entry in
         let standing = scan.standing(of: entry)
         guard plan.chooses(standing) else { return false }
         removed += 1
+        func tell(_ key: UnsafeRawBufferPointer, _ stamp: UInt64, _ cause: ChangeCause) {
+          if isTold { told.append(Removed(key: String(decoding: key, as: UTF8.self), stamp: stamp, cause: cause)) }
+        }
         switch standing {
         case .unknown, .stray: break
         case .expired(let key, let stamp):
           expired += 1
-          if isTold { told.append(Removed(key: String(decoding: key, as: UTF8.self), stamp: stamp, isExpired: true)) }
-        case .live(let key, let recency, _):
-          if isTold {
-            told.append(Removed(key: String(decoding: key, as: UTF8.self), stamp: recency.stamp, isExpired: false))
-          }
+          tell(key, stamp, .expiry)
+        case .removed(let key, let stamp):
+          untagged += 1
+          tell(key, stamp, .write)
+        case .live(let key, let recency, _): tell(key, recency.stamp, .eviction)
         }
         return true
       }
     }
     // The memory tiers hold nothing that the disk does not.
     for observer in observers { for entry in told { observer.didEvict(entry.key, stamp: entry.stamp) } }
-    for entry in told { changes.noteRemoval(entry.key, entry.stamp, entry.isExpired ? .expiry : .eviction) }
+    for entry in told { changes.noteRemoval(entry.key, entry.stamp, entry.cause) }
     counters.expirations.increment(by: expired)
-    counters.evictions.increment(by: removed - expired)
+    counters.evictions.increment(by: removed - expired - untagged)
     return removed
   }
 

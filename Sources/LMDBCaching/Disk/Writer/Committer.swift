@@ -80,7 +80,8 @@ final class Committer: @unchecked Sendable {
     _ segment: JournalSegment, _ session: inout WriteSession, _ report: inout CommitReport
   ) throws(LMDBError) {
     if segment.clearStamp > session.foreignClearStamp { try session.removeAll(stamp: segment.clearStamp) }
-    if segment.clearStamp > 0 || !segment.prefixRemovals.isEmpty { didRemoveMany() }
+    if segment.clearStamp > 0 || !segment.prefixRemovals.isEmpty || !segment.tagRemovals.isEmpty { didRemoveMany() }
+    for (tag, stamp) in segment.tagRemovals { try session.removeAll(tag: tag, stamp: stamp) }
     for removal in segment.prefixRemovals {
       try removal.prefix.withBytes { (prefix) throws(LMDBError) in try session.removeAll(withPrefix: prefix) }
     }
@@ -94,10 +95,11 @@ final class Committer: @unchecked Sendable {
           report.isPartial = true
           continue
         }
-        try session.put(entry.frame.record, forKey: entry.databaseKey)
+        let isThere = try session.putUnlessRemoved(entry.frame.record, forKey: entry.databaseKey)
+        if !isThere { report.isPartial = true }
       case .remove:
         _ = try session.remove(entry.databaseKey, of: entry.frame.key)
-      case .removeAll, .removePrefix:
+      case .removeAll, .removePrefix, .removeTag:
         break  // Not in the index.
       }
     }
@@ -114,6 +116,7 @@ final class Committer: @unchecked Sendable {
         try session.removeAll(withPrefix: prefix) { $0.stamp < removal.stamp }
       }
     }
+    for (tag, stamp) in hidden.tags { try session.removeAll(tag: tag, stamp: stamp) }
     for (key, stamp) in hidden.stamps {
       try key.withBytes { (key) throws(LMDBError) in
         try database.databaseKey.withDatabaseKey(key) { (databaseKey) throws(LMDBError) in
