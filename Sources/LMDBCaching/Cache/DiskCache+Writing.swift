@@ -91,7 +91,12 @@ extension DiskCache {
   ) throws(CacheError) {
     if tags != nil { store.journal.tagRemovals.noteUse() }
     guard let value, let memory else { return try didChange(key, outcome, through: memory, tells: tells) }
-    memory.insert(value, key, header, tags, outcome)
+    if outcome.isRecorded {
+      memory.insert(value, key, header, tags, outcome)
+    } else {
+      memory.insert(value, key, header, tags, outcome, onPlaced: store.observers.endPlacing)
+      store.didChange(key, outcome.stamp, by: memory)
+    }
     if tells { store.noteChange(key, outcome.stamp) }
     try outcome.checkCommitted()
   }
@@ -101,7 +106,12 @@ extension DiskCache {
     _ key: CacheKey, _ outcome: WriteOutcome, through memory: MemoryTier?, tells: Bool = true
   ) throws(CacheError) {
     if let memory {
-      memory.didChange(key.string, hash: key.hash, stamp: outcome.stamp)
+      if outcome.isRecorded {
+        memory.remove(key, stamp: outcome.stamp)
+      } else {
+        memory.remove(key, stamp: outcome.stamp, onPlaced: store.observers.endPlacing)
+        store.didChange(key, outcome.stamp, by: memory)
+      }
       if tells { store.noteChange(key, outcome.stamp) }
     }
     try outcome.checkCommitted()

@@ -193,19 +193,26 @@ public final class MemoryTier: Sendable {
       stamp: header.stamp, validated: record.validated, token: token)
   }
 
+  /// - Parameter onPlaced: See ``MemoryStore/insert(_:hash:value:cost:expires:stamp:validated:onPlaced:)``.
   func insert(
-    _ value: MemoryValue, _ key: CacheKey, _ header: RecordHeader, _ tags: EntryTags?, _ outcome: WriteOutcome
+    _ value: MemoryValue, _ key: CacheKey, _ header: RecordHeader, _ tags: EntryTags?, _ outcome: WriteOutcome,
+    onPlaced: (() -> Void)? = nil
   ) {
     _ = memory.insert(
       key.string, hash: key.hash, value: tagged(value, tags, outcome.stamp), cost: header.cost,
       expires: header.servedFromMemory,
-      stamp: outcome.stamp, validated: outcome.validated)
+      stamp: outcome.stamp, validated: outcome.validated, onPlaced: onPlaced)
   }
 
   @inline(__always)
   private func tagged(_ value: MemoryValue, _ tags: EntryTags?, _ stamp: UInt64) -> MemoryValue {
     guard let tags else { return value }
     return value.tagged(TagMark(tags, stamp: stamp))
+  }
+
+  /// Follows a write whose value is not to be here.
+  func remove(_ key: CacheKey, stamp: UInt64, onPlaced: (() -> Void)? = nil) {
+    memory.remove(key.string, hash: key.hash, stamp: stamp, onPlaced: onPlaced)
   }
 
   func revalidate(_ key: CacheKey, stamp: UInt64, validated: UInt64) {

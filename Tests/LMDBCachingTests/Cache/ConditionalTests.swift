@@ -1,6 +1,7 @@
 import Foundation
 import LMDB
 import Platform
+import Synchronization
 import TestSupport
 import Testing
 
@@ -345,6 +346,69 @@ import Testing
     #expect(try cache.value(Int.self, forKey: "key") == 8 * count)
     #expect(try cache.diskCache.value(Int.self, forKey: "key") == 8 * count)
     try close(cache, child)
+  }
+
+  /// What a write announces, and a tier has not heard of yet, is not what an update begins with.
+  @Test func noIncrementIsLostWhileItIsAnnounced() throws {
+    let first = try directory.open()
+    let onlooker = Onlooker()
+    onlooker.willChange = { usleep(50) }
+    first.store.add(onlooker)
+    // Its memory tier hears of a write after the onlooker.
+    let cache = try directory.open()
+    let count = 500
+    concurrently(8) { thread in
+      for _ in 0..<count {
+        do {
+          if thread % 2 == 0 {
+            try cache.increment(forKey: "key")
+          } else {
+            try cache.diskCache.update(Int.self, forKey: "key") { $0 = ($0 ?? 0) + 1 }
+          }
+        } catch {
+          Issue.record(error)
+        }
+      }
+    }
+    #expect(try cache.value(Int.self, forKey: "key") == 8 * count)
+    #expect(try cache.diskCache.value(Int.self, forKey: "key") == 8 * count)
+    first.store.remove(onlooker)
+    try cache.close()
+    try first.close()
+  }
+
+  /// What cannot be recorded is in memory only, some time after it could have been: as if each were a disk that is full.
+  @Test func noChangeIsLostThatIsInMemoryOnly() throws {
+    let cache = try directory.open { $0.disk.inlineThreshold = 100 }
+    // It is found out that the process is alone.
+    try cache.increment(forKey: "number")
+    // A file where the folder should be.
+    directory.write(Data(), to: ValueFolder.name)
+    let count = 300
+    let taken = Mutex<[Int]>([])
+    concurrently(8) { thread in
+      for number in 0..<count {
+        do {
+          if thread < 6 {
+            try cache.update([Int].self, forKey: "key") {
+              var numbers = $0 ?? Array(repeating: 0, count: 200)
+              numbers[0] += 1
+              $0 = numbers
+            }
+          } else if thread == 6 {
+            try cache.set(Array(repeating: number, count: 200), forKey: "taken")
+          } else if let value = try cache.removeValue([Int].self, forKey: "taken") {
+            taken.withLock { $0.append(value[0]) }
+          }
+        } catch {
+          Issue.record(error)
+        }
+      }
+    }
+    #expect(try cache.value([Int].self, forKey: "key")?.first == 6 * count)
+    // Each that was removed had been set once.
+    taken.withLock { #expect(Set($0).count == $0.count) }
+    _ = errorCode { try cache.close() }
   }
 
   @Test(arguments: Company.allCases) func storedConditionallyIsObservedAndCommitted(_ company: Company) async throws {

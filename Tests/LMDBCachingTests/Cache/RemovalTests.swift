@@ -8,24 +8,6 @@ import Testing
 @Suite struct RemovalTests {
   let directory = CacheDirectory()
 
-  /// Looks when the removal is recorded, and no memory tier has followed it yet.
-  // Unchecked: `body` is set before the store is used, and called by the thread that removes.
-  private final class Onlooker: DiskStoreObserver, @unchecked Sendable {
-    var body: () -> Void = {}
-
-    func willChange(_ key: String, hash: UInt64, stamp: UInt64, isReadable: Bool) {}
-    func beginChange(_ key: String, hash: UInt64, stamp: UInt64) {}
-    func endChange(_ key: String, hash: UInt64) {}
-    func willChangeAll(stamp: UInt64) {}
-    func didChange(_ key: String, hash: UInt64, stamp: UInt64) {}
-    func didRemoveAll(withPrefix prefix: String, stamp: UInt64) { body() }
-    func lastAccess(of key: String) -> UInt32? { nil }
-    func didEvict(_ key: String, stamp: UInt64) {}
-    func recordReads() {}
-    func storeWillClose() {}
-    func add(to statistics: inout CacheStatistics) {}
-  }
-
   enum Removal: CaseIterable {
     case all, prefix, batch, batchOfPrefix
 
@@ -63,7 +45,7 @@ import Testing
     try cache.set("kept", forKey: "b/kept")
     if isCommitted { try cache.flush() }
     let looks = Guarded(0)
-    onlooker.body = {
+    onlooker.didRemoveAll = {
       #expect(cache.memoryCache.contains("a/7"))
       do {
         #expect(try tier.value(String.self, forKey: "a/7") == nil)

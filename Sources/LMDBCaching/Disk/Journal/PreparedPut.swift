@@ -24,8 +24,8 @@ struct PreparedPut {
   var frameSize: Int { JournalFrame.size(keyLength: key.utf8.count, recordLength: recordLength) }
 
   @inline(__always)
-  func append(to segment: JournalSegment?, stamp: UInt64, flags: JournalFrame.Flags) {
-    segment?.put(key: key.utf8, hash: hash, stamp: stamp, flags: flags, recordLength: recordLength) {
+  func append(to segment: JournalSegment, stamp: UInt64, flags: JournalFrame.Flags) {
+    segment.put(key: key.utf8, hash: hash, stamp: stamp, flags: flags, recordLength: recordLength) {
       write(to: $0, stamp: stamp)
     }
   }

@@ -4,13 +4,16 @@ import Synchronization
 /// The memory tiers over a store.
 ///
 /// Announcements are made with the journal's lock held, so that they are in the order of the writes.
-// Sendable: `announced` and `changing` are touched with the lock held only.
+// Sendable: `announced`, `changing` and `unplaced` are touched with the lock held only.
 final class StoreObservers: @unchecked Sendable {
   private let lock: ConditionLock
   /// With the lock held.
   private(set) var announced: [any DiskStoreObserver] = []
   /// The hash of the key that a transaction is about to change. With the lock held.
   private(set) var changing: UInt64?
+  /// How many writes that could not be recorded are on their way to the memory tier that is to have them, and still has
+  /// what was there before. With the lock held.
+  private(set) var unplaced = 0
   /// How many there are: the common case is one, the writer itself.
   let count = Atomic<Int>(0)
   /// Advance with every write that is announced, before it can be read.
@@ -47,9 +50,23 @@ final class StoreObservers: @unchecked Sendable {
 
   /// A write is about to be seen. With the lock held.
   @inline(__always)
-  func announce(_ key: String, _ hash: UInt64, _ stamp: UInt64, isReadable: Bool) {
+  func announce(_ key: String, _ hash: UInt64, _ stamp: UInt64, isReadable: Bool = true) {
     versions.advance(hash: hash)
     for observer in announced { observer.willChange(key, hash: hash, stamp: stamp, isReadable: isReadable) }
+  }
+
+  /// The same of a write that is in no journal: until ``endPlacing()`` readers find what was there before.
+  func announceUnrecorded(_ key: String, _ hash: UInt64, _ stamp: UInt64) {
+    unplaced += 1
+    announce(key, hash, stamp, isReadable: false)
+  }
+
+  /// The memory tier that made such a write has followed it. Takes the lock.
+  func endPlacing() {
+    lock.withLock {
+      unplaced -= 1
+      if unplaced == 0 { lock.signalAll(.progress) }
+    }
   }
 
   /// The same of a removal of many keys.
@@ -63,7 +80,7 @@ final class StoreObservers: @unchecked Sendable {
   func beginChange(_ key: String, _ hash: UInt64, _ stamp: UInt64) {
     changing = hash
     for observer in announced { observer.beginChange(key, hash: hash, stamp: stamp) }
-    announce(key, hash, stamp, isReadable: true)
+    announce(key, hash, stamp)
   }
 
   /// It is committed, or will not be. With the lock held.

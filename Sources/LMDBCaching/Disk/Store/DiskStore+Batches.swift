@@ -52,7 +52,7 @@ extension DiskStore {
         if let hash = entry.keyIdentity {
           if observers.count.load(ordering: .relaxed) > 0 {
             observers.announce(
-              String(decoding: batch.frame(of: entry).key, as: UTF8.self), hash, stamp, isReadable: true)
+              String(decoding: batch.frame(of: entry).key, as: UTF8.self), hash, stamp)
           }
         } else {
           if !isRemovalAnnounced { database.tracker.beginRemoval() }

@@ -19,20 +19,36 @@ extension DiskStore {
   /// - Returns: `nil` if other processes have the cache open, or a transaction is just changing the entry: the condition is
   ///   the stamp of what is read.
   func condition(_ key: CacheKey) throws(CacheError) -> EntryCondition? {
-    if try isShared(key.hash) { return nil }
-    let version = observers.versions.word(hash: key.hash).pointee.load(ordering: .acquiring)
-    return .unchanged(version: version, position: foreignEpoch)
+    var company = company(key.hash)
+    if case .others = company, exclusive.want() {
+      try writer.run { [exclusive] in
+        exclusive.becomeAlone()
+        return .success(())
+      }
+      company = self.company(key.hash)
+    }
+    if case .none(let condition) = company { return condition }
+    return nil
   }
 
-  private func isShared(_ hash: UInt64) throws(CacheError) -> Bool {
-    let (isShared, isChanging) = journal.lock.withLock { (journal.isShared, observers.changing == hash) }
-    if !isShared { return isChanging }
-    guard exclusive.want() else { return true }
-    try writer.run { [exclusive] in
-      exclusive.becomeAlone()
-      return .success(())
+  private enum Company {
+    /// With what a write has to expect.
+    case none(EntryCondition)
+    /// A transaction that is about to change an entry of this hash.
+    case change
+    case others
+  }
+
+  private func company(_ hash: UInt64) -> Company {
+    // At a moment at which every write has been announced to the end, and is where readers find it: one that is half
+    // announced has its version already, and the memory tiers still have what was there before.
+    journal.lock.withLock {
+      while !journal.isShared && observers.unplaced > 0 { journal.lock.wait(for: .progress) }
+      if journal.isShared { return .others }
+      if observers.changing == hash { return .change }
+      let version = observers.versions.word(hash: hash).pointee.load(ordering: .acquiring)
+      return .none(.unchanged(version: version, position: foreignEpoch))
     }
-    return journal.lock.withLock { journal.isShared }
   }
 
   /// Releases a key's lock when others can see what was written under it: with other processes, once that is committed.

@@ -8,7 +8,8 @@ extension DiskStore {
   /// on the disk.
   ///
   /// When nothing can be recorded, since the disk is full, say, a write by an observer hides what is on the disk and
-  /// succeeds: the observer holds the value. Any other write throws and changes nothing.
+  /// succeeds: the observer holds the value, calls `observers.endPlacing` as soon as it does, and then
+  /// ``didChange(_:_:by:)``. Any other write throws and changes nothing.
   ///
   /// - Parameter condition: Called with the lock held, at the moment of the write, perhaps more than once. If it fails,
   ///   nothing is written, and the outcome says so.
@@ -57,13 +58,17 @@ extension DiskStore {
       size: prepared.frameSize, hiding: observer == nil ? nil : .key(key.utf8), if: condition
     ) { segment in
       let stamp = journal.state.stamps.next(clock)
-      observers.announce(key.string, prepared.hash, stamp, isReadable: segment != nil)
-      prepared.append(to: segment, stamp: stamp, flags: [])
+      if let segment {
+        observers.announce(key.string, prepared.hash, stamp)
+        prepared.append(to: segment, stamp: stamp, flags: [])
+      } else {
+        observers.announceUnrecorded(key.string, prepared.hash, stamp)
+      }
       return stamp
     }
     if outcome.isRefused { return outcome }
     if !outcome.isRecorded, let failure = outcome.failure { journal.noteUnrecorded(failure) }
-    didChange(key, outcome.stamp, by: observer)
+    if outcome.isRecorded { didChange(key, outcome.stamp, by: observer) }
     return outcome
   }
 
@@ -92,7 +97,7 @@ extension DiskStore {
     var (stamp, position): (UInt64, UInt64) = (0, 0)
     let appended = try journal.hideUnrecorded(error, .key(key.utf8), if: condition) { _ in
       stamp = journal.state.stamps.next(clock)
-      observers.announce(key.string, key.hash, stamp, isReadable: false)
+      observers.announceUnrecorded(key.string, key.hash, stamp)
       position = database.foreignPosition
       return stamp
     }
@@ -152,12 +157,16 @@ extension DiskStore {
     let hash = key.hash
     let outcome = try append(size: size, hiding: observer == nil ? nil : .key(key.utf8), if: condition) { segment in
       let stamp = journal.state.stamps.next(clock)
-      observers.announce(key.string, hash, stamp, isReadable: segment != nil)
-      segment?.remove(key: key.utf8, hash: hash, stamp: stamp, flags: [])
+      if let segment {
+        observers.announce(key.string, hash, stamp)
+        segment.remove(key: key.utf8, hash: hash, stamp: stamp, flags: [])
+      } else {
+        observers.announceUnrecorded(key.string, hash, stamp)
+      }
       return stamp
     }
     if outcome.isRefused { return outcome }
-    didChange(key, outcome.stamp, by: observer)
+    if outcome.isRecorded { didChange(key, outcome.stamp, by: observer) }
     return outcome
   }
 

@@ -43,14 +43,19 @@ extension MemoryStore {
   @inlinable static var superseded: Int64 { .min }
 
   /// Stores a mutation's value, unless its group has seen a newer mutation: then only what is older goes.
+  ///
+  /// - Parameter onPlaced: Called when that is to be seen here, before anything is released; also when the store is closed.
   @inlinable
   package func insert(
     _ key: Key, hash: UInt64, value: consuming Value, cost: Int = 0, expires: Int64 = .max, stamp: UInt64,
-    validated: UInt64 = 0
+    validated: UInt64 = 0, onPlaced: (() -> Void)? = nil
   ) -> MemoryOutcome {
     let tick = ticks.now
     var releases = Releases()
-    guard let shard = lockShardToInsert(hash: hash) else { return .closed }
+    guard let shard = lockShardToInsert(hash: hash) else {
+      onPlaced?()
+      return .closed
+    }
     let stripe = stripe(shard, hash)
     var isOver = false
     let isNewest = stamp >= stripe.pointee
@@ -64,6 +69,7 @@ extension MemoryStore {
     }
     versions?.advance(hash: hash)
     shard.pointee.unlock()
+    onPlaced?()
     finish(key, hash: hash, isOver: isOver, expires: isNewest ? expires : .max, releases)
     return isNewest ? .done : .superseded
   }
@@ -122,16 +128,22 @@ extension MemoryStore {
   }
 
   /// Records a removal, and removes what is older than it.
+  ///
+  /// - Parameter onPlaced: As of ``insert(_:hash:value:cost:expires:stamp:validated:onPlaced:)``.
   @inlinable @discardableResult
-  package func remove(_ key: Key, hash: UInt64, stamp: UInt64) -> MemoryOutcome {
+  package func remove(_ key: Key, hash: UInt64, stamp: UInt64, onPlaced: (() -> Void)? = nil) -> MemoryOutcome {
     var releases = Releases()
-    guard let shard = lockShard(hash: hash) else { return .closed }
+    guard let shard = lockShard(hash: hash) else {
+      onPlaced?()
+      return .closed
+    }
     let stripe = stripe(shard, hash)
     if stamp > stripe.pointee { stripe.pointee = stamp }
     removeOlder(shard, key, hash: hash, stamp: stamp, &releases)
     shard.pointee.core.shrinkAfterRemoval()
     versions?.advance(hash: hash)
     shard.pointee.unlock()
+    onPlaced?()
     release(releases)
     return .done
   }

@@ -1,0 +1,22 @@
+@testable import LMDBCaching
+
+/// Stands where a memory tier does, and looks, or dawdles, when it is told of a change.
+// Unchecked: the closures are set before the store is used by another thread.
+final class Onlooker: DiskStoreObserver, @unchecked Sendable {
+  /// Called with the store's lock held.
+  var willChange: () -> Void = {}
+  /// Called when a removal is recorded, and no memory tier that was added later has followed it yet.
+  var didRemoveAll: () -> Void = {}
+
+  func willChange(_ key: String, hash: UInt64, stamp: UInt64, isReadable: Bool) { willChange() }
+  func beginChange(_ key: String, hash: UInt64, stamp: UInt64) {}
+  func endChange(_ key: String, hash: UInt64) {}
+  func willChangeAll(stamp: UInt64) {}
+  func didChange(_ key: String, hash: UInt64, stamp: UInt64) {}
+  func didRemoveAll(withPrefix prefix: String, stamp: UInt64) { didRemoveAll() }
+  func lastAccess(of key: String) -> UInt32? { nil }
+  func didEvict(_ key: String, stamp: UInt64) {}
+  func recordReads() {}
+  func storeWillClose() {}
+  func add(to statistics: inout CacheStatistics) {}
+}
