@@ -74,7 +74,7 @@ import Testing
     let snapshot = HeldSnapshot(of: cache)
     for number in 0..<3 {
       try cache.set("value", forKey: "later:\(number)")
-      try cache.flush()
+      try await cache.flush()
     }
     let summary: Summary = try await Tool.run("stat", "--json", "--cache", scratch.cache).json()
     let oldest = try #require(summary.oldestSnapshot)
@@ -84,7 +84,7 @@ import Testing
     let table = try await Tool.run("stat", "--cache", scratch.cache).text
     #expect(table.contains("of process \(getpid()), 3 transactions behind"))
     snapshot.end()
-    try cache.close()
+    try await cache.close()
   }
 
   @Test func statCounts() async throws {
@@ -145,10 +145,10 @@ import Testing
 
   @Test func aCacheThatIsOpenElsewhereCanBeLookedInto() async throws {
     let cache = try LMDBCache(directory: URL(fileURLWithPath: scratch.cache))
-    try cache.write(waitsForCommit: true) { $0.set("here", forKey: "a") }
+    try await cache.write(waitsForCommit: true) { $0.set("here", forKey: "a") }
     #expect(try await Tool.run("get", "a", "--cache", scratch.cache).text == "here")
     #expect(try await Tool.run("set", "a", "there", "--cache", scratch.cache).status == 0)
     #expect(try cache.value(String.self, forKey: "a") == "there")
-    try cache.close()
+    try await cache.close()
   }
 }

@@ -92,7 +92,7 @@ import Testing
     try cache.set(identifier, forKey: "uuid")
     try cache.set(URL(string: "https://swift.org/a?b")!, forKey: "url")
     try cache.set([1, -2, 3] as [Int32], forKey: "array")
-    try cache.close()
+    try await cache.close()
     for (key, text) in [
       "integer": "-42", "unsigned": "18446744073709551615", "double": "0.1", "float": "0.5", "bool": "true",
       "date": "1970-01-01T00:00:00.500Z", "uuid": identifier.uuidString, "url": "https://swift.org/a?b",
@@ -112,7 +112,7 @@ import Testing
     try cache.setObject(NSArray(array: [NSString("a"), NSNumber(value: 1)]), forKey: "list")
     try cache.set([1, 2] as [UInt8], forKey: "bytes")
     let archive = try cache.withBytes(forKey: "object") { $0.withUnsafeBytes { Data($0) } }
-    try cache.close()
+    try await cache.close()
     #expect(
       try await Tool.run("get", "user", "--cache", scratch.cache).text
         == #"{"name": "Ada", "tags": ["a\n"], "score": 0.5}"# + "\n")

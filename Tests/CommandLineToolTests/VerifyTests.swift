@@ -50,7 +50,7 @@ import Testing
     let result = try await Tool.run("verify", scratch.cache)
     #expect(result.status == 75)
     #expect(result.errors.contains("open"))
-    try cache.close()
+    try await cache.close()
     #expect(try await Tool.run("verify", scratch.cache).status == 0)
   }
 

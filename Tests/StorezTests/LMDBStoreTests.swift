@@ -131,7 +131,7 @@ struct LMDBStoreTests {
     #expect(await changes.next() == .removed(key: Cats.lion.stringValue))
     store.removeAll(in: Animals.self)
     #expect(await changes.next() == .removedAll(prefix: "animals:"))
-    try cache.close()
+    try await cache.close()
     #expect(await changes.next() == nil)
   }
 

@@ -3,16 +3,22 @@ import Dispatch
 /// Where a cache's functions with completions and those for tasks do their work.
 ///
 /// Writes are made one after the other, in the order of the calls. A read sees every write that was called for before it,
-/// and reads are made at the same time as others. Completions are called elsewhere: one that waits holds nothing up.
+/// and reads are made at the same time as others. What may take long does so aside: it sees those writes, too, and later
+/// ones do not wait for it. Completions are called elsewhere: one that waits holds nothing up.
 final class BackgroundQueue: Sendable {
   private let queue = DispatchQueue(label: "LMDBCaching.background", qos: .default, attributes: .concurrent)
   private static let completions = DispatchQueue(
     label: "LMDBCaching.completions", qos: .default, attributes: .concurrent)
+  private static let aside = DispatchQueue(label: "LMDBCaching.aside", qos: .default, attributes: .concurrent)
 
-  enum Access { case read, write }
+  enum Access { case read, write, aside }
 
   private func run(_ access: Access, _ work: @escaping @Sendable () -> Void) {
-    queue.async(flags: access == .write ? .barrier : [], execute: work)
+    switch access {
+    case .read: queue.async(execute: work)
+    case .write: queue.async(flags: .barrier, execute: work)
+    case .aside: queue.async { Self.aside.async(execute: work) }
+    }
   }
 
   /// Calls `completion` with what `work` returns.
@@ -25,11 +31,12 @@ final class BackgroundQueue: Sendable {
     }
   }
 
-  /// Writes, and calls `completion` with the error, if there was one.
-  func write(
-    _ work: @escaping @Sendable () throws(CacheError) -> Void, completion: @escaping @Sendable (CacheError?) -> Void
+  /// Calls `completion` with the error, if there was one.
+  func report(
+    _ access: Access, _ work: @escaping @Sendable () throws(CacheError) -> Void,
+    completion: @escaping @Sendable (CacheError?) -> Void
   ) {
-    run(.write) {
+    run(access) {
       var failure: CacheError?
       do throws(CacheError) { try work() } catch { failure = error }
       return failure

@@ -24,7 +24,7 @@ extension DiskCache {
   public nonisolated(nonsending) func values<V: Codable & Sendable>(
     _ type: V.Type = V.self, forKeys keys: [String]
   ) async throws(CacheError) -> [V?] {
-    try await Self.readers.perform(.read) { [self] () throws(CacheError) in try values(type, forKeys: keys) }
+    try await background.perform(.read) { [self] () throws(CacheError) in try values(type, forKeys: keys) }
   }
 
   /// See ``LMDBCache/set(_:expiresIn:cost:)``. Throws also when the disk is full or fails.

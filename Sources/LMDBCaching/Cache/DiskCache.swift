@@ -17,8 +17,7 @@ public final class DiskCache: Sendable {
   private let maintenance: Mutex<Maintenance>
   let observers = ChangeObservers()
 
-  /// Where functions for tasks read.
-  static let readers = BackgroundQueue()
+  let background = BackgroundQueue()
 
   /// Nanoseconds by which the wall clock may be believed to have been ahead: a day.
   private static let greatestClockError: Int64 = 86_400_000_000_000

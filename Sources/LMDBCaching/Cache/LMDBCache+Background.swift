@@ -34,19 +34,20 @@ extension LMDBCache {
     completion: @escaping @Sendable (CacheError?) -> Void
   ) {
     let shared = object.map { SharedObject(object: $0) }
-    background.write(
+    background.report(
+      .write,
       { [self] () throws(CacheError) in try setObject(shared?.object, forKey: key, expiresIn: expiresIn, cost: cost) },
       completion: completion)
   }
 
   /// Removes the object in the background and calls `completion` with the key and the error, if there was one.
   public func removeObject(forKey key: String, completion: @escaping @Sendable (String, CacheError?) -> Void) {
-    background.write({ [self] () throws(CacheError) in try removeObject(forKey: key) }) { completion(key, $0) }
+    background.report(.write, { [self] () throws(CacheError) in try removeObject(forKey: key) }) { completion(key, $0) }
   }
 
   /// Removes every object in the background and calls `completion` with the error, if there was one.
   public func removeAllObjects(completion: @escaping @Sendable (CacheError?) -> Void) {
-    background.write({ [self] () throws(CacheError) in try removeAllObjects() }, completion: completion)
+    background.report(.write, { [self] () throws(CacheError) in try removeAllObjects() }, completion: completion)
   }
 
   /// Removes every object in the background.
@@ -60,7 +61,8 @@ extension LMDBCache {
     completion: (@Sendable (CacheError?) -> Void)?
   ) {
     let reports = BackgroundQueue.makeReportQueue()
-    background.write(
+    background.report(
+      .write,
       { [self] () throws(CacheError) in
         let total = count
         if let progress { reports.async { progress(0, total) } }

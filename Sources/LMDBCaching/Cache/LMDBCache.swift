@@ -47,7 +47,7 @@ public final class LMDBCache: Sendable {
   let loadPauses = LoadPauses()
   /// The keys that are loaded anew in the background.
   let refreshes = Mutex<Set<ByteKey>>([])
-  let background = BackgroundQueue()
+  var background: BackgroundQueue { diskCache.background }
 
   /// Opens, or makes, the cache `name` in one of the user's directories.
   ///

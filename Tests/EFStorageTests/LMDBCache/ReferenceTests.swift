@@ -55,7 +55,7 @@ struct ReferenceTests {
     $theme.content = nil
     #expect(try await contents.next() == .some(nil))
     #expect($theme === _theme._ref && $theme.lastFailure == nil)
-    try cache.close()
+    try await cache.close()
     #expect(try await contents.next() == nil)
   }
 

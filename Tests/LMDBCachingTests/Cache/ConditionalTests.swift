@@ -421,11 +421,11 @@ import Testing
       Issue.record("\(String(describing: change))")
       return
     }
-    try cache.flush()
+    try await cache.flush()
     let copy = directory.crashed(cache)
     let other = try copy.open()
     #expect(try other.value(String.self, forKey: "key") == "text")
-    try other.close()
+    try await other.close()
     try close(cache, child)
   }
 

@@ -130,7 +130,7 @@ import Testing
       let value = try await cache.value(Int.self, forKey: key) { () async throws -> Int in index }
       #expect(value == index)
     }
-    try cache.close()
+    try await cache.close()
   }
 
   @Test func aKeyOver16MiBIsRefused() throws {

@@ -54,7 +54,7 @@ import Testing
     let statistics = cache.statistics
     #expect(statistics.loads == 1 && statistics.failedLoads == 0)
     #expect(statistics.misses == 1 && statistics.memoryHits + statistics.diskHits == 2)
-    try cache.close()
+    try await cache.close()
     let warnings = logged("cache entry cannot be read, and is loaded anew")
     #expect(!warnings.isEmpty && warnings.allSatisfy { $0.level == .warning })
     #expect(warnings.first.map { "\($0.metadata)".contains("typeMismatch") } == true)
@@ -69,7 +69,7 @@ import Testing
   ) async throws {
     var cache = try open()
     try cache.set(["value of the key": 1], forKey: "key")
-    try cache.close()
+    try await cache.close()
     switch damage {
     case .bytes: try Intruder(directory: directory).change("key") { $0.payload = [0xFF, 0xFF] }
     case .format:
@@ -88,8 +88,8 @@ import Testing
     #expect(statistics.memoryHits + statistics.diskHits == before.memoryHits + before.diskHits)
     cache.memoryCache.removeAll()
     #expect(try cache.value([String: Int].self, forKey: "key") == ["loaded": 2])
-    try cache.flush()
-    try cache.close()
+    try await cache.flush()
+    try await cache.close()
     #expect(!logged("cache entry cannot be read, and is loaded anew").isEmpty)
   }
 
@@ -119,7 +119,7 @@ import Testing
     let cache = try open()
     #expect(try await value(Unencodable.self, cache, isTask: isTask) { Unencodable() } == Unencodable())
     #expect(cache.count == 0)
-    try cache.close()
+    try await cache.close()
     let errors = logged("loaded value not stored")
     #expect(errors.count == 1 && errors.allSatisfy { $0.level == .error })
   }
@@ -141,7 +141,7 @@ import Testing
         return cache.health.isHealthy
       })
     #expect(try cache.value(Int.self, forKey: "key") == 5)
-    try cache.close()
+    try await cache.close()
     #expect(logged("loaded value not stored").count == 1)
   }
 
@@ -183,6 +183,6 @@ import Testing
     let statistics = cache.statistics
     #expect(statistics.loads == 2 && statistics.failedLoads == 1 && statistics.loadTime == .seconds(5))
     #expect(statistics.misses == 2 && statistics.hitRatio == 0)
-    try cache.close()
+    try await cache.close()
   }
 }

@@ -100,7 +100,7 @@ import Testing
     let statistics = cache.statistics
     #expect(statistics.loads == 2 && statistics.misses == 2 && statistics.staleServed == 0)
     #expect(statistics.memoryHits + statistics.diskHits == 2)
-    try cache.close()
+    try await cache.close()
   }
 
   @Test(arguments: Place.allCases, [false, true]) func aStaleValueIsServedWhileItIsLoaded(
@@ -126,7 +126,7 @@ import Testing
     clock.advance(by: .seconds(15))
     for _ in 0..<5 { gate.signal() }
     #expect(try await value(cache, source, options, isTask: isTask) == 3)
-    try cache.close()
+    try await cache.close()
   }
 
   @Test(arguments: [false, true]) func whatIsAskedForIsLoadedBeforeItExpires(_ isTask: Bool) async throws {
@@ -143,7 +143,7 @@ import Testing
     clock.advance(by: .seconds(5))
     #expect(try await value(cache, source, options, isTask: isTask) == 2)
     #expect(cache.statistics.refreshes == 1 && cache.statistics.misses == 1)
-    try cache.close()
+    try await cache.close()
   }
 
   @Test(arguments: Place.allCases, [false, true]) func anExpiredValueIsServedWhileTheSourceFails(
@@ -178,7 +178,7 @@ import Testing
     await #expect(throws: Failure.self) { try await value(cache, source, options, isTask: isTask) }
     await #expect(throws: Failure.self) { try await value(cache, source, options, isTask: isTask) }
     #expect(source.calls == 6)
-    try cache.close()
+    try await cache.close()
   }
 
   /// However many wait for it: the pause is not the longer for them.
@@ -228,7 +228,7 @@ import Testing
     clock.advance(by: .seconds(4))
     #expect(try await value(cache, source, options, isTask: isTask) == 1)
     #expect(source.calls == calls + 1)
-    try cache.close()
+    try await cache.close()
   }
 
   /// What it stores is written with others, as by a plain write.
@@ -301,7 +301,7 @@ import Testing
     #expect(try await value(cache, source, options, isTask: isTask) == 1)
     gate.signal()
     #expect(try await becomesTrue { try cache.value(Int.self, forKey: "key") == 2 })
-    try cache.close()
+    try await cache.close()
   }
 
   @Test(arguments: [false, true]) func thatThereIsNoneIsRemembered(_ isTask: Bool) async throws {
@@ -325,13 +325,13 @@ import Testing
     }
     for _ in 0..<3 { #expect(try await find(cache, options, nil) == nil) }
     #expect(calls.load(ordering: .relaxed) == 1)
-    try cache.flush()
+    try await cache.flush()
     #expect(try await find(cache, options, 7) == nil)
     #expect(try cache.value(Int.self, forKey: "key") == nil && !cache.contains("key"))
-    #expect(try cache.entries() == [] && cache.entry(forKey: "key") == nil)
+    await #expect(try cache.entries() == [] && cache.entry(forKey: "key") == nil)
     // A value is looked for all the same where there has to be one.
     #expect(try await cache.value(Int.self, forKey: "key", options: options) { _ async throws -> Int in 3 } == 3)
-    try cache.removeAll()
+    try await cache.removeAll()
     #expect(try await find(cache, options, nil) == nil)
     clock.advance(by: .seconds(5))
     #expect(try await find(cache, options, 9) == 9)
@@ -339,11 +339,11 @@ import Testing
     clock.advance(by: .seconds(100))
     #expect(try await find(cache, options, nil) == nil)
     // Where it is not to be remembered, it is not.
-    try cache.removeAll()
+    try await cache.removeAll()
     let before = calls.load(ordering: .relaxed)
     for _ in 0..<2 { #expect(try await find(cache, Self.options(100), nil) == nil) }
     #expect(calls.load(ordering: .relaxed) == before + 2)
-    try cache.close()
+    try await cache.close()
   }
 
   @Test func theLoaderDecides() throws {
@@ -459,6 +459,6 @@ import Testing
       cache.memoryCache.removeAll()
       clock.advance(by: .seconds(11))
     }
-    try cache.close()
+    try await cache.close()
   }
 }

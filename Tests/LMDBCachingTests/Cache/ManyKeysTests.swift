@@ -177,7 +177,7 @@ import Testing
     try cache.set(["a": "1", "b": "2"].map { (key: $0.key, value: $0.value) })
     #expect(try await cache.values(String.self, forKeys: ["b", "c", "a"]) == ["2", nil, "1"])
     #expect(try await cache.diskCache.values(String.self, forKeys: ["b", "c", "a"]) == ["2", nil, "1"])
-    try cache.close()
+    try await cache.close()
     await #expect(throws: CacheError.self) { _ = try await cache.values(String.self, forKeys: ["b"]) }
   }
 

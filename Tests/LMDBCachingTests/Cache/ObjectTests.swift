@@ -196,7 +196,7 @@ import Testing
     #expect(cache.totalCost == 5)
     try await cache.removeAllObjects()
     #expect(await cache.containsObject(forKey: "key") == false)
-    try cache.close()
+    try await cache.close()
     #expect(await errorCode { try await cache.object(forKey: "key") } == .closed)
     #expect(await errorCode { try await cache.setObject(nil, forKey: "key") } == .closed)
   }

@@ -297,11 +297,11 @@ import Testing
     try cache.set(1, forKey: "key", tags: ["tag"])
     var values = cache.observe(Int.self, forKey: "key").makeAsyncIterator()
     #expect(try await values.next() == 1)
-    try cache.removeAll(taggedWith: "tag")
+    try await cache.removeAll(taggedWith: "tag")
     #expect(try await values.next() == .some(nil))
     try cache.set(2, forKey: "key", tags: ["tag"])
     #expect(try await values.next() == 2)
-    try cache.close()
+    try await cache.close()
   }
 
   /// Of values that are in memory only, too.

@@ -199,7 +199,7 @@ import Testing
     #expect(child.run("write user:1 1") == "ok")
     #expect(child.run("write user:1 2") == "ok")
     #expect(try await values.value.last == "2")
-    try cache.close()
+    try await cache.close()
   }
 
   /// More entries than one part, and a random history: what the observer believes is what there is.

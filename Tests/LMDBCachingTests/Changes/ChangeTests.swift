@@ -140,7 +140,7 @@ import Testing
     // Keys count for their bytes too.
     for index in 0..<9 { try cache.set(index, forKey: String(repeating: "x", count: 200_000) + String(index)) }
     #expect(changes.taken().first == .missed)
-    try cache.close()
+    try await cache.close()
   }
 
   @Test func whoIsToldReadsNothingOlder() async throws {
@@ -163,7 +163,7 @@ import Testing
     let values = await seen
     #expect(values.last == last)
     #expect(values == values.sorted())
-    try cache.close()
+    try await cache.close()
   }
 
   @Test func whatIsKeptInMemoryOnlyIsTold() throws {
@@ -186,14 +186,14 @@ import Testing
     let changes = cache.changes()
     let others = other.changes()
     try cache.set(1, forKey: "key")
-    try cache.close()
+    try await cache.close()
     var iterator = changes.makeAsyncIterator()
     // What was told before is not lost.
     #expect(await iterator.next() == .set(key: "key"))
     #expect(await iterator.next() == nil)
     try other.set(2, forKey: "key")
     #expect(others.taken() == [.set(key: "key")])
-    try other.close()
+    try await other.close()
     var ended = cache.changes().makeAsyncIterator()
     #expect(await ended.next() == nil)
   }
@@ -213,8 +213,8 @@ import Testing
       while !waiting.current { await Task.yield() }
       try cache!.set(1, forKey: "key")
       switch ending {
-      case "close": try cache!.close()
-      case "disk": try cache!.diskCache.close()
+      case "close": try await cache!.close()
+      case "disk": try await cache!.diskCache.close()
       case "release": cache = nil
       default: task.cancel()
       }
@@ -223,7 +223,7 @@ import Testing
         // Cancelled, it is over for who else waits.
         #expect(await changes.makeAsyncIterator().observation.mailbox.next() == nil)
       }
-      try cache?.close()
+      try await cache?.close()
       #expect(store.feed.watches.isEmpty, "\(ending)")
     }
   }
@@ -244,6 +244,6 @@ import Testing
     #expect(!isObserved)
     #expect(clock.timerCount == timers)
     try cache.settle()
-    try cache.close()
+    try await cache.close()
   }
 }

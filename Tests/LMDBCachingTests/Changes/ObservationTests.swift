@@ -24,19 +24,19 @@ import Testing
     #expect(try await values.next() == .some(nil))
     try cache.increment(forKey: "key", by: 7)
     #expect(try await values.next() == 7)
-    try cache.write { $0.set(8, forKey: "key") }
+    try await cache.write { $0.set(8, forKey: "key") }
     #expect(try await values.next() == 8)
-    try cache.removeAll(withPrefix: "k")
+    try await cache.removeAll(withPrefix: "k")
     #expect(try await values.next() == .some(nil))
     try cache.diskCache.set(9, forKey: "key")
     #expect(try await values.next() == 9)
     // Another one begins with what is there.
     var others = cache.observe(Int.self, forKey: "key").makeAsyncIterator()
     #expect(try await others.next() == 9)
-    try cache.removeAll()
+    try await cache.removeAll()
     #expect(try await values.next() == .some(nil))
     #expect(try await others.next() == .some(nil))
-    try cache.close()
+    try await cache.close()
     #expect(try await values.next() == nil)
     #expect(try await others.next() == nil)
     var late = cache.observe(Int.self, forKey: "key").makeAsyncIterator()
@@ -54,7 +54,7 @@ import Testing
     #expect(try await values.next() == -1_000)
     try cache.set(5, forKey: "key")
     #expect(try await values.next() == 5)
-    try cache.close()
+    try await cache.close()
   }
 
   @Test func whatCannotBeReadIsToldOfAndWaitedOut() async throws {
@@ -69,7 +69,7 @@ import Testing
     }
     try cache.set(1, forKey: "key")
     #expect(try await values.next() == 1)
-    try cache.close()
+    try await cache.close()
   }
 
   @Test func whatHasExpiredIsGone() async throws {
@@ -80,7 +80,7 @@ import Testing
     #expect(try await values.next() == 1)
     clock.advance(by: .seconds(61))
     #expect(try await values.next() == .some(nil))
-    try cache.close()
+    try await cache.close()
   }
 
   /// While the disk is full values are in memory only, and no entry tells them apart.
@@ -98,7 +98,7 @@ import Testing
       try cache.set(text, forKey: "key")
       #expect(try await values.next() == text)
     }
-    try cache.close()
+    try await cache.close()
   }
 
   @Test func anotherProcessIsSeenToo() async throws {
@@ -112,12 +112,12 @@ import Testing
     try cache.set("own", forKey: "key")
     #expect(try await values.next() == "own")
     // Else the other one would remove its own value, and this would be the later commit.
-    try cache.flush()
+    try await cache.flush()
     #expect(child.run("remove key") == "ok")
     #expect(child.run("flush") == "ok")
     #expect(try await values.next() == .some(nil))
     child.end()
-    try cache.close()
+    try await cache.close()
   }
 
   /// The last value comes, whatever comes between: threads write, and observers see no older ones.
@@ -148,7 +148,7 @@ import Testing
       #expect(seen.last == last)
       #expect(zip(seen, seen.dropFirst()).allSatisfy { $0 <= $1 }, "\(seen)")
     }
-    try cache.close()
+    try await cache.close()
   }
 
   @Test func itEndsWithItsTaskAndItsCache() async throws {

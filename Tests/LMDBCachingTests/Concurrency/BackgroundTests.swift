@@ -109,7 +109,99 @@ import Testing
       try await cache.setObject(NSNumber(value: number), forKey: "key")
       #expect(try await cache.object(forKey: "key") as? NSNumber == NSNumber(value: number))
     }
-    try cache.close()
+    try await cache.close()
     #expect(await errorCode { try await cache.setObject(NSNumber(value: 1), forKey: "key") } == .closed)
+  }
+
+  // MARK: For tasks, and what takes long
+
+  /// More tasks than Swift's pool has threads wait for the disk, and another one runs.
+  @Test func whatWaitsForTheDiskHoldsNoThread() async throws {
+    let cache = try directory.open()
+    try cache.set(1, forKey: "key")
+    let held = HeldWriter(cache.store)
+    let (isDone, count) = (Guarded(0), ProcessInfo.processInfo.activeProcessorCount * 8)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<count {
+        group.addTask {
+          switch number % 8 {
+          case 0: try await cache.flush()
+          case 1: try await cache.diskCache.flush()
+          case 2: try await cache.trim(toCount: 10)
+          case 3: try await cache.diskCache.trimToLimits()
+          case 4: #expect(try await cache.entries().count == 1)
+          case 5: #expect(try await cache.read { try $0.value(Int.self, forKey: "key") } == 1)
+          case 6: #expect(try await cache.entries(pageSize: 1).reduce(0) { number, _ in number + 1 } == 1)
+          default: try await cache.diskCache.trim(toAge: .seconds(1_000))
+          }
+          isDone { $0 += 1 }
+        }
+      }
+      // On the same pool: it would not get a thread if they had them.
+      for _ in 0..<100 { await Task.detached { await Task.yield() }.value }
+      #expect(isDone.current == 0)
+      held.release()
+      try await group.waitForAll()
+    }
+    #expect(isDone.current == count)
+    try await cache.close()
+  }
+
+  /// A trim that takes long holds up neither writes nor reads that are called for after it.
+  @Test func whatTakesLongHoldsUpNothing() async throws {
+    let cache = try directory.open()
+    cache.setObject(NSString(string: "text"), forKey: "key") { _ in }
+    try await cache.flush()
+    #expect(cache.containsObject(forKey: "key"))
+    let held = HeldWriter(cache.store)
+    let isTrimmed = Guarded<[CacheError?]>([])
+    let group = DispatchGroup()
+    for _ in 0..<6 { group.enter() }
+    @Sendable func note(_ error: CacheError?) {
+      isTrimmed { $0.append(error) }
+      group.leave()
+    }
+    cache.trim(toCount: 1, completion: note)
+    cache.trim(toCost: 1_000_000, completion: note)
+    cache.trim(toAge: .seconds(1_000), completion: note)
+    cache.diskCache.trim(toCount: 1, completion: note)
+    cache.diskCache.trim(toCost: 1_000_000, completion: note)
+    cache.diskCache.trim(toAge: .seconds(1_000), completion: note)
+    try await cache.setObject(NSString(string: "other"), forKey: "key")
+    #expect(try await cache.object(forKey: "key") as? NSString == "other")
+    #expect(isTrimmed.current.isEmpty)
+    held.release()
+    #expect(waits(for: group))
+    #expect(isTrimmed.current.count == 6 && isTrimmed.current.allSatisfy { $0 == nil })
+    try await cache.close()
+    group.enter()
+    cache.trim(toCount: 1, completion: note)
+    #expect(waits(for: group))
+    #expect(isTrimmed.current.last??.code == .closed)
+  }
+
+  private func waits(for group: DispatchGroup) -> Bool { group.wait(timeout: .now() + .seconds(60)) == .success }
+
+  /// What tasks write is there in the order of the calls, and closing waits for it.
+  @Test func tasksWriteBatchesInTheirOrder() async throws {
+    let cache = try directory.open()
+    for number in 0..<50 {
+      cache.setObject(NSNumber(value: number), forKey: "number") { error in #expect(error == nil) }
+      try await cache.write { $0.set("\(number)", forKey: "text") }
+      #expect(try cache.value(Int.self, forKey: "number") == number)
+      #expect(try cache.value(String.self, forKey: "text") == "\(number)")
+    }
+    try cache.set(1, forKey: "tagged", tags: ["tag"])
+    try await cache.removeAll(taggedWith: "tag")
+    try await cache.removeAll(withPrefix: "te")
+    #expect(try await cache.diskCache.entries().map(\.key) == ["number"])
+    cache.setObject(NSNumber(value: -1), forKey: "number") { error in #expect(error == nil) }
+    try await cache.close()
+    let again = try directory.open()
+    #expect(try again.value(Int.self, forKey: "number") == -1)
+    await #expect(throws: CacheError.self) { try await cache.flush() }
+    try await again.removeAll()
+    #expect(again.count == 0)
+    try await again.close()
   }
 }

@@ -71,7 +71,7 @@ import Testing
     isDone { $0 = true }
     group.wait()
     #expect(cache.store.feed.watches.isEmpty)
-    try cache.close()
+    try await cache.close()
   }
 
   @Test(.timeLimit(.minutes(30))) func theEndReachesWhoBeginsToObserve() async throws {

@@ -27,7 +27,7 @@ import Testing
     }
     #expect(values == Array(repeating: 5, count: count))
     for number in 0..<count { #expect(try cache.value(Int.self, forKey: "key\(number)") == 5) }
-    try cache.close()
+    try await cache.close()
   }
 
   @Test func loadsOfTwoCachesThatNeedEachOtherEnd() async throws {
@@ -49,7 +49,7 @@ import Testing
       }
       for try await value in group { #expect(value == 5) }
     }
-    for cache in caches { try cache.close() }
+    for cache in caches { try await cache.close() }
   }
 
   /// The load waits for tasks of its own, one of which needs the load: whether it waits is not known, so it takes the
@@ -61,7 +61,7 @@ import Testing
       return try await inner + 1
     }
     #expect(value == 2)
-    try cache.close()
+    try await cache.close()
   }
 
   @Test func aLoadThatWaitsForAnotherThreadWithItsKeyEnds() throws {
@@ -115,7 +115,7 @@ import Testing
     await gate.open(whenWaiting: { true })
     #expect(try await first.value == 1)
     #expect(try cache.value(Int.self, forKey: "key") == 2)
-    try cache.close()
+    try await cache.close()
   }
 
   /// A task that a load starts and does not wait for is no part of the load: it waits for it as anybody does.
@@ -141,7 +141,7 @@ import Testing
     #expect(value == 1)
     #expect(try await inner.current?.value == 1)
     #expect(loads.current == 1)
-    try cache.close()
+    try await cache.close()
   }
 
   @Test func aTaskThatOutlivesItsLoadIsNoPartOfIt() async throws {
@@ -160,7 +160,7 @@ import Testing
     await gate.open(whenWaiting: { true })
     #expect(try await inner.current?.value == 2)
     #expect(try cache.value(Int.self, forKey: "key") == 2)
-    try cache.close()
+    try await cache.close()
   }
 
   @Test func aLoadThatNeedsItselfWithoutEndIsAnError() async throws {
@@ -176,6 +176,6 @@ import Testing
     // Nothing is left behind.
     #expect(try await cache.value(Int.self, forKey: "key0") { 1 } == 1)
     #expect(try await cache.value(Int.self, forKey: "task1") { 1 } == 1)
-    try cache.close()
+    try await cache.close()
   }
 }

@@ -58,7 +58,7 @@ import Testing
     // A synchronous function in a task is synchronous code.
     func here() throws -> Int { try cache.value(Int.self, forKey: "12") { Self.quickly() } }
     #expect(try here() == Self.currentTask)
-    try cache.close()
+    try await cache.close()
   }
 
   @MainActor @Test func onTheMainActor() async throws {
@@ -67,7 +67,7 @@ import Testing
     expectAsynchronous(try await cache.value(Int.self, forKey: "2") { try await Self.fetch() })
     let task = Task { @MainActor in try await cache.value(Int.self, forKey: "3") { try Self.load() } }
     expectAsynchronous(try await task.value)
-    try cache.close()
+    try await cache.close()
   }
 
   private actor Owner {
@@ -92,6 +92,6 @@ import Testing
     let owner = Owner(cache)
     for task in try await owner.asynchronously() { expectAsynchronous(task) }
     #expect(try await owner.synchronously() == 1)
-    try cache.close()
+    try await cache.close()
   }
 }

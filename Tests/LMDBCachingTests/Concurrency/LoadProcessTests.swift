@@ -40,7 +40,7 @@ import Testing
     }
     #expect(Int(child.readLine() ?? "").map { $0 + own } == 100)
     child.end()
-    try cache.close()
+    try await cache.close()
   }
 
   /// What is found of a key that another process is loading, which then does this.

@@ -86,8 +86,8 @@ import Testing
     }
     #expect(loaded == 1)
     #expect(try cache.value(Int.self, forKey: "key") == write.left)
-    try other.close()
-    try cache.close()
+    try await other.close()
+    try await cache.close()
   }
 
   /// Of many keys, some of which share what the cache keeps of several: none is in another one's way.
@@ -168,7 +168,7 @@ import Testing
     #expect(try await cache.value(Int.self, forKey: "key") { 2 } == 2)
     for _ in 0..<1_000 { await Task.yield() }
     #expect(try cache.value(Int.self, forKey: "key") == 2)
-    try cache.close()
+    try await cache.close()
   }
 
   /// A value is set by each write of a key, or removed; it is never older than the last write that had returned before
@@ -260,7 +260,7 @@ import Testing
       if let value = try cache.value(Int.self, forKey: keys[key]) { check(key, 300, value) }
       if let value = try cache.diskCache.value(Int.self, forKey: keys[key]) { check(key, 300, value) }
     }
-    try other.close()
-    try cache.close()
+    try await other.close()
+    try await cache.close()
   }
 }

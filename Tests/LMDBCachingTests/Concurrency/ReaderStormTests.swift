@@ -22,7 +22,7 @@ import Testing
     let environment = cache.store.environment
     let count = try environment.info().maxReaders + 500
     for number in 0..<50 { try cache.set(number, forKey: "k\(number * 2)") }
-    try cache.flush()
+    try await cache.flush()
     let tasks = (0..<count).map { number in Task { await Self.use(cache, number) } }
     var random = SeededRandom(7)
     for _ in 0..<count {
@@ -48,7 +48,7 @@ import Testing
     #expect(try environment.checkReaders() == 0)
     // Nothing is held that could keep the map from moving.
     try environment.growMap(to: 2 << 30)
-    try cache.close()
+    try await cache.close()
   }
 
   private static func use(_ cache: LMDBCache, _ number: Int) async -> Outcome {

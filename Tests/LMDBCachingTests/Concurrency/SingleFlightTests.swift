@@ -94,7 +94,7 @@ import Testing
       try await cache.value(Int.self, forKey: "key") { () async throws -> Int in 1 } + 1
     }
     #expect(value == 2)
-    try cache.close()
+    try await cache.close()
   }
 
   /// Who waits for a load that turns out to be of another type loads for itself.
@@ -142,7 +142,7 @@ import Testing
       #expect(values == Array(repeating: 1, count: 8))
       #expect(loads.current == 1)
     }
-    try cache.close()
+    try await cache.close()
   }
 
   @Test func tasksShareTheError() async throws {
@@ -161,7 +161,7 @@ import Testing
     await gate.open(whenWaiting: { loads.current == 1 })
     for task in tasks { await #expect(throws: Failure(number: 1)) { try await task.value } }
     #expect(!cache.contains("key"))
-    try cache.close()
+    try await cache.close()
   }
 
   @Test func aCancelledTaskLeavesAndTheOthersStay() async throws {
@@ -186,7 +186,7 @@ import Testing
     await gate.open(whenWaiting: { true })
     #expect(try await second.value == 1)
     #expect(try cache.value(Int.self, forKey: "key") == 1)
-    try cache.close()
+    try await cache.close()
   }
 
   @Test func theLoadIsCancelledWhenNobodyWaits() async throws {
@@ -208,7 +208,7 @@ import Testing
     // The next one takes off anew.
     let value = try await cache.value(Int.self, forKey: "key") { () async throws -> Int in 2 }
     #expect(value == 2)
-    try cache.close()
+    try await cache.close()
   }
 
   @Test func aTaskCancelledBeforeItAsksThrows() async throws {
@@ -219,7 +219,7 @@ import Testing
     }
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
-    try cache.close()
+    try await cache.close()
   }
 
   @Test func threadsAndTasksEndWhereverTheyMeet() async throws {
@@ -238,7 +238,7 @@ import Testing
       }
       for task in tasks { #expect(try await task.value == round) }
     }
-    try cache.close()
+    try await cache.close()
   }
 }
 

@@ -53,10 +53,10 @@ import Testing
         }
       }
     }
-    try cache.flush()
+    try await cache.flush()
     try cache.diskCache.sweepValues()
-    for entry in try cache.entries() { #expect(try cache.value(Data.self, forKey: entry.key) != nil) }
+    for entry in try await cache.entries() { #expect(try cache.value(Data.self, forKey: entry.key) != nil) }
     #expect(try cache.diskCache.valueLogFaults() == [])
-    try cache.close()
+    try await cache.close()
   }
 }

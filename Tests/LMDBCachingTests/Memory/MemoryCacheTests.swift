@@ -19,6 +19,20 @@ import Testing
     }
   }
 
+  @Test func itHasTheNamesOfYYMemoryCache() {
+    let cache = MemoryCache<String, [Int]>(costLimit: 100)
+    cache.setObject([1], forKey: "a")
+    cache.setObject([2], forKey: "b", cost: 40)
+    #expect(cache.containsObject(forKey: "a") && cache.object(forKey: "b") == [2] && cache.totalCost == 40)
+    cache.setObject(nil, forKey: "a")
+    cache.removeObject(forKey: "none")
+    #expect(cache.object(forKey: "a") == nil && cache.count == 1)
+    cache.removeObject(forKey: "b")
+    cache.setObject([3], forKey: "c")
+    cache.removeAllObjects()
+    #expect(cache.count == 0)
+  }
+
   @Test func stringKeysAreTheirBytes() {
     let cache = MemoryCache<String, Int>()
     let keys = [

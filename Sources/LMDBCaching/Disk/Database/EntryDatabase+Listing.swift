@@ -28,8 +28,9 @@ extension EntryDatabase {
       var entries: [CacheEntry] = []
       var longEntries: [CacheEntry] = []
       try withUTF8Bytes(of: prefix) { (prefix) throws(LMDBError) in
-        try collect(KeyRange.plain(ofPrefix: prefix), prefix, cursor, now, hidden, txn, &entries)
-        try collect(KeyRange.long(ofPrefix: prefix), prefix, cursor, now, hidden, txn, &longEntries)
+        let (plain, long) = (KeyRange.plain(ofPrefix: prefix), KeyRange.long(ofPrefix: prefix))
+        _ = try collect(plain, prefix, from: plain.first(cursor), cursor, now, hidden, txn, &entries)
+        _ = try collect(long, prefix, from: long.first(cursor), cursor, now, hidden, txn, &longEntries)
       }
       if longEntries.isEmpty { return entries }
       // Keys that LMDB holds elsewhere, under digests: few. They find their places here.
@@ -39,11 +40,42 @@ extension EntryDatabase {
     }
   }
 
+  /// Some of the entries that ``entries(withPrefix:at:hiding:)`` gives, in a transaction of their own: those with the
+  /// longest keys, which LMDB holds under digests, come last.
+  ///
+  /// - Parameter length: How many records are looked at.
+  func page(
+    withPrefix prefix: String, from start: EntryPage.Start, length: Int, at now: Int64, hiding hidden: HiddenKeys?
+  ) throws(CacheError) -> EntryPage {
+    try accessing("Listing \(directoryName)") { () throws(LMDBError) in
+      try environment.withReadTransaction { (txn) throws(LMDBError) in
+        try txn.withCursor { (cursor) throws(LMDBError) in
+          var page = EntryPage()
+          try withUTF8Bytes(of: prefix) { (prefix) throws(LMDBError) in
+            let range = start.isLong ? KeyRange.long(ofPrefix: prefix) : KeyRange.plain(ofPrefix: prefix)
+            let first = start.last == nil ? try range.first(cursor) : try Self.position(cursor, after: start.last)
+            let last = try collect(range, prefix, from: first, cursor, now, hidden, txn, limit: length, &page.entries)
+            if last != nil || !start.isLong {
+              page.next = EntryPage.Start(isLong: start.isLong || last == nil, last: last)
+            }
+          }
+          return page
+        }
+      }
+    }
+  }
+
+  /// - Parameters:
+  ///   - first: Where a cursor is.
+  ///   - limit: How many records are looked at, at least one.
+  /// - Returns: The key of the last one, if there may be more.
   private func collect(
-    _ range: KeyRange, _ prefix: UnsafeRawBufferPointer, _ cursor: borrowing Cursor, _ now: Int64,
-    _ hidden: HiddenKeys?, _ txn: borrowing ReadTransaction, _ entries: inout [CacheEntry]
-  ) throws(LMDBError) {
-    var position = try range.first(cursor)
+    _ range: KeyRange, _ prefix: UnsafeRawBufferPointer, from first: Cursor.Entry?, _ cursor: borrowing Cursor,
+    _ now: Int64, _ hidden: HiddenKeys?, _ txn: borrowing ReadTransaction, limit: Int = .max,
+    _ entries: inout [CacheEntry]
+  ) throws(LMDBError) -> [UInt8]? {
+    var position = first
+    var count = 0
     while let entry = position, range.contains(entry.key) {
       if let header = RecordHeader(entry.value), !header.isExpired(at: now),
         let key = DatabaseKey.key(ofDatabaseKey: entry.key, record: entry.value, header: header), key.hasPrefix(prefix),
@@ -51,8 +83,11 @@ extension EntryDatabase {
       {
         entries.append(CacheEntry(String(decoding: key, as: UTF8.self), header, entry.value))
       }
+      count += 1
+      if count == limit { return Array(entry.key) }
       position = try cursor.next()
     }
+    return nil
   }
 
   /// Puts a cursor behind a key, or on the first entry.

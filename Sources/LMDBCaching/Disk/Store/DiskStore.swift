@@ -209,6 +209,15 @@ final class DiskStore: Sendable {
     return try database.entries(withPrefix: prefix, at: clock.now, hiding: journal.hiddenKeys)
   }
 
+  /// See ``EntryDatabase/page(withPrefix:from:length:at:hiding:)``. The first page includes what was written before.
+  func page(
+    withPrefix prefix: String, from start: EntryPage.Start?, length: Int
+  ) throws(CacheError) -> EntryPage {
+    if start == nil { try commitPending() }
+    return try database.page(
+      withPrefix: prefix, from: start ?? EntryPage.Start(), length: length, at: clock.now, hiding: journal.hiddenKeys)
+  }
+
   /// Bytes that the cache's files occupy on the disk.
   func bytesOnDisk() throws(CacheError) -> Int {
     try calling("Measuring \(directory)") { () throws(SystemError) in try place.directory.allocatedBytes() }

@@ -1,0 +1,24 @@
+// YYMemoryCache's names.
+
+extension MemoryCache {
+  /// Whether there is an object under `key`. Not an access.
+  @inlinable
+  public func containsObject(forKey key: Key) -> Bool { contains(key) }
+
+  /// Returns the object under `key`, or `nil` if there is none.
+  @inlinable
+  public func object(forKey key: Key) -> Value? { value(forKey: key) }
+
+  /// Stores an object under `key`, or with `nil` removes what is there.
+  @inlinable
+  public func setObject(_ object: consuming Value?, forKey key: Key, cost: Int = 0) {
+    if let object { set(object, forKey: key, cost: cost) } else { removeValue(forKey: key) }
+  }
+
+  /// Removes the object under `key`, if there is one.
+  @inlinable
+  public func removeObject(forKey key: Key) { removeValue(forKey: key) }
+
+  /// Removes every object.
+  public func removeAllObjects() { removeAll() }
+}
