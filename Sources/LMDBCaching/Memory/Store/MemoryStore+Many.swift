@@ -16,6 +16,7 @@ extension MemoryStore {
         let end = min(start &+ Self.groupSize, keys.count)
         let mask = mask.load(ordering: .relaxed)
         var hasObjects = !_isPOD(Value.self)
+        prefetch(keys, start..<end)
         for index in start..<end {
           let hash = hash(of: keys[index])
           hashes[index &- start] = hash
@@ -29,6 +30,16 @@ extension MemoryStore {
         for index in start..<end { body(index, hashes[index &- start]) }
         start = end
       }
+    }
+  }
+
+  /// Has the processor fetch the bytes of keys that are about to be hashed.
+  @inlinable @inline(__always)
+  func prefetch(_ keys: [Key], _ range: Range<Int>) {
+    guard Key.self == String.self else { return }
+    keys.withUnsafeBytes { bytes in
+      guard let base = bytes.baseAddress else { return }
+      for index in range { Self.prefetchObject(base + (index &* MemoryLayout<Key>.stride &+ 8), distance: 32) }
     }
   }
 
