@@ -11,10 +11,34 @@ import Testing
   @Test func ofAllProcessesOneLoads() throws {
     let children = try (0..<4).map { _ in try cacheProcess() }
     for child in children { #expect(child.run("open \(directory.path)") == "ok") }
-    for child in children { child.send("loads k 250 4") }
+    for child in children { child.send("loads k 1000 16") }
     let loads = children.map { Int($0.readLine() ?? "") ?? -1 }
-    #expect(loads.reduce(0, +) == 250, "\(loads)")
+    #expect(loads.reduce(0, +) == 1_000, "\(loads)")
     for child in children { child.end() }
+  }
+
+  @Test func ofAllTasksOneLoads() async throws {
+    let cache = try directory.open()
+    let failures = await withTaskGroup(of: Int.self) { group in
+      for task in 0..<64 {
+        group.addTask {
+          var failures = 0
+          for index in 0..<1_000 {
+            let key = "k\((index * 7_919 + task * 31) % 1_000)"
+            let value = try? await cache.value(String.self, forKey: key) { () async throws -> String in
+              await Task.yield()
+              return key
+            }
+            if value != key { failures += 1 }
+          }
+          return failures
+        }
+      }
+      return await group.reduce(0, +)
+    }
+    #expect(failures == 0)
+    #expect(cache.statistics.loads == 1_000)
+    try await cache.close()
   }
 
   @Test func tasksWaitForOtherProcessesToo() async throws {
