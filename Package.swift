@@ -89,7 +89,11 @@ let package = Package(
     .testTarget(name: "LMDBTests", dependencies: ["LMDB", "LMDBTestProcess", "Platform", "TestSupport"]),
     .executableTarget(
       name: "CacheTestProcess",
-      dependencies: ["LMDB", "LMDBCaching", "Platform", .product(name: "Logging", package: "swift-log")],
+      dependencies: [
+        "LMDB", "LMDBCaching", "Platform", .product(name: "Logging", package: "swift-log"),
+        .product(name: "Metrics", package: "swift-metrics"),
+        .product(name: "MetricsTestKit", package: "swift-metrics"),
+      ],
       path: "Tests/CacheTestProcess"),
     .testTarget(
       name: "LMDBCachingTests",

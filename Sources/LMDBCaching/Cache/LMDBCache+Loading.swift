@@ -104,16 +104,22 @@ extension LMDBCache {
   func timing<R>(_ load: () throws -> R) throws -> R {
     let start = store.clock.monotonic
     var isFailure = true
-    defer { loadCounters.note(isFailure: isFailure, nanoseconds: store.clock.monotonic - start) }
+    defer { noteLoad(since: start, isFailure) }
     let value = try load()
     isFailure = false
     return value
   }
 
+  private func noteLoad(since start: Int64, _ isFailure: Bool) {
+    let nanoseconds = store.clock.monotonic - start
+    loadCounters.note(isFailure: isFailure, nanoseconds: nanoseconds)
+    store.metrics.noteLoad(nanoseconds: nanoseconds)
+  }
+
   nonisolated(nonsending) func timing<R>(_ load: nonisolated(nonsending) () async throws -> R) async throws -> R {
     let start = store.clock.monotonic
     var isFailure = true
-    defer { loadCounters.note(isFailure: isFailure, nanoseconds: store.clock.monotonic - start) }
+    defer { noteLoad(since: start, isFailure) }
     let value = try await load()
     isFailure = false
     return value

@@ -43,7 +43,7 @@ public final class LMDBCache: Sendable {
   /// The disk tier. What is written through it is seen by this cache.
   public let diskCache: DiskCache
   let singleFlight: SingleFlight
-  let loadCounters = LoadCounters()
+  var loadCounters: LoadCounters { memoryCache.loadCounters }
   let loadPauses = LoadPauses()
   /// The keys that are loaded anew in the background.
   let refreshes = Mutex<Set<ByteKey>>([])
@@ -116,7 +116,6 @@ public final class LMDBCache: Sendable {
   public var statistics: CacheStatistics {
     var statistics = diskCache.statistics
     memoryCache.add(to: &statistics)
-    loadCounters.add(to: &statistics)
     return statistics
   }
 

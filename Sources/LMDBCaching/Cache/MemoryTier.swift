@@ -12,6 +12,7 @@ public final class MemoryTier: Sendable {
 
   /// The loads under way, which are told of every write. Touched with the disk store's lock held only.
   let loads = LoadWatch()
+  let loadCounters = LoadCounters()
 
   /// Look-ups that the store counted as hits, and that did not give what was asked for.
   private let foundOthers = Atomic<Int>(0)
@@ -270,6 +271,7 @@ public final class MemoryTier: Sendable {
     statistics.memoryHits += max(0, own.hits - foundOthers.load(ordering: .relaxed))
     statistics.memoryEvictions += own.evictions
     statistics.expirations += own.expirations
+    loadCounters.add(to: &statistics)
   }
 }
 

@@ -1,43 +1,99 @@
 import Metrics
 
-/// Reports the counters of a cache to the metrics system that the process has installed, if any.
+/// Reports what a cache does to the metrics system that the process has installed, if any.
 ///
-/// Called at every maintenance, never by an operation: what is counted on hot paths is counted without it.
-struct CacheMetrics: Sendable {
-  private let gauges: [(gauge: Gauge, value: @Sendable (CacheStatistics) -> Int)]
-  private let count: Gauge
-  private let cost: Gauge
+/// What is counted on hot paths is counted without it, and told at every maintenance and at the end. The handlers are made
+/// when there is a system to report to, and are then told of everything since the cache was opened.
+// Sendable: `handlers` and `told` are touched on the queue of `events` only, which somebody else's code runs on.
+final class CacheMetrics: @unchecked Sendable {
+  private let directory: String
+  private let events: EventLog
+  private var handlers: Handlers?
+  /// What each counter has been told.
+  private var told = [Int](repeating: 0, count: Handlers.counters.count)
 
-  init(directory: String) {
-    let dimensions = [("directory", directory)]
-    func gauge(_ name: String) -> Gauge { Gauge(label: "lmdb_cache_\(name)", dimensions: dimensions) }
-    gauges = [
-      (gauge("memory_hits"), { @Sendable in $0.memoryHits }),
-      (gauge("disk_hits"), { @Sendable in $0.diskHits }),
-      (gauge("misses"), { @Sendable in $0.misses }),
-      (gauge("loads"), { @Sendable in $0.loads }),
-      (gauge("failed_loads"), { @Sendable in $0.failedLoads }),
-      (gauge("stale_served"), { @Sendable in $0.staleServed }),
-      (gauge("refreshes"), { @Sendable in $0.refreshes }),
-      (gauge("load_milliseconds"), { @Sendable in Int(clamping: $0.loadTime.clampedNanoseconds / 1_000_000) }),
-      (gauge("memory_evictions"), { @Sendable in $0.memoryEvictions }),
-      (gauge("disk_evictions"), { @Sendable in $0.diskEvictions }),
-      (gauge("expirations"), { @Sendable in $0.expirations }),
-      (gauge("commits"), { @Sendable in $0.commits }),
-      (gauge("failed_commits"), { @Sendable in $0.failedCommits }),
-      (gauge("corrupted_records"), { @Sendable in $0.corruptedRecords }),
-      (gauge("recoveries"), { @Sendable in $0.recoveries }),
-      (gauge("live_bytes"), { @Sendable in $0.liveBytes }),
-      (gauge("dead_bytes"), { @Sendable in $0.deadBytes }),
-      (gauge("free_bytes"), { @Sendable in $0.freeBytes }),
-    ]
-    count = gauge("entries")
-    cost = gauge("cost")
+  init(directory: String, events: EventLog) {
+    self.directory = directory
+    self.events = events
   }
 
+  static var isSystemInstalled: Bool { !(MetricsSystem.factory is NOOPMetricsHandler) }
+
+  /// Calls `body` with the handlers, in turn with other events, if there is a metrics system.
+  private func report(_ body: @escaping @Sendable (CacheMetrics, Handlers) -> Void) {
+    guard Self.isSystemInstalled else { return }
+    events.perform { [self] in
+      if handlers == nil, Self.isSystemInstalled { handlers = Handlers(directory: directory) }
+      if let handlers { body(self, handlers) }
+    }
+  }
+
+  func noteLoad(nanoseconds: Int64) { report { $1.loads.recordNanoseconds(nanoseconds) } }
+
+  func noteCommit(nanoseconds: Int64) { report { $1.commits.recordNanoseconds(nanoseconds) } }
+
   func record(_ statistics: CacheStatistics, count: Int, cost: Int) {
-    for (gauge, value) in gauges { gauge.record(value(statistics)) }
-    self.count.record(count)
-    self.cost.record(cost)
+    report { (own, handlers) in
+      for (index, (counter, value)) in handlers.counters.enumerated() {
+        // What was read while others changed may be behind what it was.
+        let new = value(statistics) - own.told[index]
+        guard new > 0 else { continue }
+        counter.increment(by: new)
+        own.told[index] += new
+      }
+      for (gauge, value) in handlers.gauges { gauge.record(value(statistics)) }
+      handlers.count.record(count)
+      handlers.cost.record(cost)
+    }
+  }
+
+  /// The cache is closed: its files are used for nothing any more.
+  func end() {
+    report { (own, handlers) in
+      for (gauge, _) in handlers.gauges { gauge.destroy() }
+      handlers.count.destroy()
+      handlers.cost.destroy()
+      own.handlers = nil
+    }
+  }
+}
+
+extension CacheMetrics {
+  /// What reports go to.
+  fileprivate struct Handlers {
+    typealias Value = @Sendable (CacheStatistics) -> Int
+
+    let counters: [(Counter, Value)]
+    let gauges: [(Gauge, Value)]
+    let count: Gauge
+    let cost: Gauge
+    let loads: Metrics.Timer
+    let commits: Metrics.Timer
+
+    static let counters: [(String, Value)] = [
+      ("memory_hits", { $0.memoryHits }), ("disk_hits", { $0.diskHits }), ("misses", { $0.misses }),
+      ("loads", { $0.loads }), ("failed_loads", { $0.failedLoads }), ("stale_served", { $0.staleServed }),
+      ("refreshes", { $0.refreshes }), ("memory_evictions", { $0.memoryEvictions }),
+      ("disk_evictions", { $0.diskEvictions }), ("expirations", { $0.expirations }), ("commits", { $0.commits }),
+      ("committed_writes", { $0.committedWrites }), ("failed_commits", { $0.failedCommits }),
+      ("corrupted_records", { $0.corruptedRecords }), ("recoveries", { $0.recoveries }),
+    ]
+
+    private static let gauges: [(String, Value)] = [
+      ("live_bytes", { $0.liveBytes }), ("dead_bytes", { $0.deadBytes }), ("free_bytes", { $0.freeBytes }),
+    ]
+
+    init(directory: String) {
+      let dimensions = [("directory", directory)]
+      func label(_ name: String) -> String { "lmdb_cache_\(name)" }
+      func gauge(_ name: String) -> Gauge { Gauge(label: label(name), dimensions: dimensions) }
+      func timer(_ name: String) -> Metrics.Timer { Metrics.Timer(label: label(name), dimensions: dimensions) }
+      counters = Self.counters.map { (Counter(label: label($0), dimensions: dimensions), $1) }
+      gauges = Self.gauges.map { (gauge($0), $1) }
+      count = gauge("entries")
+      cost = gauge("cost")
+      loads = timer("load_duration")
+      commits = timer("commit_duration")
+    }
   }
 }

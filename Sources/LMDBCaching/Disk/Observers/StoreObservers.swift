@@ -11,6 +11,8 @@ final class StoreObservers: @unchecked Sendable {
   private(set) var announced: [any DiskStoreObserver] = []
   /// The hash of the key that a transaction is about to change. With the lock held.
   private(set) var changing: UInt64?
+  /// What those that were removed had counted. With the lock held.
+  private var former = CacheStatistics()
   /// How many writes that could not be recorded are on their way to the memory tier that is to have them, and still has
   /// what was there before. With the lock held.
   private(set) var unplaced = 0
@@ -32,8 +34,19 @@ final class StoreObservers: @unchecked Sendable {
 
   func remove(_ observer: any DiskStoreObserver) {
     lock.withLock {
-      announced.removeAll { $0 === observer }
+      guard let index = announced.firstIndex(where: { $0 === observer }) else { return }
+      announced.remove(at: index)
+      observer.add(to: &former)
       count.store(announced.count, ordering: .releasing)
+    }
+  }
+
+  /// What memory tiers have counted since the store was opened, those included that are gone.
+  var statistics: CacheStatistics {
+    lock.withLock {
+      var statistics = former
+      for observer in announced { observer.add(to: &statistics) }
+      return statistics
     }
   }
 

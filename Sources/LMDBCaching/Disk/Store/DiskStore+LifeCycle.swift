@@ -57,6 +57,7 @@ extension DiskStore {
   /// Waits for the writer thread's end, then closes the files.
   private func finish() throws(CacheError) {
     let failure = writer.close()
+    maintenance.recordLastMetrics()
     for observer in observers.removeAll() { observer.storeWillClose() }
     let location = journal.end()
     values.close()

@@ -20,6 +20,7 @@ final class DiskStore: Sendable {
   let synchronizer: Synchronizer
   let writer: Writer
   let observers: StoreObservers
+  let metrics: CacheMetrics
   let changes: ChangeTeller
   let follower: ChangeFollower
   let peers: PeerRecovery
@@ -69,7 +70,8 @@ final class DiskStore: Sendable {
     reader = RecordReader(journal, database, valueReader, transforms, recency)
     let feed = ChangeFeed(opened.environment)
     changes = ChangeTeller(feed, reader)
-    committer = Committer(database, journal, durability: durability, events: events)
+    metrics = CacheMetrics(directory: directory.path, events: events)
+    committer = Committer(database, journal, durability: durability, metrics, events: events)
     writer = Writer(
       journal, committer, groupCommitInterval: configuration.disk.groupCommitInterval.clampedNanoseconds,
       directoryName: directory.path, events: events, counters: counters)
@@ -81,7 +83,7 @@ final class DiskStore: Sendable {
       database, currentDirectory, observers, changes, writer, recency, limits: DiskLimits(configuration),
       clock: clock)
     meter = SpaceMeter(database, values, currentDirectory)
-    maintenance = Maintenance(trimmer, peers, database, journal, meter, observers, writer, events: events)
+    maintenance = Maintenance(trimmer, peers, database, journal, meter, observers, writer, metrics, events: events)
     self.place = PlaceKeeper(opened.place, currentDirectory, database, journal, configuration, events: events)
     marker = CleanExitMarker(self.place, database, durability: durability, events: events)
     space = SpaceKeeper(database, self.place, meter, writer, events: events)

@@ -20,7 +20,7 @@ final class Maintenance: Sendable {
 
   init(
     _ trimmer: Trimmer, _ peers: PeerRecovery, _ database: EntryDatabase, _ journal: Journal,
-    _ meter: SpaceMeter, _ observers: StoreObservers, _ writer: Writer, events: EventLog
+    _ meter: SpaceMeter, _ observers: StoreObservers, _ writer: Writer, _ metrics: CacheMetrics, events: EventLog
   ) {
     self.trimmer = trimmer
     self.peers = peers
@@ -30,7 +30,7 @@ final class Maintenance: Sendable {
     self.observers = observers
     self.writer = writer
     self.events = events
-    metrics = CacheMetrics(directory: database.directoryName)
+    self.metrics = metrics
   }
 
   /// Everything, soon. Any thread.
@@ -86,15 +86,22 @@ final class Maintenance: Sendable {
     nextSweep.store(end.addingClamped((end - start) * 9), ordering: .relaxed)
   }
 
+  /// Tells the metrics system of everything once more, before the files are closed.
+  func recordLastMetrics() {
+    do throws(CacheError) {
+      try recordMetrics()
+    } catch {
+      events.log(.warning, "cache not measured", ["directory": "\(database.directoryName)", "error": "\(error)"])
+    }
+    metrics.end()
+  }
+
   private func recordMetrics() throws(CacheError) {
-    var statistics = CacheStatistics()
+    guard CacheMetrics.isSystemInstalled else { return }
+    var statistics = observers.statistics
     database.counters.add(to: &statistics)
     try meter.add(to: &statistics)
-    for observer in observers.all { observer.add(to: &statistics) }
     let metadata = try database.metadata()
-    // A metrics system is somebody else's code, and may use the cache.
-    events.perform { [metrics, statistics] in
-      metrics.record(statistics, count: metadata.count, cost: metadata.totalCost)
-    }
+    metrics.record(statistics, count: metadata.count, cost: metadata.totalCost)
   }
 }

@@ -11,6 +11,7 @@ final class Committer: @unchecked Sendable {
   private let database: EntryDatabase
   private let journal: Journal
   private let durability: Durability
+  private let metrics: CacheMetrics
   private let events: EventLog
 
   /// Applies journals of dead processes whose writes are older than what is committed next.
@@ -25,15 +26,18 @@ final class Committer: @unchecked Sendable {
   /// The stamp of the last write of the journal that is in the database.
   private(set) var committedStamp: UInt64 = 0
 
-  init(_ database: EntryDatabase, _ journal: Journal, durability: Durability, events: EventLog) {
+  init(_ database: EntryDatabase, _ journal: Journal, durability: Durability, _ metrics: CacheMetrics, events: EventLog)
+  {
     self.database = database
     self.journal = journal
     self.durability = durability
+    self.metrics = metrics
     self.events = events
   }
 
   func commit(_ batch: CommitBatch) -> Result<CommitReport, CacheError> {
-    outcome { () throws(CacheError) in
+    let start = journal.clock.monotonic
+    return outcome { () throws(CacheError) in
       // Before what is newer: a removal leaves nothing that an older write could be held against.
       try applyOlderJournals()
       if isMapNearlyFull { _ = makeRoom() }
@@ -41,6 +45,7 @@ final class Committer: @unchecked Sendable {
       committedStamp = max(committedStamp, batch.segments.map(\.lastStamp).max() ?? 0)
       database.counters.committedWrites.increment(by: batch.segments.reduce(0) { $0 + $1.count })
       synchronizeIfNeeded(batch, &report)
+      metrics.noteCommit(nanoseconds: journal.clock.monotonic - start)
       return report
     }
   }
