@@ -35,6 +35,7 @@ final class Session {
   /// open DIRECTORY [name=value …]
   func open(_ words: [Substring]) throws {
     var configuration = CacheConfiguration()
+    configuration.disk = .unlimited
     configuration.disk.mapSize = 1 << 30
     configuration.logger = Logger(label: "child", factory: { _ in SwiftLogNoOpLogHandler() })
     for word in words.dropFirst(2) {

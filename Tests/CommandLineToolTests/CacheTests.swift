@@ -23,6 +23,19 @@ import Testing
     #expect(lines[1].split(separator: " ").prefix(5) == ["key:1000", "5", "string", "10", "never"])
   }
 
+  /// What is too much is for the cache's own processes to say.
+  @Test func theToolKeepsNoLimits() async throws {
+    let cache = try DiskCache(directory: URL(fileURLWithPath: scratch.cache))
+    cache.costLimit = .max
+    for number in 0..<8 { try cache.set(number, forKey: "\(number)", cost: 1 << 30) }
+    try await cache.close()
+    for number in 0..<3 {
+      #expect(try await Tool.run("set", "new \(number)", "value", "--cache", scratch.cache).status == 0)
+    }
+    let list = try await Tool.run("ls", "-q", "--cache", scratch.cache)
+    #expect(list.text.split(separator: "\n").count == 11)
+  }
+
   @Test func aListCanBeLimitedToAPrefix() async throws {
     try fill(30)
     let list = try await Tool.run("ls", "-q", "--prefix", "key:102", "--cache", scratch.cache)

@@ -54,11 +54,12 @@ public final class LMDBCache: Sendable {
   /// - Parameters:
   ///   - name: One path component.
   ///   - place: ``UserDirectory/caches`` for what can be made again, ``UserDirectory/data`` for what is to stay.
+  ///   - configuration: `nil` for the defaults, in ``UserDirectory/data`` without limits of the disk tier.
   /// - Throws: as ``init(directory:configuration:)``.
   public convenience init(
-    name: String, in place: UserDirectory = .caches, configuration: CacheConfiguration = CacheConfiguration()
+    name: String, in place: UserDirectory = .caches, configuration: CacheConfiguration? = nil
   ) throws(CacheError) {
-    try self.init(directory: place.url(named: name), configuration: configuration)
+    try self.init(directory: place.url(named: name), configuration: configuration ?? .standard(in: place))
   }
 
   /// Opens, or makes, the cache in a directory.

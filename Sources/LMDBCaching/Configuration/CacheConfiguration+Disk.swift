@@ -1,10 +1,11 @@
 extension CacheConfiguration {
   /// The limits and the storage of the disk tier. ``DiskCache`` changes the limits while the cache is open.
   public struct Disk: Sendable, Equatable {
-    /// How many entries it holds at most.
-    public var countLimit: Int = .max
-    /// The greatest total cost. The default cost of an entry is its size in bytes.
-    public var costLimit: Int = .max
+    /// How many entries it holds at most: ten million by default, and without a limit `Int.max`. A process keeps its own
+    /// limits, also of what other processes have stored.
+    public var countLimit: Int = 10_000_000
+    /// The greatest total cost: 4 GiB by default. The default cost of an entry is its size in bytes.
+    public var costLimit: Int = 4 << 30
     /// How long after its last access an entry stays; `nil` for no limit.
     public var ageLimit: Duration?
     /// Bytes to leave free on the volume; 0 switches this off.
@@ -49,5 +50,13 @@ extension CacheConfiguration {
     public var allowsOtherUsers = false
 
     public init() {}
+
+    /// The defaults, without the limits of count and cost.
+    public static var unlimited: Disk {
+      var disk = Disk()
+      disk.countLimit = .max
+      disk.costLimit = .max
+      return disk
+    }
   }
 }

@@ -38,3 +38,12 @@ public enum UserDirectory: Sendable, CaseIterable {
     return url.appendingPathComponent(name, isDirectory: true)
   }
 }
+
+extension CacheConfiguration {
+  /// What is to stay is not dropped to keep a limit that nobody has asked for.
+  static func standard(in place: UserDirectory) -> CacheConfiguration {
+    var configuration = CacheConfiguration()
+    if place == .data { configuration.disk = .unlimited }
+    return configuration
+  }
+}

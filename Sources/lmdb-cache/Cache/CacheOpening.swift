@@ -3,6 +3,13 @@ import LMDBCaching
 
 /// Opens the directory of a cache with the durability that is stored in it.
 enum CacheOpening {
+  /// What is too much is for the processes to say that the cache is of.
+  static let configuration = {
+    var configuration = CacheConfiguration()
+    configuration.disk = .unlimited
+    return configuration
+  }()
+
   /// Opens what is there already, and creates nothing.
   static func existing<Cache>(
     _ argument: String, _ open: (URL, CacheConfiguration) throws(CacheError) -> Cache
@@ -14,7 +21,7 @@ enum CacheOpening {
     case EACCES: throw ToolError(.noPermission, "permission denied: \(directory.path)")
     default: throw ToolError(.noInput, "there is no cache in \(directory.path)")
     }
-    return try orCreated(directory, CacheConfiguration(), durability: nil, open)
+    return try orCreated(directory, configuration, durability: nil, open)
   }
 
   /// Opens what is there, or makes a new cache, which is `.ordered` if nothing else is asked for.

@@ -20,7 +20,7 @@ struct CacheOption: ParsableArguments {
   func withExistingOrNew<R>(durability: Durability?, _ body: (DiskCache) throws -> R) throws -> R {
     let directory = try CacheLocation.directory(cache)
     return try Self.closing(
-      CacheOpening.orCreated(directory, CacheConfiguration(), durability: durability, Self.open).cache, body)
+      CacheOpening.orCreated(directory, CacheOpening.configuration, durability: durability, Self.open).cache, body)
   }
 
   // The disk tier alone: it tells when a write does not reach the disk, where the whole cache goes on in memory.

@@ -66,7 +66,8 @@ struct ReplayCommand: ParsableCommand {
 
   private func replay(_ trace: Trace, in directory: URL) throws {
     let interruption = Interruption()
-    var configuration = CacheConfiguration()
+    var configuration = CacheOpening.configuration
+    configuration.memory = .unlimited
     if let memoryCount { configuration.memory.countLimit = memoryCount }
     if let memoryCost { configuration.memory.costLimit = memoryCost }
     if let diskCount { configuration.disk.countLimit = diskCount }

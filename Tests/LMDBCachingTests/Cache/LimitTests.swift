@@ -25,6 +25,29 @@ import Testing
 
   func key(_ index: Int) -> String { String(format: "k%05d", index) }
 
+  /// Nobody's memory or disk is filled who said nothing.
+  @Test func bothTiersAreBoundedUnlessItIsSaidOtherwise() throws {
+    for isUnlimited in [false, true] {
+      let cache = try open {
+        $0.memory = isUnlimited ? .unlimited : CacheConfiguration.Memory()
+        $0.disk = isUnlimited ? .unlimited : CacheConfiguration.Disk()
+      }
+      cache.diskCache.autoTrimInterval = .zero
+      try fill(cache, 6, cost: 1 << 30)
+      #expect(cache.memoryCache.count == (isUnlimited ? 6 : 0))
+      try cache.diskCache.trimToLimits()
+      #expect(cache.count == (isUnlimited ? 6 : 4))
+      for index in 0..<6 { try cache.set(index, forKey: key(index), cost: 100 << 20) }
+      #expect(cache.memoryCache.count == (isUnlimited ? 6 : 2))
+      #expect(
+        (cache.memoryCache.countLimit == .max) == isUnlimited && (cache.diskCache.countLimit == .max) == isUnlimited)
+      try cache.removeAll()
+      try cache.close()
+    }
+    #expect(CacheConfiguration.standard(in: .data).disk == .unlimited)
+    #expect(CacheConfiguration.standard(in: .caches).disk == CacheConfiguration.Disk())
+  }
+
   @Test func theLeastRecentlyUsedGoFirst() throws {
     let cache = try open()
     try fill(cache, 100)
@@ -168,6 +191,18 @@ import Testing
     #expect(cache.count == 2)
     try cache.trim(toAge: .seconds(60))
     #expect(cache.count == 0)
+    try cache.close()
+  }
+
+  /// An entry that costs more than all may together would drive out all others, and go as the last.
+  @Test func whatCostsMoreThanTheLimitDrivesNobodyOut() throws {
+    let cache = try open()
+    try fill(cache, 20, cost: 10)
+    try cache.set(1, forKey: "large", cost: 1_001)
+    try cache.set(1, forKey: "as large as may be", cost: 800)
+    cache.diskCache.costLimit = 1_000
+    try cache.diskCache.trimToLimits()
+    #expect(cache.count == 21 && cache.totalCost == 1_000 && !cache.contains("large"))
     try cache.close()
   }
 

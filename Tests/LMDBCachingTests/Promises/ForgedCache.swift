@@ -52,7 +52,8 @@ struct ForgedCache {
       ("get new", .text("v")), ("get batched", .text("w")), ("get a", .text("mine")), ("isbig file 2000000", .ok),
       ("count", .natural), ("cost", .natural),
       ("set new newer", .ok), ("flush", .ok), ("forget", .ok), ("get new", .text("newer")),
-      ("trimcost 1000", .ok), ("trimcount 1", .ok), ("count", .oneOf(["0", "1"])), ("cost", .natural),
+      // An entry of a version that is yet to come stays.
+      ("trimcost 1000", .ok), ("trimcount 1", .ok), ("count", .oneOf(["0", "1", "2"])), ("cost", .natural),
       ("removeall", .ok), ("flush", .ok), ("count", .text("0")), ("cost", .text("0")),
       ("set last v", .ok), ("flush", .ok), ("forget", .ok), ("get last", .text("v")), ("count", .text("1")),
       ("close", .ok),

@@ -58,6 +58,8 @@ final class CacheDirectory: Sendable {
   /// A configuration for tests: silent, with a small map.
   static func configuration(_ change: (inout CacheConfiguration) -> Void = { _ in }) -> CacheConfiguration {
     var configuration = CacheConfiguration()
+    // Tests have costs of their own.
+    configuration.disk = .unlimited
     configuration.disk.mapSize = 1 << 30
     configuration.logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
     change(&configuration)

@@ -11,6 +11,7 @@ struct ModelConfiguration {
 
   func make(_ clock: CacheClock) -> CacheConfiguration {
     var configuration = CacheConfiguration()
+    configuration.disk = .unlimited
     configuration.disk.mapSize = 1 << 30
     configuration.logger = Logger(label: "model", factory: { _ in SwiftLogNoOpLogHandler() })
     configuration.clock = clock

@@ -1,5 +1,5 @@
-/// Which entries have to go: those that have expired, those that were accessed too long ago, and then those of the least
-/// rank. It keeps 24 bytes of each entry, and no key.
+/// Which entries have to go: those that have expired, those that were accessed too long ago or cost more than all may
+/// together, and then those of the least rank. It keeps 24 bytes of each entry, and no key.
 ///
 /// The rank is the time of the last access, and a turnover for each use: for as long as an entry stays that is never
 /// accessed again. So one that is used now and then outlives many that are used once, and goes all the same when it is
@@ -39,6 +39,8 @@ struct TrimPlan {
   private var chosen = 0
   /// Entries last accessed before this second go.
   private var oldestAccess: UInt32 = 0
+  /// Entries that cost more go.
+  private var greatestCost = Int.max
   /// The greatest rank that goes; `nil` if no rank does.
   private var lastVictim: Rank?
   /// How long an entry stays that is never accessed again, in seconds, as far as this trim tells; `nil` if it does not.
@@ -65,8 +67,9 @@ struct TrimPlan {
   mutating func choose(_ goal: TrimGoal, now: UInt32) {
     defer { entries = [] }
     oldestAccess = goal.lastAccess
+    greatestCost = goal.cost
     let count = entries.count
-    entries.removeAll { $0.recency.lastAccess < goal.lastAccess }
+    entries.removeAll { $0.recency.lastAccess < goal.lastAccess || $0.cost > goal.cost }
     chosen = count - entries.count
     let cost = entries.reduce(Int128(0)) { $0 + Int128($1.cost) }
     if entries.count <= goal.count, cost <= goal.cost { return }
@@ -121,8 +124,8 @@ struct TrimPlan {
     case .unknown: false
     case .expired, .removed: true
     case .stray: chosen > 0
-    case .live(_, let recency, _):
-      recency.lastAccess < oldestAccess || lastVictim.map { rank(recency) <= $0 } ?? false
+    case .live(_, let recency, let cost):
+      recency.lastAccess < oldestAccess || cost > greatestCost || lastVictim.map { rank(recency) <= $0 } ?? false
     }
   }
 }

@@ -11,6 +11,7 @@ struct OwnCache<Content: Numbered>: MemorySubject {
 
   init(capacity: Int?, _ setting: Setting) throws {
     var configuration = CacheConfiguration()
+    configuration.memory = .unlimited
     configuration.memory.countLimit = capacity ?? .max
     cache = try LMDBCache(directory: try setting.directory(), configuration: configuration)
   }
