@@ -81,7 +81,8 @@ let package = Package(
         "LMDBCaching",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
-    .target(name: "TestSupport", dependencies: ["LMDB"], path: "Tests/TestSupport"),
+    .target(name: "CTestSupport", path: "Tests/CTestSupport"),
+    .target(name: "TestSupport", dependencies: ["CTestSupport", "LMDB"], path: "Tests/TestSupport"),
     .testTarget(name: "PlatformTests", dependencies: ["Platform", "TestSupport"]),
     .testTarget(name: "CBORCodingTests", dependencies: ["CBORCoding", "FoundationObjects", "TestSupport"]),
     // What the tests start as other processes.
@@ -128,7 +129,8 @@ let package = Package(
       dependencies: [
         "EFStorageStorez", "LMDBCaching", "Storez", "TestSupport", .product(name: "Logging", package: "swift-log"),
       ]),
-    .testTarget(name: "CommandLineToolTests", dependencies: ["CBORCoding", "lmdb-cache", "LMDBCaching"]),
+    .testTarget(
+      name: "CommandLineToolTests", dependencies: ["CBORCoding", "lmdb-cache", "LMDBCaching", "TestSupport"]),
     // What the documentation shows, as a client would compile it: Scripts/lib/documentation.sh puts the blocks there.
     .testTarget(
       name: "DocumentationTests",

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import EFStorageKeychainAccess
@@ -175,16 +176,9 @@ import Testing
   }
 
   private func lines(of tool: URL, _ arguments: [String], _ environment: [String: String]) throws -> String {
-    let process = Process()
-    let output = Pipe()
-    process.executableURL = tool
-    process.arguments = arguments
-    process.environment = environment
-    process.standardOutput = output
-    try process.run()
-    let data = output.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    #expect(process.terminationStatus == 0)
-    return String(decoding: data, as: UTF8.self)
+    let child = try ChildProcess(tool, arguments, environment: environment, ending: .endOfInput)
+    let text = String(decoding: child.readToEnd(), as: UTF8.self)
+    #expect(child.end() == .exit(0))
+    return text
   }
 }

@@ -20,39 +20,16 @@ package enum BoundedProcess {
       try? source.close()
       try? sink.close()
     }
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: ChildProcess.path(of: program))
-    process.arguments = arguments
-    process.standardInput = source
-    process.standardOutput = sink
-    process.standardError = FileHandle.nullDevice
-    let hasEnded = DispatchSemaphore(value: 0)
-    process.terminationHandler = { _ in hasEnded.signal() }
-    try startUnblocked(process)
-    let isOver = hasEnded.wait(timeout: .now() + .seconds(seconds)) == .success
-    if !isOver {
-      // It has not been waited for, so that its number is its own still.
-      _ = kill(process.processIdentifier, SIGKILL)
-      hasEnded.wait()
+    guard let nowhere = FileHandle(forUpdatingAtPath: "/dev/null") else { throw POSIXError(.ENOENT) }
+    let process = try LaunchedProcess(
+      URL(fileURLWithPath: ChildProcess.path(of: program)), arguments, input: source, output: sink, errors: nowhere)
+    let ending = process.wait(until: Date(timeIntervalSinceNow: Double(seconds)))
+    if ending == nil {
+      process.signal(SIGKILL)
+      process.wait()
     }
     let text = String(decoding: try Data(contentsOf: output), as: UTF8.self)
     let answers = text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
-    return ProcessOutcome(ending: ending(of: process, isOver), answers: answers)
-  }
-
-  /// A new process inherits which signals a worker thread blocks, and could then not be ended by one.
-  private static func startUnblocked(_ process: Process) throws {
-    var none = sigset_t()
-    var blocked = sigset_t()
-    sigemptyset(&none)
-    pthread_sigmask(SIG_SETMASK, &none, &blocked)
-    defer { pthread_sigmask(SIG_SETMASK, &blocked, nil) }
-    try process.run()
-  }
-
-  private static func ending(of process: Process, _ isOver: Bool) -> ProcessOutcome.Ending {
-    if !isOver { return .hung }
-    if process.terminationReason == .uncaughtSignal { return .signal(process.terminationStatus) }
-    return .exit(process.terminationStatus)
+    return ProcessOutcome(ending: ending ?? .hung, answers: answers)
   }
 }

@@ -3,7 +3,7 @@ package import Foundation
 /// Another process that is spoken to by lines. Ended when it is released.
 // Sendable: a test hands it from one thread to another, and never uses it on two at once.
 package final class ChildProcess: @unchecked Sendable {
-  private let process = Process()
+  private let process: LaunchedProcess
   private let input = Pipe()
   private let output = Pipe()
   private var buffer = Data()
@@ -30,18 +30,9 @@ package final class ChildProcess: @unchecked Sendable {
   ) throws {
     _ = Self.outliveReaders
     self.ending = ending
-    process.executableURL = executable
-    process.arguments = arguments
-    process.environment = environment
-    process.standardInput = input
-    process.standardOutput = output
-    // It would inherit that a worker thread blocks signals, and could not be ended by one.
-    var none = sigset_t()
-    var blocked = sigset_t()
-    sigemptyset(&none)
-    pthread_sigmask(SIG_SETMASK, &none, &blocked)
-    defer { pthread_sigmask(SIG_SETMASK, &blocked, nil) }
-    try process.run()
+    process = try LaunchedProcess(
+      executable, arguments, environment: environment, input: input.fileHandleForReading,
+      output: output.fileHandleForWriting)
     // Its end is what shows that nobody speaks to it any more.
     try output.fileHandleForWriting.close()
     try input.fileHandleForReading.close()
@@ -60,9 +51,9 @@ package final class ChildProcess: @unchecked Sendable {
   }()
 
   /// Ends its input, and waits for its end.
-  package func end() {
+  @discardableResult package func end() -> ProcessOutcome.Ending {
     try? input.fileHandleForWriting.close()
-    process.waitUntilExit()
+    return process.wait()
   }
 
   /// Where a program is that is built with the tests, for what starts it by another one.
@@ -75,7 +66,7 @@ package final class ChildProcess: @unchecked Sendable {
 
   /// Suspends it, and returns when it is.
   package func suspend() {
-    _ = Foundation.kill(identifier, SIGSTOP)
+    process.signal(SIGSTOP)
     awaitSuspension()
   }
 
@@ -89,7 +80,7 @@ package final class ChildProcess: @unchecked Sendable {
   }
 
   /// Lets it go on.
-  package func resume() { _ = Foundation.kill(identifier, SIGCONT) }
+  package func resume() { process.signal(SIGCONT) }
 
   /// Beside the test bundle, whatever runs it.
   private static func executable(_ program: String) -> URL {
@@ -106,7 +97,7 @@ package final class ChildProcess: @unchecked Sendable {
     return found ?? URL(fileURLWithPath: program)
   }
 
-  package var identifier: Int32 { process.processIdentifier }
+  package var identifier: Int32 { process.identifier }
 
   /// One that has ended answers nothing to it.
   package func send(_ line: String) { try? input.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8)) }
@@ -137,15 +128,21 @@ package final class ChildProcess: @unchecked Sendable {
     return lines
   }
 
+  /// All that it has written and will write, up to its end, as bytes.
+  package func readToEnd() -> Data {
+    defer { buffer = Data() }
+    return buffer + ((try? output.fileHandleForReading.readToEnd()) ?? Data())
+  }
+
   /// Ends its input: what it does then is its own business.
   package func endInput() { try? input.fileHandleForWriting.close() }
 
   /// Sends a signal without waiting for what it does.
-  package func signal(_ number: Int32) { _ = Foundation.kill(identifier, number) }
+  package func signal(_ number: Int32) { process.signal(number) }
 
   /// Ends it at once, as nothing it could notice.
   package func kill() {
-    if process.isRunning { _ = Foundation.kill(identifier, SIGKILL) }
-    process.waitUntilExit()
+    process.signal(SIGKILL)
+    process.wait()
   }
 }

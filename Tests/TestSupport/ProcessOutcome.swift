@@ -6,6 +6,11 @@ package struct ProcessOutcome: Sendable, CustomStringConvertible {
     case signal(Int32)
     /// It had to be killed.
     case hung
+
+    /// What it returned; `nil` if something else ended it.
+    package var status: Int32? {
+      if case .exit(let status) = self { status } else { nil }
+    }
   }
 
   package let ending: Ending

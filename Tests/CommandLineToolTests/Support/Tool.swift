@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Runs the built tool as another process.
@@ -36,21 +37,17 @@ enum Tool {
     let files = ["in", "out", "err"].map { scratch.url.appendingPathComponent($0) }
     try input.write(to: files[0])
     for file in files[1...] { try Data().write(to: file) }
-    let process = Process()
-    process.executableURL = executable
-    process.arguments = arguments
-    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-    process.standardInput = try FileHandle(forReadingFrom: files[0])
-    process.standardOutput = try FileHandle(forWritingTo: files[1])
-    process.standardError = try FileHandle(forWritingTo: files[2])
-    let (ends, end) = AsyncStream.makeStream(of: Void.self)
-    process.terminationHandler = { _ in end.finish() }
-    try process.run()
-    try await whileRunning?(process.processIdentifier)
-    for await _ in ends {}
-    try #require(process.terminationReason == .exit, "the tool was ended by signal \(process.terminationStatus)")
+    let process = try LaunchedProcess(
+      executable, arguments, environment: ProcessInfo.processInfo.environment.merging(environment) { $1 },
+      input: FileHandle(forReadingFrom: files[0]), output: FileHandle(forWritingTo: files[1]),
+      errors: FileHandle(forWritingTo: files[2]))
+    try await whileRunning?(process.identifier)
+    let ending = await withCheckedContinuation { continuation in
+      Thread.detachNewThread { continuation.resume(returning: process.wait()) }
+    }
+    let status = try #require(ending.status, "the tool was ended: \(ending)")
     return ToolResult(
-      status: process.terminationStatus, output: try Data(contentsOf: files[1]),
+      status: status, output: try Data(contentsOf: files[1]),
       errors: String(decoding: try Data(contentsOf: files[2]), as: UTF8.self))
   }
 }

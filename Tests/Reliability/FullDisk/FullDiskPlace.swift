@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// What a cache of the trial is on, and how that gets full.
 enum FullDiskPlace: String, CaseIterable {
@@ -54,13 +55,9 @@ enum FullDiskPlace: String, CaseIterable {
   }
 
   private static func call(_ words: String...) throws {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = words
-    process.standardOutput = FileHandle.nullDevice
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    process.waitUntilExit()
-    if process.terminationStatus != 0 { throw FullDiskFailure(message: "\(words) ended with an error") }
+    guard let nowhere = FileHandle(forUpdatingAtPath: "/dev/null") else { throw POSIXError(.ENOENT) }
+    let process = try LaunchedProcess(
+      URL(fileURLWithPath: "/usr/bin/env"), words, input: nowhere, output: nowhere, errors: nowhere)
+    if process.wait() != .exit(0) { throw FullDiskFailure(message: "\(words) ended with an error") }
   }
 }

@@ -1,0 +1,117 @@
+import CTestSupport
+package import Foundation
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// Another program, started and waited for by the system's own calls.
+///
+/// Foundation's `Process` lists the descriptors of the process that starts another one, and on Linux reads beyond the end
+/// of that list when there are more than some 1,350 of them. Tests of caches side by side have as many.
+package final class LaunchedProcess: Sendable {
+  package let identifier: pid_t
+  /// What has been waited for has no number any more.
+  private let ending = Mutex<ProcessOutcome.Ending?>(nil)
+
+  /// Starts a program. It has the three descriptors that are given and no other, a group of its own, and blocks no signal.
+  ///
+  /// - Parameters:
+  ///   - environment: All its variables; `nil`: those of this process.
+  ///   - errors: `nil`: those of this process.
+  package init(
+    _ executable: URL, _ arguments: [String], environment: [String: String]? = nil, input: FileHandle,
+    output: FileHandle, errors: FileHandle? = nil
+  ) throws {
+    var actions = Self.noActions
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    // Above the three first, so that none of them is replaced before it is used.
+    let sources = [input, output, errors ?? .standardError].map { fcntl($0.fileDescriptor, F_DUPFD_CLOEXEC, 3) }
+    defer { for source in sources where source >= 0 { close(source) } }
+    for (target, source) in sources.enumerated() {
+      posix_spawn_file_actions_adddup2(&actions, source, Int32(target))
+    }
+    var attributes = Self.noAttributes
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    // It would inherit that a worker thread blocks signals, and could not be ended by one.
+    var none = sigset_t()
+    sigemptyset(&none)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    var flags = Int32(POSIX_SPAWN_SETSIGMASK) | Int32(POSIX_SPAWN_SETPGROUP)
+    #if canImport(Darwin)
+      flags |= POSIX_SPAWN_CLOEXEC_DEFAULT
+    #else
+      _ = ctestsupport_close_from(&actions, 3)
+    #endif
+    posix_spawnattr_setflags(&attributes, Int16(flags))
+    var child: pid_t = 0
+    let status = Self.withCStrings([executable.path] + arguments) { words in
+      guard let environment else { return posix_spawn(&child, executable.path, &actions, &attributes, words, environ) }
+      return Self.withCStrings(environment.map { "\($0)=\($1)" }) {
+        posix_spawn(&child, executable.path, &actions, &attributes, words, $0)
+      }
+    }
+    guard status == 0 else {
+      throw POSIXError(POSIXErrorCode(rawValue: status) ?? .EINVAL, userInfo: [NSFilePathErrorKey: executable.path])
+    }
+    identifier = child
+  }
+
+  /// One that nobody waited for would stay in the system's table.
+  deinit { _ = tryWait() }
+
+  /// Waits for its end. Other threads may signal it meanwhile.
+  @discardableResult package func wait() -> ProcessOutcome.Ending {
+    var information = siginfo_t()
+    while waitid(P_PID, id_t(identifier), &information, WEXITED | WNOWAIT) < 0 && errno == EINTR {}
+    return ending.withLock { Self.reap(identifier, into: &$0, 0) }!
+  }
+
+  /// How it ended; `nil`: it runs.
+  package func tryWait() -> ProcessOutcome.Ending? { ending.withLock { Self.reap(identifier, into: &$0, WNOHANG) } }
+
+  /// How it ended; `nil`: it runs longer.
+  package func wait(until limit: Date) -> ProcessOutcome.Ending? {
+    while true {
+      if let ending = tryWait() { return ending }
+      if Date() > limit { return nil }
+      usleep(1_000)
+    }
+  }
+
+  private static func reap(
+    _ identifier: pid_t, into ending: inout ProcessOutcome.Ending?, _ options: Int32
+  ) -> ProcessOutcome.Ending? {
+    if ending != nil { return ending }
+    var (status, result): (Int32, pid_t) = (0, 0)
+    repeat { result = waitpid(identifier, &status, options) } while result < 0 && errno == EINTR
+    let signal = status & 0x7F
+    if result == identifier { ending = signal == 0 ? .exit(status >> 8 & 0xFF) : .signal(signal) }
+    return ending
+  }
+
+  /// Sends a signal, if it has not been waited for.
+  package func signal(_ number: Int32) {
+    ending.withLock { if $0 == nil { _ = kill(identifier, number) } }
+  }
+
+  /// Calls `body` with copies of `strings` that end with a null pointer.
+  private static func withCStrings<Result>(
+    _ strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> Result
+  ) -> Result {
+    let copies = strings.map { strdup($0) } + [nil]
+    defer { for copy in copies { free(copy) } }
+    return body(copies)
+  }
+
+  #if canImport(Darwin)
+    private static var noActions: posix_spawn_file_actions_t? { nil }
+    private static var noAttributes: posix_spawnattr_t? { nil }
+  #else
+    private static var noActions: posix_spawn_file_actions_t { .init() }
+    private static var noAttributes: posix_spawnattr_t { .init() }
+  #endif
+}
