@@ -89,7 +89,9 @@ public final class LMDBCache: Sendable {
   /// now on. The files are closed when every cache of this process on the directory is. Calling it again does
   /// nothing. What is not closed is closed when it is released, and what was written is safe without it.
   ///
-  /// - Throws: `.notCommitted` if the last writes could not be committed; they are in the journal.
+  /// - Throws: `.notCommitted` if the last writes could not be committed; they are in the journal. `.noSpace` or
+  ///   `.storageFailed` if something written since the last ``flush()`` could not be recorded, and is lost. The cache is
+  ///   closed all the same.
   public func close() throws(CacheError) {
     tearDown()
     try diskCache.close()

@@ -236,7 +236,7 @@ import Testing
     #expect(recovers(cache, clock))
     #expect(try cache.entries().isEmpty)
     #expect(cache.count == 0)
-    try cache.close()
+    #expect(errorCode { try cache.close() } == .noSpace)
   }
 
   @Test func aDiskCacheReportsWhatCannotBeRecorded() throws {
@@ -304,6 +304,8 @@ import Testing
       try cache.set(big, forKey: "c")
     }
     #expect(cache.health.isHealthy)
+    // Once.
+    #expect(errorCode { try cache.close() } == (isFlushed ? nil : .storageFailed))
     try cache.close()
   }
 
@@ -324,7 +326,7 @@ import Testing
     clock.advance(by: .seconds(40))
     #expect(recovers(cache, clock))
     #expect(try CacheKey.with("key") { (key) throws(CacheError) in try cache.store.database.header(key) == nil })
-    try cache.close()
+    #expect(errorCode { try cache.close() } == .storageFailed)
   }
 
   /// The same when the failure was over before the write noted that it is in memory only.

@@ -149,15 +149,23 @@ extension Journal {
   /// - Throws: also why a write since the last flush could not be recorded.
   func flush() throws(CacheError) {
     try commitPending(includesHidden: true)
+    if let failure = takeUnrecorded("is in memory only") { throw failure }
+  }
+
+  /// Why something that was written since the last call could not be recorded, if so it is.
+  ///
+  /// - Parameter fate: What became of it.
+  func takeUnrecorded(_ fate: String) -> CacheError? {
     let failure = lock.withLock {
       state.unrecorded = nil
       return state.unflushable.take()
     }
-    guard let failure else { return }
-    throw CacheError(
-      failure.code,
-      "Something written since the last flush could not be recorded, and is in memory only: \(failure.message) Set it "
-        + "again when the cause is gone.", underlying: failure)
+    return failure.map {
+      CacheError(
+        $0.code,
+        "Something written since the last flush could not be recorded, and \(fate): \($0.message) Set it again when the "
+          + "cause is gone.", underlying: $0)
+    }
   }
 
   /// Makes everything written so far be committed at once. With the lock held.

@@ -45,7 +45,8 @@ extension DiskStore {
 
   /// Ends one opening. The last one commits what waits, ends the writer thread and closes the files.
   ///
-  /// - Throws: `.notCommitted` if something could not be committed: it is in the journal.
+  /// - Throws: `.notCommitted` if something could not be committed: it is in the journal. What made a write be with the
+  ///   memory tier only, which is gone.
   func release() throws(CacheError) {
     guard OpenDirectories.release(self) else { return }
     let result = outcome { () throws(CacheError) in try finish() }
@@ -76,6 +77,7 @@ extension DiskStore {
         "The cache in \(directory) was closed with writes that could not be committed; they are in its journal and "
           + "are applied when it is opened again.", underlying: failure.error)
     }
+    if let failure = journal.takeUnrecorded("is lost") { throw failure }
   }
 
   /// What the last process to close does. Not while another one is looking who is there: it may be missed then, and miss
