@@ -231,12 +231,17 @@ extension DiskCache {
     try CacheKey.with(key) { (key) throws(CacheError) in try remove(key, through: memory, if: basis.condition) }
   }
 
-  func touch(forKey key: String, expires: Expiry, through memory: MemoryTier?) throws(CacheError) -> Bool {
+  /// - Parameter later: An entry that expires then or later, or never, stays as it is; nanoseconds since 1970.
+  @discardableResult
+  func touch(
+    forKey key: String, expires: Expiry, unlessAt later: Int64? = nil, through memory: MemoryTier?
+  ) throws(CacheError) -> Bool {
     try checkOpen()
     return try CacheKey.with(key) { (key) throws(CacheError) in
       while true {
         let condition = try store.condition(key)
         guard let header = try store.liveHeader(key) else { return false }
+        if let later, header.expires == 0 || header.expires >= later { return true }
         let time = try expires.nanoseconds(in: store, current: header.expires)
         if time == header.expires { return true }
         if try touch(key, header, expires: time, through: memory, if: condition) { return true }

@@ -37,6 +37,46 @@ import Testing
       sourceLocation: sourceLocation)
   }
 
+  /// It lives for as long as it is read, and is not written with every read.
+  @Test(arguments: Place.allCases, [10, 5_000]) func anExpirySlides(_ place: Place, _ size: Int) throws {
+    for isDisk in [false, true] {
+      let cache = try open()
+      let text = String(repeating: "t", count: size)
+      func read(_ key: String) throws -> String? {
+        isDisk
+          ? try cache.diskCache.value(forKey: key, slidingExpiry: .seconds(100))
+          : try cache.value(forKey: key, slidingExpiry: .seconds(100))
+      }
+      try cache.set(text, forKey: "key", expiresIn: .seconds(100))
+      for (key, expires) in [("never", nil), ("later", Duration.seconds(5_000))] {
+        try cache.set(text, forKey: key, expiresIn: expires)
+      }
+      try place.settle(cache)
+      var versions = Set<EntryVersion>()
+      for _ in 0..<100 {
+        clock.advance(by: .seconds(5))
+        #expect(try read("key") == text)
+        versions.insert(try #require(try cache.entry(forKey: "key")).version)
+        #expect(try read("never") == text && read("later") == text)
+      }
+      // Every second or third read of them moved it.
+      #expect(30...50 ~= versions.count)
+      #expect(try cache.entry(forKey: "never")?.expiration == nil)
+      let later = try #require(try cache.entry(forKey: "later")?.expiration)
+      clock.advance(by: .seconds(89))
+      try expect("key", in: cache, isLive: true)
+      clock.advance(by: .seconds(11))
+      #expect(try read("key") == nil)
+      try expect("key", in: cache, isLive: false)
+      // A lifetime of nothing takes none away.
+      #expect(try cache.value(String.self, forKey: "later", slidingExpiry: .zero) == text)
+      #expect(try cache.entry(forKey: "later")?.expiration == later)
+      #expect(try read("none") == nil)
+      try cache.removeAll()
+      try cache.close()
+    }
+  }
+
   @Test(arguments: Place.allCases, [10, 5_000]) func anExpiredEntryIsNeverServed(_ place: Place, _ size: Int) throws {
     for probe in [Duration.seconds(10), .nanoseconds(9_999_999_999)] {
       let cache = try open()
