@@ -44,10 +44,10 @@ import Testing
     // From now on this thread has a slot.
     #expect(try cache.diskCache.value(String.self, forKey: "key") == "old")
     cache.memoryCache.removeAll()
-    // A read tries it twice.
+    // A read tries it twice. The writer thread may read meanwhile, and be refused as well.
     let session = refuse(.txnRenew, 2)
     #expect(errorCode { try cache.value(String.self, forKey: "key") } == .storageFailed)
-    #expect(eventually { cache.statistics.reopenings == 1 })
+    #expect(eventually { cache.statistics.reopenings >= 1 })
     FaultInjection.end(session)
     #expect(try cache.value(String.self, forKey: "key") == "old")
     #expect(cache.health.isHealthy)
