@@ -1,6 +1,8 @@
 import EFStorageLMDBCache
 import Foundation
 @testable import LMDBCaching
+import Observation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -57,6 +59,30 @@ struct ReferenceTests {
     #expect($theme === _theme._ref && $theme.lastFailure == nil)
     try await cache.close()
     #expect(try await contents.next() == nil)
+  }
+
+  @Test func aContentIsTrackedByObservation() async throws {
+    @EFStorageLMDBCache(forKey: "theme", in: cache) var theme: String = "light"
+    let observed = $theme.observed
+    let changes = Atomic<Int>(0)
+    func track() -> String? {
+      withObservationTracking {
+        observed.content
+      } onChange: {
+        changes.add(1, ordering: .relaxed)
+      }
+    }
+    #expect(track() == nil)
+    theme = "dark"
+    #expect(try await becomesTrue { changes.load(ordering: .relaxed) > 0 })
+    #expect(track() == "dark")
+    observed.content = "blue"
+    #expect(theme == "blue" && track() == "blue")
+    let before = changes.load(ordering: .relaxed)
+    try cache.removeValue(forKey: "theme")
+    #expect(try await becomesTrue { changes.load(ordering: .relaxed) > before })
+    #expect(observed.content == nil && theme == "light")
+    try await cache.close()
   }
 
   @Test func contentExpires() throws {

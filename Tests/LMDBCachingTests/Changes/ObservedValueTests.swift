@@ -1,0 +1,119 @@
+import Foundation
+import Observation
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import LMDBCaching
+
+/// A value that Observation tracks.
+@Suite struct ObservedValueTests {
+  let directory = CacheDirectory()
+
+  /// Reads in a tracked scope. The result becomes true when what was read has changed.
+  private func changed(after read: () -> Void) -> Flag {
+    let flag = Flag()
+    withObservationTracking(read) { flag.set() }
+    return flag
+  }
+
+  @Test(arguments: ["set", "remove", "removeAll", "prefix", "batch", "disk", "tag", "process"])
+  func whoReadsItIsTold(_ what: String) async throws {
+    let cache = try directory.open()
+    try cache.set(1, forKey: "key", tags: ["tag"])
+    try await cache.flush()
+    let observed = cache.observed(Int.self, forKey: "key")
+    let change = changed { #expect(observed.value == 1) }
+    let other = what == "process" ? try cacheProcess() : nil
+    switch what {
+    case "set": try cache.set(2, forKey: "key")
+    case "remove": try cache.removeValue(forKey: "key")
+    case "removeAll": try await cache.removeAll()
+    case "prefix": try await cache.removeAll(withPrefix: "k")
+    case "batch": try await cache.write { $0.set(2, forKey: "key") }
+    case "disk": try cache.diskCache.set(2, forKey: "key")
+    case "tag": try await cache.removeAll(taggedWith: "tag")
+    default:
+      #expect(other?.run("open \(directory.path)") == "ok")
+      #expect(other?.run("remove key") == "ok")
+      #expect(other?.run("close") == "ok")
+    }
+    #expect(try await becomesTrue { change.isSet })
+    #expect(observed.value == (["set", "batch", "disk"].contains(what) ? 2 : nil))
+    try await cache.close()
+    #expect(observed.value == nil)
+    #expect(errorCode { _ = try observed.read() } == .closed)
+  }
+
+  @Test func othersAreNoneOfIt() async throws {
+    let cache = try directory.open()
+    try cache.set(1, forKey: "key")
+    let observed = cache.observed(Int.self, forKey: "key")
+    let change = changed { _ = observed.value }
+    for index in 0..<100 { try cache.set(index, forKey: "key\(index)") }
+    try await Task.sleep(for: .milliseconds(100))
+    #expect(!change.isSet)
+    try await cache.close()
+  }
+
+  /// A tracker that reads again whenever it is told ends with the last value, whenever the changes come.
+  @Test(arguments: 0..<8) func theLastChangeIsNeverMissed(_ seed: UInt64) async throws {
+    let cache = try directory.open()
+    let observed = cache.observed(Int.self, forKey: "key")
+    let tracker = Tracker(observed)
+    tracker.track()
+    var random = SeededRandom(seed)
+    for number in 0..<300 {
+      try cache.set(number, forKey: "key")
+      if random.below(4) == 0 { try await Task.sleep(for: .microseconds(Int64(random.below(3_000)))) }
+    }
+    #expect(try await becomesTrue { tracker.last.withLock { $0 } == 299 })
+    try await cache.close()
+  }
+
+  @Test func itGoesWhenNobodyHasIt() async throws {
+    let cache = try directory.open()
+    weak let observed: ObservedValue<Int>?
+    do {
+      let value = cache.observed(Int.self, forKey: "key")
+      observed = value
+      try cache.set(1, forKey: "key")
+      #expect(value.value == 1)
+    }
+    #expect(observed == nil)
+    #expect(try await becomesTrue { !cache.store.feed.isObserved.load(ordering: .acquiring) })
+    try await cache.close()
+  }
+
+  @Test func whatCannotBeReadIsNoValue() async throws {
+    let cache = try directory.open()
+    let observed = cache.observed(Int.self, forKey: "key")
+    try cache.set("text", forKey: "key")
+    #expect(observed.value == nil)
+    #expect(errorCode { _ = try observed.read() } != nil)
+    try await cache.close()
+  }
+}
+
+private final class Flag: Sendable {
+  private let value = Atomic<Bool>(false)
+  var isSet: Bool { value.load(ordering: .acquiring) }
+  func set() { value.store(true, ordering: .releasing) }
+}
+
+/// Reads again whenever it is told.
+private final class Tracker: Sendable {
+  let last = Mutex<Int?>(nil)
+  private let observed: ObservedValue<Int>
+
+  init(_ observed: ObservedValue<Int>) { self.observed = observed }
+
+  func track() {
+    withObservationTracking {
+      let value = observed.value
+      last.withLock { $0 = value }
+    } onChange: {
+      Task { self.track() }
+    }
+  }
+}
