@@ -1,5 +1,5 @@
-# The blocks of Swift in README.md and in the documentation articles, as sources of the target DocumentationTests. To be
-# sourced.
+# The blocks of Swift in README.md and in the documentation articles, as sources of the target DocumentationTests; those of
+# Integrations/README.md as sources of the one there. To be sourced.
 #
 # A block becomes a function, with `import` lines moved above it and what Tests/DocumentationTests/Surroundings.swift
 # declares in reach, and those of the articles of a module import it. One with an extension, a protocol or a property
@@ -9,13 +9,20 @@
 blocks=Tests/DocumentationTests/Blocks
 
 # They need every trait, and go stale: they are there while they are built only.
-remove_blocks() { rm -rf "$blocks"; }
+remove_blocks() { rm -rf "$blocks" "Integrations/$blocks"; }
 
 extract_blocks() {
-  local document module count
-  remove_blocks
+  extract_blocks_of "$blocks" README.md Sources
+  extract_blocks_of "Integrations/$blocks" Integrations/README.md
+}
+
+# extract_blocks_of FOLDER DOCUMENT…
+extract_blocks_of() {
+  local document module count blocks=$1
+  shift
+  rm -rf "$blocks"
   mkdir -p "$blocks"
-  find README.md Sources -name README.md -o -path '*.docc/*.md' | sort | while IFS= read -r document; do
+  find "$@" -name README.md -o -path '*.docc/*.md' | sort | while IFS= read -r document; do
     module=$(printf '%s' "$document" | sed -n 's|^Sources/\([^/]*\)/.*|\1|p')
     awk -v module="${module:-LMDBCaching}" -v document="$PWD/$document" -v prefix="$blocks/$(printf '%s' "${document%.md}" | tr -c 'A-Za-z0-9' _)" '
       function flush_block() {
@@ -54,5 +61,5 @@ extract_blocks() {
     echo 'There is no block of Swift in the documentation, which cannot be.' >&2
     return 1
   fi
-  echo "$count blocks of Swift in the documentation"
+  echo "$count blocks of Swift in $*"
 }

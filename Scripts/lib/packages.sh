@@ -43,7 +43,7 @@ install_missing_packages() {
       ;;
     *)
       if command -v dpkg-query >/dev/null; then
-        for package in liblmdb-dev libxxhash-dev libzstd-dev pkg-config xz-utils \
+        for package in liblmdb-dev libxxhash-dev libzstd-dev zlib1g-dev pkg-config xz-utils \
           libsecret-1-dev dbus gnome-keyring libsecret-tools; do
           is_installed "$package" || missing+=("$package")
         done

@@ -280,7 +280,7 @@ extension LMDBCache {
           let basis = LoadBasis(of: key, in: store)
           var context = LoadContext(
             key: key, lifetime: options.lifetime, cost: options.cost, tags: options.tags)
-          let value = try settling(key, options) { try timing { try load(&context) } }
+          let value = try settling(key, options) { try timing(key) { try load(&context) } }
           try keep(value, context, options, run, basis)
           return value
         }
@@ -304,7 +304,7 @@ extension LMDBCache {
           let basis = LoadBasis(of: key, in: store)
           var context = LoadContext(
             key: key, lifetime: options.lifetime, cost: options.cost, tags: options.tags)
-          let value = try await settling(key, options) { try await timing { try await load(&context) } }
+          let value = try await settling(key, options) { try await timing(key) { try await load(&context) } }
           try keep(value, context, options, run, basis)
           return value
         }

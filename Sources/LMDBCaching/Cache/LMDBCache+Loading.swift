@@ -39,7 +39,7 @@ extension LMDBCache {
         defer { end(run) }
         func loadAndKeep() throws -> V {
           let basis = LoadBasis(of: key, in: store)
-          let value = try timing(load)
+          let value = try timing(key, load)
           try keep(value, forKey: key, expiresIn: expiresIn, cost: cost, run, basis)
           return value
         }
@@ -69,7 +69,7 @@ extension LMDBCache {
         defer { end(run) }
         func loadAndKeep() async throws -> V {
           let basis = LoadBasis(of: key, in: store)
-          let value = try await timing(load)
+          let value = try await timing(key, load)
           try keep(value, forKey: key, expiresIn: expiresIn, cost: cost, run, basis)
           return value
         }
@@ -100,12 +100,15 @@ extension LMDBCache {
       ["directory": "\(store.directory)", "key": "\(quoted(key))", "error": "\(error)"])
   }
 
-  /// Runs a closure that loads, and counts it.
-  func timing<R>(_ load: () throws -> R) throws -> R {
+  /// Runs a closure that loads, inside the instrument if there is one, and counts it.
+  func timing<R>(_ key: String, _ load: () throws -> R) throws -> R {
     let start = store.clock.monotonic
     var isFailure = true
     defer { noteLoad(since: start, isFailure) }
-    let value = try load()
+    let value =
+      if let instrument = store.configuration.loadInstrument { try instrument.load(describe(key), load) } else {
+        try load()
+      }
     isFailure = false
     return value
   }
@@ -116,11 +119,18 @@ extension LMDBCache {
     store.metrics.noteLoad(nanoseconds: nanoseconds)
   }
 
-  nonisolated(nonsending) func timing<R>(_ load: nonisolated(nonsending) () async throws -> R) async throws -> R {
+  private func describe(_ key: String) -> LoadDescription { LoadDescription(key: key, directory: store.directory) }
+
+  nonisolated(nonsending) func timing<R>(
+    _ key: String, _ load: nonisolated(nonsending) () async throws -> R
+  ) async throws -> R {
     let start = store.clock.monotonic
     var isFailure = true
     defer { noteLoad(since: start, isFailure) }
-    let value = try await load()
+    let value =
+      if let instrument = store.configuration.loadInstrument { try await instrument.load(describe(key), load) } else {
+        try await load()
+      }
     isFailure = false
     return value
   }

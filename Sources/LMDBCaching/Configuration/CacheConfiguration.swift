@@ -18,6 +18,9 @@ public struct CacheConfiguration: Sendable {
   /// How values are loaded where a read says nothing else: see ``LMDBCache/value(_:forKey:options:load:)``.
   public var loadOptions = LoadOptions()
 
+  /// What runs around every load: spans for tracing, say, as `LMDBCachingTracing` makes them.
+  public var loadInstrument: (any LoadInstrument)?
+
   /// How NSCoding objects are archived and read.
   public var objectCoding = ObjectCoding()
 

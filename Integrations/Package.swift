@@ -1,0 +1,69 @@
+// swift-tools-version: 6.2
+
+// What joins LMDBCaching to other packages, apart from it, so that nobody builds them who does not use them.
+
+import PackageDescription
+
+let cache: [Target.Dependency] = [.product(name: "LMDBCaching", package: "LMDBCaching")]
+
+let package = Package(
+  name: "LMDBCachingIntegrations",
+  platforms: [.macOS(.v26), .iOS(.v26), .tvOS(.v26), .watchOS(.v26), .visionOS(.v26)],
+  products: [
+    .library(name: "LMDBCachingHummingbird", targets: ["LMDBCachingHummingbird"]),
+    .library(name: "LMDBCachingLifecycle", targets: ["LMDBCachingLifecycle"]),
+    .library(name: "LMDBCachingTracing", targets: ["LMDBCachingTracing"]),
+  ],
+  dependencies: [
+    .package(name: "LMDBCaching", path: ".."),
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
+    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+  ],
+  targets: [
+    .target(
+      name: "LMDBCachingHummingbird",
+      dependencies: cache + [.product(name: "Hummingbird", package: "hummingbird")]),
+    .target(
+      name: "LMDBCachingLifecycle",
+      dependencies: cache + [.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")]),
+    .target(
+      name: "LMDBCachingTracing",
+      dependencies: cache + [.product(name: "Tracing", package: "swift-distributed-tracing")]),
+    .executableTarget(
+      name: "ExampleServer",
+      dependencies: [
+        "LMDBCachingHummingbird", "LMDBCachingLifecycle",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Hummingbird", package: "hummingbird"),
+      ],
+      path: "Examples/Server", exclude: ["measure"]),
+    // What the tests start as other processes.
+    .executableTarget(
+      name: "PersistTestProcess", dependencies: ["LMDBCachingHummingbird"], path: "Tests/PersistTestProcess"),
+    // What the documentation shows, as a client would compile it: Scripts/lib/documentation.sh puts the blocks there.
+    .testTarget(
+      name: "DocumentationTests",
+      dependencies: [
+        "LMDBCachingHummingbird", "LMDBCachingLifecycle", "LMDBCachingTracing",
+        .product(name: "Hummingbird", package: "hummingbird"),
+      ]),
+    .testTarget(
+      name: "IntegrationTests",
+      dependencies: [
+        "ExampleServer", "LMDBCachingHummingbird", "LMDBCachingLifecycle", "LMDBCachingTracing", "PersistTestProcess",
+        .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "HummingbirdTesting", package: "hummingbird"),
+        .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
+        .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
+      ]),
+  ])
+
+for target in package.targets {
+  target.swiftSettings = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+  ]
+}

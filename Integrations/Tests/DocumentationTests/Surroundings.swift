@@ -1,0 +1,3 @@
+// What blocks of documentation take for granted.
+
+func show(_ value: Any) {}

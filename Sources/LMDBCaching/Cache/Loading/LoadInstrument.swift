@@ -1,0 +1,18 @@
+/// What runs around every load of a cache: tracing, say. See ``CacheConfiguration/loadInstrument``.
+///
+/// Both functions call `body` once and pass on what it returns or throws. They run where the load does, inside the caller's
+/// task or in one that inherits its task-local values.
+public protocol LoadInstrument: Sendable {
+  func load<R>(_ load: LoadDescription, _ body: () throws -> R) rethrows -> R
+
+  nonisolated(nonsending) func load<R>(
+    _ load: LoadDescription, _ body: nonisolated(nonsending) () async throws -> R
+  ) async rethrows -> R
+}
+
+/// Which load it is.
+public struct LoadDescription: Sendable {
+  public let key: String
+  /// The cache's directory.
+  public let directory: String
+}
