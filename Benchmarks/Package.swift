@@ -49,7 +49,7 @@ let package = Package(
       dependencies: ["CAllocations", "Workloads", .product(name: "Benchmark", package: "benchmark")],
       path: "Benchmarks/Registration"),
   ]
-    + ["Memory", "Disk", "Archive", "Wrapper", "Trace"].map { name in
+    + ["Memory", "Disk", "Archive", "Wrapper", "Trace", "Change"].map { name in
       .executableTarget(
         name: name, dependencies: ["Registration", .product(name: "Benchmark", package: "benchmark")],
         path: "Benchmarks/\(name)", plugins: [.plugin(name: "BenchmarkPlugin", package: "benchmark")])
