@@ -56,21 +56,6 @@ import Testing
     try await cache.close()
   }
 
-  /// A tracker that reads again whenever it is told ends with the last value, whenever the changes come.
-  @Test(arguments: 0..<8) func theLastChangeIsNeverMissed(_ seed: UInt64) async throws {
-    let cache = try directory.open()
-    let observed = cache.observed(Int.self, forKey: "key")
-    let tracker = Tracker(observed)
-    tracker.track()
-    var random = SeededRandom(seed)
-    for number in 0..<300 {
-      try cache.set(number, forKey: "key")
-      if random.below(4) == 0 { try await Task.sleep(for: .microseconds(Int64(random.below(3_000)))) }
-    }
-    #expect(try await becomesTrue { tracker.last.withLock { $0 } == 299 })
-    try await cache.close()
-  }
-
   @Test func itGoesWhenNobodyHasIt() async throws {
     let cache = try directory.open()
     weak let observed: ObservedValue<Int>?
@@ -99,21 +84,4 @@ private final class Flag: Sendable {
   private let value = Atomic<Bool>(false)
   var isSet: Bool { value.load(ordering: .acquiring) }
   func set() { value.store(true, ordering: .releasing) }
-}
-
-/// Reads again whenever it is told.
-private final class Tracker: Sendable {
-  let last = Mutex<Int?>(nil)
-  private let observed: ObservedValue<Int>
-
-  init(_ observed: ObservedValue<Int>) { self.observed = observed }
-
-  func track() {
-    withObservationTracking {
-      let value = observed.value
-      last.withLock { $0 = value }
-    } onChange: {
-      Task { self.track() }
-    }
-  }
 }
