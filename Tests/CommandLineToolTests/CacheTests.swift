@@ -36,6 +36,26 @@ import Testing
     #expect(list.text.split(separator: "\n").count == 11)
   }
 
+  /// More than are read at once.
+  @Test func aLongListIsWrittenInParts() async throws {
+    try fill(2_500)
+    let keys = try await Tool.run("ls", "-q", "--cache", scratch.cache).text.split(separator: "\n").map(String.init)
+    #expect(keys.count == 2_500 && keys == keys.sorted() && Set(keys).count == 2_500)
+    let lines = try await Tool.run("ls", "--cache", scratch.cache).text.split(separator: "\n")
+    #expect(lines.count == 2_501 && lines[0].hasPrefix("KEY"))
+    #expect(lines.count { $0.hasPrefix("KEY") } == 1)
+    let entries: [ListedEntry] = try await Tool.run("ls", "--json", "--cache", scratch.cache).json()
+    #expect(entries.map(\.key) == keys)
+    for limit in [1, 999, 1_000, 1_001, 2_500, 9_999] {
+      let some = try await Tool.run("ls", "-q", "--limit", "\(limit)", "--cache", scratch.cache).text
+      #expect(some.split(separator: "\n").map(String.init) == Array(keys.prefix(limit)), "\(limit)")
+    }
+    #expect(try await Tool.run("ls", "--limit", "0", "--cache", scratch.cache).status == 64)
+    let first: [ListedEntry] = try await Tool.run("ls", "--json", "--limit", "1", "--cache", scratch.cache).json()
+    #expect(first.map(\.key) == [keys[0]])
+    #expect(try await Tool.run("ls", "--json", "--prefix", "none", "--cache", scratch.cache).text == "[]\n")
+  }
+
   @Test func aListCanBeLimitedToAPrefix() async throws {
     try fill(30)
     let list = try await Tool.run("ls", "-q", "--prefix", "key:102", "--cache", scratch.cache)

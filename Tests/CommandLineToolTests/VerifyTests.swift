@@ -26,6 +26,31 @@ import Testing
     #expect(try Data(contentsOf: data) == before)
   }
 
+  /// Whatever looks at it, or changes an entry of it: it is not made anew.
+  @Test(arguments: [
+    ["ls"], ["get", "key:1000"], ["stat"], ["rm", "key:1000"], ["trim", "--count", "1"], ["clear"],
+    ["set", "key", "value"],
+  ])
+  func noCommandMakesADamagedCacheAnew(_ words: [String]) async throws {
+    try fill()
+    var bytes = try Data(contentsOf: data)
+    bytes.removeLast(bytes.count / 2)
+    try bytes.write(to: data)
+    for _ in 0..<2 {
+      let result = try await Tool.run(words + ["--cache", scratch.cache])
+      #expect(result.status == 65)
+      #expect(result.output.isEmpty)
+      #expect(result.errors.contains("damaged") && result.errors.contains("Nothing was changed"), "\(result.errors)")
+      #expect(try Data(contentsOf: data) == bytes)
+      let names = try FileManager.default.contentsOfDirectory(atPath: scratch.cache)
+      #expect(!names.contains { $0.hasPrefix("quarantine") })
+    }
+    // Whoever owns it gets over it.
+    let cache = try DiskCache(directory: URL(fileURLWithPath: scratch.cache))
+    #expect(cache.statistics.recoveries == 1)
+    try await cache.close()
+  }
+
   @Test func aDamagedCacheIs65AndIsLeftAsItIs() async throws {
     try fill()
     var bytes = try Data(contentsOf: data)
@@ -38,9 +63,9 @@ import Testing
     #expect(result.errors.contains("page ") && result.errors.contains("truncated"), "\(result.errors)")
     #expect(try Data(contentsOf: data) == bytes)
     #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.cache).sorted() == names)
-    // The next to open it sets it aside.
-    let list = try await Tool.run("ls", "--cache", scratch.cache)
-    #expect(list.status == 0 && list.output.isEmpty, "\(list.errors)")
+    // The next program to open it sets it aside.
+    let cache = try DiskCache(directory: URL(fileURLWithPath: scratch.cache))
+    try await cache.close()
     #expect(try await Tool.run("verify", scratch.cache).status == 0)
   }
 

@@ -73,6 +73,18 @@ extension DiskCache {
     return try store.page(withPrefix: prefix, from: start, length: length)
   }
 
+  /// Calls `body` with the entries page by page, in the same order, until it returns `false`.
+  package func forEachPage(
+    withPrefix prefix: String = "", pageSize: Int, _ body: ([CacheEntry]) throws -> Bool
+  ) throws {
+    var start: EntryPage.Start?
+    repeat {
+      let page = try page(withPrefix: prefix, from: start, length: pageSize)
+      if try !page.entries.isEmpty && !body(page.entries) { return }
+      start = page.next
+    } while start != nil
+  }
+
   /// See ``LMDBCache/entries(withPrefix:pageSize:)``.
   public func entries(withPrefix prefix: String = "", pageSize: Int) -> CacheEntries {
     CacheEntries(self, prefix: prefix, pageSize: pageSize)

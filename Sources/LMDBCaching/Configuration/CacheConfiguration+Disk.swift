@@ -38,6 +38,10 @@ extension CacheConfiguration {
     /// cache is made anew: see ``LMDBCache/recovery``.
     public var verification: CacheVerification = .afterUncleanExit
 
+    /// Whether a database that is damaged is set aside, and the cache made anew. Otherwise opening throws
+    /// ``CacheError/Code/damagedDatabase`` and changes nothing: for who wants to look at it first, or has a copy.
+    public var recoversFromDamage = true
+
     /// How long a commit, an opening or a read's first use of a thread's slot waits for a lock that another process
     /// holds. Processes hold locks for milliseconds; one that is suspended (`SIGSTOP`, a debugger) in such a moment
     /// keeps its lock. After this time writes stay in the journal and in memory, as they do when the disk is full, and

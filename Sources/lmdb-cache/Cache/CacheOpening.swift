@@ -7,6 +7,8 @@ enum CacheOpening {
   static let configuration = {
     var configuration = CacheConfiguration()
     configuration.disk = .unlimited
+    // Who looks at a cache, or changes an entry of it, does not expect it to be made anew.
+    configuration.disk.recoversFromDamage = false
     return configuration
   }()
 

@@ -6,8 +6,11 @@ import LMDBCaching
 struct ListCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "ls",
-    abstract: "Lists the entries in byte order of their keys.",
+    abstract: "Lists the entries.",
     discussion: """
+      They are in the byte order of their keys; those with keys of more than 511 bytes come last. A long list is \
+      written while it is read, in small parts: it is not of one moment where others write meanwhile.
+
       The columns are the key, the size of the stored value in bytes, its format, its cost, when it expires and when \
       it was written (UTC). Characters of keys that would garble the table are escaped; -q and --json give keys as \
       they are.
@@ -28,37 +31,26 @@ struct ListCommand: ParsableCommand {
   @Flag(name: [.customShort("0"), .customLong("null")], help: "With -q: ends keys with a NUL in place of a newline.")
   var null = false
 
+  @Option(help: "Lists no more than so many.") var limit: Int?
+
+  private static let pageSize = 1_000
+
   func validate() throws {
+    if let limit, limit < 1 { throw ValidationError("--limit is at least 1.") }
     if json && quiet { throw ValidationError("Give --json or --quiet, and not both.") }
     if null && !quiet { throw ValidationError("--null goes with --quiet.") }
   }
 
   func run() throws {
-    let entries = try option.withExisting { cache, _ in try cache.entries(withPrefix: prefix) }
-    if json {
-      try writeJSON(entries)
-    } else if quiet {
-      try StandardOutput.write(entries.map { $0.key + (null ? "\0" : "\n") }.joined())
-    } else if !entries.isEmpty {
-      try StandardOutput.write(table(of: entries))
+    var listing = EntryListing(json ? .json : quiet ? .keys(end: null ? "\0" : "\n") : .table)
+    var left = limit ?? .max
+    try option.withExisting { cache, _ in
+      try cache.forEachPage(withPrefix: prefix, pageSize: Self.pageSize) { entries in
+        try listing.write(entries.prefix(left))
+        left -= min(left, entries.count)
+        return left > 0
+      }
     }
-  }
-
-  /// One line an entry, so that it can also be read by line.
-  private func writeJSON(_ entries: [CacheEntry]) throws {
-    let lines = try entries.map { "  " + (try JSONOutput.encode(EntryDescription($0), pretty: false)) }
-    try StandardOutput.write(lines.isEmpty ? "[]\n" : "[\n" + lines.joined(separator: ",\n") + "\n]\n")
-  }
-
-  private func table(of entries: [CacheEntry]) -> String {
-    var table = TextTable([.left, .right, .left, .right, .left, .left])
-    table.append(["KEY", "SIZE", "FORMAT", "COST", "EXPIRES", "CREATED"])
-    for entry in entries {
-      table.append([
-        Formatting.key(entry.key), Formatting.grouped(entry.size), "\(entry.format)", Formatting.grouped(entry.cost),
-        entry.expiration.map(Formatting.date) ?? "never", Formatting.date(entry.created),
-      ])
-    }
-    return table.text
+    try listing.end()
   }
 }

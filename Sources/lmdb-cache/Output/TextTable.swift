@@ -4,8 +4,12 @@ struct TextTable {
 
   let alignments: [Alignment]
   private(set) var rows: [[String]] = []
+  private var widths: [Int]
 
-  init(_ alignments: [Alignment]) { self.alignments = alignments }
+  init(_ alignments: [Alignment]) {
+    self.alignments = alignments
+    widths = alignments.map { _ in 0 }
+  }
 
   mutating func append(_ row: [String]) { rows.append(row) }
 
@@ -13,9 +17,16 @@ struct TextTable {
   static let widest = 48
 
   var text: String {
-    let widths = alignments.indices.map { column in
-      min(Self.widest, rows.lazy.map { $0[column].count }.max() ?? 0)
+    var table = self
+    return table.takeText()
+  }
+
+  /// The text of the rows, which are removed. Columns of those that follow are no narrower.
+  mutating func takeText() -> String {
+    for column in alignments.indices {
+      widths[column] = max(widths[column], min(Self.widest, rows.lazy.map { $0[column].count }.max() ?? 0))
     }
+    defer { rows.removeAll(keepingCapacity: true) }
     return rows.map { row in
       var line = ""
       for (column, cell) in row.enumerated() {

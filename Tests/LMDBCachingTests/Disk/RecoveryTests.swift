@@ -62,6 +62,25 @@ import Testing
     #expect(quarantines.count == 1)
   }
 
+  /// Where the cache is not to be made anew, opening it is an error, as often as it is tried.
+  @Test func aDamagedFileCanBeAnError() throws {
+    let cache = try directory.open()
+    for index in 0..<200 { try cache.set("value", forKey: "key\(index)") }
+    try cache.close()
+    let damaged = directory.contents("data.mdb").prefix(3 * 4096)
+    directory.write(damaged, to: "data.mdb")
+    for _ in 0..<2 {
+      #expect(errorCode { try directory.open { $0.disk.recoversFromDamage = false } } == .damagedDatabase)
+      #expect(directory.contents("data.mdb") == damaged)
+      #expect(!directory.names().contains { $0.hasPrefix("quarantine") })
+    }
+    let recovered = try directory.open()
+    #expect(recovered.recovery != nil)
+    try recovered.close()
+    let sound = try directory.open { $0.disk.recoversFromDamage = false }
+    try sound.close()
+  }
+
   @Test func itIsLoggedOnce() throws {
     try fill()
     directory.damage(Self.zeroRoot)

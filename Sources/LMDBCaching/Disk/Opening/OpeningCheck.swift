@@ -27,8 +27,8 @@ struct OpeningCheck {
 
   /// Verifies the files if need be.
   ///
-  /// - Throws: `.damagedDatabase` if the file cannot be trusted and other processes have it open; `.corruptedRecord`
-  ///   if it is no cache of this package. Nothing was changed then.
+  /// - Throws: `.damagedDatabase` if the file cannot be trusted, and other processes have it open or it is not to be set
+  ///   aside; `.corruptedRecord` if it is no cache of this package. Nothing was changed then.
   func run() throws(CacheError) -> Result {
     if configuration.disk.verification == .afterUncleanExit, try isMarkedSound() { return Result() }
     guard try calling(activity, { () throws(SystemError) in try processLock.tryOwn() }) else {
@@ -72,6 +72,7 @@ struct OpeningCheck {
       try checkIsOurs(reason, nil)
       (finding, page) = (reason, nil)
     }
+    guard configuration.disk.recoversFromDamage else { throw Self.damaged(directory, finding) }
     let recovery = try calling("Setting the damaged files of \(directory.path) aside") { () throws(SystemError) in
       try Quarantine(directory: directory, date: configuration.clock.now).recover(finding, page)
     }
@@ -82,6 +83,14 @@ struct OpeningCheck {
         "quarantine": "\(recovery.quarantine.path)",
       ])
     return Result(recovery: recovery)
+  }
+
+  private static func damaged(_ directory: Directory, _ finding: String) -> CacheError {
+    CacheError(
+      .damagedDatabase,
+      "\(directory.path(of: CacheDirectory.dataName)) is damaged: \(finding). Nothing was changed. Put a copy in its place, "
+        + "or have it set aside and made anew: a program that opens it with disk.recoversFromDamage, the default, does so."
+    )
   }
 
   /// Throws for what this package did not make, or a newer version of it did.
