@@ -93,7 +93,7 @@ extension DiskCache {
 
 extension LMDBCache {
   /// The live entries whose keys start with `prefix`, as a sequence that reads them page by page: those whose keys
-  /// have 511 bytes at most in the byte order of their keys, then the others.
+  /// have 1 to 511 bytes in the byte order of their keys, then the others.
   ///
   /// - Parameter pageSize: How many records are read at once, at least 1.
   public func entries(withPrefix prefix: String = "", pageSize: Int) -> CacheEntries {

@@ -8,7 +8,7 @@ struct ListCommand: ParsableCommand {
     commandName: "ls",
     abstract: "Lists the entries.",
     discussion: """
-      They are in the byte order of their keys; those with keys of more than 511 bytes come last. A long list is \
+      They are in the byte order of their keys; the empty key and keys of more than 511 bytes come last. A long list is \
       written while it is read, in small parts: it is not of one moment where others write meanwhile.
 
       The columns are the key, the size of the stored value in bytes, its format, its cost, when it expires and when \
