@@ -41,6 +41,14 @@ let package = Package(
       ]),
     .testTarget(name: "ReportingTests", dependencies: ["Reporting"]),
     .testTarget(name: "WorkloadsTests", dependencies: ["Reporting", "Workloads"]),
+    // Compiles a file of the package's own tests, by a link.
+    .executableTarget(
+      name: "HookCheck",
+      dependencies: [
+        .product(name: "EFStorageLMDBCache", package: "LMDBCaching"),
+        .product(name: "EFStorageUserDefaults", package: "LMDBCaching"),
+      ],
+      path: "Tests/HookCheck"),
 
     // The thresholds: a target for each folder of workloads.
     .target(name: "CAllocations"),

@@ -68,8 +68,8 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 15, 16, 17, 4095, 4096, 65_537, 1 << 20, 4 << 20]) func data(_ count: Int) throws {
-    var generator = SystemRandomNumberGenerator()
-    let data = Data((0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) })
+    var random = SeededRandom(UInt64(count))
+    let data = Data(random.bytes(count))
     try keychain.set(data, key: "k")
     #expect(try keychain.getData("k") == data)
     try keychain.removeAll()

@@ -1,4 +1,5 @@
 import LMDB
+import TestSupport
 import Testing
 
 @Suite struct CursorTests {
@@ -23,7 +24,7 @@ import Testing
   func orderIsThatOfTheBytes(seed: UInt64) throws {
     let environment = try directory.open()
     defer { environment.close() }
-    var random = SeededGenerator(seed: seed)
+    var random = SeededRandom(seed)
     var oracle: [[UInt8]: [UInt8]] = [:]
     let transaction = try environment.beginWrite()
     for _ in 0..<2_000 {
@@ -93,7 +94,7 @@ import Testing
   func walkingChanges(seed: UInt64) throws {
     let environment = try directory.open()
     defer { environment.close() }
-    var random = SeededGenerator(seed: seed)
+    var random = SeededRandom(seed)
     var oracle: [[UInt8]: [UInt8]] = [:]
     for _ in 0..<3_000 {
       oracle[random.bytes(Int.random(in: 1...8, using: &random))] = random.bytes(

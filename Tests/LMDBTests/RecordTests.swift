@@ -1,4 +1,5 @@
 import LMDB
+import TestSupport
 import Testing
 
 @Suite struct RecordTests {
@@ -8,7 +9,7 @@ import Testing
   func roundTrip(size: Int) throws {
     let environment = try directory.open()
     defer { environment.close() }
-    var random = SeededGenerator(seed: UInt64(size))
+    var random = SeededRandom(UInt64(size))
     let value = random.bytes(size)
     try environment.put(value, bytes("key"))
     #expect(try environment.value(bytes("key")) == value)

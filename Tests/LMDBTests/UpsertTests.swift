@@ -1,4 +1,5 @@
 import LMDB
+import TestSupport
 import Testing
 
 @Suite struct UpsertTests {
@@ -24,7 +25,7 @@ import Testing
   func againstADictionary(seed: UInt64) throws {
     let environment = try directory.open()
     defer { environment.close() }
-    var random = SeededGenerator(seed: seed)
+    var random = SeededRandom(seed)
     var committed: [[UInt8]: [UInt8]] = [:]
     for round in 0..<30 {
       var oracle = committed

@@ -15,6 +15,15 @@ package struct SeededRandom: RandomNumberGenerator {
   package mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
 
   package mutating func bytes(_ count: Int) -> [UInt8] {
-    (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) }
+    // Word by word: without the optimizer a byte at a time is most of the time of some tests.
+    [UInt8](unsafeUninitializedCapacity: count + 7) { buffer, length in
+      let base = UnsafeMutableRawPointer(buffer.baseAddress!)
+      var offset = 0
+      while offset < count {
+        base.storeBytes(of: next().littleEndian, toByteOffset: offset, as: UInt64.self)
+        offset += 8
+      }
+      length = count
+    }
   }
 }

@@ -40,7 +40,9 @@ import Testing
   @Test(arguments: [0, 27, 100, 4_000, 4_080, 8_100, 16_250, 16_350]) func aValueOfAnySize(_ first: Int) throws {
     let threshold = 4_096
     let sizes = first..<first + 60
-    func data(_ size: Int) -> Data { Data((0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ size) }) }
+    var random = SeededRandom(UInt64(first))
+    let values = sizes.map { Data(random.bytes($0)) }
+    func data(_ size: Int) -> Data { values[size - first] }
     func expect(_ cache: LMDBCache, _ place: String) throws {
       for size in sizes {
         let found = try cache.value(Data.self, forKey: "v\(size)")

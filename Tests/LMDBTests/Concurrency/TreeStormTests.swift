@@ -1,4 +1,5 @@
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import LMDB
@@ -25,7 +26,7 @@ import Testing
           isDone.store(true, ordering: .releasing)
           return
         }
-        var random = SeededGenerator(seed: UInt64(thread))
+        var random = SeededRandom(UInt64(thread))
         while !isDone.load(ordering: .acquiring) {
           try environment.withReadTransaction { (transaction) throws(LMDBError) in
             // The round that this snapshot is of.

@@ -1,4 +1,5 @@
 import Platform
+import TestSupport
 import Testing
 
 @testable import LMDB
@@ -66,7 +67,7 @@ import Testing
 
   @Test(arguments: [1, 2, 3, 4] as [UInt64]) func changedPagesLeadNowhere(seed: UInt64) throws {
     let image = try Self.makeImage()
-    var random = SeededGenerator(seed: seed)
+    var random = SeededRandom(seed)
     // Hints of the sound tree.
     for index in 0..<3_000 { #expect(try find(Self.key(index), image.tree)) }
     for _ in 0..<300 {

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import LMDB
@@ -49,7 +50,7 @@ import Testing
 
   /// Words, their parts and lengths all count.
   @Test func keysThatDifferHaveOtherHashes() {
-    var random = SeededGenerator(seed: 1)
+    var random = SeededRandom(1)
     var hashes: Set<UInt64> = []
     for length in 0..<80 {
       var key = random.bytes(length)

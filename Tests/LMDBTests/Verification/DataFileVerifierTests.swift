@@ -1,4 +1,5 @@
 import LMDB
+import TestSupport
 import Testing
 
 /// What LMDB writes is sound; what has one field changed is not.
@@ -50,7 +51,7 @@ import Testing
   @Test func manyLevelsOfLongKeys() throws {
     let environment = try directory.open { $0.mapSize = 256 << 20 }
     let write = try environment.beginWrite()
-    var random = SeededGenerator(seed: 1)
+    var random = SeededRandom(1)
     for _ in 0..<9_000 { try write.put([1, 2, 3], random.bytes(500)) }
     try write.commit()
     environment.close()
@@ -114,7 +115,7 @@ import Testing
   }
 
   @Test(arguments: [UInt64](1...6)) func whateverIsWrittenStaysSound(_ seed: UInt64) throws {
-    var random = SeededGenerator(seed: seed)
+    var random = SeededRandom(seed)
     let environment = try directory.open { $0.mapSize = 256 << 20 }
     defer { environment.close() }
     var keys: [[UInt8]] = []
@@ -380,7 +381,7 @@ import Testing
   @Test(arguments: [UInt64](1...4)) func noiseIsAnswered(_ seed: UInt64) throws {
     try makeDatabase()
     let whole = DataFileImage(directory.path)
-    var random = SeededGenerator(seed: seed)
+    var random = SeededRandom(seed)
     var found = 0
     for round in 0..<300 {
       var image = whole

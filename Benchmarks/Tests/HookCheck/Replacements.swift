@@ -1,0 +1,1 @@
+../../../Tests/EFStorageTestProcess/Replacements.swift
