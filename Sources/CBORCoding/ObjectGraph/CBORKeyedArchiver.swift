@@ -9,7 +9,7 @@
   /// ``CBORKeyedUnarchiver`` reads the archives, and any tool for CBOR shows what is in them.
   ///
   /// What cannot be archived is an error in ``error``, never the end of the process: objects of classes without
-  /// `NSCoding`, or of classes that are private or local and have no name of their own (see ``setClassName(_:for:)``),
+  /// `NSCoding`, or of classes that are private or local and have no name of their own (see ``setClassName(_:for:)-method``),
   /// a key that an object uses twice, nesting too deep. After the first one nothing more is encoded.
   ///
   /// Objects of classes, all collections and longer strings and data are written once however often they are met.

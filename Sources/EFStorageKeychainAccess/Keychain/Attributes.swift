@@ -33,12 +33,12 @@ public struct Attributes: Sendable {
   public var accessGroup: String? { nonEmpty(Options.Name.accessGroup) }
   public var server: String? { stored[Options.Name.server] }
   public var port: Int? { stored[Options.Name.port].flatMap { Int($0) } }
-  /// ``ProtocolType/rawValue``.
+  /// The `rawValue` of a ``ProtocolType``.
   public var `protocol`: String? { stored[Options.Name.protocolType] }
-  /// ``AuthenticationType/rawValue``.
+  /// The `rawValue` of an ``AuthenticationType``.
   public var authenticationType: String? { stored[Options.Name.authenticationType] }
   public var comment: String? { stored[Options.Name.comment] }
-  /// ``Accessibility/rawValue``, if it was set. Recorded, not enforced.
+  /// The `rawValue` of an ``Accessibility``, if it was set. Recorded, not enforced.
   public var accessible: String? { stored[Options.Name.accessibility] }
   /// If it was set. Recorded; nothing is synchronised.
   public var synchronizable: Bool? { stored[Options.Name.synchronizable].flatMap { Bool($0) } }

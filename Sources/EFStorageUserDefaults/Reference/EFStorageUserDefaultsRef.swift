@@ -12,7 +12,7 @@ import FoundationArchives
 /// A write reaches the file within a tenth of a second, or when the process exits. A process that is killed before loses
 /// it, and nothing else: the file is never lost, though Foundation on Linux writes it in place. A copy beside it, a
 /// hidden file whose name ends in `.copy`, replaces a file that is found empty or cut off. That is reported as an
-/// ``EFStorageFailure/Kind/loss``, as is a damaged file without a copy. Programs that write the file past this package,
+/// `EFStorageFailure.Kind.loss`, as is a damaged file without a copy. Programs that write the file past this package,
 /// or call `synchronize()` themselves, take no part in this.
 ///
 /// What cannot be read is `nil`, reported, and kept. A write that fails changes nothing, so that ``content`` is what is
