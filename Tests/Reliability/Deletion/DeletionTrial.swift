@@ -113,7 +113,11 @@ package enum DeletionTrial: Trial {
           return false
         }
         usleep(20_000)
-        return peer.run("get mine") == "\(round)" && (try? cache.value(String.self, forKey: "its")) == "\(round)"
+        guard peer.run("get mine") == "\(round)", (try? cache.value(String.self, forKey: "its")) == "\(round)" else {
+          return false
+        }
+        // What could not be recorded while there was no directory is told once.
+        return (try? cache.flush()) != nil && peer.run("flush") == "ok"
       }
       let milliseconds = Int((ContinuousClock.now - start) / .milliseconds(1))
       if !hasMet { report.fail("round \(round), \(harm): the processes are not in one file after 10 s") }
@@ -129,7 +133,8 @@ package enum DeletionTrial: Trial {
         for index in first..<first + count { try cache.set("\(index)", forKey: "m\(index)") }
         if peer.run("burst p \(first) \(count)") != "ok" { report.fail("round \(round), \(harm): writing after it") }
         try cache.flush()
-        if peer.run("flush") != "ok" { report.fail("round \(round), \(harm): flushing after it") }
+        let flushed = peer.run("flush")
+        if flushed != "ok" { report.fail("round \(round), \(harm): flushing after it: \(flushed ?? "crashed")") }
         for index in first..<first + count {
           let value = try cache.value(String.self, forKey: "p\(index)")
           if value != "\(index)" { report.fail("round \(round), \(harm): p\(index) is \(value ?? "lost")") }
