@@ -77,6 +77,7 @@ let package = Package(
       name: "lmdb-cache",
       dependencies: [
         "CBORCoding",
+        "FoundationArchives",
         "LMDB",
         "LMDBCaching",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -145,8 +146,8 @@ let package = Package(
     .target(
       name: "Reliability",
       dependencies: [
-        "CBORCoding", "EFStorageCore", "EFStorageUserDefaults", "GarageStorage", "LMDB", "LMDBCaching", "Platform",
-        "TestSupport", "WriteLog", .product(name: "Logging", package: "swift-log"),
+        "CBORCoding", "EFStorageCore", "EFStorageUserDefaults", "FoundationArchives", "GarageStorage", "LMDB",
+        "LMDBCaching", "Platform", "TestSupport", "WriteLog", .product(name: "Logging", package: "swift-log"),
       ],
       path: "Tests/Reliability"),
     .executableTarget(

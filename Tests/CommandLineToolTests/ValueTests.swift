@@ -126,6 +126,33 @@ import Testing
     #expect(try await Tool.run("get", "bytes", "--cache", scratch.cache).output == Data([1, 2]))
   }
 
+  @Test func archivesOfFoundationAreShown() async throws {
+    var configuration = CacheConfiguration()
+    configuration.objectCoding.archiving = .keyedArchive
+    let cache = try DiskCache(directory: URL(fileURLWithPath: scratch.cache), configuration: configuration)
+    try cache.setObject(NSArray(array: [NSString("a"), NSDictionary(dictionary: ["b": 1])]), forKey: "list")
+    let archive = try #require(try cache.withBytes(forKey: "list") { $0.withUnsafeBytes { Data($0) } })
+    try await cache.close()
+    #expect(try await Tool.run("get", "list", "--cache", scratch.cache).text == #"["a", {"b": 1}]"# + "\n")
+    #expect(try await Tool.run("get", "list", "--raw", "--cache", scratch.cache).output == archive)
+  }
+
+  @Test func whatIsNoTextIsNotWrittenToATerminal() async throws {
+    let values = ["bytes": Data([0xFF, 0]), "screen": Data("\u{1B}[2J".utf8), "text": Data("text\n\tÄ".utf8)]
+    for (key, value) in values {
+      _ = try await Tool.run("set", key, "-", "--cache", scratch.cache, input: value)
+    }
+    for key in ["bytes", "screen"] {
+      let refused = try await Tool.runOnTerminal("get", key, "--cache", scratch.cache)
+      #expect(refused.status == 65 && refused.output.isEmpty && refused.errors.contains("--raw"))
+      #expect(try await Tool.run("get", key, "--cache", scratch.cache).output == values[key])
+      let told = try await Tool.runOnTerminal("get", key, "--raw", "--cache", scratch.cache)
+      #expect(told.status == 0 && told.output == values[key])
+    }
+    let text = try await Tool.runOnTerminal("get", "text", "--cache", scratch.cache)
+    #expect(text.status == 0 && text.text == "text\r\n\tÄ")
+  }
+
   @Test func aMissingKeyIsOneAndSaysSo() async throws {
     _ = try await Tool.run("set", "keys", "x", "--cache", scratch.cache)
     let get = try await Tool.run("get", "key", "--cache", scratch.cache)

@@ -108,6 +108,52 @@ final class Archived: NSObject, NSCoding {
     #expect(type(of: read) == type(of: value) || value is NSNumber)
   }
 
+  private static var notations: [(NSObject, String)] {
+    [
+      (NSString("text \"é\"\u{1B}[2J"), #""text \"é\"\u001b[2J""#), (NSNumber(value: -1), "-1"),
+      (NSNumber(value: 0.5), "0.5"),
+      (NSArray(array: [1, "two", NSArray()]), #"[1, "two", []]"#), (NSDictionary(dictionary: ["a": 1]), #"{"a": 1}"#),
+      (NSData(data: Data([1, 255])), "h'01ff'"), (NSSet(array: ["a"]), #"NSSet["a"]"#), (NSNull(), "NSNull{}"),
+      (NSDate(timeIntervalSinceReferenceDate: 700_000_001.5), "2023-03-08T20:26:41.500Z"),
+      (NSURL(string: "https://swift.org")!, #"NSURL{NS.base: null, NS.relative: "https://swift.org"}"#),
+    ]
+  }
+
+  @Test(arguments: notations.indices, [false, true])
+  func archivesAreShown(_ index: Int, asXML: Bool) throws {
+    let (object, text) = Self.notations[index]
+    let notation = try KeyedArchiveNotation(archive(object, asXML: asXML))
+    #expect(notation.text == text && !notation.isCut)
+  }
+
+  @Test func everyValueHasANotation() throws {
+    for value in Self.values {
+      let notation = try KeyedArchiveNotation(archive(value))
+      #expect(!notation.text.isEmpty && !notation.isCut)
+    }
+  }
+
+  @Test func objectsAreShownWithTheirClassAndOnce() throws {
+    let object = Archived()
+    let child = Archived()
+    (object.text, object.integer, object.child, object.other) = ("text", 7, child, child)
+    let text = try KeyedArchiveNotation(archive(object)).text
+    #expect(text.hasPrefix("ReliabilityTests.Archived{"))
+    #expect(text.contains(#"text: "text""#) && text.contains("integer: 7"))
+    let label = try #require(text.firstMatch(of: #/child: (#[0-9]+)=ReliabilityTests.Archived{/#)).1
+    #expect(text.contains("other: \(label)#"))
+  }
+
+  @Test func aNotationIsCutAtItsLimit() throws {
+    let long = try KeyedArchiveNotation(archive(NSArray(array: (0..<10_000).map { NSNumber(value: $0) })), limit: 1_000)
+    #expect(long.isCut && long.text.hasSuffix("…") && long.text.utf8.count < 1_020)
+    let nested = Archived()
+    for object in sequence(first: nested, next: { $0.child }).prefix(250) { object.child = Archived() }
+    let deep = try KeyedArchiveNotation(archive(nested))
+    #expect(deep.isCut && deep.text.contains("…"))
+    #expect(throws: KeyedArchiveError.self) { try KeyedArchiveNotation(Data("bplist00 and no more".utf8)) }
+  }
+
   @Test func rangesAndAttributesComeBack() throws {
     let indexes = NSMutableIndexSet(indexesIn: NSRange(location: 1, length: 3))
     indexes.add(in: NSRange(location: 300, length: 200))

@@ -1,3 +1,5 @@
+import FoundationObjects
+
 /// CBOR as text for people: the diagnostic notation of RFC 8949 §8, on one line.
 ///
 /// Integers of any size, floating-point numbers with a fraction or an exponent, text in quotes, bytes as `h'0102'`,
@@ -26,7 +28,8 @@ public struct CBORDiagnostic: Hashable, Sendable {
     try check.finish()
     var printer = DiagnosticPrinter(bytes, limit: limit)
     try printer.print()
-    text = printer.isCut ? printer.text + "…" : printer.text
-    isCut = printer.isCut
+    let out = printer.out
+    text = out.isCut ? out.text + "…" : out.text
+    isCut = out.isCut
   }
 }

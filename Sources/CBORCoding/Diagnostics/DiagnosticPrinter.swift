@@ -1,9 +1,8 @@
+import FoundationObjects
+
 /// Writes the diagnostic notation of one well-formed item.
 struct DiagnosticPrinter {
-  private(set) var text = ""
-  private(set) var isCut = false
-
-  private let limit: Int
+  private(set) var out: Notation
   private var reader: CBORReader
   private var levels: [Level] = []
 
@@ -17,18 +16,15 @@ struct DiagnosticPrinter {
   }
 
   init(_ bytes: UnsafeRawBufferPointer, limit: Int) {
-    self.limit = limit
+    out = Notation(limit: limit)
     reader = CBORReader(bytes)
   }
 
   mutating func print() throws(CBORError) {
     repeat {
-      guard text.utf8.count <= limit else {
-        isCut = true
-        return
-      }
+      if out.isFull { return out.cut() }
       if let level = levels.last, try isComplete(level) {
-        text += level.closing
+        out.append(level.closing)
         levels.removeLast()
         continue
       }
@@ -47,7 +43,7 @@ struct DiagnosticPrinter {
 
   private mutating func printSeparator() {
     guard let level = levels.last, level.count > 0 else { return }
-    text += level.kind == .map && level.count % 2 == 1 ? ": " : ", "
+    out.append(level.kind == .map && level.count % 2 == 1 ? ": " : ", ")
   }
 
   // MARK: Items
@@ -56,8 +52,8 @@ struct DiagnosticPrinter {
     let start = reader.offset
     let head = try reader.readHead()
     switch head.major {
-    case .unsigned: text += String(head.argument)
-    case .negative: text += String(-1 - Int128(head.argument))
+    case .unsigned: out.append(String(head.argument))
+    case .negative: out.append(String(-1 - Int128(head.argument)))
     case .bytes, .text: try printString(head, start)
     case .array: open(.array, head.isIndefinite ? "[_ " : "[", head.isIndefinite ? -1 : Int(head.argument))
     case .map: open(.map, head.isIndefinite ? "{_ " : "{", head.isIndefinite ? -1 : Int(head.argument) * 2)
@@ -67,7 +63,7 @@ struct DiagnosticPrinter {
   }
 
   private mutating func open(_ kind: Level.Kind, _ opening: String, _ left: Int) {
-    text += opening
+    out.append(opening)
     levels.append(Level(kind: kind, left: left))
   }
 
@@ -78,7 +74,7 @@ struct DiagnosticPrinter {
       // One of more than 127 bits is shown as it is stored.
       if case let value? = try? integers.readInteger(Int128.self) {
         reader = integers
-        text += String(value)
+        out.append(String(value))
         return
       }
     }
@@ -87,15 +83,14 @@ struct DiagnosticPrinter {
 
   private mutating func printSimple(_ head: CBORHead) {
     if let double = head.double {
-      text += double.isNaN ? "NaN" : double.isInfinite ? (double < 0 ? "-Infinity" : "Infinity") : "\(double)"
-      return
+      return out.append(double)
     }
     switch head.argument {
-    case 20: text += "false"
-    case 21: text += "true"
-    case 22: text += "null"
-    case 23: text += "undefined"
-    default: text += "simple(\(head.argument))"
+    case 20: out.append("false")
+    case 21: out.append("true")
+    case 22: out.append("null")
+    case 23: out.append("undefined")
+    default: out.append("simple(\(head.argument))")
     }
   }
 
@@ -104,7 +99,7 @@ struct DiagnosticPrinter {
     guard !head.isIndefinite else {
       // "(_ )" would not say of which type it is.
       if try reader.readBreak() {
-        text += kind == .text ? "\"\"_" : "''_"
+        out.append(kind == .text ? "\"\"_" : "''_")
       } else {
         open(kind, "(_ ", -1)
       }
@@ -112,46 +107,7 @@ struct DiagnosticPrinter {
     }
     reader.move(to: start)
     guard let bytes = try reader.readDefinite(head.major) else { return }
-    if kind == .text { printText(bytes) } else { printBytes(bytes) }
-  }
-
-  private mutating func printBytes(_ bytes: UnsafeRawBufferPointer) {
-    text += "h'"
-    let shown = min(bytes.count, max(0, limit - text.utf8.count) / 2 + 1)
-    for byte in bytes[..<shown] { text += (byte < 16 ? "0" : "") + String(byte, radix: 16) }
-    isCut = isCut || shown < bytes.count
-    if shown == bytes.count { text += "'" }
-  }
-
-  private mutating func printText(_ bytes: UnsafeRawBufferPointer) {
-    text += "\""
-    for scalar in String(decoding: bytes, as: UTF8.self).unicodeScalars {
-      guard text.utf8.count <= limit else {
-        isCut = true
-        return
-      }
-      printScalar(scalar)
-    }
-    text += "\""
-  }
-
-  private mutating func printScalar(_ scalar: UnicodeScalar) {
-    switch scalar {
-    case "\"": text += "\\\""
-    case "\\": text += "\\\\"
-    case "\n": text += "\\n"
-    case "\r": text += "\\r"
-    case "\t": text += "\\t"
-    default:
-      switch scalar.properties.generalCategory {
-      case .control, .format, .lineSeparator, .paragraphSeparator:
-        for unit in UTF16.encode(scalar).map({ Array($0) }) ?? [] {
-          let digits = String(unit, radix: 16)
-          text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-        }
-      default: text.unicodeScalars.append(scalar)
-      }
-    }
+    if kind == .text { out.append(quoted: String(decoding: bytes, as: UTF8.self)) } else { out.append(hex: bytes) }
   }
 }
 

@@ -8,9 +8,13 @@ struct GetCommand: ParsableCommand {
     commandName: "get",
     abstract: "Writes the value under a key to standard output.",
     discussion: """
-      Strings, bytes and archives are written as they are stored, byte for byte, with nothing added. Numbers, \
-      booleans, dates, UUIDs and arrays of numbers, which are stored in binary, are written as one line of text, and \
-      Codable values, which are CBOR, in its diagnostic notation (RFC 8949, section 8), unless --raw is given.
+      Strings and bytes are written as they are stored, byte for byte, with nothing added. Numbers, booleans, dates, \
+      UUIDs and arrays of numbers, which are stored in binary, are written as one line of text; Codable values and \
+      archived objects, which are CBOR, in its diagnostic notation (RFC 8949, section 8); and archives of \
+      NSKeyedArchiver in much the same notation, with the classes of their objects. --raw writes what is stored.
+
+      Bytes that are no text are not written to a terminal, unless --raw is given: what they hold could change how it \
+      shows everything else.
 
       Example:
         lmdb-cache get user:42 --cache ./demo
@@ -29,11 +33,24 @@ struct GetCommand: ParsableCommand {
       StandardError.write("lmdb-cache: there is no entry under \(Formatting.key(key))\n")
       throw ExitStatus.negative.code
     }
+    if !raw, Platform.standardOutputIsTerminal, !Self.isText(output) {
+      throw ToolError(
+        .dataError,
+        "the value, \(Formatting.grouped(output.count)) bytes, is no text: redirect it to a file, or give --raw")
+    }
     try StandardOutput.write(output)
   }
 
+  /// Whether a terminal shows it as it is.
+  private static func isText(_ data: Data) -> Bool {
+    guard let text = String(validating: data, as: UTF8.self) else { return false }
+    return text.unicodeScalars.allSatisfy { scalar in
+      scalar == "\n" || scalar == "\t" || scalar.properties.generalCategory != .control
+    }
+  }
+
   private func output(from cache: DiskCache) throws -> Data? {
-    if !raw, let text = try ScalarText.text(forKey: key, in: cache) { return Data((text + "\n").utf8) }
+    if !raw, let text = try ValueText.text(forKey: key, in: cache) { return Data((text + "\n").utf8) }
     return try cache.withBytes(forKey: key) { bytes in bytes.withUnsafeBytes { Data($0) } }
   }
 }

@@ -29,6 +29,7 @@ enum Platform {
     return costs.sorted()[costs.count / 2]
   }
 
+  static var standardOutputIsTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
   static var standardErrorIsTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
   /// Why a path cannot be looked at, as an `errno`, or `nil` if there is something.

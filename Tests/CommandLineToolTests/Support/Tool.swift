@@ -42,12 +42,29 @@ enum Tool {
       input: FileHandle(forReadingFrom: files[0]), output: FileHandle(forWritingTo: files[1]),
       errors: FileHandle(forWritingTo: files[2]))
     try await whileRunning?(process.identifier)
+    return ToolResult(
+      status: try await status(of: process), output: try Data(contentsOf: files[1]),
+      errors: String(decoding: try Data(contentsOf: files[2]), as: UTF8.self))
+  }
+
+  /// Runs it to its end with a terminal as its standard output, which holds no more than a few lines.
+  static func runOnTerminal(_ arguments: String...) async throws -> ToolResult {
+    let scratch = try Scratch()
+    let errors = scratch.url.appendingPathComponent("err")
+    try Data().write(to: errors)
+    let terminal = try PseudoTerminal()
+    let process = try LaunchedProcess(
+      executable, arguments, environment: ProcessInfo.processInfo.environment, input: .nullDevice,
+      output: terminal.program, errors: FileHandle(forWritingTo: errors))
+    return ToolResult(
+      status: try await status(of: process), output: terminal.written(),
+      errors: String(decoding: try Data(contentsOf: errors), as: UTF8.self))
+  }
+
+  private static func status(of process: LaunchedProcess) async throws -> Int32 {
     let ending = await withCheckedContinuation { continuation in
       Thread.detachNewThread { continuation.resume(returning: process.wait()) }
     }
-    let status = try #require(ending.status, "the tool was ended: \(ending)")
-    return ToolResult(
-      status: status, output: try Data(contentsOf: files[1]),
-      errors: String(decoding: try Data(contentsOf: files[2]), as: UTF8.self))
+    return try #require(ending.status, "the tool was ended: \(ending)")
   }
 }

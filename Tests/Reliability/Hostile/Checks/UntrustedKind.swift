@@ -1,4 +1,5 @@
 import Foundation
+import FoundationArchives
 
 @_spi(Fuzzing) import CBORCoding
 @_spi(Fuzzing) import GarageStorage
@@ -16,7 +17,7 @@ package enum UntrustedKind: String, CaseIterable, Sendable {
     switch self {
     case .cbor: Self.checkCBOR(bytes)
     case .graph: Self.checkObject(bytes, .objectGraph)
-    case .keyed: Self.checkObject(bytes, .keyedArchive)
+    case .keyed: Self.checkKeyed(bytes)
     case .record: Self.checkRecord(bytes)
     case .journal: Self.checkJournal(bytes)
     case .metadata: Self.checkMetadata(bytes)
@@ -57,6 +58,15 @@ package enum UntrustedKind: String, CaseIterable, Sendable {
     let allowed = try? UntrustedBytes.object(data, format: format, allowing: [UntrustedNode.self])
     precondition(object != nil || allowed == nil, "A list of allowed classes allows what is not read without.")
     return object != nil
+  }
+
+  private static func checkKeyed(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    let limit = 1 << 16
+    if let notation = try? KeyedArchiveNotation(Data(bytes), limit: limit) {
+      precondition(notation.text.utf8.count < limit + 1_024, "The notation is longer than its limit.")
+      precondition(notation.isCut || !notation.text.hasSuffix("…"), "The notation does not say that it is cut.")
+    }
+    return checkObject(bytes, .keyedArchive)
   }
 
   /// The first byte says how long the key is, which is next; the rest is the record.

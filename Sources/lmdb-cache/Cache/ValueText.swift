@@ -1,9 +1,10 @@
 import CBORCoding
 import Foundation
+import FoundationArchives
 import LMDBCaching
 
 /// Values that are stored in binary, as text.
-enum ScalarText {
+enum ValueText {
   /// `nil` if there is no such entry, or its stored bytes are the best form of it.
   static func text(forKey key: String, in cache: DiskCache) throws -> String? {
     guard let format = try cache.entry(forKey: key)?.format else { return nil }
@@ -27,6 +28,7 @@ enum ScalarText {
     case .floatArray: try list([Float].self, key, cache)
     case .doubleArray: try list([Double].self, key, cache)
     case .cbor, .objectGraph: try diagnostic(key, cache)
+    case .keyedArchive: try archive(key, cache)
     // An array of bytes is bytes.
     default: nil
     }
@@ -35,11 +37,22 @@ enum ScalarText {
   private static func diagnostic(_ key: String, _ cache: DiskCache) throws -> String? {
     try cache.withBytes(forKey: key) { bytes in
       let diagnostic = try CBORDiagnostic(bytes)
-      if diagnostic.isCut {
-        StandardError.write("lmdb-cache: the value is too long to be shown whole; --raw writes all of it\n")
-      }
+      if diagnostic.isCut { noteCut() }
       return diagnostic.text
     }
+  }
+
+  /// `nil` for what only claims to be an archive.
+  private static func archive(_ key: String, _ cache: DiskCache) throws -> String? {
+    try cache.withBytes(forKey: key) { bytes in
+      guard let notation = try? KeyedArchiveNotation(bytes.withUnsafeBytes { Data($0) }) else { return nil }
+      if notation.isCut { noteCut() }
+      return notation.text
+    } ?? nil
+  }
+
+  private static func noteCut() {
+    StandardError.write("lmdb-cache: the value is too long to be shown whole; --raw writes all of it\n")
   }
 
   private static func list<Element: Codable & Sendable & CustomStringConvertible>(

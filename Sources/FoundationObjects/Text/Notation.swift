@@ -1,0 +1,60 @@
+/// Text for people about data that nobody vouches for, up to a limit.
+///
+/// Strings are escaped as in JSON, and so is what would change how a terminal shows the rest.
+package struct Notation {
+  package private(set) var text = ""
+  /// Whether something was left out since the limit was reached.
+  package private(set) var isCut = false
+  private let limit: Int
+
+  /// - Parameter limit: The most bytes of text, or some more for the end of a number or an escape.
+  package init(limit: Int) { self.limit = limit }
+
+  package var isFull: Bool { text.utf8.count > limit }
+
+  /// Notes that what comes next is left out.
+  package mutating func cut() { isCut = true }
+
+  package mutating func append(_ part: String) { text += part }
+
+  /// Text in quotes.
+  package mutating func append(quoted string: some StringProtocol) {
+    text += "\""
+    for scalar in string.unicodeScalars {
+      if isFull { return cut() }
+      append(scalar)
+    }
+    text += "\""
+  }
+
+  /// Bytes as `h'0102'`.
+  package mutating func append(hex bytes: UnsafeRawBufferPointer) {
+    text += "h'"
+    let shown = min(bytes.count, max(0, limit - text.utf8.count) / 2 + 1)
+    for byte in bytes[..<shown] { text += (byte < 16 ? "0" : "") + String(byte, radix: 16) }
+    if shown < bytes.count { cut() } else { text += "'" }
+  }
+
+  package mutating func append(_ double: Double) {
+    text += double.isNaN ? "NaN" : double.isInfinite ? (double < 0 ? "-Infinity" : "Infinity") : "\(double)"
+  }
+
+  private mutating func append(_ scalar: UnicodeScalar) {
+    switch scalar {
+    case "\"": text += "\\\""
+    case "\\": text += "\\\\"
+    case "\n": text += "\\n"
+    case "\r": text += "\\r"
+    case "\t": text += "\\t"
+    default:
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator:
+        for unit in UTF16.encode(scalar).map({ Array($0) }) ?? [] {
+          let digits = String(unit, radix: 16)
+          text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+        }
+      default: text.unicodeScalars.append(scalar)
+      }
+    }
+  }
+}
