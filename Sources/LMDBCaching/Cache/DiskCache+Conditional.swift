@@ -28,7 +28,7 @@ extension DiskCache {
   private func isPresent(_ key: CacheKey, _ memory: MemoryTier?) throws(CacheError) -> Bool {
     if try store.stamp(key) != 0 { return true }
     guard let memory else { return false }
-    return try memory.hasAlone(key, in: store)
+    return try memory.valueAlone(key, in: store) != nil
   }
 
   // MARK: Writing under a condition

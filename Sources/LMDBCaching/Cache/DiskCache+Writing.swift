@@ -94,7 +94,8 @@ extension DiskCache {
     if outcome.isRecorded {
       memory.insert(value, key, header, tags, outcome)
     } else {
-      memory.insert(value, key, header, tags, outcome, onPlaced: store.observers.endPlacing)
+      let isNewest = store.observers.beginPlacing(outcome.stamp)
+      memory.insert(value, key, header, tags, outcome, isNewest: isNewest, onPlaced: store.observers.endPlacing)
       store.didChange(key, outcome.stamp, by: memory)
     }
     if tells { store.noteChange(key, outcome.stamp) }
@@ -109,6 +110,7 @@ extension DiskCache {
       if outcome.isRecorded {
         memory.remove(key, stamp: outcome.stamp)
       } else {
+        _ = store.observers.beginPlacing(outcome.stamp)
         memory.remove(key, stamp: outcome.stamp, onPlaced: store.observers.endPlacing)
         store.didChange(key, outcome.stamp, by: memory)
       }

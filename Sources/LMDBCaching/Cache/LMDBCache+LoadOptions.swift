@@ -218,7 +218,7 @@ extension LMDBCache {
       return try CacheKey.with(key) { (key) throws(CacheError) in
         let token = memoryCache.token(key)
         guard let record = try store.reader.keptRecord(key) else {
-          if let value = memoryOnlyValue(type, key.string) { return .fresh(value) }
+          if let value = try valueAlone(type, key.string) { return .fresh(value) }
           store.counters.misses.increment()
           return .missing
         }

@@ -25,7 +25,7 @@ extension LMDBCache {
     } keep: { index, found in
       values[index] = unsafeDowncast(found, to: TypedMemoryValue<V>.self).value
     }
-    for index in missing where values[index] == nil { values[index] = memoryOnlyValue(type, keys[index]) }
+    for index in missing where values[index] == nil { values[index] = try valueAlone(type, keys[index]) }
     return values
   }
 

@@ -21,7 +21,7 @@ extension LMDBCache {
     return try CacheKey.with(key) { (key) throws(CacheError) in
       let token = memoryCache.token(key)
       guard let record = try store.readData(key) else {
-        return store.isMemoryOnly(key) ? (memoryCache.anyValue(key) as? SharedObject)?.object : nil
+        return (try memoryCache.valueAlone(key, in: store)?.any as? SharedObject)?.object
       }
       let object = try ObjectArchiver.object(
         from: record.payload, format: record.header.format, with: diskCache.objectCoding, forKey: key.string)

@@ -93,7 +93,7 @@ extension LMDBCache {
   }
 
   private func isInMemoryOnly(_ key: String) throws(CacheError) -> Bool {
-    try CacheKey.with(key) { (key) throws(CacheError) in try memoryCache.hasAlone(key, in: store) }
+    try CacheKey.with(key) { (key) throws(CacheError) in try memoryCache.valueAlone(key, in: store) != nil }
   }
 
   /// Reads from the disk and keeps the value in memory, unless the key is written meanwhile.
@@ -103,7 +103,7 @@ extension LMDBCache {
     let found = try load(key, isData: type == Data.self) { (format, bytes) throws(CacheError) -> MemoryValue in
       TypedMemoryValue.make(try DiskCache.decode(type, format, bytes, key), archiveLength: bytes.count)
     }
-    guard let found else { return memoryOnlyValue(type, key) }
+    guard let found else { return try valueAlone(type, key) }
     return unsafeDowncast(found, to: TypedMemoryValue<V>.self).value
   }
 
@@ -136,10 +136,11 @@ extension LMDBCache {
     }
   }
 
-  /// A value that is in memory only, since the disk fails, asked for as another type than it was stored as.
+  /// A value that is in memory only, since the disk fails: asked for as another type than it was stored as, or while many
+  /// entries are being removed.
   @usableFromInline
-  func memoryOnlyValue<V: Codable>(_ type: V.Type, _ key: String) -> V? {
-    CacheKey.with(key) { key in store.isMemoryOnly(key) ? memoryCache.anyValue(key) as? V : nil }
+  func valueAlone<V: Codable>(_ type: V.Type, _ key: String) throws(CacheError) -> V? {
+    try CacheKey.with(key) { (key) throws(CacheError) in try memoryCache.valueAlone(key, in: store)?.any as? V }
   }
 
   /// Asks the disk, after another process has written, whether the entry in memory is still the newest.
@@ -151,9 +152,7 @@ extension LMDBCache {
       let removal = mark.map { store.journal.tagRemovals.words.latest(of: $0.tags) } ?? 0
       if let found = try store.header(key), found.header.stamp == stamp {
         memoryCache.revalidate(key, stamp: stamp, validated: found.validated)
-      } else if let mark, store.isMemoryOnly(key), try !store.reader.isRemoved(mark.tags, writtenAt: stamp) {
-        // It is nowhere else.
-      } else {
+      } else if try memoryCache.valueAlone(key, in: store) == nil {
         return memoryCache.discard(key, stamp: stamp)
       }
       mark?.noteOutlived(removal)
@@ -169,7 +168,8 @@ extension LMDBCache {
   ///   - cost: What the entry counts for against the cost limits of both tiers, 0 or more. `nil` for its size in
   ///     bytes: key and archived value.
   /// - Throws: `.encodingFailed`, `.closed`, `.invalidArgument`; with ``Durability/full`` also `.notCommitted`.
-  ///   A full or failing disk is no error: the value is then kept in memory, and ``health`` says so.
+  ///   A full or failing disk is no error: the value is then kept in memory, as long as there is room and no other
+  ///   process writes, and ``health`` says so.
   public func set<V: Codable & Sendable>(
     _ value: V, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil
   ) throws(CacheError) {

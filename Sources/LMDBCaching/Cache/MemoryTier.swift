@@ -194,15 +194,15 @@ public final class MemoryTier: Sendable {
       stamp: header.stamp, validated: record.validated, token: token)
   }
 
-  /// - Parameter onPlaced: See ``MemoryStore/insert(_:hash:value:cost:expires:stamp:validated:onPlaced:)``.
+  /// - Parameters: See ``MemoryStore/insert(_:hash:value:cost:expires:stamp:validated:isNewest:onPlaced:)``.
   func insert(
     _ value: MemoryValue, _ key: CacheKey, _ header: RecordHeader, _ tags: EntryTags?, _ outcome: WriteOutcome,
-    onPlaced: (() -> Void)? = nil
+    isNewest: Bool? = nil, onPlaced: (() -> Void)? = nil
   ) {
     _ = memory.insert(
       key.string, hash: key.hash, value: tagged(value, tags, outcome.stamp), cost: header.cost,
       expires: header.servedFromMemory,
-      stamp: outcome.stamp, validated: outcome.validated, onPlaced: onPlaced)
+      stamp: outcome.stamp, validated: outcome.validated, isNewest: isNewest, onPlaced: onPlaced)
   }
 
   @inline(__always)
@@ -236,18 +236,19 @@ public final class MemoryTier: Sendable {
     return nil
   }
 
-  /// Whether an entry is here, and on no disk, since it could not be recorded.
-  func hasAlone(_ key: CacheKey, in store: DiskStore) throws(CacheError) -> Bool {
-    guard store.isMemoryOnly(key), contains(key.string) else { return false }
-    guard let mark = tagMark(key) else { return true }
-    return try !store.reader.isRemoved(mark.tags, writtenAt: mark.stamp)
-  }
-
-  /// Returns the value, whatever its type.
-  func anyValue(_ key: CacheKey) -> Any? {
-    let access = memory.access(key.string, hash: key.hash) { entry -> Any? in entry.value.any }
-    if case .hit(let value) = access { return value }
-    return nil
+  /// Returns the value, whatever its type, of an entry that is nowhere else, since it could not be recorded. To be asked
+  /// when the disk has none: what is here then, and no other process has written after, is no removed one, but where a
+  /// removal of many is on its way. Gone when another process writes anything: it may have removed the entry.
+  func valueAlone(_ key: CacheKey, in store: DiskStore) throws(CacheError) -> MemoryValue? {
+    guard store.observers.haveUnrecorded.load(ordering: .acquiring) else { return nil }
+    let position = store.foreignEpoch
+    let access = memory.access(key.string, hash: key.hash) { entry in
+      entry.validated >= position ? (entry.value, entry.stamp) : nil
+    }
+    guard case .hit((let value, let stamp)) = access, !store.observers.isBeingRemoved(key.string, writtenAt: stamp)
+    else { return nil }
+    if let mark = value.tagMark, try store.reader.isRemoved(mark.tags, writtenAt: stamp) { return nil }
+    return value
   }
 
   /// Nothing is read from here any more when it returns, and no ``EntryContent`` is believed.

@@ -405,9 +405,48 @@ import Testing
         }
       }
     }
-    #expect(try cache.value([Int].self, forKey: "key")?.first == 6 * count)
+    let numbers = try cache.value([Int].self, forKey: "key")
+    #expect(numbers?.first == 6 * count)
     // Each that was removed had been set once.
     taken.withLock { #expect(Set($0).count == $0.count) }
+    _ = errorCode { try cache.close() }
+  }
+
+  enum Disturbance: CaseIterable { case set, removal, removalOfAPrefix }
+
+  /// Memory tiers tell late writes by groups of keys: what happens to the others of its group does not concern a value that
+  /// is nowhere else.
+  @Test(arguments: Disturbance.allCases) func whatIsInMemoryOnlyIsNotLostToOtherKeys(_ disturbance: Disturbance) throws
+  {
+    let cache = try directory.open { $0.disk.inlineThreshold = 100 }
+    try cache.increment(forKey: "number")
+    // A file where the folder should be.
+    directory.write(Data(), to: ValueFolder.name)
+    let count = 2_000
+    let value = Array(repeating: 0, count: 200)
+    concurrently(4) { thread in
+      for number in 0..<count {
+        do {
+          if thread == 0 {
+            try cache.update([Int].self, forKey: "key") {
+              var numbers = $0 ?? value
+              numbers[0] += 1
+              $0 = numbers
+            }
+          } else if disturbance == .set {
+            try cache.set(value, forKey: "other \(number % 512)")
+          } else if disturbance == .removal {
+            try cache.removeValue(forKey: "other \(number % 512)")
+          } else {
+            try cache.removeAll(withPrefix: "other \(number % 16)")
+          }
+        } catch {
+          Issue.record(error)
+        }
+      }
+    }
+    let numbers = try cache.value([Int].self, forKey: "key")
+    #expect(numbers?.first == count)
     _ = errorCode { try cache.close() }
   }
 

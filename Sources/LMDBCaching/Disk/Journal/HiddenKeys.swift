@@ -15,6 +15,16 @@ struct HiddenKeys {
     /// By its hash.
     case tag(UInt64)
     case everything
+
+    /// Whether it is known to be about the key: of a tag it is not.
+    func includes(_ key: String) -> Bool {
+      switch self {
+      case .key(let other): key.utf8.elementsEqual(other)
+      case .prefix(let prefix): key.utf8.starts(with: prefix)
+      case .tag: false
+      case .everything: true
+      }
+    }
   }
 
   struct Prefix: Equatable {

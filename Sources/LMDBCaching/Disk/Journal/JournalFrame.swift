@@ -48,6 +48,16 @@ struct JournalFrame {
     UnsafeRawBufferPointer(start: base + Self.headerSize + Self.padded(keyLength), count: recordLength)
   }
 
+  /// What the operation is about. It refers to the frame.
+  var scope: HiddenKeys.Scope {
+    switch operation {
+    case .put, .remove: .key(key)
+    case .removePrefix: .prefix(key)
+    case .removeTag: .tag(tag)
+    case .removeAll: .everything
+    }
+  }
+
   @inline(__always)
   static func padded(_ count: Int) -> Int { (count + 7) & ~7 }
 

@@ -43,9 +43,6 @@ extension DiskStore {
   /// See ``RecordReader/noteAccess(_:_:)``.
   func noteAccess(_ key: CacheKey, _ header: RecordHeader) { reader.noteAccess(key, header) }
 
-  /// See ``RecordReader/isHidden(_:)``.
-  func isMemoryOnly(_ key: CacheKey) -> Bool { reader.isHidden(key) }
-
   /// See ``EntryDatabase/foreignPosition``.
   @inline(__always)
   var foreignEpoch: UInt64 { database.foreignPosition }

@@ -59,14 +59,17 @@ extension DiskStore {
           isRemovalAnnounced = true
           let frame = batch.frame(of: entry)
           if frame.operation == .removeTag { journal.tagRemovals.note(frame.tag, stamp: stamp) }
-          observers.announceAll(stamp)
+          observers.announceAll(frame.scope, stamp)
         }
         return stamp
       }
       return journal.state.stamps.last
     }
     didChange(batch, firstStamp: firstStamp, lastStamp: outcome.stamp)
-    if isRemovalAnnounced { database.tracker.endRemoval() }
+    if isRemovalAnnounced {
+      observers.endRemovals(firstStamp...outcome.stamp)
+      database.tracker.endRemoval()
+    }
     // Those who watch learn of tags when the database is read again.
     try outcome.checkCommitted()
     if waitsForCommit { try commitPending() }

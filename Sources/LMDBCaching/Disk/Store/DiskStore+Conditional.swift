@@ -43,7 +43,7 @@ extension DiskStore {
     // At a moment at which every write has been announced to the end, and is where readers find it: one that is half
     // announced has its version already, and the memory tiers still have what was there before.
     journal.lock.withLock {
-      while !journal.isShared && observers.unplaced > 0 { journal.lock.wait(for: .progress) }
+      while !journal.isShared && observers.isPlacing { journal.lock.wait(for: .progress) }
       if journal.isShared { return .others }
       if observers.changing == hash { return .change }
       let version = observers.versions.word(hash: hash).pointee.load(ordering: .acquiring)

@@ -8,7 +8,7 @@ extension DiskStore {
   /// on the disk.
   ///
   /// When nothing can be recorded, since the disk is full, say, a write by an observer hides what is on the disk and
-  /// succeeds: the observer holds the value, calls `observers.endPlacing` as soon as it does, and then
+  /// succeeds: the observer places the value, between `observers.beginPlacing` and `endPlacing`, and then calls
   /// ``didChange(_:_:by:)``. Any other write throws and changes nothing.
   ///
   /// - Parameter condition: Called with the lock held, at the moment of the write, perhaps more than once. If it fails,
@@ -183,7 +183,7 @@ extension DiskStore {
         let stamp = journal.state.stamps.next(clock)
         if !isAnnounced { database.tracker.beginRemoval() }
         isAnnounced = true
-        observers.announceAll(stamp)
+        observers.announceAll(hidden, stamp)
         if prefix == nil {
           segment?.removeAll(stamp: stamp, flags: [])
         } else {
@@ -193,6 +193,7 @@ extension DiskStore {
       }
     }
     for observer in observers.all { observer.didRemoveAll(withPrefix: prefix ?? "", stamp: outcome.stamp) }
+    observers.endRemovals(outcome.stamp...outcome.stamp)
     changes.noteRemoval(ofAll: prefix ?? "", stamp: outcome.stamp, lastStamp: outcome.stamp)
     return outcome
   }

@@ -44,11 +44,13 @@ extension MemoryStore {
 
   /// Stores a mutation's value, unless its group has seen a newer mutation: then only what is older goes.
   ///
-  /// - Parameter onPlaced: Called when that is to be seen here, before anything is released; also when the store is closed.
+  /// - Parameters:
+  ///   - isNewest: Whether it is the newest mutation of its key, where the owner knows; `nil`: the group tells.
+  ///   - onPlaced: Called when that is to be seen here, before anything is released; also when the store is closed.
   @inlinable
   package func insert(
     _ key: Key, hash: UInt64, value: consuming Value, cost: Int = 0, expires: Int64 = .max, stamp: UInt64,
-    validated: UInt64 = 0, onPlaced: (() -> Void)? = nil
+    validated: UInt64 = 0, isNewest known: Bool? = nil, onPlaced: (() -> Void)? = nil
   ) -> MemoryOutcome {
     let tick = ticks.now
     var releases = Releases()
@@ -58,9 +60,9 @@ extension MemoryStore {
     }
     let stripe = stripe(shard, hash)
     var isOver = false
-    let isNewest = stamp >= stripe.pointee
+    let isNewest = known ?? (stamp >= stripe.pointee)
     if isNewest {
-      stripe.pointee = stamp
+      stripe.pointee = max(stripe.pointee, stamp)
       isOver = put(
         shard, key, value, hash: hash, cost: cost, expires: expires, stamp: stamp, validated: validated, tick: tick,
         &releases)
@@ -129,7 +131,7 @@ extension MemoryStore {
 
   /// Records a removal, and removes what is older than it.
   ///
-  /// - Parameter onPlaced: As of ``insert(_:hash:value:cost:expires:stamp:validated:onPlaced:)``.
+  /// - Parameter onPlaced: As of ``insert(_:hash:value:cost:expires:stamp:validated:isNewest:onPlaced:)``.
   @inlinable @discardableResult
   package func remove(_ key: Key, hash: UInt64, stamp: UInt64, onPlaced: (() -> Void)? = nil) -> MemoryOutcome {
     var releases = Releases()
