@@ -344,14 +344,16 @@ extension LMDBCache {
       try CacheKey.with(key) { (key) throws(CacheError) in
         guard let value else { return try keepAbsence(key, context, options, load) }
         try ValueArchiver.withArchive(of: value) { (format, bytes) throws(CacheError) in
-          var header = try store.header(
-            for: key, format, bytes, expiresIn: context.lifetime.map { options.shortened($0) }, cost: context.cost)
+          let inherited = context.inherited
+          let expires = inherited.expires ?? context.lifetime.map { store.expiry(after: options.shortened($0)) } ?? 0
+          var header = try store.header(for: key, format, bytes, expires: expires, cost: context.cost)
           options.setTimes(of: &header, lifetime: context.lifetime, now: store.clock.now)
-          let tags = try EntryTags.make(context.tags)
+          header.revision = inherited.revision
+          let tags = if let tags = inherited.tags { tags } else { try EntryTags.make(context.tags) }
           header.tags = tags?.hashes
           try diskCache.put(
             TypedMemoryValue.make(value, archiveLength: bytes.count), key, header, tags, bytes, through: memoryCache
-          ) { !load.isSuperseded && !isCancelled }
+          ) { load.isCurrent(at: inherited.revision) && !isCancelled }
         }
       }
     } catch {
@@ -372,12 +374,12 @@ extension LMDBCache {
     header.kept = store.expiry(after: lifetime)
     let tags = try EntryTags.make(context.tags)
     header.tags = tags?.hashes
-    try diskCache.put(nil, key, header, tags, empty, through: memoryCache) { !load.isSuperseded }
+    try diskCache.put(nil, key, header, tags, empty, through: memoryCache) { load.isCurrent(at: 0) }
   }
 }
 
 extension LoadOptions {
-  fileprivate func shortened(_ lifetime: Duration) -> Duration {
+  func shortened(_ lifetime: Duration) -> Duration {
     jitter == 0 ? lifetime : lifetime * (1 - jitter * Double.random(in: 0..<1))
   }
 

@@ -24,6 +24,14 @@ extension LMDBCache {
     return try load(type, key)
   }
 
+  /// The value, if it is in memory and not to be loaded anew.
+  @inlinable
+  package func valueInMemory<V: Codable & Sendable>(_ type: V.Type, forKey key: String) throws(CacheError) -> V? {
+    try memoryValue(of: ObjectIdentifier(type), forKey: key).map {
+      unsafeDowncast($0, to: TypedMemoryValue<V>.self).value
+    }
+  }
+
   /// The value in memory, if it is of this very type and no other process has replaced it.
   @usableFromInline
   func memoryValue(of type: ObjectIdentifier, forKey key: String) throws(CacheError) -> MemoryValue? {

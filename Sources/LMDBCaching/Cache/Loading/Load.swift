@@ -25,6 +25,7 @@ final class Load: Sendable {
   /// The load that this one runs inside, as long as it runs.
   private let parent: Mutex<Load?>
   private let isWritten = Atomic<Bool>(false)
+  private let invalidation = Atomic<UInt64>(0)
   /// What runs the closure; 0: nothing.
   private let thread = Atomic<UInt>(0)
   private let task = Atomic<Int>(0)
@@ -106,4 +107,13 @@ final class Load: Sendable {
 
   /// Makes the value not be stored. A write of the key does so with the store's lock held, before it can be read.
   func supersede() { isWritten.store(true, ordering: .releasing) }
+
+  /// Notes a change that was made in a remote tier: what was loaded is stored only if it is of this revision or a later one.
+  func invalidate(below revision: UInt64) { invalidation.max(revision, ordering: .releasing) }
+
+  /// Whether no later change of the remote tier is known than the one that made a value.
+  func isNewest(_ revision: UInt64) -> Bool { invalidation.load(ordering: .acquiring) <= revision }
+
+  /// Whether the value, of a revision of a remote tier, is the newest as far as is known.
+  func isCurrent(at revision: UInt64) -> Bool { !isSuperseded && isNewest(revision) }
 }

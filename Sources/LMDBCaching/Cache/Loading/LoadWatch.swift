@@ -5,6 +5,7 @@
 // Sendable: it is touched with the store's lock held only.
 final class LoadWatch: @unchecked Sendable {
   private var loads: [ByteKey: [Load]] = [:]
+  private var isInvalidating = false
 
   func begin(_ load: Load) { loads[load.key, default: []].append(load) }
 
@@ -17,13 +18,33 @@ final class LoadWatch: @unchecked Sendable {
   @inline(__always)
   func noteWrite(_ key: String) { if !loads.isEmpty { supersede(ByteKey(key)) } }
 
+  /// The next write, for which the lock is held already, is no write: it removes what a remote tier has something newer for.
+  func expectInvalidation() { isInvalidating = !loads.isEmpty }
+
   /// Notes a removal of many keys.
   func noteWriteOfAll() {
     for loads in loads.values { for load in loads { load.supersede() } }
   }
 
+  /// Notes a change of a remote tier.
+  func noteInvalidation(_ key: String, below revision: UInt64) {
+    if loads.isEmpty { return }
+    for load in loads[ByteKey(key)] ?? [] { load.invalidate(below: revision) }
+  }
+
+  /// Notes a removal of many keys in a remote tier.
+  func noteInvalidation(ofAll prefix: String, below revision: UInt64) {
+    for (key, loads) in loads where key.string.utf8.starts(with: prefix.utf8) {
+      for load in loads { load.invalidate(below: revision) }
+    }
+  }
+
   @inline(never)
   private func supersede(_ key: ByteKey) {
+    if isInvalidating {
+      isInvalidating = false
+      return
+    }
     for load in loads[key] ?? [] { load.supersede() }
   }
 }

@@ -17,6 +17,7 @@ import Platform
 ///         28      8  with `expires`: the expiry, nanoseconds since 1970
 ///          …      8  with `wideCost`: the cost
 ///          …     16  with `times`: when it is to be loaded anew, and until when it is kept after its expiry, as the expiry
+///          …      8  with `revision`: which change of a remote tier made it
 ///          …      …  with `tags`: see ``TagHashes``
 ///          …      4  with `key`: the key's length, for a key that is not the database's; then the key
 ///          …         the payload: the value or, with `pointer`, a ``ValuePointer``
@@ -41,8 +42,9 @@ struct RecordHeader {
     fileprivate static let uses = Flags(rawValue: 3 << usesShift)
     fileprivate static let usesShift: UInt16 = 7
     fileprivate static let tags = Flags(rawValue: 512)
+    fileprivate static let revision = Flags(rawValue: 1024)
     fileprivate static let known: Flags = [
-      .pointer, .expires, .wideCost, .key, .transformed, .times, .absence, .uses, .tags,
+      .pointer, .expires, .wideCost, .key, .transformed, .times, .absence, .uses, .tags, .revision,
     ]
   }
 
@@ -58,6 +60,8 @@ struct RecordHeader {
   var refresh: Int64 = 0
   /// Until when it is kept after its expiry, for loads that fail or take long; 0: until its expiry.
   var kept: Int64 = 0
+  /// Which change of a remote tier the value is of; 0: of none.
+  var revision: UInt64 = 0
   private var tagCount: UInt8 = 0
   private var tagBase: UnsafeRawPointer?
   var created: UInt32
@@ -135,6 +139,11 @@ struct RecordHeader {
       kept = load(offset + 8, as: Int64.self)
       offset += 16
     }
+    if flags.contains(.revision) {
+      guard available >= offset + 8 else { return nil }
+      revision = load(offset, as: UInt64.self)
+      offset += 8
+    }
     if flags.contains(.tags) {
       let tags = TagHashes(UnsafeRawBufferPointer(start: base + offset, count: available - offset))
       guard let tags else { return nil }
@@ -150,7 +159,8 @@ struct RecordHeader {
     guard payloadLength >= 0, cost >= 0 else { return nil }
     // In the one form that it is written in: what has no room is 0, and what is 0 has none.
     guard flags.contains(.expires) == (expires != 0), flags.contains(.wideCost) == isWide,
-      flags.contains(.key) == (keyLength != 0), flags.contains(.times) == hasTimes
+      flags.contains(.key) == (keyLength != 0), flags.contains(.times) == hasTimes,
+      flags.contains(.revision) == (revision != 0)
     else { return nil }
     if flags.contains(.pointer), payloadLength != ValuePointer.size { return nil }
   }
@@ -159,7 +169,7 @@ struct RecordHeader {
   @inline(__always)
   var fixedLength: Int {
     Self.baseSize &+ (expires != 0 ? 8 : 0) &+ (isWide ? 8 : 0) &+ (hasTimes ? 16 : 0)
-      &+ TagHashes.length(Int(tagCount))
+      &+ (revision != 0 ? 8 : 0) &+ TagHashes.length(Int(tagCount))
       &+ (keyLength != 0 ? 4 : 0)
   }
 
@@ -203,10 +213,11 @@ struct RecordHeader {
     func store<T: FixedWidthInteger & BitwiseCopyable>(_ value: T, _ offset: Int) {
       base.storeBytes(of: value.littleEndian, toByteOffset: offset, as: T.self)
     }
-    flags.subtract([.expires, .wideCost, .times, .tags, .key])
+    flags.subtract([.expires, .wideCost, .times, .revision, .tags, .key])
     if expires != 0 { flags.insert(.expires) }
     if isWide { flags.insert(.wideCost) }
     if hasTimes { flags.insert(.times) }
+    if revision != 0 { flags.insert(.revision) }
     if hasTags { flags.insert(.tags) }
     if keyLength != 0 { flags.insert(.key) }
     store(Self.version, 4)
@@ -228,6 +239,10 @@ struct RecordHeader {
       store(refresh, offset)
       store(kept, offset + 8)
       offset += 16
+    }
+    if revision != 0 {
+      store(revision, offset)
+      offset += 8
     }
     if hasTags {
       guard let tags else { preconditionFailure("A record is written without its tags.") }

@@ -24,8 +24,9 @@ extension DiskStore {
     return try putAsIs(key, header: header, payload: payload, by: observer, if: condition)
   }
 
+  /// The same for a payload that has gone through the transforms, or needs none.
   @inline(__always)
-  private func putAsIs(
+  func putAsIs(
     _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, by observer: (any DiskStoreObserver)?,
     if condition: (() -> Bool)?
   ) throws(CacheError) -> WriteOutcome {

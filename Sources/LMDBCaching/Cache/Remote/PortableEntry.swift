@@ -1,0 +1,161 @@
+package import Foundation
+
+/// An entry that was archived here and can leave the machine, or came from another one and can be stored here.
+// Sendable: what `value` holds is shared between threads, as everything in the memory tier is.
+package struct PortableEntry: @unchecked Sendable {
+  package let key: String
+  let header: RecordHeader
+  let tags: EntryTags?
+  /// As it is stored.
+  let payload: Data
+  /// Nil for one that has not been decoded.
+  var value: MemoryValue?
+
+  /// Nanoseconds since 1970; 0: never.
+  package var expires: Int64 { header.expires }
+
+  /// About how many bytes it takes.
+  package var size: Int { payload.count + key.utf8.count + RecordHeader.baseSize }
+
+  /// What leaves the machine: the record, with checksum and after the transforms. Its stamp is 0, since stamps order the
+  /// writes of one directory.
+  package var record: Data {
+    CacheKey.with(key) { key in
+      payload.withBytes { payload in
+        var header = header
+        header.tags = tags?.hashes
+        return Data(PreparedPut(key, header, payload).record(stamp: 0))
+      }
+    }
+  }
+}
+
+extension LMDBCache {
+  /// Archives a value as ``set(_:forKey:expiresIn:cost:)`` does, and stores nothing.
+  ///
+  /// - Parameter expires: Nanoseconds since 1970; 0: never.
+  package func archive<V: Codable>(
+    _ value: V, forKey key: String, expires: Int64, cost: Int?, tags: [String]
+  ) throws(CacheError) -> PortableEntry {
+    try diskCache.checkOpen()
+    let tags = tags.isEmpty ? nil : try EntryTags.make(tags)
+    return try ValueArchiver.withArchive(of: value) { (format, bytes) throws(CacheError) in
+      // Bytes are their own archive, and need not be copied.
+      try entry(
+        key, format, bytes, V.self == Data.self ? unsafeBitCast(value, to: Data.self) : nil, expires, cost, tags,
+        TypedMemoryValue.make(value, archiveLength: bytes.count))
+    }
+  }
+
+  /// The same for an object, as ``setObject(_:forKey:expiresIn:cost:)`` does.
+  package func archiveObject(
+    _ object: any NSCoding, forKey key: String, expires: Int64, cost: Int?
+  ) throws(CacheError) -> PortableEntry {
+    try diskCache.checkOpen()
+    return try ObjectArchiver.withArchive(of: object, with: diskCache.objectCoding) {
+      (format, bytes) throws(CacheError) in
+      try entry(key, format, bytes, nil, expires, cost, nil, TypedMemoryValue(SharedObject(object: object)))
+    }
+  }
+
+  private func entry(
+    _ key: String, _ format: ArchiveFormat, _ bytes: UnsafeRawBufferPointer, _ data: Data?, _ expires: Int64,
+    _ cost: Int?, _ tags: EntryTags?, _ value: MemoryValue
+  ) throws(CacheError) -> PortableEntry {
+    try CacheKey.with(key) { (key) throws(CacheError) in
+      var header = try store.header(for: key, format, bytes, expires: expires, cost: cost)
+      header.tags = tags?.hashes
+      let transformed = store.transforms.isEmpty ? nil : try store.transforms.apply(to: bytes, header, key)
+      if transformed != nil { header.flags.insert(.transformed) }
+      return PortableEntry(
+        key: key.string, header: header.detached, tags: tags, payload: transformed ?? data ?? Data(bytes), value: value)
+    }
+  }
+
+  /// Reads what another machine archived.
+  ///
+  /// - Throws: `.corruptedRecord`, `.unsupportedRecord`, `.untransformed`.
+  package func entry(reading record: Data, forKey key: String) throws(CacheError) -> PortableEntry {
+    try CacheKey.with(key) { (key) throws(CacheError) in
+      try record.withBytes { (bytes) throws(CacheError) in
+        guard let header = RecordHeader(bytes), header.flags.isDisjoint(with: [.pointer, .absence]),
+          header.belongs(to: key.utf8, in: bytes), header.isIntact(bytes, key: key.utf8)
+        else {
+          throw CacheError(
+            .corruptedRecord,
+            "What the remote tier has under \(quoted(key.string)) is no record of this version, or was damaged.")
+        }
+        try store.reader.requireTransforms(header, key)
+        return PortableEntry(
+          key: key.string, header: header.detached, tags: header.tags.map(EntryTags.init(copying:)),
+          payload: Data(header.payload(of: bytes)))
+      }
+    }
+  }
+
+  /// The value of an entry that came from another machine; `nil` if it has expired.
+  ///
+  /// - Throws: `.typeMismatch`, `.decodingFailed`, `.missingTransform`.
+  package func value<V: Codable>(_ type: V.Type, of entry: inout PortableEntry) throws(CacheError) -> V? {
+    if entry.header.isExpired(at: store.clock.now) { return nil }
+    if let value = entry.value?.any as? V { return value }
+    let (format, key) = (entry.header.format, entry.key)
+    let (value, count) = try restored(entry).withBytes { (bytes) throws(CacheError) in
+      (try DiskCache.decode(type, format, bytes, key), bytes.count)
+    }
+    entry.value = TypedMemoryValue.make(value, archiveLength: count)
+    return value
+  }
+
+  /// The same for an object.
+  package func object(of entry: inout PortableEntry) throws(CacheError) -> (any NSCoding)? {
+    if entry.header.isExpired(at: store.clock.now) { return nil }
+    if let shared = entry.value?.any as? SharedObject { return shared.object }
+    let object = try ObjectArchiver.object(
+      from: restored(entry), format: entry.header.format, with: diskCache.objectCoding, forKey: entry.key)
+    entry.value = TypedMemoryValue(SharedObject(object: object))
+    return object
+  }
+
+  /// The payload as it was before the transforms.
+  private func restored(_ entry: PortableEntry) throws(CacheError) -> Data {
+    guard entry.header.flags.contains(.transformed) else { return entry.payload }
+    return try CacheKey.with(entry.key) { (key) throws(CacheError) in
+      try entry.payload.withBytes { (bytes) throws(CacheError) in
+        try store.transforms.restore(bytes, entry.header, entry.tags, key)
+      }
+    }
+  }
+
+  /// Stores an entry in both tiers, unless a change after `revision` has become known since `watch` began.
+  ///
+  /// - Parameter revision: Which change of the remote tier it is of; 0: of none yet.
+  /// - Returns: Whether it is stored.
+  package func keep(
+    _ entry: PortableEntry, revision: UInt64, watch: KeyWatch
+  ) throws(CacheError) -> Bool {
+    let load = watch.load
+    return try keep(entry, revision) { load.isNewest(revision) }
+  }
+
+  /// The same, if `condition` holds at the moment of the write; it is called with a lock held, perhaps more than once.
+  ///
+  /// - Returns: Whether it is stored.
+  package func keep(
+    _ entry: PortableEntry, _ revision: UInt64, if condition: (() -> Bool)?
+  ) throws(CacheError) -> Bool {
+    try diskCache.checkOpen()
+    return try CacheKey.with(entry.key) { (key) throws(CacheError) in
+      try entry.payload.withBytes { (bytes) throws(CacheError) in
+        var header = entry.header
+        header.keyLength = 0
+        header.tags = entry.tags?.hashes
+        header.revision = revision
+        let outcome = try store.putAsIs(key, header: header, payload: bytes, by: memoryCache, if: condition)
+        if outcome.isRefused { return false }
+        try diskCache.didPut(entry.value, key, header, entry.tags, outcome, through: memoryCache)
+        return true
+      }
+    }
+  }
+}
