@@ -9,6 +9,8 @@ let package = Package(
     .library(name: "CBORCoding", targets: ["CBORCoding"]),
     .library(name: "LMDB", targets: ["LMDB"]),
     .library(name: "LMDBCaching", targets: ["LMDBCaching"]),
+    .library(name: "LMDBCachingRemote", targets: ["LMDBCachingRemote"]),
+    .library(name: "LMDBCachingRedis", targets: ["LMDBCachingRedis"]),
     .library(name: "EFStorageCore", targets: ["EFStorageCore"]),
     .library(name: "EFStorageLMDBCache", targets: ["EFStorageLMDBCache"]),
     .library(name: "EFStorageUserDefaults", targets: ["EFStorageUserDefaults"]),
@@ -62,6 +64,18 @@ let package = Package(
         .target(name: "CZstd", condition: .when(traits: ["Compression"])),
         .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Encryption"])),
       ]),
+    // The cache of a fleet: any client of a Redis server can be its tier.
+    .target(
+      name: "LMDBCachingRemote",
+      dependencies: [
+        "LMDBCaching", "Platform", .product(name: "Logging", package: "swift-log"),
+        .product(name: "Metrics", package: "swift-metrics"),
+      ]),
+    .systemLibrary(
+      name: "CHiredis", pkgConfig: "hiredis",
+      providers: [.apt(["libhiredis-dev"]), .brew(["hiredis"])]),
+    .target(
+      name: "LMDBCachingRedis", dependencies: ["CHiredis", "LMDBCaching", "LMDBCachingRemote", "Platform"]),
     .target(name: "EFStorageCore"),
     .target(name: "EFStorageLMDBCache", dependencies: ["EFStorageCore", "LMDBCaching"]),
     .target(name: "EFStorageConformance", dependencies: ["EFStorageCore"]),
@@ -104,6 +118,15 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ]),
     .testTarget(
+      name: "LMDBCachingRemoteTests",
+      dependencies: [
+        "LMDBCaching", "LMDBCachingRedis", "LMDBCachingRemote", "RedisTestSupport", "TestSupport",
+        .product(name: "Metrics", package: "swift-metrics"),
+        .product(name: "MetricsTestKit", package: "swift-metrics"),
+      ]),
+    .target(
+      name: "RedisTestSupport", dependencies: ["LMDBCachingRedis", "TestSupport"], path: "Tests/RedisTestSupport"),
+    .testTarget(
       name: "EFStorageTests",
       dependencies: [
         "EFStorageConformance", "EFStorageCore", "EFStorageLMDBCache", "EFStorageUserDefaults", "LMDBCaching",
@@ -137,7 +160,8 @@ let package = Package(
       name: "DocumentationTests",
       dependencies: [
         "CBORCoding", "EFStorageConformance", "EFStorageCore", "EFStorageLMDBCache", "EFStorageStorez",
-        "EFStorageUserDefaults", "GarageStorage", "LMDB", "LMDBCaching", "Storez",
+        "EFStorageUserDefaults", "GarageStorage", "LMDB", "LMDBCaching", "LMDBCachingRedis", "LMDBCachingRemote",
+        "Storez",
       ],
       packageAccess: false),
     // In front of the C library's functions that write, in the program it is linked into.
@@ -147,7 +171,8 @@ let package = Package(
       name: "Reliability",
       dependencies: [
         "CBORCoding", "EFStorageCore", "EFStorageUserDefaults", "FoundationArchives", "GarageStorage", "LMDB",
-        "LMDBCaching", "Platform", "TestSupport", "WriteLog", .product(name: "Logging", package: "swift-log"),
+        "LMDBCaching", "LMDBCachingRedis", "Platform", "RedisTestSupport", "TestSupport", "WriteLog",
+        .product(name: "Logging", package: "swift-log"),
       ],
       path: "Tests/Reliability"),
     .executableTarget(
@@ -180,8 +205,8 @@ let package = Package(
 // What `Scripts/test` builds with the thread sanitizer: of each target of tests the suites in which threads meet.
 if Context.environment["LMDBCACHING_TESTS"] == "concurrency" {
   let suites = [
-    "CBORCodingTests", "EFStorageKeychainAccessTests", "EFStorageTests", "GarageStorageTests", "LMDBCachingTests",
-    "LMDBTests", "StorezTests",
+    "CBORCodingTests", "EFStorageKeychainAccessTests", "EFStorageTests", "GarageStorageTests", "LMDBCachingRemoteTests",
+    "LMDBCachingTests", "LMDBTests", "StorezTests",
   ]
   package.products.removeAll { $0.name == "lmdb-cache" }
   package.targets.removeAll {

@@ -1,0 +1,109 @@
+import Foundation
+import LMDBCaching
+import Logging
+import Platform
+
+/// What a queue keeps on the disk, so that it survives the process: a cache without limits, whose keys are the numbers of the
+/// writes.
+///
+/// Every process has its own, in a folder that the processes of a machine share: a directory, and beside it a file that is
+/// locked as long as the process lives. Those of processes that have ended without having sent everything are found by the
+/// next one.
+final class Outbox: Sendable {
+  private static let lockSuffix = ".lock"
+
+  /// What the server knows the queue as.
+  let identifier: String
+  private let folder: Directory
+  private let lock: FileLock
+  private let disk: DiskCache
+
+  private init(_ identifier: String, _ folder: Directory, _ lock: consuming FileLock, _ logger: Logger) throws {
+    self.identifier = identifier
+    self.folder = folder
+    self.lock = lock
+    var configuration = CacheConfiguration()
+    configuration.disk = .unlimited
+    configuration.logger = logger
+    disk = try DiskCache(directory: URL(fileURLWithPath: folder.path(of: identifier)), configuration: configuration)
+  }
+
+  /// Opens those that nobody has, and makes one if there is none. Empty ones that nobody has are removed.
+  ///
+  /// - Returns: The process's own first, whose writes are the first to be sent.
+  static func open(in folder: URL, _ logger: Logger) throws(RemoteTierError) -> [(
+    outbox: Outbox, items: [WriteQueue.KeptItem]
+  )] {
+    do {
+      let folder = try Directory(path: folder.path, creating: true)
+      var found: [(outbox: Outbox, items: [WriteQueue.KeptItem])] = []
+      for name in try folder.names() where name.hasSuffix(lockSuffix) {
+        guard let outbox = try take(String(name.dropLast(lockSuffix.count)), in: folder, logger) else { continue }
+        let items = try outbox.items()
+        if items.isEmpty { outbox.end() } else { found.append((outbox, items)) }
+      }
+      while found.isEmpty {
+        if let outbox = try take(UUID().uuidString, in: folder, logger) { found = [(outbox, [])] }
+      }
+      return found
+    } catch {
+      throw RemoteTierError(
+        .notKept, "What waits to be sent cannot be kept in \(folder.path): \(error). Give it a folder of its own.")
+    }
+  }
+
+  private static func take(_ identifier: String, in folder: Directory, _ logger: Logger) throws -> Outbox? {
+    guard UUID(uuidString: identifier) != nil else { return nil }
+    let name = identifier + lockSuffix
+    let lock = FileLock(try folder.create(name, requiresOneName: true))
+    // Whoever had it may have removed it meanwhile.
+    guard try lock.tryLock(.exclusive), try lock.file.isStill(name, in: folder) else { return nil }
+    return try Outbox(identifier, folder, lock, logger)
+  }
+
+  /// Ends its use; it is removed if nothing is in it.
+  func end() {
+    let isEmpty = (try? disk.entries().isEmpty) ?? false
+    try? disk.close()
+    if isEmpty {
+      try? folder.removeTree(identifier)
+      try? folder.remove(identifier + Self.lockSuffix)
+    }
+    try? lock.unlock()
+  }
+
+  // MARK: Writes
+
+  /// Survives the death of the process when it returns, and a power cut a moment later.
+  func keep(_ item: WriteQueue.Item) throws(RemoteTierError) {
+    do throws(CacheError) {
+      try disk.set(item.kept, forKey: Self.key(item.number))
+    } catch {
+      throw RemoteTierError(.notKept, "The write of \"\(item.key)\" cannot be kept until it is sent: \(error)")
+    }
+  }
+
+  /// What is not removed, since the disk fails, is sent again by the next process, and has no effect: it is numbered.
+  func remove(_ numbers: [Int]) {
+    if numbers.isEmpty { return }
+    try? disk.removeValues(forKeys: numbers.map(Self.key))
+  }
+
+  /// What was kept, in order. What was damaged is left out.
+  private func items() throws(CacheError) -> [WriteQueue.KeptItem] {
+    var items: [WriteQueue.KeptItem] = []
+    for entry in try disk.entries() {
+      guard let number = Int(entry.key, radix: 16), let data = try? disk.value(Data.self, forKey: entry.key) else {
+        continue
+      }
+      items.append(WriteQueue.KeptItem(number: number, bytes: data))
+    }
+    return items
+  }
+
+  /// Sixteen digits, so that the order of the keys is that of the numbers.
+  private static func key(_ number: Int) -> String {
+    let digits = String(number, radix: 16)
+    return String(repeating: "0", count: 16 - digits.count) + digits
+  }
+}

@@ -1,0 +1,127 @@
+import Foundation
+import LMDBCaching
+import LMDBCachingRedis
+import RedisTestSupport
+import TestSupport
+import Testing
+
+@Suite struct LoadingTests {
+  let server: RedisServer
+
+  init() throws { server = try RedisServer() }
+
+  @Test func oneMachineLoads() async throws {
+    let machines = try (0..<4).map { _ in try Machine(server) }
+    let loads = Guarded(0)
+    await withTaskGroup(of: Int?.self) { group in
+      for machine in machines {
+        for _ in 0..<16 {
+          for key in 0..<20 {
+            group.addTask {
+              try? await machine.cache.value(Int.self, forKey: "k\(key)") { _ in
+                loads { $0 += 1 }
+                try await Task.sleep(for: .milliseconds(20))
+                return key
+              }
+            }
+          }
+        }
+      }
+      for await value in group { #expect(value != nil) }
+    }
+    #expect(loads.current == 20)
+    for machine in machines {
+      for key in 0..<20 { #expect(try machine.cache.local.value(Int.self, forKey: "k\(key)") == key) }
+    }
+  }
+
+  @Test func whatIsLoadedIsTheFleets() throws {
+    let (first, second) = (try Machine(server), try Machine(server))
+    var options = LoadOptions(lifetime: .seconds(60))
+    options.cost = 7
+    let value = try first.cache.value(String.self, forKey: "k", options: options) { context in
+      context.tags = ["t"]
+      return "loaded"
+    }
+    #expect(value == "loaded")
+    let there = try second.cache.value(String.self, forKey: "k", options: options) { _ -> String in throw NotInTime() }
+    #expect(there == "loaded")
+    let entries = try [first, second].map { try $0.cache.local.entry(forKey: "k") }
+    #expect(entries[0]?.expiration == entries[1]?.expiration)
+    #expect(entries.allSatisfy { $0?.cost == 7 && $0?.isTagged("t") == true })
+  }
+
+  @Test func aFailedLoadGivesTheTurnAway() throws {
+    let (first, second) = (try Machine(server), try Machine(server))
+    #expect(throws: NotInTime.self) {
+      try first.cache.value(String.self, forKey: "k") { _ -> String in throw NotInTime() }
+    }
+    let start = ContinuousClock.now
+    #expect(try second.cache.value(String.self, forKey: "k") { _ in "loaded" } == "loaded")
+    #expect(ContinuousClock.now - start < .seconds(5))
+  }
+
+  @Test func theTurnOfWhoDiedEnds() throws {
+    try server.run("SET", "{lmdb-cache}:1:l:k", "somebody", "PX", "300")
+    let machine = try Machine(server)
+    #expect(try machine.cache.value(String.self, forKey: "k") { _ in "loaded" } == "loaded")
+    #expect(try server.run("EXISTS", "{lmdb-cache}:1:e:k") == .integer(1))
+  }
+
+  @Test func whoWaitsTooLongLoads() throws {
+    try server.run("SET", "{lmdb-cache}:1:l:k", "somebody", "PX", "60000")
+    let machine = try Machine(server) { $0.loadWaitLimit = .milliseconds(100) }
+    #expect(try machine.cache.value(String.self, forKey: "k") { _ in "loaded" } == "loaded")
+    // It is here, and not the fleet's.
+    #expect(try machine.cache.local.value(String.self, forKey: "k") == "loaded")
+    #expect(try server.run("EXISTS", "{lmdb-cache}:1:e:k") == .integer(0))
+  }
+
+  @Test(arguments: [false, true]) func aWriteMeanwhileWins(_ isRemoval: Bool) throws {
+    let (first, second) = (try Machine(server), try Machine(server))
+    let value = try first.cache.value(String.self, forKey: "k") { _ in
+      try second.cache.set("set", forKey: "k")
+      if isRemoval { try second.cache.removeValue(forKey: "k") }
+      return "loaded"
+    }
+    #expect(value == "loaded")
+    try first.settle()
+    try eventually { try first.cache.value(String.self, forKey: "k") == (isRemoval ? nil : "set") }
+    #expect(try second.cache.value(String.self, forKey: "k") == (isRemoval ? nil : "set"))
+    let third = try Machine(server)
+    #expect(try third.cache.value(String.self, forKey: "k") == (isRemoval ? nil : "set"))
+  }
+
+  @Test func staleValuesAreServedWhileOneLoads() throws {
+    let machine = try Machine(server)
+    var options = LoadOptions(lifetime: .milliseconds(50))
+    options.staleWhileRevalidate = .seconds(60)
+    #expect(try machine.cache.value(Int.self, forKey: "k", options: options) { _ in 1 } == 1)
+    usleep(80_000)
+    #expect(try machine.cache.value(Int.self, forKey: "k", options: options) { _ in 2 } == 1)
+    try eventually { try machine.cache.value(Int.self, forKey: "k", options: options) { _ in 2 } == 2 }
+  }
+
+  @Test func aValueIsLoadedAnewBeforeItExpires() throws {
+    let (first, second) = (try Machine(server), try Machine(server))
+    var options = LoadOptions(lifetime: .seconds(60))
+    options.refreshAhead = 0.000_5
+    #expect(try first.cache.value(Int.self, forKey: "k", options: options) { _ in 1 } == 1)
+    usleep(60_000)
+    // The server has what is to be loaded anew, which does not count.
+    #expect(try first.cache.value(Int.self, forKey: "k", options: options) { _ in 2 } == 1)
+    try eventually { try second.cache.value(Int.self, forKey: "k") == 2 }
+  }
+
+  @Test func whatIsNotToBeStoredIsNot() throws {
+    let machine = try Machine(server)
+    let value = try machine.cache.value(Int.self, forKey: "k") { context in
+      context.isStored = false
+      return 1
+    }
+    #expect(value == 1)
+    #expect(try machine.cache.value(Int.self, forKey: "k") == nil)
+    // The turn was given away.
+    try eventually { try server.run("EXISTS", "{lmdb-cache}:1:l:k") == .integer(0) }
+  }
+}

@@ -1,0 +1,238 @@
+import Foundation
+import LMDBCaching
+import LMDBCachingRedis
+import RedisTestSupport
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+@Suite struct WriteBehindTests {
+  let server: RedisServer
+
+  init() throws { server = try RedisServer() }
+
+  private func machine(limit: Int = 64 << 20) throws -> Machine {
+    try Machine(server) {
+      $0.writes = .behind(limit: limit)
+      $0.timeLimit = .milliseconds(500)
+    }
+  }
+
+  @Test func writesArriveInOrder() throws {
+    let (first, second) = (try machine(), try machine())
+    for round in 0..<50 {
+      for key in 0..<20 { try first.cache.set(round, forKey: "k\(key)") }
+    }
+    for key in 0..<20 { #expect(try first.cache.value(Int.self, forKey: "k\(key)") == 49) }
+    try first.cache.flush()
+    for key in 0..<20 { try eventually { try second.cache.value(Int.self, forKey: "k\(key)") == 49 } }
+    try first.cache.removeValue(forKey: "k0")
+    #expect(try first.cache.value(Int.self, forKey: "k0") == nil)
+    try first.cache.flush()
+    try eventually { try second.cache.value(Int.self, forKey: "k0") == nil }
+    // Its own changes have come back, and have not removed what it wrote.
+    try first.settle()
+    usleep(100_000)
+    #expect(try first.cache.local.value(Int.self, forKey: "k1") == 49)
+  }
+
+  @Test func whatWasQueuedGoesOutLater() throws {
+    let (first, second) = (try machine(), try machine())
+    try first.settle()
+    server.stop(SIGKILL)
+    for key in 0..<100 { try first.cache.set(key, forKey: "k\(key)") }
+    try first.cache.removeValue(forKey: "k7")
+    for key in 0..<100 { #expect(try first.cache.value(Int.self, forKey: "k\(key)") == (key == 7 ? nil : key)) }
+    #expect(first.cache.statistics.waitingWrites > 0)
+    #expect(throws: RemoteTierError.self) { try first.cache.flush(timeLimit: .milliseconds(200)) }
+    try server.start()
+    try first.cache.flush(timeLimit: .seconds(20))
+    #expect(first.cache.statistics.waitingWrites == 0 && first.cache.statistics.waitingBytes == 0)
+    for key in 0..<100 {
+      try eventually { try second.cache.value(Int.self, forKey: "k\(key)") == (key == 7 ? nil : key) }
+    }
+  }
+
+  @Test func aFullQueueIsAnError() throws {
+    let machine = try machine(limit: 10_000)
+    server.stop(SIGKILL)
+    try machine.cache.set(Data(count: 5_000), forKey: "a")
+    // In place of the one that waits.
+    let error = #expect(throws: RemoteTierError.self) {
+      for key in 0..<10 { try machine.cache.set(Data(count: 5_000), forKey: "b\(key)") }
+    }
+    #expect(error?.code == .queueFull)
+    #expect(try machine.cache.value(Data.self, forKey: "b9") == nil)
+    try server.start()
+    try machine.cache.flush(timeLimit: .seconds(20))
+    try machine.cache.set(Data(count: 5_000), forKey: "b9")
+  }
+
+  @Test func whatWaitsAndWasEvictedIsStillRead() throws {
+    let machine = try machine()
+    server.stop(SIGKILL)
+    try machine.cache.set("value", forKey: "a/k")
+    try machine.cache.set("value", forKey: "b/k")
+    try machine.cache.local.removeAll()
+    #expect(try machine.cache.value(String.self, forKey: "a/k") == "value")
+    #expect(try machine.cache.value(String.self, forKey: "b/k") { _ in "loaded" } == "value")
+    try machine.cache.removeAll(withPrefix: "a/")
+    #expect(try machine.cache.value(String.self, forKey: "a/k") == nil)
+    try machine.cache.set("newer", forKey: "a/k")
+    try machine.cache.local.removeAll()
+    #expect(try machine.cache.value(String.self, forKey: "a/k") == "newer")
+  }
+
+  @Test func removalsOfManyKeepTheirPlace() throws {
+    let (first, second) = (try machine(), try machine())
+    try first.cache.set(1, forKey: "p/1")
+    try first.cache.set(1, forKey: "p/2")
+    try first.cache.flush()
+    #expect(try second.cache.value(Int.self, forKey: "p/1") == 1)
+    try first.cache.removeAll(withPrefix: "p/")
+    try first.cache.set(2, forKey: "p/2")
+    #expect(try first.cache.value(Int.self, forKey: "p/1") == nil)
+    try first.cache.flush()
+    try eventually { try second.cache.value(Int.self, forKey: "p/1") == nil }
+    try eventually { try second.cache.value(Int.self, forKey: "p/2") == 2 }
+    try eventually { try first.cache.value(Int.self, forKey: "p/2") == 2 }
+  }
+
+  @Test func closingSendsWhatWaits() throws {
+    let first = try machine()
+    for key in 0..<500 { try first.cache.set(key, forKey: "k\(key)") }
+    #expect(first.cache.close() == 0)
+    #expect(throws: RemoteTierError.self) { try first.cache.set(0, forKey: "k") }
+    let other = try Machine(server)
+    #expect(try other.cache.value(Int.self, forKey: "k499") == 499)
+    let second = try machine()
+    server.stop(SIGKILL)
+    try second.cache.set(1, forKey: "k")
+    #expect(second.cache.close(timeLimit: .milliseconds(100)) == 1)
+  }
+
+  // MARK: Kept over the end of the process
+
+  private func folder() -> URL {
+    FileManager.default.temporaryDirectory.appendingPathComponent("q-\(UUID().uuidString)")
+  }
+
+  private func machine(keptIn folder: URL, directory: URL? = nil) throws -> Machine {
+    try Machine(server, directory: directory, settles: false) {
+      $0.writes = .behind(limit: 64 << 20, keptIn: folder)
+      $0.timeLimit = .milliseconds(500)
+    }
+  }
+
+  @Test func whatWaitedIsSentByTheNextProcess() throws {
+    let folder = folder()
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let reader = try machine()
+    try reader.cache.set("old", forKey: "removed")
+    try reader.cache.set("old", forKey: "p/1")
+    try reader.cache.flush()
+    server.suspend()
+    do {
+      let first = try machine(keptIn: folder)
+      for round in 0..<3 {
+        for key in 0..<100 { try first.cache.set(round, forKey: "k\(key)") }
+      }
+      try first.cache.removeValue(forKey: "removed")
+      try first.cache.removeAll(withPrefix: "p/")
+      try first.cache.set("new", forKey: "p/2", expiresIn: .seconds(3_600))
+      #expect(first.cache.close(timeLimit: .zero) > 0)
+      // What waits, and what was sent and is not known to have arrived.
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 2)
+    }
+    server.resume()
+    let second = try machine(keptIn: folder)
+    // Before it is sent it is read.
+    #expect(try second.cache.value(Int.self, forKey: "k7") == 2)
+    #expect(try second.cache.value(String.self, forKey: "removed") == nil)
+    try second.cache.flush()
+    for key in 0..<100 { try eventually { try reader.cache.value(Int.self, forKey: "k\(key)") == 2 } }
+    try eventually { try reader.cache.value(String.self, forKey: "removed") == nil }
+    try eventually { try reader.cache.value(String.self, forKey: "p/1") == nil }
+    #expect(try reader.cache.value(String.self, forKey: "p/2") == "new")
+    #expect(second.cache.close() == 0)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
+  }
+
+  /// What has arrived, although that is not known, has no effect a second time.
+  @Test func whatIsSentAgainIsNoNewWrite() throws {
+    let folder = folder()
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let other = try Machine(server)
+    do {
+      let first = try machine(keptIn: folder)
+      try first.settle()
+      server.suspend()
+      try first.cache.set("first", forKey: "k")
+      // It is sent, and no reply comes.
+      usleep(200_000)
+      #expect(first.cache.close(timeLimit: .zero) == 1)
+    }
+    server.resume()
+    try eventually { try other.cache.value(String.self, forKey: "k") == "first" }
+    try other.cache.set("second", forKey: "k")
+    let second = try machine(keptIn: folder)
+    try second.cache.flush()
+    try second.settle()
+    #expect(try other.cache.value(String.self, forKey: "k") == "second")
+    try eventually { try second.cache.value(String.self, forKey: "k") == "second" }
+  }
+
+  @Test func processesHaveQueuesOfTheirOwnInOneFolder() throws {
+    let folder = folder()
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let reader = try Machine(server)
+    server.suspend()
+    do {
+      let machines = try (0..<3).map { _ in try machine(keptIn: folder) }
+      for (number, machine) in machines.enumerated() { try machine.cache.set(number, forKey: "k\(number)") }
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 6)
+      for machine in machines { machine.cache.close(timeLimit: .zero) }
+    }
+    server.resume()
+    let heir = try machine(keptIn: folder)
+    for number in 0..<3 { try eventually { try reader.cache.value(Int.self, forKey: "k\(number)") == number } }
+    #expect(heir.cache.close() == 0)
+    let last = try machine(keptIn: folder)
+    #expect(last.cache.close() == 0)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
+  }
+
+  @Test func aFolderThatIsNoneIsAnError() throws {
+    let file = folder()
+    try Data("mine".utf8).write(to: file)
+    defer { try? FileManager.default.removeItem(at: file) }
+    let error = #expect(throws: RemoteTierError.self) { try machine(keptIn: file) }
+    #expect(error?.code == .notKept)
+    #expect(try Data(contentsOf: file) == Data("mine".utf8))
+  }
+
+  @Test func whatTheServerRefusesDoesNotHoldTheOthersUp() throws {
+    let (first, second) = (try machine(), try Machine(server))
+    try server.run("CONFIG", "SET", "proto-max-bulk-len", "1mb")
+    server.suspend()
+    try first.cache.set(1, forKey: "before")
+    try first.cache.set(Data(count: 2 << 20), forKey: "long")
+    try first.cache.set(2, forKey: "after")
+    server.resume()
+    try eventually { try second.cache.value(Int.self, forKey: "before") == 1 }
+    try eventually { try second.cache.value(Int.self, forKey: "after") == 2 }
+    try eventually { first.cache.statistics.givenUpWrites == 1 }
+    #expect(try second.cache.value(Data.self, forKey: "long") == nil)
+    #expect(try first.cache.value(Data.self, forKey: "long")?.count == 2 << 20)
+  }
+
+  @Test func tasksWaitForTheServerToo() async throws {
+    let (first, second) = (try machine(), try Machine(server))
+    for key in 0..<100 { try await first.cache.set(key, forKey: "k\(key)") }
+    try await first.cache.flush()
+    for key in 0..<100 { #expect(try await second.cache.value(Int.self, forKey: "k\(key)") == key) }
+    #expect(await first.cache.close() == 0)
+  }
+}

@@ -1,0 +1,224 @@
+import Foundation
+import LMDBCaching
+import LMDBCachingRedis
+import RedisTestSupport
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+@Suite struct FailureTests {
+  let server: RedisServer
+
+  init() throws { server = try RedisServer() }
+
+  @Test func theLocalTiersGoOnWithoutTheServer() throws {
+    let machine = try Machine(server) { $0.timeLimit = .milliseconds(200) }
+    try machine.cache.set("here", forKey: "k")
+    try machine.settle()
+    server.stop(SIGKILL)
+    #expect(try machine.cache.value(String.self, forKey: "k") == "here")
+    #expect(try machine.cache.value(String.self, forKey: "other") == nil)
+    #expect(try machine.cache.value(String.self, forKey: "other") { _ in "loaded" } == "loaded")
+    #expect(try machine.cache.value(String.self, forKey: "other") == "loaded")
+    #expect(throws: RemoteTierError.self) { try machine.cache.set("new", forKey: "k") }
+    // Neither the old value nor the new one is known to be the fleet's.
+    #expect(try machine.cache.value(String.self, forKey: "k") == nil)
+    try eventually { !machine.cache.health.isInTouch }
+    try eventually {
+      _ = try machine.cache.value(String.self, forKey: "nothing")
+      return machine.cache.health.areReadsSuspended
+    }
+    let requests = machine.cache.statistics.requests
+    for _ in 0..<1_000 { _ = try machine.cache.value(String.self, forKey: "nothing") }
+    #expect(machine.cache.statistics.requests < requests + 100)
+
+    try server.start()
+    try eventually { machine.cache.health.isInTouch && !machine.cache.health.isRevalidating }
+    try eventually { (try? machine.cache.set("again", forKey: "k")) != nil }
+    let other = try Machine(server)
+    #expect(try other.cache.value(String.self, forKey: "k") == "again")
+  }
+
+  @Test func aCacheIsMadeWithoutAServer() throws {
+    server.stop()
+    let machine = try Machine(server, settles: false) { $0.timeLimit = .milliseconds(200) }
+    #expect(try machine.cache.value(Int.self, forKey: "k") { _ in 1 } == 1)
+    #expect(!machine.cache.health.isInTouch)
+    try server.start()
+    try machine.settle()
+    try machine.cache.set(2, forKey: "k")
+    #expect(try machine.cache.value(Int.self, forKey: "k") == 2)
+  }
+
+  @Test func changesAreReadOnWhereTheyWereLeft() throws {
+    let (first, second) = (try Machine(server), try Machine(server))
+    for key in 0..<50 {
+      try first.cache.set("old", forKey: "k\(key)")
+      _ = try second.cache.value(String.self, forKey: "k\(key)")
+    }
+    try second.settle()
+    let gaps = second.cache.statistics.gaps
+    for round in 0..<5 {
+      try server.run("CLIENT", "KILL", "TYPE", "normal")
+      for key in 0..<10 { try eventually { (try? first.cache.set("new", forKey: "k\(round * 10 + key)")) != nil } }
+    }
+    for key in 0..<50 { try eventually { try second.cache.value(String.self, forKey: "k\(key)") == "new" } }
+    #expect(second.cache.statistics.gaps == gaps)
+  }
+
+  @Test func whatWasForgottenIsMadeUpFor() throws {
+    let first = try Machine(server) { $0.rememberedChanges = 1 }
+    let second = try Machine(server)
+    for key in 0..<400 {
+      try first.cache.set("old", forKey: "k\(key)")
+      _ = try second.cache.value(String.self, forKey: "k\(key)")
+    }
+    try second.settle()
+    // While its connection is away the server forgets changes.
+    try server.run("CLIENT", "KILL", "TYPE", "normal")
+    try eventually { (try? first.cache.set((0..<400).map { ("k\($0)", "new") })) != nil }
+    try server.run("XTRIM", "{lmdb-cache}:1:changes", "MAXLEN", "0")
+    for key in 0..<400 {
+      try eventually { try second.cache.value(String.self, forKey: "k\(key)") == "new" }
+    }
+  }
+
+  @Test func aReaderThatIsLeftBehindKnows() throws {
+    // The server remembers fewer changes than are made while they are followed.
+    let (first, second) = (try Machine(server) { $0.rememberedChanges = 1 }, try Machine(server))
+    for round in 0..<10 {
+      try first.cache.set((0..<500).map { ("k\($0)", round) })
+      try server.run("XTRIM", "{lmdb-cache}:1:changes", "MAXLEN", "1")
+      for key in stride(from: 0, to: 500, by: 7) {
+        try eventually { try second.cache.value(Int.self, forKey: "k\(key)") == round }
+      }
+    }
+  }
+
+  @Test(arguments: ["FLUSHALL", "restart"]) func anEmptiedServerIsFoundOut(_ how: String) throws {
+    let (first, second) = (try Machine(server), try Machine(server))
+    for key in 0..<20 {
+      try first.cache.set("old", forKey: "k\(key)")
+      #expect(try second.cache.value(String.self, forKey: "k\(key)") == "old")
+    }
+    try first.settle()
+    try second.settle()
+    let gaps = second.cache.statistics.gaps
+    if how == "restart" {
+      server.stop()
+      try server.start()
+    } else {
+      try server.run(how)
+    }
+    try eventually { second.cache.statistics.gaps > gaps && second.cache.health.isHealthy }
+    try second.settle()
+    // What cannot be held against the server is not served.
+    #expect(try second.cache.value(String.self, forKey: "k1") == nil)
+    try eventually { (try? first.cache.set("new", forKey: "k1")) != nil }
+    try eventually { try second.cache.value(String.self, forKey: "k1") == "new" }
+  }
+
+  @Test func whatADirectoryHoldsIsCheckedFirst() throws {
+    let directory = FileManager.default.temporaryDirectory.appendingPathComponent("m-\(UUID().uuidString)")
+    let writer = try Machine(server)
+    do {
+      let machine = try DistributedCache(local: LMDBCache(directory: directory), remote: server.tier())
+      for key in ["same", "changed", "removed"] {
+        try writer.cache.set("old", forKey: key)
+        #expect(try machine.value(String.self, forKey: key) == "old")
+      }
+      machine.close()
+      try machine.local.close()
+    }
+    try writer.cache.set("new", forKey: "changed")
+    try writer.cache.removeValue(forKey: "removed")
+    let machine = try Machine(server, directory: directory, settles: false)
+    #expect(try machine.cache.value(String.self, forKey: "changed") == "new")
+    #expect(try machine.cache.value(String.self, forKey: "removed") == nil)
+    #expect(try machine.cache.value(String.self, forKey: "same") == "old")
+    try machine.settle()
+    #expect(try machine.cache.local.value(String.self, forKey: "same") == "old")
+  }
+
+  @Test func aSuspendedServerHoldsNobodyUp() throws {
+    let machine = try Machine(server) { $0.timeLimit = .milliseconds(100) }
+    try machine.cache.set("here", forKey: "k")
+    try machine.settle()
+    server.suspend()
+    defer { server.resume() }
+    let start = ContinuousClock.now
+    for _ in 0..<10 { #expect(try machine.cache.value(String.self, forKey: "other") == nil) }
+    #expect(ContinuousClock.now - start < .seconds(5))
+    #expect(machine.cache.health.areReadsSuspended)
+    #expect(try machine.cache.value(String.self, forKey: "k") == "here")
+    server.resume()
+    try eventually { (try? machine.cache.set("new", forKey: "k")) != nil && machine.cache.health.isHealthy }
+  }
+
+  @Test func valuesAreServedForSoLongOutOfTouch() throws {
+    let machine = try Machine(server) {
+      $0.timeLimit = .milliseconds(200)
+      $0.servesUnheardFor = .milliseconds(1_500)
+    }
+    try machine.cache.set("here", forKey: "k")
+    try machine.settle()
+    server.stop(SIGKILL)
+    #expect(try machine.cache.value(String.self, forKey: "k") == "here")
+    try eventually { try machine.cache.value(String.self, forKey: "k") == nil }
+    #expect(try machine.cache.value(String.self, forKey: "k") { _ in "loaded" } == "loaded")
+    #expect(try machine.cache.local.value(String.self, forKey: "k") == "here")
+  }
+
+  @Test func aFullServerStillReads() throws {
+    let (first, second) = (try Machine(server), try Machine(server))
+    try first.cache.set("there", forKey: "k")
+    try server.run("CONFIG", "SET", "maxmemory", "1")
+    let error = #expect(throws: RemoteTierError.self) { try first.cache.set("more", forKey: "more") }
+    #expect(error?.code == .full)
+    #expect(try second.cache.value(String.self, forKey: "k") == "there")
+    for _ in 0..<10 { try? first.cache.set("more", forKey: "more") }
+    #expect(first.cache.health.areWritesSuspended && !first.cache.health.areReadsSuspended)
+    try server.run("CONFIG", "SET", "maxmemory", "0")
+    try eventually { (try? first.cache.set("more", forKey: "more")) != nil }
+  }
+
+  @Test func aReplicaIsReadOnly() throws {
+    let replica = try RedisServer("--replicaof", "127.0.0.1 1", "--replica-serve-stale-data", "yes")
+    let machine = try Machine(replica, settles: false)
+    let error = #expect(throws: RemoteTierError.self) { try machine.cache.set("v", forKey: "k") }
+    #expect(error?.code == .readOnly)
+    #expect(try machine.cache.value(String.self, forKey: "k") == nil)
+  }
+
+  @Test func passwordsAndUsers() throws {
+    let server = try RedisServer()
+    try server.run("ACL", "SETUSER", "app", "on", ">word", "~*", "&*", "+@all")
+    try server.run("ACL", "SETUSER", "default", "nopass", "-@all", "+ping", "+auth")
+    func attempt(_ user: String?, _ password: String?) throws -> [RemoteReply] {
+      var configuration = RedisConfiguration(unixSocket: server.socket)
+      (configuration.username, configuration.password) = (user, password)
+      return try RedisTier(configuration).sendAndWait([RemoteCommand(["SET", "a", "b"])], timeLimit: .seconds(5))
+    }
+    #expect(try attempt("app", "word") == [.bytes(Data("OK".utf8))])
+    let error = #expect(throws: RemoteTierError.self) { try attempt("app", "wrong") }
+    #expect(error?.code == .refused)
+    guard case .error(let message) = try attempt(nil, nil)[0] else { throw NotInTime() }
+    #expect(message.hasPrefix("NOPERM"))
+  }
+
+  @Test func anythingButAServerIsAnError() throws {
+    let directory = FileManager.default.temporaryDirectory.appendingPathComponent("x-\(UUID().uuidString.prefix(8))")
+    let tier = try RedisTier(RedisConfiguration(unixSocket: directory.path))
+    let error = #expect(throws: RemoteTierError.self) {
+      try tier.sendAndWait([RemoteCommand(["PING"])], timeLimit: .seconds(1))
+    }
+    #expect(error?.code == .unreachable)
+    tier.close()
+    let closed = #expect(throws: RemoteTierError.self) {
+      try tier.sendAndWait([RemoteCommand(["PING"])], timeLimit: .seconds(1))
+    }
+    #expect(closed?.code == .closed)
+  }
+}

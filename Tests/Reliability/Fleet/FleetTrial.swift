@@ -1,0 +1,148 @@
+import Foundation
+import Platform
+import RedisTestSupport
+import TestSupport
+
+/// Five machines with a server between them that fails in every way: a process and a directory each. What they read is held
+/// against what was acknowledged to them.
+package enum FleetTrial: Trial {
+  package static let name = "fleet"
+  package static let summary =
+    "A fleet whose server is killed, suspended, emptied and full: no read is older than stated, nothing acknowledged is lost."
+  /// Operations of all machines.
+  package static let defaultCount = 1_000_000
+
+  package static func run(_ settings: TrialSettings) throws -> TrialReport {
+    var report = TrialReport()
+    let server = try RedisServer()
+    let perMachine = max(FleetPlan.threads, settings.count / FleetPlan.machines)
+    let machines = try (0..<FleetPlan.machines).map { number in
+      try Member(number, settings, server.socket, perMachine)
+    }
+    let disturber = Disturber(server, seed: settings.seed)
+    while machines.contains(where: { !$0.isDone.current }) {
+      try disturber.disturb(&report)
+      // The one whose queue survives it.
+      let queue = machines[FleetPlan.queueMachine]
+      if disturber.random.below(3) == 0, machines.contains(where: { $0 !== queue && !$0.isDone.current }),
+        !queue.isDone.current
+      {
+        try queue.killAndRestart(max(FleetPlan.threads, perMachine / 8))
+        report.count("kills of a machine")
+      }
+    }
+    try disturber.calm()
+    usleep(UInt32(2 * FleetPlan.recovery / 1_000))
+    try compare(machines, &report)
+    for machine in machines { machine.end() }
+    judge(machines, disturber.disturbances, settings, &report)
+    return report
+  }
+
+  /// Every machine writes its keys once more, and then has what the others wrote.
+  private static func compare(_ machines: [Member], _ report: inout TrialReport) throws {
+    var expected: [String: Int] = [:]
+    for machine in machines { expected.merge(machine.ask("write")) { $1 } }
+    guard expected.count == FleetPlan.keys else {
+      return report.fail("the last writes were not made: \(expected.count)")
+    }
+    let bound = FleetPlan.wait + FleetPlan.timeLimit + FleetPlan.slack
+    usleep(UInt32(bound / 1_000))
+    for machine in machines {
+      for (key, version) in machine.ask("check") where expected[key] != version {
+        report.fail(
+          "machine \(machine.number) ends with version \(version) of key \(key), and not \(expected[key] ?? 0)")
+      }
+      report.count("entries compared", expected.count)
+    }
+  }
+
+  private static func judge(
+    _ machines: [Member], _ disturbances: [FleetHistory.Disturbance], _ settings: TrialSettings,
+    _ report: inout TrialReport
+  ) {
+    let histories = (0..<FleetPlan.machines).map { FleetEvent.events(in: settings.directory + "/history-\($0)") }
+    let offset = RealTimeClock.nanoseconds - MonotonicClock.nanoseconds
+    let history = FleetHistory(histories, disturbances, offset: offset)
+    for (reader, events) in histories.enumerated() {
+      report.count("writes", events.count { $0.kind == .begun })
+      report.count("acknowledged writes", events.count { $0.kind == .acknowledged })
+      report.count("reads", events.count { $0.kind == .read })
+      report.count("reads of nothing", events.count { $0.kind == .read && $0.version == 0 })
+      for event in events where event.kind == .read {
+        if let finding = history.finding(event, by: reader) { report.fail(finding) }
+      }
+    }
+    for machine in machines {
+      for fault in machine.faults.current { report.fail("machine \(machine.number): \(fault)") }
+    }
+  }
+}
+
+extension FleetTrial {
+  /// A machine's process.
+  // Sendable: `process` is used by the trial's thread; who reads its lines ends before another one takes its place.
+  private final class Member: @unchecked Sendable {
+    let number: Int
+    let isDone = Guarded(false)
+    let faults = Guarded<[String]>([])
+    private let settings: TrialSettings
+    private let socket: String
+    private var process: ChildProcess
+    private let reading = DispatchGroup()
+
+    init(_ number: Int, _ settings: TrialSettings, _ socket: String, _ operations: Int) throws {
+      self.number = number
+      self.settings = settings
+      self.socket = socket
+      process = try Self.start(number, settings, socket, operations, life: 0)
+      awaitEnd()
+    }
+
+    private static func start(
+      _ number: Int, _ settings: TrialSettings, _ socket: String, _ operations: Int, life: UInt64
+    ) throws -> ChildProcess {
+      let seed = settings.seed &* 1_000 &+ UInt64(number) &+ life &* 100
+      return try ChildProcess(
+        "soak", ["role", FleetRole.name, settings.directory, socket, "\(number)", "\(operations)", "\(seed)"])
+    }
+
+    private func awaitEnd() {
+      inBackground(reading) { [process, isDone, faults] in
+        while let line = process.readLine() {
+          if line == "done" { return isDone { $0 = true } }
+          faults { $0.append(line) }
+        }
+      }
+    }
+
+    private var lives: UInt64 = 0
+
+    func killAndRestart(_ operations: Int) throws {
+      process.kill()
+      reading.wait()
+      // It may have been done at the last moment.
+      isDone { $0 = false }
+      lives += 1
+      process = try Self.start(number, settings, socket, operations, life: lives)
+      awaitEnd()
+    }
+
+    /// The versions of keys.
+    func ask(_ question: String) -> [String: Int] {
+      reading.wait()
+      let answer = process.run(question) ?? "it has ended"
+      let pairs = answer.split(separator: " ").compactMap { word -> (String, Int)? in
+        let parts = word.split(separator: "=")
+        return parts.count == 2 ? Int(parts[1]).map { (String(parts[0]), $0) } : nil
+      }
+      if pairs.isEmpty { faults { $0.append(answer) } }
+      return Dictionary(pairs) { $1 }
+    }
+
+    func end() {
+      if process.run("end") != "ended" { faults { $0.append("did not end") } }
+      process.end()
+    }
+  }
+}
