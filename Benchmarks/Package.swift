@@ -19,10 +19,13 @@ let package = Package(
   targets: [
     // What is measured, and beside what.
     .systemLibrary(name: "CLMDBReference", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
+    .systemLibrary(
+      name: "CHiredisReference", pkgConfig: "hiredis", providers: [.apt(["libhiredis-dev"]), .brew(["hiredis"])]),
     .target(name: "CReference", dependencies: ["CLMDBReference"], cSettings: [.unsafeFlags(["-O2"])]),
     .target(
       name: "Workloads",
       dependencies: [
+        "CHiredisReference",
         "CReference",
         "Reporting",
         .product(name: "CBORCoding", package: "LMDBCaching"),
@@ -30,6 +33,7 @@ let package = Package(
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
         .product(name: "LMDBCaching", package: "LMDBCaching"),
+        .product(name: "LMDBCachingRedis", package: "LMDBCaching"),
       ]),
 
     // The side-by-side run.

@@ -26,6 +26,7 @@ struct Benchmark: ParsableCommand {
 
   static func main() {
     KilledWriter.beginProgram()
+    ChangeWatcher.beginProgram()
     main(nil)
   }
 

@@ -1,6 +1,6 @@
 extension Goal {
   /// In the order of the report. Their subjects are named as the workloads name them.
-  public static let all: [Goal] = memory + traces + disk + changes + archive
+  public static let all: [Goal] = memory + traces + disk + changes + remote + archive
 
   /// Misses at a hundredth and a tenth of the objects.
   private static let traces: [Goal] = {
@@ -122,6 +122,22 @@ extension Goal {
       goal("cache.update", "update", "value and set", .timeAtMost(1.5)),
       goal("cache.loadHit", "value or load", "value", .timeAtMost(1.1)),
       goal("cache.tags", "tagged value", "value", .timeAtMost(1.1)),
+    ]
+  }()
+
+  private static let remote: [Goal] = {
+    func goal(_ workload: String, _ subject: String, _ peer: String, _ bound: Bound) -> Goal {
+      Goal(
+        "\(workload): \(subject) / \(peer)", bound, Selection(workload: workload, subject: subject),
+        of: Selection(workload: workload, subject: peer)
+      ) { _ in true }
+    }
+    let cache = "LMDBCaching.DistributedCache"
+    return [
+      goal("remote.localHit", cache, "LMDBCaching.LMDBCache", .timeAtMost(1.03)),
+      goal("remote.hit", cache, "hiredis and the decoder", .timeAtMost(1.3)),
+      goal("remote.setBehind", cache, "LMDBCaching.LMDBCache", .timeAtMost(1.5)),
+      goal("remote.tasks64", "\(cache), 64 tasks", "redis-benchmark -P 16", .timeAtMost(1 / 0.7)),
     ]
   }()
 

@@ -1,0 +1,6 @@
+#ifndef CHIREDISREFERENCE_SHIM_H
+#define CHIREDISREFERENCE_SHIM_H
+
+#include <hiredis.h>
+
+#endif
