@@ -39,6 +39,15 @@ let package = Package(
         .product(name: "Hummingbird", package: "hummingbird"),
       ],
       path: "Examples/Server", exclude: ["measure"]),
+    .executableTarget(
+      name: "FleetServer",
+      dependencies: cache + [
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "LMDBCachingRedis", package: "LMDBCaching"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+      ],
+      path: "Examples/Fleet", exclude: ["demo"]),
     // What the tests start as other processes.
     .executableTarget(
       name: "PersistTestProcess", dependencies: ["LMDBCachingHummingbird"], path: "Tests/PersistTestProcess"),
@@ -52,10 +61,12 @@ let package = Package(
     .testTarget(
       name: "IntegrationTests",
       dependencies: [
-        "ExampleServer", "LMDBCachingHummingbird", "LMDBCachingLifecycle", "LMDBCachingTracing", "PersistTestProcess",
+        "ExampleServer", "FleetServer", "LMDBCachingHummingbird", "LMDBCachingLifecycle", "LMDBCachingTracing",
+        "PersistTestProcess",
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "HummingbirdTesting", package: "hummingbird"),
         .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
+        .product(name: "LMDBCachingRedis", package: "LMDBCaching"),
         .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
       ]),
   ])

@@ -1,0 +1,132 @@
+import Hummingbird
+import HummingbirdTesting
+import LMDBCaching
+import LMDBCachingRedis
+import ServiceLifecycleTestKit
+import Testing
+
+@testable import FleetServer
+
+/// Two servers of a fleet, each with a directory of its own, over one Redis.
+@Suite struct FleetServerTests {
+  let redis: RedisProcess
+  private let scratch = (a: Scratch(), b: Scratch())
+
+  init() throws { redis = try RedisProcess() }
+
+  private struct NotInTime: Error {}
+
+  /// A server without its network.
+  private struct Server {
+    let cache: DistributedCache
+    let client: any TestClientProtocol
+
+    func page(_ number: Int) async throws -> String {
+      try await client.execute(uri: "/page/\(number)", method: .get) { String(buffer: $0.body) }
+    }
+
+    func put(_ text: String, _ number: Int) async throws -> HTTPResponse.Status {
+      try await client.execute(uri: "/page/\(number)", method: .put, body: ByteBuffer(string: text)) { $0.status }
+    }
+
+    func delete(_ number: Int) async throws -> HTTPResponse.Status {
+      try await client.execute(uri: "/page/\(number)", method: .delete) { $0.status }
+    }
+
+    func health() async throws -> String {
+      try await client.execute(uri: "/health", method: .get) { String(buffer: $0.body) }
+    }
+  }
+
+  private func cache(_ scratch: Scratch) throws -> DistributedCache {
+    var configuration = DistributedCacheConfiguration()
+    // A machine that tests share may take its time.
+    configuration.timeLimit = .seconds(5)
+    return try DistributedCache(local: scratch.cache(), remote: redis.tier(), configuration: configuration)
+  }
+
+  private func withServer(
+    _ name: String, _ scratch: Scratch, _ body: @Sendable (Server) async throws -> Void
+  ) async throws {
+    let cache = try cache(scratch)
+    let app = Application(router: FleetServer.router(cache, name: name, delay: .milliseconds(1)))
+    try await app.test(.router) { client in
+      try await eventually { cache.health.isSettled }
+      try await body(Server(cache: cache, client: client))
+    }
+    await cache.close()
+    try await cache.local.close()
+  }
+
+  private func withServers(_ body: @Sendable (_ a: Server, _ b: Server) async throws -> Void) async throws {
+    try await withServer("a", scratch.a) { a in
+      try await withServer("b", scratch.b) { b in try await body(a, b) }
+    }
+  }
+
+  /// Waits until something is so, 20 s at most.
+  private func eventually(_ condition: () async throws -> Bool) async throws {
+    let limit = ContinuousClock.now + .seconds(20)
+    while try await !condition() {
+      guard ContinuousClock.now < limit else { throw NotInTime() }
+      try await Task.sleep(for: .milliseconds(5))
+    }
+  }
+
+  @Test func pagesAreMadeOnce() async throws {
+    try await withServers { a, b in
+      let pages = try await (a.page(1), b.page(1))
+      #expect(pages == ("<h1>Page 1</h1><p>Made by a.</p>", pages.0))
+      #expect(b.cache.statistics.hits == 1)
+      #expect(try await b.health().contains("\"isHealthy\":true"))
+    }
+  }
+
+  @Test func oneServerMakesThePageThatBothAreAskedFor() async throws {
+    try await withServers { a, b in
+      for number in 1...20 {
+        async let first = a.page(number)
+        async let second = b.page(number)
+        let pages = try await (first, second)
+        #expect(pages.0 == pages.1)
+      }
+    }
+  }
+
+  @Test func aNewTextReachesTheOther() async throws {
+    try await withServers { a, b in
+      _ = try await (a.page(1), b.page(1))
+      #expect(try await a.put("new", 1) == .noContent)
+      #expect(try await a.page(1) == "new")
+      try await eventually { try await b.page(1) == "new" }
+      #expect(try await b.delete(1) == .noContent)
+      #expect(try await b.page(1) == "<h1>Page 1</h1><p>Made by b.</p>")
+      try await eventually { try await a.page(1) == "<h1>Page 1</h1><p>Made by b.</p>" }
+    }
+  }
+
+  @Test func theyGoOnWithoutRedis() async throws {
+    try await withServers { a, b in
+      _ = try await (a.page(1), b.page(1))
+      redis.kill()
+      #expect(try await a.page(1) == "<h1>Page 1</h1><p>Made by a.</p>")
+      #expect(try await b.page(1) == "<h1>Page 1</h1><p>Made by a.</p>")
+      #expect(try await b.page(2) == "<h1>Page 2</h1><p>Made by b.</p>")
+      #expect(try await a.put("new", 3) == .serviceUnavailable)
+      try await eventually { try await b.health().contains("\"isInTouch\":false") }
+    }
+  }
+
+  @Test func bothTiersAreClosedWithTheServer() async throws {
+    let cache = try cache(scratch.a)
+    try await testGracefulShutdown { trigger in
+      try await withThrowingTaskGroup { group in
+        group.addTask { try await FleetCacheService(cache: cache).run() }
+        trigger.triggerGracefulShutdown()
+        try await group.waitForAll()
+      }
+    }
+    await #expect(throws: RemoteTierError.self) { try await cache.removeValue(forKey: "key") }
+    #expect(throws: CacheError.self) { try cache.local.set(1, forKey: "key") }
+  }
+}

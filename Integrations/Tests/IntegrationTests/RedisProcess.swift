@@ -1,0 +1,35 @@
+import Foundation
+import LMDBCachingRedis
+
+/// A redis-server on a Unix socket in a directory of its own, which ends with the object.
+final class RedisProcess: Sendable {
+  // Sockets have short names.
+  private let directory = URL(fileURLWithPath: "/tmp/r-\(UUID().uuidString.prefix(8))")
+  private let process = Process()
+
+  init() throws {
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = [
+      "redis-server", "--port", "0", "--unixsocket", socket, "--save", "", "--dir", directory.path,
+    ]
+    process.standardOutput = FileHandle.nullDevice
+    try process.run()
+  }
+
+  deinit {
+    kill()
+    try? FileManager.default.removeItem(at: directory)
+  }
+
+  private var socket: String { directory.appendingPathComponent("s").path }
+
+  func tier() throws -> RedisTier { try RedisTier(RedisConfiguration(unixSocket: socket)) }
+
+  /// Ends it without a chance to say so.
+  func kill() {
+    guard process.isRunning else { return }
+    _ = Foundation.kill(process.processIdentifier, SIGKILL)
+    process.waitUntilExit()
+  }
+}
