@@ -148,7 +148,10 @@ extension LMDBCache {
   /// entries are being removed.
   @usableFromInline
   func valueAlone<V: Codable>(_ type: V.Type, _ key: String) throws(CacheError) -> V? {
-    try CacheKey.with(key) { (key) throws(CacheError) in try memoryCache.valueAlone(key, in: store)?.any as? V }
+    // Not in one expression: of nothing an optional type would make a value, nil.
+    guard let found = try CacheKey.with(key, { (key) throws(CacheError) in try memoryCache.valueAlone(key, in: store) })
+    else { return nil }
+    return found.any as? V
   }
 
   /// Asks the disk, after another process has written, whether the entry in memory is still the newest.

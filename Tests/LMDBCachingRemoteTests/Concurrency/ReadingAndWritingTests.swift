@@ -182,4 +182,14 @@ import Testing
     try await first.cache.set("text", forKey: "k")
     #expect(try await second.cache.object(forKey: "k") as? NSString == "text")
   }
+
+  @Test func optionalValuesAreWhatTheyWere() throws {
+    let (first, second) = (try Machine(server), try Machine(server))
+    try first.cache.set(Int?.some(7), forKey: "some")
+    try first.cache.set(Int?.none, forKey: "none")
+    #expect(try second.cache.value(Int?.self, forKey: "some") == .some(.some(7)))
+    #expect(try second.cache.value(Int?.self, forKey: "none") == .some(.none))
+    #expect(try second.cache.value(Int?.self, forKey: "nothing") == .none)
+    #expect(try second.cache.value(Int?.self, forKey: "loaded") { _ in .some(1) } == 1)
+  }
 }

@@ -9,17 +9,19 @@ final class Machine: Sendable {
   let cache: DistributedCache
 
   init(
-    _ server: RedisServer, directory: URL? = nil, local: CacheConfiguration = CacheConfiguration(),
-    settles: Bool = true, _ change: (inout DistributedCacheConfiguration) -> Void = { _ in }
+    _ server: RedisServer, socket: String? = nil, directory: URL? = nil,
+    local: CacheConfiguration = CacheConfiguration(), settles: Bool = true,
+    _ change: (inout DistributedCacheConfiguration) -> Void = { _ in }
   ) throws {
     self.directory =
       directory ?? FileManager.default.temporaryDirectory.appendingPathComponent("m-\(UUID().uuidString)")
     var configuration = DistributedCacheConfiguration()
     // A machine that tests share may take its time.
-    configuration.timeLimit = .seconds(5)
+    configuration.timeLimit = .seconds(20)
     change(&configuration)
     cache = try DistributedCache(
-      local: LMDBCache(directory: self.directory, configuration: local), remote: server.tier(),
+      local: LMDBCache(directory: self.directory, configuration: local),
+      remote: RedisTier(RedisConfiguration(unixSocket: socket ?? server.socket)),
       configuration: configuration)
     if settles { try settle() }
   }
@@ -36,9 +38,9 @@ final class Machine: Sendable {
 
 struct NotInTime: Error {}
 
-/// Waits until something is so, 20 s at most.
+/// Waits until something is so, a minute at most.
 func eventually(_ condition: () throws -> Bool) throws {
-  let limit = Date(timeIntervalSinceNow: 20)
+  let limit = Date(timeIntervalSinceNow: 60)
   while try !condition() {
     guard Date() < limit else { throw NotInTime() }
     usleep(2_000)

@@ -450,6 +450,18 @@ import Testing
     _ = errorCode { try cache.close() }
   }
 
+  @Test func optionalsThatAreInMemoryOnlyAreToldFromNothing() throws {
+    let cache = try directory.open { $0.disk.inlineThreshold = 100 }
+    try cache.increment(forKey: "number")
+    directory.write(Data(), to: ValueFolder.name)
+    try cache.set(Array(repeating: 0, count: 200), forKey: "long")
+    #expect(try cache.value([Int]?.self, forKey: "long") == .some(.some(Array(repeating: 0, count: 200))))
+    #expect(try cache.value(Int?.self, forKey: "nothing") == .none)
+    #expect(try cache.value(Int??.self, forKey: "nothing") == .none)
+    #expect(try cache.values(Int?.self, forKeys: ["nothing", "number"]) == [.none, .some(.some(1))])
+    _ = errorCode { try cache.close() }
+  }
+
   @Test(arguments: Company.allCases) func storedConditionallyIsObservedAndCommitted(_ company: Company) async throws {
     let (cache, child) = try open(company)
     let changes = cache.changes(withPrefix: "")

@@ -9,6 +9,8 @@ struct FleetEvent: Equatable {
     case acknowledged
     /// A read, with the version that it found; 0: nothing.
     case read
+    /// A thread that slept for a moment was not let on for so long: other threads of the machine may not have been, too.
+    case paused
   }
 
   static let size = 48

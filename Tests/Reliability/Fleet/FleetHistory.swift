@@ -22,13 +22,16 @@ struct FleetHistory {
   /// In the order of their acknowledgements.
   private var acknowledgements: [[(end: Int64, version: Int)]] = Array(repeating: [], count: FleetPlan.keys)
   private let disturbances: [Disturbance]
+  /// When threads of any machine were held up, in order of the beginnings.
+  private let pauses: [FleetEvent]
   /// What the wall clock is ahead of the monotonic one.
   private let offset: Int64
 
   init(_ histories: [[FleetEvent]], _ disturbances: [Disturbance], offset: Int64) {
     self.disturbances = disturbances
+    pauses = histories.joined().filter { $0.kind == .paused }.sorted { $0.start < $1.start }
     self.offset = offset
-    for event in histories.joined() where event.kind != .read {
+    for event in histories.joined() where event.kind == .begun || event.kind == .acknowledged {
       var write =
         writes[event.key][event.version]
         ?? Write(start: event.start, isRemoval: event.isRemoval, expires: event.expires)
@@ -61,6 +64,11 @@ struct FleetHistory {
     return low == 0 ? nil : all[low - 1]
   }
 
+  /// For how long threads were held up at most, all together, near a moment: what is promised takes threads that run.
+  private func heldUp(from start: Int64, to end: Int64) -> Int64 {
+    pauses.reduce(0) { $0 + ($1.end >= start && $1.start <= end ? $1.end - $1.start : 0) }
+  }
+
   /// What is wrong about a read; `nil` if nothing is.
   func finding(_ read: FleetEvent, by reader: Int) -> String? {
     let key = FleetPlan.name(read.key)
@@ -73,8 +81,9 @@ struct FleetHistory {
         return describe("expired \((read.start + offset - isOver) / 1_000_000) ms before")
       }
     }
-    guard let bound = FleetPlan.bound(read.key, reader: reader),
-      let latest = latest(read.key, before: read.start - bound)
+    guard var bound = FleetPlan.bound(read.key, reader: reader) else { return nil }
+    if bound > 0 { bound += heldUp(from: read.start - bound - FleetPlan.recovery, to: read.end) }
+    guard let latest = latest(read.key, before: read.start - bound)
     else { return nil }
     if read.version == 0 {
       return isExplained(read, since: latest) ? nil : describe("version \(latest.version) is gone")
@@ -97,6 +106,7 @@ struct FleetHistory {
       // The server cannot be asked, or is not asked yet.
       if disturbance.start <= read.end, disturbance.end + FleetPlan.recovery >= read.start { return true }
     }
+    if heldUp(from: read.start - FleetPlan.recovery, to: read.end) > 0 { return true }
     // The latest, or what was begun since.
     return writes[read.key].contains { version, write in
       guard version >= latest.version, write.start <= read.end else { return false }

@@ -10,6 +10,8 @@ struct FleetPlan {
   static let timeLimit: Int64 = 500_000_000
   /// What two cores take on top when ten threads and a server share them.
   static let slack: Int64 = 500_000_000
+  /// A thread that is not let on for longer is noted, and requests may have been late then.
+  static let notedPause: Int64 = 100_000_000
   /// Breakers and followers are back by then.
   static let recovery: Int64 = 2_500_000_000
 

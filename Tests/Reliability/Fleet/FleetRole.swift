@@ -13,6 +13,7 @@ enum FleetRole: TrialRole {
     let machine = try FleetMachine(
       directory: arguments[0], socket: arguments[1], number: Int(arguments[2])!, seed: UInt64(arguments[4])!)
     let operations = Int(arguments[3])!
+    machine.watch()
     concurrently(FleetPlan.threads) { thread in machine.run(thread, operations / FleetPlan.threads) }
     answer("done")
     while let line = readLine() {
@@ -43,7 +44,7 @@ final class FleetMachine: @unchecked Sendable {
     self.seed = seed
     let path = directory + "/history-\(number)"
     // What it did before it was killed.
-    for event in FleetEvent.events(in: path) where event.kind != .read {
+    for event in FleetEvent.events(in: path) where event.kind == .begun || event.kind == .acknowledged {
       versions[event.key] = max(versions[event.key], event.version)
     }
     let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
@@ -65,6 +66,21 @@ final class FleetMachine: @unchecked Sendable {
   }
 
   private func note(_ event: FleetEvent) { history.write(Data(event.bytes)) }
+
+  /// Notes when threads are held up, for as long as the process lives.
+  func watch() {
+    Thread.detachNewThread { [self] in
+      let nap: Int64 = 20_000_000
+      while true {
+        let start = MonotonicClock.nanoseconds
+        MonotonicClock.sleep(nanoseconds: nap)
+        let end = MonotonicClock.nanoseconds
+        if end - start - nap > FleetPlan.notedPause {
+          note(FleetEvent(.paused, key: 0, version: 0, start: start, end: end))
+        }
+      }
+    }
+  }
 
   // MARK: Reading and writing
 
@@ -155,7 +171,7 @@ final class FleetMachine: @unchecked Sendable {
       var attempts = 0
       while !write(key, expiresIn: nil, isRemoval: false), attempts < 5_000 { attempts += 1 }
     }
-    do { try cache.flush(timeLimit: .seconds(30)) } catch { return "flush: \(error)" }
+    do { try cache.flush(timeLimit: .seconds(120)) } catch { return "flush: \(error)" }
     return ownKeys.map { "\($0)=\(versions[$0])" }.joined(separator: " ")
   }
 

@@ -98,7 +98,8 @@ extension LMDBCache {
   /// - Throws: `.typeMismatch`, `.decodingFailed`, `.missingTransform`.
   package func value<V: Codable>(_ type: V.Type, of entry: inout PortableEntry) throws(CacheError) -> V? {
     if entry.header.isExpired(at: store.clock.now) { return nil }
-    if let value = entry.value?.any as? V { return value }
+    // Not in one expression: of nothing an optional type would make a value, nil.
+    if let found = entry.value, let value = found.any as? V { return value }
     let (format, key) = (entry.header.format, entry.key)
     let (value, count) = try restored(entry).withBytes { (bytes) throws(CacheError) in
       (try DiskCache.decode(type, format, bytes, key), bytes.count)
