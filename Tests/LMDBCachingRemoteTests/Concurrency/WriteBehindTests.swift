@@ -26,11 +26,11 @@ import Testing
       for key in 0..<20 { try first.cache.set(round, forKey: "k\(key)") }
     }
     for key in 0..<20 { #expect(try first.cache.value(Int.self, forKey: "k\(key)") == 49) }
-    try first.cache.flush(timeLimit: .seconds(60))
+    try first.cache.flush(timeLimit: .seconds(600))
     for key in 0..<20 { try eventually { try second.cache.value(Int.self, forKey: "k\(key)") == 49 } }
     try first.cache.removeValue(forKey: "k0")
     #expect(try first.cache.value(Int.self, forKey: "k0") == nil)
-    try first.cache.flush(timeLimit: .seconds(60))
+    try first.cache.flush(timeLimit: .seconds(600))
     try eventually { try second.cache.value(Int.self, forKey: "k0") == nil }
     // Its own changes have come back, and have not removed what it wrote.
     try first.settle()
@@ -48,7 +48,7 @@ import Testing
     #expect(first.cache.statistics.waitingWrites > 0)
     #expect(throws: RemoteTierError.self) { try first.cache.flush(timeLimit: .milliseconds(200)) }
     try server.start()
-    try first.cache.flush(timeLimit: .seconds(60))
+    try first.cache.flush(timeLimit: .seconds(600))
     #expect(first.cache.statistics.waitingWrites == 0 && first.cache.statistics.waitingBytes == 0)
     for key in 0..<100 {
       try eventually { try second.cache.value(Int.self, forKey: "k\(key)") == (key == 7 ? nil : key) }
@@ -66,7 +66,7 @@ import Testing
     #expect(error?.code == .queueFull)
     #expect(try machine.cache.value(Data.self, forKey: "b9") == nil)
     try server.start()
-    try machine.cache.flush(timeLimit: .seconds(60))
+    try machine.cache.flush(timeLimit: .seconds(600))
     try machine.cache.set(Data(count: 5_000), forKey: "b9")
   }
 
@@ -89,12 +89,12 @@ import Testing
     let (first, second) = (try machine(), try machine())
     try first.cache.set(1, forKey: "p/1")
     try first.cache.set(1, forKey: "p/2")
-    try first.cache.flush(timeLimit: .seconds(60))
-    #expect(try second.cache.value(Int.self, forKey: "p/1") == 1)
+    try first.cache.flush(timeLimit: .seconds(600))
+    try eventually { try second.cache.value(Int.self, forKey: "p/1") == 1 }
     try first.cache.removeAll(withPrefix: "p/")
     try first.cache.set(2, forKey: "p/2")
     #expect(try first.cache.value(Int.self, forKey: "p/1") == nil)
-    try first.cache.flush(timeLimit: .seconds(60))
+    try first.cache.flush(timeLimit: .seconds(600))
     try eventually { try second.cache.value(Int.self, forKey: "p/1") == nil }
     try eventually { try second.cache.value(Int.self, forKey: "p/2") == 2 }
     try eventually { try first.cache.value(Int.self, forKey: "p/2") == 2 }
@@ -132,7 +132,7 @@ import Testing
     let reader = try machine()
     try reader.cache.set("old", forKey: "removed")
     try reader.cache.set("old", forKey: "p/1")
-    try reader.cache.flush(timeLimit: .seconds(60))
+    try reader.cache.flush(timeLimit: .seconds(600))
     server.suspend()
     do {
       let first = try machine(keptIn: folder)
@@ -151,7 +151,7 @@ import Testing
     // Before it is sent it is read.
     #expect(try second.cache.value(Int.self, forKey: "k7") == 2)
     #expect(try second.cache.value(String.self, forKey: "removed") == nil)
-    try second.cache.flush(timeLimit: .seconds(60))
+    try second.cache.flush(timeLimit: .seconds(600))
     for key in 0..<100 { try eventually { try reader.cache.value(Int.self, forKey: "k\(key)") == 2 } }
     try eventually { try reader.cache.value(String.self, forKey: "removed") == nil }
     try eventually { try reader.cache.value(String.self, forKey: "p/1") == nil }
@@ -167,18 +167,21 @@ import Testing
     let other = try Machine(server)
     do {
       let first = try machine(keptIn: folder)
-      try first.settle()
+      // Connects: a suspended server is sent nothing over a new connection.
+      try first.cache.set("before", forKey: "k")
+      try first.cache.flush(timeLimit: .seconds(600))
       server.suspend()
+      let failures = first.cache.statistics.failures
       try first.cache.set("first", forKey: "k")
       // It is sent, and no reply comes.
-      usleep(200_000)
+      try eventually { first.cache.statistics.failures > failures }
       #expect(first.cache.close(timeLimit: .zero) == 1)
     }
     server.resume()
     try eventually { try other.cache.value(String.self, forKey: "k") == "first" }
     try other.cache.set("second", forKey: "k")
     let second = try machine(keptIn: folder)
-    try second.cache.flush(timeLimit: .seconds(60))
+    try second.cache.flush(timeLimit: .seconds(600))
     try second.settle()
     #expect(try other.cache.value(String.self, forKey: "k") == "second")
     try eventually { try second.cache.value(String.self, forKey: "k") == "second" }
@@ -231,7 +234,7 @@ import Testing
   @Test func tasksWaitForTheServerToo() async throws {
     let (first, second) = (try machine(), try Machine(server))
     for key in 0..<100 { try await first.cache.set(key, forKey: "k\(key)") }
-    try await first.cache.flush(timeLimit: .seconds(60))
+    try await first.cache.flush(timeLimit: .seconds(600))
     for key in 0..<100 { #expect(try await second.cache.value(Int.self, forKey: "k\(key)") == key) }
     #expect(await first.cache.close() == 0)
   }

@@ -38,9 +38,9 @@ final class Machine: Sendable {
 
 struct NotInTime: Error {}
 
-/// Waits until something is so, a minute at most.
+/// Waits until something is so, five minutes at most.
 func eventually(_ condition: () throws -> Bool) throws {
-  let limit = Date(timeIntervalSinceNow: 60)
+  let limit = Date(timeIntervalSinceNow: 300)
   while try !condition() {
     guard Date() < limit else { throw NotInTime() }
     usleep(2_000)
