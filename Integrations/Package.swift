@@ -18,6 +18,7 @@ let package = Package(
     .package(name: "LMDBCaching", path: ".."),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
   ],
@@ -64,9 +65,9 @@ let package = Package(
         "ExampleServer", "FleetServer", "LMDBCachingHummingbird", "LMDBCachingLifecycle", "LMDBCachingTracing",
         "PersistTestProcess",
         .product(name: "Hummingbird", package: "hummingbird"),
-        .product(name: "HummingbirdTesting", package: "hummingbird"),
         .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
         .product(name: "LMDBCachingRedis", package: "LMDBCaching"),
+        .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
       ]),
   ])

@@ -1,6 +1,5 @@
 import Foundation
 import Hummingbird
-import HummingbirdTesting
 import LMDBCaching
 import Testing
 
@@ -12,13 +11,12 @@ import Testing
 
   @Test func pagesAreMadeOnce() async throws {
     let cache = try scratch.cache()
-    let app = Application(router: ExampleServer.router(cache, delay: .milliseconds(1), isCached: true))
-    try await app.test(.router) { client in
-      let first = try await client.execute(uri: "/page/1", method: .get) { String(buffer: $0.body) }
-      let second = try await client.execute(uri: "/page/1", method: .get) { String(buffer: $0.body) }
+    try await LiveServer.with(ExampleServer.router(cache, delay: .milliseconds(1), isCached: true)) { server in
+      let first = try await server.send("GET", "/page/1").text
+      let second = try await server.send("GET", "/page/1").text
       #expect(first == second && first.hasPrefix("<h1>Page 1</h1>"))
-      #expect(try await client.execute(uri: "/visits/ada", method: .post) { String(buffer: $0.body) } == "1")
-      #expect(try await client.execute(uri: "/visits/ada", method: .post) { String(buffer: $0.body) } == "2")
+      #expect(try await server.send("POST", "/visits/ada").text == "1")
+      #expect(try await server.send("POST", "/visits/ada").text == "2")
     }
     #expect(cache.statistics.loads == 1)
     try await cache.close()

@@ -1,6 +1,5 @@
 import Foundation
 import Hummingbird
-import HummingbirdTesting
 import LMDBCaching
 import LMDBCachingHummingbird
 import Testing
@@ -126,13 +125,11 @@ import Testing
     router.get("/:key") { _, context in
       try await persist.get(key: context.parameters.require("key"), as: String.self)
     }
-    let app = Application(router: router, services: [persist])
-    try await app.test(.live) { client in
-      try await client.execute(uri: "/a", method: .put, body: ByteBuffer(string: "text")) {
-        #expect($0.status == .ok)
-      }
-      try await client.execute(uri: "/a", method: .get) { #expect(String(buffer: $0.body) == "text") }
-      try await client.execute(uri: "/b", method: .get) { #expect($0.status == .noContent) }
+    try await LiveServer.with(router, services: [persist]) { server in
+      let answer = try await server.send("PUT", "/a", "text")
+      #expect(answer.status == 200)
+      #expect(try await server.send("GET", "/a").text == "text")
+      #expect(try await server.send("GET", "/b").status == 204)
     }
     #expect(throws: CacheError.self) { try cache.set(1, forKey: "key") }
     let again = try scratch.cache()

@@ -32,7 +32,8 @@ final class RedisProcess {
 
   func stop() {
     guard process.isRunning else { return }
-    process.terminate()
+    // It may have been started by a thread of a pool, which has other signals blocked, and has inherited that.
+    kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
     try? FileManager.default.removeItem(at: directory)
   }
