@@ -47,7 +47,11 @@ struct LiveServer: Sendable {
       if let port = await ports.first(where: { _ in true }) {
         let session = URLSession(configuration: .ephemeral)
         let result: Result<Void, any Error>
-        do { result = .success(try await body(LiveServer(port: port, session: session))) } catch { result = .failure(error) }
+        do {
+          result = .success(try await body(LiveServer(port: port, session: session)))
+        } catch {
+          result = .failure(error)
+        }
         session.invalidateAndCancel()
         await group.triggerGracefulShutdown()
         try result.get()
