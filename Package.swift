@@ -79,7 +79,7 @@ let package = Package(
     .target(name: "EFStorageCore"),
     .target(name: "EFStorageLMDBCache", dependencies: ["EFStorageCore", "LMDBCaching"]),
     .target(name: "EFStorageConformance", dependencies: ["EFStorageCore"]),
-    .target(name: "FoundationArchives", dependencies: ["FoundationObjects"]),
+    .target(name: "FoundationArchives", dependencies: ["FoundationObjects", "Platform"]),
     .target(name: "EFStorageUserDefaults", dependencies: ["EFStorageCore", "FoundationArchives"]),
     .target(name: "GarageStorage", dependencies: ["LMDB", "Platform"]),
     .target(
