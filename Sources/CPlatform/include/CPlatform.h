@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// The lowest address of the calling thread's stack and its size in bytes; not 0: the system does not tell.
+/// The lowest address of the calling thread's stack and its size in bytes. Returns nonzero if the system does not tell.
 int cplatform_stack(uintptr_t *lowest, size_t *size);
 
 /// An address on the caller's stack: the real one, also where a sanitizer keeps variables elsewhere.
@@ -93,7 +93,7 @@ int cplatform_thread_is_gone(uint32_t number);
 #define CPLATFORM_THREAD_LOCAL
 #endif
 
-/// The calling thread's number plus one; 0: it has none.
+/// The calling thread's number plus one, or 0 if it has none.
 extern _Thread_local uint32_t cplatform_own_thread_number CPLATFORM_THREAD_LOCAL;
 
 /// The calling thread's number, or `CPLATFORM_NO_THREAD_NUMBER`.

@@ -16,7 +16,7 @@ public final class MemoryTier: Sendable {
 
   /// Look-ups that the store counted as hits, and that did not give what was asked for.
   private let foundOthers = Atomic<Int>(0)
-  /// The hash of the key that is changing, its lowest bit set; 0: none.
+  /// The hash of the key that is changing, its lowest bit set, or 0 for none.
   private let changing = Atomic<UInt64>(0)
 
   private let clock: CacheClock
@@ -147,14 +147,14 @@ public final class MemoryTier: Sendable {
   func look(
     up key: String, hash: UInt64, as type: ObjectIdentifier, in store: DiskStore, tick: UInt32, isFetched: Bool
   ) -> Look {
-    var epoch: UInt64 = 0
+    var position: UInt64 = 0
     let access = memory.access(key, hash: hash, tick: tick, isFetched: isFetched) {
       // The store is open: it is closed only after this tier, which is closed after what runs here has ended.
-      epoch = store.requiredEpoch
+      position = store.requiredPosition
       // Where no other process has written since the store was opened, the entry's own word need not be fetched.
-      return epoch != store.tracker.first
+      return position != store.tracker.first
     } _: { entry -> Look? in
-      if epoch != store.tracker.first, entry.validated < epoch { return .unvalidated(stamp: entry.stamp) }
+      if position != store.tracker.first, entry.validated < position { return .unvalidated(stamp: entry.stamp) }
       let value = entry.value
       return value.type == type ? .hit(value) : .otherType(value)
     }
@@ -241,7 +241,7 @@ public final class MemoryTier: Sendable {
   /// removal of many is on its way. Gone when another process writes anything: it may have removed the entry.
   func valueAlone(_ key: CacheKey, in store: DiskStore) throws(CacheError) -> MemoryValue? {
     guard store.observers.haveUnrecorded.load(ordering: .acquiring) else { return nil }
-    let position = store.foreignEpoch
+    let position = store.foreignPosition
     let access = memory.access(key.string, hash: key.hash) { entry in
       entry.validated >= position ? (entry.value, entry.stamp) : nil
     }

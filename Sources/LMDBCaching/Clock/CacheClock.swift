@@ -1,13 +1,6 @@
 import Dispatch
 public import struct Foundation.Date
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
+import Platform
 
 /// Where a cache takes the time from: the system, or a test.
 ///

@@ -72,9 +72,6 @@ extension LMDBCache {
     }
   }
 
-  /// Nanoseconds since 1970.
-  package var wallClock: Int64 { store.clock.now }
-
   /// When an entry expires that lives for so long, in nanoseconds since 1970.
   package func expiry(after duration: Duration) -> Int64 { store.expiry(after: duration) }
 

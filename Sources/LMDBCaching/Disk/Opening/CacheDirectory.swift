@@ -228,12 +228,6 @@ struct CacheDirectory: Sendable {
   /// Whether there is a file, or anything else, by a name.
   func exists(_ name: String) throws(SystemError) -> Bool { try directory.kind(of: name) != nil }
 
-  /// Whether another directory, or none, is at its path, while this one is still somewhere: it was renamed.
-  func isRenamed() throws(SystemError) -> Bool {
-    if try directory.isStillAtItsPath() { return false }
-    return try !isDeleted()
-  }
-
   /// Whether it has no name any more.
   func isDeleted() throws(SystemError) -> Bool { try directory.status().linkCount == 0 }
 }

@@ -45,11 +45,11 @@ extension DiskStore {
 
   /// See ``EntryDatabase/foreignPosition``.
   @inline(__always)
-  var foreignEpoch: UInt64 { database.foreignPosition }
+  var foreignPosition: UInt64 { database.foreignPosition }
 
   /// See ``EntryDatabase/requiredPosition``.
   @inline(__always)
-  var requiredEpoch: UInt64 { database.requiredPosition }
+  var requiredPosition: UInt64 { database.requiredPosition }
 
   var tracker: TransactionTracker { database.tracker }
 

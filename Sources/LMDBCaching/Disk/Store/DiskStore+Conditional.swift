@@ -47,7 +47,7 @@ extension DiskStore {
       if journal.isShared { return .others }
       if observers.changing == hash { return .change }
       let version = observers.versions.word(hash: hash).pointee.load(ordering: .acquiring)
-      return .none(.unchanged(version: version, position: foreignEpoch))
+      return .none(.unchanged(version: version, position: foreignPosition))
     }
   }
 
@@ -103,7 +103,7 @@ extension DiskStore {
     let hash = key.hash
     // What a transaction is about to commit cannot be read yet, and must not be missed.
     return observers.versions.word(hash: hash).pointee.load(ordering: .acquiring) == version
-      && foreignEpoch == position && observers.changing != hash && journal.claimExclusiveUse()
+      && foreignPosition == position && observers.changing != hash && journal.claimExclusiveUse()
   }
 
   /// Transforms a value and appends it to the value log, as every put does.
@@ -209,7 +209,7 @@ extension DiskStore {
         let current = try session.stamp(databaseKey, of: key.utf8, at: clock.now)
         var stamp: UInt64 = 0
         let refusal = journal.lock.withLock { () -> Transacted? in
-          if journal.waits(key, position: foreignEpoch) { return .waits }
+          if journal.waits(key, position: foreignPosition) { return .waits }
           if current != expected { return .refused }
           // Greater than those of whatever it replaces, in whichever process that was written.
           journal.state.stamps.advance(to: max(session.metadata.lastStamp, session.foreignClearStamp))
