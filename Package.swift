@@ -226,6 +226,5 @@ for target in package.targets where target.type != .system && !clients.contains(
       .enableUpcomingFeature("ExistentialAny"),
       .enableUpcomingFeature("InternalImportsByDefault"),
       .enableUpcomingFeature("MemberImportVisibility"),
-      .enableExperimentalFeature("Lifetimes"),
     ]
 }
