@@ -12,7 +12,7 @@ import PackageDescription
 
 let package = Package(
   name: "LMDBCaching",
-  platforms: [.macOS(.v26), .iOS(.v26), .tvOS(.v26), .watchOS(.v26), .visionOS(.v26)],
+  platforms: [.macOS(.v15)],
   products: [
     .library(name: "CBORCoding", targets: ["CBORCoding"]),
     .library(name: "LMDB", targets: ["LMDB"]),
