@@ -25,6 +25,10 @@ package struct CacheActivity: Sendable {
   /// The process that knows best how many entries there are.
   package var latestCount: ProcessStatistics? { processes.max { $0.transaction < $1.transaction } }
 
+  /// Entries in memory, and the sum of their costs, of all processes: what several have counts several times.
+  package var memoryCount: Int { processes.reduce(0) { $0.addingSaturating($1.memoryCount) } }
+  package var memoryCost: Int { processes.reduce(0) { $0.addingSaturating($1.memoryCost) } }
+
   /// Of all processes, each since it opened the cache.
   package var statistics: CacheStatistics {
     processes.reduce(into: CacheStatistics()) { $0.add($1.statistics) }

@@ -31,11 +31,16 @@ struct StatisticsFolder {
       let identifier = UInt64.random(in: .min ... .max)
       let name = Self.name(of: identifier)
       let lock = FileLock(try folder.create(name, .exclusively))
-      // Another process may have taken it for a dead one's before it was locked, and removed it.
-      if try lock.lock(.exclusive, within: Self.lockLimit), try lock.file.isStill(name, in: folder) {
-        return StatisticsFile(lock, identifier, in: folder)
+      do throws(SystemError) {
+        // Another process may have taken it for a dead one's before it was locked, and removed it.
+        if try lock.lock(.exclusive, within: Self.lockLimit), try lock.file.isStill(name, in: folder) {
+          return StatisticsFile(lock, identifier, in: folder)
+        }
+      } catch {
+        try folder.remove(name)
+        throw error
       }
-      if try lock.file.isStill(name, in: folder) { try folder.remove(name) }
+      try folder.remove(name)
     }
   }
 
@@ -83,8 +88,8 @@ struct StatisticsFolder {
       do throws(SystemError) {
         if let one = try Self.read(identifier, name, in: folder) { found.append(one) }
       } catch {
-        // Somebody's, of another user's, or of a device that fails: the others' can be read.
-        found.append(.unreadable)
+        // Another user's, or of a device that fails: the others' can be read. A link, say, is no process's.
+        if error.finding == nil { found.append(.unreadable) }
       }
     }
     return found

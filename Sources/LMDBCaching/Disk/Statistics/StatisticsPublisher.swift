@@ -54,7 +54,7 @@ final class StatisticsPublisher: @unchecked Sendable {
       try publishIfChanged()
       hasFailed = false
     } catch {
-      file = nil
+      end()
       last = nil
       nextAttempt = now.addingClamped(Self.pauseAfterFailure)
       if !hasFailed {
@@ -68,7 +68,7 @@ final class StatisticsPublisher: @unchecked Sendable {
   /// The files are others now: what was published is of no use, or gone with them.
   func didReopen() { last = nil }
 
-  /// Publishes nothing any more.
+  /// Removes what is published.
   func end() {
     guard let file = file.take() else { return }
     // What is left behind has no owner any more, and goes with the next sweep.
