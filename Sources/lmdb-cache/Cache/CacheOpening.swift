@@ -12,12 +12,33 @@ enum CacheOpening {
     return configuration
   }()
 
+  /// Looks at what is there: nothing of it is changed, and no permission needed but to read it.
+  static func reader(_ argument: String) throws -> CacheReader {
+    let directory = try CacheLocation.directory(argument)
+    guard let reader = try orNoCache({ () throws(CacheError) in try CacheReader(directory: directory) }) else {
+      throw ToolError(.noInput, "there is no cache in \(directory.path)")
+    }
+    return reader
+  }
+
+  /// A database that is no cache, as far as can be told, is not damaged either.
+  private static func orNoCache<Cache>(_ open: () throws(CacheError) -> Cache) throws -> Cache {
+    do throws(CacheError) {
+      return try open()
+    } catch {
+      if error.code == .corruptedRecord { throw ToolError(.dataError, error.message) }
+      throw error
+    }
+  }
+
   /// Opens what is there already, and creates nothing.
   static func existing<Cache>(
     _ argument: String, _ open: (URL, CacheConfiguration) throws(CacheError) -> Cache
   ) throws -> (cache: Cache, durability: Durability) {
     let directory = try CacheLocation.existing(argument)
-    return try orCreated(directory, configuration, durability: nil, open)
+    return try orNoCache { () throws(CacheError) in
+      try orCreated(directory, configuration, durability: nil, open)
+    }
   }
 
   /// Opens what is there, or makes a new cache, which is `.ordered` if nothing else is asked for.

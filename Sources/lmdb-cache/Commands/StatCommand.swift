@@ -1,5 +1,4 @@
 import ArgumentParser
-import LMDB
 import LMDBCaching
 
 /// `stat`
@@ -23,7 +22,7 @@ struct StatCommand: ParsableCommand {
   @Flag(help: "Writes an object.") var json = false
 
   func run() throws {
-    let summary = try option.withExisting { cache, durability in try CacheSummary(of: cache, durability) }
+    let summary = try option.withReader { reader in try CacheSummary(of: reader) }
     try StandardOutput.write(json ? JSONOutput.encode(summary) + "\n" : summary.table)
     if !summary.isHealthy { throw ExitStatus.negative.code }
   }

@@ -22,7 +22,7 @@ struct CacheDirectory: Sendable {
     do throws(SystemError) {
       directory = try Directory(path: path, creating: true, synchronized: true)
     } catch {
-      if error.finding != nil || [ENOTDIR, ENAMETOOLONG, ELOOP, EEXIST, EISDIR].contains(error.errno) {
+      if error.finding != nil || [ENOENT, ENOTDIR, ENAMETOOLONG, ELOOP, EEXIST, EISDIR].contains(error.errno) {
         throw CacheError(
           .invalidDirectory, "\(path) cannot be a cache directory. Give the path of a directory or of a new one.",
           underlying: error)
