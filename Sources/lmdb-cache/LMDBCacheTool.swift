@@ -21,7 +21,7 @@ struct LMDBCacheTool: ParsableCommand {
     version: "0.1.0",
     subcommands: [
       ReplayCommand.self, GetCommand.self, SetCommand.self, RemoveCommand.self, ListCommand.self, StatCommand.self,
-      TrimCommand.self, ClearCommand.self, VerifyCommand.self,
+      TrimCommand.self, ClearCommand.self, VerifyCommand.self, TopCommand.self,
     ]
   )
 

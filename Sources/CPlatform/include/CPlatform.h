@@ -99,6 +99,29 @@ extern _Thread_local uint32_t cplatform_own_thread_number CPLATFORM_THREAD_LOCAL
 /// The calling thread's number, or `CPLATFORM_NO_THREAD_NUMBER`.
 static inline uint32_t cplatform_thread_number(void) { return cplatform_own_thread_number - 1; }
 
+// Timing some of the operations of a thread: about a thousand a second, and where there are more, one of 1024.
+
+/// Kinds of operations, each of which is counted for itself.
+enum { CPLATFORM_SAMPLINGS = 3 };
+
+struct cplatform_sampling {
+  /// Operations up to the next one that is timed.
+  uint32_t left;
+  /// How many there are from one to the next, on average.
+  uint32_t interval;
+  /// When one was timed last, in nanoseconds of a clock that never goes back.
+  int64_t last;
+};
+
+extern _Thread_local struct cplatform_sampling cplatform_samplings[CPLATFORM_SAMPLINGS] CPLATFORM_THREAD_LOCAL;
+
+/// Counts an operation of the calling thread: whether it is to be timed.
+static inline int cplatform_is_sample(uint32_t kind) { return --cplatform_samplings[kind].left == 0; }
+
+/// Chooses the next operation to be timed, after one was. The distance is drawn: what a program does over and over is met
+/// at each of its places.
+void cplatform_did_sample(uint32_t kind, int64_t now);
+
 // Reading what another thread may be writing, to be believed only if it turns out that nobody was. By instructions of the
 // machine, where they are known: what they read is no matter of the language then, and the thread sanitizer, which cannot
 // know that nothing is believed that should not be, does not see them. A function's attribute would not do, as Swift's

@@ -91,6 +91,7 @@ public final class DiskCache: Sendable {
   public var statistics: CacheStatistics {
     var statistics = CacheStatistics()
     store.counters.add(to: &statistics)
+    store.journal.writes.add(to: &statistics)
     answer(()) { () throws(CacheError) in
       try checkOpen()
       try store.meter.add(to: &statistics)
@@ -209,6 +210,8 @@ public final class DiskCache: Sendable {
   @usableFromInline
   func bytes(forKey key: String) throws(CacheError) -> Data? {
     try checkOpen()
+    let start = SampledOperation.diskRead.start()
+    defer { store.counters.latencies.diskReads.record(since: start) }
     return try CacheKey.with(key) { (key) throws(CacheError) -> Data? in
       guard let record = try store.readData(key), record.header.format == .bytes else { return nil }
       return record.payload
@@ -221,6 +224,8 @@ public final class DiskCache: Sendable {
     _ key: String, _ body: (ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> Void
   ) throws(CacheError) {
     try checkOpen()
+    let start = SampledOperation.diskRead.start()
+    defer { store.counters.latencies.diskReads.record(since: start) }
     _ = try CacheKey.with(key) { (key) throws(CacheError) in
       try store.read(key) { (record) throws(CacheError) in try body(record.header.format, record.payload) }
     }
@@ -286,6 +291,8 @@ public final class DiskCache: Sendable {
   /// See ``LMDBCache/object(forKey:)``; every call makes a new object.
   public func object(forKey key: String) throws(CacheError) -> (any NSCoding)? {
     try checkOpen()
+    let start = SampledOperation.diskRead.start()
+    defer { store.counters.latencies.diskReads.record(since: start) }
     return try CacheKey.with(key) { (key) throws(CacheError) in
       guard let record = try store.readData(key) else { return nil }
       return try ObjectArchiver.object(

@@ -117,6 +117,7 @@ extension LMDBCache {
     let nanoseconds = store.clock.monotonic - start
     loadCounters.note(isFailure: isFailure, nanoseconds: nanoseconds)
     store.metrics.noteLoad(nanoseconds: nanoseconds)
+    store.counters.latencies.loads.record(nanoseconds: nanoseconds)
   }
 
   private func describe(_ key: String) -> LoadDescription { LoadDescription(key: key, directory: store.directory) }

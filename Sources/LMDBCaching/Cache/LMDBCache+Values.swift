@@ -35,8 +35,18 @@ extension LMDBCache {
   /// The value in memory, if it is of this very type and no other process has replaced it.
   @usableFromInline
   func memoryValue(of type: ObjectIdentifier, forKey key: String) throws(CacheError) -> MemoryValue? {
+    if SampledOperation.memoryHit.isDue { return try timedMemoryValue(of: type, forKey: key) }
     let hash = KeyIdentity.hash(key, seed: KeyIdentity.seed)
     return try memoryValue(of: type, forKey: key, hash: hash, tick: memoryCache.tick, isFetched: false)
+  }
+
+  @inline(never)
+  private func timedMemoryValue(of type: ObjectIdentifier, forKey key: String) throws(CacheError) -> MemoryValue? {
+    let start = SampledOperation.memoryHit.begin()
+    let hash = KeyIdentity.hash(key, seed: KeyIdentity.seed)
+    let value = try memoryValue(of: type, forKey: key, hash: hash, tick: memoryCache.tick, isFetched: false)
+    if value != nil { store.counters.latencies.memoryHits.record(since: start) }
+    return value
   }
 
   /// - Parameters: As of ``MemoryTier/look(up:hash:as:in:tick:isFetched:)``.
@@ -123,6 +133,8 @@ extension LMDBCache {
     _ key: String, isData: Bool, _ decode: (ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> MemoryValue
   ) throws(CacheError) -> MemoryValue? {
     try diskCache.checkOpen()
+    let start = SampledOperation.diskRead.start()
+    defer { store.counters.latencies.diskReads.record(since: start) }
     return try CacheKey.with(key) { (key) throws(CacheError) -> MemoryValue? in
       let token = memoryCache.token(key)
       if isData {

@@ -267,6 +267,8 @@ public final class MemoryTier: Sendable {
   @inline(never)
   func noteNoHit() { foundOthers.increment() }
 
+  var size: (count: Int, cost: Int) { (memory.count, memory.totalCost) }
+
   func add(to statistics: inout CacheStatistics) {
     let own = memory.statistics
     statistics.memoryHits += max(0, own.hits - foundOthers.load(ordering: .relaxed))

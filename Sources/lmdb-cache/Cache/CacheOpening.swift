@@ -35,14 +35,8 @@ enum CacheOpening {
   static func existing<Cache>(
     _ argument: String, _ open: (URL, CacheConfiguration) throws(CacheError) -> Cache
   ) throws -> (cache: Cache, durability: Durability) {
-    let directory = try CacheLocation.directory(argument)
-    // The database is there from the first opening on; a directory without one is not a cache.
-    switch Platform.statusError(ofFileAt: directory.path + "/data.mdb") {
-    case nil: break
-    case EACCES: throw ToolError(.noPermission, "permission denied: \(directory.path)")
-    default: throw ToolError(.noInput, "there is no cache in \(directory.path)")
-    }
-    return try orNoCache {
+    let directory = try CacheLocation.existing(argument)
+    return try orNoCache { () throws(CacheError) in
       try orCreated(directory, configuration, durability: nil, open)
     }
   }

@@ -49,6 +49,7 @@ extension DiskStore {
       segment?.append(batch) { entry in
         let stamp = firstStamp == 0 ? journal.state.stamps.next(clock) : journal.state.stamps.following()
         if firstStamp == 0 { firstStamp = stamp }
+        if entry.headerLength > 0 { journal.state.writes.sets &+= 1 } else { journal.state.writes.removals &+= 1 }
         if let hash = entry.keyIdentity {
           if observers.count.load(ordering: .relaxed) > 0 {
             observers.announce(

@@ -149,6 +149,15 @@ extension DiskStore {
     case touch(expires: Int64)
     case remove
 
+    func count(in writes: inout WriteCounts) {
+      switch self {
+      case .put: writes.sets &+= 1
+      case .remove: writes.removals &+= 1
+      // The value is the same.
+      case .touch: break
+      }
+    }
+
     /// Returns `false` if the record to change is damaged.
     func apply(
       to session: inout WriteSession, _ key: CacheKey, _ databaseKey: UnsafeRawBufferPointer, stamp: UInt64
@@ -178,6 +187,7 @@ extension DiskStore {
       }
       switch result {
       case .done(let outcome):
+        journal.lock.withLock { change.count(in: &journal.state.writes) }
         didChange(key, outcome.stamp, by: nil)
         return outcome
       case .refused: return WriteOutcome(stamp: 0, isRefused: true)

@@ -59,6 +59,7 @@ extension DiskStore {
       size: prepared.frameSize, hiding: observer == nil ? nil : .key(key.utf8), if: condition
     ) { segment in
       let stamp = journal.state.stamps.next(clock)
+      journal.state.writes.sets &+= 1
       if let segment {
         observers.announce(key.string, prepared.hash, stamp)
         prepared.append(to: segment, stamp: stamp, flags: [])
@@ -98,6 +99,7 @@ extension DiskStore {
     var (stamp, position): (UInt64, UInt64) = (0, 0)
     let appended = try journal.hideUnrecorded(error, .key(key.utf8), if: condition) { _ in
       stamp = journal.state.stamps.next(clock)
+      journal.state.writes.sets &+= 1
       observers.announceUnrecorded(key.string, key.hash, stamp)
       position = database.foreignPosition
       return stamp
@@ -158,6 +160,7 @@ extension DiskStore {
     let hash = key.hash
     let outcome = try append(size: size, hiding: observer == nil ? nil : .key(key.utf8), if: condition) { segment in
       let stamp = journal.state.stamps.next(clock)
+      journal.state.writes.removals &+= 1
       if let segment {
         observers.announce(key.string, hash, stamp)
         segment.remove(key: key.utf8, hash: hash, stamp: stamp, flags: [])
@@ -182,6 +185,7 @@ extension DiskStore {
       let hidden: HiddenKeys.Scope = prefix == nil ? .everything : .prefix(utf8)
       return try append(size: size, hiding: observer == nil ? nil : hidden) { segment in
         let stamp = journal.state.stamps.next(clock)
+        journal.state.writes.removals &+= 1
         if !isAnnounced { database.tracker.beginRemoval() }
         isAnnounced = true
         observers.announceAll(hidden, stamp)

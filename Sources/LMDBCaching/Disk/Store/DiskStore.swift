@@ -26,6 +26,7 @@ final class DiskStore: Sendable {
   let peers: PeerRecovery
   let trimmer: Trimmer
   let maintenance: Maintenance
+  let publisher: StatisticsPublisher
   let place: PlaceKeeper
   let marker: CleanExitMarker
   let space: SpaceKeeper
@@ -84,6 +85,7 @@ final class DiskStore: Sendable {
       clock: clock)
     meter = SpaceMeter(database, values, currentDirectory)
     maintenance = Maintenance(trimmer, peers, database, journal, meter, observers, writer, metrics, events: events)
+    publisher = StatisticsPublisher(currentDirectory, journal, database, observers, events: events)
     self.place = PlaceKeeper(opened.place, currentDirectory, database, journal, configuration, events: events)
     marker = CleanExitMarker(self.place, database, durability: durability, events: events)
     space = SpaceKeeper(database, self.place, meter, writer, events: events)
@@ -130,17 +132,20 @@ final class DiskStore: Sendable {
     place.restoreValues = { [unowned values] () throws(SystemError) in try values.restoreDeleted() }
     place.didRenewJournal = { [unowned values] (journal) throws(SystemError) in try values.follow(journal: journal) }
     place.claim = { (directory, former) throws(CacheError) in try OpenDirectories.claim(directory, from: former) }
-    place.didReopen = { [unowned writer, unowned marker, unowned valueKeeper, unowned exclusive] in
+    place.didReopen = {
+      [unowned writer, unowned marker, unowned valueKeeper, unowned exclusive, unowned publisher] in
       exclusive.didReopen()
+      publisher.didReopen()
       writer.forgetFailure()
       marker.didReopen()
       valueKeeper.didReopen()
       feed.tellMissed()
     }
     writer.makeRounds = { [unowned self] in makeRounds() }
-    writer.finish = { [unowned synchronizer, unowned valueKeeper] in
+    writer.finish = { [unowned synchronizer, unowned valueKeeper, unowned publisher] in
       synchronizer.synchronizeIfAwaited()
       valueKeeper.finish()
+      publisher.end()
     }
   }
 
@@ -158,6 +163,8 @@ final class DiskStore: Sendable {
     maintenance.sweepIfWanted()
     space.makeRound()
     marker.makeRound()
+    // What was done before is in it.
+    publisher.makeRound()
   }
 
   // MARK: What everybody asks
