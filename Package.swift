@@ -2,9 +2,17 @@
 
 import PackageDescription
 
+// What pkg-config says of hiredis has a flag that the package manager refuses, with a warning for everybody who uses this
+// package. On Linux the headers are found without it.
+#if os(Linux)
+  let hiredis: String? = nil
+#else
+  let hiredis: String? = "hiredis"
+#endif
+
 let package = Package(
   name: "LMDBCaching",
-  platforms: [.macOS(.v26), .iOS(.v26), .tvOS(.v26), .watchOS(.v26), .visionOS(.v26)],
+  platforms: [.macOS(.v15)],
   products: [
     .library(name: "CBORCoding", targets: ["CBORCoding"]),
     .library(name: "LMDB", targets: ["LMDB"]),
@@ -72,7 +80,7 @@ let package = Package(
         .product(name: "Metrics", package: "swift-metrics"),
       ]),
     .systemLibrary(
-      name: "CHiredis", pkgConfig: "hiredis",
+      name: "CHiredis", pkgConfig: hiredis,
       providers: [.apt(["libhiredis-dev"]), .brew(["hiredis"])]),
     .target(
       name: "LMDBCachingRedis", dependencies: ["CHiredis", "LMDBCaching", "LMDBCachingRemote", "Platform"]),
@@ -190,7 +198,8 @@ let package = Package(
 #if os(Linux)
   package.products += [.library(name: "EFStorageKeychainAccess", targets: ["EFStorageKeychainAccess"])]
   package.targets += [
-    .systemLibrary(name: "CSecret", pkgConfig: "libsecret-1", providers: [.apt(["libsecret-1-dev"])]),
+    // Without pkg-config, which gives a flag that the package manager refuses with a warning.
+    .systemLibrary(name: "CSecret"),
     .target(name: "EFStorageKeychainAccess", dependencies: ["CSecret", "EFStorageCore", "FoundationArchives"]),
     // What the tests start as another process.
     .executableTarget(
@@ -226,6 +235,5 @@ for target in package.targets where target.type != .system && !clients.contains(
       .enableUpcomingFeature("ExistentialAny"),
       .enableUpcomingFeature("InternalImportsByDefault"),
       .enableUpcomingFeature("MemberImportVisibility"),
-      .enableExperimentalFeature("Lifetimes"),
     ]
 }
