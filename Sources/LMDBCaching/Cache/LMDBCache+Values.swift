@@ -138,7 +138,7 @@ extension LMDBCache {
     return try CacheKey.with(key) { (key) throws(CacheError) -> MemoryValue? in
       let token = memoryCache.token(key)
       if isData {
-        guard let record = try store.readData(key) else { return nil }
+        guard let record = try diskCache.reader.readData(key) else { return nil }
         let value: MemoryValue
         if record.header.format == .bytes {
           value = TypedMemoryValue(record.payload)
@@ -148,7 +148,7 @@ extension LMDBCache {
         memoryCache.keep(value, key, record, token: token)
         return value
       }
-      return try store.read(key) { (record) throws(CacheError) in
+      return try diskCache.reader.read(key) { (record) throws(CacheError) in
         let value = try decode(record.header.format, record.payload)
         memoryCache.keep(value, key, record, token: token)
         return value

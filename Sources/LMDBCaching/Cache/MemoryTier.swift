@@ -247,7 +247,7 @@ public final class MemoryTier: Sendable {
     }
     guard case .hit((let value, let stamp)) = access, !store.observers.isBeingRemoved(key.string, writtenAt: stamp)
     else { return nil }
-    if let mark = value.tagMark, try store.reader.isRemoved(mark.tags, writtenAt: stamp) { return nil }
+    if let mark = value.tagMark, try store.isRemoved(mark.tags, writtenAt: stamp) { return nil }
     return value
   }
 
