@@ -32,7 +32,8 @@ extension DiskCache {
 
   private func add(_ entry: ImportedEntry, to batch: BatchFrames) throws(CacheError) {
     try entry.withBytes { (key, bytes) throws(CacheError) in
-      try store.put(key, header: entry.header(for: key, bytes, in: store), payload: bytes, into: batch)
+      try store.put(
+        key, header: entry.header(for: key, bytes, in: store), payload: bytes, through: reader.transforms, into: batch)
     }
   }
 
@@ -66,7 +67,7 @@ extension DiskCache {
         let condition = try store.condition(key)
         if try isPresent(entry.key, memory) { return false }
         let header = try entry.header(for: key, bytes, in: store)
-        let outcome = try store.edit(key, .put(header, bytes), if: condition ?? .stamp(0), by: nil)
+        let outcome = try store.edit(key, .put(header, bytes, reader.transforms), if: condition ?? .stamp(0), by: nil)
         if outcome.isRefused {
           if condition == nil { return false }
           continue
