@@ -175,7 +175,7 @@ let package = Package(
       ]),
     .testTarget(
       name: "CommandLineToolTests",
-      dependencies: ["CacheTestProcess", "CBORCoding", "lmdb-cache", "LMDBCaching", "TestSupport"]),
+      dependencies: ["CacheTestProcess", "CBORCoding", "CXXHash", "lmdb-cache", "LMDBCaching", "TestSupport"]),
     // What the documentation shows, as a client would compile it: Scripts/lib/documentation.sh puts the blocks there.
     .testTarget(
       name: "DocumentationTests",

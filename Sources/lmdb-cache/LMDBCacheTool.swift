@@ -22,7 +22,7 @@ struct LMDBCacheTool: ParsableCommand {
     version: "0.1.0",
     subcommands: [
       ReplayCommand.self, GetCommand.self, SetCommand.self, RemoveCommand.self, ListCommand.self, StatCommand.self,
-      TrimCommand.self, ClearCommand.self, VerifyCommand.self, TopCommand.self, ImportCommand.self,
+      TrimCommand.self, ClearCommand.self, VerifyCommand.self, TopCommand.self, WatchCommand.self, ImportCommand.self,
     ]
   )
 

@@ -36,15 +36,15 @@ extension LMDBCache {
   @usableFromInline
   func memoryValue(of type: ObjectIdentifier, forKey key: String) throws(CacheError) -> MemoryValue? {
     if SampledOperation.memoryHit.isDue { return try timedMemoryValue(of: type, forKey: key) }
-    let hash = KeyIdentity.hash(key, seed: KeyIdentity.seed)
-    return try memoryValue(of: type, forKey: key, hash: hash, tick: memoryCache.tick, isFetched: false)
+    return try memoryValue(
+      of: type, forKey: key, hash: memoryCache.hash(of: key), tick: memoryCache.tick, isFetched: false)
   }
 
   @inline(never)
   private func timedMemoryValue(of type: ObjectIdentifier, forKey key: String) throws(CacheError) -> MemoryValue? {
     let start = SampledOperation.memoryHit.begin()
-    let hash = KeyIdentity.hash(key, seed: KeyIdentity.seed)
-    let value = try memoryValue(of: type, forKey: key, hash: hash, tick: memoryCache.tick, isFetched: false)
+    let value = try memoryValue(
+      of: type, forKey: key, hash: memoryCache.hash(of: key), tick: memoryCache.tick, isFetched: false)
     if value != nil { store.counters.latencies.memoryHits.record(since: start) }
     return value
   }

@@ -35,11 +35,11 @@ final class EntrySnapshot {
 
   // MARK: One entry
 
-  /// Calls `body` with the newest record under a key, if it is a live one.
+  /// Calls `body` with the newest record under a key, if it is one of those that are selected.
   ///
   /// - Throws: `.unsupportedRecord` or `.corruptedRecord` for one that cannot be read.
   func find<R>(
-    _ key: UnsafeRawBufferPointer, _ body: (FoundRecord) throws(ReadingFailure) -> R
+    _ key: UnsafeRawBufferPointer, _ selection: Selection = .live, _ body: (FoundRecord) throws(ReadingFailure) -> R
   ) throws(ReadingFailure) -> R? {
     try databaseKey.withDatabaseKey(key) { (databaseKey) throws(ReadingFailure) -> R? in
       let value = try filing { () throws(DataFileError) in try cursor.find(databaseKey) }
@@ -51,7 +51,7 @@ final class EntrySnapshot {
       }
       try newest(databaseKey, value, entry) { (found) throws(ReadingFailure) in
         // Under a digest there may be another one.
-        if found.key.elementsEqual(fast: key), try isShown(found, .live) { result = try body(found) }
+        if found.key.elementsEqual(fast: key), try isShown(found, selection) { result = try body(found) }
       }
       return result
     }
