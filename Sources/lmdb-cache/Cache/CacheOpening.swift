@@ -36,9 +36,8 @@ enum CacheOpening {
     _ argument: String, _ open: (URL, CacheConfiguration) throws(CacheError) -> Cache
   ) throws -> (cache: Cache, durability: Durability) {
     let directory = try CacheLocation.existing(argument)
-    return try orNoCache { () throws(CacheError) in
-      try orCreated(directory, configuration, durability: nil, open)
-    }
+    // Untyped throws: the compiler crashes where it has to convert a closure with typed ones that returns a generic tuple.
+    return try orNoCache { () throws in try orCreated(directory, configuration, durability: nil, open) }
   }
 
   /// Opens what is there, or makes a new cache, which is `.ordered` if nothing else is asked for.
