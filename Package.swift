@@ -2,13 +2,22 @@
 
 import PackageDescription
 
+// What pkg-config says of hiredis has a flag that the package manager refuses, with a warning for everybody who uses this
+// package. On Linux the headers are found without it.
+#if os(Linux)
+  let hiredis: String? = nil
+#else
+  let hiredis: String? = "hiredis"
+#endif
+
 let package = Package(
   name: "LMDBCaching",
-  platforms: [.macOS(.v26), .iOS(.v26), .tvOS(.v26), .watchOS(.v26), .visionOS(.v26)],
+  platforms: [.macOS(.v15)],
   products: [
     .library(name: "CBORCoding", targets: ["CBORCoding"]),
     .library(name: "LMDB", targets: ["LMDB"]),
     .library(name: "LMDBCaching", targets: ["LMDBCaching"]),
+    .library(name: "LMDBCachingImport", targets: ["LMDBCachingImport"]),
     .library(name: "LMDBCachingRemote", targets: ["LMDBCachingRemote"]),
     .library(name: "LMDBCachingRedis", targets: ["LMDBCachingRedis"]),
     .library(name: "EFStorageCore", targets: ["EFStorageCore"]),
@@ -72,14 +81,20 @@ let package = Package(
         .product(name: "Metrics", package: "swift-metrics"),
       ]),
     .systemLibrary(
-      name: "CHiredis", pkgConfig: "hiredis",
+      name: "CHiredis", pkgConfig: hiredis,
       providers: [.apt(["libhiredis-dev"]), .brew(["hiredis"])]),
     .target(
       name: "LMDBCachingRedis", dependencies: ["CHiredis", "LMDBCaching", "LMDBCachingRemote", "Platform"]),
+    // What other stores have, into a cache. Apart, so that nobody else links SQLite.
+    .systemLibrary(
+      name: "CSQLite", pkgConfig: "sqlite3",
+      providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
+    .target(
+      name: "LMDBCachingImport", dependencies: ["CSQLite", "FoundationArchives", "LMDBCaching", "Platform"]),
     .target(name: "EFStorageCore"),
     .target(name: "EFStorageLMDBCache", dependencies: ["EFStorageCore", "LMDBCaching"]),
     .target(name: "EFStorageConformance", dependencies: ["EFStorageCore"]),
-    .target(name: "FoundationArchives", dependencies: ["FoundationObjects"]),
+    .target(name: "FoundationArchives", dependencies: ["FoundationObjects", "Platform"]),
     .target(name: "EFStorageUserDefaults", dependencies: ["EFStorageCore", "FoundationArchives"]),
     .target(name: "GarageStorage", dependencies: ["LMDB", "Platform"]),
     .target(
@@ -94,6 +109,7 @@ let package = Package(
         "FoundationArchives",
         "LMDB",
         "LMDBCaching",
+        "LMDBCachingImport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
@@ -117,6 +133,10 @@ let package = Package(
         "CBORCoding", "CXXHash", "CXXHashWide", "LMDBCaching", "LMDB", "CacheTestProcess", "Platform", "TestSupport",
         .product(name: "Logging", package: "swift-log"),
       ]),
+    .testTarget(
+      name: "LMDBCachingImportTests",
+      dependencies: ["CSQLite", "FoundationArchives", "LMDBCaching", "LMDBCachingImport", "Platform", "TestSupport"],
+      exclude: ["Fixtures"]),
     .testTarget(
       name: "LMDBCachingRemoteTests",
       dependencies: [
@@ -154,14 +174,15 @@ let package = Package(
         "EFStorageStorez", "LMDBCaching", "Storez", "TestSupport", .product(name: "Logging", package: "swift-log"),
       ]),
     .testTarget(
-      name: "CommandLineToolTests", dependencies: ["CBORCoding", "lmdb-cache", "LMDBCaching", "TestSupport"]),
+      name: "CommandLineToolTests",
+      dependencies: ["CacheTestProcess", "CBORCoding", "CXXHash", "lmdb-cache", "LMDBCaching", "TestSupport"]),
     // What the documentation shows, as a client would compile it: Scripts/lib/documentation.sh puts the blocks there.
     .testTarget(
       name: "DocumentationTests",
       dependencies: [
         "CBORCoding", "EFStorageConformance", "EFStorageCore", "EFStorageLMDBCache", "EFStorageStorez",
-        "EFStorageUserDefaults", "GarageStorage", "LMDB", "LMDBCaching", "LMDBCachingRedis", "LMDBCachingRemote",
-        "Storez",
+        "EFStorageUserDefaults", "GarageStorage", "LMDB", "LMDBCaching", "LMDBCachingImport", "LMDBCachingRedis",
+        "LMDBCachingRemote", "Storez",
       ],
       packageAccess: false),
     // In front of the C library's functions that write, in the program it is linked into.
@@ -190,7 +211,8 @@ let package = Package(
 #if os(Linux)
   package.products += [.library(name: "EFStorageKeychainAccess", targets: ["EFStorageKeychainAccess"])]
   package.targets += [
-    .systemLibrary(name: "CSecret", pkgConfig: "libsecret-1", providers: [.apt(["libsecret-1-dev"])]),
+    // Without pkg-config, which gives a flag that the package manager refuses with a warning.
+    .systemLibrary(name: "CSecret"),
     .target(name: "EFStorageKeychainAccess", dependencies: ["CSecret", "EFStorageCore", "FoundationArchives"]),
     // What the tests start as another process.
     .executableTarget(
@@ -226,6 +248,5 @@ for target in package.targets where target.type != .system && !clients.contains(
       .enableUpcomingFeature("ExistentialAny"),
       .enableUpcomingFeature("InternalImportsByDefault"),
       .enableUpcomingFeature("MemberImportVisibility"),
-      .enableExperimentalFeature("Lifetimes"),
     ]
 }

@@ -12,6 +12,12 @@ struct UserDefaultsTests {
     #expect(reader.readRemaining() == ["compared"])
   }
 
+  @Test func sharedDefaultsAreTheDefaultOfAll() throws {
+    let temporary = TemporaryDefaults()
+    let process = try ChildProcess("EFStorageTestProcess", ["shared-defaults", temporary.suite])
+    #expect(process.readRemaining() == ["shared"])
+  }
+
   @Test func replacedDefaultsAndHooks() throws {
     let directory = try TemporaryDirectory()
     let process = try ChildProcess("EFStorageTestProcess", ["replacements", directory.url.path])

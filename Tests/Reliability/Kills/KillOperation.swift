@@ -41,7 +41,7 @@ enum KillOperation {
       if random.below(4) == 0 {
         self = .batch(sets: [(own(&random), size(&random))], removals: pair)
       } else {
-        // Of one size, and one of them may be a file.
+        // Of one size: both in the database, or both in the value log.
         let size = size(&random)
         let removed = own(&random)
         self = .batch(sets: pair.map { ($0, size) }, removals: [removed])
