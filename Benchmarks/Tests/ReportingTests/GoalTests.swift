@@ -56,13 +56,14 @@ import Testing
   }
 
   /// No peer is asked for, nor taken for one where there is one.
-  @Test(arguments: [
-    (Bound.nanosecondsAtMost(2_000), 1_990.0, 9.0, 1_990.0 as Double?, true),
-    (.nanosecondsAtMost(2_000), 2_001, 1, 2_001, false),
-    (.readingAtMost(8, "megabytesLeft", unit: "MB"), 1, 8, 8, true),
-    (.readingAtMost(8, "megabytesLeft", unit: "MB"), 1, 8.1, 8.1, false),
-    (.readingAtMost(8, "anything", unit: "MB"), 1, 1, nil, false),
-  ])
+  @Test(
+    arguments: [
+      (.nanosecondsAtMost(2_000), 1_990, 9, 1_990, true),
+      (.nanosecondsAtMost(2_000), 2_001, 1, 2_001, false),
+      (.readingAtMost(8, "megabytesLeft", unit: "MB"), 1, 8, 8, true),
+      (.readingAtMost(8, "megabytesLeft", unit: "MB"), 1, 8.1, 8.1, false),
+      (.readingAtMost(8, "anything", unit: "MB"), 1, 1, nil, false),
+    ] as [(Bound, Double, Double, Double?, Bool)])
   func holdsTheSubjectAloneAgainstABound(
     _ bound: Bound, _ time: Double, _ reading: Double, _ figure: Double?, _ isReached: Bool
   ) throws {
