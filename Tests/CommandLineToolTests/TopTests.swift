@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test func aCacheThatNobodyHasOpen() async throws {
-    try open().close()
+    try await open().close()
     let result = try await Tool.run("top", "--cache", scratch.cache)
     #expect(result.status == 0)
     #expect(result.text.contains("0 processes"))
@@ -85,7 +85,7 @@ import Testing
     let cache = try open()
     try cache.set("value", forKey: "key")
     try cache.set("value", forKey: "other")
-    try cache.flush()
+    try await cache.flush()
     #expect(try await becomesTrueWhen { try await isPublished(2) })
     let isDone = Guarded(false)
     let reading = DispatchGroup()
@@ -126,7 +126,7 @@ import Testing
     }
     // Whoever looks changes nothing, and has not opened the cache.
     #expect(found.unreadableProcesses == 0)
-    try cache.close()
+    try await cache.close()
   }
 
   private func becomesTrueWhen(_ condition: () async throws -> Bool) async throws -> Bool {
@@ -249,7 +249,7 @@ import Testing
 
   /// Whoever may write to the directory may say anything: it is shown, and moves nothing.
   @Test func aHostileNameIsEscaped() async throws {
-    try open().close()
+    try await open().close()
     var block = Data(count: 6_144)
     func put(_ bytes: some Collection<UInt8>, at offset: Int) {
       block.replaceSubrange(offset..<offset + bytes.count, with: bytes)
