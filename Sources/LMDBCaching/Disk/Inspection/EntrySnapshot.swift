@@ -5,6 +5,8 @@ import Platform
 final class EntrySnapshot {
   let file: UnmappedSnapshot
   let pending: PendingWrites
+  /// How often the look was begun before: what passes again and again is to be read in smaller parts.
+  let attempt: Int
   private let databaseKey: DatabaseKey
   /// Nanoseconds since 1970.
   private let now: Int64
@@ -15,8 +17,9 @@ final class EntrySnapshot {
 
   init(
     _ file: UnmappedSnapshot, _ pending: PendingWrites, _ ownCursor: UnmappedCursor, _ databaseKey: DatabaseKey,
-    at now: Int64
+    at now: Int64, attempt: Int
   ) throws(ReadingFailure) {
+    self.attempt = attempt
     self.file = file
     self.pending = pending
     self.ownCursor = ownCursor
@@ -168,7 +171,7 @@ final class EntrySnapshot {
   /// By how much what waits changes the number of entries and their cost; `nil` if only a scan could tell.
   func pendingChange() throws(ReadingFailure) -> (entries: Int, cost: Int128)? {
     // What a tag removes is counted until upkeep takes it out.
-    guard pending.clearStamp == 0, pending.prefixes.isEmpty else { return nil }
+    guard pending.clearStamp == 0, pending.prefixes.isEmpty, attempt < 16 else { return nil }
     var change: (entries: Int, cost: Int128) = (0, 0)
     for index in pending.entries.indices {
       let entry = pending.entries[index]
