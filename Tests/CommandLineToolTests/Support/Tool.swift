@@ -5,7 +5,7 @@ import Testing
 /// Runs the built tool as another process.
 enum Tool {
   /// Beside the test bundle.
-  private static let executable: URL = {
+  static let executable: URL = {
     #if os(macOS)
       let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }!.bundleURL
     #else
