@@ -21,7 +21,8 @@ struct VerifyCommand: ParsableCommand {
       \(ExitStatus.explanation)
       """)
 
-  @Argument(help: ArgumentHelp("\(CacheOption.explanation)", valueName: "dir")) var cache: String
+  @Argument(help: ArgumentHelp("\(CacheOption.explanation)", valueName: "dir"), completion: CacheCompletion.kind)
+  var cache: String
   @Flag(help: "Writes an object.") var json = false
 
   func run() throws {
@@ -30,8 +31,14 @@ struct VerifyCommand: ParsableCommand {
       throw ToolError(.noInput, "there is no cache in \(directory.path)")
     }
     let result: VerifiedDataFile
+    let before = Platform.bytesRead() ?? 0
     do throws(CacheError) {
-      result = try CacheInspection.verify(directory: directory)
+      // It is read once, and nothing else is.
+      result = try ProgressWatch.during(of: Platform.size(ofFileAt: directory.path + "/data.mdb")) {
+        Platform.bytesRead().map { $0 - before }
+      } _: { () throws(CacheError) in
+        try CacheInspection.verify(directory: directory)
+      }
     } catch {
       guard error.code == .busy else { throw error }
       throw ToolError(.busy, error.message)
