@@ -1,5 +1,6 @@
 import ArgumentParser
 import LMDBCaching
+import LMDBCachingImport
 
 /// The command line tool: looks into caches, changes them, and replays traces of requests through them.
 @main
@@ -21,7 +22,7 @@ struct LMDBCacheTool: ParsableCommand {
     version: ToolVersion.current,
     subcommands: [
       ReplayCommand.self, GetCommand.self, SetCommand.self, RemoveCommand.self, ListCommand.self, StatCommand.self,
-      TrimCommand.self, ClearCommand.self, VerifyCommand.self,
+      TrimCommand.self, ClearCommand.self, VerifyCommand.self, TopCommand.self, WatchCommand.self, ImportCommand.self,
     ]
   )
 
@@ -32,6 +33,8 @@ struct LMDBCacheTool: ParsableCommand {
       try command.run()
     } catch let error as ToolError {
       fail(error)
+    } catch let error as ImportError {
+      fail(ToolError(error))
     } catch let error as CacheError {
       fail(ToolError(error))
     } catch {

@@ -73,20 +73,6 @@ import Testing
     #expect(clock.time.withLock { $0 } < 20_000_000)
   }
 
-  @Test func anUpgradeThatFailsIsSharedAgain() throws {
-    let one = try lock()
-    let two = try lock()
-    #expect(try one.tryLock(.shared))
-    #expect(try one.upgrade(within: 0))
-    #expect(try one.tryLock(.shared))
-    #expect(try two.tryLock(.shared))
-    #expect(try !one.upgrade(within: 0))
-    #expect(try !two.tryLock(.exclusive))
-    try one.unlock()
-    #expect(try two.tryLock(.exclusive))
-    #expect(failure { () throws(SystemError) in _ = try one.upgrade(within: 1_000_000) }?.errno == ETIMEDOUT)
-  }
-
   @Test func aDirectoryIsLockedByADescriptorOfItsOwn() throws {
     let one = try FileLock(folder.directory)
     let two = try FileLock(folder.directory)

@@ -5,12 +5,9 @@ package enum ForgedField: Int, CaseIterable, Sendable {
   case clearStamp = 48
   case count = 56
   case cost = 64
-  case expiring = 72
-  case files = 80
+  case upperCost = 72
+  case expiring = 80
   case digest = 88
-
-  /// Where it says whether the digest counts.
-  private static let hasDigest = 96
 
   package static let key: [UInt8] = [0xFF, 0x6D]
 
@@ -19,13 +16,15 @@ package enum ForgedField: Int, CaseIterable, Sendable {
     0, 1, UInt64(Int64.max), UInt64(bitPattern: .min), UInt64(bitPattern: -2), .max,
   ]
 
+  /// Those that nothing but the entries themselves can show to be wrong.
+  package static let withoutDigest = allCases.filter { $0 != .digest }
+
   /// Puts `value` into a record; its checksum is not right any more.
   package func put(_ value: UInt64, into record: inout [UInt8]) {
     withUnsafeBytes(of: value.littleEndian) { record.replaceSubrange(rawValue..<rawValue + 8, with: $0) }
   }
 
-  /// Lets a record's entries be changed without a trace.
-  package static func dropDigest(of record: inout [UInt8]) {
-    record.replaceSubrange(hasDigest..<hasDigest + 4, with: [0, 0, 0, 0])
+  package func value(in record: [UInt8]) -> UInt64 {
+    record.withUnsafeBytes { UInt64(littleEndian: $0.loadUnaligned(fromByteOffset: rawValue, as: UInt64.self)) }
   }
 }

@@ -1,6 +1,6 @@
 /// How far the search in a map has come.
 struct CBORMapSearch: BitwiseCopyable {
-  /// Of the map; 0: of none.
+  /// Of the map, or 0 for none.
   var serial: UInt64 = 0
   /// The value that was found last; the next search begins behind it. Absent: none was.
   var lastValue = CBORPosition.absent

@@ -43,7 +43,7 @@ final class CBOREncodingBuffer {
 
   // MARK: Containers
 
-  /// Makes the innermost value one of this kind; false: it is another already.
+  /// Makes the innermost value one of this kind. Returns `false` if it is of another already.
   ///
   /// Asking again for the same kind of container is no error: both write to the same, as a class and its superclass
   /// do that share an encoder.

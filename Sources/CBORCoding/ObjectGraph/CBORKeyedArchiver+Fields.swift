@@ -2,7 +2,8 @@
   import Foundation
 
   extension CBORKeyedArchiver {
-    /// Writes the key of a field; one value has to follow. False: nothing is encoded any more.
+    /// Writes the key of a field; one value has to follow. Returns `false` if nothing is
+    /// encoded any more.
     @inline(__always)
     func beginField(_ key: String) -> Bool {
       guard failure == nil, !isFinished else { return refuse() }

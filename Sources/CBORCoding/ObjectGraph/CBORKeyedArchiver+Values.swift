@@ -98,7 +98,7 @@
       refer(to: identities.find(object) ?? identities.add(object, offset: -1))
     }
 
-    /// Goes one level deeper. False: too deep.
+    /// Goes one level deeper. Returns `false` if that is too deep.
     @inline(__always)
     func enter(_ record: ClassRecord.Reference) -> Bool {
       if let tooDeep = nesting.check(depth &+ 1) {

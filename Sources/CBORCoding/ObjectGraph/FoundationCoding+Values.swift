@@ -113,7 +113,7 @@
   }
 
   extension CBORKeyedUnarchiver {
-    /// Reads the value at an offset into memory; false: it is of another type.
+    /// Reads the value at an offset into memory. Returns `false` if it is of another type.
     fileprivate func read(_ type: ObjCType, at offset: Int, to address: UnsafeMutableRawPointer) -> Bool {
       var reader = CBORReader(bytes, at: offset)
       do {

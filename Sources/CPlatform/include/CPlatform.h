@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// The lowest address of the calling thread's stack and its size in bytes; not 0: the system does not tell.
+/// The lowest address of the calling thread's stack and its size in bytes. Returns nonzero if the system does not tell.
 int cplatform_stack(uintptr_t *lowest, size_t *size);
 
 /// An address on the caller's stack: the real one, also where a sanitizer keeps variables elsewhere.
@@ -68,6 +68,10 @@ int cplatform_byte_lock(int descriptor, int64_t offset, int action);
 /// this process do not count.
 int cplatform_is_locked_elsewhere(int descriptor);
 
+/// Copies the value of a file's extended attribute of the user's; returns its length, 0 where there is no such attribute, and
+/// -1 and `errno` for a failure: ERANGE if it is longer than `count`.
+intptr_t cplatform_attribute(int descriptor, const char *name, void *bytes, size_t count);
+
 // Threads, numbered for those who keep a cache line for each of them.
 
 /// How many threads of the process can have a number at a time: a power of two, 32 or more, the same all the time.
@@ -93,11 +97,34 @@ int cplatform_thread_is_gone(uint32_t number);
 #define CPLATFORM_THREAD_LOCAL
 #endif
 
-/// The calling thread's number plus one; 0: it has none.
+/// The calling thread's number plus one, or 0 if it has none.
 extern _Thread_local uint32_t cplatform_own_thread_number CPLATFORM_THREAD_LOCAL;
 
 /// The calling thread's number, or `CPLATFORM_NO_THREAD_NUMBER`.
 static inline uint32_t cplatform_thread_number(void) { return cplatform_own_thread_number - 1; }
+
+// Timing some of the operations of a thread: about a thousand a second, and where there are more, one of 1024.
+
+/// Kinds of operations, each of which is counted for itself.
+enum { CPLATFORM_SAMPLINGS = 3 };
+
+struct cplatform_sampling {
+  /// Operations up to the next one that is timed.
+  uint32_t left;
+  /// How many there are from one to the next, on average.
+  uint32_t interval;
+  /// When one was timed last, in nanoseconds of a clock that never goes back.
+  int64_t last;
+};
+
+extern _Thread_local struct cplatform_sampling cplatform_samplings[CPLATFORM_SAMPLINGS] CPLATFORM_THREAD_LOCAL;
+
+/// Counts an operation of the calling thread: whether it is to be timed.
+static inline int cplatform_is_sample(uint32_t kind) { return --cplatform_samplings[kind].left == 0; }
+
+/// Chooses the next operation to be timed, after one was. The distance is drawn: what a program does over and over is met
+/// at each of its places.
+void cplatform_did_sample(uint32_t kind, int64_t now);
 
 // Reading what another thread may be writing, to be believed only if it turns out that nobody was. By instructions of the
 // machine, where they are known: what they read is no matter of the language then, and the thread sanitizer, which cannot

@@ -42,7 +42,7 @@ final class DefaultGate: Sendable {
 
   /// The writes that are under way are waited for. One that takes longer than this may itself be waiting for the default
   /// of another property.
-  private static let patience = Duration.milliseconds(100)
+  private static let timeLimit = Duration.milliseconds(100)
 
   /// Runs `body` while no reference writes.
   func exclusively<R>(_ body: () throws -> R) rethrows -> R {
@@ -51,7 +51,7 @@ final class DefaultGate: Sendable {
       owner.store(Self.thread, ordering: .sequentiallyConsistent)
       defer { owner.store(0, ordering: .sequentiallyConsistent) }
       let clock = ContinuousClock()
-      let deadline = clock.now + Self.patience
+      let deadline = clock.now + Self.timeLimit
       while writers.load(ordering: .sequentiallyConsistent) > 0, clock.now < deadline { sched_yield() }
       return try body()
     }

@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 
 /// The file of one suite of user defaults, as Foundation on Linux names it, and the copy beside it.
 ///
@@ -21,20 +22,24 @@ struct DefaultsFile: Sendable {
 
   let path: String
   let copyPath: String
+  private let directoryPath: String
+  private let name: String
+  private let copyName: String
 
   /// - Parameter path: A link is followed, so that the file which it names is what is replaced.
   init(path: String) {
-    self.path = FileCalls.resolved(path)
-    let url = URL(fileURLWithPath: self.path)
-    copyPath = url.deletingLastPathComponent().path + "/." + url.lastPathComponent + Self.ending
+    let url = URL(fileURLWithPath: path).resolvingSymlinksInPath()
+    self.path = url.path
+    directoryPath = url.deletingLastPathComponent().path
+    name = url.lastPathComponent
+    copyName = "." + name + Self.ending
+    copyPath = directoryPath + "/" + copyName
   }
 
   /// Where Foundation keeps a suite, or the standard defaults.
   init(suite: String?) {
     let name = suite ?? Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName
-    let variable = FileCalls.environmentVariable("XDG_CONFIG_HOME")
-    let directory = variable.flatMap { $0.hasPrefix("/") ? $0 : nil } ?? NSHomeDirectory() + "/.config"
-    self.init(path: "\(directory)/\(name).plist")
+    self.init(path: DefaultsLocation.path(ofSuite: name))
   }
 
   /// The suite of defaults, where Foundation lets it be seen; `.some(nil)` for the standard defaults.
@@ -50,21 +55,13 @@ struct DefaultsFile: Sendable {
   // MARK: Without the lock
 
   var hasCopy: Bool {
-    get throws(FileCalls.Failure) { try Self.bytes(at: copyPath) != nil }
+    get throws(SystemError) { try Directory(existing: directoryPath)?.kind(of: copyName) != nil }
   }
 
-  func contents() throws(FileCalls.Failure) -> Contents {
-    guard let bytes = try Self.bytes(at: path) else { return .absent }
+  func contents() throws(SystemError) -> Contents {
+    guard let file = try Directory(existing: directoryPath)?.open(name) else { return .absent }
+    let bytes = try file.readToEnd(limit: .max)
     return Self.isSound(bytes) ? .sound(bytes) : .damaged(bytes)
-  }
-
-  private static func bytes(at path: String) throws(FileCalls.Failure) -> [UInt8]? {
-    do {
-      return try FileCalls.bytes(of: FileCalls.open(path, FileCalls.reading))
-    } catch {
-      if error.isAbsence { return nil }
-      throw error
-    }
   }
 
   private static func isSound(_ bytes: [UInt8]) -> Bool {
@@ -79,31 +76,32 @@ struct DefaultsFile: Sendable {
 
   /// Waits for the lock, and creates the copy that is locked.
   ///
+  /// - Parameter limit: Nanoseconds.
   /// - Throws: `DefaultsDamage` if another process has not released it in time.
-  func lock(within limit: Duration) throws(DefaultsDamage) -> Locked {
+  func lock(within limit: Int64) throws(DefaultsDamage) -> Locked {
     do {
-      let clock = ContinuousClock()
-      let deadline = clock.now + limit
-      try FileManager.default.createDirectory(
-        atPath: URL(fileURLWithPath: copyPath).deletingLastPathComponent().path, withIntermediateDirectories: true,
-        attributes: [.posixPermissions: 0o700])
-      while true {
-        let copy = try FileCalls.open(copyPath, FileCalls.readingAndWriting)
+      let directory = try Directory(path: directoryPath, creating: true)
+      let deadline = MonotonicClock.nanoseconds + limit
+      repeat {
+        let lock = FileLock(try directory.create(copyName))
+        let isLocked = try lock.lock(.exclusive, within: max(0, deadline - MonotonicClock.nanoseconds))
         // One that was removed meanwhile locks nobody out.
-        if try FileCalls.tryLock(copy), try FileCalls.isNamed(copy, copyPath) { return Locked(file: self, copy: copy) }
-        if clock.now >= deadline { break }
-        FileCalls.pause(milliseconds: 1)
-      }
+        if isLocked, try lock.file.isStill(copyName, in: directory) {
+          return Locked(file: self, directory: directory, lock: lock)
+        }
+      } while MonotonicClock.nanoseconds < deadline
     } catch {
       throw .unwritten(path, "\(copyPath) cannot be locked (\(error))")
     }
-    throw .unwritten(path, "another process has kept \(copyPath) locked for \(limit)")
+    throw .unwritten(path, "another process has kept \(copyPath) locked for \(limit / 1_000_000_000) s")
   }
 
   /// The file while no other process of this package reads or writes it.
   struct Locked: ~Copyable {
     let file: DefaultsFile
-    let copy: FileCalls.Descriptor
+    fileprivate let directory: Directory
+    /// Of the copy.
+    fileprivate let lock: FileLock
 
     /// Replaces a damaged file by the copy, or removes it where there is none.
     borrowing func repair() throws(DefaultsDamage) -> DefaultsDamage? {
@@ -111,7 +109,7 @@ struct DefaultsFile: Sendable {
         for attempt in 1...DefaultsFile.attempts {
           guard case .damaged(let bytes) = try file.contents() else { return nil }
           if attempt == DefaultsFile.attempts { return try replace(bytes) }
-          FileCalls.pause(milliseconds: 20)
+          MonotonicClock.sleep(nanoseconds: 20_000_000)
         }
         return nil
       } catch {
@@ -119,28 +117,35 @@ struct DefaultsFile: Sendable {
       }
     }
 
-    private borrowing func replace(_ damaged: [UInt8]) throws(FileCalls.Failure) -> DefaultsDamage {
-      let saved = try FileCalls.bytes(of: copy)
+    private borrowing func replace(_ damaged: [UInt8]) throws(SystemError) -> DefaultsDamage {
+      let saved = try lock.file.readToEnd(limit: .max)
       var kept: String?
       if !damaged.isEmpty {
         kept = file.path + ".damaged"
-        try FileCalls.replace(FileCalls.open(file.path + ".damaged", FileCalls.writingAnew), with: damaged)
+        try Self.replace(directory.create(file.name + ".damaged"), with: damaged)
       }
       guard DefaultsFile.isSound(saved) else {
-        try FileCalls.remove(file.path)
+        try directory.remove(file.name)
         return .lost(file.path, keptIn: kept)
       }
-      let new = file.copyPath + ".new"
-      try FileCalls.replace(FileCalls.open(new, FileCalls.writingAnew), with: saved)
-      try FileCalls.rename(new, to: file.path)
+      let new = file.copyName + ".new"
+      try Self.replace(directory.create(new), with: saved)
+      try directory.rename(new, to: file.name)
       return .restored(file.path)
+    }
+
+    /// Replaces what a file holds, and waits until that is on the disk.
+    private static func replace(_ file: borrowing File, with bytes: [UInt8]) throws(SystemError) {
+      try file.truncate(to: 0)
+      try file.write(bytes, at: 0)
+      try file.synchronize()
     }
 
     /// Removes the copy of a file that is not there, as of an emptied suite. The last thing to do with the lock: whoever
     /// waits for it notices, and locks a new copy.
     borrowing func removeUnneededCopy() {
       do {
-        if case .absent = try file.contents() { try FileCalls.remove(file.copyPath) }
+        if case .absent = try file.contents() { try directory.remove(file.copyName) }
       } catch {
         // An empty copy is as good as none.
       }
@@ -148,17 +153,21 @@ struct DefaultsFile: Sendable {
 
     /// Saves what the file holds, before it is truncated.
     borrowing func saveCopy() throws(DefaultsDamage) {
-      do {
-        let bytes: [UInt8] =
+      do throws(SystemError) {
+        let contents: [UInt8]? =
           switch try file.contents() {
           case .absent: []
-          case .sound(let bytes): bytes
-          case .damaged: throw FileCalls.Failure(call: "read", code: FileCalls.damaged)
+          case .sound(let contents): contents
+          case .damaged: nil
           }
-        if try FileCalls.bytes(of: copy) != bytes { try FileCalls.replace(copy, with: bytes) }
+        if let contents {
+          if try lock.file.readToEnd(limit: .max) != contents { try Self.replace(lock.file, with: contents) }
+          return
+        }
       } catch {
         throw .unwritten(file.path, "no copy can be saved in \(file.copyPath) (\(error))")
       }
+      throw .unwritten(file.path, "it is damaged")
     }
   }
 }

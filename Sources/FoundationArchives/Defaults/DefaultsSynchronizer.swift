@@ -1,4 +1,5 @@
 package import Foundation
+import Platform
 import Synchronization
 
 /// Writes defaults to their file soon after they were changed, so that the file survives what happens meanwhile.
@@ -14,8 +15,8 @@ package final class DefaultsSynchronizer: Sendable {
   private static let delay = DispatchTimeInterval.milliseconds(100)
   /// What could not be written is tried again after this time.
   private static let pause = DispatchTimeInterval.seconds(1)
-  /// So long another process may keep the lock of a file.
-  private static let patience = Duration.seconds(2)
+  /// So long another process may keep the lock of a file; nanoseconds.
+  private static let lockTimeout: Int64 = 2_000_000_000
 
   private struct Change {
     let shared: SharedDefaults
@@ -111,7 +112,7 @@ package final class DefaultsSynchronizer: Sendable {
       if let file = file(of: defaults) {
         writing.lock()
         do throws(DefaultsDamage) {
-          let locked = try file.lock(within: Self.patience)
+          let locked = try file.lock(within: Self.lockTimeout)
           // Reads what other processes have written.
           damage = try write(defaults, locked)
           isAdded = addHere()
@@ -152,7 +153,7 @@ package final class DefaultsSynchronizer: Sendable {
         _ = defaults.object(forKey: "")
         if try isSoundWithoutCopy(file) { return nil }
       }
-      let locked = try file.lock(within: Self.patience)
+      let locked = try file.lock(within: Self.lockTimeout)
       let damage = try write(defaults, locked)
       locked.removeUnneededCopy()
       return damage
@@ -163,7 +164,7 @@ package final class DefaultsSynchronizer: Sendable {
 
   /// Nobody writes, by this package, a file that has no copy.
   private func isSoundWithoutCopy(_ file: DefaultsFile) throws(DefaultsDamage) -> Bool {
-    do throws(FileCalls.Failure) {
+    do throws(SystemError) {
       if try file.hasCopy { return false }
       if case .damaged = try file.contents() { return false }
       return true
@@ -218,7 +219,7 @@ package final class DefaultsSynchronizer: Sendable {
         ? (nil, true) : (.unwritten("The file of the user defaults", "Foundation could not write it"), true)
     }
     do throws(DefaultsDamage) {
-      let locked = try file.lock(within: Self.patience)
+      let locked = try file.lock(within: Self.lockTimeout)
       let damage = try write(defaults, locked)
       locked.removeUnneededCopy()
       _ = state.withLock { $0.failing.remove(file.path) }

@@ -2,10 +2,10 @@ import Synchronization
 
 /// The observations that end when their cache is closed.
 final class ChangeObservers: Sendable {
-  /// Nil: the cache is closed.
+  /// `nil` if the cache is closed.
   private let watches = Mutex<[ChangeWatch]?>([])
 
-  /// False: the cache is closed.
+  /// `false` if the cache is closed.
   func add(_ watch: ChangeWatch) -> Bool {
     watches.withLock { watches in
       watches?.append(watch)

@@ -27,7 +27,7 @@ package final class EntryContent<Content>: @unchecked Sendable {
   /// Makes the next read load the entry, though it has not changed.
   package func forget() {
     // Nothing is current once it has expired.
-    reader.keep(.init(stamp: .init(version: 0, epoch: 0, expires: .min), content: nil, failure: nil))
+    reader.keep(.init(stamp: .init(version: 0, position: 0, expires: .min), content: nil, failure: nil))
   }
 
   /// Calls `load`, which reads the entry, and keeps what it returns, or the error it throws.

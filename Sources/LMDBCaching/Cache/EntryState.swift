@@ -48,7 +48,7 @@ struct EntryState: ~Copyable {
   /// language memory models?", 2012): readers read what a writer may be writing, and look again if it did.
   private let sequence = Atomic<UInt64>(0)
   private let version = Atomic<UInt64>(0)
-  private let epoch = Atomic<UInt64>(0)
+  private let position = Atomic<UInt64>(0)
   private let expires = Atomic<Int64>(0)
   private let hasContent = Atomic<Bool>(false)
   private let first = Atomic<UInt64>(0)
@@ -68,7 +68,8 @@ struct EntryState: ~Copyable {
   static func words(_ state: UnsafeMutablePointer<EntryState>) -> Words {
     let sequence = state.pointee.sequence.load(ordering: .acquiring)
     let stamp = EntryVersionObserver.Stamp(
-      version: state.pointee.version.load(ordering: .relaxed), epoch: state.pointee.epoch.load(ordering: .relaxed),
+      version: state.pointee.version.load(ordering: .relaxed),
+      position: state.pointee.position.load(ordering: .relaxed),
       expires: state.pointee.expires.load(ordering: .relaxed))
     let hasContent = state.pointee.hasContent.load(ordering: .relaxed)
     let content = (state.pointee.first.load(ordering: .relaxed), state.pointee.second.load(ordering: .relaxed))
@@ -88,7 +89,7 @@ struct EntryState: ~Copyable {
       state.pointee.sequence.store(sequence &+ 1, ordering: .relaxed)
       atomicMemoryFence(ordering: .releasing)
       state.pointee.version.store(stamp.version, ordering: .relaxed)
-      state.pointee.epoch.store(stamp.epoch, ordering: .relaxed)
+      state.pointee.position.store(stamp.position, ordering: .relaxed)
       state.pointee.expires.store(stamp.expires, ordering: .relaxed)
       state.pointee.hasContent.store(content != nil, ordering: .relaxed)
       state.pointee.first.store(content?.0 ?? 0, ordering: .relaxed)

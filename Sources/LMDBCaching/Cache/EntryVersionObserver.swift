@@ -8,7 +8,7 @@ package final class EntryVersionObserver: Sendable {
   struct Stamp: BitwiseCopyable {
     let version: UInt64
     /// The newest transaction of another process that the reading has seen.
-    let epoch: UInt64
+    let position: UInt64
     /// Wall-clock nanoseconds since 1970.
     var expires: Int64 = .max
   }
@@ -33,7 +33,7 @@ package final class EntryVersionObserver: Sendable {
   /// Whether nothing has happened to the entry since.
   @inline(__always)
   func isCurrent(_ stamp: Stamp) -> Bool {
-    stamp.version == version.pointee.load(ordering: .acquiring) && stamp.epoch >= store.foreignEpoch
+    stamp.version == version.pointee.load(ordering: .acquiring) && stamp.position >= store.foreignPosition
       && (stamp.expires == .max || store.clock.now < stamp.expires)
   }
 
@@ -42,7 +42,7 @@ package final class EntryVersionObserver: Sendable {
   func observe() -> Stamp? {
     let version = version.pointee.load(ordering: .acquiring)
     if versions.isClosed || cache.memoryCache.isChanging(hash) { return nil }
-    return Stamp(version: version, epoch: store.foreignEpoch)
+    return Stamp(version: version, position: store.foreignPosition)
   }
 
   /// What was observed, with the time at which the entry that was read then expires.

@@ -95,7 +95,7 @@ extension LMDBCache {
 
   func noteUnreadable(_ key: String, _ error: CacheError) {
     store.counters.misses.increment()
-    store.events.log(
+    diskCache.events.log(
       .warning, "cache entry cannot be read, and is loaded anew",
       ["directory": "\(store.directory)", "key": "\(quoted(key))", "error": "\(error)"])
   }
@@ -106,7 +106,7 @@ extension LMDBCache {
     var isFailure = true
     defer { noteLoad(since: start, isFailure) }
     let value =
-      if let instrument = store.configuration.loadInstrument { try instrument.load(describe(key), load) } else {
+      if let instrument = diskCache.configuration.loadInstrument { try instrument.load(describe(key), load) } else {
         try load()
       }
     isFailure = false
@@ -117,6 +117,7 @@ extension LMDBCache {
     let nanoseconds = store.clock.monotonic - start
     loadCounters.note(isFailure: isFailure, nanoseconds: nanoseconds)
     store.metrics.noteLoad(nanoseconds: nanoseconds)
+    store.counters.latencies.loads.record(nanoseconds: nanoseconds)
   }
 
   private func describe(_ key: String) -> LoadDescription { LoadDescription(key: key, directory: store.directory) }
@@ -128,7 +129,7 @@ extension LMDBCache {
     var isFailure = true
     defer { noteLoad(since: start, isFailure) }
     let value =
-      if let instrument = store.configuration.loadInstrument { try await instrument.load(describe(key), load) } else {
+      if let instrument = diskCache.configuration.loadInstrument { try await instrument.load(describe(key), load) } else {
         try await load()
       }
     isFailure = false
@@ -165,7 +166,7 @@ extension LMDBCache {
   }
 
   func noteUnstored(_ key: String, _ error: CacheError) {
-    store.events.log(
+    diskCache.events.log(
       .error, "loaded value not stored",
       ["directory": "\(store.directory)", "key": "\(quoted(key))", "error": "\(error)"])
   }

@@ -16,7 +16,7 @@ public final class MemoryTier: Sendable {
 
   /// Look-ups that the store counted as hits, and that did not give what was asked for.
   private let foundOthers = Atomic<Int>(0)
-  /// The hash of the key that is changing, its lowest bit set; 0: none.
+  /// The hash of the key that is changing, its lowest bit set, or 0 for none.
   private let changing = Atomic<UInt64>(0)
 
   private let clock: CacheClock
@@ -147,14 +147,14 @@ public final class MemoryTier: Sendable {
   func look(
     up key: String, hash: UInt64, as type: ObjectIdentifier, in store: DiskStore, tick: UInt32, isFetched: Bool
   ) -> Look {
-    var epoch: UInt64 = 0
+    var position: UInt64 = 0
     let access = memory.access(key, hash: hash, tick: tick, isFetched: isFetched) {
       // The store is open: it is closed only after this tier, which is closed after what runs here has ended.
-      epoch = store.requiredEpoch
+      position = store.requiredPosition
       // Where no other process has written since the store was opened, the entry's own word need not be fetched.
-      return epoch != store.tracker.first
+      return position != store.tracker.first
     } _: { entry -> Look? in
-      if epoch != store.tracker.first, entry.validated < epoch { return .unvalidated(stamp: entry.stamp) }
+      if position != store.tracker.first, entry.validated < position { return .unvalidated(stamp: entry.stamp) }
       let value = entry.value
       return value.type == type ? .hit(value) : .otherType(value)
     }
@@ -164,6 +164,11 @@ public final class MemoryTier: Sendable {
     case .closed: return .closed
     }
   }
+
+  /// The hash by which the tiers know a key, with the store's copy of the seed: of that nobody has to ask whether it has been
+  /// made yet.
+  @inline(__always)
+  func hash(of key: String) -> UInt64 { KeyIdentity.hash(key, seed: memory.seed) }
 
   /// The time of accesses that are made now.
   var tick: UInt32 { memory.ticks.now }
@@ -241,13 +246,13 @@ public final class MemoryTier: Sendable {
   /// removal of many is on its way. Gone when another process writes anything: it may have removed the entry.
   func valueAlone(_ key: CacheKey, in store: DiskStore) throws(CacheError) -> MemoryValue? {
     guard store.observers.haveUnrecorded.load(ordering: .acquiring) else { return nil }
-    let position = store.foreignEpoch
+    let position = store.foreignPosition
     let access = memory.access(key.string, hash: key.hash) { entry in
       entry.validated >= position ? (entry.value, entry.stamp) : nil
     }
     guard case .hit((let value, let stamp)) = access, !store.observers.isBeingRemoved(key.string, writtenAt: stamp)
     else { return nil }
-    if let mark = value.tagMark, try store.reader.isRemoved(mark.tags, writtenAt: stamp) { return nil }
+    if let mark = value.tagMark, try store.isRemoved(mark.tags, writtenAt: stamp) { return nil }
     return value
   }
 
@@ -266,6 +271,8 @@ public final class MemoryTier: Sendable {
   /// Notes that what a look-up met was not the value that was asked for: the disk answers.
   @inline(never)
   func noteNoHit() { foundOthers.increment() }
+
+  var size: (count: Int, cost: Int) { (memory.count, memory.totalCost) }
 
   func add(to statistics: inout CacheStatistics) {
     let own = memory.statistics

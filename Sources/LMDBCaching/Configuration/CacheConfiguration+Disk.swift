@@ -1,5 +1,9 @@
 extension CacheConfiguration {
   /// The limits and the storage of the disk tier. ``DiskCache`` changes the limits while the cache is open.
+  ///
+  /// A process has one disk tier for a directory: who opens it again has to ask for the same, or the opening throws
+  /// ``CacheError/Code/configurationMismatch``. Only what is about opening the files is not compared then:
+  /// ``verification``, ``recoversFromDamage`` and ``allowsOtherUsers``, which holds for each opening.
   public struct Disk: Sendable, Equatable {
     /// How many entries it holds at most: ten million by default, and without a limit `Int.max`. A process keeps its own
     /// limits, also of what other processes have stored.

@@ -48,6 +48,11 @@ public enum UntrustedBytes {
     }
   }
 
+  /// What stands for a record in the sum that the cache's own record keeps over all entries.
+  public static func digest(ofRecord record: [UInt8]) -> UInt64 {
+    record.withUnsafeBytes { RecordHeader.digest(of: $0) }
+  }
+
   /// What is to be applied of a journal, oldest first: the operation, the key and the record; `nil` if it is no journal.
   public static func frames(ofJournal contents: UnsafeRawBufferPointer) -> [(UInt8, [UInt8], [UInt8])]? {
     JournalFile.runs(in: contents).map { journal in

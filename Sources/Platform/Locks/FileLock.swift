@@ -29,8 +29,7 @@ package struct FileLock: ~Copyable, Sendable {
 
   /// Takes the lock, or changes how it is held. Returns `false` if others are in the way.
   ///
-  /// To change it is not one step: flock(2) lets go first. After `false` nothing is held, whatever was before; see
-  /// ``upgrade(within:_:)``.
+  /// To change it is not one step: flock(2) lets go first. After `false` nothing is held, whatever was before.
   package borrowing func tryLock(_ mode: Mode) throws(SystemError) -> Bool {
     while SystemCalls.lock(file.descriptor, mode.operation | LOCK_NB, path: file.path) != 0 {
       if errno == EWOULDBLOCK { return false }
@@ -50,16 +49,6 @@ package struct FileLock: ~Copyable, Sendable {
     while backoff.pause() {
       if try tryLock(mode) { return true }
     }
-    return false
-  }
-
-  /// Makes a shared lock exclusive, if nobody else shares it, and otherwise shared again: for a moment it was not held.
-  ///
-  /// - Parameter limit: Nanoseconds to wait for the shared lock, which an only owner may have got in between.
-  /// - Throws: `ETIMEDOUT` if the shared lock could not be had again: then nothing is held.
-  package borrowing func upgrade(within limit: Int64?, _ waiting: Waiting = .system) throws(SystemError) -> Bool {
-    if try tryLock(.exclusive) { return true }
-    guard try lock(.shared, within: limit, waiting) else { throw SystemError("flock", file.path, errno: ETIMEDOUT) }
     return false
   }
 

@@ -3,15 +3,6 @@ package enum RealTimeClock {
   /// Nanoseconds since 1970, negative before; clamped to the years 1677 to 2262.
   package static var nanoseconds: Int64 { read(CLOCK_REALTIME) }
 
-  /// The same as of the kernel's last tick (up to 10 ms ago), several times cheaper.
-  package static var coarseNanoseconds: Int64 {
-    #if os(Linux)
-      read(CLOCK_REALTIME_COARSE)
-    #else
-      read(CLOCK_REALTIME)
-    #endif
-  }
-
   /// A time of the system's in nanoseconds, clamped.
   package static func nanoseconds(_ time: timespec) -> Int64 {
     let (whole, overflow) = Int64(time.tv_sec).multipliedReportingOverflow(by: 1_000_000_000)

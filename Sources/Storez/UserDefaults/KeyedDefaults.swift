@@ -6,7 +6,7 @@ enum KeyedDefaults {
   /// No JSON starts like that.
   static func isArchive(_ data: Data) -> Bool { data.starts(with: "bplist".utf8) }
 
-  /// Nil: the type is none that was ever stored as an object.
+  /// `nil` if values of the type were never stored as objects.
   static func value<Value>(_ type: Value.Type, from data: Data) throws -> Value? {
     func number() throws -> NSNumber { try KeyedArchive.object(NSNumber.self, from: data) }
     let value: Any

@@ -12,18 +12,32 @@ enum CacheOpening {
     return configuration
   }()
 
+  /// Looks at what is there: nothing of it is changed, and no permission needed but to read it.
+  static func reader(_ argument: String) throws -> CacheReader {
+    let directory = try CacheLocation.directory(argument)
+    guard let reader = try orNoCache({ try CacheReader(directory: directory) }) else {
+      throw ToolError(.noInput, "there is no cache in \(directory.path)")
+    }
+    return reader
+  }
+
+  /// A database that is no cache, as far as can be told, is not damaged either.
+  static func orNoCache<Cache>(_ open: () throws -> Cache) throws -> Cache {
+    do {
+      return try open()
+    } catch let error as CacheError {
+      if error.code == .corruptedRecord { throw ToolError(.dataError, error.message) }
+      throw error
+    }
+  }
+
   /// Opens what is there already, and creates nothing.
   static func existing<Cache>(
     _ argument: String, _ open: (URL, CacheConfiguration) throws(CacheError) -> Cache
   ) throws -> (cache: Cache, durability: Durability) {
-    let directory = try CacheLocation.directory(argument)
-    // The database is there from the first opening on; a directory without one is not a cache.
-    switch Platform.statusError(ofFileAt: directory.path + "/data.mdb") {
-    case nil: break
-    case EACCES: throw ToolError(.noPermission, "permission denied: \(directory.path)")
-    default: throw ToolError(.noInput, "there is no cache in \(directory.path)")
-    }
-    return try orCreated(directory, configuration, durability: nil, open)
+    let directory = try CacheLocation.existing(argument)
+    // Untyped throws: the compiler crashes where it has to convert a closure with typed ones that returns a generic tuple.
+    return try orNoCache { () throws in try orCreated(directory, configuration, durability: nil, open) }
   }
 
   /// Opens what is there, or makes a new cache, which is `.ordered` if nothing else is asked for.

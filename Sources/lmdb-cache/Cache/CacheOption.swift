@@ -10,6 +10,19 @@ struct CacheOption: ParsableArguments {
   @Option(name: .long, help: ArgumentHelp("\(explanation)", valueName: "dir"), completion: CacheCompletion.kind)
   var cache: String
 
+  /// Runs `body` with what looks at the cache, which has to be there, and changes nothing.
+  func withReader<R>(_ body: (CacheReader) throws -> R) throws -> R {
+    let reader = try CacheOpening.reader(cache)
+    // So that it is known what cannot be shown before anything is.
+    _ = try reader.position()
+    let notices = reader.notices
+    for notice in notices { StandardError.write("lmdb-cache: \(notice)\n") }
+    defer {
+      for notice in reader.notices where !notices.contains(notice) { StandardError.write("lmdb-cache: \(notice)\n") }
+    }
+    return try body(reader)
+  }
+
   /// Runs `body` with the cache, which has to be there, and closes it. Writes are committed when this returns.
   func withExisting<R>(_ body: (DiskCache, Durability) throws -> R) throws -> R {
     let (cache, durability) = try CacheOpening.existing(cache, Self.open)

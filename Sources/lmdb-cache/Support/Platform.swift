@@ -32,6 +32,12 @@ enum Platform {
   static var standardOutputIsTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
   static var standardErrorIsTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
+  /// Whether what is written to a descriptor is read by nobody, and never will be.
+  static func isHungUp(_ descriptor: Int32) -> Bool {
+    var wait = pollfd(fd: descriptor, events: 0, revents: 0)
+    return poll(&wait, 1, 0) > 0 && Int32(wait.revents) & (POLLERR | POLLHUP | POLLNVAL) != 0
+  }
+
   /// Why a path cannot be looked at, as an `errno`, or `nil` if there is something.
   static func statusError(ofFileAt path: String) -> Int32? {
     var status = stat()

@@ -229,7 +229,7 @@ import Testing
     let elements = FoundationElements.elements(of: back)
     #expect((elements[0] as? NSMutableDictionary)?.allValues.first as? NSMutableArray === back)
     #expect(elements[1] as? NSString == "last")
-    // Nobody who distrusts the bytes is given an object that cannot be compared or printed.
+    // Whoever does not trust the bytes is never given an object that cannot be compared or printed.
     let error = message { _ = try CBORKeyedUnarchiver.unarchivedObject(ofClass: NSArray.self, from: data) }
     #expect(error.contains("contains itself") || error.contains("not allowed"))
     let error2 = message {

@@ -75,7 +75,7 @@ import Testing
     let arrived = Guarded(0)
     let isDone = finishes {
       concurrently(3) { thread in
-        // Each leads one flight, and asks for the next one's key when all are aloft.
+        // Each leads one flight, and asks for the next one's key when all are in flight.
         _ = try? cache.value(Int.self, forKey: "key\(thread)") {
           arrived { $0 += 1 }
           _ = eventually(within: .seconds(2)) { arrived.current >= 3 }

@@ -111,7 +111,7 @@ import Testing
     #expect(child.run("write key theirs") == "ok")
     #expect(try cache.value(String.self, forKey: "key") == "mine")
     // It was committed before the other one was, and this process does not know yet.
-    store.journal.committingPosition.store(store.foreignEpoch - 1, ordering: .releasing)
+    store.journal.committingPosition.store(store.foreignPosition - 1, ordering: .releasing)
     #expect(try cache.diskCache.value(String.self, forKey: "key") == "theirs")
     #expect(child.run("write other theirs") == "ok")
     #expect(try cache.value(String.self, forKey: "key") == "theirs")

@@ -107,7 +107,7 @@ import Testing
     let (crashed, path) = try directoryWithOrphan()
     // As the other process holds them: the turn, and the journal itself.
     let folder = JournalFolder(cache: try Directory(path: crashed.path))
-    guard let turn = try folder.takeReplayTurn(timeout: 0), let journal = try folder.orphan(Self.identifier(path))
+    guard let turn = try folder.takeReplayLock(timeout: 0), let journal = try folder.orphan(Self.identifier(path))
     else {
       Issue.record("no turn, or no journal")
       return

@@ -27,8 +27,16 @@ struct ForgedCache {
 
   /// Changes an entry, and sees to it that no sum over all of them gives that away.
   func forge(_ key: [UInt8], _ change: ([UInt8]?) -> [UInt8]?) throws {
-    try ForgedDatabase.rewrite(directory.path, key, change)
-    try forgeMetadata { ForgedField.dropDigest(of: &$0) }
+    var (removed, added) = (UInt64(0), UInt64(0))
+    try ForgedDatabase.rewrite(directory.path, key) { old in
+      let new = change(old)
+      removed = old.map { UntrustedBytes.digest(ofRecord: $0) } ?? 0
+      added = new.map { UntrustedBytes.digest(ofRecord: $0) } ?? 0
+      return new
+    }
+    try forgeMetadata { record in
+      ForgedField.digest.put(ForgedField.digest.value(in: record) &- removed &+ added, into: &record)
+    }
   }
 
   /// Everything that a user does with a cache. What is refused by name may be refused; once it is open, it is a cache.

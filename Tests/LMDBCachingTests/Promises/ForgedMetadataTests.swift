@@ -1,4 +1,5 @@
 import Foundation
+import LMDBCaching
 import TestSupport
 import Testing
 
@@ -17,18 +18,17 @@ import Testing
     var random = SeededRandom(seed)
     let cache = try ForgedCache()
     try cache.forgeMetadata { record in
-      for field in ForgedField.allCases {
+      // With the digest they would be found out by what is there.
+      for field in ForgedField.withoutDigest {
         field.put(ForgedField.extremes.randomElement(using: &random)!, into: &record)
       }
-      // Or they would be found out by the sum over all entries.
-      ForgedField.dropDigest(of: &record)
     }
     let failures = try cache.use()
     #expect(failures == [])
   }
 
   /// A record of another length, the checksum of its beginning right.
-  @Test(arguments: [0, 1, 8, 15, 16, 100, 111, 113, 120, 400, 5_000])
+  @Test(arguments: [0, 1, 8, 15, 16, 95, 97, 100, 400, 5_000])
   func aRecordOfAnyLengthHarmsNothing(_ length: Int) throws {
     let cache = try ForgedCache()
     try ForgedDatabase.rewrite(cache.directory.path, ForgedField.key) { old in
@@ -53,5 +53,23 @@ import Testing
     }
     let failures = try cache.use()
     #expect(failures == [])
+  }
+
+  /// What is forged is judged by what it is: these trials would show nothing if it were found out at the door.
+  @Test func aForgedNumberIsNotFoundOut() throws {
+    let cache = try ForgedCache()
+    try cache.forgeMetadata { ForgedField.count.put(1_000, into: &$0) }
+    try cache.forge(Array("a".utf8)) { old in
+      var record = old!
+      // The time of the last access, which no checksum is over.
+      record[20] ^= 1
+      return record
+    }
+    let opened = try cache.directory.open()
+    #expect(opened.recovery == nil)
+    // Counted anew, since somebody wrote past the cache.
+    #expect(opened.count == 6)
+    #expect(try opened.value(String.self, forKey: "a") == "value of a")
+    try opened.close()
   }
 }

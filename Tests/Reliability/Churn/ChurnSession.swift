@@ -16,7 +16,7 @@ final class ChurnSession {
   /// Pages beside the tree: LMDB's own two, its list of free pages, and the changes of the cache's own records.
   private static let constantPages = 256
   /// How long a dead reader's place may stay taken, in seconds: it is looked at every second.
-  private static let patience = 4.0
+  private static let timeLimit = 4.0
 
   init(_ directory: String, _ durability: Durability, _ seed: UInt64) throws {
     self.directory = directory
@@ -108,10 +108,10 @@ final class ChurnSession {
     }
     let clock = ContinuousClock()
     let start = clock.now
-    while clock.now - start < .seconds(Self.patience) { try churn(20, &report); usleep(2_000) }
+    while clock.now - start < .seconds(Self.timeLimit) { try churn(20, &report); usleep(2_000) }
     // Freed by the cache already: there is none left to free.
     let dead = try cache.environment.checkReaders()
-    if dead > 0 { report.fail("\(dead) places of dead readers are still taken after \(Self.patience) s") }
+    if dead > 0 { report.fail("\(dead) places of dead readers are still taken after \(Self.timeLimit) s") }
     try checkSize("readers died", pinned: commits - before + 1, &report)
     let end = try cache.environment.info().lastPageNumber
     try churn(count / 2, &report)

@@ -12,7 +12,7 @@ struct KillReader {
   /// The longest read, in nanoseconds.
   private(set) var longest: Int64 = 0
 
-  private static let patience: Int64 = 5_000_000_000
+  private static let timeLimit: Int64 = 5_000_000_000
 
   init(_ cache: LMDBCache, _ seed: UInt64) {
     self.cache = cache
@@ -39,7 +39,7 @@ struct KillReader {
     reads += 1
     let duration = CacheClock.system.monotonic - start
     longest = max(longest, duration)
-    if duration > Self.patience { KillReaderRole.answer("stuck for \(duration / 1_000_000) ms") }
+    if duration > Self.timeLimit { KillReaderRole.answer("stuck for \(duration / 1_000_000) ms") }
   }
 
   private mutating func check(_ text: String?, _ key: String) {

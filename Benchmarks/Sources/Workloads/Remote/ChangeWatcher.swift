@@ -13,16 +13,19 @@ public final class ChangeWatcher {
   public static func beginProgram() {
     let arguments = CommandLine.arguments
     guard arguments.count == 5, arguments[1] == name, let count = Int(arguments[4]) else { return }
+    endWithParent()
     do {
+      var configuration = DistributedCacheConfiguration()
+      configuration.timeLimit = .seconds(60)
       let cache = try DistributedCache(
         local: LMDBCache(directory: URL(fileURLWithPath: arguments[3])),
-        remote: RedisTier(RedisConfiguration(unixSocket: arguments[2])))
+        remote: RedisTier(RedisConfiguration(unixSocket: arguments[2])), configuration: configuration)
       let times = try times(arguments[3] + ".times", count)
       while !cache.health.isSettled { usleep(1_000) }
       var seen = 0
       while seen < count {
-        let number = try cache.value(Int.self, forKey: key) ?? 0
-        if number == seen {
+        // There is none before the first change, and none where the server did not answer in time.
+        guard let number = try cache.value(Int.self, forKey: key), number > seen, number <= count else {
           // The other two share the processors.
           usleep(20)
           continue
@@ -34,6 +37,16 @@ public final class ChangeWatcher {
       exit(0)
     } catch {
       FileHandle.standardError.write(Data("\(error)\n".utf8))
+      exit(1)
+    }
+  }
+
+  /// Whoever started it may be killed, and would be waited for by all who read what it prints: this process would have
+  /// their pipe.
+  private static func endWithParent() {
+    let parent = getppid()
+    Thread.detachNewThread {
+      while getppid() == parent { usleep(100_000) }
       exit(1)
     }
   }
@@ -56,13 +69,15 @@ public final class ChangeWatcher {
   }
 
   private let process = Process()
+  private let file: String
   private let times: UnsafeMutablePointer<Atomic<Int>>
   private var last = 0
   /// In nanoseconds.
   private(set) var delays: [Int] = []
 
   init(socket: String, directory: URL, count: Int) throws {
-    times = try Self.times(directory.path + ".times", count)
+    file = directory.path + ".times"
+    times = try Self.times(file, count)
     process.executableURL = KilledWriter.program
     process.arguments = [Self.name, socket, directory.path, "\(count)"]
     try process.run()
@@ -88,5 +103,17 @@ public final class ChangeWatcher {
     return ["median ms": milliseconds(0.5), "99 % ms": milliseconds(0.99)]
   }
 
-  func end() { process.terminate() }
+  func end() throws {
+    stop()
+    try FileManager.default.removeItem(atPath: file)
+  }
+
+  private func stop() {
+    guard process.isRunning else { return }
+    // SIGTERM is blocked in what a thread of a pool starts.
+    kill(process.processIdentifier, SIGKILL)
+    process.waitUntilExit()
+  }
+
+  deinit { stop() }
 }

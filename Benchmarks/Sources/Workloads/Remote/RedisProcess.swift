@@ -20,9 +20,24 @@ final class RedisProcess {
     process.arguments = ["--port", "0", "--unixsocket", socket, "--save", "", "--dir", directory.path]
     process.standardOutput = FileHandle.nullDevice
     try process.run()
-    for _ in 0..<1_000
-    where (try? tier().sendAndWait([RemoteCommand([Data("PING".utf8)])], timeLimit: .seconds(1))) == nil {
+    let limit = Date(timeIntervalSinceNow: 60)
+    while try !answers() {
+      guard process.isRunning, Date() < limit else {
+        stop()
+        throw WorkloadError("redis-server did not start.")
+      }
       usleep(5_000)
+    }
+  }
+
+  private func answers() throws -> Bool {
+    let tier = try tier()
+    defer { tier.close() }
+    do {
+      _ = try tier.sendAndWait([RemoteCommand([Data("PING".utf8)])], timeLimit: .seconds(1))
+      return true
+    } catch {
+      return false
     }
   }
 
@@ -31,11 +46,11 @@ final class RedisProcess {
   func tier() throws -> RedisTier { try RedisTier(RedisConfiguration(unixSocket: socket)) }
 
   func stop() {
+    defer { try? FileManager.default.removeItem(at: directory) }
     guard process.isRunning else { return }
     // It may have been started by a thread of a pool, which has other signals blocked, and has inherited that.
     kill(process.processIdentifier, SIGKILL)
     process.waitUntilExit()
-    try? FileManager.default.removeItem(at: directory)
   }
 
   /// Runs redis-benchmark against it: 50 connections, 16 commands in flight on each.

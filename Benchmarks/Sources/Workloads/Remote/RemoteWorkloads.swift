@@ -27,11 +27,15 @@ enum RemoteWorkloads {
     {
       directory = try setting.directory()
       var configuration = DistributedCacheConfiguration()
-      configuration.timeLimit = .seconds(10)
+      configuration.timeLimit = .seconds(60)
       change(&configuration)
       cache = try DistributedCache(
         local: LMDBCache(directory: directory), remote: server.tier(), configuration: configuration)
-      while !cache.health.isHealthy || cache.health.isRevalidating { usleep(1_000) }
+      let limit = Date(timeIntervalSinceNow: 60)
+      while !cache.health.isHealthy || cache.health.isRevalidating {
+        guard Date() < limit else { throw WorkloadError("The server does not answer.") }
+        usleep(1_000)
+      }
     }
 
     func close(_ setting: Setting) throws {
@@ -243,7 +247,7 @@ enum RemoteWorkloads {
         Trial(
           "LMDBCaching.DistributedCache", operations: count, after: { watcher.takeReadings() },
           finish: {
-            watcher.end()
+            try watcher.end()
             try machine.close(setting)
             try setting.remove(directory)
             server.stop()

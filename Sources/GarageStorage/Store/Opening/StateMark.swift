@@ -10,7 +10,7 @@ import Platform
 ///     offset  bytes, numbers little-endian
 ///          0      8  "LMDBGSM1"
 ///          8      4  version of this layout
-///         12      4  1: the garage was made, its data file has to be there; 0: it is being made
+///         12      4  1 if the garage was made, so that its data file has to be there; 0 while it is being made
 ///         16     48  the state of the data file; zeros: no state is known to be sound
 ///         64      8  the first bytes of SHA-256 of what is before
 struct StateMark: Equatable {

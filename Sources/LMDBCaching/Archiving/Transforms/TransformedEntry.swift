@@ -5,7 +5,7 @@ struct TransformedEntry {
   let key: String
   let utf8: UnsafeRawBufferPointer
   let format: ArchiveFormat
-  /// Nanoseconds since 1970; 0: never.
+  /// Nanoseconds since 1970, or 0 for never.
   let expires: Int64
   let cost: Int
   /// Seconds since 1970.

@@ -1,12 +1,5 @@
+import Platform
 import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
 
 /// One run of a closure that loads a value.
 ///
@@ -26,7 +19,7 @@ final class Load: Sendable {
   private let parent: Mutex<Load?>
   private let isWritten = Atomic<Bool>(false)
   private let invalidation = Atomic<UInt64>(0)
-  /// What runs the closure; 0: nothing.
+  /// What runs the closure, or 0 if nothing does.
   private let thread = Atomic<UInt>(0)
   private let task = Atomic<Int>(0)
 

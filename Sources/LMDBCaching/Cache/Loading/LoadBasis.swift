@@ -1,7 +1,7 @@
 /// What is known of other processes' writes of a key when a load begins.
 struct LoadBasis {
   private struct Record: Equatable {
-    /// The stamp of the entry; 0: there is none.
+    /// The stamp of the entry, or 0 if there is none.
     let stamp: UInt64
     /// The last removal of every entry.
     let clearStamp: UInt64
@@ -9,18 +9,18 @@ struct LoadBasis {
     let tagStamp: UInt64
   }
 
-  private let epoch: UInt64
-  /// Nil: it could not be read.
+  private let position: UInt64
+  /// `nil` if it could not be read.
   private let record: Record?
 
   init(of key: String, in store: DiskStore) {
-    epoch = store.foreignEpoch
+    position = store.foreignPosition
     record = Self.record(key, store)
   }
 
   /// Whether no other process has written the key, as far as can be told.
   func isCurrent(_ key: String, in store: DiskStore) -> Bool {
-    if store.foreignEpoch == epoch { return true }
+    if store.foreignPosition == position { return true }
     return record != nil && Self.record(key, store) == record
   }
 

@@ -61,7 +61,7 @@ extension LMDBCache {
 
   /// When what was loaded expires; nanoseconds since 1970, or 0: never.
   package func expiry(of context: LoadContext, _ options: LoadOptions?) -> Int64 {
-    let options = options ?? store.configuration.loadOptions
+    let options = options ?? diskCache.configuration.loadOptions
     return context.lifetime.map { store.expiry(after: options.shortened($0)) } ?? 0
   }
 
@@ -72,9 +72,6 @@ extension LMDBCache {
     }
   }
 
-  /// Nanoseconds since 1970.
-  package var wallClock: Int64 { store.clock.now }
-
   /// When an entry expires that lives for so long, in nanoseconds since 1970.
   package func expiry(after duration: Duration) -> Int64 { store.expiry(after: duration) }
 
@@ -82,11 +79,11 @@ extension LMDBCache {
   package var path: String { store.directory }
 
   /// Of the cache's configuration.
-  package var logger: Logger { store.configuration.logger }
+  package var logger: Logger { diskCache.configuration.logger }
 
   /// Tells an event to the log, on the cache's queue for it.
   package func log(_ level: Logger.Level, _ message: Logger.Message, _ metadata: Logger.Metadata = [:]) {
-    store.events.log(level, message, metadata.merging(["directory": "\(store.directory)"]) { own, _ in own })
+    diskCache.events.log(level, message, metadata.merging(["directory": "\(store.directory)"]) { own, _ in own })
   }
 }
 

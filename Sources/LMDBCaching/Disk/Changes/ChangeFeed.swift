@@ -9,7 +9,7 @@ final class ChangeFeed: Sendable {
   /// Whether there is anybody to tell.
   let isObserved = Atomic<Bool>(false)
   let isFollowQueued = Atomic<Bool>(false)
-  /// The transaction that every observer was brought up to; 0: not all of them.
+  /// The transaction that every observer was brought up to, or 0 if not all were.
   let followedTransaction = Atomic<UInt64>(0)
   /// On the monotonic clock, the time before which nobody follows again.
   let nextFollow = Atomic<Int64>(.min)

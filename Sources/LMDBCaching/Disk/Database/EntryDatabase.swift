@@ -59,11 +59,11 @@ final class EntryDatabase: @unchecked Sendable {
 
   /// The position of the newest transaction of another process. It can still be read when the database is closed.
   @inline(__always)
-  var foreignPosition: UInt64 { tracker.foreignEpoch(lastTransactionID: environment.lastPosition()) }
+  var foreignPosition: UInt64 { tracker.foreignPosition(lastTransactionID: environment.lastPosition()) }
 
   /// As of which position an entry in memory has to be current.
   @inline(__always)
-  var requiredPosition: UInt64 { tracker.requiredEpoch(lastTransactionID: environment.lastPosition()) }
+  var requiredPosition: UInt64 { tracker.requiredPosition(lastTransactionID: environment.lastPosition()) }
 
   // MARK: Errors
 

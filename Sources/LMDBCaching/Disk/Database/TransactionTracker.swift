@@ -4,7 +4,7 @@ import Synchronization
 /// Tells this process's commits from those of others, so that a memory hit knows with one comparison whether
 /// its entry may have been replaced behind its back.
 ///
-/// An entry is current as of a transaction id; it stays so until another process commits. ``foreignEpoch`` is
+/// An entry is current as of a transaction id; it stays so until another process commits. ``foreignPosition`` is
 /// the newest id known to be another process's: an entry validated at it, or later, is current.
 ///
 /// An id here is the transaction's position (``Environment/position(of:)``): those of files that were opened in place of
@@ -29,14 +29,14 @@ final class TransactionTracker: Sendable {
 
   /// The newest transaction id of another process, given the environment's last id.
   @inline(__always)
-  func foreignEpoch(lastTransactionID: UInt64) -> UInt64 {
+  func foreignPosition(lastTransactionID: UInt64) -> UInt64 {
     if lastTransactionID > known.load(ordering: .acquiring) { noteForeign(lastTransactionID) }
     return foreign.load(ordering: .relaxed)
   }
 
-  /// What an entry has to be validated at to be served without a look at the disk: the foreign epoch, or nothing will do.
+  /// What an entry has to be validated at to be served without a look at the disk: the foreign position, or nothing will do.
   @inline(__always)
-  func requiredEpoch(lastTransactionID: UInt64) -> UInt64 {
+  func requiredPosition(lastTransactionID: UInt64) -> UInt64 {
     if lastTransactionID > known.load(ordering: .acquiring) { noteForeign(lastTransactionID) }
     return required.load(ordering: .acquiring)
   }

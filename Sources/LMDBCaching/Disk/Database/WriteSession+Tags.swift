@@ -17,7 +17,7 @@ extension WriteSession {
     }
   }
 
-  /// The stamp of the last removal of a tag's entries; 0: there was none, or it is forgotten.
+  /// The stamp of the last removal of a tag's entries, or 0 if there was none or it is forgotten.
   private func removal(ofTag hash: UInt64) throws(LMDBError) -> UInt64 {
     try TagStatus.key(ofTag: hash).withBytes { (key) throws(LMDBError) in
       try txn.withValue(forKey: key) { TagStatus.stamp($0) } ?? 0

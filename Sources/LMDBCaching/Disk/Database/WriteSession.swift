@@ -69,7 +69,7 @@ struct WriteSession: ~Copyable {
 
   /// Removes a record if there is one and `condition` holds for it; returns whether it did.
   ///
-  /// - Parameter cacheKey: Whose record it has to be: under a digest it may be another key's. Nil: anybody's.
+  /// - Parameter cacheKey: Whose record it has to be: under a digest it may be another key's. `nil` for anybody's.
   mutating func remove(
     _ key: UnsafeRawBufferPointer, of cacheKey: UnsafeRawBufferPointer?,
     where condition: (RecordHeader) -> Bool = { _ in true }
@@ -147,7 +147,7 @@ struct WriteSession: ~Copyable {
     try txn.withValue(forKey: key) { RecordHeader($0) } ?? nil
   }
 
-  /// The stamp of the record under a key; 0: there is none, or it has expired.
+  /// The stamp of the record under a key, or 0 if there is none or it has expired.
   func stamp(
     _ databaseKey: UnsafeRawBufferPointer, of cacheKey: UnsafeRawBufferPointer, at now: Int64
   ) throws(LMDBError) -> UInt64 {
@@ -200,7 +200,7 @@ struct WriteSession: ~Copyable {
   /// Writes a record anew that is intact; its length stays. Returns whether it did.
   ///
   /// - Parameters:
-  ///   - cacheKey: Whose record it has to be: under a digest it may be another key's. Nil: anybody's.
+  ///   - cacheKey: Whose record it has to be: under a digest it may be another key's. `nil` for anybody's.
   ///   - condition: Is given the header and the payload.
   ///   - change: Changes them.
   private mutating func rewrite(
@@ -315,7 +315,7 @@ struct WriteSession: ~Copyable {
 
   // MARK: Up to which stamp a journal is in the database
 
-  private static func committedStampKey(_ journal: UInt64) -> [UInt8] {
+  static func committedStampKey(_ journal: UInt64) -> [UInt8] {
     [DatabaseKey.reservedMarker, UInt8(ascii: "j")] + withUnsafeBytes(of: journal.bigEndian) { Array($0) }
   }
 

@@ -12,7 +12,7 @@ final class BatchFrames {
     let offset: Int
     /// Of one key, as the memory tier and the journal's index use it; `nil` if the operation concerns any number of keys.
     let keyIdentity: UInt64?
-    /// The length of the record's header, the key not included; 0: there is no record.
+    /// The length of the record's header, the key not included, or 0 if there is no record.
     let headerLength: Int
     let keyHash: UInt64
     fileprivate(set) var payloadHash: UInt64

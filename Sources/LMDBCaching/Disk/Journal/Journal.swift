@@ -68,6 +68,8 @@ final class Journal: @unchecked Sendable {
     /// Whether there is one that is not committed, as far as was looked.
     var hasConditional = false
 
+    /// What was written by this process.
+    var writes = WriteCounts()
     var stamps: StampClock
     var hidden = HiddenKeys()
     /// Why the latest write could not be recorded, if it could not; and when that was, on the monotonic clock.
@@ -95,6 +97,18 @@ final class Journal: @unchecked Sendable {
   deinit {
     stateMemory.deinitialize(count: 1)
     stateMemory.deallocate()
+  }
+
+  var writes: WriteCounts { lock.withLock { state.writes } }
+
+  /// Bytes of what waits for its commit, bytes of the file, and whether what is written is recorded and committed.
+  var fill: (used: Int, size: Int, isHealthy: Bool) {
+    lock.withLock {
+      let waiting = state.sealed + [state.active].compactMap(\.self)
+      let used = waiting.reduce(0) { $0.addingSaturating($1.used - JournalSegment.headerSize) }
+      let size = max(0, (state.file?.map.size ?? 0) - JournalFile.headerSize)
+      return (used, size, state.gate.failure == nil && unrecorded == nil)
+    }
   }
 
   /// Identifies the journal's file in the database, or `nil` before it is made.

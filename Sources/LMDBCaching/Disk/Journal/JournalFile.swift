@@ -91,27 +91,46 @@ struct JournalFile: ~Copyable {
     }
   }
 
+  /// What a journal's header says of it.
+  struct Layout {
+    let identifier: UInt64
+    let segmentSize: Int
+    let segmentCount: Int
+
+    func start(ofSegment index: Int) -> Int { JournalFile.headerSize + index * segmentSize }
+  }
+
+  /// Reads the beginning of a journal, or returns `nil` if it is none, or its header is damaged.
+  ///
+  /// - Parameters:
+  ///   - header: Its first 40 bytes, or more.
+  ///   - size: Bytes of the file.
+  static func layout(_ header: UnsafeRawBufferPointer, size: Int) -> Layout? {
+    guard header.count >= 40, size >= headerSize, header.load(as: UInt64.self) == magic,
+      header.load(fromByteOffset: 32, as: UInt64.self) == cxxhash_64(header.baseAddress!, 32, 0)
+    else { return nil }
+    let segmentSize = header.load(fromByteOffset: 16, as: UInt64.self)
+    let count = header.load(fromByteOffset: 24, as: UInt64.self)
+    guard count > 0, count <= 64, segmentSize <= UInt64(size - headerSize) / count, segmentSize.isMultiple(of: 8)
+    else { return nil }
+    return Layout(
+      identifier: header.load(fromByteOffset: 8, as: UInt64.self), segmentSize: Int(segmentSize),
+      segmentCount: Int(count))
+  }
+
   /// What the segments of a journal hold, oldest first, or `nil` if it is none, or its header is damaged.
   ///
   /// The blocks reserved by ``preallocate`` are read as zeros: no generation was ever 0.
   static func runs(
     in contents: UnsafeRawBufferPointer
   ) -> (identifier: UInt64, runs: [JournalRun])? {
-    guard contents.count >= headerSize, contents.load(as: UInt64.self) == magic,
-      contents.load(fromByteOffset: 32, as: UInt64.self) == cxxhash_64(contents.baseAddress!, 32, 0)
-    else { return nil }
-    let identifier = contents.load(fromByteOffset: 8, as: UInt64.self)
-    let segmentSize = contents.load(fromByteOffset: 16, as: UInt64.self)
-    let count = contents.load(fromByteOffset: 24, as: UInt64.self)
-    guard count > 0, count <= 64, segmentSize <= UInt64(contents.count - headerSize) / count,
-      segmentSize.isMultiple(of: 8)
-    else { return nil }
+    guard let layout = layout(contents, size: contents.count) else { return nil }
     var runs: [JournalRun] = []
-    for index in 0..<Int(count) {
-      let start = headerSize + index * Int(segmentSize)
-      let segment = UnsafeRawBufferPointer(rebasing: contents[start..<start + Int(segmentSize)])
-      if let run = JournalSegment.run(in: segment, seed: identifier) { runs.append(run) }
+    for index in 0..<layout.segmentCount {
+      let start = layout.start(ofSegment: index)
+      let segment = UnsafeRawBufferPointer(rebasing: contents[start..<start + layout.segmentSize])
+      if let run = JournalSegment.run(in: segment, seed: layout.identifier) { runs.append(run) }
     }
-    return (identifier, runs.sorted { $0.frames[0].stamp < $1.frames[0].stamp })
+    return (layout.identifier, runs.sorted { $0.frames[0].stamp < $1.frames[0].stamp })
   }
 }

@@ -35,6 +35,12 @@ struct JournalFolder: Sendable {
     return try OrphanedJournal(in: folder, name: JournalName.of(identifier))
   }
 
+  /// What is in a journal, of whoever: see ``JournalImage``.
+  func image(_ identifier: UInt64) throws(SystemError) -> JournalImage? {
+    guard let folder = try folder() else { return nil }
+    return try JournalImage(in: folder, name: JournalName.of(identifier))
+  }
+
   /// Which file is in the place of a journal.
   func identity(of identifier: UInt64) throws(SystemError) -> FileIdentity? {
     try folder()?.identity(of: JournalName.of(identifier))
@@ -94,22 +100,22 @@ struct JournalFolder: Sendable {
   /// has it and does not end in time.
   ///
   /// - Parameter timeout: Nanoseconds.
-  func takeReplayTurn(timeout: Int64) throws(SystemError) -> ReplayTurn? {
+  func takeReplayLock(timeout: Int64) throws(SystemError) -> ReplayLock? {
     guard let folder = try folder() else { return nil }
     let lock = try FileLock(folder)
     guard try lock.lock(.exclusive, within: timeout) else { return nil }
-    return ReplayTurn(lock: lock)
+    return ReplayLock(lock: lock)
   }
 
   /// Who has the right now, for a message.
-  func holderOfReplayTurn() throws(SystemError) -> LockHolder? {
+  func holderOfReplayLock() throws(SystemError) -> LockHolder? {
     guard let folder = try folder() else { return nil }
     return LockHolder.exclusive(of: folder.identity)
   }
 }
 
-/// See ``JournalFolder/takeReplayTurn(timeout:)``. It ends with its owner.
-struct ReplayTurn: ~Copyable {
+/// See ``JournalFolder/takeReplayLock(timeout:)``. It ends with its owner.
+struct ReplayLock: ~Copyable {
   private let lock: FileLock
 
   fileprivate init(lock: consuming FileLock) { self.lock = lock }

@@ -19,7 +19,7 @@ final class TagRemovals: @unchecked Sendable {
       base + Int(truncatingIfNeeded: hash &>> UInt64(64 - Self.groupBits))
     }
 
-    /// The stamp of the latest removal that may have been of a tag; 0: there was none.
+    /// The stamp of the latest removal that may have been of a tag, or 0 if there was none.
     @inline(__always)
     func latest(of hash: UInt64) -> UInt64 { word(hash).pointee.load(ordering: .acquiring) }
 

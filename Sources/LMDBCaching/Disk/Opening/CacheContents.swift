@@ -81,8 +81,7 @@ final class CacheContents {
     case .newerVersion: return .other
     case .corrupted: return .damaged("the cache's own record is damaged")
     case .metadata(let metadata):
-      guard let expected = metadata.digest, expected != digest else { return .sound }
-      return .damaged("the entries are not those of the last transaction")
+      return metadata.digest == digest ? .sound : .damaged("the entries are not those of the last transaction")
     }
   }
 }

@@ -105,6 +105,12 @@ struct OpeningCheck {
     if case .mark(let mark) = reading, mark.durability != configuration.durability {
       throw StoreOpening.durabilityMismatch(directory, mark.durability, configuration.durability)
     }
+    // The mark of a session says the same where there is no other.
+    if case .mark = reading {
+    } else if configuration.durability != .fast {
+      let isFast = try calling(activity) { () throws(SystemError) in try directory.kind(of: FastSession.name) != nil }
+      if isFast { throw StoreOpening.durabilityMismatch(directory, .fast, configuration.durability) }
+    }
     // That the directory is a cache was found before: see ``CacheDirectory/requireCache()``.
     if kind == .version { throw CacheDirectory.notACache(directory, finding) }
   }

@@ -3,8 +3,9 @@ import Platform
 
 /// The record that tells what the cache as a whole holds; written in every transaction.
 struct CacheMetadata {
-  static let size = 104
+  static let size = 96
   static let version: UInt32 = 1
+  private static let costLimit = Int128(1) << 126
   /// `FF` and `m`.
   static let key: [UInt8] = [DatabaseKey.reservedMarker, UInt8(ascii: "m")]
 
@@ -19,13 +20,14 @@ struct CacheMetadata {
   var clearStamp: UInt64 = 0
   /// Entries, expired ones included.
   var count = 0
-  /// The sum of their costs. Wide enough never to overflow, so that it is exact again when entries go.
+  /// The sum of their costs. Wide enough never to overflow, so that it is exact again when entries go. No cache gets to
+  /// ``costLimit``: it is more than 2^62 entries can cost.
   var cost: Int128 = 0
   /// Those of them that expire.
   var expiring = 0
   /// The sum of ``RecordHeader/digest(of:)`` over the entries: it tells whether a page is an older version of itself,
-  /// which nothing else would. Nil: the cache was made by a version that did not keep it.
-  var digest: UInt64? = 0
+  /// which nothing else would.
+  var digest: UInt64 = 0
 
   init(durability: Durability) { self.durability = durability }
 
@@ -52,9 +54,9 @@ struct CacheMetadata {
     metadata.lastStamp = load(40, as: UInt64.self)
     metadata.clearStamp = load(48, as: UInt64.self)
     metadata.count = load(56, as: Int.self)
-    metadata.cost = Int128(load(96, as: Int64.self)) << 64 | Int128(load(64, as: UInt64.self))
-    metadata.expiring = load(72, as: Int.self)
-    metadata.digest = load(88, as: UInt32.self) == 1 ? load(80, as: UInt64.self) : nil
+    metadata.cost = load(64, as: Int128.self)
+    metadata.expiring = load(80, as: Int.self)
+    metadata.digest = load(88, as: UInt64.self)
     return metadata.isPlausible ? .metadata(metadata) : .corrupted
   }
 
@@ -71,11 +73,9 @@ struct CacheMetadata {
     store(lastStamp, 40)
     store(clearStamp, 48)
     store(count, 56)
-    store(UInt64(truncatingIfNeeded: cost), 64)
-    store(Int64(truncatingIfNeeded: cost >> 64), 96)
-    store(expiring, 72)
-    store(digest ?? 0, 80)
-    store(digest == nil ? 0 as UInt32 : 1, 88)
+    store(cost, 64)
+    store(expiring, 80)
+    store(digest, 88)
     Self.seal(bytes)
   }
 
@@ -85,8 +85,8 @@ struct CacheMetadata {
   /// Whether a cache can have got here. A checksum says that nobody changed the record by accident; whoever can write to
   /// the directory can make one.
   private var isPlausible: Bool {
-    count >= 0 && cost >= 0 && (0...count).contains(expiring) && lastStamp < StampClock.limit && clearStamp <= lastStamp
-      && stampBase < StampClock.limit
+    count >= 0 && (0..<Self.costLimit).contains(cost) && (0...count).contains(expiring) && lastStamp < StampClock.limit
+      && clearStamp <= lastStamp && stampBase < StampClock.limit
   }
 
   /// Puts the checksum in front of what it is of.
@@ -96,7 +96,7 @@ struct CacheMetadata {
   }
 
   /// Takes a record's bytes in exchange for those that were there.
-  mutating func replace(_ old: UInt64, by new: UInt64) { digest = digest.map { $0 &- old &+ new } }
+  mutating func replace(_ old: UInt64, by new: UInt64) { digest = digest &- old &+ new }
 
   mutating func add(_ header: RecordHeader) {
     count += 1
@@ -114,17 +114,5 @@ struct CacheMetadata {
     count = max(0, count - 1)
     cost = max(0, cost - Int128(header.cost))
     if header.expires != 0 { expiring = max(0, expiring - 1) }
-  }
-}
-
-extension Int {
-  func multipliedSaturating(by other: Int) -> Int {
-    let (product, overflow) = multipliedReportingOverflow(by: other)
-    return overflow ? .max : product
-  }
-
-  func addingSaturating(_ other: Int) -> Int {
-    let (sum, overflow) = addingReportingOverflow(other)
-    return overflow ? .max : sum
   }
 }

@@ -51,16 +51,16 @@ struct RecordHeader {
   private(set) var checksum: UInt32 = 0
   var format: ArchiveFormat
   var flags: Flags = []
-  /// 0: the record does not hold the key.
+  /// 0 if the record does not hold the key.
   var keyLength: UInt32 = 0
   var stamp: UInt64 = 0
-  /// Nanoseconds since 1970; 0: never.
+  /// Nanoseconds since 1970, or 0 for never.
   var expires: Int64
-  /// From when on a read through a loader has it loaded anew, before it expires; 0: not then.
+  /// From when on a read through a loader has it loaded anew before it expires, or 0 for not before.
   var refresh: Int64 = 0
-  /// Until when it is kept after its expiry, for loads that fail or take long; 0: until its expiry.
+  /// Until when it is kept after its expiry, for loads that fail or take long, or 0 if it is not.
   var kept: Int64 = 0
-  /// Which change of a remote tier the value is of; 0: of none.
+  /// Which change of a remote tier the value is of, or 0 for none.
   var revision: UInt64 = 0
   private var tagCount: UInt8 = 0
   private var tagBase: UnsafeRawPointer?
@@ -305,7 +305,7 @@ struct RecordHeader {
   }
 
   /// What stands for a record in ``CacheMetadata/digest``: of its checksum and its stamp, which every version has in
-  /// the same place. 0: there is none.
+  /// the same place, or 0 if there is none.
   static func digest(of record: UnsafeRawBufferPointer) -> UInt64 {
     guard record.count >= 16 else { return 0 }
     let checksum = UInt64(UInt32(littleEndian: record.loadUnaligned(as: UInt32.self)))

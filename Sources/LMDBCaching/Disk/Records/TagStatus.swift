@@ -1,7 +1,7 @@
 /// What the database knows of removals by tag as a whole, in a record of its own. Each tag that was removed has another one:
 /// the stamp of its removal. An entry that has the tag and was written before is gone; upkeep removes it some time.
 struct TagStatus: Equatable {
-  /// The stamp of the last removal; 0: there was none.
+  /// The stamp of the last removal, or 0 if there was none.
   var last: UInt64 = 0
   /// Upkeep has removed what removals up to this stamp are of.
   var swept: UInt64 = 0

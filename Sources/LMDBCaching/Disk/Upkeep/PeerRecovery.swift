@@ -85,12 +85,12 @@ final class PeerRecovery: @unchecked Sendable {
     guard !found.isEmpty else { return failure = nil }
     // One process at a time: a journal whose lock cannot be had is then one whose owner lives, and not one that another
     // process is about to bring in.
-    guard let turn = try calling(activity, { () throws(SystemError) in try folder.takeReplayTurn(timeout: timeout) })
+    guard let turn = try calling(activity, { () throws(SystemError) in try folder.takeReplayLock(timeout: timeout) })
     else {
       // While the cache is open, the next round sees what became of it.
       if timeout == 0 { return }
       throw .lockTimeout(
-        database.directoryName, try calling(activity) { () throws(SystemError) in try folder.holderOfReplayTurn() })
+        database.directoryName, try calling(activity) { () throws(SystemError) in try folder.holderOfReplayLock() })
     }
     failure = nil
     for identifier in found {

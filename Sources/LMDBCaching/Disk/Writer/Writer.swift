@@ -182,9 +182,6 @@ final class Writer: @unchecked Sendable {
     }
   }
 
-  /// Wakes up who waits for progress, after a change of the journal by the writer thread.
-  func signalProgress() { lock.withLock { lock.signalAll(.progress) } }
-
   // MARK: Jobs
 
   /// Runs `job` on the writer thread, in turn with commits, and returns what it returns.

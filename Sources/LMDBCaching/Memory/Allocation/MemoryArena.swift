@@ -1,12 +1,5 @@
+import Platform
 public import Synchronization
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
 
 /// Memory for a store's tables and for its chunks of slots.
 ///
@@ -145,7 +138,7 @@ final class MemoryArena: @unchecked Sendable {
     return chunk
   }
 
-  /// False: it is of no region.
+  /// Returns `false` if it is of no region.
   private func giveBack(_ chunk: UnsafeMutableRawPointer, keepingOne: Bool) -> Bool {
     let key = UInt(bitPattern: chunk) & ~UInt(MemoryRegion.bytes - 1)
     guard let bytes = regions[key]?.chunkBytes else { return false }

@@ -1,10 +1,5 @@
+import Platform
 public import Synchronization
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
 
 /// A lock for critical sections of tens of nanoseconds, half the price of a `Mutex` when nobody waits.
 ///

@@ -1,10 +1,5 @@
+import Platform
 public import Synchronization
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
 
 /// A ``ShortLock`` that tells those who read without it whether what they read is consistent: a sequence lock.
 ///

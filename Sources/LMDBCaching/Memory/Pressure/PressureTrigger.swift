@@ -1,9 +1,5 @@
 #if os(Linux)
-  #if canImport(Glibc)
-    import Glibc
-  #elseif canImport(Musl)
-    import Musl
-  #endif
+  import Platform
 
   /// A trigger on Linux's pressure stall information, and the thread that waits for it. The file is closed with the
   /// last reference.

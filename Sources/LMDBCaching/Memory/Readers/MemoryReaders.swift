@@ -1,13 +1,6 @@
 public import CPlatform
+import Platform
 import Synchronization
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// The threads that read a store without its locks: those that have removed something wait here until nobody can be
 /// reading it any more, then release it.

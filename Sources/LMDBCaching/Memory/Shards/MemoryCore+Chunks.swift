@@ -1,5 +1,6 @@
 extension MemoryCore {
-  /// Empties the last chunk of slots into the others when all have twice the room that is needed; false: nothing to do.
+  /// Empties the last chunk of slots into the others when all have twice the room that is needed. Returns `false` if
+  /// there is nothing to do.
   ///
   /// Called after many removals, so that what is left does not hold on to the memory of what went.
   @inlinable
