@@ -20,7 +20,7 @@ struct LMDBCacheTool: ParsableCommand {
 
       \(ExitStatus.explanation)
       """,
-    version: "0.1.0",
+    version: ToolVersion.current,
     subcommands: [
       ReplayCommand.self, GetCommand.self, SetCommand.self, RemoveCommand.self, ListCommand.self, StatCommand.self,
       TrimCommand.self, ClearCommand.self, VerifyCommand.self, TopCommand.self, WatchCommand.self, ImportCommand.self,
