@@ -32,7 +32,9 @@ import Testing
     ["rm", "a", "--tag", "b", "--cache", "./x"], ["rm", "--tag", "a", "--prefix", "b", "--cache", "./x"],
     ["ls", "-q", "--json", "--cache", "./x"], ["trim", "--cache", "./x"], ["trim", "--count", "-1", "--cache", "./x"],
     ["replay", "file"], ["replay", "file", "--format", "csv"], ["replay", "-", "--format", "text", "--threads", "0"],
-    ["get", "key", "--cache", ""],
+    ["get", "key", "--cache", ""], ["stat", "--depth", "2", "--cache", "./x"],
+    ["stat", "--top", "2", "--cache", "./x"],
+    ["stat", "--prefixes", "--depth", "0", "--cache", "./x"], ["stat", "--prefixes", "--top", "0", "--cache", "./x"],
   ])
   func wrongUsageIs64(_ arguments: [String]) async throws {
     let result = try await run(arguments)
@@ -66,6 +68,14 @@ import Testing
     let result = try await run(["set", "key", "value", "--cache", file])
     #expect(result.status == 73)
     #expect(result.errors.hasPrefix("lmdb-cache: ") && result.errors.contains(file))
+  }
+
+  /// Nothing can be made there.
+  @Test(arguments: ["/proc/x", "/proc/x/y/z"]) func aPlaceBelowWhichNothingCanBeMadeIs73(_ path: String) async throws {
+    let result = try await run(["set", "key", "value", "--cache", path])
+    #expect(result.status == 73)
+    #expect(result.errors.contains("/proc/x"))
+    #expect(try await run(["get", "key", "--cache", path]).status == 66)
   }
 
   @Test(.enabled(if: geteuid() != 0, "the superuser may do everything"))

@@ -15,17 +15,17 @@ enum CacheOpening {
   /// Looks at what is there: nothing of it is changed, and no permission needed but to read it.
   static func reader(_ argument: String) throws -> CacheReader {
     let directory = try CacheLocation.directory(argument)
-    guard let reader = try orNoCache({ () throws(CacheError) in try CacheReader(directory: directory) }) else {
+    guard let reader = try orNoCache({ try CacheReader(directory: directory) }) else {
       throw ToolError(.noInput, "there is no cache in \(directory.path)")
     }
     return reader
   }
 
   /// A database that is no cache, as far as can be told, is not damaged either.
-  private static func orNoCache<Cache>(_ open: () throws(CacheError) -> Cache) throws -> Cache {
-    do throws(CacheError) {
+  static func orNoCache<Cache>(_ open: () throws -> Cache) throws -> Cache {
+    do {
       return try open()
-    } catch {
+    } catch let error as CacheError {
       if error.code == .corruptedRecord { throw ToolError(.dataError, error.message) }
       throw error
     }
@@ -36,7 +36,7 @@ enum CacheOpening {
     _ argument: String, _ open: (URL, CacheConfiguration) throws(CacheError) -> Cache
   ) throws -> (cache: Cache, durability: Durability) {
     let directory = try CacheLocation.existing(argument)
-    return try orNoCache { () throws(CacheError) in
+    return try orNoCache {
       try orCreated(directory, configuration, durability: nil, open)
     }
   }

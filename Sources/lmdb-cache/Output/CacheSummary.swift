@@ -32,9 +32,13 @@ struct CacheSummary: Encodable {
   let oldestSnapshot: OldestSnapshot?
   /// Writes that wait in journals: of processes that have the cache open, or that died.
   let pendingWrites: Int
+  /// Whether these are counted in `entries` and `totalCost`.
+  let countsPendingWrites: Bool
   let isHealthy: Bool
   /// "healthy", or what is the matter.
   let health: String
+  /// Absent in JSON: it was not asked for.
+  var contents: ContentSummary?
 
   init(of reader: CacheReader) throws {
     let figures = try reader.figures()
@@ -56,6 +60,7 @@ struct CacheSummary: Encodable {
     readers = figures.readers?.slotsInUse
     oldestSnapshot = figures.readers.flatMap { OldestSnapshot($0.readers, lastTransaction: database.transactionID) }
     pendingWrites = figures.pendingWrites
+    countsPendingWrites = figures.countsPendingWrites
     let notices = reader.notices
     isHealthy = notices.isEmpty
     health = notices.isEmpty ? "healthy" : notices.joined(separator: "; ")
@@ -78,7 +83,10 @@ struct CacheSummary: Encodable {
     table.append(["last transaction", Formatting.grouped(lastTransaction)])
     if let readers { table.append(["reader slots used", Formatting.grouped(readers)]) }
     if let oldestSnapshot { table.append(["oldest snapshot", oldestSnapshot.text]) }
-    if pendingWrites > 0 { table.append(["waiting writes", Formatting.grouped(pendingWrites)]) }
-    return table.text
+    if pendingWrites > 0 {
+      let remark = countsPendingWrites ? "" : ", which are not counted above"
+      table.append(["waiting writes", Formatting.grouped(pendingWrites) + remark])
+    }
+    return table.text + (contents?.table ?? "")
   }
 }

@@ -14,6 +14,16 @@ enum Tool {
     return bundle.deletingLastPathComponent().appendingPathComponent("lmdb-cache")
   }()
 
+  static var path: String { executable.path }
+
+  /// Starts it; what it writes is read by who asks.
+  static func start(_ arguments: String...) throws -> ChildProcess { try ChildProcess(executable, arguments) }
+
+  /// Runs it to its end by another program, which gets the tool's path and its arguments behind its own.
+  static func run(_ arguments: [String], startedBy words: [String]) async throws -> ToolResult {
+    try await run(URL(fileURLWithPath: "/usr/bin/env"), words + [path] + arguments)
+  }
+
   /// Runs it to its end.
   ///
   /// - Parameters:
@@ -30,6 +40,13 @@ enum Tool {
   /// The same with an array.
   static func run(
     _ arguments: [String], input: Data = Data(), environment: [String: String] = [:],
+    whileRunning: ((pid_t) async throws -> Void)? = nil
+  ) async throws -> ToolResult {
+    try await run(executable, arguments, input: input, environment: environment, whileRunning: whileRunning)
+  }
+
+  private static func run(
+    _ executable: URL, _ arguments: [String], input: Data = Data(), environment: [String: String] = [:],
     whileRunning: ((pid_t) async throws -> Void)? = nil
   ) async throws -> ToolResult {
     // Through files, since a pipe that nobody empties would stop the tool.

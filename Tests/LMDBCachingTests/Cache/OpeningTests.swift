@@ -1,7 +1,6 @@
 import Foundation
 import LMDB
 import TestSupport
-import TestSupport
 import Testing
 
 @testable import LMDBCaching

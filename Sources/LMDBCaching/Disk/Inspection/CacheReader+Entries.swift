@@ -27,19 +27,27 @@ extension CacheReader {
   package func page(
     withPrefix prefix: String = "", after place: EntryPlace? = nil, limit: Int
   ) throws(CacheError) -> Page {
-    let (entries, next) = try scan(prefix, after: place, limit: limit, .live) {
+    try page(prefix, after: place, limit: limit, .live)
+  }
+
+  private func page(
+    _ prefix: String, after place: EntryPlace?, limit: Int, _ selection: EntrySnapshot.Selection
+  ) throws(CacheError) -> Page {
+    let (entries, next) = try scan(prefix, after: place, limit: limit, selection) {
       (found, entries: inout [CacheEntry]) throws(ReadingFailure) in entries.append(found.entry)
     }
     return Page(entries: entries, next: next)
   }
 
   /// Calls `body` with the entries page by page, until it returns `false`. Each page is of another state.
+  ///
+  /// - Parameter all: Whether those are among them that have expired and are not removed yet.
   package func forEachPage(
-    withPrefix prefix: String = "", pageSize: Int = 1_000, _ body: ([CacheEntry]) throws -> Bool
+    withPrefix prefix: String = "", pageSize: Int = 1_000, all: Bool = false, _ body: ([CacheEntry]) throws -> Bool
   ) throws {
     var place: EntryPlace?
     repeat {
-      let page = try page(withPrefix: prefix, after: place, limit: pageSize)
+      let page = try page(prefix, after: place, limit: pageSize, all ? .all : .live)
       if try !page.entries.isEmpty && !body(page.entries) { return }
       place = page.next
     } while place != nil

@@ -20,13 +20,13 @@ extension CacheReader {
   package struct Figures: Sendable {
     /// `nil`: nothing was ever written.
     package var durability: Durability?
-    /// Entries, expired ones included, and the sum of their costs: what is committed.
+    /// Entries, expired ones included, and the sum of their costs.
     package var entries = 0
     package var totalCost = 0
-    /// Those of them that expire.
-    package var expiring = 0
-    /// Writes that wait in journals and are not counted in the above.
+    /// Writes that wait in journals.
     package var pendingWrites = 0
+    /// Whether what these make of entries and costs is counted. Of a removal of many entries it would take a scan to know.
+    package var countsPendingWrites = true
     /// See ``CacheStatistics``. What processes have set aside in the value log for the next values counts as dead.
     package var liveBytes = 0
     package var deadBytes = 0
@@ -44,9 +44,10 @@ extension CacheReader {
       var figures = Figures(database: snapshot.file.figures)
       if case .metadata(let metadata)? = try snapshot.metadata() {
         figures.durability = metadata.durability
-        figures.entries = metadata.count
-        figures.totalCost = metadata.totalCost
-        figures.expiring = metadata.expiring
+        let change = try snapshot.pendingChange()
+        figures.entries = max(0, metadata.count + (change?.entries ?? 0))
+        figures.totalCost = Int(clamping: metadata.cost + (change?.cost ?? 0))
+        figures.countsPendingWrites = change != nil
       }
       figures.pendingWrites = snapshot.pending.count
       let used = try snapshot.valueUsage().values.reduce(0) { $0.addingSaturating($1.bytes) }

@@ -47,8 +47,15 @@ package final class CacheReader: @unchecked Sendable {
   /// - Throws: `.damagedDatabase` for a database that cannot be believed, be it one with durability `.fast` that was open
   ///   when the operating system stopped; `.corruptedRecord` for one that is no cache; `.unsupportedVersion`,
   ///   `.invalidDirectory`, `.permissionDenied` and others. Nothing was changed.
-  package init?(
+  package convenience init?(
     directory: URL, valueTransforms transforms: [any ValueTransform] = [], clock: CacheClock = .system
+  ) throws(CacheError) {
+    try self.init(directory: directory, transforms, clock, isExamined: false)
+  }
+
+  /// - Parameter isExamined: Whether the database was just found to be sound.
+  init?(
+    directory: URL, _ transforms: [any ValueTransform] = [], _ clock: CacheClock = .system, isExamined: Bool
   ) throws(CacheError) {
     let activity = "Looking at the cache in \(directory.path)"
     let found = try calling(activity) { () throws(SystemError) in
@@ -66,7 +73,7 @@ package final class CacheReader: @unchecked Sendable {
     self.clock = clock
     values = ValueReader(CurrentDirectory(found), segmentSize: 0, maps: false)
     do throws(ReadingFailure) {
-      guard let file = try Self.open(found, activity) else { return nil }
+      guard let file = try Self.open(found, activity, isExamined: isExamined) else { return nil }
       self.file = file
     } catch {
       throw error.error(during: activity)
@@ -159,10 +166,12 @@ package final class CacheReader: @unchecked Sendable {
 
   // MARK: Files that change their places
 
-  private static func open(_ place: Directory, _ activity: String) throws(ReadingFailure) -> UnmappedFile? {
+  private static func open(
+    _ place: Directory, _ activity: String, isExamined: Bool
+  ) throws(ReadingFailure) -> UnmappedFile? {
     guard let file = try filing({ () throws(DataFileError) in try UnmappedFile.open(place) }) else { return nil }
     do throws(CacheError) {
-      try SoundnessCheck(directory: place, activity: activity).run()
+      if !isExamined { try SoundnessCheck(directory: place, activity: activity).run() }
     } catch {
       throw .cache(error)
     }
@@ -194,7 +203,7 @@ package final class CacheReader: @unchecked Sendable {
   private func goOverToReplacedFile() throws(ReadingFailure) {
     let current = try reading { () throws(SystemError) in try place.identity(of: CacheDirectory.dataName) }
     if current == file.identity { return }
-    guard let replaced = try Self.open(place, activity) else {
+    guard let replaced = try Self.open(place, activity, isExamined: false) else {
       throw .cache(
         CacheError(
           .invalidDirectory, "There is no cache in \(place.path) any more: its database was deleted meanwhile."))

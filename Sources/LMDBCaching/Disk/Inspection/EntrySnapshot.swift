@@ -165,6 +165,30 @@ final class EntrySnapshot {
     return try !isRemovedByTag(header, isWaiting: found.isWaiting)
   }
 
+  /// By how much what waits changes the number of entries and their cost; `nil` if only a scan could tell.
+  func pendingChange() throws(ReadingFailure) -> (entries: Int, cost: Int128)? {
+    // What a tag removes is counted until upkeep takes it out.
+    guard pending.clearStamp == 0, pending.prefixes.isEmpty else { return nil }
+    var change: (entries: Int, cost: Int128) = (0, 0)
+    for index in pending.entries.indices {
+      let entry = pending.entries[index]
+      try pending.withKey(of: index) { (key) throws(ReadingFailure) in
+        let value = try filing { () throws(DataFileError) in try cursor.find(key) }
+        let committed = try value.flatMap { (value) throws(ReadingFailure) in try FoundRecord(key, value) }?.header
+        if let committed, committed.stamp >= entry.stamp { return }
+        if let committed {
+          change.entries -= 1
+          change.cost -= Int128(committed.cost)
+        }
+        if entry.isRemoval { return }
+        change.entries += 1
+        let cost = try pending.record(of: entry).withBytes { RecordHeader($0)?.cost }
+        change.cost += Int128(cost ?? 0)
+      }
+    }
+    return change
+  }
+
   // MARK: The cache's own records
 
   func metadata() throws(ReadingFailure) -> CacheMetadata.Reading? {

@@ -20,12 +20,17 @@ struct SoundnessCheck {
   ///
   /// - Throws: `.damagedDatabase`; `.unsupportedVersion`; `.corruptedRecord` for a database that is no cache.
   func run() throws(CacheError) {
-    if try calling(activity, { () throws(SystemError) in try FastSession.isInterrupted(in: directory) }) {
-      throw FastSession.untrusted(directory)
-    }
+    try requireBelievable()
     if try isMarkedSound() { return }
     guard case .examined(let examination) = try examine(unlessMarkedSound: true) else { return }
     try Self.judge(examination, directory)
+  }
+
+  /// Throws for a cache with durability `.fast` that was open when the operating system stopped.
+  func requireBelievable() throws(CacheError) {
+    if try calling(activity, { () throws(SystemError) in try FastSession.isInterrupted(in: directory) }) {
+      throw FastSession.untrusted(directory)
+    }
   }
 
   /// Reads the whole file, again if more than one transaction was committed meanwhile: what is found then need not be wrong
