@@ -165,6 +165,7 @@ final class DiskStore: Sendable {
     exclusive.makeRound()
     synchronizer.synchronizeIfAwaited()
     valueKeeper.makeRound()
+    journal.makeRound()
     maintenance.sweepIfWanted()
     space.makeRound()
     marker.makeRound()
