@@ -128,10 +128,12 @@ extension LMDBCache {
     let start = store.clock.monotonic
     var isFailure = true
     defer { noteLoad(since: start, isFailure) }
-    let value =
-      if let instrument = diskCache.configuration.loadInstrument { try await instrument.load(describe(key), load) } else {
-        try await load()
-      }
+    let value: R
+    if let instrument = diskCache.configuration.loadInstrument {
+      value = try await instrument.load(describe(key), load)
+    } else {
+      value = try await load()
+    }
     isFailure = false
     return value
   }
