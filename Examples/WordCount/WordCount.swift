@@ -18,6 +18,10 @@ struct WordCount: ParsableCommand {
 
   func validate() throws {
     if top < 0 { throw ValidationError("--top is 0 or more.") }
+    var isDirectory: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory), isDirectory.boolValue else {
+      throw ValidationError("\(directory) is no directory.")
+    }
   }
 
   func run() throws {

@@ -12,7 +12,14 @@ guard CommandLine.arguments.count == 2 else {
   print("usage: yycache-port DIRECTORY")
   exit(64)
 }
-let cache = try LMDBCache(directory: URL(fileURLWithPath: CommandLine.arguments[1], isDirectory: true))
+let cache: LMDBCache
+do {
+  cache = try LMDBCache(directory: URL(fileURLWithPath: CommandLine.arguments[1], isDirectory: true))
+} catch {
+  // A place for a cache may be no directory, or somebody else's: the message says what to do.
+  print(error.message)
+  exit(73)
+}
 
 // Limits, as for YYCache's tiers.
 cache.memoryCache.countLimit = 100

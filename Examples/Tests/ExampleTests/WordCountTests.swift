@@ -42,7 +42,8 @@ import Testing
   }
 
   @Test func whatIsNotThereIsAnError() throws {
-    #expect(try run(texts + "/nowhere").status != 0)
+    #expect(try run(texts + "/nowhere").status == 64)
+    #expect(try run(texts + "/a.txt").status == 64)
     #expect(try Program.run("word-count", texts, "--top", "-1").status == 64)
   }
 }
