@@ -46,7 +46,11 @@ package final class FaultyTier: RemoteTier {
   package func once(_ fault: Fault, where isRight: @escaping @Sendable (Request) -> Bool) {
     let isOver = Guarded(false)
     set { request in
-      guard isRight(request), isOver({ over in defer { over = true }; return !over }) else { return .none }
+      guard isRight(request),
+        isOver({ over in
+          defer { over = true }; return !over
+        })
+      else { return .none }
       return fault
     }
   }

@@ -44,7 +44,9 @@ package final class ScriptedServer: Sendable {
       while true {
         let connection = accept(descriptor, nil, nil)
         guard connection >= 0, let self else { return }
-        let number = accepted { $0 += 1; return $0 }
+        let number = accepted {
+          $0 += 1; return $0
+        }
         Thread.detachNewThread { [answer] in Self.serve(connection, number, answer) }
       }
     }

@@ -5,7 +5,14 @@ import Platform
 final class RedisPool: @unchecked Sendable {
   /// A connection that is being made.
   private final class Attempt {
-    var failure: RemoteTierError?
+    enum State {
+      case underway
+      /// There is one more, or it was made before the connections were renewed.
+      case over
+      case failed(RemoteTierError)
+    }
+
+    var state = State.underway
   }
 
   private let limit: Int
@@ -54,7 +61,12 @@ final class RedisPool: @unchecked Sendable {
         count -= 1
         continue
       }
-      if let failure = attempt?.failure { throw failure }
+      switch attempt?.state {
+      case .failed(let error): throw error
+      // Somebody else has taken it, or nobody may.
+      case .over: attempt = nil
+      case .underway, nil: break
+      }
       if attempt == nil, count < limit {
         let new = Attempt()
         attempt = new
@@ -78,29 +90,30 @@ final class RedisPool: @unchecked Sendable {
       case .success(let session):
         do throws(RemoteTierError) {
           try session.makeWaiting()
-          put(session, generation)
+          end(attempt, session, generation, .over)
         } catch {
-          fail(attempt, error)
+          end(attempt, nil, generation, .failed(error))
         }
-      case .failure(let error): fail(attempt, error)
+      case .failure(let error): end(attempt, nil, generation, .failed(error))
       }
     }
   }
 
-  private func fail(_ attempt: Attempt, _ error: RemoteTierError) {
+  private func end(_ attempt: Attempt, _ session: RedisSession?, _ generation: Int, _ state: Attempt.State) {
     lock.withLock {
-      attempt.failure = error
-      count -= 1
-      lock.signalAll(.progress)
+      attempt.state = state
+      putLocked(session, generation)
     }
   }
 
   /// - Parameter session: Nil: it failed.
   private func put(_ session: RedisSession?, _ generation: Int) {
-    lock.withLock {
-      if let session, !isClosed, generation == self.generation { idle.append(session) } else { count -= 1 }
-      lock.signalAll(.progress)
-    }
+    lock.withLock { putLocked(session, generation) }
+  }
+
+  private func putLocked(_ session: RedisSession?, _ generation: Int) {
+    if let session, !isClosed, generation == self.generation { idle.append(session) } else { count -= 1 }
+    lock.signalAll(.progress)
   }
 
   /// What is used now is not used again.

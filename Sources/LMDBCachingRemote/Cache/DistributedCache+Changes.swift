@@ -53,7 +53,9 @@ extension DistributedCache: ChangeSink {
     switch touch {
     case .heard:
       gate.set(.unheard, false)
-      if isUnheardLogged.exchange(false, ordering: .relaxed) { local.log(.notice, "changes of the fleet are heard of again") }
+      if isUnheardLogged.exchange(false, ordering: .relaxed) {
+        local.log(.notice, "changes of the fleet are heard of again")
+      }
       sweep()
     case .unheard(let start, let error):
       if let limit = configuration.servesUnheardFor?.clampedNanoseconds {
@@ -170,6 +172,7 @@ extension DistributedCache: QueueSender.Owner {
     if watch != nil { news.end(item.key) }
     client.counters.givenUp.add(1, ordering: .relaxed)
     local.log(
-      .error, "a write was refused by the remote tier, and is lost", ["key": "\(quoted(item.key))", "error": "\(error)"])
+      .error, "a write was refused by the remote tier, and is lost",
+      ["key": "\(quoted(item.key))", "error": "\(error)"])
   }
 }

@@ -200,7 +200,9 @@ extension DistributedCache {
         try didWrite(writes[start + index], revision, request.watches[start + index])
       }
       // An answer that is none says nothing of the others.
-      if let error, !error.isWithoutEffect { try forget(Array(writes[start..<start + count].dropFirst(made.count)), error) }
+      if let error, !error.isWithoutEffect {
+        try forget(Array(writes[start..<start + count].dropFirst(made.count)), error)
+      }
       failure = failure ?? error
       start += count
     }

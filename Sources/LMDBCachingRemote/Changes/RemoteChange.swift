@@ -55,6 +55,7 @@ enum RemoteChange: Sendable, Equatable {
     if case .error(let message) = reply { return RemoteTierError(reply: message) }
     return RemoteTierError(
       .failed,
-      "The stream of changes holds something else. Has another program a key of this name, or written to it? Remove the key.")
+      "The stream of changes holds something else. Has another program a key of this name, or written to it? Remove the key."
+    )
   }
 }

@@ -136,7 +136,9 @@ import Testing
 
   /// Also when nothing local may be served one task of a key loads.
   @Test(arguments: [false, true]) func oneLoadsWithoutAServer(_ isAsync: Bool) async throws {
-    let machine = try Machine(server) { $0.servesUnheardFor = .zero }
+    var local = CacheConfiguration()
+    local.loadWaitLimit = .seconds(3_600)
+    let machine = try Machine(server, local: local) { $0.servesUnheardFor = .zero }
     try await machine.cache.set("old", forKey: "k")
     server.stop(SIGKILL)
     try await wait { !machine.cache.health.isInTouch }

@@ -98,7 +98,9 @@ import Testing
     let count = Guarded(0)
     let server = try ScriptedServer { command, _ in
       if command[0] != "ECHO" { return [.send("+OK\r\n")] }
-      let isFirst = count { $0 += 1; return $0 == 1 }
+      let isFirst = count {
+        $0 += 1; return $0 == 1
+      }
       return (isFirst ? [.wait(1_500)] : []) + [.send("+\(command[1])\r\n")]
     }
     let tier = try RedisTier(RedisConfiguration(unixSocket: server.path))
@@ -229,7 +231,9 @@ import Testing
         : [.send("+OK\r\n")]
     }
     configuration.address = .unixSocket(server.path)
-    guard case .failure(let error) = ask(try RedisTier(configuration), .waiting, .seconds(300)) else { throw NotInTime() }
+    guard case .failure(let error) = ask(try RedisTier(configuration), .waiting, .seconds(300)) else {
+      throw NotInTime()
+    }
     #expect(!error.description.contains("sesame-7"))
     #expect(error.code == .refused)
   }

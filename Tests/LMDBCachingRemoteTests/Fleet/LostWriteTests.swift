@@ -53,7 +53,11 @@ import Testing
     let count = Guarded(0)
     tier.set { request in
       guard Self.isWrite(request) else { return .none }
-      guard count({ $0 += 1; return $0 }) < 8 else { return .none }
+      guard
+        count({
+          $0 += 1; return $0
+        }) < 8
+      else { return .none }
       return .answer(request.commands.map { _ in .error(message) })
     }
     for key in 0..<3 { try first.cache.set(key, forKey: "k\(key)") }
@@ -70,7 +74,9 @@ import Testing
     let (isSent, again) = (Guarded(false), Gate())
     tier.set { request in
       guard Self.isWrite(request) else { return .none }
-      return isSent({ sent in defer { sent = true }; return sent }) ? .delayRequest(again) : .loseReply
+      return isSent({ sent in
+        defer { sent = true }; return sent
+      }) ? .delayRequest(again) : .loseReply
     }
     try first.cache.set("first", forKey: "k")
     try waitUntil { try second.cache.value(String.self, forKey: "k") == "first" }
@@ -150,7 +156,9 @@ import Testing
     tier.set { request in
       // The last step, which tells the fleet of it.
       if request.mentions("p/"), !request.mentions("e:p/"), !request.has("SCAN") {
-        return isLost({ lost in defer { lost = true }; return lost }) ? .none : .loseReply
+        return isLost({ lost in
+          defer { lost = true }; return lost
+        }) ? .none : .loseReply
       }
       return isLost.current ? .delayRequest(again) : .none
     }

@@ -79,7 +79,9 @@ import Testing
     let (reads, gate) = (Guarded(0), Gate())
     tier.set { request in
       guard request.isBlocking, request.has("XREAD") else { return .none }
-      return reads({ $0 += 1; return $0 }) > 1 ? .delayRequest(gate) : .none
+      return reads({
+        $0 += 1; return $0
+      }) > 1 ? .delayRequest(gate) : .none
     }
     try waitUntil { gate.count == 1 }
     for key in keys { #expect(try second.cache.value(String.self, forKey: key) == "new") }
