@@ -165,7 +165,7 @@ extension LMDBCache {
   }
 
   /// Runs a load, and lets a source that fails have a pause. Once for all who wait for it.
-  private func settling<R>(_ key: String, _ options: LoadOptions, _ load: () throws -> R) throws -> R {
+  func settling<R>(_ key: String, _ options: LoadOptions, _ load: () throws -> R) throws -> R {
     do {
       let value = try load()
       loadPauses.noteSuccess(ByteKey(key))
@@ -176,7 +176,7 @@ extension LMDBCache {
     }
   }
 
-  private nonisolated(nonsending) func settling<R>(
+  nonisolated(nonsending) func settling<R>(
     _ key: String, _ options: LoadOptions, _ load: nonisolated(nonsending) () async throws -> R
   ) async throws -> R {
     do {

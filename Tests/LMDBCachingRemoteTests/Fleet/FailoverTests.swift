@@ -29,7 +29,7 @@ import Testing
     let port = Int.random(in: 20_000..<60_000)
     let primary = try RedisServer("--port", "\(port)")
     let replica = try RedisServer("--replicaof", "127.0.0.1 \(port)")
-    try eventually { text(try replica.run("INFO", "replication")).contains("master_link_status:up") }
+    try waitUntil { text(try replica.run("INFO", "replication")).contains("master_link_status:up") }
     try lead(to: primary)
     let (first, second) = (try Machine(primary, socket: link), try Machine(primary, socket: link))
     try first.cache.set("old", forKey: "k")
@@ -40,18 +40,18 @@ import Testing
     try replica.run("REPLICAOF", "NO", "ONE")
     try first.cache.set("new", forKey: "k")
     try first.cache.set("new", forKey: "lost")
-    try eventually { try second.cache.value(String.self, forKey: "k") == "new" }
+    try waitUntil { try second.cache.value(String.self, forKey: "k") == "new" }
     #expect(try second.cache.value(String.self, forKey: "lost") == "new")
     let gaps = [first, second].map(\.cache.statistics.gaps)
     try lead(to: replica)
     primary.stop(SIGKILL)
 
     for (machine, gaps) in zip([first, second], gaps) {
-      try eventually { machine.cache.statistics.gaps > gaps && machine.cache.health.isSettled }
+      try waitUntil { machine.cache.statistics.gaps > gaps && machine.cache.health.isSettled }
       #expect(try machine.cache.value(String.self, forKey: "k") == "old")
       #expect(try machine.cache.value(String.self, forKey: "lost") == nil)
     }
-    try eventually { (try? first.cache.set("newest", forKey: "k")) != nil }
-    try eventually { try second.cache.value(String.self, forKey: "k") == "newest" }
+    try waitUntil { (try? first.cache.set("newest", forKey: "k")) != nil }
+    try waitUntil { try second.cache.value(String.self, forKey: "k") == "newest" }
   }
 }

@@ -25,8 +25,8 @@ import Testing
     #expect(throws: RemoteTierError.self) { try machine.cache.set("new", forKey: "k") }
     // Neither the old value nor the new one is known to be the fleet's.
     #expect(try machine.cache.value(String.self, forKey: "k") == nil)
-    try eventually { !machine.cache.health.isInTouch }
-    try eventually {
+    try waitUntil { !machine.cache.health.isInTouch }
+    try waitUntil {
       _ = try machine.cache.value(String.self, forKey: "nothing")
       return machine.cache.health.areReadsSuspended
     }
@@ -35,8 +35,8 @@ import Testing
     #expect(machine.cache.statistics.requests < requests + 100)
 
     try server.start()
-    try eventually { machine.cache.health.isInTouch && !machine.cache.health.isRevalidating }
-    try eventually { (try? machine.cache.set("again", forKey: "k")) != nil }
+    try waitUntil { machine.cache.health.isInTouch && !machine.cache.health.isRevalidating }
+    try waitUntil { (try? machine.cache.set("again", forKey: "k")) != nil }
     let other = try Machine(server)
     #expect(try other.cache.value(String.self, forKey: "k") == "again")
   }
@@ -62,9 +62,9 @@ import Testing
     let gaps = second.cache.statistics.gaps
     for round in 0..<5 {
       try server.run("CLIENT", "KILL", "TYPE", "normal")
-      for key in 0..<10 { try eventually { (try? first.cache.set("new", forKey: "k\(round * 10 + key)")) != nil } }
+      for key in 0..<10 { try waitUntil { (try? first.cache.set("new", forKey: "k\(round * 10 + key)")) != nil } }
     }
-    for key in 0..<50 { try eventually { try second.cache.value(String.self, forKey: "k\(key)") == "new" } }
+    for key in 0..<50 { try waitUntil { try second.cache.value(String.self, forKey: "k\(key)") == "new" } }
     #expect(second.cache.statistics.gaps == gaps)
   }
 
@@ -78,10 +78,10 @@ import Testing
     try second.settle()
     // While its connection is away the server forgets changes.
     try server.run("CLIENT", "KILL", "TYPE", "normal")
-    try eventually { (try? first.cache.set((0..<400).map { ("k\($0)", "new") })) != nil }
+    try waitUntil { (try? first.cache.set((0..<400).map { ("k\($0)", "new") })) != nil }
     try server.run("XTRIM", "{lmdb-cache}:1:changes", "MAXLEN", "0")
     for key in 0..<400 {
-      try eventually { try second.cache.value(String.self, forKey: "k\(key)") == "new" }
+      try waitUntil { try second.cache.value(String.self, forKey: "k\(key)") == "new" }
     }
   }
 
@@ -92,7 +92,7 @@ import Testing
       try first.cache.set((0..<500).map { ("k\($0)", round) })
       try server.run("XTRIM", "{lmdb-cache}:1:changes", "MAXLEN", "1")
       for key in stride(from: 0, to: 500, by: 7) {
-        try eventually { try second.cache.value(Int.self, forKey: "k\(key)") == round }
+        try waitUntil { try second.cache.value(Int.self, forKey: "k\(key)") == round }
       }
     }
   }
@@ -112,12 +112,12 @@ import Testing
     } else {
       try server.run(how)
     }
-    try eventually { second.cache.statistics.gaps > gaps && second.cache.health.isHealthy }
+    try waitUntil { second.cache.statistics.gaps > gaps && second.cache.health.isHealthy }
     try second.settle()
     // What cannot be held against the server is not served.
     #expect(try second.cache.value(String.self, forKey: "k1") == nil)
-    try eventually { (try? first.cache.set("new", forKey: "k1")) != nil }
-    try eventually { try second.cache.value(String.self, forKey: "k1") == "new" }
+    try waitUntil { (try? first.cache.set("new", forKey: "k1")) != nil }
+    try waitUntil { try second.cache.value(String.self, forKey: "k1") == "new" }
   }
 
   @Test func whatADirectoryHoldsIsCheckedFirst() throws {
@@ -145,7 +145,7 @@ import Testing
   @Test func aSuspendedServerHoldsNobodyUp() throws {
     let machine = try Machine(server) { $0.timeLimit = .milliseconds(100) }
     // A busy machine may need longer.
-    try eventually { (try? machine.cache.set("here", forKey: "k")) != nil && machine.cache.health.isSettled }
+    try waitUntil { (try? machine.cache.set("here", forKey: "k")) != nil && machine.cache.health.isSettled }
     server.suspend()
     defer { server.resume() }
     let start = ContinuousClock.now
@@ -154,7 +154,7 @@ import Testing
     #expect(machine.cache.health.areReadsSuspended)
     #expect(try machine.cache.value(String.self, forKey: "k") == "here")
     server.resume()
-    try eventually { (try? machine.cache.set("new", forKey: "k")) != nil && machine.cache.health.isHealthy }
+    try waitUntil { (try? machine.cache.set("new", forKey: "k")) != nil && machine.cache.health.isHealthy }
   }
 
   @Test func valuesAreServedForSoLongOutOfTouch() throws {
@@ -166,7 +166,7 @@ import Testing
     try machine.settle()
     server.stop(SIGKILL)
     #expect(try machine.cache.value(String.self, forKey: "k") == "here")
-    try eventually { try machine.cache.value(String.self, forKey: "k") == nil }
+    try waitUntil { try machine.cache.value(String.self, forKey: "k") == nil }
     #expect(try machine.cache.value(String.self, forKey: "k") { _ in "loaded" } == "loaded")
     #expect(try machine.cache.local.value(String.self, forKey: "k") == "here")
   }
@@ -181,7 +181,7 @@ import Testing
     for _ in 0..<10 { try? first.cache.set("more", forKey: "more") }
     #expect(first.cache.health.areWritesSuspended && !first.cache.health.areReadsSuspended)
     try server.run("CONFIG", "SET", "maxmemory", "0")
-    try eventually { (try? first.cache.set("more", forKey: "more")) != nil }
+    try waitUntil { (try? first.cache.set("more", forKey: "more")) != nil }
   }
 
   @Test func aReplicaIsReadOnly() throws {
