@@ -9,11 +9,11 @@ extension LMDBCache {
     _ type: V.Type, forKey key: String, options: LoadOptions?,
     load: @escaping @Sendable (inout LoadContext) throws -> V
   ) throws -> V {
-    let options = options ?? store.configuration.loadOptions
+    let options = options ?? diskCache.configuration.loadOptions
     try options.validate()
     return try LoadQueue.wait(options.timeLimit, key) { [self] in
       while true {
-        let result = try singleFlight.value(ByteKey(key)) { [self] run -> any Sendable in
+        let result = try store.flights.value(ByteKey(key), waitingFor: loadWaitLimit) { [self] run -> any Sendable in
           begin(run)
           defer { end(run) }
           var context = LoadContext(unstored: key, options)
@@ -30,11 +30,11 @@ extension LMDBCache {
     _ type: V.Type, forKey key: String, options: LoadOptions?,
     load: @escaping @Sendable (inout LoadContext) async throws -> V
   ) async throws -> V {
-    let options = options ?? store.configuration.loadOptions
+    let options = options ?? diskCache.configuration.loadOptions
     try options.validate()
     return try await LoadQueue.wait(options.timeLimit, key) { [self] in
       while true {
-        let result = try await singleFlight.value(ByteKey(key)) { [self] run -> any Sendable in
+        let result = try await store.flights.value(ByteKey(key), waitingFor: loadWaitLimit) { [self] run -> any Sendable in
           begin(run)
           defer { end(run) }
           var context = LoadContext(unstored: key, options)
