@@ -154,7 +154,8 @@ let package = Package(
         "EFStorageStorez", "LMDBCaching", "Storez", "TestSupport", .product(name: "Logging", package: "swift-log"),
       ]),
     .testTarget(
-      name: "CommandLineToolTests", dependencies: ["CBORCoding", "lmdb-cache", "LMDBCaching", "TestSupport"]),
+      name: "CommandLineToolTests",
+      dependencies: ["CBORCoding", "CacheTestProcess", "lmdb-cache", "LMDBCaching", "TestSupport"]),
     // What the documentation shows, as a client would compile it: Scripts/lib/documentation.sh puts the blocks there.
     .testTarget(
       name: "DocumentationTests",

@@ -74,7 +74,7 @@ package enum CacheInspection {
   private static func compareValues(_ reader: CacheReader, _ report: inout Report) throws {
     var (found, damaged): (Int, Int) = (0, 0)
     var damage: [CacheError] = []
-    try reader.forEachRecord(includingExpired: true) { error in
+    try reader.forEachRecord(selection: .all) { error in
       damaged += 1
       if damage.count < Report.greatestErrors { damage.append(error) }
     } _: { _ in

@@ -1,0 +1,163 @@
+import Foundation
+import LMDB
+
+// All of an entry as it is stored, read and written: for who moves entries from one cache to another.
+
+extension DiskCache {
+  /// How many records are copied at a time, and of how many bytes about.
+  private static let recordsAtOnce = 256
+  private static let bytesAtOnce = 1 << 20
+
+  /// Calls `body` with the entries and their values as of one moment, one at a time, until it returns `false`: those that a
+  /// read or a load finds. What was written here before is among them. The files grow while it goes on and others write.
+  ///
+  /// Not in the order of their keys: those with the longest ones come last.
+  ///
+  /// - Parameter onDamage: Called with the error of an entry that cannot be read; the others are read all the same if it
+  ///   returns.
+  package func forEachRecord(
+    withPrefix prefix: String = "", onDamage: (CacheError) throws -> Void, _ body: (EntryRecord) throws -> Bool
+  ) throws {
+    try checkOpen()
+    try store.withSnapshot { transaction in
+      Result { try forEachRecord(prefix, in: transaction, onDamage, body) }
+    }.get()
+  }
+
+  private func forEachRecord(
+    _ prefix: String, in transaction: borrowing ReadTransaction, _ onDamage: (CacheError) throws -> Void,
+    _ body: (EntryRecord) throws -> Bool
+  ) throws {
+    var next: EntryPage.Start? = EntryPage.Start()
+    while let start = next {
+      let records: [CopiedRecord]
+      (records, next) = try copies(prefix, from: start, in: transaction)
+      for copied in records {
+        let record: EntryRecord
+        do throws(CacheError) {
+          record = try completed(copied)
+        } catch {
+          guard error.isOfOneEntry else { throw error }
+          try onDamage(error)
+          continue
+        }
+        if try !body(record) { return }
+      }
+    }
+  }
+
+  private func completed(_ copied: CopiedRecord) throws(CacheError) -> EntryRecord {
+    let record = try copied.completed { [store] (pointer, key) throws(CacheError) in
+      try store.reader.loggedValue(pointer, of: key)
+    }
+    // No segment goes that a snapshot refers to, unless somebody removes it.
+    guard let record else { throw .corrupted(String(decoding: copied.key, as: UTF8.self)) }
+    return record
+  }
+
+  private func copies(
+    _ prefix: String, from start: EntryPage.Start, in transaction: borrowing ReadTransaction
+  ) throws(CacheError) -> (records: [CopiedRecord], next: EntryPage.Start?) {
+    let now = store.clock.now
+    return try store.database.accessing("Reading \(store.directory)") { () throws(LMDBError) in
+      try transaction.withCursor { (cursor) throws(LMDBError) in
+        try withUTF8Bytes(of: prefix) { (prefix) throws(LMDBError) in
+          let range = start.isLong ? KeyRange.long(ofPrefix: prefix) : KeyRange.plain(ofPrefix: prefix)
+          var position =
+            start.last == nil ? try range.first(cursor) : try EntryDatabase.position(cursor, after: start.last)
+          var (records, looked, bytes): ([CopiedRecord], Int, Int) = ([], 0, 0)
+          while let entry = position, range.contains(entry.key) {
+            if let record = try Self.record(entry, prefix, at: now, in: transaction) {
+              records.append(record)
+              bytes += record.bytes.count
+            }
+            looked += 1
+            if looked == Self.recordsAtOnce || bytes >= Self.bytesAtOnce {
+              return (records, EntryPage.Start(isLong: start.isLong, last: Array(entry.key)))
+            }
+            position = try cursor.next()
+          }
+          return (records, start.isLong ? nil : EntryPage.Start(isLong: true))
+        }
+      }
+    }
+  }
+
+  /// `nil` for one that is not to be shown.
+  private static func record(
+    _ entry: Cursor.Entry, _ prefix: UnsafeRawBufferPointer, at now: Int64, in transaction: borrowing ReadTransaction
+  ) throws(LMDBError) -> CopiedRecord? {
+    guard let header = RecordHeader(entry.value),
+      let key = DatabaseKey.key(ofDatabaseKey: entry.key, record: entry.value, header: header)
+    else { return CopiedRecord(unreadable: entry.value, databaseKey: entry.key) }
+    guard key.hasPrefix(prefix), EntrySelection.kept.shows(header, at: now),
+      try !EntryDatabase.isRemoved(header, in: transaction)
+    else { return nil }
+    return CopiedRecord(key: Array(key), bytes: Array(entry.value))
+  }
+
+  // MARK: Writing
+
+  /// Stores entries as their records say, under new stamps; returns when they survive the death of the process, and in
+  /// ``Durability/full`` when they are on the disk. Their values go through no transforms here.
+  ///
+  /// - Parameter replacing: Whether they take the places of what is there. Otherwise what anybody stores under a key, be it
+  ///   while this runs, stays.
+  /// - Returns: Of each whether it is stored. Of several with one key it is the first, or when they replace what is there the
+  ///   last.
+  /// - Throws: as ``DiskCache/set(_:forKey:expiresIn:cost:)``; some may be stored then.
+  package func take(_ records: [EntryRecord], replacing: Bool) throws(CacheError) -> [Bool] {
+    try checkOpen()
+    guard replacing else {
+      var taken: [Bool] = []
+      for record in records { taken.append(try take(record)) }
+      return taken
+    }
+    let batch = BatchFrames(isAwaited: store.durability == .full)
+    for record in records {
+      try record.withContents { (key, header, bytes) throws(CacheError) in
+        try store.putAsIs(key, header, bytes, into: batch)
+      }
+    }
+    try store.write(batch, waitsForCommit: false)
+    return records.map { _ in true }
+  }
+
+  /// Stores one if there is nothing under its key.
+  private func take(_ record: EntryRecord) throws(CacheError) -> Bool {
+    try record.withContents { (key, header, bytes) throws(CacheError) in
+      while true {
+        let condition = try store.condition(key)
+        if try store.stamp(key) != 0 { return false }
+        let outcome = try store.edit(key, .putAsIs(header, bytes), if: condition ?? .stamp(0), by: nil)
+        if outcome.isRefused {
+          if condition == nil { return false }
+          continue
+        }
+        try outcome.checkCommitted()
+        return true
+      }
+    }
+  }
+
+  /// The time by which its entries expire: nanoseconds since 1970.
+  package var now: Int64 { store.clock.now }
+}
+
+extension EntryRecord {
+  /// Calls `body` with what is to be stored.
+  fileprivate func withContents<R>(
+    _ body: (CacheKey, RecordHeader, UnsafeRawBufferPointer) throws(CacheError) -> R
+  ) throws(CacheError) -> R {
+    var header = header
+    // The record that it was in had the key, or had not, and was in the value log, or was not.
+    header.keyLength = 0
+    header.flags.remove(.pointer)
+    header.tags = entry.tags?.hashes
+    return try withExtendedLifetime(entry.tags) { () throws(CacheError) in
+      try CacheKey.with(key) { (key) throws(CacheError) in
+        try stored.withBytes { (bytes) throws(CacheError) in try body(key, header, bytes) }
+      }
+    }
+  }
+}
