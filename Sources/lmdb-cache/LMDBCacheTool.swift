@@ -22,7 +22,7 @@ struct LMDBCacheTool: ParsableCommand {
     subcommands: [
       ReplayCommand.self, GetCommand.self, SetCommand.self, RemoveCommand.self, ListCommand.self, StatCommand.self,
       TrimCommand.self, ClearCommand.self, VerifyCommand.self, TopCommand.self,
-      ExportCommand.self, ImportCommand.self,
+      ExportCommand.self, ImportCommand.self, BackupCommand.self, RestoreCommand.self,
     ]
   )
 

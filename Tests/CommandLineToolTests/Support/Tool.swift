@@ -14,6 +14,8 @@ enum Tool {
     return bundle.deletingLastPathComponent().appendingPathComponent("lmdb-cache")
   }()
 
+  static var path: String { executable.path }
+
   /// Runs it to its end.
   ///
   /// - Parameters:
