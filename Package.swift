@@ -9,6 +9,7 @@ let package = Package(
     .library(name: "CBORCoding", targets: ["CBORCoding"]),
     .library(name: "LMDB", targets: ["LMDB"]),
     .library(name: "LMDBCaching", targets: ["LMDBCaching"]),
+    .library(name: "LMDBCachingImport", targets: ["LMDBCachingImport"]),
     .library(name: "LMDBCachingRemote", targets: ["LMDBCachingRemote"]),
     .library(name: "LMDBCachingRedis", targets: ["LMDBCachingRedis"]),
     .library(name: "EFStorageCore", targets: ["EFStorageCore"]),
@@ -76,6 +77,12 @@ let package = Package(
       providers: [.apt(["libhiredis-dev"]), .brew(["hiredis"])]),
     .target(
       name: "LMDBCachingRedis", dependencies: ["CHiredis", "LMDBCaching", "LMDBCachingRemote", "Platform"]),
+    // What other stores have, into a cache. Apart, so that nobody else links SQLite.
+    .systemLibrary(
+      name: "CSQLite", pkgConfig: "sqlite3",
+      providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
+    .target(
+      name: "LMDBCachingImport", dependencies: ["CSQLite", "FoundationArchives", "LMDBCaching", "Platform"]),
     .target(name: "EFStorageCore"),
     .target(name: "EFStorageLMDBCache", dependencies: ["EFStorageCore", "LMDBCaching"]),
     .target(name: "EFStorageConformance", dependencies: ["EFStorageCore"]),
@@ -94,6 +101,7 @@ let package = Package(
         "FoundationArchives",
         "LMDB",
         "LMDBCaching",
+        "LMDBCachingImport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
@@ -117,6 +125,10 @@ let package = Package(
         "CBORCoding", "CXXHash", "CXXHashWide", "LMDBCaching", "LMDB", "CacheTestProcess", "Platform", "TestSupport",
         .product(name: "Logging", package: "swift-log"),
       ]),
+    .testTarget(
+      name: "LMDBCachingImportTests",
+      dependencies: ["CSQLite", "FoundationArchives", "LMDBCaching", "LMDBCachingImport", "Platform", "TestSupport"],
+      exclude: ["Fixtures"]),
     .testTarget(
       name: "LMDBCachingRemoteTests",
       dependencies: [
@@ -161,8 +173,8 @@ let package = Package(
       name: "DocumentationTests",
       dependencies: [
         "CBORCoding", "EFStorageConformance", "EFStorageCore", "EFStorageLMDBCache", "EFStorageStorez",
-        "EFStorageUserDefaults", "GarageStorage", "LMDB", "LMDBCaching", "LMDBCachingRedis", "LMDBCachingRemote",
-        "Storez",
+        "EFStorageUserDefaults", "GarageStorage", "LMDB", "LMDBCaching", "LMDBCachingImport", "LMDBCachingRedis",
+        "LMDBCachingRemote", "Storez",
       ],
       packageAccess: false),
     // In front of the C library's functions that write, in the program it is linked into.

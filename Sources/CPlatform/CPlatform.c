@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/types.h>
 #include <sys/uio.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #if defined(__linux__)
@@ -207,4 +208,16 @@ int cplatform_is_locked_elsewhere(int descriptor) {
     if (errno != EINTR) return -1;
   }
   return lock.l_type != F_UNLCK ? 1 : 0;
+}
+
+intptr_t cplatform_attribute(int descriptor, const char *name, void *bytes, size_t count) {
+#if defined(__APPLE__)
+  ssize_t length = fgetxattr(descriptor, name, bytes, count, 0, 0);
+  int missing = ENOATTR;
+#else
+  ssize_t length = fgetxattr(descriptor, name, bytes, count);
+  int missing = ENODATA;
+#endif
+  // A file system without such attributes has none.
+  return length < 0 && (errno == missing || errno == ENOTSUP) ? 0 : length;
 }

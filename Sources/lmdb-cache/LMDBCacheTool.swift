@@ -1,5 +1,6 @@
 import ArgumentParser
 import LMDBCaching
+import LMDBCachingImport
 
 /// The command line tool: looks into caches, changes them, and replays traces of requests through them.
 @main
@@ -33,6 +34,8 @@ struct LMDBCacheTool: ParsableCommand {
       try command.run()
     } catch let error as ToolError {
       fail(error)
+    } catch let error as ImportError {
+      fail(ToolError(error))
     } catch let error as CacheError {
       fail(ToolError(error))
     } catch {

@@ -32,7 +32,10 @@ import Testing
     ["rm", "a", "--tag", "b", "--cache", "./x"], ["rm", "--tag", "a", "--prefix", "b", "--cache", "./x"],
     ["ls", "-q", "--json", "--cache", "./x"], ["trim", "--cache", "./x"], ["trim", "--count", "-1", "--cache", "./x"],
     ["replay", "file"], ["replay", "file", "--format", "csv"], ["replay", "-", "--format", "text", "--threads", "0"],
-    ["get", "key", "--cache", ""],
+    ["get", "key", "--cache", ""], ["import", "x", "--cache", "./x"], ["import", "x", "--from", "y", "--cache", "./x"],
+    ["import", "x", "--from", "files"], ["import", "x", "--from", "mmkv", "--types", "a", "--cache", "./x"],
+    ["import", "x", "--from", "mmkv", "--types", "a=text", "--cache", "./x"],
+    ["import", "x", "--from", "files", "--types", "a=bool", "--cache", "./x"],
   ])
   func wrongUsageIs64(_ arguments: [String]) async throws {
     let result = try await run(arguments)
@@ -42,7 +45,7 @@ import Testing
   }
 
   @Test(arguments: [
-    "replay", "get", "set", "rm", "ls", "stat", "trim", "clear", "verify",
+    "replay", "get", "set", "rm", "ls", "stat", "trim", "clear", "verify", "import",
   ])
   func everyCommandExplainsItself(_ command: String) async throws {
     let help = try await run([command, "--help"])

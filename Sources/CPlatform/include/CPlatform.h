@@ -72,6 +72,10 @@ int cplatform_byte_lock(int descriptor, int64_t offset, int action);
 /// this process do not count.
 int cplatform_is_locked_elsewhere(int descriptor);
 
+/// Copies the value of a file's extended attribute of the user's; returns its length, 0 where there is no such attribute, and
+/// -1 and `errno` for a failure: ERANGE if it is longer than `count`.
+intptr_t cplatform_attribute(int descriptor, const char *name, void *bytes, size_t count);
+
 // Threads, numbered for those who keep a cache line for each of them.
 
 /// How many threads of the process can have a number at a time: a power of two, 32 or more, the same all the time.

@@ -25,7 +25,7 @@ extension DiskCache {
   }
 
   /// Whether there is an entry, be it in memory only.
-  private func isPresent(_ key: CacheKey, _ memory: MemoryTier?) throws(CacheError) -> Bool {
+  func isPresent(_ key: CacheKey, _ memory: MemoryTier?) throws(CacheError) -> Bool {
     if try store.stamp(key) != 0 { return true }
     guard let memory else { return false }
     return try memory.valueAlone(key, in: store) != nil

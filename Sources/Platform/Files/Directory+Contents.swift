@@ -16,6 +16,14 @@ extension Directory {
     return names
   }
 
+  /// Calls `body` with each name that is not UTF-8, as far as it can be shown. See ``names()``.
+  package func forEachUnreadableName(_ body: (String) -> Void) throws(SystemError) {
+    for name in try rawNames() {
+      let bytes = name.dropLast().lazy.map { UInt8(bitPattern: $0) }
+      if String(validating: bytes, as: UTF8.self) == nil { body(String(decoding: bytes, as: UTF8.self)) }
+    }
+  }
+
   /// Whether there is no name at all in it.
   package func isEmpty() throws(SystemError) -> Bool { try rawNames().isEmpty }
 

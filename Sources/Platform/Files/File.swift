@@ -40,6 +40,18 @@ package struct File: ~Copyable, Sendable {
 
   package borrowing func identity() throws(SystemError) -> FileIdentity { try status().identity }
 
+  /// The value of an extended attribute, of at most `limit` bytes; `nil` if there is none. On Linux it is one of the user's,
+  /// whose names begin with `user.`, which is not given here.
+  package borrowing func attribute(_ name: String, limit: Int = 64) throws(SystemError) -> [UInt8]? {
+    #if os(Linux)
+      let name = "user." + name
+    #endif
+    var bytes = [UInt8](repeating: 0, count: limit)
+    let length = cplatform_attribute(descriptor, name, &bytes, limit)
+    if length < 0 { throw SystemError("fgetxattr", path) }
+    return length == 0 ? nil : Array(bytes[..<length])
+  }
+
   /// Whether a name in a directory still leads to this very file.
   package borrowing func isStill(_ name: String, in directory: Directory) throws(SystemError) -> Bool {
     try directory.identity(of: name) == identity()

@@ -1,20 +1,23 @@
 import Foundation
 import LMDBCaching
+import LMDBCachingImport
 
 /// Takes what `export` wrote into a cache, a part at a time.
 struct ExchangeImport {
   private static let batchCount = 256
   private static let batchSize = 1 << 20
 
-  private let cache: DiskCache
+  /// `nil`: nothing is there, and nothing is stored.
+  private let cache: DiskCache?
   private let overwrites: Bool
   private var pending: [EntryRecord] = []
   private var pendingSize = 0
-  private(set) var summary = ExchangeSummary()
+  private(set) var report = ImportReport()
 
-  init(into cache: DiskCache, overwrites: Bool) {
+  init(into cache: DiskCache?, isDryRun: Bool, overwrites: Bool) {
     self.cache = cache
     self.overwrites = overwrites
+    report.isDryRun = isDryRun
   }
 
   /// Reads to the end, or until it is interrupted. What was read before a failure is stored.
@@ -27,7 +30,7 @@ struct ExchangeImport {
           try ExchangeEntry.record(fields, prefix: prefix)
         }
         guard let record else {
-          summary.isComplete = true
+          report.isComplete = true
           break
         }
         try take(record)
@@ -41,27 +44,32 @@ struct ExchangeImport {
   }
 
   private mutating func take(_ record: EntryRecord) throws {
-    summary.examined += 1
-    if record.isOver(at: cache.now) {
-      summary.expired += 1
+    report.examined += 1
+    if record.isOver(at: cache?.wallClock ?? Int64(Date().timeIntervalSince1970 * 1e9)) {
+      report.expired += 1
       return
     }
     pending.append(record)
-    pendingSize += record.key.utf8.count + record.stored.count
+    pendingSize += record.size
     if pending.count >= Self.batchCount || pendingSize >= Self.batchSize { try storePending() }
   }
 
   private mutating func storePending() throws {
-    let taken = try cache.take(pending, replacing: overwrites)
-    for (record, isTaken) in zip(pending, taken) {
+    for (record, isTaken) in zip(pending, try isTaken()) {
       if isTaken {
-        summary.taken += 1
-        summary.takenBytes += record.key.utf8.count + record.stored.count
+        report.taken += 1
+        report.takenBytes += record.size
       } else {
-        summary.present += 1
+        report.present += 1
       }
     }
     pending.removeAll(keepingCapacity: true)
     pendingSize = 0
+  }
+
+  private func isTaken() throws -> [Bool] {
+    guard let cache else { return pending.map { _ in true } }
+    guard report.isDryRun else { return try cache.take(pending, replacing: overwrites) }
+    return try pending.map { try overwrites || !cache.isPresent($0.key, nil) }
   }
 }

@@ -63,6 +63,20 @@ enum Tool {
       errors: String(decoding: try Data(contentsOf: errors), as: UTF8.self))
   }
 
+  /// Runs it to its end with a terminal as its standard error, which holds no more than a few lines.
+  static func runWithErrorsOnTerminal(_ arguments: String...) async throws -> ToolResult {
+    let scratch = try Scratch()
+    let output = scratch.url.appendingPathComponent("out")
+    try Data().write(to: output)
+    let terminal = try PseudoTerminal()
+    let process = try LaunchedProcess(
+      executable, arguments, environment: ProcessInfo.processInfo.environment.merging(["TERM": "xterm"]) { $1 },
+      input: .nullDevice, output: FileHandle(forWritingTo: output), errors: terminal.program)
+    return ToolResult(
+      status: try await status(of: process), output: try Data(contentsOf: output),
+      errors: String(decoding: terminal.written(), as: UTF8.self))
+  }
+
   private static func status(of process: LaunchedProcess) async throws -> Int32 {
     let ending = await withCheckedContinuation { continuation in
       Thread.detachNewThread { continuation.resume(returning: process.wait()) }

@@ -40,6 +40,40 @@ import Testing
     try other.close()
   }
 
+  private struct Person: Codable, Sendable, Equatable {
+    var name: String
+    var tags: Set<String>
+    var born: Date?
+  }
+
+  /// Of what needs no class.
+  @Test(arguments: Place.allCases) func keyedArchivesOfPlainDataAreValuesToo(_ place: Place) throws {
+    let cache = try directory.open { configuration in
+      neverCommitting(&configuration)
+      configuration.objectCoding.archiving = .keyedArchive
+    }
+    let born = Date(timeIntervalSinceReferenceDate: -5_870_000_000.25)
+    try cache.setObject(NSString(string: "text"), forKey: "string")
+    try cache.setObject(NSNumber(value: 42), forKey: "number")
+    try cache.setObject(NSArray(array: [NSNumber(value: 1), NSNumber(value: 2)]), forKey: "array")
+    try cache.setObject(
+      NSDictionary(dictionary: ["name": "Ada", "tags": NSSet(array: ["x", "y"]), "born": born as NSDate]),
+      forKey: "person")
+    try cache.setObject(Note(title: "t", count: 1), forKey: "note")
+    try place.settle(cache)
+    #expect(try cache.value(String.self, forKey: "string") == "text")
+    #expect(try cache.value(Int.self, forKey: "number") == 42 && cache.value(Int?.self, forKey: "number") == 42)
+    #expect(try cache.value([Int].self, forKey: "array") == [1, 2])
+    #expect(try cache.value(Person.self, forKey: "person") == Person(name: "Ada", tags: ["x", "y"], born: born))
+    #expect(try cache.diskCache.value([Int].self, forKey: "array") == [1, 2])
+    #expect(try cache.values([Int].self, forKeys: ["array", "none"]) == [[1, 2], nil])
+    #expect(errorCode { try cache.value(Int.self, forKey: "string") } == .typeMismatch)
+    #expect(errorCode { try cache.value([String].self, forKey: "array") } == .typeMismatch)
+    #expect(errorCode { try cache.value(String.self, forKey: "note") } == .typeMismatch)
+    #expect((try cache.object(forKey: "array") as? NSArray)?.count == 2)
+    try cache.close()
+  }
+
   private final class Hidden: NSObject, NSCoding {
     override init() {}
     func encode(with coder: NSCoder) {}

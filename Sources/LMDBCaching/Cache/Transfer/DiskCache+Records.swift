@@ -1,7 +1,7 @@
 import Foundation
 import LMDB
 
-// All of an entry as it is stored, read and written: for who moves entries from one cache to another.
+// All of an entry as it is stored: for who moves entries from one cache to another.
 
 extension DiskCache {
   /// How many records are copied at a time, and of how many bytes about.
@@ -94,70 +94,5 @@ extension DiskCache {
       try !EntryDatabase.isRemoved(header, in: transaction)
     else { return nil }
     return CopiedRecord(key: Array(key), bytes: Array(entry.value))
-  }
-
-  // MARK: Writing
-
-  /// Stores entries as their records say, under new stamps; returns when they survive the death of the process, and in
-  /// ``Durability/full`` when they are on the disk. Their values go through no transforms here.
-  ///
-  /// - Parameter replacing: Whether they take the places of what is there. Otherwise what anybody stores under a key, be it
-  ///   while this runs, stays.
-  /// - Returns: Of each whether it is stored. Of several with one key it is the first, or when they replace what is there the
-  ///   last.
-  /// - Throws: as ``DiskCache/set(_:forKey:expiresIn:cost:)``; some may be stored then.
-  package func take(_ records: [EntryRecord], replacing: Bool) throws(CacheError) -> [Bool] {
-    try checkOpen()
-    guard replacing else {
-      var taken: [Bool] = []
-      for record in records { taken.append(try take(record)) }
-      return taken
-    }
-    let batch = BatchFrames(isAwaited: store.durability == .full)
-    for record in records {
-      try record.withContents { (key, header, bytes) throws(CacheError) in
-        try store.putAsIs(key, header, bytes, into: batch)
-      }
-    }
-    try store.write(batch, waitsForCommit: false)
-    return records.map { _ in true }
-  }
-
-  /// Stores one if there is nothing under its key.
-  private func take(_ record: EntryRecord) throws(CacheError) -> Bool {
-    try record.withContents { (key, header, bytes) throws(CacheError) in
-      while true {
-        let condition = try store.condition(key)
-        if try store.stamp(key) != 0 { return false }
-        let outcome = try store.edit(key, .putAsIs(header, bytes), if: condition ?? .stamp(0), by: nil)
-        if outcome.isRefused {
-          if condition == nil { return false }
-          continue
-        }
-        try outcome.checkCommitted()
-        return true
-      }
-    }
-  }
-
-  /// The time by which its entries expire: nanoseconds since 1970.
-  package var now: Int64 { store.clock.now }
-}
-
-extension EntryRecord {
-  /// Calls `body` with what is to be stored.
-  fileprivate func withContents<R>(
-    _ body: (CacheKey, RecordHeader, UnsafeRawBufferPointer) throws(CacheError) -> R
-  ) throws(CacheError) -> R {
-    var header = header
-    // The record that it was in had the key, or had not, and was in the value log, or was not.
-    header.keyLength = 0
-    header.flags.remove(.pointer)
-    header.tags = entry.tags?.hashes
-    return try withExtendedLifetime(entry.tags) { () throws(CacheError) in
-      try CacheKey.with(key) { (key) throws(CacheError) in
-        try stored.withBytes { (bytes) throws(CacheError) in try body(key, header, bytes) }
-      }
-    }
   }
 }

@@ -42,9 +42,9 @@ final class StagedCache {
 
   func append(_ record: EntryRecord) throws(CacheError) {
     pending.append(record)
-    pendingSize += record.key.utf8.count + record.stored.count
+    pendingSize += record.size
     report.entries += 1
-    report.bytes += record.key.utf8.count + record.stored.count
+    report.bytes += record.size
     if pending.count >= Self.batchCount || pendingSize >= Self.batchSize { try storePending() }
   }
 

@@ -27,10 +27,7 @@ package struct EntryRecord: @unchecked Sendable {
     expires: Int64 = 0, refresh: Int64 = 0, kept: Int64 = 0, revision: UInt64 = 0, tagHashes: [UInt64] = [],
     uses: UInt8 = 0, isAbsence: Bool = false, isTransformed: Bool = false
   ) throws(CacheError) {
-    guard key.utf8.count <= DiskStore.maximumKeyLength, stored.count < 1 << 32 else {
-      throw CacheError(
-        .invalidArgument, "A key has at most 16 MiB and a value less than 4 GiB: \(quoted(key)) does not fit.")
-    }
+    try DiskStore.checkLengths(key, stored.count)
     guard cost >= 0 else { throw CacheError(.invalidArgument, "A cost is not negative; \(cost) is.") }
     guard uses <= RecordHeader.maximumUses else {
       throw CacheError(.invalidArgument, "Uses are counted to \(RecordHeader.maximumUses), and \(uses) are given.")
@@ -48,6 +45,8 @@ package struct EntryRecord: @unchecked Sendable {
   }
 
   package var key: String { entry.key }
+  /// Bytes of the key and of the value as it is stored.
+  package var size: Int { entry.key.utf8.count + stored.count }
   package var format: ArchiveFormat { header.format }
 
   // Times are nanoseconds since 1970.

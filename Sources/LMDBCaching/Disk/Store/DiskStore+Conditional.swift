@@ -110,10 +110,25 @@ extension DiskStore {
 
   /// With the journal's lock held, at the moment of the write.
   private func isUnchanged(_ key: CacheKey, _ version: UInt64, _ position: UInt64) -> Bool {
-    let hash = key.hash
+    wasUnchanged(key.hash, version, position) && journal.claimExclusiveUse()
+  }
+
+  private func wasUnchanged(_ hash: UInt64, _ version: UInt64, _ position: UInt64) -> Bool {
     // What a transaction is about to commit cannot be read yet, and must not be missed.
-    return observers.versions.word(hash: hash).pointee.load(ordering: .acquiring) == version
-      && foreignPosition == position && observers.changing != hash && journal.claimExclusiveUse()
+    observers.versions.word(hash: hash).pointee.load(ordering: .acquiring) == version
+      && foreignPosition == position && observers.changing != hash
+  }
+
+  /// An entry, by the hash of its key, and what it was when ``condition(_:)`` was asked.
+  struct UnchangedEntry {
+    let hash: UInt64
+    let version: UInt64
+    let position: UInt64
+  }
+
+  /// The same for the entries that a batch is written to.
+  func areUnchanged(_ entries: [UnchangedEntry]) -> Bool {
+    entries.allSatisfy { wasUnchanged($0.hash, $0.version, $0.position) } && journal.claimExclusiveUse()
   }
 
   /// Transforms a value and appends it to the value log, as every put does.

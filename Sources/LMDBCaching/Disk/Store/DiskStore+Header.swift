@@ -13,9 +13,8 @@ extension DiskStore {
     for key: CacheKey, _ format: ArchiveFormat, _ bytes: UnsafeRawBufferPointer, expires: Int64, cost: Int?
   ) throws(CacheError) -> RecordHeader {
     if let cost, cost < 0 { throw CacheError(.invalidArgument, "A cost is not negative; \(cost) is.") }
-    guard key.utf8.count <= Self.maximumKeyLength, bytes.count < 1 << 32 else {
-      throw CacheError(
-        .invalidArgument, "A key has at most 16 MiB and a value less than 4 GiB: \(quoted(key.string)) does not fit.")
+    if key.utf8.count > Self.maximumKeyLength || bytes.count >= Self.valueLengthLimit {
+      try Self.checkLengths(key.string, bytes.count)
     }
     return RecordHeader(
       format: format, expires: expires, now: RecordHeader.seconds(clock.coarseNow),
@@ -30,4 +29,14 @@ extension DiskStore {
   }
 
   static let maximumKeyLength = 16 << 20
+  /// A value has fewer bytes.
+  static let valueLengthLimit = 1 << 32
+
+  /// - Throws: `.invalidArgument` for a key or a value that does not fit.
+  static func checkLengths(_ key: String, _ valueLength: Int) throws(CacheError) {
+    guard key.utf8.count <= maximumKeyLength, valueLength < valueLengthLimit else {
+      throw CacheError(
+        .invalidArgument, "A key has at most 16 MiB and a value less than 4 GiB: \(quoted(key)) does not fit.")
+    }
+  }
 }
