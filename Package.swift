@@ -2,9 +2,17 @@
 
 import PackageDescription
 
+// What pkg-config says of hiredis has a flag that the package manager refuses, with a warning for everybody who uses this
+// package. On Linux the headers are found without it.
+#if os(Linux)
+  let hiredis: String? = nil
+#else
+  let hiredis: String? = "hiredis"
+#endif
+
 let package = Package(
   name: "LMDBCaching",
-  platforms: [.macOS(.v26), .iOS(.v26), .tvOS(.v26), .watchOS(.v26), .visionOS(.v26)],
+  platforms: [.macOS(.v15)],
   products: [
     .library(name: "CBORCoding", targets: ["CBORCoding"]),
     .library(name: "LMDB", targets: ["LMDB"]),
@@ -73,7 +81,7 @@ let package = Package(
         .product(name: "Metrics", package: "swift-metrics"),
       ]),
     .systemLibrary(
-      name: "CHiredis", pkgConfig: "hiredis",
+      name: "CHiredis", pkgConfig: hiredis,
       providers: [.apt(["libhiredis-dev"]), .brew(["hiredis"])]),
     .target(
       name: "LMDBCachingRedis", dependencies: ["CHiredis", "LMDBCaching", "LMDBCachingRemote", "Platform"]),
@@ -167,7 +175,7 @@ let package = Package(
       ]),
     .testTarget(
       name: "CommandLineToolTests",
-      dependencies: ["CBORCoding", "CacheTestProcess", "lmdb-cache", "LMDBCaching", "TestSupport"]),
+      dependencies: ["CacheTestProcess", "CBORCoding", "CXXHash", "lmdb-cache", "LMDBCaching", "TestSupport"]),
     // What the documentation shows, as a client would compile it: Scripts/lib/documentation.sh puts the blocks there.
     .testTarget(
       name: "DocumentationTests",
@@ -203,7 +211,8 @@ let package = Package(
 #if os(Linux)
   package.products += [.library(name: "EFStorageKeychainAccess", targets: ["EFStorageKeychainAccess"])]
   package.targets += [
-    .systemLibrary(name: "CSecret", pkgConfig: "libsecret-1", providers: [.apt(["libsecret-1-dev"])]),
+    // Without pkg-config, which gives a flag that the package manager refuses with a warning.
+    .systemLibrary(name: "CSecret"),
     .target(name: "EFStorageKeychainAccess", dependencies: ["CSecret", "EFStorageCore", "FoundationArchives"]),
     // What the tests start as another process.
     .executableTarget(
@@ -214,6 +223,12 @@ let package = Package(
   ]
   package.targets.first { $0.name == "DocumentationTests" }!.dependencies.append("EFStorageKeychainAccess")
 #endif
+
+// For a look at the documentation of one module, by who asks for it. Nobody who depends on the package fetches the plugin:
+//   LMDBCACHING_DOCUMENTATION=1 swift package generate-documentation --target LMDBCaching
+if Context.environment["LMDBCACHING_DOCUMENTATION"] != nil {
+  package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
+}
 
 // What `Scripts/test` builds with the thread sanitizer: of each target of tests the suites in which threads meet.
 if Context.environment["LMDBCACHING_TESTS"] == "concurrency" {
@@ -239,6 +254,5 @@ for target in package.targets where target.type != .system && !clients.contains(
       .enableUpcomingFeature("ExistentialAny"),
       .enableUpcomingFeature("InternalImportsByDefault"),
       .enableUpcomingFeature("MemberImportVisibility"),
-      .enableExperimentalFeature("Lifetimes"),
     ]
 }

@@ -9,7 +9,7 @@ let peers = (Context.environment["BENCHMARK_PEERS"] ?? "").split(separator: ",")
 // A package of its own, so that nobody who depends on the library builds it.
 let package = Package(
   name: "Benchmarks",
-  platforms: [.macOS(.v26)],
+  platforms: [.macOS(.v15)],
   dependencies: [
     .package(name: "LMDBCaching", path: ".."),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),

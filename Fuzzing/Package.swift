@@ -6,7 +6,7 @@ import PackageDescription
 // that instrument all of it.
 let package = Package(
   name: "Fuzzing",
-  platforms: [.macOS(.v26)],
+  platforms: [.macOS(.v15)],
   dependencies: [.package(name: "LMDBCaching", path: "..")],
   targets: [
     // libFuzzer, which comes with the toolchain.

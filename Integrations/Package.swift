@@ -8,7 +8,7 @@ let cache: [Target.Dependency] = [.product(name: "LMDBCaching", package: "LMDBCa
 
 let package = Package(
   name: "LMDBCachingIntegrations",
-  platforms: [.macOS(.v26), .iOS(.v26), .tvOS(.v26), .watchOS(.v26), .visionOS(.v26)],
+  platforms: [.macOS(.v15)],
   products: [
     .library(name: "LMDBCachingHummingbird", targets: ["LMDBCachingHummingbird"]),
     .library(name: "LMDBCachingLifecycle", targets: ["LMDBCachingLifecycle"]),

@@ -123,14 +123,15 @@ int cplatform_punch(int descriptor, int64_t offset, int64_t size) {
 #endif
 }
 
-int cplatform_allocate(int descriptor, int64_t size) {
+int cplatform_allocate(int descriptor, int64_t offset, int64_t size) {
 #if defined(__APPLE__)
+  if (offset != 0) return EOPNOTSUPP;
   fstore_t store = {F_ALLOCATEALL, F_PEOFPOSMODE, 0, size, 0};
   if (fcntl(descriptor, F_PREALLOCATE, &store) == -1) return errno;
   return ftruncate(descriptor, size) == 0 ? 0 : errno;
 #else
   int status;
-  do status = posix_fallocate(descriptor, 0, size);
+  do status = posix_fallocate(descriptor, offset, size);
   while (status == EINTR);
   return status;
 #endif

@@ -65,6 +65,18 @@ struct UsageTests {
     }
   }
 
+  @Test func theOriginalsOtherNames() {
+    // Other defaults are for a process of its own: other tests have these.
+    UserDefaults.shared = UserDefaults.shared
+    #expect(UserDefaults.shared === UserDefaults.standard)
+
+    let threshold = _EFStorageInternal.threshold
+    _EFStorageInternal.threshold = 10
+    #expect(_EFStorageInternal.threshold == 10)
+    _EFStorageInternal.threshold = threshold
+    _efStorageLog("SWAP: \(UserDefaults.shared)")
+  }
+
   @Test func properties() {
     var settings = Settings()
     #expect(settings.someValueToBeStoredInUserDefaults == "Default Value")

@@ -65,6 +65,27 @@ class Reversing: NSObject, DataEncryptionDelegate {
   }
 }
 
+class OldCustomer: NSObject, MappableObject, SyncableObject {
+  var name = ""
+  var syncStatus: SyncStatus = .undetermined
+
+  required override init() {}
+
+  class var objectMapping: ObjectMapping {
+    let mapping = ObjectMapping(for: OldCustomer.self)
+    mapping.addMappings(["name": \OldCustomer.name])
+    mapping.identifyingAttribute = "name"
+    return mapping
+  }
+}
+
+struct SwiftPersonWithParent: Mappable {
+  var id: String
+  var parent: SwiftPerson
+}
+
+struct SwiftPlainCodable: Codable {}
+
 @Suite struct UsageTests {
   func makeTestGarage() -> Garage {
     let description = Garage.makePersistentStoreDescription("Usage.sqlite")
@@ -145,6 +166,57 @@ class Reversing: NSObject, DataEncryptionDelegate {
     garage.dataEncryptionDelegate = encryptor
     try garage.park(swiftPerson())
     #expect(try garage.retrieve(SwiftPerson.self, identifier: "Sam")?.name == "Sam")
+  }
+
+  @Test func mappedObjects() throws {
+    let garage = makeTestGarage()
+    let (one, two) = (OldCustomer(), OldCustomer())
+    one.name = "one"
+    two.name = "two"
+    let objects: [MappableObject] = [one, two]
+    try garage.parkObjects(objects)
+    for object in objects { (object as? SyncableObject)?.syncStatus = .syncing }
+    try garage.parkObjects(objects)
+    let syncing: [MappableObject] = try garage.retrieveObjects(withStatus: .syncing, ofClass: OldCustomer.self)
+    #expect(syncing.count == 2)
+  }
+
+  @Test func identifiers() throws {
+    let garage = makeTestGarage()
+    try garage.park(swiftPerson())
+    func find<ID>(_ id: ID) throws -> SwiftPerson? { try garage.retrieve(SwiftPerson.self, identifier: id) }
+    #expect(try find("Sam")?.name == "Sam")
+    do {
+      _ = try find(["Sam"])
+      Issue.record("nothing was thrown")
+    } catch GarageError.unsupportedIDConformance {
+    }
+  }
+
+  @Test func errors() throws {
+    let garage = makeTestGarage()
+    do {
+      try garage.delete(swiftPerson())
+      Issue.record("nothing was thrown")
+    } catch GarageError.failedToRetrieveObject {
+    }
+    do {
+      try garage.park(SwiftPlainCodable())
+      Issue.record("nothing was thrown")
+    } catch GarageError.missingConformance {
+    }
+
+    let nick = SwiftPerson()
+    nick.name = "Nick"
+    try garage.park(SwiftPersonWithParent(id: "Child", parent: nick))
+    try garage.delete(nick)
+    do {
+      _ = try garage.retrieve(SwiftPersonWithParent.self, identifier: "Child")
+      Issue.record("nothing was thrown")
+    } catch DecodingError.dataCorrupted(let context) {
+      #expect(context.debugDescription.contains("SwiftPerson"))
+      #expect(context.debugDescription.contains("Nick"))
+    }
   }
 
   @Test func withoutAGarage() throws {

@@ -49,7 +49,8 @@ import Testing
       let garage = directory.garage()
       for pet in try garage.retrieveAll(Pet.self) { _ = try garage.syncStatus(for: pet) }
       try garage.park(Pet(1_000))
-    } catch let error as GarageError {
+    } catch {
+      let error = try #require(GarageError(error))
       // Bytes of a value can be changed without damage to the database.
       #expect([.damagedStore, .damaged, .undecodable, .notAGarage, .storageDataIsNil].contains(error.code))
       if error.code == .damagedStore { #expect(try Data(contentsOf: directory.data) == Data(bytes)) }

@@ -88,7 +88,7 @@ import Testing
     try kind.with { garage in
       try garage.parkAll([OldPerson("Nick"), OldPerson("Sam")])
       try garage.put(#"{"name":"Zoe"}"#, type: OldPerson.self, "Zoe")
-      #expect(throws: GarageError.self) { try garage.migrateAll(from: OldPerson.self, to: NewPerson.self) }
+      #expect(failure { try garage.migrateAll(from: OldPerson.self, to: NewPerson.self) }?.code == .undecodable)
       #expect(try garage.content(OldPerson.self, "Zoe") != nil)
       #expect(try garage.retrieve(OldPerson.self, identifier: "Sam") != nil)
       #expect(try garage.retrieveAll(NewPerson.self).isEmpty)
@@ -215,7 +215,7 @@ import Testing
   func whatIsNeitherIsAnError(home: String) throws {
     let garage = Garage(with: [.inMemory])
     try garage.put("{\"name\":\"Sam\",\"home\":\(home)}", type: Owner.self, "Sam")
-    #expect(throws: GarageError.self) { try garage.retrieve(Owner.self, identifier: "Sam") }
+    #expect(failure { try garage.retrieve(Owner.self, identifier: "Sam") }?.code == .undecodable)
   }
 
   @Test func otherCodersReadAndWriteIt() throws {

@@ -17,7 +17,7 @@ public import Foundation
 /// | `Bool`, `String` | `true` or `false`; text |
 /// | `nil` | `null`, `undefined`, or no entry in a map |
 /// | `Data` | a byte string, or an array of numbers |
-/// | `Date` | tag 1, tag 1001 with a base time, or a number: seconds since 2001, as `Date` encodes itself |
+/// | `Date` | tag 0, text of RFC 3339; tag 1, tag 1001 with a base time, or a number: seconds since 2001, as `Date` encodes itself |
 /// | `URL`, `UUID` | text; a UUID also as a byte string |
 /// | `Decimal` | tag 4, an integer, or a floating-point number, of which the shortest decimal form is taken |
 /// | keyed containers | a map: by a key's `stringValue`, else, where the map has integers as keys, by its `intValue` |

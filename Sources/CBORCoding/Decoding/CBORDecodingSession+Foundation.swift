@@ -55,9 +55,26 @@ extension CBORDecodingSession {
   // MARK: Date
 
   func date(at position: CBORPosition) throws(CBORValueError) -> Date? {
-    guard let (tag, content) = content(of: CBORTag.epochTime, CBORTag.extendedTime, at: position) else { return nil }
-    if tag == CBORTag.extendedTime { return try extendedTime(at: content) }
-    return try epochTime(at: content)
+    let tags = (text: CBORTag.dateTime, number: CBORTag.epochTime, map: CBORTag.extendedTime)
+    guard let (tag, content) = content(of: tags.text, tags.number, tags.map, at: position) else { return nil }
+    return switch tag {
+    case tags.text: try dateTime(at: content)
+    case tags.map: try extendedTime(at: content)
+    default: try epochTime(at: content)
+    }
+  }
+
+  private func dateTime(at position: CBORPosition) throws(CBORValueError) -> Date {
+    var position = position
+    document.skipTags(&position)
+    guard document.initialByte(position) >> 5 == CBORMajorType.text.rawValue else {
+      throw .corrupted("A date (tag 0) is not text, but \(document.readHead(&position).typeDescription).")
+    }
+    let text = try readString(&position)
+    guard let date = RFC3339Date.date(of: text) else {
+      throw .corrupted("A date (tag 0) is not in the form of RFC 3339: \(text.quoted).")
+    }
+    return date
   }
 
   private func epochTime(at position: CBORPosition) throws(CBORValueError) -> Date {

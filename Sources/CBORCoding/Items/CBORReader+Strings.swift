@@ -65,34 +65,4 @@ extension CBORReader {
     guard isUTF8(bytes) else { throw CBORError(.invalidUTF8, at: start) }
     return String(utf8: bytes)
   }
-
-  /// Whether the bytes are UTF-8: no surrogates, no overlong forms.
-  @inline(__always)
-  static func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    guard let base = bytes.baseAddress else { return true }
-    var index = 0
-    // Most text is ASCII.
-    while index &+ 8 <= bytes.count {
-      if base.loadUnaligned(fromByteOffset: index, as: UInt64.self) & 0x8080_8080_8080_8080 != 0 { break }
-      index &+= 8
-    }
-    while index < bytes.count {
-      if base.load(fromByteOffset: index, as: UInt8.self) >= 0x80 {
-        return isUTF8BeyondASCII(UnsafeRawBufferPointer(rebasing: bytes[index...]))
-      }
-      index &+= 1
-    }
-    return true
-  }
-
-  private static func isUTF8BeyondASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    bytes.withMemoryRebound(to: UInt8.self) { bytes in
-      do {
-        _ = try UTF8Span(validating: Span(_unsafeElements: bytes))
-        return true
-      } catch {
-        return false
-      }
-    }
-  }
 }

@@ -1,5 +1,7 @@
 /// Numbers of tags, as registered with IANA.
 enum CBORTag {
+  /// Text that is a date and a time in the form of RFC 3339 (RFC 8949 §3.4.1).
+  static let dateTime: UInt64 = 0
   /// Seconds since 1970-01-01 00:00 UTC, an integer or a floating-point number (RFC 8949 §3.4.2).
   static let epochTime: UInt64 = 1
   /// A byte string that is an unsigned integer, most significant byte first (RFC 8949 §3.4.3).

@@ -20,8 +20,10 @@ final class ReferenceRegistry: @unchecked Sendable {
   private let lock = Mutex(())
   /// The references of one type to one key are few: one for each storage.
   private var slots: [Slot: [WeakReference]] = [:]
-  /// At so many slots the dead ones are swept out, which costs each slot a constant time in total.
+  /// At so many slots the dead ones are swept out, which costs each slot a constant time in total: twice as many as were
+  /// live the last time, but not fewer than the least.
   private var sweepLimit = 64
+  private var least = 64
 
   func reference<Ref: EFSingleInstanceStorageReference>(forKey key: String, in storage: Ref.Storage) -> Ref {
     let slot = Slot(type: ObjectIdentifier(Ref.self), key: KeyBytes(key))
@@ -67,7 +69,19 @@ final class ReferenceRegistry: @unchecked Sendable {
       let live = references.filter { $0.object != nil }
       return live.isEmpty ? nil : live
     }
-    sweepLimit = max(64, slots.count * 2)
+    sweepLimit = max(least, slots.count * 2)
+  }
+
+  /// From 1 on.
+  var leastSweepLimit: Int {
+    get { lock.withLock { _ in least } }
+    set {
+      lock.withLock { _ in
+        least = max(1, newValue)
+        sweepLimit = least
+        sweepIfNeeded()
+      }
+    }
   }
 
   /// How many slots there are, dead ones included.

@@ -79,10 +79,10 @@ enum Calls {
       }
       precondition(isOpen)
     } catch {
-      g_object_unref(service)
+      release(service)
       throw error
     }
-    return OpaquePointer(service)
+    return service
   }
 
   /// `SecretService`, but on the connection that it is given.
@@ -110,7 +110,7 @@ enum Calls {
           }
           return object
         }
-      }, parent.instance_size, nil, GTypeFlags(rawValue: 0))
+      }, parent.instance_size, nil, 0)
     precondition(type != 0, "GObject did not register \(name)")
     return type
   }()
@@ -121,7 +121,7 @@ enum Calls {
 
   /// The path of the session that ``openService(_:owner:until:)`` opened.
   static func sessionPath(_ service: OpaquePointer) -> String? {
-    secret_service_get_session_dbus_path(UnsafeMutablePointer(service)).map { String(cString: $0) }
+    secret_service_get_session_dbus_path(service).map { String(cString: $0) }
   }
 
   // MARK: - Secrets
@@ -147,12 +147,12 @@ enum Calls {
 
   /// The secret as a message carries it, `(oayays)`: encrypted for the session, if that is an encrypted one.
   static func encode(_ value: OpaquePointer, for service: OpaquePointer) -> Variant? {
-    secret_service_encode_dbus_secret(UnsafeMutablePointer(service), value).map { Variant(sinking: $0) }
+    secret_service_encode_dbus_secret(service, value).map { Variant(sinking: $0) }
   }
 
   /// The secret of a message, or `nil` if it was not made for this session. To be released with ``releaseSecret(_:)``.
   static func decode(_ secret: Variant, from service: OpaquePointer) -> OpaquePointer? {
-    secret_service_decode_dbus_secret(UnsafeMutablePointer(service), secret.pointer)
+    secret_service_decode_dbus_secret(service, secret.pointer)
   }
 
   // MARK: - Prompts
@@ -232,7 +232,7 @@ enum Calls {
   // MARK: - Waiting
 
   /// `GAsyncReadyCallback`
-  private typealias Callback = @convention(c) (UnsafeMutablePointer<GObject>?, OpaquePointer?, gpointer?) -> Void
+  private typealias Callback = @convention(c) (OpaquePointer?, OpaquePointer?, gpointer?) -> Void
 
   /// What an asynchronous function has called back with.
   private final class Completion {
@@ -242,7 +242,7 @@ enum Calls {
   /// Runs an asynchronous function of GIO to its end, which is a cancellation once the deadline has passed.
   private static func wait<Value>(
     until deadline: Deadline,
-    _ start: (UnsafeMutablePointer<GCancellable>, @escaping Callback, gpointer) -> Void,
+    _ start: (OpaquePointer, @escaping Callback, gpointer) -> Void,
     finish: (OpaquePointer, UnsafeMutablePointer<UnsafeMutablePointer<GError>?>) -> Value?
   ) throws(CallFailure) -> Value {
     guard let timeout = deadline.remainingMilliseconds else { throw .timedOut }
@@ -253,15 +253,15 @@ enum Calls {
     g_source_set_callback(
       timer,
       { data in
-        g_cancellable_cancel(data?.assumingMemoryBound(to: GCancellable.self))
+        g_cancellable_cancel(data.map { OpaquePointer($0) })
         return 0
-      }, cancellable, nil)
+      }, gpointer(cancellable), nil)
     _ = g_source_attach(timer, context)
     let completion = Completion()
     defer {
       g_source_destroy(timer)
       g_source_unref(timer)
-      g_object_unref(cancellable)
+      g_object_unref(gpointer(cancellable))
       g_main_context_pop_thread_default(context)
       g_main_context_unref(context)
     }

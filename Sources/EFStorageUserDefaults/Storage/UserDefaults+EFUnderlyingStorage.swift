@@ -26,5 +26,11 @@ extension UserDefaults: EFUnderlyingStorage {
     }
   }
 
+  /// ``defaultForEFStorage`` under the name that EFStorage gives it.
+  public static var shared: UserDefaults {
+    get { defaultForEFStorage }
+    set { defaultForEFStorage = newValue }
+  }
+
   private static let replacement = Mutex<SharedDefaults?>(nil)
 }

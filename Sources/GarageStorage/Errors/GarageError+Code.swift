@@ -23,14 +23,15 @@ extension GarageError {
     public static let unsupportedIDConformance = Code(.unsupportedIDConformance)
     /// The object's record holds no content. The record is kept.
     public static let storageDataIsNil = Code(.storageDataIsNil)
-    /// An object points to one that is not parked. The message says which object does, and by which property.
+    /// An object points to one that is not parked. The message says which object does, and by which property. Thrown as
+    /// a `DecodingError`.
     public static let missingReference = Code(.missingReference)
     /// Objects are plain properties of each other: none of them can be made before the others are. The message leads
     /// from the first object through its properties back to it. The objects are kept.
     public static let cycle = Code(.cycle)
     /// Objects are nested too deeply. The message leads to the depth that is too much.
     public static let nestedTooDeeply = Code(.nestedTooDeeply)
-    /// What is stored cannot be read as the type that is asked for. It is kept.
+    /// What is stored cannot be read as the type that is asked for. It is kept. Thrown as a `DecodingError`.
     public static let undecodable = Code(.undecodable)
     /// The object cannot be encoded. Nothing was parked.
     public static let unencodable = Code(.unencodable)
@@ -59,4 +60,16 @@ extension GarageError {
     /// One of the garage's files is a symbolic link, or not a regular file. Nothing was changed.
     public static let linkedFile = Code(.linkedFile)
   }
+}
+
+// The original's cases, so that `catch GarageError.failedToRetrieveObject` means the same.
+extension GarageError {
+  /// ``Code/failedToRetrieveObject``
+  public static var failedToRetrieveObject: Code { .failedToRetrieveObject }
+  /// ``Code/missingConformance``
+  public static var missingConformance: Code { .missingConformance }
+  /// ``Code/unsupportedIDConformance``
+  public static var unsupportedIDConformance: Code { .unsupportedIDConformance }
+  /// ``Code/storageDataIsNil``
+  public static var storageDataIsNil: Code { .storageDataIsNil }
 }

@@ -15,6 +15,13 @@ extension Garage {
     try park(session)
   }
 
+  /// Parks objects by their mappings, in one transaction. They may be of several classes.
+  public func parkObjects(_ objects: [any MappableObject]) throws {
+    let session = ParkingSession(self, dates: encodingOverride)
+    for object in objects { try session.add(mapped: object) }
+    try park(session)
+  }
+
   /// Retrieves the object of a class with an identifier. Returns `nil` if there is none.
   public func retrieveObject<T: MappableObject>(_ objectClass: T.Type, identifier: String) throws -> T? {
     let key = ObjectKey(TypeIdentity.of(objectClass), identifier)
@@ -28,7 +35,14 @@ extension Garage {
 
   /// Retrieves the objects of a class that have a sync status.
   public func retrieveObjects<T: MappableObject & Syncable>(withStatus syncStatus: SyncStatus) throws -> [T] {
-    try retrieveObjects(T.self) { try $0.records(ofType: TypeIdentity.of(T.self).name, syncStatus) }
+    try retrieveObjects(withStatus: syncStatus, ofClass: T.self)
+  }
+
+  /// The same, with the class named. Objects of one that is not ``Syncable`` are ``SyncStatus/undetermined``.
+  public func retrieveObjects<T: MappableObject>(
+    withStatus syncStatus: SyncStatus, ofClass objectClass: T.Type
+  ) throws -> [T] {
+    try retrieveObjects(objectClass) { try $0.records(ofType: TypeIdentity.of(objectClass).name, syncStatus) }
   }
 
   private func retrieveObjects<T: MappableObject>(

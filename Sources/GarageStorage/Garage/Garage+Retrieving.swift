@@ -1,5 +1,3 @@
-public import Foundation
-
 extension Garage {
   /// Retrieves the object of a type with an identifier. Returns `nil` if there is none.
   ///
@@ -11,20 +9,14 @@ extension Garage {
   /// other threads than the caller's, one at a time, so an `init(from:)` cannot rely on its thread; nor may it change
   /// the garage.
   ///
-  /// - Throws: ``GarageError/Code/undecodable``, ``GarageError/Code/cycle``,
-  ///   ``GarageError/Code/missingReference``, ``GarageError/Code/missingEncryptionDelegate``,
+  /// - Parameter identifier: A `String`, a `UUID`, or of another type that is `LosslessStringConvertible`.
+  /// - Throws: `DecodingError`, in whose context the ``GarageError`` is, for ``GarageError/Code/undecodable`` and
+  ///   ``GarageError/Code/missingReference``; ``GarageError/Code/unsupportedIDConformance`` for an identifier of another
+  ///   type, and for a nil; ``GarageError/Code/cycle``, ``GarageError/Code/missingEncryptionDelegate``,
   ///   ``GarageError/Code/damaged``, ``GarageError/Code/storageFailed``. What is stored is kept.
-  public func retrieve<T: Decodable>(_ objectType: T.Type, identifier: some LosslessStringConvertible) throws -> T? {
-    try retrieve(objectType, key: ObjectKey(TypeIdentity.of(objectType), String(identifier)))
-  }
-
-  /// The same, of an object whose identifier is a `UUID`.
-  public func retrieve<T: Decodable>(_ objectType: T.Type, identifier: UUID) throws -> T? {
-    try retrieve(objectType, key: ObjectKey(TypeIdentity.of(objectType), identifier.uuidString))
-  }
-
-  private func retrieve<T: Decodable>(_ type: T.Type, key: ObjectKey) throws -> T? {
-    try retrieving { try $0.root(type, key) }
+  public func retrieve<T: Decodable, ID>(_ objectType: T.Type, identifier: ID) throws -> T? {
+    let key = ObjectKey(TypeIdentity.of(objectType), try TypeIdentity.text(ofIdentifier: identifier))
+    return try retrieving { try $0.root(objectType, key) }
   }
 
   /// Retrieves all objects of a type, from one moment, in the order of their identifiers' bytes.

@@ -68,11 +68,20 @@ struct TypeIdentity: Sendable {
   }
 
   /// The text of an `Identifiable`'s identifier. Returns `nil` for a type that cannot be stored.
-  static func identifier(of value: some Identifiable) -> String? {
-    let id: Any = value.id
-    if let text = id as? String { return text }
-    if let uuid = id as? UUID { return uuid.uuidString }
-    if let convertible = id as? any LosslessStringConvertible { return String(convertible) }
+  static func identifier(of value: some Identifiable) -> String? { text(of: value.id) }
+
+  /// The text of an identifier.
+  ///
+  /// - Throws: ``GarageError/Code/unsupportedIDConformance``
+  static func text<ID>(ofIdentifier identifier: ID) throws(GarageError) -> String {
+    guard let text = text(of: identifier) else { throw .unsupportedIDConformance(String(describing: ID.self)) }
+    return text
+  }
+
+  private static func text(of identifier: Any) -> String? {
+    if let text = identifier as? String { return text }
+    if let uuid = identifier as? UUID { return uuid.uuidString }
+    if let convertible = identifier as? any LosslessStringConvertible { return String(convertible) }
     return nil
   }
 }

@@ -89,7 +89,7 @@ final class RetrievalSession {
     do {
       value = try body(json)
     } catch let error as DecodingError {
-      throw GarageError.undecodable(key.label, error)
+      throw error.naming(key.label)
     }
     made[key] = value
     // The same object may have been made by another thread that resolves a reference.
@@ -142,10 +142,8 @@ final class RetrievalSession {
 
   func cast<T>(_ object: Any, _ key: ObjectKey) throws -> T {
     guard let object = object as? T else {
-      throw GarageError.undecodable(
-        key.label,
-        DecodingError.typeMismatch(
-          T.self, .init(codingPath: [], debugDescription: "It was made as \(type(of: object)), not as \(T.self)")))
+      let text = "It was made as \(type(of: object)), not as \(T.self)"
+      throw DecodingError.typeMismatch(T.self, .init(codingPath: [], debugDescription: text)).naming(key.label)
     }
     return object
   }
@@ -208,8 +206,10 @@ final class RetrievalSession {
 
   // MARK: - Messages
 
-  func missing(_ reference: ObjectReference, _ path: [any CodingKey]) -> GarageError {
-    .missingReference(ObjectKey.shortName(ofType: reference.type), reference.identifier, path: place(path))
+  func missing(_ reference: ObjectReference, _ path: [any CodingKey]) -> DecodingError {
+    let type = ObjectKey.shortName(ofType: reference.type)
+    return .missingReference(
+      GarageError.missingReference(type, reference.identifier, path: place(path)), at: path)
   }
 
   private func place(_ path: [any CodingKey]) -> String { (frames.last?.key.label ?? "") + CodingPath.text(of: path) }

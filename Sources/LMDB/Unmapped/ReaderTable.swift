@@ -7,12 +7,16 @@ package struct ReaderTable: Sendable, Equatable {
   /// The snapshots that are open; those of dead processes, too.
   package let readers: [Environment.Reader]
 
-  // mdb.c's `MDB_txninfo`, with mutexes that several processes share: two cache lines, the first of which begins with
-  // `mtb_magic`, `mtb_format`, `mtb_txnid` and `mtb_numreaders`; then the slots, a cache line each, which begin with
-  // `mrb_txnid` and `mrb_pid`.
-  private static let headerSize = 128
-  private static let slotSize = 64
-  private static let countOffset = 16
+  // mdb.c's `MDB_txninfo`: the table's state, whose end is in whole cache lines, the writers' mutex in as many, and the
+  // slots, a cache line each. The state is `mtb_magic`, `mtb_format`, a mutex, `mtb_txnid` and `mtb_numreaders`; a slot
+  // begins with `mrb_txnid` and `mrb_pid`.
+  private static let cacheLine = 64
+  private static let countOffset = 8 + MemoryLayout<pthread_mutex_t>.size + 8
+  private static let slotsOffset = lines(countOffset + 4) + lines(MemoryLayout<pthread_mutex_t>.size)
+  /// `MDB_LOCK_FORMAT`, with mutexes that processes share.
+  private static let format: UInt32 = 0x1_0001
+
+  private static func lines(_ bytes: Int) -> Int { (bytes + cacheLine - 1) / cacheLine * cacheLine }
 
   /// Reads the lock file of a directory.
   ///
@@ -52,18 +56,20 @@ package struct ReaderTable: Sendable, Equatable {
 
   private static func parse(_ file: borrowing File) throws(SystemError) -> ReaderTable? {
     #if os(Linux)
-      var header = [UInt8](repeating: 0, count: headerSize)
+      var header = [UInt8](repeating: 0, count: slotsOffset)
       guard Int.bitWidth == 64, try file.read(&header) else { return nil }
-      let (magic, count) = header.withUnsafeBytes {
-        ($0.loadUnaligned(as: UInt32.self), Int($0.loadUnaligned(fromByteOffset: countOffset, as: UInt32.self)))
+      func word(_ offset: Int) -> UInt32 {
+        header.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: UInt32.self) }
       }
-      guard magic == MetaPage.magic, count <= (try file.status().size - headerSize) / slotSize else { return nil }
-      var slots = [UInt8](repeating: 0, count: count * slotSize)
-      guard try file.read(&slots, at: headerSize) else { return nil }
+      let count = Int(word(countOffset))
+      guard word(0) == MetaPage.magic, word(4) == format, count <= (try file.status().size - slotsOffset) / cacheLine
+      else { return nil }
+      var slots = [UInt8](repeating: 0, count: count * cacheLine)
+      guard try file.read(&slots, at: slotsOffset) else { return nil }
       let readers = slots.withUnsafeBytes { slots in
         (0..<count).compactMap { index -> Environment.Reader? in
-          let id = slots.loadUnaligned(fromByteOffset: index * slotSize, as: UInt64.self)
-          let process = slots.loadUnaligned(fromByteOffset: index * slotSize + 8, as: Int32.self)
+          let id = slots.loadUnaligned(fromByteOffset: index * cacheLine, as: UInt64.self)
+          let process = slots.loadUnaligned(fromByteOffset: index * cacheLine + 8, as: Int32.self)
           // No snapshot is open: all bits are set.
           return process == 0 || id == .max ? nil : Environment.Reader(process: process, transactionID: id)
         }

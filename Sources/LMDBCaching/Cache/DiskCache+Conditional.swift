@@ -6,7 +6,7 @@ extension DiskCache {
   /// See ``LMDBCache/entry(forKey:)``.
   public func entry(forKey key: String) throws(CacheError) -> CacheEntry? {
     try checkOpen()
-    return try CacheKey.with(key) { (key) throws(CacheError) in try store.reader.entry(key) }
+    return try CacheKey.with(key) { (key) throws(CacheError) in try reader.entry(key) }
   }
 
   /// What a write has to expect that depends on what is read next; `nil` if the stamp of what is read says so.
@@ -60,7 +60,7 @@ extension DiskCache {
     _ value: MemoryValue?, _ key: CacheKey, _ header: RecordHeader, _ tags: EntryTags?,
     _ bytes: UnsafeRawBufferPointer, through memory: MemoryTier?, if condition: EntryCondition
   ) throws(CacheError) -> Bool {
-    let outcome = try store.edit(key, .put(header, bytes), if: condition, by: memory)
+    let outcome = try store.edit(key, .put(header, bytes, reader.transforms), if: condition, by: memory)
     if outcome.isRefused { return false }
     try didPut(value, key, header, tags, outcome, through: memory, tells: !condition.isOfTransaction)
     return true
@@ -190,7 +190,7 @@ extension DiskCache {
   func stampedValue<V: Codable>(_ type: V.Type, _ key: String, _ basis: inout UpdateBasis) throws(CacheError) -> V? {
     var value: V?
     _ = try CacheKey.with(key) { (key) throws(CacheError) in
-      try store.read(key) { (record) throws(CacheError) in
+      try reader.read(key) { (record) throws(CacheError) in
         value = try Self.decode(type, record.header.format, record.payload, key.string)
         basis.condition = .stamp(record.header.stamp)
         basis.expires = record.header.expires
@@ -261,7 +261,7 @@ extension DiskCache {
       let outcome = try store.edit(key, .touch(expires: expires), if: .stamp(header.stamp), by: memory)
       return !outcome.isRefused
     }
-    guard let record = try store.readData(key), record.header.stamp == header.stamp else { return false }
+    guard let record = try reader.readData(key), record.header.stamp == header.stamp else { return false }
     var changed = header
     changed.move(toExpiry: expires)
     changed.tags = record.tags?.hashes

@@ -82,7 +82,8 @@ extension DiskCache {
     _ value: MemoryValue?, _ key: CacheKey, _ header: RecordHeader, _ tags: EntryTags?,
     _ bytes: UnsafeRawBufferPointer, through memory: MemoryTier?, if condition: (() -> Bool)? = nil
   ) throws(CacheError) {
-    let outcome = try store.put(key, header: header, payload: bytes, by: memory, if: condition)
+    let outcome = try store.put(
+      key, header: header, payload: bytes, through: reader.transforms, by: memory, if: condition)
     if outcome.isRefused { return }
     try didPut(value, key, header, tags, outcome, through: memory)
   }

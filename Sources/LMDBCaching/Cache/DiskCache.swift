@@ -11,6 +11,11 @@ import Synchronization
 /// no memory tier to go on in, so writes throw then.
 public final class DiskCache: Sendable {
   let store: DiskStore
+  /// What this object was opened with.
+  let configuration: CacheConfiguration
+  /// Reads and, by its transforms, writes values as this object's configuration says.
+  let reader: RecordReader
+  let events: EventLog
   private let coding: Mutex<ObjectCoding>
   private let isClosed = Atomic<Bool>(false)
   private let isReadFailureLogged = Atomic<Bool>(false)
@@ -33,7 +38,10 @@ public final class DiskCache: Sendable {
     guard directory.isFileURL else {
       throw CacheError(.invalidArgument, "\(directory) is no file URL; make one with URL(fileURLWithPath:).")
     }
+    self.configuration = configuration
     store = try DiskStore.open(directory: directory.path, configuration: configuration)
+    reader = store.makeReader(ValueTransforms(transforms: configuration.valueTransforms))
+    events = EventLog(configuration.logger)
     coding = Mutex(configuration.objectCoding)
     maintenance = Mutex(Maintenance())
     // The stamps of writes are wall-clock times, of all processes: the time is not before the last one's. One that is far
@@ -49,7 +57,7 @@ public final class DiskCache: Sendable {
     do throws(CacheError) {
       try close()
     } catch {
-      store.logger.error("cache not closed cleanly", metadata: ["error": "\(error)"])
+      configuration.logger.error("cache not closed cleanly", metadata: ["error": "\(error)"])
     }
   }
 
@@ -63,6 +71,7 @@ public final class DiskCache: Sendable {
     timer?.cancel()
     if store.environment.isForked { return }
     observers.end(store.feed)
+    defer { events.drain() }
     try store.release()
   }
 
@@ -178,7 +187,7 @@ public final class DiskCache: Sendable {
       return result
     } catch {
       if error.code != .closed, error.code != .forked, !isReadFailureLogged.exchange(true, ordering: .relaxed) {
-        store.logger.warning(
+        configuration.logger.warning(
           "cache cannot be read and answers as if it were empty",
           metadata: ["directory": "\(store.directory)", "error": "\(error)"])
       }
@@ -213,7 +222,7 @@ public final class DiskCache: Sendable {
     let start = SampledOperation.diskRead.start()
     defer { store.counters.latencies.diskReads.record(since: start) }
     return try CacheKey.with(key) { (key) throws(CacheError) -> Data? in
-      guard let record = try store.readData(key), record.header.format == .bytes else { return nil }
+      guard let record = try reader.readData(key), record.header.format == .bytes else { return nil }
       return record.payload
     }
   }
@@ -227,7 +236,7 @@ public final class DiskCache: Sendable {
     let start = SampledOperation.diskRead.start()
     defer { store.counters.latencies.diskReads.record(since: start) }
     _ = try CacheKey.with(key) { (key) throws(CacheError) in
-      try store.read(key) { (record) throws(CacheError) in try body(record.header.format, record.payload) }
+      try reader.read(key) { (record) throws(CacheError) in try body(record.header.format, record.payload) }
     }
   }
 
@@ -294,7 +303,7 @@ public final class DiskCache: Sendable {
     let start = SampledOperation.diskRead.start()
     defer { store.counters.latencies.diskReads.record(since: start) }
     return try CacheKey.with(key) { (key) throws(CacheError) in
-      guard let record = try store.readData(key) else { return nil }
+      guard let record = try reader.readData(key) else { return nil }
       return try ObjectArchiver.object(
         from: record.payload, format: record.header.format, with: objectCoding, forKey: key.string)
     }
@@ -311,7 +320,7 @@ public final class DiskCache: Sendable {
   /// See ``LMDBCache/write(waitsForCommit:_:)``.
   public func write(waitsForCommit: Bool = false, _ body: (inout CacheBatch) throws -> Void) throws {
     try checkOpen()
-    var batch = CacheBatch(store, isAwaited: waitsForCommit)
+    var batch = CacheBatch(self, isAwaited: waitsForCommit)
     try body(&batch)
     if let failure = batch.failure { throw failure }
     try store.write(batch.frames, waitsForCommit: waitsForCommit)
@@ -321,7 +330,7 @@ public final class DiskCache: Sendable {
   public func read<R>(_ body: (borrowing CacheSnapshot) throws -> R) throws -> R {
     try checkOpen()
     return try store.withSnapshot { transaction in
-      let snapshot = CacheSnapshot(store, transaction)
+      let snapshot = CacheSnapshot(self, transaction)
       return Result { try body(snapshot) }
     }.get()
   }
@@ -337,7 +346,7 @@ public final class DiskCache: Sendable {
   @usableFromInline
   func borrowBytes(forKey key: String, _ body: (RawSpan) -> Void) throws(CacheError) {
     try checkOpen()
-    try CacheKey.with(key) { (key) throws(CacheError) in try store.borrowBytes(key, body) }
+    try CacheKey.with(key) { (key) throws(CacheError) in try reader.borrowBytes(key, body) }
   }
 
   // MARK: Trimming

@@ -92,7 +92,7 @@ extension LMDBCache {
     _ type: V.Type, _ key: String, _ options: LoadOptions?, servesAbsence: Bool,
     _ load: @escaping @Sendable (inout LoadContext) throws -> V?
   ) throws -> V? {
-    let options = options ?? store.configuration.loadOptions
+    let options = options ?? diskCache.configuration.loadOptions
     try options.validate()
     let standing = try standing(type, key, options, servesAbsence: servesAbsence)
     switch standing {
@@ -120,7 +120,7 @@ extension LMDBCache {
     _ type: V.Type, _ key: String, _ options: LoadOptions?, servesAbsence: Bool,
     _ load: @escaping @Sendable (inout LoadContext) async throws -> V?
   ) async throws -> V? {
-    let options = options ?? store.configuration.loadOptions
+    let options = options ?? diskCache.configuration.loadOptions
     try options.validate()
     let standing = try standing(type, key, options, servesAbsence: servesAbsence)
     switch standing {
@@ -196,7 +196,7 @@ extension LMDBCache {
   }
 
   private func logFailure(_ key: String, _ error: any Error) {
-    store.events.log(
+    diskCache.events.log(
       .notice, "load failed", ["directory": "\(store.directory)", "key": "\(quoted(key))", "error": "\(error)"])
   }
 
@@ -217,7 +217,7 @@ extension LMDBCache {
     do throws(CacheError) {
       return try CacheKey.with(key) { (key) throws(CacheError) in
         let token = memoryCache.token(key)
-        guard let record = try store.reader.keptRecord(key) else {
+        guard let record = try diskCache.reader.keptRecord(key) else {
           if let value = try valueAlone(type, key.string) { return .fresh(value) }
           store.counters.misses.increment()
           return .missing
@@ -238,7 +238,7 @@ extension LMDBCache {
     let now = store.clock.now
     if header.flags.contains(.absence) {
       if servesAbsence {
-        store.noteAccess(key, header)
+        diskCache.reader.noteAccess(key, header)
         return .fresh(nil)
       }
       store.counters.misses.increment()
@@ -249,7 +249,7 @@ extension LMDBCache {
     }
     let isPausing = loadPauses.isPausing(ByteKey(key.string), now: store.clock.monotonic)
     if !header.isExpired(at: now) {
-      store.noteAccess(key, header)
+      diskCache.reader.noteAccess(key, header)
       if header.refresh != 0, header.refresh <= now { return isPausing ? .fresh(value) : .due(value) }
       memoryCache.keep(
         TypedMemoryValue.make(value, archiveLength: record.payload.count), key, record, token: token)
@@ -320,7 +320,7 @@ extension LMDBCache {
   /// a whole counts once.
   private func loadedMeanwhile<V: Codable & Sendable>(_ type: V.Type, _ key: String, servesAbsence: Bool) -> V?? {
     // What cannot be read was told of already.
-    let record = CacheKey.with(key) { key in outcome { () throws(CacheError) in try store.reader.keptRecord(key) } }
+    let record = CacheKey.with(key) { key in outcome { () throws(CacheError) in try diskCache.reader.keptRecord(key) } }
     guard case .success(let record?) = record else { return nil }
     let header = record.header
     if header.flags.contains(.absence) { return servesAbsence ? .some(nil) : nil }

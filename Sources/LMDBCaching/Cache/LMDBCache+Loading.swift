@@ -95,7 +95,7 @@ extension LMDBCache {
 
   func noteUnreadable(_ key: String, _ error: CacheError) {
     store.counters.misses.increment()
-    store.events.log(
+    diskCache.events.log(
       .warning, "cache entry cannot be read, and is loaded anew",
       ["directory": "\(store.directory)", "key": "\(quoted(key))", "error": "\(error)"])
   }
@@ -106,7 +106,7 @@ extension LMDBCache {
     var isFailure = true
     defer { noteLoad(since: start, isFailure) }
     let value =
-      if let instrument = store.configuration.loadInstrument { try instrument.load(describe(key), load) } else {
+      if let instrument = diskCache.configuration.loadInstrument { try instrument.load(describe(key), load) } else {
         try load()
       }
     isFailure = false
@@ -128,10 +128,12 @@ extension LMDBCache {
     let start = store.clock.monotonic
     var isFailure = true
     defer { noteLoad(since: start, isFailure) }
-    let value =
-      if let instrument = store.configuration.loadInstrument { try await instrument.load(describe(key), load) } else {
-        try await load()
-      }
+    let value: R
+    if let instrument = diskCache.configuration.loadInstrument {
+      value = try await instrument.load(describe(key), load)
+    } else {
+      value = try await load()
+    }
     isFailure = false
     return value
   }
@@ -166,7 +168,7 @@ extension LMDBCache {
   }
 
   func noteUnstored(_ key: String, _ error: CacheError) {
-    store.events.log(
+    diskCache.events.log(
       .error, "loaded value not stored",
       ["directory": "\(store.directory)", "key": "\(quoted(key))", "error": "\(error)"])
   }

@@ -22,7 +22,7 @@ extension LMDBCache {
     defer { store.counters.latencies.diskReads.record(since: start) }
     return try CacheKey.with(key) { (key) throws(CacheError) in
       let token = memoryCache.token(key)
-      guard let record = try store.readData(key) else {
+      guard let record = try diskCache.reader.readData(key) else {
         return (try memoryCache.valueAlone(key, in: store)?.any as? SharedObject)?.object
       }
       let object = try ObjectArchiver.object(

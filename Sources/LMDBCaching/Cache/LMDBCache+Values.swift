@@ -36,15 +36,15 @@ extension LMDBCache {
   @usableFromInline
   func memoryValue(of type: ObjectIdentifier, forKey key: String) throws(CacheError) -> MemoryValue? {
     if SampledOperation.memoryHit.isDue { return try timedMemoryValue(of: type, forKey: key) }
-    let hash = KeyIdentity.hash(key, seed: KeyIdentity.seed)
-    return try memoryValue(of: type, forKey: key, hash: hash, tick: memoryCache.tick, isFetched: false)
+    return try memoryValue(
+      of: type, forKey: key, hash: memoryCache.hash(of: key), tick: memoryCache.tick, isFetched: false)
   }
 
   @inline(never)
   private func timedMemoryValue(of type: ObjectIdentifier, forKey key: String) throws(CacheError) -> MemoryValue? {
     let start = SampledOperation.memoryHit.begin()
-    let hash = KeyIdentity.hash(key, seed: KeyIdentity.seed)
-    let value = try memoryValue(of: type, forKey: key, hash: hash, tick: memoryCache.tick, isFetched: false)
+    let value = try memoryValue(
+      of: type, forKey: key, hash: memoryCache.hash(of: key), tick: memoryCache.tick, isFetched: false)
     if value != nil { store.counters.latencies.memoryHits.record(since: start) }
     return value
   }
@@ -138,7 +138,7 @@ extension LMDBCache {
     return try CacheKey.with(key) { (key) throws(CacheError) -> MemoryValue? in
       let token = memoryCache.token(key)
       if isData {
-        guard let record = try store.readData(key) else { return nil }
+        guard let record = try diskCache.reader.readData(key) else { return nil }
         let value: MemoryValue
         if record.header.format == .bytes {
           value = TypedMemoryValue(record.payload)
@@ -148,7 +148,7 @@ extension LMDBCache {
         memoryCache.keep(value, key, record, token: token)
         return value
       }
-      return try store.read(key) { (record) throws(CacheError) in
+      return try diskCache.reader.read(key) { (record) throws(CacheError) in
         let value = try decode(record.header.format, record.payload)
         memoryCache.keep(value, key, record, token: token)
         return value

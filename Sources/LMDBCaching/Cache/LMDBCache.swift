@@ -64,11 +64,13 @@ public final class LMDBCache: Sendable {
 
   /// Opens, or makes, the cache in a directory.
   ///
-  /// Opening the same directory again in one process shares the disk tier (with the configuration that opened it
-  /// first); each object has a memory tier of its own.
+  /// Opening the same directory again in one process shares the disk tier. What belongs to it has to be the same then:
+  /// ``CacheConfiguration/durability``, ``CacheConfiguration/disk`` and ``CacheConfiguration/clock``; a limit may also be
+  /// what it was changed to. Each object has everything else for itself: its memory tier, how values are loaded, archived
+  /// and transformed, and its log. What the disk tier itself logs goes to the logger of the first one.
   ///
   /// - Throws: ``CacheError`` with `.invalidDirectory`, `.permissionDenied`, `.remoteFileSystem`,
-  ///   `.durabilityMismatch`, `.unsupportedVersion`, `.invalidArgument`, `.noSpace` or `.storageFailed`;
+  ///   `.durabilityMismatch`, `.configurationMismatch`, `.unsupportedVersion`, `.invalidArgument`, `.noSpace` or `.storageFailed`;
   ///   `.corruptedRecord` for a directory that holds something else; `.damagedDatabase` for a damaged cache that other
   ///   processes have open. One that nobody else has open is set aside and made anew: see ``recovery``.
   public init(directory: URL, configuration: CacheConfiguration = CacheConfiguration()) throws(CacheError) {

@@ -165,6 +165,11 @@ public final class MemoryTier: Sendable {
     }
   }
 
+  /// The hash by which the tiers know a key, with the store's copy of the seed: of that nobody has to ask whether it has been
+  /// made yet.
+  @inline(__always)
+  func hash(of key: String) -> UInt64 { KeyIdentity.hash(key, seed: memory.seed) }
+
   /// The time of accesses that are made now.
   var tick: UInt32 { memory.ticks.now }
 
@@ -247,7 +252,7 @@ public final class MemoryTier: Sendable {
     }
     guard case .hit((let value, let stamp)) = access, !store.observers.isBeingRemoved(key.string, writtenAt: stamp)
     else { return nil }
-    if let mark = value.tagMark, try store.reader.isRemoved(mark.tags, writtenAt: stamp) { return nil }
+    if let mark = value.tagMark, try store.isRemoved(mark.tags, writtenAt: stamp) { return nil }
     return value
   }
 

@@ -1,6 +1,9 @@
 public import Logging
 
 /// How a cache is opened. Every property has a default that suits most uses.
+///
+/// Several caches of one process on a directory share its disk tier: they have to agree on ``durability``, ``disk`` and
+/// ``clock``, and have all else for themselves.
 public struct CacheConfiguration: Sendable {
   /// What a returned write promises; stored with the cache.
   public var durability: Durability = .ordered
@@ -25,7 +28,7 @@ public struct CacheConfiguration: Sendable {
   public var objectCoding = ObjectCoding()
 
   /// What values go through on their way to the disk, in this order: compression before encryption. Their identifiers
-  /// differ.
+  /// differ. Each cache of a process on a directory has its own.
   public var valueTransforms: [any ValueTransform] = []
 
   /// Where the cache takes the time from: ``CacheClock/system``, or a manual clock in tests.

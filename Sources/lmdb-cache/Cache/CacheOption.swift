@@ -7,7 +7,7 @@ struct CacheOption: ParsableArguments {
   static let explanation =
     "The cache: a path if it holds a slash (./thumbnails), else a name in the user's directory for caches, or for data."
 
-  @Option(name: .long, help: ArgumentHelp("\(explanation)", valueName: "dir"))
+  @Option(name: .long, help: ArgumentHelp("\(explanation)", valueName: "dir"), completion: CacheCompletion.kind)
   var cache: String
 
   /// Runs `body` with what looks at the cache, which has to be there, and changes nothing.

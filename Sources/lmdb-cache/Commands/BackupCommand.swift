@@ -23,7 +23,8 @@ struct BackupCommand: ParsableCommand {
       """)
 
   @OptionGroup var option: CacheOption
-  @Argument(help: ArgumentHelp("A new directory, or an empty one.", valueName: "dir")) var destination: String
+  @Argument(help: ArgumentHelp("A new directory, or an empty one.", valueName: "dir"), completion: .directory)
+  var destination: String
   @Flag(help: "Leaves damaged entries out, and tells which.") var skipDamaged = false
   @Flag(help: "Writes an object.") var json = false
 

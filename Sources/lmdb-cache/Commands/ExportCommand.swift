@@ -33,7 +33,8 @@ struct ExportCommand: ParsableCommand {
   @OptionGroup var option: CacheOption
   @Option(help: ArgumentHelp("Only keys that begin like this.", valueName: "text")) var prefix = ""
   @Option(help: "The form.") var format: ExchangeFormat = .jsonl
-  @Option(help: ArgumentHelp("Where to; - is standard output.", valueName: "path")) var output: String?
+  @Option(help: ArgumentHelp("Where to; - is standard output.", valueName: "path"), completion: .file())
+  var output: String?
   @Flag(help: "Opens the cache, and writes one state of it.") var consistent = false
 
   func run() throws {

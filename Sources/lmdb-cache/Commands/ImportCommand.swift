@@ -34,7 +34,7 @@ struct ImportCommand: ParsableCommand {
       """)
 
   @OptionGroup var option: CacheOption
-  @Argument(help: "What to import.") var path: String
+  @Argument(help: "What to import.", completion: .file()) var path: String
   @Option(help: "What it is. (default: what export wrote)") var from: ImportFormat?
   @Option(help: ArgumentHelp("What is put in front of each key.", valueName: "text")) var prefix = ""
   @Option(help: ArgumentHelp("Types of MMKV's values by their keys.", valueName: "key=type,…"))

@@ -20,7 +20,8 @@ struct RestoreCommand: ParsableCommand {
       """)
 
   @OptionGroup var option: CacheOption
-  @Argument(help: ArgumentHelp("The backup, or any other cache.", valueName: "dir")) var source: String
+  @Argument(help: ArgumentHelp("The backup, or any other cache.", valueName: "dir"), completion: .directory)
+  var source: String
   @Flag(help: "Removes the cache that was there.") var replace = false
   @Flag(help: "Writes an object.") var json = false
 

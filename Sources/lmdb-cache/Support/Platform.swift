@@ -32,10 +32,32 @@ enum Platform {
   static var standardOutputIsTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
   static var standardErrorIsTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
+  /// Whether what is written to a descriptor is read by nobody, and never will be.
+  static func isHungUp(_ descriptor: Int32) -> Bool {
+    var wait = pollfd(fd: descriptor, events: 0, revents: 0)
+    return poll(&wait, 1, 0) > 0 && Int32(wait.revents) & (POLLERR | POLLHUP | POLLNVAL) != 0
+  }
+
   /// Why a path cannot be looked at, as an `errno`, or `nil` if there is something.
   static func statusError(ofFileAt path: String) -> Int32? {
     var status = stat()
     return stat(path, &status) == 0 ? nil : errno
+  }
+
+  /// In bytes. `nil` for what is not there, or has none.
+  static func size(ofFileAt path: String) -> Int? {
+    var status = stat()
+    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : nil
+  }
+
+  /// How many bytes this process has read so far, from whatever; not what it has looked at in maps. `nil` where the system
+  /// does not tell.
+  static func bytesRead() -> Int? {
+    // A file of the system's has no length.
+    guard let file = FileHandle(forReadingAtPath: "/proc/self/io"), let data = try? file.read(upToCount: 4096),
+      let line = String(decoding: data, as: UTF8.self).split(separator: "\n").first(where: { $0.hasPrefix("rchar:") })
+    else { return nil }
+    return Int(line.dropFirst(6).trimmingCharacters(in: .whitespaces))
   }
 
   /// What the operating system said, where Foundation's error hides it.

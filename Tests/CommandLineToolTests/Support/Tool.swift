@@ -5,7 +5,7 @@ import Testing
 /// Runs the built tool as another process.
 enum Tool {
   /// Beside the test bundle.
-  private static let executable: URL = {
+  static let executable: URL = {
     #if os(macOS)
       let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }!.bundleURL
     #else
@@ -15,6 +15,14 @@ enum Tool {
   }()
 
   static var path: String { executable.path }
+
+  /// Starts it; what it writes is read by who asks.
+  static func start(_ arguments: String...) throws -> ChildProcess { try ChildProcess(executable, arguments) }
+
+  /// Runs it to its end by another program, which gets the tool's path and its arguments behind its own.
+  static func run(_ arguments: [String], startedBy words: [String]) async throws -> ToolResult {
+    try await run(URL(fileURLWithPath: "/usr/bin/env"), words + [path] + arguments)
+  }
 
   /// Runs it to its end.
   ///
@@ -32,6 +40,13 @@ enum Tool {
   /// The same with an array.
   static func run(
     _ arguments: [String], input: Data = Data(), environment: [String: String] = [:],
+    whileRunning: ((pid_t) async throws -> Void)? = nil
+  ) async throws -> ToolResult {
+    try await run(executable, arguments, input: input, environment: environment, whileRunning: whileRunning)
+  }
+
+  private static func run(
+    _ executable: URL, _ arguments: [String], input: Data = Data(), environment: [String: String] = [:],
     whileRunning: ((pid_t) async throws -> Void)? = nil
   ) async throws -> ToolResult {
     // Through files, since a pipe that nobody empties would stop the tool.

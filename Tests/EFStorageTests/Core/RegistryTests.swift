@@ -39,6 +39,26 @@ struct RegistryTests {
     #expect(ReferenceRegistry.shared.slotCount < before * 2 + 200)
   }
 
+  @Test func theThresholdIsFromWhereOnTheRegistryIsSwept() throws {
+    let cache = try TemporaryDirectory().cache()
+    let registry = ReferenceRegistry()
+    func fill(_ count: Int) {
+      for number in 0..<count {
+        let _: EFStorageLMDBCacheRef<Int> = registry.reference(forKey: "key\(number)", in: cache)
+      }
+    }
+    #expect(registry.leastSweepLimit == 64)
+    registry.leastSweepLimit = 500
+    fill(400)
+    #expect(registry.slotCount == 400)
+    registry.leastSweepLimit = 10
+    #expect(registry.slotCount == 0)
+    fill(400)
+    #expect(registry.slotCount < 10)
+    registry.leastSweepLimit = 0
+    #expect(registry.leastSweepLimit == 1)
+  }
+
   @Test func threadsGetTheSameReference() throws {
     let cache = try TemporaryDirectory().cache()
     for round in 0..<50 {

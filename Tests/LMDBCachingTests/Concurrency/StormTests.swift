@@ -55,7 +55,7 @@ import Testing
     try cache.close()
   }
 
-  /// The file of a value goes when the value is replaced: who was about to read it finds the new one.
+  /// What a value had in the value log goes when it is replaced: who was about to read it finds the new one.
   @Test func aLongValueThatIsReplacedIsAlwaysFound() throws {
     let cache = try open(0) {
       $0.disk.inlineThreshold = 1_000; $0.disk.groupCommitInterval = .zero

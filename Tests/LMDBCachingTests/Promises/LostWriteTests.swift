@@ -7,7 +7,7 @@ import Testing
 @Suite struct LostWriteTests {
   let directory = CacheDirectory()
 
-  /// A value in a file, acknowledged and not committed, and a process whose clock takes the file for an old one.
+  /// A value in the value log, acknowledged and not committed, and a process whose clock takes the segment for an old one.
   @Test(arguments: [true, false]) func aLargeValueThatWaitsForItsCommitIsNoOrphan(_ isSuspended: Bool) throws {
     let writer = try cacheProcess()
     #expect(writer.ask("open \(directory.path) interval=86400000") == "ok")

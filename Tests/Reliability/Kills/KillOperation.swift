@@ -10,6 +10,8 @@ enum KillOperation {
   case removeAll
   /// Sets and removals as one.
   case batch(sets: [(key: String, size: Int)], removals: [String])
+  /// Gives the disk back what is not in use, which no reader sees.
+  case upkeep
 
   static let ownKeys = 12
   static let sharedKeys = 4
@@ -39,11 +41,12 @@ enum KillOperation {
       if random.below(4) == 0 {
         self = .batch(sets: [(own(&random), size(&random))], removals: pair)
       } else {
-        // Of one size, and one of them may be a file.
+        // Of one size: both in the database, or both in the value log.
         let size = size(&random)
         let removed = own(&random)
         self = .batch(sets: pair.map { ($0, size) }, removals: [removed])
       }
+    case 94..<97: self = .upkeep
     default: self = .set(key: own(&random), size: load.size)
     }
   }
@@ -59,6 +62,9 @@ enum KillOperation {
         for (key, size) in sets { batch.set(value.text(key: key, size: size), forKey: key) }
         for key in removals { batch.removeValue(forKey: key) }
       }
+    case .upkeep:
+      try cache.diskCache.sweepValues()
+      try cache.diskCache.giveBackSpace()
     }
   }
 
@@ -74,6 +80,7 @@ enum KillOperation {
     case .batch(let sets, let removals):
       for (key, _) in sets { state.last[key] = .some(value) }
       for key in removals { state.last[key] = .some(nil) }
+    case .upkeep: break
     }
   }
 }

@@ -2,7 +2,7 @@ import Foundation
 import LMDBCaching
 
 /// Writes for ever, and answers with the number of each write that was acknowledged: `DIRECTORY PREFIX FIRST`. Every
-/// seventh value has a file of its own.
+/// seventh value goes into the value log.
 enum SuspensionRole: TrialRole {
   static let name = "suspension"
   static let keys = 100

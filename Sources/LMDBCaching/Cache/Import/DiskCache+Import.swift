@@ -32,7 +32,7 @@ extension DiskCache {
     try checkOpen()
     if replacing {
       let batch = BatchFrames(isAwaited: store.durability == .full)
-      for entry in entries { try entry.add(to: batch, in: store) }
+      for entry in entries { try entry.add(to: batch, in: self) }
       try store.write(batch, waitsForCommit: false)
       return entries.map { _ in true }
     }
@@ -59,7 +59,7 @@ extension DiskCache {
       taken.append(isNew)
       guard isNew else { continue }
       expected.append(DiskStore.UnchangedEntry(hash: hash, version: version, position: position))
-      try entry.add(to: batch, in: store)
+      try entry.add(to: batch, in: self)
     }
     let isWritten = try store.write(batch, waitsForCommit: false) { [store] in store.areUnchanged(expected) }
     return isWritten ? taken : nil
@@ -71,7 +71,7 @@ extension DiskCache {
       while true {
         let condition = try store.condition(key)
         if try isPresent(entry.key, memory) { return false }
-        let outcome = try entry.withEdit(of: key, in: store) { (edit) throws(CacheError) in
+        let outcome = try entry.withEdit(of: key, in: self) { (edit) throws(CacheError) in
           try store.edit(key, edit, if: condition ?? .stamp(0), by: nil)
         }
         if outcome.isRefused {

@@ -61,7 +61,7 @@ extension LMDBCache {
 
   /// When what was loaded expires; nanoseconds since 1970, or 0: never.
   package func expiry(of context: LoadContext, _ options: LoadOptions?) -> Int64 {
-    let options = options ?? store.configuration.loadOptions
+    let options = options ?? diskCache.configuration.loadOptions
     return context.lifetime.map { store.expiry(after: options.shortened($0)) } ?? 0
   }
 
@@ -79,11 +79,11 @@ extension LMDBCache {
   package var path: String { store.directory }
 
   /// Of the cache's configuration.
-  package var logger: Logger { store.configuration.logger }
+  package var logger: Logger { diskCache.configuration.logger }
 
   /// Tells an event to the log, on the cache's queue for it.
   package func log(_ level: Logger.Level, _ message: Logger.Message, _ metadata: Logger.Metadata = [:]) {
-    store.events.log(level, message, metadata.merging(["directory": "\(store.directory)"]) { own, _ in own })
+    diskCache.events.log(level, message, metadata.merging(["directory": "\(store.directory)"]) { own, _ in own })
   }
 }
 

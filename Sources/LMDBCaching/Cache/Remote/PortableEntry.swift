@@ -65,7 +65,8 @@ extension LMDBCache {
     try CacheKey.with(key) { (key) throws(CacheError) in
       var header = try store.header(for: key, format, bytes, expires: expires, cost: cost)
       header.tags = tags?.hashes
-      let transformed = store.transforms.isEmpty ? nil : try store.transforms.apply(to: bytes, header, key)
+      let transforms = diskCache.reader.transforms
+      let transformed = transforms.isEmpty ? nil : try transforms.apply(to: bytes, header, key)
       if transformed != nil { header.flags.insert(.transformed) }
       return PortableEntry(
         key: key.string, header: header.detached, tags: tags, payload: transformed ?? data ?? Data(bytes), value: value)
@@ -85,7 +86,7 @@ extension LMDBCache {
             .corruptedRecord,
             "What the remote tier has under \(quoted(key.string)) is no record of this version, or was damaged.")
         }
-        try store.reader.requireTransforms(header, key)
+        try diskCache.reader.requireTransforms(header, key)
         return PortableEntry(
           key: key.string, header: header.detached, tags: header.tags.map(EntryTags.init(copying:)),
           payload: Data(header.payload(of: bytes)))
@@ -123,7 +124,7 @@ extension LMDBCache {
     guard entry.header.flags.contains(.transformed) else { return entry.payload }
     return try CacheKey.with(entry.key) { (key) throws(CacheError) in
       try entry.payload.withBytes { (bytes) throws(CacheError) in
-        try store.transforms.restore(bytes, entry.header, entry.tags, key)
+        try diskCache.reader.transforms.restore(bytes, entry.header, entry.tags, key)
       }
     }
   }

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 import Platform
 
 /// Copies the entries of a cache, as of one moment, into a new one.
@@ -27,7 +27,7 @@ package struct CacheCopying {
     try cache.checkOpen()
     let place = try NewPlace(url)
     try requireOutside(place, cache.store.place.directory)
-    var configuration = cache.store.configuration
+    var configuration = cache.configuration
     configuration.disk.allowsOtherUsers = false
     return try copy(to: place, configuration) { (body, onDamage) in
       try cache.forEachRecord(onDamage: onDamage, body)
@@ -63,23 +63,22 @@ package struct CacheCopying {
   ) throws(CacheError) -> BackupReport? {
     var configuration = CacheConfiguration()
     configuration.durability = try reader.figures().durability ?? .ordered
-    configuration.logger.logLevel = .error
     return try copy(to: place, configuration) { (body, onDamage) in
-      let before = try (reader.position(), reader.figures().pendingWrites)
+      let before = try reader.followedState()
       try reader.forEachRecord(selection: .kept, onDamage: onDamage, body)
       // What waits only becomes more while nothing is committed.
-      let after = try (reader.position(), reader.figures().pendingWrites)
-      if !options.isCancelled(), before != after {
+      let after = try reader.followedState()
+      if !options.isCancelled(), before.position != after.position || before.pendingWrites != after.pendingWrites {
         throw CacheError(
           .busy,
           "The cache in \(reader.place.path) was written to while it was copied. Try again when nobody writes to it.")
       }
-    } moving: {
-      try moving($0, $1)
+    } moving: { (staged, place) throws(CacheError) in
+      try moving(staged, place)
     }
   }
 
-  // MARK: Copying
+  // MARK: The work
 
   private typealias Source = (
     _ body: (EntryRecord) throws -> Bool, _ onDamage: (CacheError) throws -> Void

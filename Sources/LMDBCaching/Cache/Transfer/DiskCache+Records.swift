@@ -47,8 +47,8 @@ extension DiskCache {
   }
 
   private func completed(_ copied: CopiedRecord) throws(CacheError) -> EntryRecord {
-    let record = try copied.completed { [store] (pointer, key) throws(CacheError) in
-      try store.reader.loggedValue(pointer, of: key)
+    let record = try copied.completed { [reader] (pointer, key) throws(CacheError) in
+      try reader.loggedValue(pointer, of: key)
     }
     // No segment goes that a snapshot refers to, unless somebody removes it.
     guard let record else { throw .corrupted(String(decoding: copied.key, as: UTF8.self)) }

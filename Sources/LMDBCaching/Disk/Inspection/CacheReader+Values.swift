@@ -101,7 +101,7 @@ extension CacheReader {
     _ prefix: String, after place: EntryPlace?, _ selection: EntrySelection
   ) throws(CacheError) -> (records: [CopiedRecord], next: EntryPlace?) {
     try look("Listing \(path)") { (snapshot) throws(ReadingFailure) in
-      let limit = max(1, Self.recordsAtOnce >> min(8, snapshot.file.attempt))
+      let limit = max(1, Self.recordsAtOnce >> min(8, snapshot.attempt))
       var (records, bytes): ([CopiedRecord], Int) = ([], 0)
       let next = try withUTF8Bytes(of: prefix) { (prefix) throws(ReadingFailure) in
         try snapshot.scan(

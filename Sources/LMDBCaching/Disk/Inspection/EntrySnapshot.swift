@@ -5,6 +5,8 @@ import Platform
 final class EntrySnapshot {
   let file: UnmappedSnapshot
   let pending: PendingWrites
+  /// How often the look was begun before: what passes again and again is to be read in smaller parts.
+  let attempt: Int
   private let databaseKey: DatabaseKey
   /// Nanoseconds since 1970.
   private let now: Int64
@@ -15,8 +17,9 @@ final class EntrySnapshot {
 
   init(
     _ file: UnmappedSnapshot, _ pending: PendingWrites, _ ownCursor: UnmappedCursor, _ databaseKey: DatabaseKey,
-    at now: Int64
+    at now: Int64, attempt: Int
   ) throws(ReadingFailure) {
+    self.attempt = attempt
     self.file = file
     self.pending = pending
     self.ownCursor = ownCursor
@@ -27,11 +30,11 @@ final class EntrySnapshot {
 
   // MARK: One entry
 
-  /// Calls `body` with the newest record under a key, if it is a live one.
+  /// Calls `body` with the newest record under a key, if it is one of those that are selected.
   ///
   /// - Throws: `.unsupportedRecord` or `.corruptedRecord` for one that cannot be read.
   func find<R>(
-    _ key: UnsafeRawBufferPointer, _ body: (FoundRecord) throws(ReadingFailure) -> R
+    _ key: UnsafeRawBufferPointer, _ selection: EntrySelection = .live, _ body: (FoundRecord) throws(ReadingFailure) -> R
   ) throws(ReadingFailure) -> R? {
     try databaseKey.withDatabaseKey(key) { (databaseKey) throws(ReadingFailure) -> R? in
       let value = try filing { () throws(DataFileError) in try cursor.find(databaseKey) }
@@ -43,7 +46,7 @@ final class EntrySnapshot {
       }
       try newest(databaseKey, value, entry) { (found) throws(ReadingFailure) in
         // Under a digest there may be another one.
-        if found.key.elementsEqual(fast: key), try isShown(found, .live) { result = try body(found) }
+        if found.key.elementsEqual(fast: key), try isShown(found, selection) { result = try body(found) }
       }
       return result
     }
@@ -166,7 +169,7 @@ final class EntrySnapshot {
   /// By how much what waits changes the number of entries and their cost; `nil` if only a scan could tell.
   func pendingChange() throws(ReadingFailure) -> (entries: Int, cost: Int128)? {
     // What a tag removes is counted until upkeep takes it out.
-    guard pending.clearStamp == 0, pending.prefixes.isEmpty else { return nil }
+    guard pending.clearStamp == 0, pending.prefixes.isEmpty, attempt < 16 else { return nil }
     var change: (entries: Int, cost: Int128) = (0, 0)
     for index in pending.entries.indices {
       let entry = pending.entries[index]

@@ -95,11 +95,12 @@ extension Journal {
     while true {
       if state.gate.isClosed { throw .closed }
       let active = state.active!
-      if active.free >= size { return active }
+      if active.free >= size || hasBlocks(active, for: size) { return active }
       if !state.spare.isEmpty {
         sealActive()
         lock.signalAll(.work)
-        if size <= state.active!.free { return state.active! }
+        let next = state.active!
+        if next.free >= size || hasBlocks(next, for: size) { return next }
         // Sealed at once: its write waits for the commit, so it needs no journal.
         let own = large?() ?? JournalSegment(capacity: size)
         state.lastNumber += 1

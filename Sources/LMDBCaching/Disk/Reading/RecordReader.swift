@@ -6,12 +6,14 @@ import Synchronization
 /// Reads the newest record under a key: of a write that waits in the journal, or a committed one. Its value may be in
 /// the value log, or transformed.
 ///
+/// Every cache on a store has a reader, with transforms of its own: see ``reader(through:)``.
+///
 /// Threads: any.
 final class RecordReader: Sendable {
   let journal: Journal
   let database: EntryDatabase
   private let values: ValueReader
-  private let transforms: ValueTransforms
+  let transforms: ValueTransforms
   private let recency: RecencyTable
   private let clock: CacheClock
 
@@ -25,6 +27,11 @@ final class RecordReader: Sendable {
     self.transforms = transforms
     self.recency = recency
     clock = journal.clock
+  }
+
+  /// The same for a cache whose values go through these transforms.
+  func reader(through transforms: ValueTransforms) -> RecordReader {
+    RecordReader(journal, database, values, transforms, recency)
   }
 
   @inline(__always)

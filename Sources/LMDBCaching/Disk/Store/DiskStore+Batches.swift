@@ -5,7 +5,8 @@ import Synchronization
 extension DiskStore {
   /// Adds a put to a batch: transformed, and in the value log if it is long.
   func put(
-    _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, into batch: BatchFrames
+    _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, through transforms: ValueTransforms,
+    into batch: BatchFrames
   ) throws(CacheError) {
     guard !transforms.isEmpty, let transformed = try transforms.apply(to: payload, header, key) else {
       return try putAsIs(key, header, payload, into: batch)

@@ -6,7 +6,7 @@ import Synchronization
 extension DiskStore {
   /// What a conditional write does with an entry.
   enum Edit {
-    case put(RecordHeader, UnsafeRawBufferPointer)
+    case put(RecordHeader, UnsafeRawBufferPointer, ValueTransforms)
     /// A value that has gone through the transforms, or needs none.
     case putAsIs(RecordHeader, UnsafeRawBufferPointer)
     /// The same record with another expiry: the value stays where it is.
@@ -84,8 +84,8 @@ extension DiskStore {
     _ key: CacheKey, _ edit: Edit, if condition: EntryCondition, by observer: (any DiskStoreObserver)?
   ) throws(CacheError) -> WriteOutcome {
     switch (condition, edit) {
-    case (.unchanged(let version, let position), .put(let header, let payload)):
-      return try put(key, header: header, payload: payload, by: observer) { [self] in
+    case (.unchanged(let version, let position), .put(let header, let payload, let transforms)):
+      return try put(key, header: header, payload: payload, through: transforms, by: observer) { [self] in
         isUnchanged(key, version, position)
       }
     case (.unchanged(let version, let position), .putAsIs(let header, let payload)):
@@ -95,8 +95,8 @@ extension DiskStore {
     case (.unchanged(let version, let position), .remove):
       return try remove(key, by: observer) { [self] in isUnchanged(key, version, position) }
     case (.unchanged, .touch): preconditionFailure("A record is touched in a transaction.")
-    case (.stamp(let stamp), .put(let header, let payload)):
-      return try preparing(key, header, payload) { (header, payload) throws(CacheError) in
+    case (.stamp(let stamp), .put(let header, let payload, let transforms)):
+      return try preparing(key, header, payload, transforms) { (header, payload) throws(CacheError) in
         try transact(key, expecting: stamp, .put(PreparedPut(key, header, payload)))
       }
     case (.stamp(let stamp), .putAsIs(let header, let payload)):
@@ -133,7 +133,7 @@ extension DiskStore {
 
   /// Transforms a value and appends it to the value log, as every put does.
   private func preparing<R>(
-    _ key: CacheKey, _ header: RecordHeader, _ payload: UnsafeRawBufferPointer,
+    _ key: CacheKey, _ header: RecordHeader, _ payload: UnsafeRawBufferPointer, _ transforms: ValueTransforms,
     _ body: (RecordHeader, UnsafeRawBufferPointer) throws(CacheError) -> R
   ) throws(CacheError) -> R {
     if !transforms.isEmpty, let transformed = try transforms.apply(to: payload, header, key) {
@@ -203,7 +203,7 @@ extension DiskStore {
   private func transact(
     _ key: CacheKey, expecting expected: UInt64, _ change: Change
   ) throws(CacheError) -> WriteOutcome {
-    let deadline = MonotonicClock.nanoseconds.addingClamped(configuration.disk.lockTimeout.clampedNanoseconds)
+    let deadline = MonotonicClock.nanoseconds.addingClamped(settings.lockTimeout.clampedNanoseconds)
     // The caller waits until the job has run: what it points to stays.
     nonisolated(unsafe) let (key, change) = (key, change)
     while true {

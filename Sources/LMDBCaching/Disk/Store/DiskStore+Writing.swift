@@ -11,15 +11,17 @@ extension DiskStore {
   /// succeeds: the observer places the value, between `observers.beginPlacing` and `endPlacing`, and then calls
   /// ``didChange(_:_:by:)``. Any other write throws and changes nothing.
   ///
-  /// - Parameter condition: Called with the lock held, at the moment of the write, perhaps more than once. If it fails,
-  ///   nothing is written, and the outcome says so.
+  /// - Parameters:
+  ///   - transforms: What the value goes through, of the cache that writes it.
+  ///   - condition: Called with the lock held, at the moment of the write, perhaps more than once. If it fails, nothing is
+  ///     written, and the outcome says so.
   @inline(__always)
   func put(
-    _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, by observer: (any DiskStoreObserver)?,
-    if condition: (() -> Bool)? = nil
+    _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, through transforms: ValueTransforms,
+    by observer: (any DiskStoreObserver)?, if condition: (() -> Bool)? = nil
   ) throws(CacheError) -> WriteOutcome {
     if !transforms.isEmpty {
-      return try putTransformed(key, header: header, payload: payload, by: observer, if: condition)
+      return try putTransformed(key, header: header, payload: payload, transforms, by: observer, if: condition)
     }
     return try putAsIs(key, header: header, payload: payload, by: observer, if: condition)
   }
@@ -37,8 +39,8 @@ extension DiskStore {
   }
 
   private func putTransformed(
-    _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, by observer: (any DiskStoreObserver)?,
-    if condition: (() -> Bool)?
+    _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, _ transforms: ValueTransforms,
+    by observer: (any DiskStoreObserver)?, if condition: (() -> Bool)?
   ) throws(CacheError) -> WriteOutcome {
     guard let transformed = try transforms.apply(to: payload, header, key) else {
       return try putAsIs(key, header: header, payload: payload, by: observer, if: condition)

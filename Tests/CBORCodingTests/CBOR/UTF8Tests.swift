@@ -1,0 +1,48 @@
+import TestSupport
+import Testing
+
+@testable import CBORCoding
+
+/// What of a text string is UTF-8, beside the standard library's word on it.
+@Suite struct UTF8Tests {
+  /// Where the classes of bytes begin and end.
+  static let edges: [UInt8] = [
+    0, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC, 0xED, 0xEE, 0xEF,
+    0xF0, 0xF1, 0xF3, 0xF4, 0xF5, 0xFF,
+  ]
+
+  func check(_ bytes: [UInt8]) {
+    let expected = String(validating: bytes, as: UTF8.self) != nil
+    if bytes.withUnsafeBytes({ CBORReader.isUTF8($0) }) != expected {
+      Issue.record("\(bytes) is \(expected ? "" : "not ")UTF-8")
+    }
+  }
+
+  @Test func everyPairOfBytes() {
+    for first in UInt8.min...UInt8.max {
+      check([first])
+      for second in UInt8.min...UInt8.max { check([first, second]) }
+    }
+  }
+
+  @Test(arguments: edges) func fourBytesWhereTheirClassesMeet(_ first: UInt8) {
+    for second in Self.edges {
+      for third in Self.edges {
+        check([first, second, third])
+        for fourth in Self.edges { check([first, second, third, fourth]) }
+      }
+    }
+  }
+
+  /// Eight bytes are looked at together where they are ASCII: in front of a text, in it, and at its end.
+  @Test(arguments: ["é", "€", "😀", "\u{FFFF}", "\u{10FFFF}"]) func whatIsNoASCIIAnywhere(_ scalar: String) {
+    for before in 0...17 {
+      for after in 0...17 {
+        let bytes = Array(String(repeating: "a", count: before).utf8) + scalar.utf8 + scalar.utf8
+        check(bytes + String(repeating: "z", count: after).utf8)
+        check(bytes.dropLast() + String(repeating: "z", count: after).utf8)
+        check(bytes + String(repeating: "z", count: after).utf8 + [0x80])
+      }
+    }
+  }
+}
