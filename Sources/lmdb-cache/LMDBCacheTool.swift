@@ -23,7 +23,8 @@ struct LMDBCacheTool: ParsableCommand {
     version: ToolVersion.current,
     subcommands: [
       ReplayCommand.self, GetCommand.self, SetCommand.self, RemoveCommand.self, ListCommand.self, StatCommand.self,
-      TrimCommand.self, ClearCommand.self, VerifyCommand.self, TopCommand.self, WatchCommand.self, ImportCommand.self,
+      TrimCommand.self, ClearCommand.self, VerifyCommand.self, TopCommand.self, WatchCommand.self, ExportCommand.self,
+      ImportCommand.self, BackupCommand.self, RestoreCommand.self,
     ]
   )
 

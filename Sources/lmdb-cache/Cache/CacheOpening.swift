@@ -14,7 +14,11 @@ enum CacheOpening {
 
   /// Looks at what is there: nothing of it is changed, and no permission needed but to read it.
   static func reader(_ argument: String) throws -> CacheReader {
-    let directory = try CacheLocation.directory(argument)
+    try reader(at: CacheLocation.directory(argument))
+  }
+
+  /// The same for a directory.
+  static func reader(at directory: URL) throws -> CacheReader {
     guard let reader = try looking({ try CacheReader(directory: directory) }) else {
       throw ToolError(.noInput, "there is no cache in \(directory.path)")
     }
