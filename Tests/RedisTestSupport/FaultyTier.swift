@@ -25,6 +25,8 @@ package final class FaultyTier: RemoteTier {
     case loseReply
     /// It is not sent.
     case answer([RemoteReply])
+    /// It is sent, and what comes back is changed.
+    case change(@Sendable ([RemoteReply]) -> [RemoteReply])
     case delayRequest(Gate)
     case delayReply(Gate)
 
@@ -68,6 +70,7 @@ package final class FaultyTier: RemoteTier {
     case .fail(let error): completion(.failure(error))
     case .loseReply: pass { _ in completion(.failure(RemoteTierError(.timedOut, "There was no reply in time."))) }
     case .answer(let replies): completion(.success(replies))
+    case .change(let change): pass { result in completion(result.map(change)) }
     case .delayRequest(let gate): gate.whenOpen { pass(completion) }
     case .delayReply(let gate): pass { result in gate.whenOpen { completion(result) } }
     }

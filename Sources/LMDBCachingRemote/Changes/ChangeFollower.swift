@@ -167,7 +167,7 @@ final class ChangeFollower: @unchecked Sendable {
       state.pause = Self.firstPause
       if isComplete || state.reader.isAtEnd { state.lastHeard = start }
       let old = state.touch
-      if let target = state.target, state.reader.position >= target { state.target = nil }
+      if let target = state.target, state.reader.position >= target || state.reader.isAtEnd { state.target = nil }
       if Self.lag(state, now: now) > longestLag {
         // What falls behind has to catch up first.
         state.target = state.reader.newest

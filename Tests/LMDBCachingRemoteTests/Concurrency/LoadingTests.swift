@@ -11,7 +11,14 @@ import Testing
   init() throws { server = try RedisServer() }
 
   @Test func oneMachineLoads() async throws {
-    let machines = try (0..<4).map { _ in try Machine(server) }
+    var local = CacheConfiguration()
+    local.loadWaitLimit = .seconds(3_600)
+    let machines = try (0..<4).map { _ in
+      try Machine(server, local: local) {
+        $0.leaseDuration = .seconds(3_600)
+        $0.loadWaitLimit = .seconds(3_600)
+      }
+    }
     let loads = Guarded(0)
     await withTaskGroup(of: Int?.self) { group in
       for machine in machines {
@@ -69,8 +76,8 @@ import Testing
   }
 
   @Test func whoWaitsTooLongLoads() throws {
-    try server.run("SET", "{lmdb-cache}:1:l:k", "somebody", "PX", "60000")
     let machine = try Machine(server) { $0.loadWaitLimit = .milliseconds(100) }
+    try server.run("SET", "{lmdb-cache}:1:l:k", "somebody", "PX", "3600000")
     #expect(try machine.cache.value(String.self, forKey: "k") { _ in "loaded" } == "loaded")
     // It is here, and not the fleet's.
     #expect(try machine.cache.local.value(String.self, forKey: "k") == "loaded")
@@ -104,8 +111,8 @@ import Testing
 
   @Test func aValueIsLoadedAnewBeforeItExpires() throws {
     let (first, second) = (try Machine(server), try Machine(server))
-    var options = LoadOptions(lifetime: .seconds(60))
-    options.refreshAhead = 0.000_5
+    var options = LoadOptions(lifetime: .seconds(3_600))
+    options.refreshAhead = 0.000_01
     #expect(try first.cache.value(Int.self, forKey: "k", options: options) { _ in 1 } == 1)
     usleep(60_000)
     // The server has what is to be loaded anew, which does not count.

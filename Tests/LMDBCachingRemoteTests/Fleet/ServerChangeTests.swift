@@ -34,6 +34,33 @@ import Testing
     return (primary, replica)
   }
 
+  @Test func whatTheNewPrimaryLacksIsServedByNobody() throws {
+    let (primary, replica) = try pair()
+    defer { unlink(link) }
+    let (first, second) = (try Machine(primary, socket: link), try Machine(primary, socket: link))
+    try first.cache.set("old", forKey: "k")
+    #expect(try second.cache.value(String.self, forKey: "k") == "old")
+    #expect(try primary.run("WAIT", "1", "100000") == .integer(1))
+
+    // What comes now does not reach it.
+    try replica.run("REPLICAOF", "NO", "ONE")
+    try first.cache.set("new", forKey: "k")
+    try first.cache.set("new", forKey: "lost")
+    try waitUntil { try second.cache.value(String.self, forKey: "k") == "new" }
+    #expect(try second.cache.value(String.self, forKey: "lost") == "new")
+    let gaps = [first, second].map(\.cache.statistics.gaps)
+    try lead(to: replica)
+    primary.stop(SIGKILL)
+
+    for (machine, gaps) in zip([first, second], gaps) {
+      try waitUntil { machine.cache.statistics.gaps > gaps && machine.cache.health.isSettled }
+      #expect(try machine.cache.value(String.self, forKey: "k") == "old")
+      #expect(try machine.cache.value(String.self, forKey: "lost") == nil)
+    }
+    try waitUntil { (try? first.cache.set("newest", forKey: "k")) != nil }
+    try waitUntil { try second.cache.value(String.self, forKey: "k") == "newest" }
+  }
+
   /// Connections to a primary that has become a replica survive that: nobody may stay with it.
   @Test func aPrimaryThatBecomesAReplicaIsLeft() throws {
     let (primary, replica) = try pair()

@@ -183,4 +183,30 @@ import Testing
     for key in 0..<50 { #expect(try machine.cache.local.value(Int.self, forKey: "k\(key)") == key) }
     #expect(machine.cache.statistics.hits == 0)
   }
+
+  /// Who does not keep up with the fleet's changes is out of touch, and says by how much.
+  @Test func whoFallsBehindIsOutOfTouch() throws {
+    let tier = try faulty()
+    let (first, second) = (try Machine(server), try Machine(tier) { $0.timeLimit = .seconds(5) })
+    try first.cache.set("old", forKey: "k")
+    try waitUntil { try second.cache.value(String.self, forKey: "k") == "old" }
+    #expect(second.cache.statistics.lag == .zero)
+    // The stream always ends a minute after what was read.
+    tier.set { request in
+      guard request.has("XREAD") else { return .none }
+      return .change { replies in
+        var replies = replies
+        guard case .array(let entries) = replies[3], case .array(let parts)? = entries.first,
+          case .bytes(let id) = parts[0], let time = Int(String(decoding: id, as: UTF8.self).split(separator: "-")[0])
+        else { return replies }
+        replies[3] = .array([.array([.bytes(Data("\(time + 60_000)-0".utf8)), parts[1]])])
+        return replies
+      }
+    }
+    try waitUntil { !second.cache.health.isInTouch }
+    #expect(second.cache.health.failure?.code == .timedOut)
+    tier.set { _ in .none }
+    try second.settle()
+    try waitUntil { second.cache.statistics.lag == .zero }
+  }
 }
