@@ -224,11 +224,17 @@ let package = Package(
   package.targets.first { $0.name == "DocumentationTests" }!.dependencies.append("EFStorageKeychainAccess")
 #endif
 
+// For a look at the documentation of one module, by who asks for it. Nobody who depends on the package fetches the plugin:
+//   LMDBCACHING_DOCUMENTATION=1 swift package generate-documentation --target LMDBCaching
+if Context.environment["LMDBCACHING_DOCUMENTATION"] != nil {
+  package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
+}
+
 // What `Scripts/test` builds with the thread sanitizer: of each target of tests the suites in which threads meet.
 if Context.environment["LMDBCACHING_TESTS"] == "concurrency" {
   let suites = [
-    "CBORCodingTests", "EFStorageKeychainAccessTests", "EFStorageTests", "GarageStorageTests", "LMDBCachingRemoteTests",
-    "LMDBCachingTests", "LMDBTests", "StorezTests",
+    "CBORCodingTests", "EFStorageKeychainAccessTests", "EFStorageTests", "GarageStorageTests", "LMDBCachingImportTests",
+    "LMDBCachingRemoteTests", "LMDBCachingTests", "LMDBTests", "StorezTests",
   ]
   package.products.removeAll { $0.name == "lmdb-cache" }
   package.targets.removeAll {

@@ -11,7 +11,10 @@
 #include <unistd.h>
 
 #if defined(__linux__)
+#include <sys/syscall.h>
 #include <sys/vfs.h>
+#elif defined(__APPLE__)
+#include <stdio.h>
 #endif
 
 int cplatform_stack(uintptr_t *lowest, size_t *size) {
@@ -53,6 +56,21 @@ intptr_t cplatform_write_two(int descriptor, const void *first, size_t first_cou
                              size_t second_count, int64_t offset) {
   struct iovec parts[2] = {{(void *)first, first_count}, {(void *)second, second_count}};
   return pwritev(descriptor, parts, 2, offset);
+}
+
+int cplatform_exchange(int directory, const char *first, const char *second) {
+#if defined(__linux__) && defined(SYS_renameat2)
+  // RENAME_EXCHANGE, by its number: older headers do not have it.
+  return (int)syscall(SYS_renameat2, directory, first, directory, second, 2);
+#elif defined(__APPLE__)
+  return renameatx_np(directory, first, directory, second, RENAME_SWAP);
+#else
+  (void)directory;
+  (void)first;
+  (void)second;
+  errno = ENOSYS;
+  return -1;
+#endif
 }
 
 int cplatform_is_resident(const void *address, size_t size) {

@@ -30,20 +30,6 @@ enum DefaultsExchange {
     print("compared")
   }
 
-  /// Defaults under EFStorage's name for those of all who name none.
-  static func share(suite: String) throws {
-    let shared = try defaults(suite)
-    UserDefaults.shared = shared
-    @EFStorageUserDefaults(forKey: "shared.property") var property = 0
-    property = 7
-    UserDefaults.efStorage.sharedMember = "m"
-    guard shared.integer(forKey: "shared.property") == 7, shared.string(forKey: "sharedMember") == "m",
-      UserDefaults.makeDefault() === shared, UserDefaults.defaultForEFStorage === shared,
-      UserDefaults.standard.object(forKey: "shared.property") == nil
-    else { return print("\(shared.dictionaryRepresentation())") }
-    print("shared")
-  }
-
   private struct AnyContent {
     let write: (String, UserDefaults) -> Void
     let difference: (String, UserDefaults) -> String?

@@ -31,6 +31,10 @@ int cplatform_close(int descriptor);
 intptr_t cplatform_write_two(int descriptor, const void *first, size_t first_count, const void *second,
                              size_t second_count, int64_t offset);
 
+/// Gives each of two names in a directory what the other has, at once: 0; -1 and `errno`, `ENOSYS` or `EINVAL` where the
+/// system, or the file system, cannot.
+int cplatform_exchange(int directory, const char *first, const char *second);
+
 /// Whether all pages of a mapping's part are in memory, so that reading them takes no device: 1 or 0. Where the system
 /// does not tell, 0.
 int cplatform_is_resident(const void *address, size_t size);

@@ -34,6 +34,11 @@ enum SystemCalls {
     return renameat(from, name, to, newName)
   }
 
+  static func exchange(_ directory: Int32, _ first: String, _ second: String, path: String) -> Int32 {
+    if fails(.renameat, path) { return -1 }
+    return cplatform_exchange(directory, first, second)
+  }
+
   static func status(_ descriptor: Int32, _ result: inout stat, path: String) -> Int32 {
     if fails(.fstat, path) { return -1 }
     return fstat(descriptor, &result)

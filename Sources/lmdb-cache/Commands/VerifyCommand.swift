@@ -26,17 +26,26 @@ struct VerifyCommand: ParsableCommand {
       \(ExitStatus.explanation)
       """)
 
-  @Argument(help: ArgumentHelp("\(CacheOption.explanation)", valueName: "dir")) var cache: String
+  @Argument(help: ArgumentHelp("\(CacheOption.explanation)", valueName: "dir"), completion: CacheCompletion.kind)
+  var cache: String
   @Flag(help: "Compares the checksum of every entry and of its value.") var values = false
   @Flag(help: "Writes an object.") var json = false
 
   func run() throws {
     let directory = try CacheLocation.directory(cache)
-    guard Platform.statusError(ofFileAt: directory.path + "/data.mdb") != ENOENT else {
+    // What may not be looked at is told of as what it is.
+    guard [nil, EACCES].contains(Platform.statusError(ofFileAt: directory.path + "/data.mdb")) else {
       throw ToolError(.noInput, "there is no cache in \(directory.path)")
     }
-    let report = try CacheOpening.orNoCache {
-      try CacheInspection.verify(directory: directory, checksValues: values)
+    // Of its file everything is read once, unless others write it meanwhile; of values nobody knows how much there is.
+    let total = values ? nil : Platform.size(ofFileAt: directory.path + "/data.mdb")
+    let before = Platform.bytesRead() ?? 0
+    let report = try ProgressWatch.during(of: total) {
+      Platform.bytesRead().map { min($0 - before, total ?? .max) }
+    } _: {
+      try CacheOpening.looking {
+        try CacheInspection.verify(directory: directory, checksValues: values)
+      }
     }
     let summary = VerificationSummary(directory: directory.path, report, checksValues: values)
     try StandardOutput.write(json ? JSONOutput.encode(summary) + "\n" : summary.table)

@@ -12,10 +12,19 @@ struct UserDefaultsTests {
     #expect(reader.readRemaining() == ["compared"])
   }
 
-  @Test func sharedDefaultsAreTheDefaultOfAll() throws {
-    let temporary = TemporaryDefaults()
-    let process = try ChildProcess("EFStorageTestProcess", ["shared-defaults", temporary.suite])
-    #expect(process.readRemaining() == ["shared"])
+  /// In a process of its own, since other tests have the defaults of all.
+  @Test func sharedDefaultsAreTheDefaultOfAll() async {
+    await #expect(processExitsWith: .success) {
+      let temporary = TemporaryDefaults()
+      let shared = temporary.defaults
+      UserDefaults.shared = shared
+      @EFStorageUserDefaults(forKey: "shared.property") var property = 0
+      property = 7
+      UserDefaults.efStorage.sharedMember = "m"
+      #expect(shared.integer(forKey: "shared.property") == 7 && shared.string(forKey: "sharedMember") == "m")
+      #expect(UserDefaults.makeDefault() === shared && UserDefaults.defaultForEFStorage === shared)
+      #expect(UserDefaults.standard.object(forKey: "shared.property") == nil)
+    }
   }
 
   @Test func replacedDefaultsAndHooks() throws {
