@@ -48,7 +48,7 @@ package final class RemoteNews: Sendable {
 
   fileprivate func watch(_ hash: UInt64, in store: DiskStore, isWritten: Bool) -> KeyWatch {
     KeyWatch(
-      version: store.observers.versions.word(hash: hash).pointee.load(ordering: .acquiring), epoch: store.foreignEpoch,
+      version: store.observers.versions.word(hash: hash).pointee.load(ordering: .acquiring), epoch: store.foreignPosition,
       newest: newest.word(hash: hash).pointee.load(ordering: .acquiring),
       interruptions: interruptions.load(ordering: .acquiring), isWritten: isWritten)
   }
@@ -124,7 +124,7 @@ extension LMDBCache {
           var isChanged = false
           let outcome = try store.putAsIs(key, header: header, payload: bytes, by: memoryCache) { [store] in
             guard news.isNewest(revision, key, hash, since: watch) else { return false }
-            isChanged = word.pointee.load(ordering: .acquiring) != version || store.foreignEpoch != epoch
+            isChanged = word.pointee.load(ordering: .acquiring) != version || store.foreignPosition != epoch
             return !isChanged
           }
           if !outcome.isRefused {
@@ -133,7 +133,7 @@ extension LMDBCache {
           }
           if !isChanged { return false }
           // Something of the group was written since: what is there now may be later.
-          (version, epoch) = (word.pointee.load(ordering: .acquiring), store.foreignEpoch)
+          (version, epoch) = (word.pointee.load(ordering: .acquiring), store.foreignPosition)
           if let found = try store.header(key)?.header {
             if found.revision > revision { return false }
           } else if try memoryCache.valueAlone(key, in: store) != nil {
