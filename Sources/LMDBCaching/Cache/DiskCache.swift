@@ -359,7 +359,8 @@ public final class DiskCache: Sendable {
   private static func checkGoal(_ isRight: Bool, _ name: String, _ goal: String) throws(CacheError) {
     if !isRight {
       throw CacheError(
-        .invalidArgument, "\(name) takes 0 or more, not \(goal); nothing was removed. To remove every entry: removeAll().")
+        .invalidArgument,
+        "\(name) takes 0 or more, not \(goal); nothing was removed. To remove every entry: removeAll().")
     }
   }
 

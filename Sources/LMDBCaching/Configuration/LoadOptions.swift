@@ -52,7 +52,8 @@ public struct LoadOptions: Sendable {
       if !isRight { throw CacheError(.invalidArgument, message) }
     }
     try check(
-      (lifetime ?? .zero) >= .zero && (absenceLifetime ?? .zero) >= .zero, "A lifetime is not negative; nil is for ever.")
+      (lifetime ?? .zero) >= .zero && (absenceLifetime ?? .zero) >= .zero,
+      "A lifetime is not negative; nil is for ever.")
     try check((0...1).contains(jitter), "A jitter is from 0 to 1; \(jitter) is not.")
     try check(refreshAhead.map { $0 > 0 && $0 <= 1 } ?? true, "Refreshing ahead begins at a share from 0 to 1.")
     try check(refreshAhead == nil || lifetime != nil, "Refreshing ahead needs a lifetime.")

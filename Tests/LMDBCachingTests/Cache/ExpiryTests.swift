@@ -109,7 +109,9 @@ import Testing
     let loads = Guarded(0)
     for round in 1...3 {
       let value = try cache.value(Int.self, forKey: "load", expiresIn: expiry) {
-        loads { $0 += 1; return $0 }
+        loads {
+          $0 += 1; return $0
+        }
       }
       #expect(value == round)
     }

@@ -136,10 +136,13 @@ import Testing
     try fill(cache, 20, cost: 5)
     try await cache.flush()
     let (disk, memory) = (cache.diskCache, cache.memoryCache)
-    for trim in [{ try cache.trim(toCount: -1) }, { try cache.trim(toCost: -1) }, { try cache.trim(toAge: .seconds(-1)) }] {
+    for trim in [
+      { try cache.trim(toCount: -1) }, { try cache.trim(toCost: -1) }, { try cache.trim(toAge: .seconds(-1)) },
+    ] {
       #expect(errorCode { try trim() } == .invalidArgument)
     }
-    for trim in [{ try disk.trim(toCount: -1) }, { try disk.trim(toCost: -1) }, { try disk.trim(toAge: .seconds(-1)) }] {
+    for trim in [{ try disk.trim(toCount: -1) }, { try disk.trim(toCost: -1) }, { try disk.trim(toAge: .seconds(-1)) }]
+    {
       #expect(errorCode { try trim() } == .invalidArgument)
     }
     #expect(await errorCode { try await cache.trim(toCount: -1) } == .invalidArgument)

@@ -173,10 +173,12 @@ import Testing
       #expect(code == .invalidArgument)
       #expect(errorCode { try directory.open { $0.loadOptions = asked } } == .invalidArgument)
     }
-    #expect(errorCode { try wait { try cache.value(Int.self, forKey: "key", cost: -1, load: { fatalError() }) } }
-      == .invalidArgument)
+    #expect(
+      errorCode { try wait { try cache.value(Int.self, forKey: "key", cost: -1, load: { fatalError() }) } }
+        == .invalidArgument)
     let long = String(repeating: "k", count: (16 << 20) + 1)
-    #expect(errorCode { try wait { try cache.value(Int.self, forKey: long, load: { fatalError() }) } } == .invalidArgument)
+    #expect(
+      errorCode { try wait { try cache.value(Int.self, forKey: long, load: { fatalError() }) } } == .invalidArgument)
     try await cache.close()
   }
 

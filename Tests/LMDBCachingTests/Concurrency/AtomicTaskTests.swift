@@ -121,7 +121,11 @@ import Testing
       }
     }
     let others = await withTaskGroup(of: Int.self) { group in
-      for number in 0..<100 { group.addTask { await Task.yield(); return number } }
+      for number in 0..<100 {
+        group.addTask {
+          await Task.yield(); return number
+        }
+      }
       return await group.reduce(0, +)
     }
     #expect(others == 4_950)

@@ -278,7 +278,8 @@ import Testing
     let asks = DispatchGroup()
     if isTask {
       Task {
-        let value = try? await cache.value(Int.self, forKey: "key", options: LoadOptions()) { _ async throws -> Int in 3 }
+        let value = try? await cache.value(Int.self, forKey: "key", options: LoadOptions()) { _ async throws -> Int in 3
+        }
         found { $0 = value }
       }
     } else {

@@ -34,7 +34,8 @@ extension LMDBCache {
     try options.validate()
     return try await LoadQueue.wait(options.timeLimit, key) { [self] in
       while true {
-        let result = try await store.flights.value(ByteKey(key), waitingFor: loadWaitLimit) { [self] run -> any Sendable in
+        let result = try await store.flights.value(ByteKey(key), waitingFor: loadWaitLimit) {
+          [self] run -> any Sendable in
           begin(run)
           defer { end(run) }
           var context = LoadContext(unstored: key, options)

@@ -48,7 +48,8 @@ package final class RemoteNews: Sendable {
 
   fileprivate func watch(_ hash: UInt64, in store: DiskStore, isWritten: Bool) -> KeyWatch {
     KeyWatch(
-      version: store.observers.versions.word(hash: hash).pointee.load(ordering: .acquiring), epoch: store.foreignEpoch,
+      version: store.observers.versions.word(hash: hash).pointee.load(ordering: .acquiring),
+      position: store.foreignPosition,
       newest: newest.word(hash: hash).pointee.load(ordering: .acquiring),
       interruptions: interruptions.load(ordering: .acquiring), isWritten: isWritten)
   }
@@ -78,7 +79,7 @@ package struct KeyWatch: Sendable {
   /// Advances with every write of the key here.
   fileprivate let version: UInt64
   /// Advances when other processes write.
-  fileprivate let epoch: UInt64
+  fileprivate let position: UInt64
   fileprivate let newest: UInt64
   fileprivate let interruptions: UInt64
   /// Whether it is that of a write.
@@ -118,13 +119,13 @@ extension LMDBCache {
         header.revision = revision
         let hash = key.hash
         let word = store.observers.versions.word(hash: hash)
-        var (version, epoch) = (watch.version, watch.epoch)
+        var (version, position) = (watch.version, watch.position)
         // Who comes too late again and again leaves it: not to store is never wrong.
         for _ in 0..<100 {
           var isChanged = false
           let outcome = try store.putAsIs(key, header: header, payload: bytes, by: memoryCache) { [store] in
             guard news.isNewest(revision, key, hash, since: watch) else { return false }
-            isChanged = word.pointee.load(ordering: .acquiring) != version || store.foreignEpoch != epoch
+            isChanged = word.pointee.load(ordering: .acquiring) != version || store.foreignPosition != position
             return !isChanged
           }
           if !outcome.isRefused {
@@ -133,7 +134,7 @@ extension LMDBCache {
           }
           if !isChanged { return false }
           // Something of the group was written since: what is there now may be later.
-          (version, epoch) = (word.pointee.load(ordering: .acquiring), store.foreignEpoch)
+          (version, position) = (word.pointee.load(ordering: .acquiring), store.foreignPosition)
           if let found = try store.header(key)?.header {
             if found.revision > revision { return false }
           } else if try memoryCache.valueAlone(key, in: store) != nil {

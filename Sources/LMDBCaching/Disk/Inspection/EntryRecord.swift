@@ -27,7 +27,7 @@ package struct EntryRecord: @unchecked Sendable {
     expires: Int64 = 0, refresh: Int64 = 0, kept: Int64 = 0, revision: UInt64 = 0, tagHashes: [UInt64] = [],
     uses: UInt8 = 0, isAbsence: Bool = false, isTransformed: Bool = false
   ) throws(CacheError) {
-    try DiskStore.checkLengths(key, stored.count)
+    try DiskStore.checkLengths(key, key.utf8.count, stored.count)
     guard cost >= 0 else { throw CacheError(.invalidArgument, "A cost is not negative; \(cost) is.") }
     guard uses <= RecordHeader.maximumUses else {
       throw CacheError(.invalidArgument, "Uses are counted to \(RecordHeader.maximumUses), and \(uses) are given.")

@@ -31,7 +31,8 @@ extension DiskStore {
   static func checkLength(ofKey count: Int) throws(CacheError) {
     if count > maximumKeyLength {
       throw CacheError(
-        .invalidArgument, "A key has at most 16 MiB of UTF-8, not \(count) bytes. Use a hash of what identifies the value.")
+        .invalidArgument,
+        "A key has at most 16 MiB of UTF-8, not \(count) bytes. Use a hash of what identifies the value.")
     }
   }
 
