@@ -24,7 +24,7 @@ extension DistributedCache {
 
   /// Returns the object under `key`, of the first tier that has it, or `nil` if none has.
   ///
-  /// - Throws: as ``LMDBCache/object(forKey:)``.
+  /// - Throws: as ``/LMDBCaching/LMDBCache/object(forKey:)``.
   @_disfavoredOverload
   public func object(forKey key: String) throws -> (any NSCoding)? {
     if servesAll, let object = try local.object(forKey: key) { return object }
