@@ -8,7 +8,7 @@ extension DistributedCache {
   ///
   /// A server that does not answer has nothing: ``health`` says so.
   ///
-  /// - Throws: as ``LMDBCache/value(_:forKey:)``.
+  /// - Throws: as `LMDBCache.value(_:forKey:)`.
   @_disfavoredOverload @inlinable
   public func value<V: Codable & Sendable>(_ type: V.Type = V.self, forKey key: String) throws -> V? {
     if servesAll, let value = try local.value(type, forKey: key) { return value }
@@ -24,7 +24,7 @@ extension DistributedCache {
 
   /// Returns the object under `key`, of the first tier that has it, or `nil` if none has.
   ///
-  /// - Throws: as ``/LMDBCaching/LMDBCache/object(forKey:)``.
+  /// - Throws: as `LMDBCache.object(forKey:)`.
   @_disfavoredOverload
   public func object(forKey key: String) throws -> (any NSCoding)? {
     if servesAll, let object = try local.object(forKey: key) { return object }
