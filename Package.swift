@@ -233,8 +233,8 @@ if Context.environment["LMDBCACHING_DOCUMENTATION"] != nil {
 // What `Scripts/test` builds with the thread sanitizer: of each target of tests the suites in which threads meet.
 if Context.environment["LMDBCACHING_TESTS"] == "concurrency" {
   let suites = [
-    "CBORCodingTests", "EFStorageKeychainAccessTests", "EFStorageTests", "GarageStorageTests", "LMDBCachingRemoteTests",
-    "LMDBCachingTests", "LMDBTests", "StorezTests",
+    "CBORCodingTests", "EFStorageKeychainAccessTests", "EFStorageTests", "GarageStorageTests", "LMDBCachingImportTests",
+    "LMDBCachingRemoteTests", "LMDBCachingTests", "LMDBTests", "StorezTests",
   ]
   package.products.removeAll { $0.name == "lmdb-cache" }
   package.targets.removeAll {

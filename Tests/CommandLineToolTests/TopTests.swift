@@ -20,6 +20,20 @@ import Testing
     return try LMDBCache(directory: URL(fileURLWithPath: scratch.cache), configuration: configuration)
   }
 
+  // What blocks is called from here, and not by a task.
+
+  private func make() throws { try open().close() }
+
+  private func end(_ cache: LMDBCache) throws { try cache.close() }
+
+  private func written() throws -> LMDBCache {
+    let cache = try open()
+    try cache.set("value", forKey: "key")
+    try cache.set("value", forKey: "other")
+    try cache.flush()
+    return cache
+  }
+
   /// What `--json` prints, as far as the tests look at it.
   private struct Sample: Decodable {
     struct Rates: Decodable {
@@ -68,7 +82,7 @@ import Testing
   }
 
   @Test func aCacheThatNobodyHasOpen() async throws {
-    try open().close()
+    try make()
     let result = try await Tool.run("top", "--cache", scratch.cache)
     #expect(result.status == 0)
     #expect(result.text.contains("0 processes"))
@@ -82,11 +96,9 @@ import Testing
   }
 
   @Test func whatProcessesDoIsShown() async throws {
-    let cache = try open()
-    try cache.set("value", forKey: "key")
-    try cache.set("value", forKey: "other")
-    try cache.flush()
-    #expect(try await becomesTrueWhen { try await isPublished(2) })
+    let cache = try written()
+    let hasPublished = try await becomesTrueWhen { try await isPublished(2) }
+    #expect(hasPublished)
     let isDone = Guarded(false)
     let reading = DispatchGroup()
     inBackground(reading) {
@@ -126,7 +138,7 @@ import Testing
     }
     // Whoever looks changes nothing, and has not opened the cache.
     #expect(found.unreadableProcesses == 0)
-    try cache.close()
+    try end(cache)
   }
 
   private func becomesTrueWhen(_ condition: () async throws -> Bool) async throws -> Bool {
@@ -186,7 +198,7 @@ import Testing
   }
 
   @Test func aNewSizeIsFollowed() throws {
-    try open().close()
+    try make()
     let session = try TerminalSession(
       ["top", "--interval", "3600", "--cache", scratch.cache], columns: 120, rows: 40)
     #expect(session.shows("journals"))
@@ -206,7 +218,7 @@ import Testing
 
   #if os(Linux)
     @Test func theShellGetsTheScreenMeanwhile() throws {
-      try open().close()
+      try make()
       let session = try TerminalSession(["top", "--interval", "0.1", "--cache", scratch.cache])
       let modes = session.terminal.modes
       #expect(session.shows("hit ratio"))
@@ -226,20 +238,20 @@ import Testing
   #endif
 
   @Test func aCacheThatIsDeletedMayComeBack() throws {
-    try open().close()
+    try make()
     let session = try TerminalSession(["top", "--interval", "0.1", "--cache", scratch.cache])
     #expect(session.shows("hit ratio"))
     try FileManager.default.removeItem(atPath: scratch.cache)
     #expect(session.shows("There is no cache in"))
     let start = session.output.count
-    try open().close()
+    try make()
     #expect(session.shows("hit ratio", from: start))
     session.terminal.type("q")
     #expect(session.end() == .exit(0))
   }
 
   @Test func aTerminalThatCannotShowAPageGetsASample() throws {
-    try open().close()
+    try make()
     let session = try TerminalSession(
       ["top", "--interval", "0.1", "--cache", scratch.cache], environment: ["TERM": "dumb"])
     #expect(session.end() == .exit(0))
@@ -249,7 +261,7 @@ import Testing
 
   /// Whoever may write to the directory may say anything: it is shown, and moves nothing.
   @Test func aHostileNameIsEscaped() async throws {
-    try open().close()
+    try make()
     var block = Data(count: 6_144)
     func put(_ bytes: some Collection<UInt8>, at offset: Int) {
       block.replaceSubrange(offset..<offset + bytes.count, with: bytes)

@@ -31,6 +31,10 @@ int cplatform_close(int descriptor);
 intptr_t cplatform_write_two(int descriptor, const void *first, size_t first_count, const void *second,
                              size_t second_count, int64_t offset);
 
+/// Gives each of two names in a directory what the other has, at once: 0; -1 and `errno`, `ENOSYS` or `EINVAL` where the
+/// system, or the file system, cannot.
+int cplatform_exchange(int directory, const char *first, const char *second);
+
 /// Whether all pages of a mapping's part are in memory, so that reading them takes no device: 1 or 0. Where the system
 /// does not tell, 0.
 int cplatform_is_resident(const void *address, size_t size);
@@ -39,9 +43,9 @@ int cplatform_is_resident(const void *address, size_t size);
 /// done: posix_fallocate(3) writes there, and so might undo what another process writes meanwhile.
 int cplatform_reserve(int descriptor, int64_t size);
 
-/// Makes the file at least `size` bytes long, all of them with blocks; 0 or the error number. Where the file system
-/// cannot reserve blocks, it writes them: only for a file that nobody else writes.
-int cplatform_allocate(int descriptor, int64_t size);
+/// Gives a part of a file its blocks, and makes the file long enough for it; 0 or the error number. Where the file system
+/// cannot reserve blocks, it writes them: only for what nobody else writes. On Darwin only from offset 0 on.
+int cplatform_allocate(int descriptor, int64_t offset, int64_t size);
 
 /// Gives the blocks of a part of a file back, which then reads as zeros; the file keeps its length. 0 or the error number:
 /// EOPNOTSUPP where the file system, or the system, cannot.

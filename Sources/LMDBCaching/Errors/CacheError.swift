@@ -82,7 +82,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
   public var code: Code
 
   /// Whether it is of what one entry holds: another value in its place can be read.
-  var isOfOneEntry: Bool {
+  package var isOfOneEntry: Bool {
     [.typeMismatch, .decodingFailed, .corruptedRecord, .unsupportedRecord, .untransformed].contains(code)
   }
 

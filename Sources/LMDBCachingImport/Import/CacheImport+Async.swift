@@ -9,7 +9,7 @@ extension CacheImport {
   /// - Parameters:
   ///   - cache: Where to.
   ///   - progress: Told now and then how far it is, and at the end; on that thread.
-  /// - Throws: As ``run(into:progress:isCancelled:)-(LMDBCache,_,_)``.
+  /// - Throws: As ``run(into:progress:isCancelled:)``.
   @discardableResult
   public nonisolated(nonsending) func run(
     into cache: LMDBCache, progress: @escaping @Sendable (ImportProgress) -> Void = { _ in }

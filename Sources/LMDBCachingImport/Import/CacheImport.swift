@@ -53,7 +53,7 @@ public struct CacheImport: Sendable {
   ///
   /// - Parameters:
   ///   - cache: The cache that it would be into; `nil`: an empty one.
-  ///   - progress: As of ``run(into:progress:isCancelled:)-(LMDBCache,_,_)``.
+  ///   - progress: As of ``run(into:progress:isCancelled:)``.
   ///   - isCancelled: As there.
   /// - Throws: As there.
   public func dryRun(

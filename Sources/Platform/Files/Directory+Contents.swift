@@ -33,6 +33,21 @@ extension Directory {
     try removeTree(Array(name.utf8CString), depth: 0)
   }
 
+  /// Makes all files in it, and in the directories in it, durable, and their names.
+  package func synchronizeTree() throws(SystemError) { try synchronizeTree(depth: 0) }
+
+  private func synchronizeTree(depth: Int) throws(SystemError) {
+    if depth > Self.greatestDepth { throw SystemError("fsync", path, errno: ELOOP) }
+    for name in try names() {
+      switch try kind(of: name) {
+      case .regular: try open(name)?.synchronize()
+      case .directory: try subdirectory(name)?.synchronizeTree(depth: depth + 1)
+      default: break
+      }
+    }
+    try synchronize()
+  }
+
   /// Bytes that the files in it occupy on the disk, those of directories in it included.
   package func allocatedBytes() throws(SystemError) -> Int { try allocatedBytes(depth: 0) }
 

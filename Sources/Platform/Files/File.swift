@@ -78,18 +78,17 @@ package struct File: ~Copyable, Sendable {
 
   /// Makes the file at least `size` bytes long, all of them with blocks, so that writing them through a map cannot fail.
   /// Only for a file that no other process writes at that moment.
-  package borrowing func preallocate(_ size: Int) throws(SystemError) {
-    let status = FileSizeSignal.blocked {
-      SystemCalls.allocate(descriptor, size, isOptional: false, path: path)
-    }
+  package borrowing func preallocate(_ size: Int) throws(SystemError) { try preallocate(0..<size) }
+
+  /// The same with a part of the file, which nobody else writes at that moment.
+  package borrowing func preallocate(_ part: Range<Int>) throws(SystemError) {
+    let status = FileSizeSignal.blocked { SystemCalls.allocate(descriptor, part, path: path) }
     if status != 0 { throw SystemError("posix_fallocate", path, errno: status) }
   }
 
-  /// The same where the file system can do it; nothing otherwise. Others may be writing the file.
+  /// The same from the beginning on where the file system can do it; nothing otherwise. Others may be writing the file.
   package borrowing func reserve(_ size: Int) throws(SystemError) {
-    let status = FileSizeSignal.blocked {
-      SystemCalls.allocate(descriptor, size, isOptional: true, path: path)
-    }
+    let status = FileSizeSignal.blocked { SystemCalls.reserve(descriptor, size, path: path) }
     if status != 0 { throw SystemError("fallocate", path, errno: status) }
   }
 

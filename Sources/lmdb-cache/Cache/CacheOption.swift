@@ -30,10 +30,17 @@ struct CacheOption: ParsableArguments {
   }
 
   /// The same for a cache that is created where there is none.
-  func withExistingOrNew<R>(durability: Durability?, _ body: (DiskCache) throws -> R) throws -> R {
+  ///
+  /// - Parameter preferred: What a new one is if `durability` is not given.
+  func withExistingOrNew<R>(
+    durability: Durability?, otherwise preferred: Durability? = nil, _ body: (DiskCache) throws -> R
+  ) throws -> R {
     let directory = try CacheLocation.directory(cache)
+    let isThere = Platform.statusError(ofFileAt: directory.path + "/data.mdb") != ENOENT
     return try Self.closing(
-      CacheOpening.orCreated(directory, CacheOpening.configuration, durability: durability, Self.open).cache, body)
+      CacheOpening.orCreated(
+        directory, CacheOpening.configuration, durability: durability ?? (isThere ? nil : preferred), Self.open
+      ).cache, body)
   }
 
   // The disk tier alone: it tells when a write does not reach the disk, where the whole cache goes on in memory.

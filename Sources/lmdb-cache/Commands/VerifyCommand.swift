@@ -33,7 +33,8 @@ struct VerifyCommand: ParsableCommand {
 
   func run() throws {
     let directory = try CacheLocation.directory(cache)
-    guard Platform.statusError(ofFileAt: directory.path + "/data.mdb") != ENOENT else {
+    // What may not be looked at is told of as what it is.
+    guard [nil, EACCES].contains(Platform.statusError(ofFileAt: directory.path + "/data.mdb")) else {
       throw ToolError(.noInput, "there is no cache in \(directory.path)")
     }
     // Of its file everything is read once, unless others write it meanwhile; of values nobody knows how much there is.
@@ -42,7 +43,7 @@ struct VerifyCommand: ParsableCommand {
     let report = try ProgressWatch.during(of: total) {
       Platform.bytesRead().map { min($0 - before, total ?? .max) }
     } _: {
-      try CacheOpening.orNoCache {
+      try CacheOpening.looking {
         try CacheInspection.verify(directory: directory, checksValues: values)
       }
     }

@@ -62,12 +62,14 @@ struct WatchCommand: ParsableCommand {
         }
         try write(lines)
         lastSeen = Platform.nanoseconds()
-      } catch let error as CacheError where error.code == .busy {
-        // Others write too fast for now.
-      } catch where Self.isOfMissingCache(error) && Platform.nanoseconds() - lastSeen < Self.patience {
-        isGone = true
-      } catch where StandardOutput.isClosed {
-        return
+      } catch {
+        if StandardOutput.isClosed { return }
+        if Self.isOfMissingCache(error), Platform.nanoseconds() - lastSeen < Self.patience {
+          isGone = true
+        } else if (error as? CacheError)?.code != .busy {
+          throw error
+        }
+        // Otherwise others write too fast for now.
       }
       if StandardOutput.isClosed || events.next(within: Self.interval) == .end { return }
     }

@@ -78,4 +78,39 @@ enum Platform {
     }
     return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
+
+  // MARK: Files that get their names when they are whole
+
+  /// Whether a path leads to a file, links followed; `nil` if to nothing.
+  static func isFile(_ path: String) -> Bool? {
+    var status = stat()
+    return stat(path, &status) == 0 ? status.st_mode & S_IFMT == S_IFREG : nil
+  }
+
+  /// Makes an empty file beside another one, or where it would be, that this user alone can read; a link is followed.
+  static func makeTemporaryFile(beside path: String) throws(ToolError) -> (descriptor: Int32, path: String) {
+    let place = URL(fileURLWithPath: path).deletingLastPathComponent().path
+    var template = Array("\(place)/.\(URL(fileURLWithPath: path).lastPathComponent).XXXXXX".utf8CString)
+    let descriptor = mkstemp(&template)
+    guard descriptor >= 0 else {
+      let status: ExitStatus = errno == EACCES ? .noPermission : .cannotCreate
+      throw ToolError(status, "cannot create a file in \(place): \(String(cString: strerror(errno)))")
+    }
+    return (descriptor, String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self))
+  }
+
+  static func rename(_ path: String, to newPath: String) throws(ToolError) {
+    #if canImport(Glibc)
+      let status = Glibc.rename(path, newPath)
+    #elseif canImport(Musl)
+      let status = Musl.rename(path, newPath)
+    #else
+      let status = Darwin.rename(path, newPath)
+    #endif
+    guard status == 0 else {
+      throw ToolError(.cannotCreate, "cannot create \(newPath): \(String(cString: strerror(errno)))")
+    }
+  }
+
+  static func remove(_ path: String) -> Bool { unlink(path) == 0 }
 }

@@ -33,15 +33,16 @@ struct TopPage {
     ]
     return withCurves(watched) + [
       line(
-        "loads/s", rate(rates?.loads), detail([("failed", rates?.failedLoads), ("stale served", rates?.staleServed)])),
+        "loads/s", rate(rates?.loads),
+        detail([("failed", rates?.failedLoads), ("stale served", rates?.staleServed)])),
       line(
         "dropped/s", rate(rates.map { $0.memoryEvictions + $0.diskEvictions + $0.expirations }),
         detail([
           ("memory", rates?.memoryEvictions), ("disk", rates?.diskEvictions), ("expired", rates?.expirations),
         ])),
       line(
-        "commits/s", rate(rates?.commits), detail([("writes", rates?.committedWrites), ("failed", rates?.failedCommits)])
-      ),
+        "commits/s", rate(rates?.commits),
+        detail([("writes", rates?.committedWrites), ("failed", rates?.failedCommits)])),
     ]
   }
 
@@ -82,9 +83,8 @@ struct TopPage {
       ("memory hit", now.memoryHits, all.memoryHits), ("disk read", now.diskReads, all.diskReads),
       ("set", now.sets, all.sets), ("load", now.loads, all.loads), ("commit", now.commits, all.commits),
     ] {
-      table.append(
-        [name] + [recent?.p50Nanoseconds, recent?.p99Nanoseconds, overall?.p50Nanoseconds, overall?.p99Nanoseconds]
-          .map { $0.map(Formatting.time(nanoseconds:)) ?? "-" })
+      let times = [recent, overall].flatMap { [$0?.p50Nanoseconds, $0?.p99Nanoseconds] }
+      table.append([name] + times.map { $0.map(Formatting.time(nanoseconds:)) ?? "-" })
     }
     return Self.lines(of: table)
   }
@@ -120,8 +120,8 @@ struct TopPage {
       lines = Self.lines(of: table)
     }
     if sample.unreadableProcesses > 0 {
-      lines.append(
-        "\(Formatting.grouped(sample.unreadableProcesses)) more whose statistics cannot be read, or are of another version")
+      let count = Formatting.grouped(sample.unreadableProcesses)
+      lines.append("\(count) more whose statistics cannot be read, or are of another version")
     }
     return lines
   }

@@ -17,10 +17,22 @@ extension DiskCache {
   package func take(
     _ entries: [ImportedEntry], replacing: Bool, beside memory: MemoryTier?
   ) throws(CacheError) -> [Bool] {
+    try takeAll(entries, replacing: replacing, beside: memory)
+  }
+
+  /// The same of entries of other caches: as their records say, and under new stamps. Their values go through no transforms
+  /// here.
+  package func take(_ records: [EntryRecord], replacing: Bool) throws(CacheError) -> [Bool] {
+    try takeAll(records, replacing: replacing, beside: nil)
+  }
+
+  private func takeAll(
+    _ entries: [some StorableEntry], replacing: Bool, beside memory: MemoryTier?
+  ) throws(CacheError) -> [Bool] {
     try checkOpen()
     if replacing {
       let batch = BatchFrames(isAwaited: store.durability == .full)
-      for entry in entries { try add(entry, to: batch) }
+      for entry in entries { try entry.add(to: batch, in: self) }
       try store.write(batch, waitsForCommit: false)
       return entries.map { _ in true }
     }
@@ -30,16 +42,9 @@ extension DiskCache {
     return taken
   }
 
-  private func add(_ entry: ImportedEntry, to batch: BatchFrames) throws(CacheError) {
-    try entry.withBytes { (key, bytes) throws(CacheError) in
-      try store.put(
-        key, header: entry.header(for: key, bytes, in: store), payload: bytes, through: reader.transforms, into: batch)
-    }
-  }
-
   /// Stores those that are not there as one batch. Returns `nil`, with nothing stored, if that cannot be: other processes
   /// have the cache open, or something was written meanwhile under one of the keys.
-  private func takeTogether(_ entries: [ImportedEntry], _ memory: MemoryTier?) throws(CacheError) -> [Bool]? {
+  private func takeTogether(_ entries: [some StorableEntry], _ memory: MemoryTier?) throws(CacheError) -> [Bool]? {
     let batch = BatchFrames(isAwaited: store.durability == .full)
     var expected: [DiskStore.UnchangedEntry] = []
     var keys: Set<ByteKey> = []
@@ -54,20 +59,21 @@ extension DiskCache {
       taken.append(isNew)
       guard isNew else { continue }
       expected.append(DiskStore.UnchangedEntry(hash: hash, version: version, position: position))
-      try add(entry, to: batch)
+      try entry.add(to: batch, in: self)
     }
     let isWritten = try store.write(batch, waitsForCommit: false) { [store] in store.areUnchanged(expected) }
     return isWritten ? taken : nil
   }
 
   /// Stores one if there is nothing under its key.
-  private func take(_ entry: ImportedEntry, _ memory: MemoryTier?) throws(CacheError) -> Bool {
-    try entry.withBytes { (key, bytes) throws(CacheError) in
+  private func take(_ entry: some StorableEntry, _ memory: MemoryTier?) throws(CacheError) -> Bool {
+    try CacheKey.with(entry.key) { (key) throws(CacheError) in
       while true {
         let condition = try store.condition(key)
         if try isPresent(entry.key, memory) { return false }
-        let header = try entry.header(for: key, bytes, in: store)
-        let outcome = try store.edit(key, .put(header, bytes, reader.transforms), if: condition ?? .stamp(0), by: nil)
+        let outcome = try entry.withEdit(of: key, in: self) { (edit) throws(CacheError) in
+          try store.edit(key, edit, if: condition ?? .stamp(0), by: nil)
+        }
         if outcome.isRefused {
           if condition == nil { return false }
           continue
@@ -86,14 +92,4 @@ extension DiskCache {
 
   /// The time by which its entries expire: nanoseconds since 1970.
   package var wallClock: Int64 { store.clock.now }
-}
-
-extension ImportedEntry {
-  fileprivate func withBytes<R>(
-    _ body: (CacheKey, UnsafeRawBufferPointer) throws(CacheError) -> R
-  ) throws(CacheError) -> R {
-    try CacheKey.with(key) { (key) throws(CacheError) in
-      try payload.withBytes { (bytes) throws(CacheError) in try body(key, bytes) }
-    }
-  }
 }

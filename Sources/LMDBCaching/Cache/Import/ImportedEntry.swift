@@ -23,7 +23,7 @@ package struct ImportedEntry: Sendable {
     key: String, value: ImportedValue, created: Int64?, lastAccess: Int64?, expires: Int64
   ) throws(CacheError) {
     (format, payload) = try value.archive()
-    try DiskStore.checkLengths(key, payload.count)
+    try DiskStore.checkLengths(key, key.utf8.count, payload.count)
     self.key = key
     self.created = created
     self.lastAccess = lastAccess

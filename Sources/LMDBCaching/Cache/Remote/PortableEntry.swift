@@ -10,12 +10,14 @@ package struct PortableEntry: @unchecked Sendable {
   let payload: Data
   /// Nil for one that has not been decoded.
   var value: MemoryValue?
+  /// About how many bytes that takes beside the payload.
+  var valueSize = 0
 
   /// Nanoseconds since 1970; 0: never.
   package var expires: Int64 { header.expires }
 
-  /// About how many bytes it takes.
-  package var size: Int { payload.count + key.utf8.count + RecordHeader.baseSize }
+  /// About how many bytes it takes in memory. What was decoded counts for as much as the archive, as in the memory tier.
+  package var size: Int { payload.count + valueSize + key.utf8.count + RecordHeader.baseSize }
 
   /// What leaves the machine: the record, with checksum and after the transforms. Its stamp is 0, since stamps order the
   /// writes of one directory.
@@ -69,7 +71,8 @@ extension LMDBCache {
       let transformed = transforms.isEmpty ? nil : try transforms.apply(to: bytes, header, key)
       if transformed != nil { header.flags.insert(.transformed) }
       return PortableEntry(
-        key: key.string, header: header.detached, tags: tags, payload: transformed ?? data ?? Data(bytes), value: value)
+        key: key.string, header: header.detached, tags: tags, payload: transformed ?? data ?? Data(bytes), value: value,
+        valueSize: data != nil && transformed == nil ? 0 : bytes.count)
     }
   }
 
@@ -125,38 +128,6 @@ extension LMDBCache {
     return try CacheKey.with(entry.key) { (key) throws(CacheError) in
       try entry.payload.withBytes { (bytes) throws(CacheError) in
         try diskCache.reader.transforms.restore(bytes, entry.header, entry.tags, key)
-      }
-    }
-  }
-
-  /// Stores an entry in both tiers, unless a change after `revision` has become known since `watch` began.
-  ///
-  /// - Parameter revision: Which change of the remote tier it is of; 0: of none yet.
-  /// - Returns: Whether it is stored.
-  package func keep(
-    _ entry: PortableEntry, revision: UInt64, watch: KeyWatch
-  ) throws(CacheError) -> Bool {
-    let load = watch.load
-    return try keep(entry, revision) { load.isNewest(revision) }
-  }
-
-  /// The same, if `condition` holds at the moment of the write; it is called with a lock held, perhaps more than once.
-  ///
-  /// - Returns: Whether it is stored.
-  package func keep(
-    _ entry: PortableEntry, _ revision: UInt64, if condition: (() -> Bool)?
-  ) throws(CacheError) -> Bool {
-    try diskCache.checkOpen()
-    return try CacheKey.with(entry.key) { (key) throws(CacheError) in
-      try entry.payload.withBytes { (bytes) throws(CacheError) in
-        var header = entry.header
-        header.keyLength = 0
-        header.tags = entry.tags?.hashes
-        header.revision = revision
-        let outcome = try store.putAsIs(key, header: header, payload: bytes, by: memoryCache, if: condition)
-        if outcome.isRefused { return false }
-        try diskCache.didPut(entry.value, key, header, entry.tags, outcome, through: memoryCache)
-        return true
       }
     }
   }

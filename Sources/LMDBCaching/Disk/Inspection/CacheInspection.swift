@@ -34,12 +34,16 @@ package enum CacheInspection {
   /// that says of every page on the way to an entry whether it is one, and nothing of the list of free pages, nor whether
   /// entries are missing.
   ///
-  /// - Parameter checksValues: Whether the checksums of all entries and of their values are compared.
+  /// - Parameters:
+  ///   - checksValues: Whether the checksums of all entries and of their values are compared.
+  ///   - isCancelled: Asked before each entry; what is told then is of those before it.
   /// - Returns: What was found; for a directory without a database all numbers are 0.
   /// - Throws: `.damagedDatabase`, whose `underlying` is the `DataFileFinding` where the structure is damaged;
   ///   `.corruptedRecord` for a database that is no cache; `.unsupportedVersion`; `.permissionDenied` and others if the
   ///   files cannot be read.
-  package static func verify(directory: URL, checksValues: Bool = false) throws -> Report {
+  package static func verify(
+    directory: URL, checksValues: Bool = false, isCancelled: () -> Bool = { false }
+  ) throws -> Report {
     let path = directory.path
     let activity = "Verifying the cache in \(path)"
     var report = Report()
@@ -55,7 +59,7 @@ package enum CacheInspection {
     }
     guard let reader = try CacheReader(directory: directory, isExamined: report.file != nil) else { return report }
     if checksValues {
-      try compareValues(reader, &report)
+      try compareValues(reader, &report, isCancelled)
     } else if report.file == nil {
       try reader.forEachPage(all: true) { entries in
         report.entries += entries.count
@@ -71,15 +75,17 @@ package enum CacheInspection {
     return report
   }
 
-  private static func compareValues(_ reader: CacheReader, _ report: inout Report) throws {
+  private static func compareValues(
+    _ reader: CacheReader, _ report: inout Report, _ isCancelled: () -> Bool
+  ) throws {
     var (found, damaged): (Int, Int) = (0, 0)
     var damage: [CacheError] = []
-    try reader.forEachRecord(includingExpired: true) { error in
+    try reader.forEachRecord(selection: .all) { error in
       damaged += 1
       if damage.count < Report.greatestErrors { damage.append(error) }
     } _: { _ in
       found += 1
-      return true
+      return !isCancelled()
     }
     report.entries = found + damaged
     report.values = found + damaged

@@ -31,7 +31,7 @@ extension CacheReader {
   }
 
   private func page(
-    _ prefix: String, after place: EntryPlace?, limit: Int, _ selection: EntrySnapshot.Selection
+    _ prefix: String, after place: EntryPlace?, limit: Int, _ selection: EntrySelection
   ) throws(CacheError) -> Page {
     let (entries, next) = try scan(prefix, after: place, limit: limit, selection) {
       (found, entries: inout [CacheEntry]) throws(ReadingFailure) in entries.append(found.entry)
@@ -54,12 +54,12 @@ extension CacheReader {
   }
 
   func scan<Element>(
-    _ prefix: String, after place: EntryPlace?, limit: Int, _ selection: EntrySnapshot.Selection,
+    _ prefix: String, after place: EntryPlace?, limit: Int, _ selection: EntrySelection,
     _ note: (FoundRecord, inout [Element]) throws(ReadingFailure) -> Void
   ) throws(CacheError) -> (elements: [Element], next: EntryPlace?) {
     try look("Listing \(path)") { (snapshot) throws(ReadingFailure) in
       // What is read at once becomes shorter the faster others write.
-      let limit = max(1, min(max(1, limit), 1 << 20) >> min(20, 2 * snapshot.file.attempt))
+      let limit = max(1, min(max(1, limit), 1 << 20) >> min(20, 2 * snapshot.attempt))
       var elements: [Element] = []
       let next = try withUTF8Bytes(of: prefix) { (prefix) throws(ReadingFailure) in
         try snapshot.scan(prefix, after: place, limit: limit, selection) { (found) throws(ReadingFailure) in

@@ -70,15 +70,15 @@ extension CacheReader {
   ///
   /// - Parameters:
   ///   - place: Where to go on.
-  ///   - includingExpired: Whether those are among them that only loads find: see ``LoadOptions``.
+  ///   - selection: Which of them.
   ///   - onDamage: Called with the error of an entry that cannot be read; the others are read all the same if it returns.
   package func forEachRecord(
-    withPrefix prefix: String = "", after place: EntryPlace? = nil, includingExpired: Bool = false,
+    withPrefix prefix: String = "", after place: EntryPlace? = nil, selection: EntrySelection = .live,
     onDamage: (CacheError) throws -> Void, _ body: (EntryRecord) throws -> Bool
   ) throws {
     var place = place
     repeat {
-      let (records, next) = try copies(prefix, after: place, includingExpired ? .all : .live)
+      let (records, next) = try copies(prefix, after: place, selection)
       for copied in records {
         let record: EntryRecord?
         do throws(CacheError) {
@@ -98,13 +98,16 @@ extension CacheReader {
   }
 
   private func copies(
-    _ prefix: String, after place: EntryPlace?, _ selection: EntrySnapshot.Selection
+    _ prefix: String, after place: EntryPlace?, _ selection: EntrySelection
   ) throws(CacheError) -> (records: [CopiedRecord], next: EntryPlace?) {
     try look("Listing \(path)") { (snapshot) throws(ReadingFailure) in
-      let limit = max(1, Self.recordsAtOnce >> min(8, snapshot.file.attempt))
+      let limit = max(1, Self.recordsAtOnce >> min(8, snapshot.attempt))
       var (records, bytes): ([CopiedRecord], Int) = ([], 0)
       let next = try withUTF8Bytes(of: prefix) { (prefix) throws(ReadingFailure) in
-        try snapshot.scan(prefix, after: place, limit: limit, selection) { (found) throws(ReadingFailure) in
+        try snapshot.scan(
+          prefix, after: place, limit: limit, selection,
+          onUnreadable: { records.append(CopiedRecord(unreadable: $1, databaseKey: $0)) }
+        ) { (found) throws(ReadingFailure) in
           records.append(try found.copy())
           bytes += records[records.count - 1].bytes.count
           return bytes < Self.bytesAtOnce
@@ -116,23 +119,15 @@ extension CacheReader {
 
   // MARK: One
 
-  /// Holds a record against its checksum, and reads its value. Returns `nil` if that is not where it was.
+  /// See ``CopiedRecord/completed(reading:)``.
   private func completed(_ copied: CopiedRecord) throws(CacheError) -> EntryRecord? {
-    let key = String(decoding: copied.key, as: UTF8.self)
-    return try copied.bytes.withBytes { (bytes) throws(CacheError) -> EntryRecord? in
-      guard let header = RecordHeader(bytes) else { throw .unreadable(bytes, key) }
-      let isIntact = copied.key.withBytes { header.isIntact(bytes, key: $0) }
-      guard isIntact else { throw .corrupted(key) }
-      let entry = CacheEntry(key, header, bytes)
-      guard let pointer = ValuePointer(in: bytes, header) else {
-        return EntryRecord(entry: entry, header: header.detached, stored: Data(header.payload(of: bytes)))
-      }
+    try copied.completed { (pointer, key) throws(CacheError) in
       let reading = try calling("Reading the value of \(quoted(key))") { () throws(SystemError) in
         try values.isPresent(pointer) ? try values.read(pointer) : .missing
       }
-      switch reading {
-      case .value(let data): return EntryRecord(entry: entry, header: header.detached, stored: data)
-      case .missing, .damaged: return nil
+      return switch reading {
+      case .value(let data): data
+      case .missing, .damaged: nil
       }
     }
   }

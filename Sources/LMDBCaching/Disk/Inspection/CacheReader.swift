@@ -34,6 +34,8 @@ package final class CacheReader: @unchecked Sendable {
 
   /// How often a look is begun anew, because what it saw has passed.
   private static let greatestAttempts = 1_000
+  /// After so many attempts what keeps changing is left out.
+  private static let patience = 3
   /// Nanoseconds after which journals are read again, though nothing was committed.
   private static let journalAge: Int64 = 100_000_000
 
@@ -97,30 +99,39 @@ package final class CacheReader: @unchecked Sendable {
   ) throws(CacheError) -> R {
     lock.lock()
     defer { lock.unlock() }
+    var hasty: Set<UInt64> = []
+    var attempt = 0
     do throws(ReadingFailure) {
-      for _ in 0..<Self.greatestAttempts {
+      while true {
+        let left = attempt < Self.patience ? [] : hasty
+        // What is known without some of the journals is for this look alone.
+        defer { if !left.isEmpty { pending = PendingWrites(transactionID: .max) } }
         do throws(ReadingFailure) {
-          return try lookOnce(body)
+          return try lookOnce(attempt, without: left, body)
         } catch {
-          guard case .passed = error else { throw error }
+          attempt += 1
+          pending = PendingWrites(transactionID: .max)
+          guard case .passed(let journal) = error, attempt < Self.greatestAttempts else { throw error }
+          hasty.insert(journal)
         }
       }
-      throw .passed
     } catch {
       throw error.error(during: activity())
     }
   }
 
+  /// - Parameter hasty: Journals whose owners commit faster than they can be read. What waits there is left out: it is seen
+  ///   when it is committed, as other processes see it.
   private func lookOnce<R>(
-    _ body: (EntrySnapshot) throws(ReadingFailure) -> R
+    _ attempt: Int, without hasty: Set<UInt64>, _ body: (EntrySnapshot) throws(ReadingFailure) -> R
   ) throws(ReadingFailure) -> R {
     try goOverToReplacedFile()
     // Before the state is chosen: what is committed in between is in the state.
-    let images = try newImages()
+    let images = try newImages()?.filter { !hasty.contains($0.identifier) }
     let result = try filing { () throws(DataFileError) in
       try file.read { (state) throws(DataFileError) -> Result<R, ReadingFailure> in
         do throws(ReadingFailure) {
-          return .success(try body(try snapshot(state, images)))
+          return .success(try body(try snapshot(state, images, attempt)))
         } catch {
           // Of a file that is being written to it may be true at the next try.
           if case .file(let error) = error { throw error }
@@ -133,14 +144,16 @@ package final class CacheReader: @unchecked Sendable {
   }
 
   private func snapshot(
-    _ state: UnmappedSnapshot, _ images: [JournalImage]?
+    _ state: UnmappedSnapshot, _ images: [JournalImage]?, _ attempt: Int
   ) throws(ReadingFailure) -> EntrySnapshot {
     let cursor = try filing { () throws(DataFileError) in try UnmappedCursor(state) }
     if pending.transactionID != state.transactionID || images != nil {
-      guard let images else { throw .passed }
+      // Committed between the two looks at which transaction is the last.
+      guard let images else { throw .passed(journal: 0) }
       pending = try laidOver(state, images, cursor)
     }
-    return try EntrySnapshot(state, pending, cursor, databaseKey, at: clock.now)
+    return try EntrySnapshot(
+      state, pending, cursor, databaseKey, at: clock.now, attempt: attempt + state.attempt)
   }
 
   private func laidOver(
@@ -260,8 +273,7 @@ package final class CacheReader: @unchecked Sendable {
     for journal in pending.journals {
       let identity = try reading { () throws(SystemError) in try folder.identity(of: journal.identifier) }
       guard identity == journal.identity else {
-        pending = PendingWrites(transactionID: .max)
-        throw .passed
+        throw .passed(journal: journal.identifier)
       }
     }
   }

@@ -5,6 +5,8 @@ import Platform
 final class EntrySnapshot {
   let file: UnmappedSnapshot
   let pending: PendingWrites
+  /// How often the look was begun before: what passes again and again is to be read in smaller parts.
+  let attempt: Int
   private let databaseKey: DatabaseKey
   /// Nanoseconds since 1970.
   private let now: Int64
@@ -15,8 +17,9 @@ final class EntrySnapshot {
 
   init(
     _ file: UnmappedSnapshot, _ pending: PendingWrites, _ ownCursor: UnmappedCursor, _ databaseKey: DatabaseKey,
-    at now: Int64
+    at now: Int64, attempt: Int
   ) throws(ReadingFailure) {
+    self.attempt = attempt
     self.file = file
     self.pending = pending
     self.ownCursor = ownCursor
@@ -25,21 +28,14 @@ final class EntrySnapshot {
     cursor = try filing { () throws(DataFileError) in try UnmappedCursor(file) }
   }
 
-  /// Which records are shown.
-  enum Selection {
-    /// Those that a read finds.
-    case live
-    /// Those that have expired, too, and those that say that there is no value.
-    case all
-  }
-
   // MARK: One entry
 
   /// Calls `body` with the newest record under a key, if it is one of those that are selected.
   ///
   /// - Throws: `.unsupportedRecord` or `.corruptedRecord` for one that cannot be read.
   func find<R>(
-    _ key: UnsafeRawBufferPointer, _ selection: Selection = .live, _ body: (FoundRecord) throws(ReadingFailure) -> R
+    _ key: UnsafeRawBufferPointer, _ selection: EntrySelection = .live,
+    _ body: (FoundRecord) throws(ReadingFailure) -> R
   ) throws(ReadingFailure) -> R? {
     try databaseKey.withDatabaseKey(key) { (databaseKey) throws(ReadingFailure) -> R? in
       let value = try filing { () throws(DataFileError) in try cursor.find(databaseKey) }
@@ -65,9 +61,11 @@ final class EntrySnapshot {
   /// - Parameters:
   ///   - place: Where to go on.
   ///   - limit: How many records are looked at, at least one.
+  ///   - onUnreadable: Called with what is no record of this version: its key in the database, and how it begins.
   /// - Returns: Where to go on; `nil` if there is nothing more.
   func scan(
-    _ prefix: UnsafeRawBufferPointer, after place: EntryPlace?, limit: Int, _ selection: Selection,
+    _ prefix: UnsafeRawBufferPointer, after place: EntryPlace?, limit: Int, _ selection: EntrySelection,
+    onUnreadable: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void = { _, _ in },
     _ body: (FoundRecord) throws(ReadingFailure) -> Bool
   ) throws(ReadingFailure) -> EntryPlace? {
     var left = limit
@@ -92,6 +90,10 @@ final class EntrySnapshot {
           }
         } else {
           let entry = committed!
+          if order < 0, try FoundRecord(entry.key, entry.value) == nil {
+            let record = try filing { () throws(DataFileError) in try entry.value.beginning(RecordHeader.baseSize) }
+            onUnreadable(entry.key, record)
+          }
           goesOn = try visit(
             entry.key, entry.value, order == 0 ? pending.entries[waiting] : nil, prefix, selection, body)
           last = goesOn && left > 0 ? nil : Array(entry.key)
@@ -130,7 +132,7 @@ final class EntrySnapshot {
 
   private func visit(
     _ databaseKey: UnsafeRawBufferPointer, _ value: UnmappedValue?, _ entry: PendingWrites.Entry?,
-    _ prefix: UnsafeRawBufferPointer, _ selection: Selection,
+    _ prefix: UnsafeRawBufferPointer, _ selection: EntrySelection,
     _ body: (FoundRecord) throws(ReadingFailure) -> Bool
   ) throws(ReadingFailure) -> Bool {
     var goesOn = true
@@ -158,17 +160,17 @@ final class EntrySnapshot {
     }
   }
 
-  private func isShown(_ found: FoundRecord, _ selection: Selection) throws(ReadingFailure) -> Bool {
+  private func isShown(_ found: FoundRecord, _ selection: EntrySelection) throws(ReadingFailure) -> Bool {
     let header = found.header
     if pending.hides(header, under: found.key) { return false }
-    if selection == .live, header.isExpired(at: now) { return false }
+    if !selection.shows(header, at: now) { return false }
     return try !isRemovedByTag(header, isWaiting: found.isWaiting)
   }
 
   /// By how much what waits changes the number of entries and their cost; `nil` if only a scan could tell.
   func pendingChange() throws(ReadingFailure) -> (entries: Int, cost: Int128)? {
     // What a tag removes is counted until upkeep takes it out.
-    guard pending.clearStamp == 0, pending.prefixes.isEmpty else { return nil }
+    guard pending.clearStamp == 0, pending.prefixes.isEmpty, attempt < 16 else { return nil }
     var change: (entries: Int, cost: Int128) = (0, 0)
     for index in pending.entries.indices {
       let entry = pending.entries[index]

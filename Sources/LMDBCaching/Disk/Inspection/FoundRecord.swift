@@ -65,10 +65,3 @@ struct FoundRecord {
     return CopiedRecord(key: key, bytes: Array(try filing { () throws(DataFileError) in try value.bytes() }))
   }
 }
-
-/// A record that was copied.
-struct CopiedRecord {
-  /// The cache's key.
-  let key: [UInt8]
-  let bytes: [UInt8]
-}

@@ -156,7 +156,7 @@ struct PendingWrites {
   func record(of entry: Entry) throws(ReadingFailure) -> [UInt8] {
     let journal = journals[Int(entry.journal)]
     let record = try reading { () throws(SystemError) in try journal.record(of: journal.frames[Int(entry.frame)]) }
-    guard let record else { throw .passed }
+    guard let record else { throw .passed(journal: journal.identifier) }
     return record
   }
 

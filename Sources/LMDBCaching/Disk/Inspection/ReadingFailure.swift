@@ -8,8 +8,8 @@ enum ReadingFailure: Error {
   case system(SystemError)
   /// Of one entry, or of the cache as a whole.
   case cache(CacheError)
-  /// What was read of a journal is in the database by now: all is to be read again.
-  case passed
+  /// What was read of a journal is in the database by now: all is to be read again. The journal's identifier.
+  case passed(journal: UInt64)
 
   func error(during activity: String) -> CacheError {
     switch self {

@@ -4,7 +4,7 @@ import Synchronization
 /// The writes of this process that are not committed yet: where they are appended, and where readers find them.
 ///
 /// It owns the segments and their numbers, the stamps, and what is hidden since it could not be recorded. Apart from
-/// making its file it does no I/O but through the file's map.
+/// making its file, and giving back and getting its blocks, it does no I/O but through the file's map.
 ///
 /// A segment is *spare*, then *active* while writes are appended to it, then *sealed* until the writer thread has
 /// committed it, then spare again. Numbers count the segments as they become active, so that "everything up to number n
@@ -48,6 +48,8 @@ final class Journal: @unchecked Sendable {
     var spare: [JournalSegment] = []
     /// Oldest first.
     var sealed: [JournalSegment] = []
+    /// Spare ones that are with the writer thread: see ``Journal/giveBlocksBack()``.
+    var givingBack: [JournalSegment] = []
     /// The stamp of the last frame in the segments that were active before.
     var previousStamp: UInt64 = 0
 
@@ -77,6 +79,12 @@ final class Journal: @unchecked Sendable {
     /// Why a value is in memory only that was written since the last flush.
     var unflushable: CacheError?
     var gate = JournalGate.open
+
+    /// The segment that was active at the last look, and how many looks in a row found nothing written.
+    var lookedAt = 0
+    var idleLooks = 0
+    /// Whether the file system has no holes.
+    var keepsBlocks = false
   }
 
   /// - Parameters:
@@ -163,6 +171,7 @@ final class Journal: @unchecked Sendable {
       state.active = nil
       state.spare = []
       state.sealed = []
+      state.givingBack = []
       let location = state.file?.location
       state.file = nil
       return location

@@ -14,8 +14,9 @@ import Platform
 ///       4096      …  the segments: see ``JournalSegment``
 ///
 /// What is stored through the map survives the death of the process without a system call, and since the
-/// blocks are reserved, a full disk cannot turn a store into SIGBUS. The lock goes with the process; a
-/// journal without a lock belongs to nobody and is applied by whoever finds it.
+/// blocks are reserved, a full disk cannot turn a store into SIGBUS. (An idle journal gives some of them back, and stores
+/// nothing there before it has them again.) The lock goes with the process; a journal without a lock belongs to nobody
+/// and is applied by whoever finds it.
 struct JournalFile: ~Copyable {
   static let headerSize = 4096
   static let segmentCount = 4
@@ -24,9 +25,10 @@ struct JournalFile: ~Copyable {
 
   let identifier: UInt64
   let identity: FileIdentity
-  let map: MemoryMap
-  private let lock: FileLock
+  private let memory: JournalMemory
   private let segmentSize: Int
+
+  var map: MemoryMap { memory.map }
 
   /// Makes a new journal whose segments have `size` bytes together.
   init(in folder: Directory, size: Int) throws(SystemError) {
@@ -39,8 +41,7 @@ struct JournalFile: ~Copyable {
     Self.writeHeader(to: map.base, identifier: identifier, segmentSize: segmentSize, count: Self.segmentCount)
     // Until its process has found out that there is nobody else.
     ExclusiveUse(journal: map.base).revoke()
-    self.map = map
-    self.lock = lock
+    memory = JournalMemory(lock, map)
     self.identifier = identifier
     self.segmentSize = segmentSize
   }
@@ -87,7 +88,7 @@ struct JournalFile: ~Copyable {
   func makeSegments() -> [JournalSegment] {
     (0..<Self.segmentCount).map {
       JournalSegment(
-        in: map, at: Self.headerSize + $0 * segmentSize, capacity: segmentSize, seed: identifier)
+        in: memory, at: Self.headerSize + $0 * segmentSize, capacity: segmentSize, seed: identifier)
     }
   }
 

@@ -331,16 +331,20 @@ final class RecordReader: Sendable {
   private func loggedValue(
     _ record: StoredRecord<UnsafeRawBufferPointer>, _ key: CacheKey
   ) throws(CacheError) -> Data? {
-    let contents = try calling(Self.readingValue(key)) { () throws(SystemError) in
-      try values.read(ValuePointer(record.payload))
-    }
+    try loggedValue(ValuePointer(record.payload), of: key.string)
+  }
+
+  /// A value of the value log; `nil` if its segment is gone.
+  func loggedValue(_ pointer: ValuePointer, of key: String) throws(CacheError) -> Data? {
+    let contents = try calling(Self.readingValue(key)) { () throws(SystemError) in try values.read(pointer) }
     switch contents {
     case .value(let data): return data
     // Replaced, moved or removed since the record was read, by the cache or by somebody.
     case .missing: return nil
-    case .damaged: throw database.corrupted(key.string)
+    case .damaged: throw database.corrupted(key)
     }
   }
 
-  private static func readingValue(_ key: CacheKey) -> String { "Reading the value of \(quoted(key.string))" }
+  private static func readingValue(_ key: CacheKey) -> String { readingValue(key.string) }
+  private static func readingValue(_ key: String) -> String { "Reading the value of \(quoted(key))" }
 }

@@ -16,7 +16,8 @@ extension DiskStore {
     try transformed.withBytes { (bytes) throws(CacheError) in try putAsIs(key, header, bytes, into: batch) }
   }
 
-  private func putAsIs(
+  /// The same for a payload that has gone through the transforms, or needs none.
+  func putAsIs(
     _ key: CacheKey, _ header: RecordHeader, _ payload: UnsafeRawBufferPointer, into batch: BatchFrames
   ) throws(CacheError) {
     if payload.count <= inlineThreshold {

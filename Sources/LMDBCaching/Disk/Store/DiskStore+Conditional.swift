@@ -7,6 +7,8 @@ extension DiskStore {
   /// What a conditional write does with an entry.
   enum Edit {
     case put(RecordHeader, UnsafeRawBufferPointer, ValueTransforms)
+    /// A value that has gone through the transforms, or needs none.
+    case putAsIs(RecordHeader, UnsafeRawBufferPointer)
     /// The same record with another expiry: the value stays where it is.
     case touch(expires: Int64)
     case remove
@@ -86,11 +88,19 @@ extension DiskStore {
       return try put(key, header: header, payload: payload, through: transforms, by: observer) { [self] in
         isUnchanged(key, version, position)
       }
+    case (.unchanged(let version, let position), .putAsIs(let header, let payload)):
+      return try putAsIs(key, header: header, payload: payload, by: observer) { [self] in
+        isUnchanged(key, version, position)
+      }
     case (.unchanged(let version, let position), .remove):
       return try remove(key, by: observer) { [self] in isUnchanged(key, version, position) }
     case (.unchanged, .touch): preconditionFailure("A record is touched in a transaction.")
     case (.stamp(let stamp), .put(let header, let payload, let transforms)):
       return try preparing(key, header, payload, transforms) { (header, payload) throws(CacheError) in
+        try transact(key, expecting: stamp, .put(PreparedPut(key, header, payload)))
+      }
+    case (.stamp(let stamp), .putAsIs(let header, let payload)):
+      return try placing(key, header, payload) { (header, payload) throws(CacheError) in
         try transact(key, expecting: stamp, .put(PreparedPut(key, header, payload)))
       }
     case (.stamp(let stamp), .touch(let expires)): return try transact(key, expecting: stamp, .touch(expires: expires))
