@@ -2,7 +2,7 @@ import LMDBCaching
 public import LMDBCachingRemote
 import Synchronization
 
-/// A Redis or Valkey server as the tier below an ``LMDBCache``, by hiredis.
+/// A Redis or Valkey server as the tier below an `LMDBCache`, by hiredis.
 ///
 /// A thread that waits has a connection of a pool for as long as it does; tasks share one, on which their commands follow
 /// each other; the changes of the fleet have one of their own. They are made when they are needed, on threads of their own,

@@ -7,7 +7,7 @@ extension DistributedCache {
   ///
   /// One task of the fleet loads: the machines take turns with a lease on the server, see
   /// ``DistributedCacheConfiguration/leaseDuration``, the processes of a machine and the tasks of a process as
-  /// ``LMDBCache/value(_:forKey:options:load:)`` says. What it says of values that are served while they are loaded anew, or
+  /// `LMDBCache.value(_:forKey:options:load:)` says. What it says of values that are served while they are loaded anew, or
   /// since loading fails, holds here: they are this machine's.
   ///
   /// **Writes meanwhile.** A write or a removal of the key anywhere in the fleet takes the lease away: what is loaded is

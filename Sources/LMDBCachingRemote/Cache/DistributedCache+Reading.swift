@@ -8,7 +8,7 @@ extension DistributedCache {
   ///
   /// A server that does not answer has nothing: ``health`` says so.
   ///
-  /// - Throws: as ``LMDBCache/value(_:forKey:)``.
+  /// - Throws: as `LMDBCache.value(_:forKey:)`.
   @_disfavoredOverload @inlinable
   public func value<V: Codable & Sendable>(_ type: V.Type = V.self, forKey key: String) throws -> V? {
     guard servesAll else { return try carefulValue(type, key) }
@@ -26,7 +26,7 @@ extension DistributedCache {
 
   /// Returns the object under `key`, of the first tier that has it, or `nil` if none has.
   ///
-  /// - Throws: as ``LMDBCache/object(forKey:)``.
+  /// - Throws: as `LMDBCache.object(forKey:)`.
   @_disfavoredOverload
   public func object(forKey key: String) throws -> (any NSCoding)? {
     guard servesAll else {

@@ -8,7 +8,7 @@ extension DistributedCache {
   ///   - expiresIn: How long the entry lives. `nil` for ever; zero or less, not at all.
   ///   - cost: What it counts for against the limits of each machine's tiers; `nil` for its size in bytes.
   /// - Throws: ``RemoteTierError`` if the server does not acknowledge it, or the queue is full; as
-  ///   ``LMDBCache/set(_:forKey:expiresIn:cost:)`` otherwise. A server that is full, refuses the write or is not asked
+  ///   `LMDBCache.set(_:forKey:expiresIn:cost:)` otherwise. A server that is full, refuses the write or is not asked
   ///   leaves everything as it is, and so does a want of connections. After any other error of it the key is in no local
   ///   tier: whether the fleet sees the new value or the old one is not known.
   @_disfavoredOverload
