@@ -49,9 +49,9 @@ import Testing
       neverCommitting(&$0)
     }
     try fill(cache)
-    try cache.removeAll(taggedWith: "tag 3")
+    try await cache.removeAll(taggedWith: "tag 3")
     // Neither what waits for its commit is missing, nor is anything there that was removed.
-    let report = try cache.backUp(to: backup)
+    let report = try await cache.backUp(to: backup)
     #expect(report.entries == 299 && report.damagedEntries == 0 && report.bytes > 1 << 20)
     let original = try contents(directory.url)
     #expect(original.count == 299)
@@ -63,12 +63,12 @@ import Testing
     let copy = try DiskCache(
       directory: backup, configuration: CacheDirectory.configuration { $0.durability = durability })
     #expect(copy.recovery == nil)
-    #expect(try copy.entryCount() == 299)
-    try copy.removeAll(taggedWith: "a")
+    #expect(try await copy.entryCount() == 299)
+    try await copy.removeAll(taggedWith: "a")
     try copy.set("new", forKey: "new")
-    #expect(try copy.entries().count == 200)
+    #expect(try await copy.entries().count == 200)
     try await copy.close()
-    #expect(try cache.entries().count == 299)
+    #expect(try await cache.entries().count == 299)
     try await cache.close()
   }
 
@@ -97,7 +97,7 @@ import Testing
       for number in 0..<20 { try cache.set(Data(repeating: UInt8(round), count: 100_000), forKey: "\(number)") }
     }
     try await cache.flush()
-    try cache.backUp(to: backup)
+    try await cache.backUp(to: backup)
     let segments = try FileManager.default.contentsOfDirectory(atPath: backup.appendingPathComponent("values").path)
     #expect(segments.count == 1)
     let attributes = try FileManager.default.attributesOfItem(
@@ -147,13 +147,13 @@ import Testing
     directory.write(bytes, to: segment)
     let damaged = try directory.openDisk()
     do throws(CacheError) {
-      try damaged.backUp(to: backup)
+      try await damaged.backUp(to: backup)
       Issue.record("a damaged entry was copied")
     } catch {
       #expect(error.code == .corruptedRecord && error.message.contains("\"key 3\""), "\(error)")
     }
     #expect(places.names().isEmpty)
-    let report = try damaged.backUp(to: backup, skippingDamaged: true)
+    let report = try await damaged.backUp(to: backup, skippingDamaged: true)
     #expect(report.entries == 4 && report.damagedEntries == 1 && report.damage[0].message.contains("\"key 3\""))
     #expect(try contents(backup).count == 4)
     try await damaged.close()
@@ -226,7 +226,7 @@ import Testing
     #expect(try restore(to: place, replacing: true)?.former == nil)
     #expect(places.names() == ["cache", "cache.former-1", "cache.former-2"])
     let restored = try DiskCache(directory: place, configuration: CacheDirectory.configuration())
-    #expect(try restored.entryCount() == original.count)
+    #expect(try await restored.entryCount() == original.count)
     try await restored.close()
   }
 
@@ -248,7 +248,7 @@ import Testing
       }
     } throws: { ($0 as? CacheError)?.code == .busy }
     #expect(try late?.value(String.self, forKey: "old") == "old")
-    try late?.close()
+    try await late?.close()
     #expect(try contents(place).count == 1)
     places.write(Data("mine".utf8), to: "folder/file")
     #expect { try restore(to: places.url("folder")) } throws: { ($0 as? CacheError)?.code == .invalidDirectory }

@@ -90,7 +90,7 @@ import Testing
     #expect(try reader.value(String.self, forKey: "brief") == nil)
     #expect(try reader.seen().keys.sorted() == ["stays"])
     var all: [String] = []
-    try reader.forEachRecord(includingExpired: true, onDamage: { throw $0 }) {
+    try reader.forEachRecord(selection: .all, onDamage: { throw $0 }) {
       all.append($0.key)
       return true
     }

@@ -34,7 +34,7 @@ import Testing
     let third = try cacheProcess()
     #expect(third.run("open \(directory.path)") == "ok")
     #expect(try eventually { try read().processes.map(\.process) == [first.identifier, third.identifier] })
-    #expect(try eventually { files.count == 2 })
+    #expect(eventually { files.count == 2 })
     #expect(third.run("close") == "ok")
     #expect(try read().processes.map(\.process) == [first.identifier])
     #expect(first.run("close") == "ok")
