@@ -128,7 +128,7 @@ package final class CacheReader: @unchecked Sendable {
     try goOverToReplacedFile()
     // Before the state is chosen: what is committed in between is in the state.
     let images = try newImages()?.filter { !hasty.contains($0.identifier) }
-    let result = try filing { () throws(DataFileError) in
+    let result = try fromDatabase { () throws(DataFileError) in
       try file.read { (state) throws(DataFileError) -> Result<R, ReadingFailure> in
         do throws(ReadingFailure) {
           return .success(try body(try snapshot(state, images, attempt)))
@@ -146,7 +146,7 @@ package final class CacheReader: @unchecked Sendable {
   private func snapshot(
     _ state: UnmappedSnapshot, _ images: [JournalImage]?, _ attempt: Int
   ) throws(ReadingFailure) -> EntrySnapshot {
-    let cursor = try filing { () throws(DataFileError) in try UnmappedCursor(state) }
+    let cursor = try fromDatabase { () throws(DataFileError) in try UnmappedCursor(state) }
     if pending.transactionID != state.transactionID || images != nil {
       // Committed between the two looks at which transaction is the last.
       guard let images else { throw .passed(journal: 0) }
@@ -161,7 +161,7 @@ package final class CacheReader: @unchecked Sendable {
   ) throws(ReadingFailure) -> PendingWrites {
     let id = state.transactionID
     if images.allSatisfy({ $0.frames.isEmpty }) { return PendingWrites(transactionID: id) }
-    let metadata = try filing { () throws(DataFileError) in
+    let metadata = try fromDatabase { () throws(DataFileError) in
       try CacheMetadata.key.withBytes { (key) throws(DataFileError) in
         try cursor.find(key).map { (value) throws(DataFileError) in CacheMetadata.read(try value.bytes()) }
       }
@@ -182,7 +182,7 @@ package final class CacheReader: @unchecked Sendable {
   private static func open(
     _ place: Directory, _ activity: String, isExamined: Bool
   ) throws(ReadingFailure) -> UnmappedFile? {
-    guard let file = try filing({ () throws(DataFileError) in try UnmappedFile.open(place) }) else { return nil }
+    guard let file = try fromDatabase({ () throws(DataFileError) in try UnmappedFile.open(place) }) else { return nil }
     do throws(CacheError) {
       if !isExamined { try SoundnessCheck(directory: place, activity: activity).run() }
     } catch {
@@ -194,7 +194,7 @@ package final class CacheReader: @unchecked Sendable {
 
   /// Throws for a database that is another program's, or a newer version's.
   private static func checkIsCache(_ file: UnmappedFile, _ place: Directory) throws(ReadingFailure) {
-    let (reading, isEmpty) = try filing { () throws(DataFileError) in
+    let (reading, isEmpty) = try fromDatabase { () throws(DataFileError) in
       try file.read { (state) throws(DataFileError) in
         let cursor = try UnmappedCursor(state)
         let reading = try CacheMetadata.key.withBytes { (key) throws(DataFileError) in
@@ -214,7 +214,7 @@ package final class CacheReader: @unchecked Sendable {
 
   /// The database may have been deleted, replaced or set aside since.
   private func goOverToReplacedFile() throws(ReadingFailure) {
-    let current = try reading { () throws(SystemError) in try place.identity(of: CacheDirectory.dataName) }
+    let current = try fromFiles { () throws(SystemError) in try place.identity(of: CacheDirectory.dataName) }
     if current == file.identity { return }
     guard let replaced = try Self.open(place, activity, isExamined: false) else {
       throw .cache(
@@ -229,7 +229,7 @@ package final class CacheReader: @unchecked Sendable {
 
   /// What is in the journals now; `nil` if they were read a moment ago, and nothing was committed since.
   private func newImages() throws(ReadingFailure) -> [JournalImage]? {
-    let last = try filing { () throws(DataFileError) in try file.lastTransactionID() }
+    let last = try fromDatabase { () throws(DataFileError) in try file.lastTransactionID() }
     let start = MonotonicClock.nanoseconds
     // What takes long is not done all the time.
     let age = max(Self.journalAge, 10 * journalsRead.duration)
@@ -271,7 +271,7 @@ package final class CacheReader: @unchecked Sendable {
     if pending.journals.isEmpty { return }
     let folder = JournalFolder(cache: place)
     for journal in pending.journals {
-      let identity = try reading { () throws(SystemError) in try folder.identity(of: journal.identifier) }
+      let identity = try fromFiles { () throws(SystemError) in try folder.identity(of: journal.identifier) }
       guard identity == journal.identity else {
         throw .passed(journal: journal.identifier)
       }

@@ -25,7 +25,7 @@ final class EntrySnapshot {
     self.ownCursor = ownCursor
     self.databaseKey = databaseKey
     self.now = now
-    cursor = try filing { () throws(DataFileError) in try UnmappedCursor(file) }
+    cursor = try fromDatabase { () throws(DataFileError) in try UnmappedCursor(file) }
   }
 
   // MARK: One entry
@@ -38,11 +38,11 @@ final class EntrySnapshot {
     _ body: (FoundRecord) throws(ReadingFailure) -> R
   ) throws(ReadingFailure) -> R? {
     try databaseKey.withDatabaseKey(key) { (databaseKey) throws(ReadingFailure) -> R? in
-      let value = try filing { () throws(DataFileError) in try cursor.find(databaseKey) }
+      let value = try fromDatabase { () throws(DataFileError) in try cursor.find(databaseKey) }
       let entry = pending.entry(databaseKey)
       var result: R?
       if let value, entry == nil, try FoundRecord(databaseKey, value) == nil {
-        let record = try filing { () throws(DataFileError) in try value.beginning(RecordHeader.baseSize) }
+        let record = try fromDatabase { () throws(DataFileError) in try value.beginning(RecordHeader.baseSize) }
         throw .cache(.unreadable(record, String(utf8: key)))
       }
       try newest(databaseKey, value, entry) { (found) throws(ReadingFailure) in
@@ -99,7 +99,7 @@ final class EntrySnapshot {
           last = goesOn && left > 0 ? nil : Array(entry.key)
         }
         if let last { return EntryPlace(databaseKey: last) }
-        if order <= 0 { committed = try filing { () throws(DataFileError) in try cursor.next() } }
+        if order <= 0 { committed = try fromDatabase { () throws(DataFileError) in try cursor.next() } }
         if order >= 0 { waiting += 1 }
       }
     }
@@ -111,13 +111,13 @@ final class EntrySnapshot {
     _ range: KeyRange, _ after: [UInt8]?
   ) throws(ReadingFailure) -> (committed: UnmappedCursor.Entry?, waiting: Int) {
     try (after ?? range.start).withBytes { (key) throws(ReadingFailure) in
-      var committed = try filing { () throws(DataFileError) in
+      var committed = try fromDatabase { () throws(DataFileError) in
         key.isEmpty ? try cursor.first() : try cursor.seek(toKeyAtOrAfter: key)
       }
       var waiting = pending.index(atOrAfter: key)
       guard after != nil else { return (committed, waiting) }
       if let entry = committed, entry.key.elementsEqual(fast: key) {
-        committed = try filing { () throws(DataFileError) in try cursor.next() }
+        committed = try fromDatabase { () throws(DataFileError) in try cursor.next() }
       }
       if waiting < pending.entries.count, pending.withKey(of: waiting, { $0.elementsEqual(fast: key) }) { waiting += 1 }
       return (committed, waiting)
@@ -175,7 +175,7 @@ final class EntrySnapshot {
     for index in pending.entries.indices {
       let entry = pending.entries[index]
       try pending.withKey(of: index) { (key) throws(ReadingFailure) in
-        let value = try filing { () throws(DataFileError) in try cursor.find(key) }
+        let value = try fromDatabase { () throws(DataFileError) in try cursor.find(key) }
         let committed = try value.flatMap { (value) throws(ReadingFailure) in try FoundRecord(key, value) }?.header
         if let committed, committed.stamp >= entry.stamp { return }
         if let committed {
@@ -220,7 +220,7 @@ final class EntrySnapshot {
     _ key: [UInt8], _ body: (UnsafeRawBufferPointer) -> R
   ) throws(ReadingFailure) -> R? {
     try key.withBytes { (key) throws(ReadingFailure) in
-      try filing { () throws(DataFileError) in
+      try fromDatabase { () throws(DataFileError) in
         guard let value = try ownCursor.find(key) else { return nil }
         return body(try value.bytes())
       }
@@ -230,7 +230,7 @@ final class EntrySnapshot {
   /// What is in use of the value log, by segments.
   func valueUsage() throws(ReadingFailure) -> [UInt64: SegmentUsage] {
     try SegmentUsage.keyPrefix.withBytes { (prefix) throws(ReadingFailure) in
-      try filing { () throws(DataFileError) in
+      try fromDatabase { () throws(DataFileError) in
         var usage: [UInt64: SegmentUsage] = [:]
         var position = try ownCursor.seek(toKeyAtOrAfter: prefix)
         while let entry = position, let segment = SegmentUsage.segment(ofKey: entry.key) {

@@ -33,12 +33,12 @@ enum ReadingFailure: Error {
 
 /// Reads from the database's file.
 @inline(__always)
-func filing<R>(_ body: () throws(DataFileError) -> R) throws(ReadingFailure) -> R {
+func fromDatabase<R>(_ body: () throws(DataFileError) -> R) throws(ReadingFailure) -> R {
   do throws(DataFileError) { return try body() } catch { throw .file(error) }
 }
 
 /// Reads from other files.
 @inline(__always)
-func reading<R: ~Copyable>(_ body: () throws(SystemError) -> R) throws(ReadingFailure) -> R {
+func fromFiles<R: ~Copyable>(_ body: () throws(SystemError) -> R) throws(ReadingFailure) -> R {
   do throws(SystemError) { return try body() } catch { throw .system(error) }
 }
