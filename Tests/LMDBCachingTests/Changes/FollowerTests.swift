@@ -169,7 +169,7 @@ import Testing
     let follower = try { () throws in
       try cache.set("0", forKey: "0")
       try cache.flush()
-      return try follower()
+      return try self.follower()
     }()
     for number in 1...3 { try cache.set(number, forKey: "\(number)") }
     try cache.flush()

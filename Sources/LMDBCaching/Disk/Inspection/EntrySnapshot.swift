@@ -34,7 +34,8 @@ final class EntrySnapshot {
   ///
   /// - Throws: `.unsupportedRecord` or `.corruptedRecord` for one that cannot be read.
   func find<R>(
-    _ key: UnsafeRawBufferPointer, _ selection: EntrySelection = .live, _ body: (FoundRecord) throws(ReadingFailure) -> R
+    _ key: UnsafeRawBufferPointer, _ selection: EntrySelection = .live,
+    _ body: (FoundRecord) throws(ReadingFailure) -> R
   ) throws(ReadingFailure) -> R? {
     try databaseKey.withDatabaseKey(key) { (databaseKey) throws(ReadingFailure) -> R? in
       let value = try filing { () throws(DataFileError) in try cursor.find(databaseKey) }
