@@ -49,9 +49,9 @@ import Testing
       neverCommitting(&$0)
     }
     try fill(cache)
-    try cache.removeAll(taggedWith: "tag 3")
+    try await cache.removeAll(taggedWith: "tag 3")
     // Neither what waits for its commit is missing, nor is anything there that was removed.
-    let report = try cache.backUp(to: backup)
+    let report = try await cache.backUp(to: backup)
     #expect(report.entries == 299 && report.damagedEntries == 0 && report.bytes > 1 << 20)
     let original = try contents(directory.url)
     #expect(original.count == 299)
@@ -64,11 +64,11 @@ import Testing
       directory: backup, configuration: CacheDirectory.configuration { $0.durability = durability })
     #expect(copy.recovery == nil)
     #expect(try copy.entryCount() == 299)
-    try copy.removeAll(taggedWith: "a")
+    try await copy.removeAll(taggedWith: "a")
     try copy.set("new", forKey: "new")
-    #expect(try copy.entries().count == 200)
+    #expect(try await copy.entries().count == 201)
     try await copy.close()
-    #expect(try cache.entries().count == 299)
+    #expect(try await cache.entries().count == 299)
     try await cache.close()
   }
 
@@ -97,7 +97,7 @@ import Testing
       for number in 0..<20 { try cache.set(Data(repeating: UInt8(round), count: 100_000), forKey: "\(number)") }
     }
     try await cache.flush()
-    try cache.backUp(to: backup)
+    try await cache.backUp(to: backup)
     let segments = try FileManager.default.contentsOfDirectory(atPath: backup.appendingPathComponent("values").path)
     #expect(segments.count == 1)
     let attributes = try FileManager.default.attributesOfItem(
@@ -147,28 +147,29 @@ import Testing
     directory.write(bytes, to: segment)
     let damaged = try directory.openDisk()
     do throws(CacheError) {
-      try damaged.backUp(to: backup)
+      try await damaged.backUp(to: backup)
       Issue.record("a damaged entry was copied")
     } catch {
       #expect(error.code == .corruptedRecord && error.message.contains("\"key 3\""), "\(error)")
     }
     #expect(places.names().isEmpty)
-    let report = try damaged.backUp(to: backup, skippingDamaged: true)
+    let report = try await damaged.backUp(to: backup, skippingDamaged: true)
     #expect(report.entries == 4 && report.damagedEntries == 1 && report.damage[0].message.contains("\"key 3\""))
     #expect(try contents(backup).count == 4)
     try await damaged.close()
   }
 
-  /// The n-th of some calls fails, and all after it.
+  /// The n-th of some calls fails. (What cannot be opened cannot be removed either, so that is one.)
   @Test(arguments: ["pwrite", "fsync", "renameat", "fallocate", "mkdirat", "openat", "ftruncate"], [ENOSPC, EIO])
   func whateverFailsNothingIsHalfThere(_ call: String, _ status: Int32) async throws {
     let cache = try directory.openDisk()
     try fill(cache)
-    let original = try {
-      try cache.flush(); return try contents(directory.url)
-    }()
+    try await cache.flush()
+    let original = try contents(directory.url)
     for first in [1, 2, 3, 5, 8, 13, 21, 34] {
-      let rule = FaultInjection.Rule(FaultInjection.Call(rawValue: call), returns: status, first: first, count: 3)
+      let count = call == "openat" ? 1 : 3
+      let rule = FaultInjection.Rule(
+        FaultInjection.Call(rawValue: call), returns: status, first: first, count: count)
       let session = FaultInjection.begin(.directory(places.path), [rule])
       let result = outcome { () throws(CacheError) in try cache.backUp(to: backup) }
       FaultInjection.end(session)
@@ -247,8 +248,9 @@ import Testing
         }
       }
     } throws: { ($0 as? CacheError)?.code == .busy }
-    #expect(try late?.value(String.self, forKey: "old") == "old")
-    try late?.close()
+    let found = try late.map { try $0.value(String.self, forKey: "old") }
+    #expect(found == "old")
+    try await late?.close()
     #expect(try contents(place).count == 1)
     places.write(Data("mine".utf8), to: "folder/file")
     #expect { try restore(to: places.url("folder")) } throws: { ($0 as? CacheError)?.code == .invalidDirectory }
@@ -273,7 +275,8 @@ import Testing
     #expect(try contents(place) == original)
     let segment = directory.segments[0]
     var bytes = directory.contents(segment)
-    bytes[bytes.count / 2] ^= 1
+    // In the first value.
+    bytes[1_500] ^= 1
     directory.write(bytes, to: segment)
     #expect { try restore(to: place) } throws: { ($0 as? CacheError)?.code == .corruptedRecord }
     #expect(try contents(place) == original)
