@@ -90,12 +90,16 @@ import Testing
     #expect(states.count >= 3)
   }
 
-  private func interrupted(_ signal: Int32, _ arguments: String...) async throws -> ToolResult? {
+  /// Runs the tool, and signals it when something is beside the cache that was not.
+  private func ended(by signal: Int32, _ arguments: String...) async throws -> ProcessOutcome.Ending {
     let names = try scratch.names
-    return try? await Tool.run(arguments) { identifier in
-      let deadline = Date(timeIntervalSinceNow: 60)
-      while try self.scratch.names == names, Date() < deadline { usleep(500) }
-      kill(identifier, signal)
+    let process = try LaunchedProcess(
+      URL(fileURLWithPath: Tool.path), arguments, input: .nullDevice, output: .nullDevice, errors: .nullDevice)
+    let deadline = Date(timeIntervalSinceNow: 60)
+    while try scratch.names == names, Date() < deadline { try await Task.sleep(for: .microseconds(500)) }
+    process.signal(signal)
+    return await withCheckedContinuation { continuation in
+      Thread.detachNewThread { continuation.resume(returning: process.wait()) }
     }
   }
 
@@ -103,11 +107,9 @@ import Testing
   @Test func aBackupThatIsEndedIsNone() async throws {
     try fill(4_000)
     let original = try await export(scratch.cache)
-    let result = try #require(try await interrupted(SIGINT, "backup", backup, "--cache", scratch.cache))
-    #expect(result.status == 130 && result.errors.contains("interrupted"), "\(result.errors)")
+    #expect(try await ended(by: SIGINT, "backup", backup, "--cache", scratch.cache) == .exit(130))
     #expect(try scratch.names == ["cache"])
-    // A signal is no exit status.
-    #expect(try await interrupted(SIGKILL, "backup", backup, "--cache", scratch.cache) == nil)
+    #expect(try await ended(by: SIGKILL, "backup", backup, "--cache", scratch.cache) == .signal(SIGKILL))
     let names = try scratch.names
     #expect(names.count == 2 && names[0].hasPrefix(".lmdb-cache-") && names[1] == "cache", "\(names)")
     #expect(try await Tool.run("backup", backup, "--cache", scratch.cache).status == 0)
@@ -115,9 +117,8 @@ import Testing
     // The same of a restoration: the cache is as it was.
     #expect(try await Tool.run("set", "new", "value", "--cache", scratch.cache).status == 0)
     let changed = try await export(scratch.cache)
-    let stopped = try #require(try await interrupted(SIGTERM, "restore", backup, "--cache", scratch.cache))
-    #expect(stopped.status == 130, "\(stopped.errors)")
-    #expect(try await interrupted(SIGKILL, "restore", backup, "--cache", scratch.cache) == nil)
+    #expect(try await ended(by: SIGTERM, "restore", backup, "--cache", scratch.cache) == .exit(130))
+    #expect(try await ended(by: SIGKILL, "restore", backup, "--cache", scratch.cache) == .signal(SIGKILL))
     #expect(try await export(scratch.cache) == changed)
     #expect(try scratch.names.filter { !$0.hasPrefix(".lmdb-cache-") } == ["backup", "cache"])
   }

@@ -7,7 +7,7 @@ package enum CBORSequence {
   package enum Extent: Hashable, Sendable {
     /// It has so many of them.
     case whole(Int)
-    /// It goes on behind their end: with so many in all it may be whole, with fewer it is not.
+    /// It goes on behind their end: with so many in all, more than there are, it may be whole, with fewer it is not.
     case cutOff(atLeast: Int)
   }
 
@@ -25,7 +25,8 @@ package enum CBORSequence {
       } catch {
         switch error.code {
         case .endOfInput: return .cutOff(atLeast: bytes.count + 1)
-        case .lengthOverInput: return .cutOff(atLeast: end(ofItemAt: error.offset, in: bytes))
+        // The pairs of a map have more bytes than there are pairs.
+        case .lengthOverInput: return .cutOff(atLeast: max(bytes.count + 1, end(ofItemAt: error.offset, in: bytes)))
         default: throw CBORCodingError(error)
         }
       }

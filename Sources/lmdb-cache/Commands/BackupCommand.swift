@@ -39,7 +39,7 @@ struct BackupCommand: ParsableCommand {
     guard let report = try backUp(options, bar) else { throw ToolError(.interrupted, "interrupted") }
     bar.end()
     for error in report.damage { StandardError.write("lmdb-cache: \(error.message)\n") }
-    let summary = CopySummary(directory: destination, report)
+    let summary = CopySummary(directory: URL(fileURLWithPath: destination).path, report)
     try StandardOutput.write(json ? JSONOutput.encode(summary) + "\n" : summary.text)
     if report.damagedEntries > 0 {
       throw ToolError(

@@ -66,7 +66,7 @@ import Testing
     #expect(try await copy.entryCount() == 299)
     try await copy.removeAll(taggedWith: "a")
     try copy.set("new", forKey: "new")
-    #expect(try await copy.entries().count == 200)
+    #expect(try await copy.entries().count == 201)
     try await copy.close()
     #expect(try await cache.entries().count == 299)
     try await cache.close()
@@ -159,16 +159,17 @@ import Testing
     try await damaged.close()
   }
 
-  /// The n-th of some calls fails, and all after it.
+  /// The n-th of some calls fails. (What cannot be opened cannot be removed either, so that is one.)
   @Test(arguments: ["pwrite", "fsync", "renameat", "fallocate", "mkdirat", "openat", "ftruncate"], [ENOSPC, EIO])
   func whateverFailsNothingIsHalfThere(_ call: String, _ status: Int32) async throws {
     let cache = try directory.openDisk()
     try fill(cache)
-    let original = try {
-      try cache.flush(); return try contents(directory.url)
-    }()
+    try await cache.flush()
+    let original = try contents(directory.url)
     for first in [1, 2, 3, 5, 8, 13, 21, 34] {
-      let rule = FaultInjection.Rule(FaultInjection.Call(rawValue: call), returns: status, first: first, count: 3)
+      let count = call == "openat" ? 1 : 3
+      let rule = FaultInjection.Rule(
+        FaultInjection.Call(rawValue: call), returns: status, first: first, count: count)
       let session = FaultInjection.begin(.directory(places.path), [rule])
       let result = outcome { () throws(CacheError) in try cache.backUp(to: backup) }
       FaultInjection.end(session)
@@ -247,7 +248,8 @@ import Testing
         }
       }
     } throws: { ($0 as? CacheError)?.code == .busy }
-    #expect(try late?.value(String.self, forKey: "old") == "old")
+    let found = try late.map { try $0.value(String.self, forKey: "old") }
+    #expect(found == "old")
     try await late?.close()
     #expect(try contents(place).count == 1)
     places.write(Data("mine".utf8), to: "folder/file")
@@ -273,7 +275,8 @@ import Testing
     #expect(try contents(place) == original)
     let segment = directory.segments[0]
     var bytes = directory.contents(segment)
-    bytes[bytes.count / 2] ^= 1
+    // In the first value.
+    bytes[1_500] ^= 1
     directory.write(bytes, to: segment)
     #expect { try restore(to: place) } throws: { ($0 as? CacheError)?.code == .corruptedRecord }
     #expect(try contents(place) == original)

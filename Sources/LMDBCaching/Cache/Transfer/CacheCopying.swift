@@ -1,4 +1,5 @@
 package import Foundation
+import Logging
 import Platform
 
 /// Copies the entries of a cache, as of one moment, into a new one.
@@ -93,6 +94,8 @@ package struct CacheCopying {
     (configuration.disk.countLimit, configuration.disk.costLimit) = (.max, .max)
     (configuration.disk.ageLimit, configuration.disk.freeSpaceLimit) = (nil, 0)
     configuration.valueTransforms = []
+    // What goes wrong is told by the error, and nothing goes on after it.
+    configuration.logger = Logger(label: "lmdb-caching", factory: { _ in SwiftLogNoOpLogHandler() })
     let staged = try StagedCache(for: place, configuration)
     do {
       try source(
@@ -135,6 +138,6 @@ package struct CacheCopying {
     return CacheError(
       .noSpace,
       "The disk is full: the cache could not be copied to \(place.path), and nothing is left there. Free some space, or give "
-        + "a place on another disk.", underlying: error)
+        + "a place on another disk.", underlying: error.underlying)
   }
 }
