@@ -10,7 +10,8 @@ struct LMDBCacheTool: ParsableCommand {
     discussion: """
       A cache is named with --cache: what holds a slash is the path of its directory (./thumbnails), anything else \
       the name of a cache in the user's directory for caches, or for data. Several processes may use a cache at once, \
-      so the tool may look into one that is in use. Data goes to standard output, messages to standard error.
+      so the tool may look into one that is in use. ls, get, stat and verify change nothing, and need no permission but \
+      to read. Data goes to standard output, messages to standard error.
 
       Examples:
         lmdb-cache set greeting hello --cache ./demo

@@ -44,7 +44,7 @@ import Testing
     #expect(contents.entries == 121 && contents.bytes == 60 * 5_004 + 8 && contents.otherPrefixes == nil)
     #expect(contents.prefixes.map(\.prefix) == ["image/", "user:", ""])
     #expect(contents.prefixes.map(\.entries) == [60, 60, 1] && contents.prefixes[1].cost == 120)
-    #expect(contents.formats.map(\.format) == ["bytes", "string", "signedInteger"])
+    #expect(contents.formats.map(\.format) == ["bytes", "string", "signed integer"])
     #expect(contents.sizes.reduce(0) { $0 + $1.entries } == 121)
     #expect(contents.sizes.first { $0.upTo == 16 << 10 }?.entries == 60)
     #expect(contents.ages.count == contents.idleTimes.count && contents.ages.last?.upTo == nil)

@@ -91,8 +91,10 @@ import Testing
     try FileManager.default.createDirectory(atPath: scratch.cache, withIntermediateDirectories: false)
     let contents = Data(repeating: 0x55, count: 16_384)
     try contents.write(to: URL(fileURLWithPath: scratch.cache + "/data.mdb"))
-    let result = try await run(["get", "key", "--cache", scratch.cache])
-    #expect(result.status == 65)
+    for words in [["get", "key"], ["ls"], ["stat"], ["set", "key", "value"], ["clear"]] {
+      #expect(try await run(words + ["--cache", scratch.cache]).status == 65)
+    }
+    #expect(try await run(["verify", scratch.cache]).status == 65)
     #expect(try Data(contentsOf: URL(fileURLWithPath: scratch.cache + "/data.mdb")) == contents)
   }
 

@@ -58,7 +58,7 @@ import Testing
     #expect(try await Tool.run("verify", scratch.cache).status == 0)
   }
 
-  /// It was killed in the middle of a transaction, whose lock it had.
+  /// In the middle of a transaction: it has the locks that an opening, and a commit, would wait for.
   @Test(arguments: LookingCommand.allCases) func aCacheWhoseWriterIsSuspended(_ command: LookingCommand) async throws {
     try fill()
     let process = try process()
@@ -144,6 +144,40 @@ import Testing
         ["ls", "-q", "--cache", scratch.cache], startedBy: Restriction.readOnly(scratch.cache))
       #expect(list.status == 0 && list.text.split(separator: "\n").count >= 201, "\(list.errors)")
     }
+    process.kill()
+  }
+
+  /// Of two containers, say: neither can tell whether the other's processes are alive, so one of them may not open it.
+  @Test(
+    .enabled(if: Restriction.allowsMounting, "a namespace cannot be made here"), arguments: LookingCommand.allCases)
+  func aCacheThatIsOpenInAnotherNamespace(_ command: LookingCommand) async throws {
+    try fill()
+    let process = try process("set key:1002 newer")
+    process.suspend()
+    let apart = ["unshare", "--pid", "--fork"]
+    try await expectUnchanged(command, startedBy: apart)
+    let refused = try await Tool.run(["set", "a", "b", "--cache", scratch.cache], startedBy: apart)
+    #expect(refused.status == 75 && refused.errors.contains("namespace"), "\(refused.errors)")
+    process.kill()
+  }
+
+  /// Whoever may write to it decides what is shown, and whoever looks has been told nothing else.
+  @Test func aDirectoryThatOthersMayWriteTo() async throws {
+    try fill()
+    try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: scratch.cache)
+    for command in LookingCommand.allCases { try await expectUnchanged(command) }
+    let refused = try await Tool.run("set", "a", "b", "--cache", scratch.cache)
+    #expect(refused.status == 77 && refused.errors.contains("other users"), "\(refused.errors)")
+  }
+
+  @Test func aProcessThatIsInTheWayIs75() async throws {
+    try fill()
+    let process = try ChildProcess("CacheTestProcess")
+    #expect(process.run("stopopening \(scratch.cache)") == "stopping")
+    process.awaitSuspension()
+    for command in LookingCommand.allCases { try await expectUnchanged(command) }
+    let refused = try await Tool.run("set", "a", "b", "--cache", scratch.cache)
+    #expect(refused.status == 75 && refused.errors.contains("\(process.identifier)"), "\(refused.errors)")
     process.kill()
   }
 

@@ -15,19 +15,27 @@ enum CacheOpening {
   /// Looks at what is there: nothing of it is changed, and no permission needed but to read it.
   static func reader(_ argument: String) throws -> CacheReader {
     let directory = try CacheLocation.directory(argument)
-    guard let reader = try orNoCache({ try CacheReader(directory: directory) }) else {
+    guard let reader = try looking({ try CacheReader(directory: directory) }) else {
       throw ToolError(.noInput, "there is no cache in \(directory.path)")
     }
     return reader
   }
 
+  /// What is no directory of a cache cannot be looked at; that nothing can be created there is nobody's concern.
+  static func looking<R>(_ body: () throws -> R) throws -> R {
+    do {
+      return try orNoCache(body)
+    } catch let error as CacheError where error.code == .invalidDirectory {
+      throw ToolError(.noInput, error.message)
+    }
+  }
+
   /// A database that is no cache, as far as can be told, is not damaged either.
-  static func orNoCache<Cache>(_ open: () throws -> Cache) throws -> Cache {
+  static func orNoCache<R>(_ open: () throws -> R) throws -> R {
     do {
       return try open()
-    } catch let error as CacheError {
-      if error.code == .corruptedRecord { throw ToolError(.dataError, error.message) }
-      throw error
+    } catch let error as CacheError where error.code == .corruptedRecord {
+      throw ToolError(.dataError, error.message)
     }
   }
 
@@ -36,14 +44,19 @@ enum CacheOpening {
     _ argument: String, _ open: (URL, CacheConfiguration) throws(CacheError) -> Cache
   ) throws -> (cache: Cache, durability: Durability) {
     let directory = try CacheLocation.existing(argument)
-    return try orNoCache {
-      try orCreated(directory, configuration, durability: nil, open)
-    }
+    return try orCreated(directory, configuration, durability: nil, open)
   }
 
   /// Opens what is there, or makes a new cache, which is `.ordered` if nothing else is asked for.
   static func orCreated<Cache>(
     _ directory: URL, _ configuration: CacheConfiguration, durability: Durability?,
+    _ open: (URL, CacheConfiguration) throws(CacheError) -> Cache
+  ) throws -> (cache: Cache, durability: Durability) {
+    try orNoCache { try Self.open(directory, configuration, durability, open) }
+  }
+
+  private static func open<Cache>(
+    _ directory: URL, _ configuration: CacheConfiguration, _ durability: Durability?,
     _ open: (URL, CacheConfiguration) throws(CacheError) -> Cache
   ) throws(CacheError) -> (cache: Cache, durability: Durability) {
     var configuration = configuration

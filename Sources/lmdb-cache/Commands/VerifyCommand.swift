@@ -32,10 +32,11 @@ struct VerifyCommand: ParsableCommand {
 
   func run() throws {
     let directory = try CacheLocation.directory(cache)
-    guard Platform.statusError(ofFileAt: directory.path + "/data.mdb") != ENOENT else {
+    // What may not be looked at is told of as what it is.
+    guard [nil, EACCES].contains(Platform.statusError(ofFileAt: directory.path + "/data.mdb")) else {
       throw ToolError(.noInput, "there is no cache in \(directory.path)")
     }
-    let report = try CacheOpening.orNoCache {
+    let report = try CacheOpening.looking {
       try CacheInspection.verify(directory: directory, checksValues: values)
     }
     let summary = VerificationSummary(directory: directory.path, report, checksValues: values)

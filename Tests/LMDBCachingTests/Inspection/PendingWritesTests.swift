@@ -77,6 +77,36 @@ import Testing
     #expect(try reader.seen() == seen)
   }
 
+  /// A journal that was changed by whoever holds no more for the one than for the other.
+  @Test(arguments: 0..<40) func ofAChangedJournalTheSameIsSeenAsIsBroughtIn(_ seed: Int) throws {
+    var actor = Actor(random: SeededRandom(UInt64(1_000 + seed)), usesTags: seed % 2 == 0)
+    let cache = try directory.open { configuration in
+      neverCommitting(&configuration)
+      configuration.disk.journalSize = 1 << 16
+    }
+    for _ in 0..<30 { try actor.act(on: cache) }
+    try cache.flush()
+    for _ in 0..<60 { try actor.act(on: cache) }
+    let crashed = directory.crashed(cache)
+    try cache.close()
+    let name = try #require(crashed.journals.first)
+    var journal = crashed.contents(name)
+    for _ in 0...actor.random.below(3) {
+      // In the header, in those of segments, in their first frames, or anywhere.
+      let segment = 4_096 + actor.random.below(4) * 16_384
+      let place = [actor.random.below(80), segment + actor.random.below(64), segment + actor.random.below(6_000)]
+      journal[place[actor.random.below(3)]] = UInt8(truncatingIfNeeded: actor.random.next())
+    }
+    if actor.random.below(4) == 0 { journal.removeLast(actor.random.below(journal.count)) }
+    crashed.write(journal, to: name)
+    let before = try TreeImage(crashed.path)
+    let seen = try crashed.reader().seen()
+    #expect(try TreeImage(crashed.path) == before)
+    let replayed = try crashed.open()
+    #expect(try seen == replayed.seen())
+    try replayed.close()
+  }
+
   /// Of two processes the newer write counts, whatever their journals are called.
   @Test(arguments: 0..<6) func journalsOfSeveralProcesses(_ seed: Int) throws {
     var random = SeededRandom(UInt64(seed))

@@ -60,8 +60,8 @@ import Testing
   @Test func oneEntryThatIsDamagedIsLostAlone() throws {
     try fill()
     directory.damage { data in
-      let place = data.range(of: Data("value 77".utf8))!
-      data[place.lowerBound] ^= 1
+      // Pages that are free by now may have it, too.
+      while let place = data.range(of: Data("value 77".utf8)) { data[place.lowerBound] ^= 1 }
     }
     let segment = directory.segments[0]
     var values = directory.contents(segment)

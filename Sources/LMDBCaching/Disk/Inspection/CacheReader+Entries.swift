@@ -59,7 +59,7 @@ extension CacheReader {
   ) throws(CacheError) -> (elements: [Element], next: EntryPlace?) {
     try look("Listing \(path)") { (snapshot) throws(ReadingFailure) in
       // What is read at once becomes shorter the faster others write.
-      let limit = max(1, min(max(1, limit), 1 << 20) >> min(20, 2 * snapshot.file.attempt))
+      let limit = max(1, min(max(1, limit), 1 << 20) >> min(20, 2 * snapshot.attempt))
       var elements: [Element] = []
       let next = try withUTF8Bytes(of: prefix) { (prefix) throws(ReadingFailure) in
         try snapshot.scan(prefix, after: place, limit: limit, selection) { (found) throws(ReadingFailure) in

@@ -4,11 +4,12 @@ import Platform
 
 extension CacheReader {
   /// How often an entry is looked up again whose value has moved.
-  private static let attempts = 8
+  private static let attempts = 100
 
   /// The live entry under a key with its value, or `nil` if there is none.
   ///
-  /// - Throws: `.corruptedRecord` if its checksum, or that of its value, does not match; `.unsupportedRecord`.
+  /// - Throws: `.corruptedRecord` if its checksum, or that of its value, does not match; `.unsupportedRecord`; `.busy` if
+  ///   others replace it faster than it can be read.
   package func record(forKey key: String) throws(CacheError) -> EntryRecord? {
     var last: CopiedRecord?
     for _ in 0..<Self.attempts {
@@ -20,10 +21,11 @@ extension CacheReader {
       guard let copied else { return nil }
       if let record = try completed(copied) { return record }
       // The same again: it has not moved, it is gone.
-      if copied.bytes == last?.bytes { break }
+      if copied.bytes == last?.bytes { throw .corrupted(key) }
       last = copied
     }
-    throw .corrupted(key)
+    throw CacheError(
+      .busy, "The value of \(quoted(key)) is replaced faster than it can be read. Try again when others write less.")
   }
 
   /// The value of a record as it was archived.
@@ -101,7 +103,7 @@ extension CacheReader {
     _ prefix: String, after place: EntryPlace?, _ selection: EntrySnapshot.Selection
   ) throws(CacheError) -> (records: [CopiedRecord], next: EntryPlace?) {
     try look("Listing \(path)") { (snapshot) throws(ReadingFailure) in
-      let limit = max(1, Self.recordsAtOnce >> min(8, snapshot.file.attempt))
+      let limit = max(1, Self.recordsAtOnce >> min(8, snapshot.attempt))
       var (records, bytes): ([CopiedRecord], Int) = ([], 0)
       let next = try withUTF8Bytes(of: prefix) { (prefix) throws(ReadingFailure) in
         try snapshot.scan(prefix, after: place, limit: limit, selection) { (found) throws(ReadingFailure) in

@@ -34,6 +34,8 @@ package final class CacheReader: @unchecked Sendable {
 
   /// How often a look is begun anew, because what it saw has passed.
   private static let greatestAttempts = 1_000
+  /// After so many attempts what keeps changing is left out.
+  private static let patience = 3
   /// Nanoseconds after which journals are read again, though nothing was committed.
   private static let journalAge: Int64 = 100_000_000
 
@@ -97,30 +99,39 @@ package final class CacheReader: @unchecked Sendable {
   ) throws(CacheError) -> R {
     lock.lock()
     defer { lock.unlock() }
+    var hasty: Set<UInt64> = []
+    var attempt = 0
     do throws(ReadingFailure) {
-      for _ in 0..<Self.greatestAttempts {
+      while true {
+        let left = attempt < Self.patience ? [] : hasty
+        // What is known without some of the journals is for this look alone.
+        defer { if !left.isEmpty { pending = PendingWrites(transactionID: .max) } }
         do throws(ReadingFailure) {
-          return try lookOnce(body)
+          return try lookOnce(attempt, without: left, body)
         } catch {
-          guard case .passed = error else { throw error }
+          attempt += 1
+          pending = PendingWrites(transactionID: .max)
+          guard case .passed(let journal) = error, attempt < Self.greatestAttempts else { throw error }
+          hasty.insert(journal)
         }
       }
-      throw .passed
     } catch {
       throw error.error(during: activity())
     }
   }
 
+  /// - Parameter hasty: Journals whose owners commit faster than they can be read. What waits there is left out: it is seen
+  ///   when it is committed, as other processes see it.
   private func lookOnce<R>(
-    _ body: (EntrySnapshot) throws(ReadingFailure) -> R
+    _ attempt: Int, without hasty: Set<UInt64>, _ body: (EntrySnapshot) throws(ReadingFailure) -> R
   ) throws(ReadingFailure) -> R {
     try goOverToReplacedFile()
     // Before the state is chosen: what is committed in between is in the state.
-    let images = try newImages()
-    let result = try filing { () throws(DataFileError) in
+    let images = try newImages()?.filter { !hasty.contains($0.identifier) }
+    let result = try fromDatabase { () throws(DataFileError) in
       try file.read { (state) throws(DataFileError) -> Result<R, ReadingFailure> in
         do throws(ReadingFailure) {
-          return .success(try body(try snapshot(state, images)))
+          return .success(try body(try snapshot(state, images, attempt)))
         } catch {
           // Of a file that is being written to it may be true at the next try.
           if case .file(let error) = error { throw error }
@@ -133,14 +144,16 @@ package final class CacheReader: @unchecked Sendable {
   }
 
   private func snapshot(
-    _ state: UnmappedSnapshot, _ images: [JournalImage]?
+    _ state: UnmappedSnapshot, _ images: [JournalImage]?, _ attempt: Int
   ) throws(ReadingFailure) -> EntrySnapshot {
-    let cursor = try filing { () throws(DataFileError) in try UnmappedCursor(state) }
+    let cursor = try fromDatabase { () throws(DataFileError) in try UnmappedCursor(state) }
     if pending.transactionID != state.transactionID || images != nil {
-      guard let images else { throw .passed }
+      // Committed between the two looks at which transaction is the last.
+      guard let images else { throw .passed(journal: 0) }
       pending = try laidOver(state, images, cursor)
     }
-    return try EntrySnapshot(state, pending, cursor, databaseKey, at: clock.now)
+    return try EntrySnapshot(
+      state, pending, cursor, databaseKey, at: clock.now, attempt: attempt + state.attempt)
   }
 
   private func laidOver(
@@ -148,7 +161,7 @@ package final class CacheReader: @unchecked Sendable {
   ) throws(ReadingFailure) -> PendingWrites {
     let id = state.transactionID
     if images.allSatisfy({ $0.frames.isEmpty }) { return PendingWrites(transactionID: id) }
-    let metadata = try filing { () throws(DataFileError) in
+    let metadata = try fromDatabase { () throws(DataFileError) in
       try CacheMetadata.key.withBytes { (key) throws(DataFileError) in
         try cursor.find(key).map { (value) throws(DataFileError) in CacheMetadata.read(try value.bytes()) }
       }
@@ -169,7 +182,7 @@ package final class CacheReader: @unchecked Sendable {
   private static func open(
     _ place: Directory, _ activity: String, isExamined: Bool
   ) throws(ReadingFailure) -> UnmappedFile? {
-    guard let file = try filing({ () throws(DataFileError) in try UnmappedFile.open(place) }) else { return nil }
+    guard let file = try fromDatabase({ () throws(DataFileError) in try UnmappedFile.open(place) }) else { return nil }
     do throws(CacheError) {
       if !isExamined { try SoundnessCheck(directory: place, activity: activity).run() }
     } catch {
@@ -181,7 +194,7 @@ package final class CacheReader: @unchecked Sendable {
 
   /// Throws for a database that is another program's, or a newer version's.
   private static func checkIsCache(_ file: UnmappedFile, _ place: Directory) throws(ReadingFailure) {
-    let (reading, isEmpty) = try filing { () throws(DataFileError) in
+    let (reading, isEmpty) = try fromDatabase { () throws(DataFileError) in
       try file.read { (state) throws(DataFileError) in
         let cursor = try UnmappedCursor(state)
         let reading = try CacheMetadata.key.withBytes { (key) throws(DataFileError) in
@@ -201,7 +214,7 @@ package final class CacheReader: @unchecked Sendable {
 
   /// The database may have been deleted, replaced or set aside since.
   private func goOverToReplacedFile() throws(ReadingFailure) {
-    let current = try reading { () throws(SystemError) in try place.identity(of: CacheDirectory.dataName) }
+    let current = try fromFiles { () throws(SystemError) in try place.identity(of: CacheDirectory.dataName) }
     if current == file.identity { return }
     guard let replaced = try Self.open(place, activity, isExamined: false) else {
       throw .cache(
@@ -216,7 +229,7 @@ package final class CacheReader: @unchecked Sendable {
 
   /// What is in the journals now; `nil` if they were read a moment ago, and nothing was committed since.
   private func newImages() throws(ReadingFailure) -> [JournalImage]? {
-    let last = try filing { () throws(DataFileError) in try file.lastTransactionID() }
+    let last = try fromDatabase { () throws(DataFileError) in try file.lastTransactionID() }
     let start = MonotonicClock.nanoseconds
     // What takes long is not done all the time.
     let age = max(Self.journalAge, 10 * journalsRead.duration)
@@ -258,10 +271,9 @@ package final class CacheReader: @unchecked Sendable {
     if pending.journals.isEmpty { return }
     let folder = JournalFolder(cache: place)
     for journal in pending.journals {
-      let identity = try reading { () throws(SystemError) in try folder.identity(of: journal.identifier) }
+      let identity = try fromFiles { () throws(SystemError) in try folder.identity(of: journal.identifier) }
       guard identity == journal.identity else {
-        pending = PendingWrites(transactionID: .max)
-        throw .passed
+        throw .passed(journal: journal.identifier)
       }
     }
   }

@@ -5,6 +5,8 @@ import Platform
 final class EntrySnapshot {
   let file: UnmappedSnapshot
   let pending: PendingWrites
+  /// How often the look was begun before: what passes again and again is to be read in smaller parts.
+  let attempt: Int
   private let databaseKey: DatabaseKey
   /// Nanoseconds since 1970.
   private let now: Int64
@@ -15,14 +17,15 @@ final class EntrySnapshot {
 
   init(
     _ file: UnmappedSnapshot, _ pending: PendingWrites, _ ownCursor: UnmappedCursor, _ databaseKey: DatabaseKey,
-    at now: Int64
+    at now: Int64, attempt: Int
   ) throws(ReadingFailure) {
+    self.attempt = attempt
     self.file = file
     self.pending = pending
     self.ownCursor = ownCursor
     self.databaseKey = databaseKey
     self.now = now
-    cursor = try filing { () throws(DataFileError) in try UnmappedCursor(file) }
+    cursor = try fromDatabase { () throws(DataFileError) in try UnmappedCursor(file) }
   }
 
   /// Which records are shown.
@@ -42,11 +45,11 @@ final class EntrySnapshot {
     _ key: UnsafeRawBufferPointer, _ selection: Selection = .live, _ body: (FoundRecord) throws(ReadingFailure) -> R
   ) throws(ReadingFailure) -> R? {
     try databaseKey.withDatabaseKey(key) { (databaseKey) throws(ReadingFailure) -> R? in
-      let value = try filing { () throws(DataFileError) in try cursor.find(databaseKey) }
+      let value = try fromDatabase { () throws(DataFileError) in try cursor.find(databaseKey) }
       let entry = pending.entry(databaseKey)
       var result: R?
       if let value, entry == nil, try FoundRecord(databaseKey, value) == nil {
-        let record = try filing { () throws(DataFileError) in try value.beginning(RecordHeader.baseSize) }
+        let record = try fromDatabase { () throws(DataFileError) in try value.beginning(RecordHeader.baseSize) }
         throw .cache(.unreadable(record, String(utf8: key)))
       }
       try newest(databaseKey, value, entry) { (found) throws(ReadingFailure) in
@@ -97,7 +100,7 @@ final class EntrySnapshot {
           last = goesOn && left > 0 ? nil : Array(entry.key)
         }
         if let last { return EntryPlace(databaseKey: last) }
-        if order <= 0 { committed = try filing { () throws(DataFileError) in try cursor.next() } }
+        if order <= 0 { committed = try fromDatabase { () throws(DataFileError) in try cursor.next() } }
         if order >= 0 { waiting += 1 }
       }
     }
@@ -109,13 +112,13 @@ final class EntrySnapshot {
     _ range: KeyRange, _ after: [UInt8]?
   ) throws(ReadingFailure) -> (committed: UnmappedCursor.Entry?, waiting: Int) {
     try (after ?? range.start).withBytes { (key) throws(ReadingFailure) in
-      var committed = try filing { () throws(DataFileError) in
+      var committed = try fromDatabase { () throws(DataFileError) in
         key.isEmpty ? try cursor.first() : try cursor.seek(toKeyAtOrAfter: key)
       }
       var waiting = pending.index(atOrAfter: key)
       guard after != nil else { return (committed, waiting) }
       if let entry = committed, entry.key.elementsEqual(fast: key) {
-        committed = try filing { () throws(DataFileError) in try cursor.next() }
+        committed = try fromDatabase { () throws(DataFileError) in try cursor.next() }
       }
       if waiting < pending.entries.count, pending.withKey(of: waiting, { $0.elementsEqual(fast: key) }) { waiting += 1 }
       return (committed, waiting)
@@ -168,12 +171,12 @@ final class EntrySnapshot {
   /// By how much what waits changes the number of entries and their cost; `nil` if only a scan could tell.
   func pendingChange() throws(ReadingFailure) -> (entries: Int, cost: Int128)? {
     // What a tag removes is counted until upkeep takes it out.
-    guard pending.clearStamp == 0, pending.prefixes.isEmpty else { return nil }
+    guard pending.clearStamp == 0, pending.prefixes.isEmpty, attempt < 16 else { return nil }
     var change: (entries: Int, cost: Int128) = (0, 0)
     for index in pending.entries.indices {
       let entry = pending.entries[index]
       try pending.withKey(of: index) { (key) throws(ReadingFailure) in
-        let value = try filing { () throws(DataFileError) in try cursor.find(key) }
+        let value = try fromDatabase { () throws(DataFileError) in try cursor.find(key) }
         let committed = try value.flatMap { (value) throws(ReadingFailure) in try FoundRecord(key, value) }?.header
         if let committed, committed.stamp >= entry.stamp { return }
         if let committed {
@@ -218,7 +221,7 @@ final class EntrySnapshot {
     _ key: [UInt8], _ body: (UnsafeRawBufferPointer) -> R
   ) throws(ReadingFailure) -> R? {
     try key.withBytes { (key) throws(ReadingFailure) in
-      try filing { () throws(DataFileError) in
+      try fromDatabase { () throws(DataFileError) in
         guard let value = try ownCursor.find(key) else { return nil }
         return body(try value.bytes())
       }
@@ -228,7 +231,7 @@ final class EntrySnapshot {
   /// What is in use of the value log, by segments.
   func valueUsage() throws(ReadingFailure) -> [UInt64: SegmentUsage] {
     try SegmentUsage.keyPrefix.withBytes { (prefix) throws(ReadingFailure) in
-      try filing { () throws(DataFileError) in
+      try fromDatabase { () throws(DataFileError) in
         var usage: [UInt64: SegmentUsage] = [:]
         var position = try ownCursor.seek(toKeyAtOrAfter: prefix)
         while let entry = position, let segment = SegmentUsage.segment(ofKey: entry.key) {

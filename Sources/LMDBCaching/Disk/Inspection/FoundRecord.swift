@@ -16,11 +16,11 @@ struct FoundRecord {
 
   /// A committed one. Returns `nil` if it is none of this version's.
   init?(_ databaseKey: UnsafeRawBufferPointer, _ value: UnmappedValue) throws(ReadingFailure) {
-    var beginning = try filing { () throws(DataFileError) in try value.beginning(Self.firstPart) }
+    var beginning = try fromDatabase { () throws(DataFileError) in try value.beginning(Self.firstPart) }
     guard var header = RecordHeader(beginning: beginning, size: value.size) else { return nil }
     let needed = header.payloadOffset + (header.flags.contains(.pointer) ? ValuePointer.size : 0)
     if needed > beginning.count {
-      beginning = try filing { () throws(DataFileError) in try value.beginning(needed) }
+      beginning = try fromDatabase { () throws(DataFileError) in try value.beginning(needed) }
       guard beginning.count >= needed, let again = RecordHeader(beginning: beginning, size: value.size) else {
         return nil
       }
@@ -62,7 +62,7 @@ struct FoundRecord {
     guard let value else { return CopiedRecord(key: Array(key), bytes: Array(beginning)) }
     // The key may be in what is read next.
     let key = Array(key)
-    return CopiedRecord(key: key, bytes: Array(try filing { () throws(DataFileError) in try value.bytes() }))
+    return CopiedRecord(key: key, bytes: Array(try fromDatabase { () throws(DataFileError) in try value.bytes() }))
   }
 }
 

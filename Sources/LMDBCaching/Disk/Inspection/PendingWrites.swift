@@ -60,7 +60,7 @@ struct PendingWrites {
     of journal: UInt64, _ cursor: UnmappedCursor
   ) throws(ReadingFailure) -> UInt64 {
     try WriteSession.committedStampKey(journal).withBytes { (key) throws(ReadingFailure) in
-      try filing { () throws(DataFileError) in
+      try fromDatabase { () throws(DataFileError) in
         guard let bytes = try cursor.find(key)?.bytes(), bytes.count == 8 else { return 0 }
         return bytes.loadUnaligned(as: UInt64.self)
       }
@@ -73,7 +73,7 @@ struct PendingWrites {
   ) throws(ReadingFailure) {
     for (position, index) in frames.enumerated() {
       guard let pointer = journal.pointers[index] else { continue }
-      if try reading({ () throws(SystemError) in try isIntact(pointer) }) { continue }
+      if try fromFiles({ () throws(SystemError) in try isIntact(pointer) }) { continue }
       var end = position
       while end > 0, journal.frames[frames[end - 1]].isContinued { end -= 1 }
       frames.removeSubrange(end...)
@@ -155,8 +155,8 @@ struct PendingWrites {
   /// - Throws: `.passed` if it is committed by now.
   func record(of entry: Entry) throws(ReadingFailure) -> [UInt8] {
     let journal = journals[Int(entry.journal)]
-    let record = try reading { () throws(SystemError) in try journal.record(of: journal.frames[Int(entry.frame)]) }
-    guard let record else { throw .passed }
+    let record = try fromFiles { () throws(SystemError) in try journal.record(of: journal.frames[Int(entry.frame)]) }
+    guard let record else { throw .passed(journal: journal.identifier) }
     return record
   }
 

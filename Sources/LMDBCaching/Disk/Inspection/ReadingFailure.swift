@@ -8,8 +8,8 @@ enum ReadingFailure: Error {
   case system(SystemError)
   /// Of one entry, or of the cache as a whole.
   case cache(CacheError)
-  /// What was read of a journal is in the database by now: all is to be read again.
-  case passed
+  /// What was read of a journal is in the database by now: all is to be read again. The journal's identifier.
+  case passed(journal: UInt64)
 
   func error(during activity: String) -> CacheError {
     switch self {
@@ -33,12 +33,12 @@ enum ReadingFailure: Error {
 
 /// Reads from the database's file.
 @inline(__always)
-func filing<R>(_ body: () throws(DataFileError) -> R) throws(ReadingFailure) -> R {
+func fromDatabase<R>(_ body: () throws(DataFileError) -> R) throws(ReadingFailure) -> R {
   do throws(DataFileError) { return try body() } catch { throw .file(error) }
 }
 
 /// Reads from other files.
 @inline(__always)
-func reading<R: ~Copyable>(_ body: () throws(SystemError) -> R) throws(ReadingFailure) -> R {
+func fromFiles<R: ~Copyable>(_ body: () throws(SystemError) -> R) throws(ReadingFailure) -> R {
   do throws(SystemError) { return try body() } catch { throw .system(error) }
 }

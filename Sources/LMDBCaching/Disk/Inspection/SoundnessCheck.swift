@@ -60,11 +60,7 @@ struct SoundnessCheck {
     case .wrongContents(let found): (reason, finding) = (found, nil)
     }
     guard try isKnownToBeCache(directory) else { throw CacheDirectory.notACache(directory, reason) }
-    throw CacheError(
-      .damagedDatabase,
-      "\(directory.path(of: CacheDirectory.dataName)) is damaged: \(reason). Nothing was changed. Put a copy in its place, "
-        + "or have it set aside and made anew: a program that opens it with disk.recoversFromDamage, the default, does so.",
-      underlying: finding)
+    throw OpeningCheck.damaged(directory, reason, underlying: finding)
   }
 
   static func newerVersion(_ directory: Directory) -> CacheError {
