@@ -11,15 +11,13 @@ package struct CacheActivity: Sendable {
 
   package init() {}
 
-  /// Bytes that files occupy on the disk.
+  /// Bytes that files occupy on the disk; `nil` for those that may not be looked at.
   package struct Files: Sendable, Equatable {
     package var database = 0
-    package var values = 0
-    package var journals = 0
+    package var values: Int? = 0
+    package var journals: Int? = 0
 
     package init() {}
-
-    package var total: Int { database.addingSaturating(values).addingSaturating(journals) }
   }
 
   /// The process that knows best how many entries there are.

@@ -48,11 +48,15 @@ struct TopCommand: ParsableCommand {
     }
   }
 
+  private static func read(_ directory: String) throws -> CacheActivity {
+    try CacheOpening.looking { try CacheActivity.read(path: directory) }
+  }
+
   // MARK: One sample
 
   private func sample(_ directory: String) throws -> TopSample {
     var meter = ActivityMeter()
-    var activity = try CacheActivity.read(path: directory)
+    var activity = try Self.read(directory)
     var rates = meter.update(with: activity)
     let start = Platform.nanoseconds()
     let end = start + UInt64(interval * 1e9)
@@ -63,10 +67,18 @@ struct TopCommand: ParsableCommand {
       if now >= latest || now >= end && rates.isComplete { break }
       Thread.sleep(forTimeInterval: min(0.1, max(0.001, Double(latest - now) / 1e9)))
       if Platform.nanoseconds() < end { continue }
-      activity = try CacheActivity.read(path: directory)
+      activity = try Self.read(directory)
       rates = meter.update(with: activity)
     }
     return TopSample(directory: directory, activity, rates)
+  }
+
+  private static func message(_ error: any Error) -> String {
+    switch error {
+    case let error as ToolError: error.message
+    case let error as CacheError: ToolError(error).message
+    default: "\(error)"
+    }
   }
 
   // MARK: On a terminal
@@ -85,14 +97,14 @@ struct TopCommand: ParsableCommand {
       if now >= next {
         next = max(next &+ UInt64(interval * 1e9), now)
         do {
-          let activity = try CacheActivity.read(path: directory)
+          let activity = try Self.read(directory)
           let new = TopSample(directory: directory, activity, meter.update(with: activity))
           history.append(new)
           sample = new
         } catch {
           // It may be made anew.
           sample = nil
-          page = [Formatting.key(directory), "", Formatting.key(ToolError(error).message)]
+          page = [Formatting.key(directory), "", Formatting.key(Self.message(error))]
         }
       }
       if let sample { page = TopPage(sample: sample, history: history, columns: terminal.size.columns).lines }

@@ -53,11 +53,13 @@ struct WatchCommand: ParsableCommand {
           isGone = false
         }
         var lines: [ChangeLine] = []
-        try follower.follow { event in
-          lines.append(ChangeLine(event, at: Date()))
-          if lines.count == 500 {
-            try write(lines)
-            lines = []
+        try CacheOpening.looking {
+          try follower.follow { event in
+            lines.append(ChangeLine(event, at: Date()))
+            if lines.count == 500 {
+              try write(lines)
+              lines = []
+            }
           }
         }
         try write(lines)
@@ -84,11 +86,7 @@ struct WatchCommand: ParsableCommand {
   }
 
   private static func isOfMissingCache(_ error: any Error) -> Bool {
-    switch error {
-    case let error as CacheError: error.code == .invalidDirectory
-    case let error as ToolError: error.status == .noInput
-    default: false
-    }
+    (error as? ToolError)?.status == .noInput
   }
 
   private func write(_ lines: [ChangeLine]) throws {

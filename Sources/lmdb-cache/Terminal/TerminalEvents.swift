@@ -61,23 +61,22 @@ final class TerminalEvents {
     }
   }
 
-  /// Waits for something to happen.
+  /// Waits for something to happen; looks once where there is no time to wait.
   func next(within nanoseconds: UInt64) -> Event {
     let deadline = Platform.nanoseconds() &+ nanoseconds
     while true {
-      let now = Platform.nanoseconds()
-      if now >= deadline { return .pauseEnded }
       var waits = [pollfd(fd: signals, events: Int16(POLLIN), revents: 0)]
       if hasKeyboard { waits.append(pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)) }
       // Up to a millisecond longer, and never shorter: there would be a round for nothing.
-      let pause = Int32(clamping: (deadline - now + 999_999) / 1_000_000)
-      guard poll(&waits, nfds_t(waits.count), pause) > 0 else { continue }
+      let rest = deadline - min(deadline, Platform.nanoseconds())
+      let count = poll(&waits, nfds_t(waits.count), Int32(clamping: (rest + 999_999) / 1_000_000))
       var byte: UInt8 = 0
-      if waits[0].revents != 0, read(signals, &byte, 1) == 1 { return Self.event(of: Int32(byte)) }
-      if waits.count > 1, waits[1].revents != 0 {
+      if count > 0, waits[0].revents != 0, read(signals, &byte, 1) == 1 { return Self.event(of: Int32(byte)) }
+      if count > 0, waits.count > 1, waits[1].revents != 0 {
         if read(STDIN_FILENO, &byte, 1) == 1 { return .key(byte) }
         hasKeyboard = false
       }
+      if Platform.nanoseconds() >= deadline { return .pauseEnded }
     }
   }
 

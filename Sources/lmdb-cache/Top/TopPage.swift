@@ -92,7 +92,6 @@ struct TopPage {
   // MARK: Sizes
 
   private var sizes: [String] {
-    let files = sample.databaseBytes + sample.valueBytes + sample.journalBytes
     var table = TextTable([.left, .right, .left, .left])
     table.append([
       "memory", Formatting.grouped(sample.memoryEntries), "entries", "cost \(Formatting.grouped(sample.memoryCost))",
@@ -102,10 +101,12 @@ struct TopPage {
       "cost \(sample.diskCost.map { Formatting.grouped($0) } ?? "-")",
     ])
     return Self.lines(of: table) + [
-      "files   \(Formatting.bytes(files)): database \(Formatting.bytes(sample.databaseBytes)), "
-        + "values \(Formatting.bytes(sample.valueBytes)), journals \(Formatting.bytes(sample.journalBytes))"
+      "files   database \(Formatting.bytes(sample.databaseBytes)), values \(Self.size(sample.valueBytes)), "
+        + "journals \(Self.size(sample.journalBytes))"
     ]
   }
+
+  private static func size(_ bytes: Int?) -> String { bytes.map { Formatting.bytes($0) } ?? "-" }
 
   // MARK: Processes
 

@@ -21,10 +21,10 @@ struct TopSample: Encodable {
   /// Absent: no process says.
   let diskEntries: Int?
   let diskCost: Int?
-  /// What the files occupy.
+  /// What the files occupy. Absent: they may not be looked at.
   let databaseBytes: Int
-  let valueBytes: Int
-  let journalBytes: Int
+  let valueBytes: Int?
+  let journalBytes: Int?
   /// Processes whose statistics cannot be read, or are of another version.
   let unreadableProcesses: Int
   let processes: [TopProcess]

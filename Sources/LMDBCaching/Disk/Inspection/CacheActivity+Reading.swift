@@ -41,8 +41,14 @@ extension CacheActivity {
       ($0.opened.monotonic, $0.process, $0.identifier) < ($1.opened.monotonic, $1.process, $1.identifier)
     }
     activity.files.database = data.allocatedBytes
-    activity.files.values = try directory.subdirectory(ValueFolder.name)?.allocatedBytes() ?? 0
-    activity.files.journals = try directory.subdirectory(JournalName.folder)?.allocatedBytes() ?? 0
+    activity.files.values = try size(of: ValueFolder.name, in: directory)
+    activity.files.journals = try size(of: JournalName.folder, in: directory)
     return activity
+  }
+
+  private static func size(of folder: String, in directory: Directory) throws(SystemError) -> Int? {
+    try CacheReader.ifAllowed { () throws(SystemError) in
+      try directory.subdirectory(folder)?.allocatedBytes() ?? 0
+    }
   }
 }

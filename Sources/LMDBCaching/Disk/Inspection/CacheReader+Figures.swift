@@ -72,7 +72,8 @@ extension CacheReader {
     return figures
   }
 
-  private static func ifAllowed<R>(_ body: () throws(SystemError) -> R) throws(SystemError) -> R? {
+  /// Returns `nil` for what may not be looked at.
+  static func ifAllowed<R>(_ body: () throws(SystemError) -> R) throws(SystemError) -> R? {
     do throws(SystemError) {
       return try body()
     } catch {

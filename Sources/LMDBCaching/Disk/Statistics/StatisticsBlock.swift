@@ -66,7 +66,17 @@ enum StatisticsBlock {
           offset += 8
         }
       }
-      store(cxxhash_64(bytes.baseAddress!, checkOffset, 0), at: checkOffset)
+    }
+    return sealed(bytes)
+  }
+
+  /// The same bytes with the check that belongs to them; what is missing is zeros.
+  static func sealed(_ bytes: [UInt8]) -> [UInt8] {
+    var bytes = Array(bytes.prefix(size))
+    bytes += [UInt8](repeating: 0, count: size - bytes.count)
+    bytes.withUnsafeMutableBytes {
+      let check = cxxhash_64($0.baseAddress!, checkOffset, 0)
+      $0.storeBytes(of: check.littleEndian, toByteOffset: checkOffset, as: UInt64.self)
     }
     return bytes
   }

@@ -7,7 +7,7 @@ import FoundationArchives
 
 /// What is read from a disk and not believed: a decoder each.
 package enum UntrustedKind: String, CaseIterable, Sendable {
-  case cbor, graph, keyed, record, journal, metadata, json
+  case cbor, graph, keyed, record, journal, metadata, statistics, json
 
   /// Has the decoder read the bytes, and checks what it says of them. Ends the process where it is wrong.
   ///
@@ -21,6 +21,7 @@ package enum UntrustedKind: String, CaseIterable, Sendable {
     case .record: Self.checkRecord(bytes)
     case .journal: Self.checkJournal(bytes)
     case .metadata: Self.checkMetadata(bytes)
+    case .statistics: Self.checkStatistics(bytes)
     case .json: Self.checkJSON(bytes)
     }
   }
@@ -180,6 +181,18 @@ package enum UntrustedKind: String, CaseIterable, Sendable {
     guard let written = UntrustedBytes.metadata(bytes) else { return false }
     precondition(
       written.withUnsafeBytes { UntrustedBytes.metadata($0) } == written, "Metadata is read as other metadata.")
+    return true
+  }
+
+  private static func checkStatistics(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    let sealed = UntrustedBytes.sealedStatistics(Array(bytes))
+    return sealed.withUnsafeBytes { checkSealedStatistics($0) } || checkSealedStatistics(bytes)
+  }
+
+  private static func checkSealedStatistics(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard let written = UntrustedBytes.statistics(bytes) else { return false }
+    precondition(
+      written.withUnsafeBytes { UntrustedBytes.statistics($0) } == written, "Statistics are read as other statistics.")
     return true
   }
 
