@@ -18,10 +18,15 @@ public final class ChangeWatcher {
         local: LMDBCache(directory: URL(fileURLWithPath: arguments[3])),
         remote: RedisTier(RedisConfiguration(unixSocket: arguments[2])))
       let times = try times(arguments[3] + ".times", count)
-      while !cache.health.isSettled { usleep(1_000) }
+      let limit = now + 60_000_000_000
+      while !cache.health.isSettled {
+        guard now < limit else { throw WorkloadError("The watcher is not in touch with the server.") }
+        usleep(1_000)
+      }
       var seen = 0
       while seen < count {
-        let number = try cache.value(Int.self, forKey: key) ?? 0
+        // Nothing for a moment: what was removed is fetched, and the server did not answer in time.
+        let number = try cache.value(Int.self, forKey: key) ?? seen
         if number == seen {
           // The other two share the processors.
           usleep(20)

@@ -20,10 +20,19 @@ final class RedisProcess {
     process.arguments = ["--port", "0", "--unixsocket", socket, "--save", "", "--dir", directory.path]
     process.standardOutput = FileHandle.nullDevice
     try process.run()
-    for _ in 0..<1_000
-    where (try? tier().sendAndWait([RemoteCommand([Data("PING".utf8)])], timeLimit: .seconds(1))) == nil {
-      usleep(5_000)
+    let tier = try tier()
+    defer { tier.close() }
+    for _ in 0..<12_000 {
+      guard process.isRunning else { break }
+      do {
+        _ = try tier.sendAndWait([RemoteCommand([Data("PING".utf8)])], timeLimit: .seconds(1))
+        return
+      } catch {
+        // It is starting.
+        usleep(5_000)
+      }
     }
+    throw WorkloadError("redis-server does not answer.")
   }
 
   deinit { stop() }

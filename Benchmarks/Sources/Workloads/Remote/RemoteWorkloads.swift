@@ -31,7 +31,8 @@ enum RemoteWorkloads {
       change(&configuration)
       cache = try DistributedCache(
         local: LMDBCache(directory: directory), remote: server.tier(), configuration: configuration)
-      while !cache.health.isHealthy || cache.health.isRevalidating { usleep(1_000) }
+      for _ in 0..<60_000 where !cache.health.isSettled { usleep(1_000) }
+      guard cache.health.isSettled else { throw WorkloadError("A machine is not in touch with its server.") }
     }
 
     func close(_ setting: Setting) throws {
