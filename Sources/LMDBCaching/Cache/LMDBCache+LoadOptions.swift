@@ -94,12 +94,13 @@ extension LMDBCache {
   ) throws -> V? {
     let options = options ?? diskCache.configuration.loadOptions
     try options.validate()
+    try DiskStore.checkLength(ofKey: key.utf8.count)
     let standing = try standing(type, key, options, servesAbsence: servesAbsence)
     switch standing {
     case .fresh(let value): return value
     case .due(let value):
       if beginRefresh(key) {
-        LoadQueue.run { [self] in
+        LoadQueue.run { [self] () -> Void in
           defer { endRefresh(key) }
           // A failure is noted where it happens.
           _ = try? run(type, key, options, servesAbsence: servesAbsence, load)
@@ -122,12 +123,13 @@ extension LMDBCache {
   ) async throws -> V? {
     let options = options ?? diskCache.configuration.loadOptions
     try options.validate()
+    try DiskStore.checkLength(ofKey: key.utf8.count)
     let standing = try standing(type, key, options, servesAbsence: servesAbsence)
     switch standing {
     case .fresh(let value): return value
     case .due(let value):
       if beginRefresh(key) {
-        Task { [self] in
+        LoadQueue.run { [self] () async in
           defer { endRefresh(key) }
           _ = try? await run(type, key, options, servesAbsence: servesAbsence, load)
         }
@@ -206,6 +208,8 @@ extension LMDBCache {
     return isFirst
   }
 
+  private var loadWaitLimit: Duration { diskCache.configuration.loadWaitLimit }
+
   private func endRefresh(_ key: String) { refreshes.withLock { _ = $0.remove(ByteKey(key)) } }
 
   // MARK: What there is
@@ -273,7 +277,7 @@ extension LMDBCache {
     _ load: @escaping @Sendable (inout LoadContext) throws -> V?
   ) throws -> V? {
     while true {
-      let result = try singleFlight.value(ByteKey(key)) { [self] run -> any Sendable in
+      let result = try store.flights.value(ByteKey(key), waitingFor: loadWaitLimit) { run -> any Sendable in
         begin(run)
         defer { end(run) }
         func loadAndKeep() throws -> V? {
@@ -281,14 +285,15 @@ extension LMDBCache {
           var context = LoadContext(
             key: key, lifetime: options.lifetime, cost: options.cost, tags: options.tags)
           let value = try settling(key, options) { try timing(key) { try load(&context) } }
-          try keep(value, context, options, run, basis)
+          keep(value, context, options, run, basis)
           return value
         }
         if !run.isStored { return try loadAndKeep() }
         return try leasing(
           key, look: { loadedMeanwhile(type, key, servesAbsence: servesAbsence) }, load: loadAndKeep)
       }
-      if let value = result as? V? { return value }
+      // Somebody may have loaded a value of another type, or that there is none where there has to be one.
+      if let value = result as? V?, servesAbsence || value != nil { return value }
     }
   }
 
@@ -297,7 +302,8 @@ extension LMDBCache {
     _ load: @escaping @Sendable (inout LoadContext) async throws -> V?
   ) async throws -> V? {
     while true {
-      let result = try await singleFlight.value(ByteKey(key)) { [self] run -> any Sendable in
+      let result = try await store.flights.value(ByteKey(key), waitingFor: loadWaitLimit) {
+        [self] run -> any Sendable in
         begin(run)
         defer { end(run) }
         func loadAndKeep() async throws -> V? {
@@ -305,14 +311,15 @@ extension LMDBCache {
           var context = LoadContext(
             key: key, lifetime: options.lifetime, cost: options.cost, tags: options.tags)
           let value = try await settling(key, options) { try await timing(key) { try await load(&context) } }
-          try keep(value, context, options, run, basis)
+          keep(value, context, options, run, basis)
           return value
         }
         if !run.isStored { return try await loadAndKeep() }
         return try await leasing(
           key, look: { loadedMeanwhile(type, key, servesAbsence: servesAbsence) }, load: loadAndKeep)
       }
-      if let value = result as? V? { return value }
+      // Somebody may have loaded a value of another type, or that there is none where there has to be one.
+      if let value = result as? V?, servesAbsence || value != nil { return value }
     }
   }
 
@@ -331,64 +338,5 @@ extension LMDBCache {
     }
     if case .success(let value) = value { return .some(value) }
     return nil
-  }
-
-  /// Stores what was loaded, unless the key was written since.
-  private func keep<V: Codable & Sendable>(
-    _ value: V?, _ context: LoadContext, _ options: LoadOptions, _ load: Load, _ basis: LoadBasis
-  ) throws(CacheError) {
-    let key = context.key
-    guard context.isStored, load.isStored, basis.isCurrent(key, in: store) else { return }
-    let isCancelled = Task.isCancelled
-    do throws(CacheError) {
-      try CacheKey.with(key) { (key) throws(CacheError) in
-        guard let value else { return try keepAbsence(key, context, options, load) }
-        try ValueArchiver.withArchive(of: value) { (format, bytes) throws(CacheError) in
-          let inherited = context.inherited
-          let expires = inherited.expires ?? context.lifetime.map { store.expiry(after: options.shortened($0)) } ?? 0
-          var header = try store.header(for: key, format, bytes, expires: expires, cost: context.cost)
-          options.setTimes(of: &header, lifetime: context.lifetime, now: store.clock.now)
-          header.revision = inherited.revision
-          let tags = if let tags = inherited.tags { tags } else { try EntryTags.make(context.tags) }
-          header.tags = tags?.hashes
-          try diskCache.put(
-            TypedMemoryValue.make(value, archiveLength: bytes.count), key, header, tags, bytes, through: memoryCache
-          ) { load.isCurrent(at: inherited.revision) && !isCancelled }
-        }
-      }
-    } catch {
-      if error.code == .invalidArgument { throw error }
-      noteUnstored(key, error)
-    }
-  }
-
-  /// Notes that there is no value. What there was goes.
-  private func keepAbsence(
-    _ key: CacheKey, _ context: LoadContext, _ options: LoadOptions, _ load: Load
-  ) throws(CacheError) {
-    guard let lifetime = options.absenceLifetime else { return }
-    let empty = UnsafeRawBufferPointer(start: nil, count: 0)
-    // For everybody else it has expired, whatever the clock says.
-    var header = try store.header(for: key, .bytes, empty, expires: .min, cost: nil)
-    header.flags.insert(.absence)
-    header.kept = store.expiry(after: lifetime)
-    let tags = try EntryTags.make(context.tags)
-    header.tags = tags?.hashes
-    try diskCache.put(nil, key, header, tags, empty, through: memoryCache) { load.isCurrent(at: 0) }
-  }
-}
-
-extension LoadOptions {
-  func shortened(_ lifetime: Duration) -> Duration {
-    jitter == 0 ? lifetime : lifetime * (1 - jitter * Double.random(in: 0..<1))
-  }
-
-  /// Sets when the entry is to be loaded anew, and until when it is kept.
-  fileprivate func setTimes(of header: inout RecordHeader, lifetime: Duration?, now: Int64) {
-    guard header.expires != 0 else { return }
-    if keptFor > .zero { header.kept = header.expires.addingClamped(keptFor.clampedNanoseconds) }
-    guard let refreshAhead, let lifetime else { return }
-    let refresh = now.addingClamped((lifetime * refreshAhead).clampedNanoseconds)
-    if refresh < header.expires { header.refresh = max(1, refresh) }
   }
 }

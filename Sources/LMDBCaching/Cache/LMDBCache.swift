@@ -42,7 +42,6 @@ public final class LMDBCache: Sendable {
   public let memoryCache: MemoryTier
   /// The disk tier. What is written through it is seen by this cache.
   public let diskCache: DiskCache
-  let singleFlight: SingleFlight
   var loadCounters: LoadCounters { memoryCache.loadCounters }
   let loadPauses = LoadPauses()
   /// The keys that are loaded anew in the background.
@@ -76,7 +75,6 @@ public final class LMDBCache: Sendable {
   public init(directory: URL, configuration: CacheConfiguration = CacheConfiguration()) throws(CacheError) {
     diskCache = try DiskCache(directory: directory, configuration: configuration)
     store = diskCache.store
-    singleFlight = SingleFlight(waitLimit: configuration.loadWaitLimit)
     // The store's own clock: the tiers agree on the time, which never goes back.
     memoryCache = MemoryTier(configuration, clock: store.clock)
     store.add(memoryCache)
@@ -102,7 +100,10 @@ public final class LMDBCache: Sendable {
   private func tearDown() {
     memoryCache.close()
     // In a forked child the store's lock may be held by a thread that is not there.
-    if !store.environment.isForked { store.remove(memoryCache) }
+    if store.environment.isForked { return }
+    // What is loaded now is told of no writes any more.
+    store.journal.lock.withLock { memoryCache.loads.close() }
+    store.remove(memoryCache)
   }
 
   /// Makes everything written so far safe from a power cut, in every durability mode.

@@ -18,7 +18,8 @@ public struct CacheConfiguration: Sendable {
   /// value by itself; see ``LMDBCache/value(_:forKey:expiresIn:cost:load:)``. More than 0, at most 24 hours; in real time.
   public var loadWaitLimit: Duration = .seconds(10)
 
-  /// How values are loaded where a read says nothing else: see ``LMDBCache/value(_:forKey:options:load:)``.
+  /// How values are loaded where a read says nothing else: see ``LMDBCache/value(_:forKey:options:load:)``. Those that say
+  /// `expiresIn` or `cost` have the rest from here.
   public var loadOptions = LoadOptions()
 
   /// What runs around every load: spans for tracing, say, as `LMDBCachingTracing` makes them.

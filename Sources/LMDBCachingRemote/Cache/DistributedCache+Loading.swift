@@ -41,8 +41,11 @@ extension DistributedCache {
     try checkOpen()
     let isServable = try servesAll ? true : isServable(key)
     guard isServable else {
-      var context = LoadContext(key: key, options ?? LoadOptions())
-      return try fetchOrLoad(type, &context, options, load)
+      let asked = options ?? local.loadOptions
+      return try local.waiting(asked.timeLimit, for: key) { [self] in
+        var context = LoadContext(key: key, asked)
+        return try fetchOrLoad(type, &context, asked, load)
+      }
     }
     return try local.value(type, forKey: key, options: options) { [self] context in
       try fetchOrLoad(type, &context, options, load)
@@ -58,8 +61,11 @@ extension DistributedCache {
     var isServable = servesAll
     if !isServable { isServable = try await self.isServable(key) }
     guard isServable else {
-      var context = LoadContext(key: key, options ?? LoadOptions())
-      return try await fetchOrLoad(type, &context, options, load)
+      let asked = options ?? local.loadOptions
+      return try await local.waiting(asked.timeLimit, for: key) { [self] in
+        var context = LoadContext(key: key, asked)
+        return try await fetchOrLoad(type, &context, asked, load)
+      }
     }
     return try await local.value(type, forKey: key, options: options) { [self] context in
       try await fetchOrLoad(type, &context, options, load)

@@ -454,8 +454,7 @@ import Testing
         for await found in group { #expect(found == round || found == round - 1) }
       }
       #expect(try await becomesTrue { cache.memoryCache.contains("key") })
-      // Threads and tasks load separately.
-      #expect(source.calls <= 2 * round)
+      #expect(source.calls <= round)
       cache.memoryCache.removeAll()
       clock.advance(by: .seconds(11))
     }

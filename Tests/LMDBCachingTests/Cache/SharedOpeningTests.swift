@@ -49,8 +49,8 @@ import Testing
       case .batch: try await cache.write { $0.set(value, forKey: key) }
       case .object: try cache.sync { try cache.setObject(value as NSString, forKey: key) }
       case .many: try cache.set([(key: key, value: value)])
-      case .update: try cache.sync { try cache.update(String.self, forKey: key) { $0 = value } }
-      case .exchange: try cache.sync { try cache.exchange(value, forKey: key) }
+      case .update: _ = try cache.sync { try cache.update(String.self, forKey: key) { $0 = value } }
+      case .exchange: _ = try cache.sync { try cache.exchange(value, forKey: key) }
       case .ifAbsent: #expect(try cache.sync { try cache.setValueIfAbsent(value, forKey: key) })
       case .ifVersion:
         try cache.set("something", forKey: key)
@@ -144,10 +144,10 @@ import Testing
     let (name, change) = (setting.name, setting.change)
     let first = try directory.open()
     for isDiskAlone in [false, true] {
-      do {
+      do throws(CacheError) {
         if isDiskAlone { _ = try directory.openDisk(change) } else { _ = try directory.open(change) }
         Issue.record("no error")
-      } catch let error as CacheError {
+      } catch {
         #expect(error.code == .configurationMismatch)
         #expect(error.message.contains(name) && error.message.contains(directory.path), "\(error)")
       }

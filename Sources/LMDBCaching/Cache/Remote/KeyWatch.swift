@@ -5,7 +5,7 @@ package final class KeyWatch: Sendable {
 
   package init(_ key: String, in cache: LMDBCache) throws(CacheError) {
     self.cache = cache
-    load = try Load(ByteKey(key), of: cache.singleFlight, isStored: true)
+    load = try Load(ByteKey(key), of: cache.store.flights, isStored: true)
     cache.begin(load)
   }
 

@@ -59,6 +59,24 @@ extension LMDBCache {
     store.journal.lock.withLock { memoryCache.loads.noteInvalidation(ofAll: "", below: .max) }
   }
 
+  /// How values are loaded where a read says nothing else.
+  package var loadOptions: LoadOptions { diskCache.configuration.loadOptions }
+
+  /// What `load` returns, if it does so within the limit; it goes on in any case. On another thread then, with the caller's
+  /// task-local values.
+  package func waiting<R: Sendable>(
+    _ limit: Duration?, for key: String, _ load: @escaping @Sendable () throws -> R
+  ) throws -> R {
+    try LoadQueue.wait(limit, key, load)
+  }
+
+  /// The same for tasks.
+  package func waiting<R: Sendable>(
+    _ limit: Duration?, for key: String, _ load: @escaping @Sendable () async throws -> R
+  ) async throws -> R {
+    try await LoadQueue.wait(limit, key, load)
+  }
+
   /// When what was loaded expires; nanoseconds since 1970, or 0: never.
   package func expiry(of context: LoadContext, _ options: LoadOptions?) -> Int64 {
     let options = options ?? diskCache.configuration.loadOptions

@@ -123,6 +123,9 @@ extension Journal {
   /// Notes that a value is in memory only, for good: the next flush says so.
   func noteUnrecorded(_ error: CacheError) { lock.withLock { state.unflushable = error } }
 
+  /// Has ``unrecorded`` tell of a value that never came here: it could not be archived, say. With the lock held.
+  func noteNotRecorded(_ error: CacheError) { state.unrecorded = (error, clock.monotonic) }
+
   /// Why the latest write is in memory only, if it was made within a minute. With the lock held.
   var unrecorded: CacheError? {
     guard let (error, time) = state.unrecorded, clock.monotonic < time.addingClamped(60_000_000_000) else { return nil }

@@ -13,9 +13,11 @@ extension DiskStore {
     for key: CacheKey, _ format: ArchiveFormat, _ bytes: UnsafeRawBufferPointer, expires: Int64, cost: Int?
   ) throws(CacheError) -> RecordHeader {
     if let cost, cost < 0 { throw CacheError(.invalidArgument, "A cost is not negative; \(cost) is.") }
-    guard key.utf8.count <= Self.maximumKeyLength, bytes.count < 1 << 32 else {
+    try Self.checkLength(ofKey: key.utf8.count)
+    guard bytes.count < 1 << 32 else {
       throw CacheError(
-        .invalidArgument, "A key has at most 16 MiB and a value less than 4 GiB: \(quoted(key.string)) does not fit.")
+        .invalidArgument,
+        "A value has less than 4 GiB, and that of \(quoted(key.string)) has \(bytes.count) bytes. Store it in parts.")
     }
     return RecordHeader(
       format: format, expires: expires, now: RecordHeader.seconds(clock.coarseNow),
@@ -29,5 +31,13 @@ extension DiskStore {
     return overflow ? .max : sum == 0 ? 1 : sum
   }
 
-  static let maximumKeyLength = 16 << 20
+  private static let maximumKeyLength = 16 << 20
+
+  static func checkLength(ofKey count: Int) throws(CacheError) {
+    if count > maximumKeyLength {
+      throw CacheError(
+        .invalidArgument,
+        "A key has at most 16 MiB of UTF-8, not \(count) bytes. Use a hash of what identifies the value.")
+    }
+  }
 }

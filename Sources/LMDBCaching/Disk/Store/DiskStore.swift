@@ -36,6 +36,8 @@ final class DiskStore: Sendable {
   let space: SpaceKeeper
   let exclusive: ExclusiveKeeper
   let keyLocks: KeyLocks
+  /// The loads of this process: one of a key at a time, through whichever cache.
+  let flights = SingleFlight()
   let meter: SpaceMeter
   let events: EventLog
   let committer: Committer
@@ -200,6 +202,12 @@ final class DiskStore: Sendable {
       case .closing(let failure): failure.map { .memoryOnly($0.error) } ?? .healthy
       }
     }
+  }
+
+  /// Has ``health`` tell for a while of a value that was not stored, though its writer has not been told.
+  func noteUnstored(_ error: CacheError) {
+    // Of a commit that fails it tells in any case.
+    if error.code != .notCommitted { journal.lock.withLock { journal.noteNotRecorded(error) } }
   }
 
   // MARK: Waiting

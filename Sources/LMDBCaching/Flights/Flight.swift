@@ -1,20 +1,24 @@
 import Synchronization
 
-/// A load that tasks wait for.
-final class TaskFlight: Sendable {
+/// A load that threads and tasks wait for.
+///
+/// It is run by the thread that leads it, or in a task of its own. Who waits is told by a closure: a thread is woken by
+/// it, a task resumed.
+final class Flight: Sendable {
   struct Waiter: Hashable {
     fileprivate let number: Int
 
-    /// The caller that made the flight.
+    /// The caller that made the flight. A thread waits as long as it runs the load.
     static let leader = Waiter(number: 0)
   }
 
-  private typealias Continuation = CheckedContinuation<SingleFlight.Outcome?, Never>
+  /// Called with the outcome, or with what the waiter leaves with.
+  typealias Resumption = @Sendable (SingleFlight.Outcome?) -> Void
 
   private enum Wait {
-    /// It is not known yet by which continuation.
+    /// It is not known yet how it is to be told.
     case announced
-    case suspended(Continuation)
+    case begun(Resumption)
     /// It was left before it began.
     case left(SingleFlight.Outcome?)
   }
@@ -28,9 +32,14 @@ final class TaskFlight: Sendable {
   }
 
   let load: Load
+  /// Whether the load runs in a task: it may need the very thread that waits for it then.
+  let isOfTask: Bool
   private let state = Mutex(State())
 
-  init(_ load: Load) { self.load = load }
+  init(_ load: Load, isOfTask: Bool) {
+    self.load = load
+    self.isOfTask = isOfTask
+  }
 
   /// Starts the load's task. The leader does so, once.
   func begin(_ body: @escaping @Sendable () async -> Void) {
@@ -53,9 +62,9 @@ final class TaskFlight: Sendable {
     }
   }
 
-  /// Resumes the continuation with the outcome, or with what the waiter leaves with.
-  func wait(as waiter: Waiter, _ continuation: CheckedContinuation<SingleFlight.Outcome?, Never>) {
-    let resumption = state.withLock { state -> SingleFlight.Outcome?? in
+  /// Has `resumption` called, once: with the outcome, or with what the waiter leaves with.
+  func wait(as waiter: Waiter, _ resumption: @escaping Resumption) {
+    let result = state.withLock { state -> SingleFlight.Outcome?? in
       if case .left(let outcome)? = state.waits[waiter] {
         state.waits[waiter] = nil
         return .some(outcome)
@@ -64,21 +73,21 @@ final class TaskFlight: Sendable {
         state.waits[waiter] = nil
         return .some(outcome)
       }
-      state.waits[waiter] = .suspended(continuation)
+      state.waits[waiter] = .begun(resumption)
       return nil
     }
-    if let resumption { continuation.resume(returning: resumption) }
+    if let result { resumption(result) }
   }
 
   /// Ends one wait. Returns whether it was the last one: then the load is cancelled.
   func leave(_ waiter: Waiter, with outcome: SingleFlight.Outcome?) -> Bool {
-    var continuation: Continuation?
+    var resumption: Resumption?
     let (isAbandoned, task) = state.withLock { state -> (Bool, Task<Void, Never>?) in
       switch state.waits[waiter] {
       case .announced: state.waits[waiter] = .left(outcome)
-      case .suspended(let waiting):
+      case .begun(let begun):
         state.waits[waiter] = nil
-        continuation = waiting
+        resumption = begun
       case .left, nil: return (false, nil)
       }
       let isWaitedFor = state.waits.values.contains { if case .left = $0 { false } else { true } }
@@ -88,21 +97,21 @@ final class TaskFlight: Sendable {
       return (true, state.task)
     }
     task?.cancel()
-    continuation?.resume(returning: outcome)
+    resumption?(outcome)
     return isAbandoned
   }
 
   func finish(_ outcome: SingleFlight.Outcome) {
-    let waiting = state.withLock { state -> [Continuation] in
+    let waiting = state.withLock { state -> [Resumption] in
       state.outcome = outcome
-      var waiting: [Continuation] = []
+      var waiting: [Resumption] = []
       for (waiter, wait) in state.waits {
-        guard case .suspended(let continuation) = wait else { continue }
-        waiting.append(continuation)
+        guard case .begun(let resumption) = wait else { continue }
+        waiting.append(resumption)
         state.waits[waiter] = nil
       }
       return waiting
     }
-    for continuation in waiting { continuation.resume(returning: outcome) }
+    for resumption in waiting { resumption(outcome) }
   }
 }

@@ -17,6 +17,9 @@ final class Load: Sendable {
 
   /// The load whose closure, or a task that was started in it, is running.
   @TaskLocal private static var innermost: Load?
+  /// The load that cannot end before what happens here has, since what runs it waits. Nobody looks at it inside another
+  /// load.
+  @TaskLocal private static var awaiting: Load?
 
   let key: ByteKey
   /// Whether the value is stored: not if the load runs inside another one of its key, whose value is.
@@ -70,8 +73,18 @@ final class Load: Sendable {
 
   private var isRunning: Bool { thread.load(ordering: .acquiring) != 0 || task.load(ordering: .acquiring) != 0 }
 
-  /// Whether it is this very thread or task that runs the closure: then the load cannot end before the caller returns.
+  /// Runs `body`, which makes a task that does what the caller is about to do.
+  ///
+  /// - Parameter isAwaited: Whether the caller waits for it.
+  static func handingOver<R>(isAwaited: Bool, _ body: () throws -> R) rethrows -> R {
+    let load = isAwaited ? current.flatMap { $0.isRunningHere ? $0 : nil } : nil
+    return try $awaiting.withValue(load, operation: body)
+  }
+
+  /// Whether it is this very thread or task that runs the closure, or waits for this one to go on with it: then the load
+  /// cannot end before the caller returns.
   var isRunningHere: Bool {
+    if Self.awaiting === self { return true }
     let thread = thread.load(ordering: .acquiring)
     if thread != 0 { return thread == Self.currentThread }
     let task = task.load(ordering: .acquiring)

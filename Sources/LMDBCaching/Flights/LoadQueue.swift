@@ -1,22 +1,28 @@
-import Dispatch
 import Platform
 import Synchronization
 
-/// Runs loads beside their callers: those of the background, and those that have a time limit.
+/// Runs loads beside their callers: those of the background, and those that have a time limit. They have the task-local
+/// values of their callers.
 enum LoadQueue {
-  private static let queue = DispatchQueue(label: "LMDBCaching.loads", qos: .default, attributes: .concurrent)
+  /// Runs `load`, which may block its thread. Nobody waits for it.
+  static func run(_ load: @escaping @Sendable () -> Void) {
+    Load.handingOver(isAwaited: false) { LoadExecutor.run(load) }
+  }
 
-  static func run(_ load: @escaping @Sendable () -> Void) { queue.async(execute: load) }
+  /// The same for tasks.
+  static func run(_ load: @escaping @Sendable () async -> Void) {
+    Load.handingOver(isAwaited: false) { _ = Task(operation: load) }
+  }
 
   /// What `load` returns, if it does so in time; it goes on in any case.
   ///
   /// - Throws: `.loadTimedOut`, and what `load` throws.
-  static func wait<R: Sendable>(_ limit: Duration?, _ key: String, _ load: @escaping @Sendable () throws -> R) throws
-    -> R
-  {
+  static func wait<R: Sendable>(
+    _ limit: Duration?, _ key: String, _ load: @escaping @Sendable () throws -> R
+  ) throws -> R {
     guard let limit else { return try load() }
     let outcome = AwaitedResult<Result<R, any Error>>()
-    queue.async { outcome.finish(Result { try load() }) }
+    Load.handingOver(isAwaited: true) { LoadExecutor.run { outcome.finish(Result { try load() }) } }
     guard let result = outcome.wait(limit) else { throw timedOut(key, limit) }
     return try result.get()
   }
@@ -26,7 +32,7 @@ enum LoadQueue {
     _ limit: Duration?, _ key: String, _ load: @escaping @Sendable () async throws -> R
   ) async throws -> R {
     guard let limit else { return try await load() }
-    let task = Task { try await load() }
+    let task = Load.handingOver(isAwaited: true) { Task { try await load() } }
     let race = Race<R>()
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
