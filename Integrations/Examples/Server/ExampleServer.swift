@@ -26,7 +26,7 @@ struct ExampleServer: AsyncParsableCommand {
   func run() async throws {
     var logger = Logger(label: "example-server")
     logger.logLevel = .warning
-    let cache = try LMDBCache(directory: URL(fileURLWithPath: directory))
+    let cache = try await LMDBCache.open(directory: URL(fileURLWithPath: directory))
     let app = Application(
       router: Self.router(cache, delay: .milliseconds(delay), isCached: !uncached),
       configuration: ApplicationConfiguration(
@@ -52,7 +52,7 @@ struct ExampleServer: AsyncParsableCommand {
     }
     router.post("/visits/:name") { _, context -> String in
       let name = try context.parameters.require("name")
-      return try String(cache.increment(forKey: "visits:\(name)"))
+      return try await String(cache.increment(forKey: "visits:\(name)"))
     }
     return router
   }

@@ -40,6 +40,16 @@ extension LMDBCache {
     try diskCache.setObject(object, forKey: key, expiresIn: expiresIn, cost: cost, through: memoryCache)
   }
 
+  /// Stores an object if there is none under `key`; see ``setValueIfAbsent(_:forKey:expires:cost:)``.
+  ///
+  /// - Returns: Whether it was stored.
+  @discardableResult
+  public func setObjectIfAbsent(
+    _ object: any NSCoding, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil
+  ) throws(CacheError) -> Bool {
+    try diskCache.setObjectIfAbsent(object, forKey: key, expiresIn: expiresIn, cost: cost, through: memoryCache)
+  }
+
   /// Removes the object under `key`, if there is one.
   public func removeObject(forKey key: String) throws(CacheError) { try removeValue(forKey: key) }
 
