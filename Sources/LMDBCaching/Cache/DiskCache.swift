@@ -110,25 +110,25 @@ public final class DiskCache: Sendable {
   // MARK: Limits. They belong to the directory: every cache of this process on it shares them.
 
   /// How many entries it holds at most. Kept in the background, every ``autoTrimInterval`` and at once when it is
-  /// exceeded by a tenth, and by ``trimToLimits()``.
+  /// exceeded by a tenth, and by ``trimToLimits()``. Less than 0 is taken for no limit, `Int.max`, as with the other limits.
   ///
   /// Those go first whose last access is longest ago. One that was accessed again, at times that are apart, stays up to
   /// four times as long as one that was not.
   public var countLimit: Int {
     get { store.trimmer.limits.withLock { $0.count } }
-    set { store.trimmer.limits.withLock { $0.count = max(0, newValue) } }
+    set { store.trimmer.limits.withLock { $0.count = newValue < 0 ? .max : newValue } }
   }
 
   /// The greatest total cost; see ``countLimit``.
   public var costLimit: Int {
     get { store.trimmer.limits.withLock { $0.cost } }
-    set { store.trimmer.limits.withLock { $0.cost = max(0, newValue) } }
+    set { store.trimmer.limits.withLock { $0.cost = newValue < 0 ? .max : newValue } }
   }
 
   /// How long after its last access an entry stays; `nil` for no limit. Accesses are recorded to the minute.
   public var ageLimit: Duration? {
     get { store.trimmer.limits.withLock { $0.age } }
-    set { store.trimmer.limits.withLock { $0.age = newValue } }
+    set { store.trimmer.limits.withLock { $0.age = newValue.flatMap { $0 < .zero ? nil : $0 } } }
   }
 
   /// Bytes to leave free on the volume; 0 for no limit. When there are fewer, entries go in the order of
@@ -346,21 +346,34 @@ public final class DiskCache: Sendable {
 
   /// Removes expired entries, and others in the order of ``countLimit`` until at most `count` are left; returns when it is
   /// done. Readers are not held up, and writers not for longer than one small transaction.
+  ///
+  /// - Throws: `.invalidArgument` for a number that is less than 0; `.closed`, `.storageFailed` and the like.
   public func trim(toCount count: Int) throws(CacheError) {
+    try Self.checkGoal(count >= 0, "trim(toCount:)", "\(count)")
     try checkOpen()
-    try store.trim(to: TrimGoal(count: max(0, count)))
+    try store.trim(to: TrimGoal(count: count))
   }
 
   /// The same until the total cost is at most `cost`.
   public func trim(toCost cost: Int) throws(CacheError) {
+    try Self.checkGoal(cost >= 0, "trim(toCost:)", "\(cost)")
     try checkOpen()
-    try store.trim(to: TrimGoal(cost: max(0, cost)))
+    try store.trim(to: TrimGoal(cost: cost))
+  }
+
+  private static func checkGoal(_ isRight: Bool, _ name: String, _ goal: String) throws(CacheError) {
+    if !isRight {
+      throw CacheError(
+        .invalidArgument,
+        "\(name) takes 0 or more, not \(goal); nothing was removed. To remove every entry: removeAll().")
+    }
   }
 
   /// Removes expired entries and those whose last access is longer ago than `age`.
   public func trim(toAge age: Duration) throws(CacheError) {
+    try Self.checkGoal(age >= .zero, "trim(toAge:)", "\(age)")
     try checkOpen()
-    let (oldest, overflow) = store.clock.now.subtractingReportingOverflow(max(0, age.clampedNanoseconds))
+    let (oldest, overflow) = store.clock.now.subtractingReportingOverflow(age.clampedNanoseconds)
     if overflow { return }
     try store.trim(to: TrimGoal(lastAccess: RecordHeader.seconds(oldest)))
   }

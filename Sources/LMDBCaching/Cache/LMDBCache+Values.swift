@@ -257,6 +257,9 @@ extension LMDBCache {
   // MARK: Trimming
 
   /// Removes entries from both tiers until each holds at most `count`.
+  ///
+  /// - Throws: `.invalidArgument` for a number that is less than 0, as the other trims do; `.closed`, `.storageFailed` and the
+  ///   like.
   public func trim(toCount count: Int) throws(CacheError) {
     try diskCache.trim(toCount: count)
     memoryCache.trim(toCount: count)
