@@ -292,16 +292,6 @@ public final class DiskCache: Sendable {
     withExtendedLifetime(old) {}
   }
 
-  /// See ``LMDBCache/object(forKey:)``; every call makes a new object.
-  public func object(forKey key: String) throws(CacheError) -> (any NSCoding)? {
-    try checkOpen()
-    return try CacheKey.with(key) { (key) throws(CacheError) in
-      guard let record = try reader.readData(key) else { return nil }
-      return try ObjectArchiver.object(
-        from: record.payload, format: record.header.format, with: objectCoding, forKey: key.string)
-    }
-  }
-
   // MARK: Many entries
 
   /// See ``LMDBCache/entries(withPrefix:)``.
