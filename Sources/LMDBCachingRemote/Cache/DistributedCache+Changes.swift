@@ -33,10 +33,11 @@ extension DistributedCache: ChangeSink {
 
   func didLoseTrack() {
     client.counters.gaps.add(1, ordering: .relaxed)
-    gate.set(.checking, true)
     // First: what is stored after this was fetched after it, and what was stored before is older than the stamp.
     local.supersedeLoads(news)
     revalidation.begin(at: local.presentStamp)
+    // After that: a sweep that is just ending looks whether there is more to check when it has opened the gate.
+    gate.set(.checking, true)
     sweep()
   }
 

@@ -112,12 +112,14 @@ extension DistributedCache {
 
   private func write(_ single: FleetWrite) throws {
     guard let queue else { return try write([single]) }
-    try enqueue([single], queue)
+    try enqueue(single, queue)
+    sender?.wake()
   }
 
   private func write(_ single: FleetWrite) async throws {
     guard let queue else { return try await write([single]) }
-    try enqueue([single], queue)
+    try enqueue(single, queue)
+    sender?.wake()
   }
 
   private func write(_ writes: [FleetWrite]) throws {
@@ -220,14 +222,16 @@ extension DistributedCache {
 
   private func enqueue(_ writes: [FleetWrite], _ queue: WriteQueue) throws {
     defer { sender?.wake() }
-    for write in writes {
-      switch write {
-      case .set(let entry): try queue.add(write.key, .set(entry))
-      case .remove(let key):
-        try queue.add(key, .remove)
-        // After that: what is loaded from now on is not of the time before.
-        try local.removeValue(forKey: key)
-      }
+    for write in writes { try enqueue(write, queue) }
+  }
+
+  private func enqueue(_ write: FleetWrite, _ queue: WriteQueue) throws {
+    switch write {
+    case .set(let entry): try queue.add(entry.key, .set(entry))
+    case .remove(let key):
+      try queue.add(key, .remove)
+      // After that: what is loaded from now on is not of the time before.
+      try local.removeValue(forKey: key)
     }
   }
 

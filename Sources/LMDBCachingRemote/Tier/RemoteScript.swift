@@ -87,7 +87,10 @@ struct RemoteScript: Sendable {
     return 0
     """)
 
-  init(_ source: String) { self.source = source }
+  /// - Parameter source: The server is sent it without what it is indented by.
+  init(_ source: String) {
+    self.source = source.split(separator: "\n").map { $0.drop { $0 == " " } }.joined(separator: "\n")
+  }
 
   func command(keys: [String], _ arguments: any RemoteArgument...) -> RemoteCommand {
     command(keys: keys.map(\.bytes), arguments: arguments.map(\.bytes))

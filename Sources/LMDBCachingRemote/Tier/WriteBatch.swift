@@ -21,10 +21,20 @@ struct WriteBatch: Sendable {
   /// key, the record and the milliseconds to live, 0 for ever, or - for a removal.
   ///
   /// A write with the number of the last one or a lesser one was made before. Who loads a key loses the lease: what is loaded
-  /// is older. The number is kept for a week.
+  /// is older. The number is kept for a week. What can be done at once at the end is: it is one moment for everybody else.
+  /// Once a script has written something the server lets it go on, so that there is an error at the first write or at none;
+  /// should there be one later, nothing is said of the writes from there on, and they are sent again.
   private static let script = RemoteScript(
     """
-    local last, applied, results = 0, nil, {}
+    local last, applied, results, failure = 0, nil, {}, nil
+    local sets, removals, leases, first = {}, {}, {}, nil
+    local function try(...)
+      local result = redis.pcall(...)
+      if type(result) == 'table' and result.err then
+        failure = '-' .. result.err
+      end
+      return result
+    end
     if ARGV[2] == '1' then
       last = tonumber(redis.call('GET', KEYS[2]) or '0')
     end
@@ -33,29 +43,47 @@ struct WriteBatch: Sendable {
       if tonumber(ARGV[at]) <= last then
         results[i] = ''
       else
-        local entry, lease, life = KEYS[2 * i + 1], KEYS[2 * i + 2], ARGV[at + 3]
-        local id = redis.pcall('XADD', KEYS[1], 'MAXLEN', '~', ARGV[1], '*', 'k', ARGV[at + 1])
-        local result = id
-        if type(id) == 'string' then
-          if life == '-' then
-            result = redis.pcall('DEL', entry, lease)
-          else
-            local value = id .. '\\n' .. ARGV[at + 2]
-            if life == '0' then
-              result = redis.pcall('SET', entry, value)
-            else
-              result = redis.pcall('SET', entry, value, 'PX', life)
-            end
-            redis.pcall('DEL', lease)
-          end
-        end
-        if type(result) == 'table' and result.err then
-          results[i] = '-' .. result.err
+        local entry, life = KEYS[2 * i + 1], ARGV[at + 3]
+        local id = try('XADD', KEYS[1], 'MAXLEN', '~', ARGV[1], '*', 'k', ARGV[at + 1])
+        if failure then
+          results[i] = failure
           break
         end
+        if life == '-' then
+          removals[#removals + 1] = entry
+          first = first or i
+        elseif life == '0' then
+          sets[#sets + 1] = entry
+          sets[#sets + 1] = id .. '\n' .. ARGV[at + 2]
+          first = first or i
+        else
+          try('SET', entry, id .. '\n' .. ARGV[at + 2], 'PX', life)
+          if failure then
+            results[i] = failure
+            break
+          end
+        end
+        leases[#leases + 1] = KEYS[2 * i + 2]
         results[i] = id
         applied = ARGV[at]
       end
+    end
+    failure = nil
+    if #sets > 0 then
+      try('MSET', unpack(sets))
+    end
+    if #removals > 0 and not failure then
+      try('DEL', unpack(removals))
+    end
+    if failure then
+      for i = first + 1, #results do
+        results[i] = nil
+      end
+      results[first] = failure
+      return results
+    end
+    if #leases > 0 then
+      redis.pcall('DEL', unpack(leases))
     end
     if applied and ARGV[2] == '1' then
       redis.pcall('SET', KEYS[2], applied, 'PX', 604800000)

@@ -68,30 +68,41 @@ extension WriteQueue.State {
     }
   }
 
-  mutating func insert(_ item: WriteQueue.Item) -> [Int] { insert(item, inPlaceOf: placesReplaced(by: item)) }
-
   /// - Returns: The numbers of those that it takes the place of.
   mutating func insert(_ item: WriteQueue.Item, inPlaceOf replaced: [Int]) -> [Int] {
-    var numbers: [Int] = []
-    for place in replaced {
-      guard let other = items[place] else { continue }
-      numbers.append(other.number)
-      items[place] = nil
-      count -= 1
-      size -= other.size
-      places[ByteKey(other.key)] = nil
+    guard item.isRemovalOfAll else { return insert(item, inPlaceOf: replaced.first).map { [$0] } ?? [] }
+    let numbers = replaced.compactMap { place -> Int? in
+      items[place].map { places[ByteKey($0.key)] = nil }
+      return drop(place)
     }
-    if item.isRemovalOfAll {
-      removals[item.number] = item.key
-    } else {
-      places[ByteKey(item.key)] = first + items.count
-    }
+    removals[item.number] = item.key
+    append(item)
+    return numbers
+  }
+
+  /// The same for a write of one key.
+  mutating func insert(_ item: WriteQueue.Item, inPlaceOf replaced: Int?) -> Int? {
+    let number = replaced.flatMap { drop($0) }
+    places[ByteKey(item.key)] = first + items.count
+    append(item)
+    return number
+  }
+
+  private mutating func append(_ item: WriteQueue.Item) {
     lastNumber = item.number
     items.append(item)
     count += 1
     size += item.size
     if items.count > 1_024, items.count > 4 * count { compact() }
-    return numbers
+  }
+
+  /// Forgets the write at an index, and leaves its place.
+  private mutating func drop(_ index: Int) -> Int? {
+    guard let item = items[index] else { return nil }
+    items[index] = nil
+    count -= 1
+    size -= item.size
+    return item.number
   }
 
   /// Closes the gaps.

@@ -88,10 +88,7 @@ final class WriteQueue: Sendable {
     self.outbox = outbox
     self.gate = gate
     var state = State()
-    for item in items {
-      let replaced = state.insert(item)
-      outbox?.remove(replaced)
-    }
+    for item in items { outbox?.remove(state.insert(item, inPlaceOf: state.placesReplaced(by: item))) }
     if let last = items.last?.number {
       // The server may have had later ones that the disk lost with the power: theirs are not used again.
       state.lastNumber = ((last >> 32) + 1) << 32
@@ -115,18 +112,27 @@ final class WriteQueue: Sendable {
     try state.withLock { (state) throws(RemoteTierError) in
       if state.isSealed { throw .cacheClosed }
       let item = Item(number: state.lastNumber + 1, key: key, write: write)
-      let places = state.placesReplaced(by: item)
-      let size = places.reduce(state.size + item.size) { $0 - (state.items[$1]?.size ?? 0) }
-      guard size <= limit else {
-        throw RemoteTierError(
-          .queueFull,
-          "\(state.size) bytes wait to be sent, and \(limit) may. Let the server catch up, or allow for more.")
+      if item.isRemovalOfAll {
+        let places = state.placesReplaced(by: item)
+        try check(places.reduce(state.size + item.size) { $0 - (state.items[$1]?.size ?? 0) }, state)
+        try outbox?.keep(item)
+        outbox?.remove(state.insert(item, inPlaceOf: places))
+      } else {
+        let place = state.places[ByteKey(key)].map { $0 - state.first }
+        try check(state.size + item.size - (place.flatMap { state.items[$0]?.size } ?? 0), state)
+        try outbox?.keep(item)
+        if let old = state.insert(item, inPlaceOf: place) { outbox?.remove([old]) }
       }
-      try outbox?.keep(item)
-      let replaced = state.insert(item, inPlaceOf: places)
-      outbox?.remove(replaced)
-      gate?.set(.waiting, true)
+      // Most of the time something waits already. The lock orders this.
+      if let gate, !gate.has(.waiting) { gate.set(.waiting, true) }
     }
+  }
+
+  private func check(_ size: Int, _ state: State) throws(RemoteTierError) {
+    if size <= limit { return }
+    throw RemoteTierError(
+      .queueFull,
+      "\(state.size) bytes wait to be sent, and \(limit) may. Let the server catch up, or allow for more.")
   }
 
   /// A value that waits has expired: it becomes a removal. What is being sent stays what it is.
