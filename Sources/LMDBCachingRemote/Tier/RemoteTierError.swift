@@ -34,13 +34,19 @@ public struct RemoteTierError: Error, Sendable, CustomStringConvertible {
   public var code: Code
   /// What happened, for people.
   public var message: String
+  /// The failure beneath this one, where there is one.
+  public var underlying: (any Error)?
 
-  public init(_ code: Code, _ message: String) {
+  public init(_ code: Code, _ message: String, underlying: (any Error)? = nil) {
     self.code = code
     self.message = message
+    self.underlying = underlying
   }
 
-  public var description: String { "\(code): \(message)" }
+  public var description: String {
+    guard let underlying else { return "\(code): \(message)" }
+    return "\(code): \(message) (\(underlying))"
+  }
 
   /// Whether it is certain that the one command had no effect.
   var isWithoutEffect: Bool { [.suspended, .full, .readOnly, .refused].contains(code) }

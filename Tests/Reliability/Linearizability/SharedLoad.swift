@@ -36,5 +36,10 @@ struct SharedLoad: Codable {
   static let cell = 12
   static let longCell = 13
   static let counter = 14
-  static let names = (0..<15).map { "key\($0)" }
+  /// A key that always has a tag, and is removed by that alone.
+  static let tagged = 15
+  static let tag = "tag"
+  /// A key under which something is put where nothing is, and taken.
+  static let box = 16
+  static let names = (0..<17).map { "key\($0)" }
 }

@@ -110,6 +110,7 @@ extension CacheEntry {
       cost: header.cost, size: header.valueLength(in: record), format: header.format,
       created: Date(timeIntervalSince1970: Double(header.created)),
       lastAccess: Date(timeIntervalSince1970: Double(header.lastAccess)),
-      version: EntryVersion(stamp: header.stamp), tags: header.tags.map(EntryTags.init(copying:)))
+      version: EntryVersion(stamp: header.stamp), tags: header.tags.map(EntryTags.init(copying:)),
+      expires: header.expires)
   }
 }
