@@ -17,6 +17,7 @@ let package = Package(
     .library(name: "CBORCoding", targets: ["CBORCoding"]),
     .library(name: "LMDB", targets: ["LMDB"]),
     .library(name: "LMDBCaching", targets: ["LMDBCaching"]),
+    .library(name: "LMDBCachingImport", targets: ["LMDBCachingImport"]),
     .library(name: "LMDBCachingRemote", targets: ["LMDBCachingRemote"]),
     .library(name: "LMDBCachingRedis", targets: ["LMDBCachingRedis"]),
     .library(name: "EFStorageCore", targets: ["EFStorageCore"]),
@@ -84,6 +85,12 @@ let package = Package(
       providers: [.apt(["libhiredis-dev"]), .brew(["hiredis"])]),
     .target(
       name: "LMDBCachingRedis", dependencies: ["CHiredis", "LMDBCaching", "LMDBCachingRemote", "Platform"]),
+    // What other stores have, into a cache. Apart, so that nobody else links SQLite.
+    .systemLibrary(
+      name: "CSQLite", pkgConfig: "sqlite3",
+      providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
+    .target(
+      name: "LMDBCachingImport", dependencies: ["CSQLite", "FoundationArchives", "LMDBCaching", "Platform"]),
     .target(name: "EFStorageCore"),
     .target(name: "EFStorageLMDBCache", dependencies: ["EFStorageCore", "LMDBCaching"]),
     .target(name: "EFStorageConformance", dependencies: ["EFStorageCore"]),
@@ -102,6 +109,7 @@ let package = Package(
         "FoundationArchives",
         "LMDB",
         "LMDBCaching",
+        "LMDBCachingImport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
@@ -125,6 +133,10 @@ let package = Package(
         "CBORCoding", "CXXHash", "CXXHashWide", "LMDBCaching", "LMDB", "CacheTestProcess", "Platform", "TestSupport",
         .product(name: "Logging", package: "swift-log"),
       ]),
+    .testTarget(
+      name: "LMDBCachingImportTests",
+      dependencies: ["CSQLite", "FoundationArchives", "LMDBCaching", "LMDBCachingImport", "Platform", "TestSupport"],
+      exclude: ["Fixtures"]),
     .testTarget(
       name: "LMDBCachingRemoteTests",
       dependencies: [
@@ -162,14 +174,15 @@ let package = Package(
         "EFStorageStorez", "LMDBCaching", "Storez", "TestSupport", .product(name: "Logging", package: "swift-log"),
       ]),
     .testTarget(
-      name: "CommandLineToolTests", dependencies: ["CBORCoding", "lmdb-cache", "LMDBCaching", "TestSupport"]),
+      name: "CommandLineToolTests",
+      dependencies: ["CacheTestProcess", "CBORCoding", "CXXHash", "lmdb-cache", "LMDBCaching", "TestSupport"]),
     // What the documentation shows, as a client would compile it: Scripts/lib/documentation.sh puts the blocks there.
     .testTarget(
       name: "DocumentationTests",
       dependencies: [
         "CBORCoding", "EFStorageConformance", "EFStorageCore", "EFStorageLMDBCache", "EFStorageStorez",
-        "EFStorageUserDefaults", "GarageStorage", "LMDB", "LMDBCaching", "LMDBCachingRedis", "LMDBCachingRemote",
-        "Storez",
+        "EFStorageUserDefaults", "GarageStorage", "LMDB", "LMDBCaching", "LMDBCachingImport", "LMDBCachingRedis",
+        "LMDBCachingRemote", "Storez",
       ],
       packageAccess: false),
     // In front of the C library's functions that write, in the program it is linked into.
@@ -211,11 +224,17 @@ let package = Package(
   package.targets.first { $0.name == "DocumentationTests" }!.dependencies.append("EFStorageKeychainAccess")
 #endif
 
+// For a look at the documentation of one module, by who asks for it. Nobody who depends on the package fetches the plugin:
+//   LMDBCACHING_DOCUMENTATION=1 swift package generate-documentation --target LMDBCaching
+if Context.environment["LMDBCACHING_DOCUMENTATION"] != nil {
+  package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
+}
+
 // What `Scripts/test` builds with the thread sanitizer: of each target of tests the suites in which threads meet.
 if Context.environment["LMDBCACHING_TESTS"] == "concurrency" {
   let suites = [
-    "CBORCodingTests", "EFStorageKeychainAccessTests", "EFStorageTests", "GarageStorageTests", "LMDBCachingRemoteTests",
-    "LMDBCachingTests", "LMDBTests", "StorezTests",
+    "CBORCodingTests", "EFStorageKeychainAccessTests", "EFStorageTests", "GarageStorageTests", "LMDBCachingImportTests",
+    "LMDBCachingRemoteTests", "LMDBCachingTests", "LMDBTests", "StorezTests",
   ]
   package.products.removeAll { $0.name == "lmdb-cache" }
   package.targets.removeAll {

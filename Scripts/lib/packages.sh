@@ -34,7 +34,7 @@ install_missing_packages() {
   local package missing=()
   case $(uname -s) in
     Darwin)
-      for package in lmdb xxhash xz hiredis redis pkgconf; do
+      for package in lmdb xxhash xz hiredis redis sqlite pkgconf; do
         brew list --versions "$package" >/dev/null 2>&1 || missing+=("$package")
       done
       [ ${#missing[@]} -eq 0 ] && return
@@ -44,13 +44,15 @@ install_missing_packages() {
     *)
       if command -v dpkg-query >/dev/null; then
         for package in liblmdb-dev libxxhash-dev libzstd-dev zlib1g-dev pkg-config xz-utils \
-          libhiredis-dev redis-server libsecret-1-dev dbus gnome-keyring libsecret-tools; do
+          libhiredis-dev redis-server libsqlite3-dev libsecret-1-dev dbus gnome-keyring libsecret-tools; do
           is_installed "$package" || missing+=("$package")
         done
         [ ${#missing[@]} -eq 0 ] && return
         install_debian "${missing[@]}"
       else
-        for package in lmdb libxxhash libzstd hiredis libsecret-1; do pkg-config --exists "$package" || missing+=("$package"); done
+        for package in lmdb libxxhash libzstd hiredis sqlite3 libsecret-1; do
+          pkg-config --exists "$package" || missing+=("$package")
+        done
         for package in xz redis-server dbus-daemon gnome-keyring-daemon secret-tool; do
           command -v "$package" >/dev/null || missing+=("$package")
         done

@@ -7,10 +7,14 @@
 #include <sys/mman.h>
 #include <sys/types.h>
 #include <sys/uio.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #if defined(__linux__)
+#include <sys/syscall.h>
 #include <sys/vfs.h>
+#elif defined(__APPLE__)
+#include <stdio.h>
 #endif
 
 int cplatform_stack(uintptr_t *lowest, size_t *size) {
@@ -52,6 +56,21 @@ intptr_t cplatform_write_two(int descriptor, const void *first, size_t first_cou
                              size_t second_count, int64_t offset) {
   struct iovec parts[2] = {{(void *)first, first_count}, {(void *)second, second_count}};
   return pwritev(descriptor, parts, 2, offset);
+}
+
+int cplatform_exchange(int directory, const char *first, const char *second) {
+#if defined(__linux__) && defined(SYS_renameat2)
+  // RENAME_EXCHANGE, by its number: older headers do not have it.
+  return (int)syscall(SYS_renameat2, directory, first, directory, second, 2);
+#elif defined(__APPLE__)
+  return renameatx_np(directory, first, directory, second, RENAME_SWAP);
+#else
+  (void)directory;
+  (void)first;
+  (void)second;
+  errno = ENOSYS;
+  return -1;
+#endif
 }
 
 int cplatform_is_resident(const void *address, size_t size) {
@@ -104,14 +123,15 @@ int cplatform_punch(int descriptor, int64_t offset, int64_t size) {
 #endif
 }
 
-int cplatform_allocate(int descriptor, int64_t size) {
+int cplatform_allocate(int descriptor, int64_t offset, int64_t size) {
 #if defined(__APPLE__)
+  if (offset != 0) return EOPNOTSUPP;
   fstore_t store = {F_ALLOCATEALL, F_PEOFPOSMODE, 0, size, 0};
   if (fcntl(descriptor, F_PREALLOCATE, &store) == -1) return errno;
   return ftruncate(descriptor, size) == 0 ? 0 : errno;
 #else
   int status;
-  do status = posix_fallocate(descriptor, 0, size);
+  do status = posix_fallocate(descriptor, offset, size);
   while (status == EINTR);
   return status;
 #endif
@@ -189,4 +209,16 @@ int cplatform_is_locked_elsewhere(int descriptor) {
     if (errno != EINTR) return -1;
   }
   return lock.l_type != F_UNLCK ? 1 : 0;
+}
+
+intptr_t cplatform_attribute(int descriptor, const char *name, void *bytes, size_t count) {
+#if defined(__APPLE__)
+  ssize_t length = fgetxattr(descriptor, name, bytes, count, 0, 0);
+  int missing = ENOATTR;
+#else
+  ssize_t length = fgetxattr(descriptor, name, bytes, count);
+  int missing = ENODATA;
+#endif
+  // A file system without such attributes has none.
+  return length < 0 && (errno == missing || errno == ENOTSUP) ? 0 : length;
 }

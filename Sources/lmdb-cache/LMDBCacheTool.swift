@@ -1,5 +1,6 @@
 import ArgumentParser
 import LMDBCaching
+import LMDBCachingImport
 
 /// The command line tool: looks into caches, changes them, and replays traces of requests through them.
 @main
@@ -10,7 +11,8 @@ struct LMDBCacheTool: ParsableCommand {
     discussion: """
       A cache is named with --cache: what holds a slash is the path of its directory (./thumbnails), anything else \
       the name of a cache in the user's directory for caches, or for data. Several processes may use a cache at once, \
-      so the tool may look into one that is in use. Data goes to standard output, messages to standard error.
+      so the tool may look into one that is in use. ls, get, stat and verify change nothing, and need no permission but \
+      to read. Data goes to standard output, messages to standard error.
 
       Examples:
         lmdb-cache set greeting hello --cache ./demo
@@ -18,10 +20,11 @@ struct LMDBCacheTool: ParsableCommand {
 
       \(ExitStatus.explanation)
       """,
-    version: "0.1.0",
+    version: ToolVersion.current,
     subcommands: [
       ReplayCommand.self, GetCommand.self, SetCommand.self, RemoveCommand.self, ListCommand.self, StatCommand.self,
-      TrimCommand.self, ClearCommand.self, VerifyCommand.self,
+      TrimCommand.self, ClearCommand.self, VerifyCommand.self, TopCommand.self, WatchCommand.self, ExportCommand.self,
+      ImportCommand.self, BackupCommand.self, RestoreCommand.self,
     ]
   )
 
@@ -32,6 +35,8 @@ struct LMDBCacheTool: ParsableCommand {
       try command.run()
     } catch let error as ToolError {
       fail(error)
+    } catch let error as ImportError {
+      fail(ToolError(error))
     } catch let error as CacheError {
       fail(ToolError(error))
     } catch {

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <spawn.h>
+#include <sys/xattr.h>
 
 int ctestsupport_close_from(void *actions, int lowest) {
 #ifdef __GLIBC__
@@ -10,5 +11,13 @@ int ctestsupport_close_from(void *actions, int lowest) {
 #else
   (void)actions, (void)lowest;
   return ENOSYS;
+#endif
+}
+
+int ctestsupport_set_attribute(const char *path, const char *name, const void *value, size_t count) {
+#if defined(__APPLE__)
+  return setxattr(path, name, value, count, 0, 0);
+#else
+  return setxattr(path, name, value, count, 0);
 #endif
 }

@@ -1,5 +1,6 @@
 import Foundation
 import LMDBCaching
+import Platform
 
 #if canImport(Glibc)
   import Glibc
@@ -88,6 +89,30 @@ extension Session {
   }
 
   #if os(Linux)
+    /// setlong KEY BYTES reserving|unreserved: stores so many zeros on the disk alone. They take no memory. Unreserved: as
+    /// on a file system that reserves no blocks, where a disk is found to be full in the middle of the value.
+    func setLongValue(_ key: String, _ size: Int, reserving: Bool) throws {
+      guard let memory = mmap(nil, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0),
+        memory != MAP_FAILED
+      else { throw CacheError(.storageFailed, "no address space") }
+      defer { munmap(memory, size) }
+      let value = Data(bytesNoCopy: memory, count: size, deallocator: .none)
+      let session = FaultInjection.begin(
+        .directory(try opened().directory.path + "/values"),
+        reserving ? [] : [.init(.fallocate, returns: 0, count: .max)])
+      defer { FaultInjection.end(session) }
+      try opened().diskCache.set(value, forKey: key)
+    }
+
+    /// getlong KEY: its length on the disk; `damaged` if it has other bytes than zeros at some places.
+    func longValue(_ key: String) throws -> String {
+      let length = try opened().diskCache.withBytes(forKey: key) { bytes in
+        let places = stride(from: 0, to: bytes.byteCount, by: max(1, bytes.byteCount / 1_000))
+        return places.allSatisfy { bytes.unsafeLoad(fromByteOffset: $0, as: UInt8.self) == 0 } ? bytes.byteCount : -1
+      }
+      return length.map { $0 < 0 ? "damaged" : String($0) } ?? "nil"
+    }
+
     /// huge BYTES: a value that is too long. Its pages are never there.
     func useHugeValue(_ size: Int) throws -> String {
       let cache = try opened()

@@ -106,6 +106,8 @@ extension Session {
       case "forkwhileopening": return forkWhileOpening(text(1), text(2))
       case "nothreads": return forbidThreads()
       case "huge": return try useHugeValue(number(1))
+      case "setlong": try setLongValue(text(1), number(2), reserving: text(3) == "reserving")
+      case "getlong": return try longValue(text(1))
       case "filelimit": return limitFiles(number(1))
     #endif
     default: return "unknown command"

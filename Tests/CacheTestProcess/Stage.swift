@@ -1,5 +1,6 @@
 import Foundation
 import LMDBCaching
+import Logging
 import Synchronization
 
 /// What log handlers and deinitializers of an application do, which are called when they do not expect it: they use the
@@ -21,6 +22,8 @@ final class Stage: Sendable {
     var cache: LMDBCache?
     var action: Action?
     var directory = ""
+    /// What the cache is, or will be, opened with.
+    var configuration = CacheConfiguration()
     var actions = 0
     var hasBegun = false
     var failure: String?
@@ -39,6 +42,9 @@ final class Stage: Sendable {
       $0.directory = directory
     }
   }
+
+  /// To be called before a cache is opened.
+  func expect(_ configuration: CacheConfiguration) { state.withLock { $0.configuration = configuration } }
 
   /// The cache that is open; `nil`: none.
   func enter(_ cache: LMDBCache?) {
@@ -91,8 +97,9 @@ final class Stage: Sendable {
   private func perform(_ action: Action, _ cache: LMDBCache?, _ directory: String) throws {
     switch action {
     case .openOther, .openSame:
-      var configuration = CacheConfiguration()
-      configuration.disk.mapSize = 1 << 30
+      // A directory has one of each setting in a process.
+      var configuration = state.withLock { $0.configuration }
+      configuration.logger = Logger(label: "guest", factory: { _ in SwiftLogNoOpLogHandler() })
       let path = action == .openSame ? directory : directory + "-other"
       let opened = try LMDBCache(directory: URL(fileURLWithPath: path), configuration: configuration)
       try opened.set("of the other", forKey: "theirs")

@@ -51,6 +51,7 @@ final class Session {
       default: apply(parts[0], parts[1], in: words[1], to: &configuration)
       }
     }
+    Stage.shared.expect(configuration)
     cache = try LMDBCache(directory: URL(fileURLWithPath: String(words[1])), configuration: configuration)
     Stage.shared.enter(cache)
   }

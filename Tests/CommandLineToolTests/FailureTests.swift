@@ -32,7 +32,13 @@ import Testing
     ["rm", "a", "--tag", "b", "--cache", "./x"], ["rm", "--tag", "a", "--prefix", "b", "--cache", "./x"],
     ["ls", "-q", "--json", "--cache", "./x"], ["trim", "--cache", "./x"], ["trim", "--count", "-1", "--cache", "./x"],
     ["replay", "file"], ["replay", "file", "--format", "csv"], ["replay", "-", "--format", "text", "--threads", "0"],
-    ["get", "key", "--cache", ""],
+    ["get", "key", "--cache", ""], ["import", "x", "--cache", "./x"], ["import", "x", "--from", "y", "--cache", "./x"],
+    ["import", "x", "--from", "files"], ["import", "x", "--from", "mmkv", "--types", "a", "--cache", "./x"],
+    ["import", "x", "--from", "mmkv", "--types", "a=text", "--cache", "./x"],
+    ["import", "x", "--from", "files", "--types", "a=bool", "--cache", "./x"],
+    ["stat", "--depth", "2", "--cache", "./x"],
+    ["stat", "--top", "2", "--cache", "./x"],
+    ["stat", "--prefixes", "--depth", "0", "--cache", "./x"], ["stat", "--prefixes", "--top", "0", "--cache", "./x"],
   ])
   func wrongUsageIs64(_ arguments: [String]) async throws {
     let result = try await run(arguments)
@@ -42,7 +48,7 @@ import Testing
   }
 
   @Test(arguments: [
-    "replay", "get", "set", "rm", "ls", "stat", "trim", "clear", "verify",
+    "replay", "get", "set", "rm", "ls", "stat", "trim", "clear", "verify", "import",
   ])
   func everyCommandExplainsItself(_ command: String) async throws {
     let help = try await run([command, "--help"])
@@ -68,6 +74,14 @@ import Testing
     #expect(result.errors.hasPrefix("lmdb-cache: ") && result.errors.contains(file))
   }
 
+  /// Nothing can be made there.
+  @Test(arguments: ["/proc/x", "/proc/x/y/z"]) func aPlaceBelowWhichNothingCanBeMadeIs73(_ path: String) async throws {
+    let result = try await run(["set", "key", "value", "--cache", path])
+    #expect(result.status == 73)
+    #expect(result.errors.contains("/proc/x"))
+    #expect(try await run(["get", "key", "--cache", path]).status == 66)
+  }
+
   @Test(.enabled(if: geteuid() != 0, "the superuser may do everything"))
   func whatIsForbiddenIs77() async throws {
     #expect(try await run(["set", "key", "value", "--cache", scratch.cache]).status == 0)
@@ -81,8 +95,10 @@ import Testing
     try FileManager.default.createDirectory(atPath: scratch.cache, withIntermediateDirectories: false)
     let contents = Data(repeating: 0x55, count: 16_384)
     try contents.write(to: URL(fileURLWithPath: scratch.cache + "/data.mdb"))
-    let result = try await run(["get", "key", "--cache", scratch.cache])
-    #expect(result.status == 65)
+    for words in [["get", "key"], ["ls"], ["stat"], ["set", "key", "value"], ["clear"]] {
+      #expect(try await run(words + ["--cache", scratch.cache]).status == 65)
+    }
+    #expect(try await run(["verify", scratch.cache]).status == 65)
     #expect(try Data(contentsOf: URL(fileURLWithPath: scratch.cache + "/data.mdb")) == contents)
   }
 

@@ -51,6 +51,30 @@
       #expect(try environment.readers().isEmpty)
     }
 
+    /// From the lock file of an environment that other processes alone have open, and from that of this process.
+    @Test func theTableCanBeReadWithoutOpeningTheEnvironment() throws {
+      let place = try Directory(path: directory.path)
+      #expect(try ReaderTable.read(place) == nil)
+      let holder = try process()
+      #expect(holder.run("put 7") == "ok")
+      #expect(holder.run("hold 3") == "holding")
+      let table = try #require(try ReaderTable.read(place))
+      #expect(table.readers.count == 3 && table.slotsInUse >= 3)
+      #expect(table.readers.allSatisfy { $0.process == holder.identifier && $0.transactionID == 1 })
+      let environment = try open(40)
+      try environment.withReadTransaction { (_) throws(LMDBError) in
+        #expect(try! ReaderTable.read(place)?.readers == environment.readers())
+        #expect(try! ReaderTable.read(place)?.readers.contains { $0.process == getpid() } == true)
+      }
+      // Asking has not cost this process its locks: it is not taken for dead.
+      try environment.withReadTransaction { (_) throws(LMDBError) in
+        let other = try! process()
+        #expect(other.run("snapshots 1") == "ok")
+        #expect(try! environment.readers().contains { $0.process == getpid() })
+      }
+      environment.close()
+    }
+
     @Test func aFullTableSaysWhatToDo() throws {
       let environment = try open(12)
       defer { environment.close() }

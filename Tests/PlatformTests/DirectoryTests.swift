@@ -132,4 +132,18 @@ import Testing
     #expect(fails(.syncfs) { () throws(SystemError) in try directory.synchronizeVolume() })
     #expect(try folder.text(of: "file") == "x")
   }
+
+  @Test func namesThatAreNoTextAreToldOfByThemselves() throws {
+    try folder.write("x", to: "file")
+    let made = ([UInt8](folder.path.utf8) + [0x2F, 0x61, 0xFF, 0]).withUnsafeBytes {
+      open($0.baseAddress!.assumingMemoryBound(to: CChar.self), O_CREAT | O_WRONLY, 0o600)
+    }
+    // Some file systems have no such names.
+    guard made >= 0 else { return }
+    close(made)
+    var others: [String] = []
+    try folder.directory.forEachUnreadableName { others.append($0) }
+    #expect(others == ["a\u{FFFD}"])
+    #expect(try folder.directory.names() == ["file"])
+  }
 }

@@ -141,4 +141,16 @@ import Testing
       #expect(result == 0)
     }
   #endif
+
+  @Test func attributesOfTheUserAreRead() throws {
+    try folder.write("x", to: "file")
+    guard let file = try folder.directory.open("file") else { throw SystemError("open", folder.path, errno: ENOENT) }
+    #expect(try file.attribute("org.example.limit") == nil)
+    // Some file systems have none.
+    guard FileAttribute.set("org.example.limit", to: [1, 2, 3], of: folder.path + "/file") else { return }
+    #expect(try file.attribute("org.example.limit") == [1, 2, 3])
+    #expect(try file.attribute("org.example.other") == nil)
+    #expect(
+      failure { () throws(SystemError) in _ = try file.attribute("org.example.limit", limit: 2) }?.errno == ERANGE)
+  }
 }

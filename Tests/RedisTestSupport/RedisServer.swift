@@ -9,17 +9,22 @@ import TestSupport
 /// A server of a test's or a trial's own, on a Unix socket in a directory of its own, that writes nothing to the disk. It
 /// ends with the object.
 package final class RedisServer: @unchecked Sendable {
-  // @unchecked: `process` is of the thread that made it.
+  // @unchecked: `process` and `port` are of the thread that made it.
 
   package let directory: URL
   private var process: LaunchedProcess?
   private let options: [String]
+  private let listens: Bool
+  /// Where it listens on loopback; 0: nowhere.
+  package private(set) var port = 0
 
-  package init(_ options: String...) throws {
+  /// - Parameter listens: Whether it listens on loopback, too, at a port that nobody had.
+  package init(_ options: String..., listens: Bool = false) throws {
     // Sockets have short names.
     directory = URL(fileURLWithPath: "/tmp/r-\(UUID().uuidString.prefix(8))")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     self.options = options
+    self.listens = listens
     try start()
   }
 
@@ -30,21 +35,41 @@ package final class RedisServer: @unchecked Sendable {
 
   package var socket: String { directory.appendingPathComponent("s").path }
 
+  /// Starts it, and waits until it answers.
   package func start() throws {
-    let log = directory.appendingPathComponent("log")
-    _ = FileManager.default.createFile(atPath: log.path, contents: nil)
     let executable = ["/usr/bin/redis-server", "/usr/local/bin/redis-server", "/opt/homebrew/bin/redis-server"]
       .first { FileManager.default.isExecutableFile(atPath: $0) }
     guard let executable else { throw CocoaError(.fileNoSuchFile, userInfo: [NSFilePathErrorKey: "redis-server"]) }
+    let limit = Date(timeIntervalSinceNow: 300)
+    repeat {
+      if listens, port == 0 { port = Int.random(in: 20_000..<32_000) }
+      if try launch(URL(fileURLWithPath: executable), until: limit) { return }
+      // Its port was somebody else's.
+      stop(SIGKILL)
+      port = 0
+    } while listens && Date() < limit
+    throw CocoaError(.executableLoad, userInfo: [NSFilePathErrorKey: executable])
+  }
+
+  private func launch(_ executable: URL, until limit: Date) throws -> Bool {
+    let log = directory.appendingPathComponent("log")
+    _ = FileManager.default.createFile(atPath: log.path, contents: nil)
     let arguments =
-      ["--port", "0", "--unixsocket", socket, "--save", "", "--appendonly", "no", "--dir", directory.path] + options
-    process = try LaunchedProcess(
-      URL(fileURLWithPath: executable), arguments, input: .nullDevice, output: FileHandle(forWritingTo: log))
-    let limit = Date(timeIntervalSinceNow: 20)
-    while (try? tier().sendAndWait([RemoteCommand(["PING"])], timeLimit: .seconds(5))) != [.bytes(Data("PONG".utf8))] {
-      guard Date() < limit else { throw CocoaError(.executableLoad, userInfo: [NSFilePathErrorKey: executable]) }
+      ["--port", "\(port)", "--bind", "127.0.0.1", "--unixsocket", socket, "--save", "", "--appendonly", "no"]
+      + ["--dir", directory.path] + options
+    let process = try LaunchedProcess(
+      executable, arguments, input: .nullDevice, output: FileHandle(forWritingTo: log))
+    self.process = process
+    let tier = try tier()
+    defer { tier.close() }
+    while Date() < limit, process.tryWait() == nil {
+      let reply = try? tier.sendAndWait([RemoteCommand(["PING"])], timeLimit: .seconds(5))
+      // One that asks for a password, or serves nobody yet, is there as well.
+      if case .bytes? = reply?.first { return true }
+      if case .error? = reply?.first { return true }
       usleep(5_000)
     }
+    return false
   }
 
   /// Ends it: what it held is gone.
@@ -62,10 +87,13 @@ package final class RedisServer: @unchecked Sendable {
 
   /// Runs a command as an operator would.
   @discardableResult
-  package func run(_ arguments: String...) throws -> RemoteReply {
+  package func run(_ arguments: String...) throws -> RemoteReply { try run(arguments) }
+
+  @discardableResult
+  package func run(_ arguments: [String]) throws -> RemoteReply {
     let tier = try tier()
     defer { tier.close() }
-    return try tier.sendAndWait([RemoteCommand(arguments.map { Data($0.utf8) })], timeLimit: .seconds(10))[0]
+    return try tier.sendAndWait([RemoteCommand(arguments.map { Data($0.utf8) })], timeLimit: .seconds(120))[0]
   }
 }
 

@@ -7,7 +7,7 @@ import Testing
     let report = try shortTrial(FleetTrial.self, count: 20_000)
     #expect(report["reads"] > 10_000)
     #expect(report["acknowledged writes"] > 300)
-    #expect(report["entries compared"] == 1_000)
+    #expect(report["entries compared"] == FleetPlan.machines * FleetPlan.keys)
   }
 
   // MARK: The judge
@@ -16,7 +16,8 @@ import Testing
   /// Written by machine 0, read through no loader.
   private static let key = 0
   /// The same, made by a loader.
-  private static let loadedKey = 10
+  private static let loadedKey = 12
+  private static let contestedKey = FleetPlan.ownKeys
 
   /// A write that took a hundredth of a second.
   private static func write(
@@ -38,8 +39,10 @@ import Testing
   }
 
   @Test func eventsAreReadAsTheyWereWritten() {
-    let event = FleetEvent(
+    var event = FleetEvent(
       .acknowledged, key: 199, version: 7, isRemoval: true, expires: -3, start: 5, end: .max)
+    #expect(FleetEvent(event.bytes[...]) == event)
+    (event.hasFailure, event.isRemoval) = (true, false)
     #expect(FleetEvent(event.bytes[...]) == event)
     #expect(event.bytes.count == FleetEvent.size)
     #expect(FleetEvent([UInt8](repeating: 9, count: FleetEvent.size)[...]) == nil)
@@ -47,7 +50,7 @@ import Testing
 
   @Test func anOlderValueIsFoundAfterItsBound() {
     let writes = [Self.write(Self.key, 1, at: 0), Self.write(Self.key, 2, at: 100 * Self.second)]
-    let bound = FleetPlan.bound(Self.key, reader: 2)!
+    let bound = FleetPlan.bound(reader: 2) + 500_000_000
     let time = 100 * Self.second + bound
     #expect(Self.finding(writes, reader: 2, version: 1, at: time) == nil)
     #expect(Self.finding(writes, reader: 2, version: 1, at: time + Self.second) != nil)
@@ -86,5 +89,79 @@ import Testing
     #expect(Self.finding(writes, reader: 0, version: 1, at: 51 * Self.second) != nil)
     #expect(Self.finding(writes, reader: 0, version: 0, at: 51 * Self.second) == nil)
     #expect(Self.finding(writes, reader: 0, version: 0, at: 40 * Self.second) != nil)
+  }
+
+  @Test func keysAreLoadedOrNotAsTheyShould() {
+    #expect(FleetPlan.writer(of: Self.key) == 0 && !FleetPlan.isLoaded(Self.key))
+    #expect(FleetPlan.writer(of: Self.loadedKey) == 0 && FleetPlan.isLoaded(Self.loadedKey))
+    let version = FleetPlan.version(77, machine: 5, thread: 1)
+    #expect(FleetPlan.machine(ofVersion: version) == 5 && version & 0xFFFF_FFFF == 77)
+  }
+
+  /// What was written through a queue counts for others when it was flushed.
+  @Test func whatWaitsIsNotThereYet() {
+    let machine = FleetPlan.queueMachines[0]
+    let key = machine
+    #expect(FleetPlan.writer(of: key) == machine && !FleetPlan.isLoaded(key))
+    func finding(flushed: Int64?, reader: Int, at time: Int64) -> String? {
+      var histories = [[FleetEvent]](repeating: [], count: FleetPlan.machines)
+      histories[machine] = Self.write(key, 1, at: 0) + Self.write(key, 2, at: 10 * Self.second)
+      if let flushed {
+        histories[machine].append(
+          FleetEvent(.flushed, key: 0, version: 0, start: flushed * Self.second, end: (flushed + 1) * Self.second))
+      }
+      let start = time * Self.second
+      let read = FleetEvent(.read, key: key, version: 1, start: start, end: start + 1)
+      return FleetHistory(histories, [], offset: 0).finding(read, by: reader)
+    }
+    #expect(finding(flushed: nil, reader: 0, at: 100) == nil)
+    #expect(finding(flushed: 5, reader: 0, at: 100) == nil)
+    #expect(finding(flushed: 50, reader: 0, at: 51) == nil)
+    #expect(finding(flushed: 50, reader: 0, at: 60) != nil)
+    #expect(finding(flushed: nil, reader: machine, at: 11) != nil)
+  }
+
+  @Test func aKeyThatManyWriteIsJudgedByTheOrderOfTheirWrites() {
+    let versions = (0..<3).map { FleetPlan.version(1, machine: $0, thread: 0) }
+    func finding(
+      _ starts: [Int64], read version: Int, by reader: Int = 5, at time: Int64, isAcknowledged: Bool = true
+    ) -> String? {
+      var histories = starts.enumerated().map { machine, start in
+        Self.write(Self.contestedKey, versions[machine], at: start * Self.second)
+      }
+      if !isAcknowledged { histories[0].removeLast() }
+      let start = time * Self.second
+      let read = FleetEvent(.read, key: Self.contestedKey, version: versions[version], start: start, end: start + 1)
+      return FleetHistory(histories, [], offset: 0).finding(read, by: reader)
+    }
+    // One after the other.
+    #expect(finding([0, 10, 20], read: 0, at: 9) == nil)
+    #expect(finding([0, 10, 20], read: 0, at: 12) == nil)
+    #expect(finding([0, 10, 20], read: 0, at: 19) != nil)
+    #expect(finding([0, 10, 20], read: 1, at: 40) != nil)
+    #expect(finding([0, 10, 20], read: 2, at: 40) == nil)
+    #expect(finding([0, 10, 20], read: 2, at: 19) != nil, "it was not written yet")
+    // At the same time: either may have been the last.
+    #expect(finding([10, 10, 0], read: 0, at: 40) == nil)
+    #expect(finding([10, 10, 0], read: 1, at: 40) == nil)
+    // Who wrote it sees it at once.
+    #expect(finding([0, 10, 20], read: 0, by: 1, at: 11) != nil)
+    // What was not acknowledged may be made at any time.
+    #expect(finding([0, 10, 20], read: 0, at: 40, isAcknowledged: false) == nil)
+  }
+
+  @Test func whatAFailoverMayLoseIsExcused() {
+    let writes = [Self.write(Self.key, 1, at: 0), Self.write(Self.key, 2, at: 100 * Self.second)]
+    func failover(_ start: Int64) -> [FleetHistory.Disturbance] {
+      [FleetHistory.Disturbance(start: start * Self.second, end: (start + 1) * Self.second, isFailover: true)]
+    }
+    let time = 200 * Self.second
+    for reader in [0, 2] {
+      #expect(Self.finding(writes, failover(101), reader: reader, version: 1, at: time) == nil)
+      #expect(Self.finding(writes, failover(110), reader: reader, version: 1, at: time) != nil)
+      #expect(Self.finding(writes, failover(90), reader: reader, version: 1, at: time) != nil)
+    }
+    // What is older than that is not.
+    #expect(Self.finding(writes, failover(101), reader: 2, version: 0, at: time) != nil)
   }
 }

@@ -28,5 +28,7 @@ import Testing
     #expect(report["writes acknowledged"] > 0)
     #expect(report["opened with all that had to be there"] > 0)
     #expect(report["discarded"] > 0)
+    #expect(report["holes"] > 0)
+    #expect(report["segments of values removed"] > 0)
   }
 }

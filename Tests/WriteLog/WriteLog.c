@@ -20,6 +20,7 @@ void write_log_mapped(uint64_t file, uint64_t offset, const void *bytes, size_t 
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <linux/falloc.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -328,13 +329,27 @@ RESIZE(ftruncate64, off64_t)
 RESERVE(posix_fallocate, off_t)
 RESERVE(posix_fallocate64, off64_t)
 
+// What a mode does is known, or the log would accuse the innocent.
+static void reserved(int descriptor, int mode, off_t offset, off_t length) {
+  switch (mode) {
+    case 0: return add(WRITE_LOG_EXTEND, file_of(descriptor), 0, (uint64_t)(offset + length), 0, NULL, NULL, 0);
+    // Blocks, and nothing that can be read.
+    case FALLOC_FL_KEEP_SIZE:
+      return add(WRITE_LOG_RESERVE, file_of(descriptor), (uint64_t)offset, (uint64_t)length, 0, NULL, NULL, 0);
+    case FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE:
+      return add(WRITE_LOG_HOLE, file_of(descriptor), (uint64_t)offset, (uint64_t)length, 0, NULL, NULL, 0);
+    default:
+      fprintf(stderr, "The log of writes does not know fallocate(2) with the mode %d.\n", mode);
+      abort();
+  }
+}
+
 #define RESERVE_AS(name, type) \
   int name(int descriptor, int mode, type offset, type length) { \
     if (!flags_of(descriptor)) return REAL(name)(descriptor, mode, offset, length); \
     pthread_mutex_lock(&lock); \
     int status = REAL(name)(descriptor, mode, offset, length); \
-    if (status == 0 && mode == 0) \
-      add(WRITE_LOG_EXTEND, file_of(descriptor), 0, (uint64_t)(offset + length), 0, NULL, NULL, 0); \
+    if (status == 0) reserved(descriptor, mode, offset, length); \
     pthread_mutex_unlock(&lock); \
     return status; \
   }

@@ -36,6 +36,46 @@ import Testing
     #expect(try abs(#require(judgement.measured) - 100 * (1 - hitRatio)) < 1e-9)
   }
 
+  @Test(arguments: [(0.7, 0.7, 1.0, true), (0.6, 0.7, 4.0 / 3, false), (0.8, 0.7, 2.0 / 3, true)])
+  func comparesMissesWithThePeers(_ own: Double, _ peer: Double, _ figure: Double, _ isReached: Bool) throws {
+    var results = [result("w", "own", 1), result("w", "peer", 1)]
+    let goal = Goal(
+      "a goal", .missesTimesAtMost(1.03), .init(workload: "w", subject: "own"),
+      of: .init(workload: "w", subject: "peer")
+    ) { _ in true }
+    #expect(goal.judgement(results)?.measured == nil)
+    results[0].readings = ["hitRatio": own]
+    #expect(goal.judgement(results)?.measured == nil)
+    results[1].readings = ["hitRatio": peer]
+    let judgement = try #require(goal.judgement(results))
+    #expect(judgement.isReached == isReached)
+    #expect(try abs(#require(judgement.measured) - figure) < 1e-9)
+    // A peer that misses nothing is no measure.
+    results[1].readings = ["hitRatio": 1]
+    #expect(goal.judgement(results)?.measured == nil)
+  }
+
+  /// No peer is asked for, nor taken for one where there is one.
+  @Test(
+    arguments: [
+      (.nanosecondsAtMost(2_000), 1_990, 9, 1_990, true),
+      (.nanosecondsAtMost(2_000), 2_001, 1, 2_001, false),
+      (.readingAtMost(8, "megabytesLeft", unit: "MB"), 1, 8, 8, true),
+      (.readingAtMost(8, "megabytesLeft", unit: "MB"), 1, 8.1, 8.1, false),
+      (.readingAtMost(8, "anything", unit: "MB"), 1, 1, nil, false),
+    ] as [(Bound, Double, Double, Double?, Bool)])
+  func holdsTheSubjectAloneAgainstABound(
+    _ bound: Bound, _ time: Double, _ reading: Double, _ figure: Double?, _ isReached: Bool
+  ) throws {
+    let goal = Goal("a goal", bound, .init(workload: "w", subject: "own")) { _ in true }
+    #expect(goal.judgement([result("w", "another", 1)]) == nil)
+    var own = result("w", "own", time)
+    own.readings = ["megabytesLeft": reading]
+    let judgement = try #require(goal.judgement([result("w", "another", 1), own]))
+    #expect(judgement.measured == figure)
+    #expect(judgement.isReached == isReached)
+  }
+
   @Test func takesTheWorkloadTheThreadsAndTheParametersThatItNames() {
     let goal = Goal(
       "a goal", .timeAtMost(1), .init(workload: "w", subject: "s"), of: .init(workload: "w", subject: "peer")
@@ -73,13 +113,18 @@ import Testing
       Judgement(goal: "second", bound: .fasterAtLeast(200), measured: 150),
       Judgement(goal: "third", bound: .workAtLeast(1.7), measured: nil),
       Judgement(goal: "fourth", bound: .missesAtMost(22.5), measured: 21),
+      Judgement(goal: "fifth", bound: .missesTimesAtMost(1.03), measured: 1.1),
+      Judgement(goal: "sixth", bound: .nanosecondsAtMost(2_000), measured: 1_100),
+      Judgement(goal: "seventh", bound: .nanosecondsAtMost(5e9), measured: 3.2e9),
+      Judgement(goal: "eighth", bound: .readingAtMost(8, "megabytesLeft", unit: "MB left"), measured: 5.8),
     ])
     let lines = table.split(separator: "\n").map { $0.split(separator: " ").joined(separator: " ") }
     #expect(
       lines == [
-        "Goals: 2 of 4 reached", "asked measured", "first ≤ 0.7 × 0.65 × reached",
+        "Goals: 5 of 8 reached", "asked measured", "first ≤ 0.7 × 0.65 × reached",
         "second ≥ 200 × as fast 150 × missed", "third ≥ 1.7 × the work – not measured",
-        "fourth ≤ 22.5 % misses 21 % reached",
+        "fourth ≤ 22.5 % misses 21 % reached", "fifth ≤ 1.03 × the misses 1.1 × missed",
+        "sixth ≤ 2000 ns 1100 ns reached", "seventh ≤ 5 s 3.2 s reached", "eighth ≤ 8 MB left 5.8 MB left reached",
       ])
   }
 

@@ -20,7 +20,7 @@ import Testing
 
   @Test(arguments: [
     (5.126, "5.13 ns"), (123.4, "123 ns"), (9_999, "9999 ns"), (45_600, "45.6 µs"), (2_500_000, "2500 µs"),
-    (12_000_000, "12 ms"),
+    (12_000_000, "12 ms"), (3_210_000_000, "3.21 s"),
   ])
   func timesHaveThreeDigits(_ nanoseconds: Double, _ text: String) {
     #expect(Table.time(nanoseconds) == text)

@@ -26,7 +26,11 @@ import Testing
     for step in 0..<5000 {
       let key = Int.random(in: 0..<40, using: &random)
       let place = list.firstIndex { $0.key == key }
-      if Bool.random(using: &random) {
+      if random.next() % 16 == 0 {
+        let removed = cache.removeOldest()
+        #expect(removed?.key == list.first?.key && removed?.value == list.first?.value)
+        if !list.isEmpty { list.removeFirst() }
+      } else if Bool.random(using: &random) {
         #expect(cache.value(forKey: key) == place.map { list[$0].value })
         if let place { list.append(list.remove(at: place)) }
       } else {

@@ -50,13 +50,16 @@ struct FleetServer: AsyncParsableCommand {
   }
 
   /// The routes, apart from the server, for tests.
-  static func router(_ cache: DistributedCache, name: String, delay: Duration) -> Router<BasicRequestContext> {
+  ///
+  /// - Parameter lifetime: For how long a page is fresh. Where making it anew fails the old one is served for ten minutes.
+  static func router(
+    _ cache: DistributedCache, name: String, delay: Duration, lifetime: Duration = .seconds(60)
+  ) -> Router<BasicRequestContext> {
     let router = Router()
     router.get("/page/:number") { _, context -> String in
       let number = try context.parameters.require("number", as: Int.self)
-      // Made anew after a minute. Where that fails the old one is served for ten more.
       var options = LoadOptions()
-      options.lifetime = .seconds(60)
+      options.lifetime = lifetime
       options.failSafe = .seconds(600)
       return try await cache.value(String.self, forKey: key(number), options: options) { _ in
         try await Task.sleep(for: delay)

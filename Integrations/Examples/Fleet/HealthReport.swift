@@ -9,7 +9,10 @@ struct HealthReport: ResponseEncodable {
   let isRevalidating: Bool
   let areReadsSuspended: Bool
   let areWritesSuspended: Bool
-  let secondsOutOfTouch: Double
+  /// Why there is no touch, or why requests are suspended.
+  let failure: String?
+  /// By how much what this server has followed of the changes lags behind.
+  let lagInSeconds: Double
   let requests: Int
   let failures: Int
   let hits: Int
@@ -23,7 +26,8 @@ struct HealthReport: ResponseEncodable {
     isRevalidating = health.isRevalidating
     areReadsSuspended = health.areReadsSuspended
     areWritesSuspended = health.areWritesSuspended
-    secondsOutOfTouch = statistics.lag / .seconds(1)
+    failure = health.failure?.description
+    lagInSeconds = statistics.lag / .seconds(1)
     requests = statistics.requests
     failures = statistics.failures
     hits = statistics.hits

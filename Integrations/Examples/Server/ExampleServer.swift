@@ -26,7 +26,7 @@ struct ExampleServer: AsyncParsableCommand {
   func run() async throws {
     var logger = Logger(label: "example-server")
     logger.logLevel = .warning
-    let cache = try LMDBCache(directory: URL(fileURLWithPath: directory))
+    let cache = try await LMDBCache.open(directory: URL(fileURLWithPath: directory))
     let app = Application(
       router: Self.router(cache, delay: .milliseconds(delay), isCached: !uncached),
       configuration: ApplicationConfiguration(
@@ -36,14 +36,18 @@ struct ExampleServer: AsyncParsableCommand {
   }
 
   /// The routes, apart from the server, for tests.
-  static func router(_ cache: LMDBCache, delay: Duration, isCached: Bool) -> Router<BasicRequestContext> {
+  ///
+  /// - Parameter lifetime: For how long a page is fresh. For ten minutes more it is served while a new one is made, and where
+  ///   making one fails.
+  static func router(
+    _ cache: LMDBCache, delay: Duration, isCached: Bool, lifetime: Duration = .seconds(60)
+  ) -> Router<BasicRequestContext> {
     let router = Router()
     router.get("/page/:number") { _, context -> String in
       let number = try context.parameters.require("number", as: Int.self)
       if !isCached { return try await makePage(number, delay) }
-      // Fresh for a minute. For ten more it is served while a new one is made, and where making one fails.
       var options = LoadOptions()
-      options.lifetime = .seconds(60)
+      options.lifetime = lifetime
       options.staleWhileRevalidate = .seconds(600)
       options.failSafe = .seconds(600)
       return try await cache.value(String.self, forKey: "page:\(number)", options: options) { _ in
@@ -52,7 +56,7 @@ struct ExampleServer: AsyncParsableCommand {
     }
     router.post("/visits/:name") { _, context -> String in
       let name = try context.parameters.require("name")
-      return try String(cache.increment(forKey: "visits:\(name)"))
+      return try await String(cache.increment(forKey: "visits:\(name)"))
     }
     return router
   }

@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 public import Hummingbird
 public import LMDBCaching
@@ -38,22 +37,15 @@ public struct LMDBPersistDriver: PersistDriver {
   ///
   /// - Throws: `PersistError.duplicate`
   public func create<Object: Codable & Sendable>(key: String, value: Object, expires: Duration?) async throws {
-    let isStored = try await aside {
-      try cache.setValueIfAbsent(value, forKey: prefix + key, expires: expires.map { .after($0) } ?? .never)
-    }
+    let isStored = try await cache.setValueIfAbsent(
+      value, forKey: prefix + key, expires: expires.map { .after($0) } ?? .never)
     if !isStored { throw PersistError.duplicate }
   }
 
   /// Stores a value. Without `expires` one that is replaced passes its expiry on.
   public func set<Object: Codable & Sendable>(key: String, value: Object, expires: Duration?) async throws {
-    let key = prefix + key
-    // Where other processes have the cache open it is a transaction, which they see.
-    guard let expires else { return try await aside { try cache.set(value, forKey: key, expires: .unchanged) } }
-    try await write {
-      $0.set(value, forKey: key, expires: .after(expires))
-    } alone: {
-      try cache.set(value, forKey: key, expires: .after(expires))
-    }
+    try await cache.set(
+      value, forKey: prefix + key, expires: expires.map { .after($0) } ?? .unchanged, waitsForCommit: isShared)
   }
 
   /// Returns the value, or `nil` if there is none.
@@ -84,26 +76,10 @@ public struct LMDBPersistDriver: PersistDriver {
 
   public func remove(key: String) async throws {
     let key = prefix + key
-    try await write {
-      $0.removeValue(forKey: key)
-    } alone: {
-      try cache.removeValue(forKey: key)
-    }
+    try await cache.write(waitsForCommit: isShared) { $0.removeValue(forKey: key) }
   }
 
   public func shutdown() async throws {
     if closesCache { try await cache.close() } else { try await cache.flush() }
-  }
-
-  private func write(_ batch: @escaping @Sendable (inout CacheBatch) -> Void, alone: () throws -> Void) async throws {
-    if !isShared { return try alone() }
-    try await aside { try cache.write(waitsForCommit: true, batch) }
-  }
-
-  /// Runs what waits for a commit where other processes have the cache open: not on a thread of Swift's pool.
-  private func aside<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
-    try await withCheckedThrowingContinuation { continuation in
-      DispatchQueue.global().async { continuation.resume(with: Result { try body() }) }
-    }
   }
 }

@@ -11,7 +11,8 @@ import Testing
 
   @Test func pagesAreMadeOnce() async throws {
     let cache = try scratch.cache()
-    try await LiveServer.with(ExampleServer.router(cache, delay: .milliseconds(1), isCached: true)) { server in
+    let router = ExampleServer.router(cache, delay: .milliseconds(1), isCached: true, lifetime: .seconds(36_000))
+    try await LiveServer.with(router) { server in
       let first = try await server.send("GET", "/page/1").text
       let second = try await server.send("GET", "/page/1").text
       #expect(first == second && first.hasPrefix("<h1>Page 1</h1>"))

@@ -33,15 +33,19 @@ import Testing
   private func cache(_ scratch: Scratch) throws -> DistributedCache {
     var configuration = DistributedCacheConfiguration()
     // A machine that tests share may take its time.
-    configuration.timeLimit = .seconds(5)
-    return try DistributedCache(local: scratch.cache(), remote: redis.tier(), configuration: configuration)
+    configuration.timeLimit = .seconds(300)
+    configuration.leaseDuration = .seconds(3_600)
+    configuration.loadWaitLimit = .seconds(3_600)
+    let local = try scratch.cache { $0.loadWaitLimit = .seconds(3_600) }
+    return try DistributedCache(local: local, remote: redis.tier(), configuration: configuration)
   }
 
   private func withServer(
     _ name: String, _ scratch: Scratch, _ body: @escaping @Sendable (Server) async throws -> Void
   ) async throws {
     let cache = try cache(scratch)
-    try await LiveServer.with(FleetServer.router(cache, name: name, delay: .milliseconds(1))) { server in
+    let router = FleetServer.router(cache, name: name, delay: .milliseconds(1), lifetime: .seconds(36_000))
+    try await LiveServer.with(router) { server in
       try await eventually { cache.health.isSettled }
       try await body(Server(cache: cache, server: server))
     }
@@ -55,9 +59,9 @@ import Testing
     }
   }
 
-  /// Waits until something is so, 20 s at most.
+  /// Waits until something is so, five minutes at most.
   private func eventually(_ condition: () async throws -> Bool) async throws {
-    let limit = ContinuousClock.now + .seconds(20)
+    let limit = ContinuousClock.now + .seconds(300)
     while try await !condition() {
       guard ContinuousClock.now < limit else { throw NotInTime() }
       try await Task.sleep(for: .milliseconds(5))

@@ -15,6 +15,17 @@ final class RedisProcess: Sendable {
     ]
     process.standardOutput = FileHandle.nullDevice
     try process.run()
+    let tier = try tier()
+    defer { tier.close() }
+    let limit = Date(timeIntervalSinceNow: 300)
+    while true {
+      do {
+        _ = try tier.sendAndWait([RemoteCommand([Data("PING".utf8)])], timeLimit: .seconds(5))
+        return
+      } catch  where process.isRunning && Date() < limit {
+        usleep(5_000)
+      }
+    }
   }
 
   deinit {

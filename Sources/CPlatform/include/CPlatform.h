@@ -31,6 +31,10 @@ int cplatform_close(int descriptor);
 intptr_t cplatform_write_two(int descriptor, const void *first, size_t first_count, const void *second,
                              size_t second_count, int64_t offset);
 
+/// Gives each of two names in a directory what the other has, at once: 0; -1 and `errno`, `ENOSYS` or `EINVAL` where the
+/// system, or the file system, cannot.
+int cplatform_exchange(int directory, const char *first, const char *second);
+
 /// Whether all pages of a mapping's part are in memory, so that reading them takes no device: 1 or 0. Where the system
 /// does not tell, 0.
 int cplatform_is_resident(const void *address, size_t size);
@@ -39,9 +43,9 @@ int cplatform_is_resident(const void *address, size_t size);
 /// done: posix_fallocate(3) writes there, and so might undo what another process writes meanwhile.
 int cplatform_reserve(int descriptor, int64_t size);
 
-/// Makes the file at least `size` bytes long, all of them with blocks; 0 or the error number. Where the file system
-/// cannot reserve blocks, it writes them: only for a file that nobody else writes.
-int cplatform_allocate(int descriptor, int64_t size);
+/// Gives a part of a file its blocks, and makes the file long enough for it; 0 or the error number. Where the file system
+/// cannot reserve blocks, it writes them: only for what nobody else writes. On Darwin only from offset 0 on.
+int cplatform_allocate(int descriptor, int64_t offset, int64_t size);
 
 /// Gives the blocks of a part of a file back, which then reads as zeros; the file keeps its length. 0 or the error number:
 /// EOPNOTSUPP where the file system, or the system, cannot.
@@ -67,6 +71,10 @@ int cplatform_byte_lock(int descriptor, int64_t offset, int action);
 /// Whether another process has a lock by fcntl(2) on any part of a file: 1 or 0; -1 and `errno` for a failure. Locks of
 /// this process do not count.
 int cplatform_is_locked_elsewhere(int descriptor);
+
+/// Copies the value of a file's extended attribute of the user's; returns its length, 0 where there is no such attribute, and
+/// -1 and `errno` for a failure: ERANGE if it is longer than `count`.
+intptr_t cplatform_attribute(int descriptor, const char *name, void *bytes, size_t count);
 
 // Threads, numbered for those who keep a cache line for each of them.
 
@@ -98,6 +106,29 @@ extern _Thread_local uint32_t cplatform_own_thread_number CPLATFORM_THREAD_LOCAL
 
 /// The calling thread's number, or `CPLATFORM_NO_THREAD_NUMBER`.
 static inline uint32_t cplatform_thread_number(void) { return cplatform_own_thread_number - 1; }
+
+// Timing some of the operations of a thread: about a thousand a second, and where there are more, one of 1024.
+
+/// Kinds of operations, each of which is counted for itself.
+enum { CPLATFORM_SAMPLINGS = 3 };
+
+struct cplatform_sampling {
+  /// Operations up to the next one that is timed.
+  uint32_t left;
+  /// How many there are from one to the next, on average.
+  uint32_t interval;
+  /// When one was timed last, in nanoseconds of a clock that never goes back.
+  int64_t last;
+};
+
+extern _Thread_local struct cplatform_sampling cplatform_samplings[CPLATFORM_SAMPLINGS] CPLATFORM_THREAD_LOCAL;
+
+/// Counts an operation of the calling thread: whether it is to be timed.
+static inline int cplatform_is_sample(uint32_t kind) { return --cplatform_samplings[kind].left == 0; }
+
+/// Chooses the next operation to be timed, after one was. The distance is drawn: what a program does over and over is met
+/// at each of its places.
+void cplatform_did_sample(uint32_t kind, int64_t now);
 
 // Reading what another thread may be writing, to be believed only if it turns out that nobody was. By instructions of the
 // machine, where they are known: what they read is no matter of the language then, and the thread sanitizer, which cannot

@@ -20,7 +20,6 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
   /// `nil` if the default cache could not be opened. Then there is no content, and writing fails.
   public let storage: LMDBCache?
   @usableFromInline let entry: EntryContent<Content>?
-  let gate: DefaultGate
   package let failures = FailureRecord()
 
   public init(
@@ -30,7 +29,6 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
     self.key = key
     self.storage = storage
     entry = storage.map { EntryContent($0, key: key) }
-    gate = DefaultGate.gate(for: key, in: storage)
     if let storage, let recovery = storage.recovery { reportLoss(recovery, in: storage) }
   }
 
@@ -115,8 +113,6 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
   ) throws(EFStorageFailure) {
     guard let storage else { return try fail(.storage, DefaultCache.shared.reason, content()) }
     do throws(CacheError) {
-      gate.enter()
-      defer { gate.leave() }
       try storage.setObject(object, forKey: key, expiresIn: expiresIn, cost: cost)
     } catch {
       return try fail(error.code == .encodingFailed ? .conversion : .storage, error, content())
@@ -136,15 +132,31 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
     try storeIfAbsent(makeContent, expiresIn: nil)
   }
 
-  /// Stores a content unless something is stored. No write through a reference of this process falls between; one past
-  /// the references, or by another process, can, and may then be replaced.
-  func storeIfAbsent(_ makeContent: () -> Content, expiresIn: Duration?) throws -> Bool {
+  /// Stores a content unless something is stored, readable or not: nobody's write is replaced, by whichever way and in
+  /// whichever process it is made.
+  ///
+  /// - Returns: Whether it was stored.
+  func storeIfAbsent(_ makeContent: () -> Content, expiresIn: Duration?) throws(EFStorageFailure) -> Bool {
     guard isAbsent else { return false }
     let content = makeContent()
-    return try gate.exclusively {
-      guard isAbsent, storage?.contains(key) != true else { return false }
-      try store(content, expiresIn: expiresIn)
-      return true
+    guard let storage else {
+      try fail(.storage, DefaultCache.shared.reason, content)
+      return false
+    }
+    switch content.asLMDBCacheStorable() {
+    case .failure(let error):
+      try fail(.conversion, error, content)
+      return false
+    case .success(let object):
+      let isStored: Bool
+      do throws(CacheError) {
+        isStored = try storage.setObjectIfAbsent(object, forKey: key, expiresIn: expiresIn)
+      } catch {
+        try fail(error.code == .encodingFailed ? .conversion : .storage, error, content)
+        return false
+      }
+      if isStored { failures.clear() }
+      return isStored
     }
   }
 

@@ -8,7 +8,6 @@ final class PropertyStorage<Content: LMDBCacheStorable> {
   private let cache: LMDBCache?
   private let key: String
   private let failures: FailureRecord
-  private let gate: DefaultGate
   let makeDefaultContent: () -> Content
   let persistDefaultContent: Bool
   let expiresIn: Duration?
@@ -21,7 +20,6 @@ final class PropertyStorage<Content: LMDBCacheStorable> {
     cache = ref.storage
     key = ref.key
     failures = ref.failures
-    gate = ref.gate
     self.makeDefaultContent = makeDefaultContent
     self.persistDefaultContent = persistDefaultContent
     self.expiresIn = expiresIn
@@ -47,8 +45,6 @@ final class PropertyStorage<Content: LMDBCacheStorable> {
   func set(_ value: CacheValue) -> Bool {
     guard let cache else { return false }
     do throws(CacheError) {
-      gate.enter()
-      defer { gate.leave() }
       try value.set(in: cache, forKey: key, expiresIn: expiresIn, cost: nil)
     } catch {
       return false

@@ -39,9 +39,7 @@ struct DefaultsFile: Sendable {
   /// Where Foundation keeps a suite, or the standard defaults.
   init(suite: String?) {
     let name = suite ?? Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName
-    let variable = ProcessInfo.processInfo.environment["XDG_CONFIG_HOME"]
-    let directory = variable.flatMap { $0.hasPrefix("/") ? $0 : nil } ?? NSHomeDirectory() + "/.config"
-    self.init(path: "\(directory)/\(name).plist")
+    self.init(path: DefaultsLocation.path(ofSuite: name))
   }
 
   /// The suite of defaults, where Foundation lets it be seen; `.some(nil)` for the standard defaults.

@@ -24,12 +24,18 @@ struct PropertyListNodes {
 
   subscript(index: Int32) -> PropertyListNode { nodes[Int(index)] }
 
-  /// - Throws: ``KeyedArchiveError``: the data is no property list that a keyed archive is written as.
-  init(_ data: Data) throws(KeyedArchiveError) {
+  /// The archive, its objects, an object, an array of references, a reference, and some to spare.
+  private static let depthOfArchives = 16
+  private static let greatestDepth = 512
+
+  /// - Parameter isArchive: Whether a keyed archive is expected, which nests no deeper than such an archive does.
+  /// - Throws: ``KeyedArchiveError``: the data is no property list, or has parts that those of archives have not.
+  init(_ data: Data, isArchive: Bool = true) throws(KeyedArchiveError) {
     if data.starts(with: "bplist".utf8) {
       self = try BinaryPropertyList.parse([UInt8](data))
     } else {
-      self = try XMLPropertyList.parse([UInt8](data))
+      self = try XMLPropertyList.parse(
+        [UInt8](data), maximumDepth: isArchive ? Self.depthOfArchives : Self.greatestDepth)
     }
   }
 

@@ -1,12 +1,10 @@
 import Foundation
 
-/// Reads the XML property lists that keyed archives may be written as: elements without attributes, no entities of the
-/// document's own, no nesting deeper than such an archive has. In time and memory proportional to the length.
+/// Reads XML property lists: elements without attributes, no entities of the document's own, no nesting deeper than is
+/// asked for. In time and memory proportional to the length.
 struct XMLPropertyList {
-  /// The archive, its objects, an object, an array of references, a reference, and some to spare.
-  private static let maximumDepth = 16
-
   private let bytes: [UInt8]
+  private let maximumDepth: Int
   private var position = 0
   private var list = PropertyListNodes()
 
@@ -17,16 +15,19 @@ struct XMLPropertyList {
     var isBalanced: Bool { !isDictionary || keys.count == values.count }
   }
 
-  static func parse(_ bytes: [UInt8]) throws(KeyedArchiveError) -> PropertyListNodes {
-    var parser = XMLPropertyList(bytes: bytes)
+  static func parse(_ bytes: [UInt8], maximumDepth: Int) throws(KeyedArchiveError) -> PropertyListNodes {
+    var parser = XMLPropertyList(bytes: bytes, maximumDepth: maximumDepth)
     try parser.parse()
     return parser.list
   }
 
-  private init(bytes: [UInt8]) { self.bytes = bytes }
+  private init(bytes: [UInt8], maximumDepth: Int) {
+    self.bytes = bytes
+    self.maximumDepth = maximumDepth
+  }
 
   private func damaged() -> KeyedArchiveError {
-    KeyedArchiveError("The bytes are no property list of a keyed archive (byte \(position)).")
+    KeyedArchiveError("The bytes are no property list, or no part of one that is read here (byte \(position)).")
   }
 
   private mutating func parse() throws(KeyedArchiveError) {
@@ -40,7 +41,7 @@ struct XMLPropertyList {
       var finished: PropertyListNode?
       switch tag {
       case "dict", "array":
-        guard containers.count < Self.maximumDepth else { throw damaged() }
+        guard containers.count < maximumDepth else { throw damaged() }
         containers.append(Container(isDictionary: tag == "dict"))
       case "dict/": finished = .dictionary(keys: [], values: [])
       case "array/": finished = .array([])
@@ -108,7 +109,22 @@ struct XMLPropertyList {
       let text = try content(of: tag).utf8.filter { $0 > 0x20 }
       guard let data = Data(base64Encoded: Data(text)) else { throw damaged() }
       return .data(data)
+    case "date":
+      guard let seconds = Self.seconds(of: try trimmed(tag)) else { throw damaged() }
+      return .date(seconds)
     default: throw damaged()
+    }
+  }
+
+  /// A date as property lists write it, `2001-01-01T00:00:00Z`, in seconds since then.
+  private static func seconds(of text: String) -> TimeInterval? {
+    // The style takes more than that, and dates that no calendar has.
+    guard text.utf8.count == 20, text.utf8.last == UInt8(ascii: "Z") else { return nil }
+    do {
+      let date = try Date(text, strategy: .iso8601)
+      return date.formatted(.iso8601) == text ? date.timeIntervalSinceReferenceDate : nil
+    } catch {
+      return nil
     }
   }
 

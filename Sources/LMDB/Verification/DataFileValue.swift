@@ -1,6 +1,6 @@
 /// A value that the verification comes by. Valid until `visit` returns.
 package struct DataFileValue {
-  /// All of it; of one that has pages of its own, its first 96 bytes at least if it has as many.
+  /// All of it; of one that has pages of its own, its first 1,024 bytes at least if it has as many.
   package let beginning: UnsafeRawBufferPointer
   /// Bytes.
   package let size: Int

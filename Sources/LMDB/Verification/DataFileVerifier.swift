@@ -77,9 +77,9 @@ package enum DataFileVerifier {
     return newest
   }
 
-  private static func meta(_ number: UInt64, at offset: Int, of file: borrowing DataFile) throws(DataFileError)
-    -> MetaPage
-  {
+  static func meta(
+    _ number: UInt64, at offset: Int, of file: borrowing DataFile
+  ) throws(DataFileError) -> MetaPage {
     var meta: MetaPage?
     do throws(LMDBError) {
       var bytes = [UInt8](repeating: 0, count: MetaPage.length)

@@ -6,8 +6,8 @@ package final class DataFileWalk {
   private static let maximumDepth = 32
   /// `offsetof(MDB_page, mp_ptrs)`
   static let headerSize = 16
-  /// Bytes read of a large value's first page.
-  private static let overflowPrefix = 16 + 96
+  /// Bytes read of a large value's first page: what is in front of the value that it has at most.
+  private static let overflowPrefix = 16 + 1_024
 
   private let file: DataFile
   let meta: MetaPage

@@ -1,5 +1,5 @@
 /// `MDB_db`: where a tree is, and what it should consist of.
-struct DatabaseRecord {
+struct DatabaseRecord: Equatable {
   static let size = 48
   /// `P_INVALID`
   static let noRoot = UInt64.max

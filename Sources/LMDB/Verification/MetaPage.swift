@@ -1,5 +1,5 @@
 /// `MDB_meta` of the data file's pages 0 and 1, as read.
-struct MetaPage {
+struct MetaPage: Equatable {
   /// Bytes from the start of the page to the end of what LMDB reads of it.
   static let length = 16 + 136
   static let magic: UInt32 = 0xBEEF_C0DE

@@ -44,6 +44,6 @@ extension CacheError {
 }
 
 /// A key for a message: quoted, and cut where it is long.
-func quoted(_ key: String) -> String {
+package func quoted(_ key: String) -> String {
   key.utf8.count <= 80 ? "\"\(key)\"" : "\"\(key.prefix(60))…\" (\(key.utf8.count) bytes)"
 }

@@ -16,6 +16,9 @@ public struct ObjectCoding: Sendable {
     /// error there are also objects that refer to each other in a circle, and a class of one's own that encodes itself
     /// as one of Foundation's collections does. What is decoded are Foundation's objects, which cast to Swift's types;
     /// the coder is no `NSKeyedUnarchiver`, but goes by the classes set with `NSKeyedUnarchiver.setClass(_:forClassName:)`.
+    ///
+    /// An archive of plain data, that is strings, numbers, data, dates, URLs, UUIDs, and collections of them, is read with
+    /// `value(_:forKey:)` as well.
     case keyedArchive
   }
 

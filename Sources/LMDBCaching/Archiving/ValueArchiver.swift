@@ -1,4 +1,6 @@
 import CBORCoding
+import Foundation
+import FoundationArchives
 
 /// Turns Swift values into the bytes of a record and back.
 enum ValueArchiver {
@@ -25,8 +27,27 @@ enum ValueArchiver {
       guard let stored = RawArchiving.anyValue(from: bytes, format: format) else { throw .mismatch(type, format, key) }
       return try withEncoded(stored) { (bytes) throws(CacheError) in try decode(type, from: bytes, format, key) }
     }
-    guard format == .cbor else { throw .mismatch(type, format, key) }
-    return try decode(type, from: bytes, format, key)
+    switch format {
+    case .cbor: return try decode(type, from: bytes, format, key)
+    case .keyedArchive: return try plainValue(type, from: bytes, key)
+    default: throw .mismatch(type, format, key)
+    }
+  }
+
+  /// Reads what `NSKeyedArchiver` wrote of strings, numbers, dates and so on, and of collections of them, as Swift's values.
+  private static func plainValue<V: Codable>(
+    _ type: V.Type, from bytes: UnsafeRawBufferPointer, _ key: String
+  ) throws(CacheError) -> V {
+    let content: PlainContent?
+    do throws(KeyedArchiveError) {
+      content = try KeyedArchive.plainContent(of: Data(bytes))
+    } catch {
+      throw .notUnarchived(type, .keyedArchive, key, error)
+    }
+    guard let content else { throw .mismatch(type, .keyedArchive, key) }
+    return try withEncoded(content.value) { (bytes) throws(CacheError) in
+      try decode(type, from: bytes, .keyedArchive, key)
+    }
   }
 
   private static func withEncoded<V: Encodable, R>(

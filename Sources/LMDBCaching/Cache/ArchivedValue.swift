@@ -13,7 +13,7 @@ extension CacheBatch {
     try archived.bytes.withBytes { (bytes) throws(CacheError) in
       try CacheKey.with(key) { (key) throws(CacheError) in
         let header = try store.header(for: key, archived.format, bytes, expiresIn: nil, cost: nil)
-        try store.put(key, header: header, payload: bytes, into: frames)
+        try store.put(key, header: header, payload: bytes, through: transforms, into: frames)
       }
     }
   }

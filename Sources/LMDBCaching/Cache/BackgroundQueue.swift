@@ -45,6 +45,15 @@ final class BackgroundQueue: Sendable {
     }
   }
 
+  /// Does what no other call has to be waited for with.
+  nonisolated(nonsending) static func performAside<R: Sendable, E: Error>(
+    _ work: @escaping @Sendable () throws(E) -> R
+  ) async throws(E) -> R {
+    try await withCheckedContinuation { (continuation: CheckedContinuation<Result<R, E>, Never>) in
+      aside.async { continuation.resume(returning: outcome(work)) }
+    }.get()
+  }
+
   nonisolated(nonsending) func perform<R: Sendable, E: Error>(
     _ access: Access, _ work: @escaping @Sendable () throws(E) -> R
   ) async throws(E) -> R {

@@ -4,9 +4,11 @@ public struct CacheBatch: ~Copyable {
   /// The first failure; it makes the whole batch fail.
   private(set) var failure: CacheError?
   let store: DiskStore
+  let transforms: ValueTransforms
 
-  init(_ store: DiskStore, isAwaited: Bool) {
-    self.store = store
+  init(_ cache: DiskCache, isAwaited: Bool) {
+    store = cache.store
+    transforms = cache.reader.transforms
     frames = BatchFrames(isAwaited: isAwaited || store.durability == .full)
   }
 
@@ -36,7 +38,7 @@ public struct CacheBatch: ~Copyable {
           header.tags = tags?.hashes
           // The header refers to them.
           try withExtendedLifetime(tags) { () throws(CacheError) in
-            try store.put(key, header: header, payload: bytes, into: frames)
+            try store.put(key, header: header, payload: bytes, through: transforms, into: frames)
           }
         }
       }

@@ -4,10 +4,12 @@ import LMDB
 /// The disk tier as it was at one moment; lent to the body of ``LMDBCache/read(_:)`` and not usable outside it.
 public struct CacheSnapshot: ~Copyable {
   private let store: DiskStore
+  private let reader: RecordReader
   private let transaction: ReadTransaction
 
-  init(_ store: DiskStore, _ transaction: borrowing ReadTransaction) {
-    self.store = store
+  init(_ cache: DiskCache, _ transaction: borrowing ReadTransaction) {
+    store = cache.store
+    reader = cache.reader
     self.transaction = transaction.alias()
   }
 
@@ -16,7 +18,7 @@ public struct CacheSnapshot: ~Copyable {
   /// - Throws: as ``LMDBCache/value(_:forKey:)``.
   public func value<V: Codable & Sendable>(_ type: V.Type = V.self, forKey key: String) throws(CacheError) -> V? {
     try CacheKey.with(key) { (key) throws(CacheError) in
-      guard let record = try store.readData(key, in: transaction) else { return nil }
+      guard let record = try reader.readData(key, in: transaction) else { return nil }
       return try record.payload.withBytes { (bytes) throws(CacheError) in
         try ValueArchiver.value(type, from: bytes, format: record.header.format, forKey: key.string)
       }

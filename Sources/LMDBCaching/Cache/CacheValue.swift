@@ -34,6 +34,12 @@ public class CacheValue: NSObject, NSCoding {
   ) throws(CacheError) {
     preconditionFailure("abstract")
   }
+
+  func setIfAbsent(
+    in cache: DiskCache, forKey key: String, expiresIn: Duration?, cost: Int?, through memory: MemoryTier?
+  ) throws(CacheError) -> Bool {
+    preconditionFailure("abstract")
+  }
 }
 
 @usableFromInline
@@ -53,5 +59,12 @@ final class TypedCacheValue<Value: Codable>: CacheValue {
     through memory: MemoryTier?
   ) throws(CacheError) {
     try cache.set(value, forKey: key, expiresIn: expiresIn, cost: cost, tags: tags, through: memory)
+  }
+
+  override func setIfAbsent(
+    in cache: DiskCache, forKey key: String, expiresIn: Duration?, cost: Int?, through memory: MemoryTier?
+  ) throws(CacheError) -> Bool {
+    try cache.setValueIfAbsent(
+      value, forKey: key, expires: expiresIn.map { .after($0) } ?? .never, cost: cost, tags: nil, through: memory)
   }
 }

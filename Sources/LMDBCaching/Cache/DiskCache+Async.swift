@@ -1,9 +1,20 @@
+public import Foundation
+
 // What may wait for the disk, for tasks: the work is done on a background queue, and no thread of Swift's pool is held.
 //
 // Writes are made one after the other in the order of the calls, together with those of the functions with completions,
 // and everything else sees what was written by calls before it. Cancelling a task stops none of it.
 
 extension DiskCache {
+  /// Opens, or makes, the cache in a directory; see ``LMDBCache/open(directory:configuration:)``.
+  public nonisolated(nonsending) static func open(
+    directory: URL, configuration: CacheConfiguration = CacheConfiguration()
+  ) async throws(CacheError) -> DiskCache {
+    try await BackgroundQueue.performAside { () throws(CacheError) in
+      try DiskCache(directory: directory, configuration: configuration)
+    }
+  }
+
   /// See ``LMDBCache/flush()``.
   public nonisolated(nonsending) func flush() async throws(CacheError) {
     try await background.perform(.aside) { [self] () throws(CacheError) in try flush() }
@@ -19,6 +30,26 @@ extension DiskCache {
     waitsForCommit: Bool = false, _ body: @escaping @Sendable (inout CacheBatch) throws -> Void
   ) async throws {
     try await background.perform(.write) { [self] in try write(waitsForCommit: waitsForCommit, body) }
+  }
+
+  /// See ``LMDBCache/set(_:forKey:expires:cost:tags:waitsForCommit:)``.
+  public nonisolated(nonsending) func set<V: Codable & Sendable>(
+    _ value: V, forKey key: String, expires: Expiry = .never, cost: Int? = nil, tags: [String] = [],
+    waitsForCommit: Bool
+  ) async throws(CacheError) {
+    try await background.perform(.write) { [self] () throws(CacheError) in
+      if waitsForCommit { return try commit(value, key, expires, cost, tags) }
+      try set(value, forKey: key, expires: expires, cost: cost, tags: tags)
+    }
+  }
+
+  /// Stores a value and waits for its commit.
+  func commit<V: Codable & Sendable>(
+    _ value: V, _ key: String, _ expires: Expiry, _ cost: Int?, _ tags: [String]
+  ) throws(CacheError) {
+    // Past the memory tier, which would make a success of what is not on the disk.
+    try set(value, forKey: key, expires: expires, cost: cost, tags: EntryTags.make(tags), through: nil)
+    try commitPending()
   }
 
   /// See ``LMDBCache/read(_:)``.
@@ -46,6 +77,28 @@ extension DiskCache {
   /// See ``LMDBCache/removeAll(taggedWith:)``.
   public nonisolated(nonsending) func removeAll(taggedWith tag: String) async throws(CacheError) {
     try await background.perform(.write) { [self] () throws(CacheError) in try removeAll(taggedWith: tag) }
+  }
+
+  /// See ``LMDBCache/removeAll(taggedWithAnyOf:)``.
+  public nonisolated(nonsending) func removeAll(
+    taggedWithAnyOf tags: some Sequence<String> & Sendable
+  ) async throws(CacheError) {
+    try await background.perform(.write) { [self] () throws(CacheError) in try removeAll(taggedWithAnyOf: tags) }
+  }
+
+  /// See ``LMDBCache/entryCount()``.
+  public nonisolated(nonsending) func entryCount() async throws(CacheError) -> Int {
+    try await background.perform(.aside) { [self] () throws(CacheError) in try entryCount() }
+  }
+
+  /// See ``LMDBCache/totalEntryCost()``.
+  public nonisolated(nonsending) func totalEntryCost() async throws(CacheError) -> Int {
+    try await background.perform(.aside) { [self] () throws(CacheError) in try totalEntryCost() }
+  }
+
+  /// See ``bytesOnDisk()``.
+  public nonisolated(nonsending) func bytesOnDisk() async throws(CacheError) -> Int {
+    try await background.perform(.aside) { [self] () throws(CacheError) in try bytesOnDisk() }
   }
 
   /// See ``trim(toCount:)``.

@@ -1,3 +1,5 @@
+import Foundation
+
 // The one path of every write that depends on what is there, whether the cache has a memory tier or not.
 
 extension DiskCache {
@@ -6,17 +8,17 @@ extension DiskCache {
   /// See ``LMDBCache/entry(forKey:)``.
   public func entry(forKey key: String) throws(CacheError) -> CacheEntry? {
     try checkOpen()
-    return try CacheKey.with(key) { (key) throws(CacheError) in try store.reader.entry(key) }
+    return try CacheKey.with(key) { (key) throws(CacheError) in try reader.entry(key) }
   }
 
   /// What a write has to expect that depends on what is read next; `nil` if the stamp of what is read says so.
-  private func condition(_ key: String) throws(CacheError) -> EntryCondition? {
+  func condition(_ key: String) throws(CacheError) -> EntryCondition? {
     try checkOpen()
     return try CacheKey.with(key, store.condition)
   }
 
   /// When an entry expires; 0: never.
-  private func expires(_ key: String, _ memory: MemoryTier?) throws(CacheError) -> Int64 {
+  func expires(_ key: String, _ memory: MemoryTier?) throws(CacheError) -> Int64 {
     try CacheKey.with(key) { (key) throws(CacheError) in
       // An earlier one may be when it is to be loaded anew.
       if memory?.expires(key) == .max { return 0 }
@@ -25,7 +27,7 @@ extension DiskCache {
   }
 
   /// Whether there is an entry, be it in memory only.
-  private func isPresent(_ key: CacheKey, _ memory: MemoryTier?) throws(CacheError) -> Bool {
+  func isPresent(_ key: CacheKey, _ memory: MemoryTier?) throws(CacheError) -> Bool {
     if try store.stamp(key) != 0 { return true }
     guard let memory else { return false }
     return try memory.valueAlone(key, in: store) != nil
@@ -34,7 +36,7 @@ extension DiskCache {
   // MARK: Writing under a condition
 
   /// Returns whether the condition held.
-  private func put<V: Codable>(
+  func put<V: Codable>(
     _ value: V, _ key: String, expires: Int64, cost: Int?, tags: EntryTags?, through memory: MemoryTier?,
     if condition: EntryCondition
   ) throws(CacheError) -> Bool {
@@ -60,13 +62,13 @@ extension DiskCache {
     _ value: MemoryValue?, _ key: CacheKey, _ header: RecordHeader, _ tags: EntryTags?,
     _ bytes: UnsafeRawBufferPointer, through memory: MemoryTier?, if condition: EntryCondition
   ) throws(CacheError) -> Bool {
-    let outcome = try store.edit(key, .put(header, bytes), if: condition, by: memory)
+    let outcome = try store.edit(key, .put(header, bytes, reader.transforms), if: condition, by: memory)
     if outcome.isRefused { return false }
     try didPut(value, key, header, tags, outcome, through: memory, tells: !condition.isOfTransaction)
     return true
   }
 
-  private func remove(
+  func remove(
     _ key: CacheKey, through memory: MemoryTier?, if condition: EntryCondition
   ) throws(CacheError) -> Bool {
     let outcome = try store.edit(key, .remove, if: condition, by: memory)
@@ -107,12 +109,34 @@ extension DiskCache {
     _ value: V, forKey key: String, expires: Expiry, cost: Int?, tags: EntryTags?, through memory: MemoryTier?
   ) throws(CacheError) -> Bool {
     let time = try expires.nanoseconds(in: store, current: 0)
-    while true {
-      guard let condition = try condition(key) else {
-        return try put(value, key, expires: time, cost: cost, tags: tags, through: memory, if: .stamp(0))
+    return try ifAbsent(key, memory) { (condition) throws(CacheError) in
+      try put(value, key, expires: time, cost: cost, tags: tags, through: memory, if: condition)
+    }
+  }
+
+  func setObjectIfAbsent(
+    _ object: any NSCoding, forKey key: String, expiresIn: Duration?, cost: Int?, through memory: MemoryTier?
+  ) throws(CacheError) -> Bool {
+    if let value = object as? CacheValue {
+      return try value.setIfAbsent(in: self, forKey: key, expiresIn: expiresIn, cost: cost, through: memory)
+    }
+    let time = expiresIn.map(store.expiry) ?? 0
+    return try ObjectArchiver.withArchive(of: object, with: objectCoding) { (format, bytes) throws(CacheError) in
+      let memoryValue = memory == nil ? nil : TypedMemoryValue(SharedObject(object: object))
+      return try ifAbsent(key, memory) { (condition) throws(CacheError) in
+        try put(memoryValue, format, bytes, key, expires: time, cost: cost, tags: nil, through: memory, if: condition)
       }
+    }
+  }
+
+  /// - Parameter put: Writes if a condition holds, and says whether it did.
+  private func ifAbsent(
+    _ key: String, _ memory: MemoryTier?, _ put: (EntryCondition) throws(CacheError) -> Bool
+  ) throws(CacheError) -> Bool {
+    while true {
+      guard let condition = try condition(key) else { return try put(.stamp(0)) }
       if try CacheKey.with(key, { (key) throws(CacheError) in try isPresent(key, memory) }) { return false }
-      if try put(value, key, expires: time, cost: cost, tags: tags, through: memory, if: condition) { return true }
+      if try put(condition) { return true }
     }
   }
 
@@ -142,93 +166,6 @@ extension DiskCache {
         if try remove(key, through: memory, if: condition ?? .stamp(version.stamp)) { return true }
       }
     }
-  }
-
-  /// What an update knows of the entry as it was read.
-  @usableFromInline
-  struct UpdateBasis {
-    fileprivate var condition: EntryCondition
-    /// 0: never, or there is none.
-    fileprivate var expires: Int64 = 0
-    /// What the new entry has, too.
-    fileprivate var tags: EntryTags?
-    /// Whether the value may be read through the memory tier, or else with its stamp.
-    @usableFromInline let isAlone: Bool
-  }
-
-  /// - Parameters:
-  ///   - read: Reads the value, through the memory tier if there is one.
-  ///   - change: May run several times.
-  // Inlinable, since only the caller's module knows the type: what does the work does not need it, or less of it.
-  @inlinable
-  func update<V: Codable>(
-    _ type: V.Type, forKey key: String, expires: Expiry, cost: Int?, through memory: MemoryTier?,
-    reading read: () throws(CacheError) -> V?, _ change: (inout V?) throws -> Void
-  ) throws -> V? {
-    while true {
-      var basis = try updateBasis(key)
-      var value = basis.isAlone ? try read() : try stampedValue(type, key, &basis)
-      let isPresent = value != nil
-      if isPresent { try note(expires, key, memory, &basis) }
-      try change(&value)
-      if let value {
-        if try put(value, key, expires: expires, cost: cost, through: memory, if: basis) { return value }
-      } else {
-        if try !isPresent || remove(key, through: memory, if: basis) { return nil }
-      }
-    }
-  }
-
-  @usableFromInline
-  func updateBasis(_ key: String) throws(CacheError) -> UpdateBasis {
-    let condition = try condition(key)
-    return UpdateBasis(condition: condition ?? .stamp(0), isAlone: condition != nil)
-  }
-
-  /// Reads a value past the memory tier, with its stamp and expiry.
-  @usableFromInline
-  func stampedValue<V: Codable>(_ type: V.Type, _ key: String, _ basis: inout UpdateBasis) throws(CacheError) -> V? {
-    var value: V?
-    _ = try CacheKey.with(key) { (key) throws(CacheError) in
-      try store.read(key) { (record) throws(CacheError) in
-        value = try Self.decode(type, record.header.format, record.payload, key.string)
-        basis.condition = .stamp(record.header.stamp)
-        basis.expires = record.header.expires
-        basis.tags = record.tags
-      }
-    }
-    return value
-  }
-
-  /// Notes when the entry expires that was read, if that is asked for, and its tags, if they are not known.
-  @usableFromInline
-  func note(
-    _ expires: Expiry, _ key: String, _ memory: MemoryTier?, _ basis: inout UpdateBasis
-  ) throws(CacheError) {
-    guard basis.isAlone else { return }
-    if expires == .unchanged { basis.expires = try self.expires(key, memory) }
-    if store.journal.tagRemovals.areUsed { basis.tags = try tags(key, memory) }
-  }
-
-  private func tags(_ key: String, _ memory: MemoryTier?) throws(CacheError) -> EntryTags? {
-    try CacheKey.with(key) { (key) throws(CacheError) in
-      if let memory, memory.contains(key.string) { return memory.tagMark(key)?.tags }
-      return try store.header(key)?.tags
-    }
-  }
-
-  @usableFromInline
-  func put<V: Codable>(
-    _ value: V, _ key: String, expires: Expiry, cost: Int?, through memory: MemoryTier?, if basis: UpdateBasis
-  ) throws(CacheError) -> Bool {
-    let time = try expires.nanoseconds(in: store, current: basis.expires)
-    return try put(
-      value, key, expires: time, cost: cost, tags: basis.tags, through: memory, if: basis.condition)
-  }
-
-  @usableFromInline
-  func remove(_ key: String, through memory: MemoryTier?, if basis: UpdateBasis) throws(CacheError) -> Bool {
-    try CacheKey.with(key) { (key) throws(CacheError) in try remove(key, through: memory, if: basis.condition) }
   }
 
   /// - Parameter later: An entry that expires then or later, or never, stays as it is; nanoseconds since 1970.
@@ -261,7 +198,7 @@ extension DiskCache {
       let outcome = try store.edit(key, .touch(expires: expires), if: .stamp(header.stamp), by: memory)
       return !outcome.isRefused
     }
-    guard let record = try store.readData(key), record.header.stamp == header.stamp else { return false }
+    guard let record = try reader.readData(key), record.header.stamp == header.stamp else { return false }
     var changed = header
     changed.move(toExpiry: expires)
     changed.tags = record.tags?.hashes
@@ -281,37 +218,29 @@ extension DiskCache {
     try set(value, forKey: key, expires: expires, cost: cost, tags: nil, through: nil)
   }
 
-  /// See ``LMDBCache/setValueIfAbsent(_:forKey:expires:cost:)``.
+  /// See ``LMDBCache/setValueIfAbsent(_:forKey:expires:cost:tags:)``.
   @discardableResult
   public func setValueIfAbsent<V: Codable & Sendable>(
-    _ value: V, forKey key: String, expires: Expiry = .never, cost: Int? = nil
+    _ value: V, forKey key: String, expires: Expiry = .never, cost: Int? = nil, tags: [String] = []
   ) throws(CacheError) -> Bool {
-    try setValueIfAbsent(value, forKey: key, expires: expires, cost: cost, tags: nil, through: nil)
+    try setValueIfAbsent(
+      value, forKey: key, expires: expires, cost: cost, tags: EntryTags.make(tags), through: nil)
   }
 
-  /// See ``LMDBCache/set(_:forKey:ifVersion:expires:cost:)``.
+  /// See ``LMDBCache/set(_:forKey:ifVersion:expires:cost:tags:)``.
   @discardableResult
   public func set<V: Codable & Sendable>(
-    _ value: V, forKey key: String, ifVersion version: EntryVersion, expires: Expiry = .never, cost: Int? = nil
+    _ value: V, forKey key: String, ifVersion version: EntryVersion, expires: Expiry = .never, cost: Int? = nil,
+    tags: [String] = []
   ) throws(CacheError) -> Bool {
-    try set(value, forKey: key, ifVersion: version, expires: expires, cost: cost, tags: nil, through: nil)
+    try set(
+      value, forKey: key, ifVersion: version, expires: expires, cost: cost, tags: EntryTags.make(tags), through: nil)
   }
 
   /// See ``LMDBCache/removeValue(forKey:ifVersion:)``.
   @discardableResult
   public func removeValue(forKey key: String, ifVersion version: EntryVersion) throws(CacheError) -> Bool {
     try removeValue(forKey: key, ifVersion: version, through: nil)
-  }
-
-  /// See ``LMDBCache/update(_:forKey:expires:cost:_:)``.
-  @discardableResult @inlinable
-  public func update<V: Codable & Sendable>(
-    _ type: V.Type = V.self, forKey key: String, expires: Expiry = .unchanged, cost: Int? = nil,
-    _ change: (inout V?) throws -> Void
-  ) throws -> V? {
-    try update(
-      type, forKey: key, expires: expires, cost: cost, through: nil,
-      reading: { () throws(CacheError) in try value(type, forKey: key) }, change)
   }
 
   /// See ``LMDBCache/touch(forKey:expires:)``.

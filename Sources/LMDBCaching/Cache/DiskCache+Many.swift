@@ -59,7 +59,7 @@ extension DiskCache {
     _ keys: [String], _ body: (Int, ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> Void
   ) throws(CacheError) {
     try checkOpen()
-    try store.read(keys) { (index, record, _) throws(CacheError) in
+    try reader.read(keys) { (index, record, _) throws(CacheError) in
       try body(index, record.header.format, record.payload)
     }
   }
@@ -69,7 +69,7 @@ extension DiskCache {
   func dataValues(forKeys keys: [String]) throws(CacheError) -> [Data?] {
     try checkOpen()
     var values = [Data?](repeating: nil, count: keys.count)
-    try store.read(keys) { (index, record, owner) throws(CacheError) in
+    try reader.read(keys) { (index, record, owner) throws(CacheError) in
       let format = record.header.format
       values[index] =
         format == .bytes

@@ -37,12 +37,14 @@ extension DiskCache {
     _ value: V, forKey key: String, expiresIn: Duration?, cost: Int?, tags: EntryTags? = nil,
     through memory: MemoryTier?, if condition: (() -> Bool)? = nil
   ) throws(CacheError) {
+    let start = SampledOperation.write.start()
     try ValueArchiver.withArchive(of: value) { (format, bytes) throws(CacheError) in
       let memoryValue = memory == nil ? nil : TypedMemoryValue.make(value, archiveLength: bytes.count)
       try put(
         memoryValue, format, bytes, forKey: key, expiresIn: expiresIn, cost: cost, tags: tags, through: memory,
         if: condition)
     }
+    store.counters.latencies.writes.record(since: start)
   }
 
   func setObject(
@@ -53,10 +55,12 @@ extension DiskCache {
     if let value = object as? CacheValue {
       return try value.set(in: self, forKey: key, expiresIn: expiresIn, cost: cost, tags: tags, through: memory)
     }
+    let start = SampledOperation.write.start()
     try ObjectArchiver.withArchive(of: object, with: objectCoding) { (format, bytes) throws(CacheError) in
       let memoryValue = memory == nil ? nil : TypedMemoryValue(SharedObject(object: object))
       try put(memoryValue, format, bytes, forKey: key, expiresIn: expiresIn, cost: cost, tags: tags, through: memory)
     }
+    store.counters.latencies.writes.record(since: start)
   }
 
   /// Writes an archived value.
@@ -78,7 +82,8 @@ extension DiskCache {
     _ value: MemoryValue?, _ key: CacheKey, _ header: RecordHeader, _ tags: EntryTags?,
     _ bytes: UnsafeRawBufferPointer, through memory: MemoryTier?, if condition: (() -> Bool)? = nil
   ) throws(CacheError) {
-    let outcome = try store.put(key, header: header, payload: bytes, by: memory, if: condition)
+    let outcome = try store.put(
+      key, header: header, payload: bytes, through: reader.transforms, by: memory, if: condition)
     if outcome.isRefused { return }
     try didPut(value, key, header, tags, outcome, through: memory)
   }

@@ -11,6 +11,11 @@ import Synchronization
 /// no memory tier to go on in, so writes throw then.
 public final class DiskCache: Sendable {
   let store: DiskStore
+  /// What this object was opened with.
+  let configuration: CacheConfiguration
+  /// Reads and, by its transforms, writes values as this object's configuration says.
+  let reader: RecordReader
+  let events: EventLog
   private let coding: Mutex<ObjectCoding>
   private let isClosed = Atomic<Bool>(false)
   private let isReadFailureLogged = Atomic<Bool>(false)
@@ -33,7 +38,10 @@ public final class DiskCache: Sendable {
     guard directory.isFileURL else {
       throw CacheError(.invalidArgument, "\(directory) is no file URL; make one with URL(fileURLWithPath:).")
     }
+    self.configuration = configuration
     store = try DiskStore.open(directory: directory.path, configuration: configuration)
+    reader = store.makeReader(ValueTransforms(transforms: configuration.valueTransforms))
+    events = EventLog(configuration.logger)
     coding = Mutex(configuration.objectCoding)
     maintenance = Mutex(Maintenance())
     // The stamps of writes are wall-clock times, of all processes: the time is not before the last one's. One that is far
@@ -49,7 +57,7 @@ public final class DiskCache: Sendable {
     do throws(CacheError) {
       try close()
     } catch {
-      store.logger.error("cache not closed cleanly", metadata: ["error": "\(error)"])
+      configuration.logger.error("cache not closed cleanly", metadata: ["error": "\(error)"])
     }
   }
 
@@ -63,6 +71,7 @@ public final class DiskCache: Sendable {
     timer?.cancel()
     if store.environment.isForked { return }
     observers.end(store.feed)
+    defer { events.drain() }
     try store.release()
   }
 
@@ -91,6 +100,7 @@ public final class DiskCache: Sendable {
   public var statistics: CacheStatistics {
     var statistics = CacheStatistics()
     store.counters.add(to: &statistics)
+    store.journal.writes.add(to: &statistics)
     answer(()) { () throws(CacheError) in
       try checkOpen()
       try store.meter.add(to: &statistics)
@@ -101,25 +111,25 @@ public final class DiskCache: Sendable {
   // MARK: Limits. They belong to the directory: every cache of this process on it shares them.
 
   /// How many entries it holds at most. Kept in the background, every ``autoTrimInterval`` and at once when it is
-  /// exceeded by a tenth, and by ``trimToLimits()``.
+  /// exceeded by a tenth, and by ``trimToLimits()``. Less than 0 is taken for no limit, `Int.max`, as with the other limits.
   ///
   /// Those go first whose last access is longest ago. One that was accessed again, at times that are apart, stays up to
   /// four times as long as one that was not.
   public var countLimit: Int {
     get { store.trimmer.limits.withLock { $0.count } }
-    set { store.trimmer.limits.withLock { $0.count = max(0, newValue) } }
+    set { store.trimmer.limits.withLock { $0.count = newValue < 0 ? .max : newValue } }
   }
 
   /// The greatest total cost; see ``countLimit``.
   public var costLimit: Int {
     get { store.trimmer.limits.withLock { $0.cost } }
-    set { store.trimmer.limits.withLock { $0.cost = max(0, newValue) } }
+    set { store.trimmer.limits.withLock { $0.cost = newValue < 0 ? .max : newValue } }
   }
 
   /// How long after its last access an entry stays; `nil` for no limit. Accesses are recorded to the minute.
   public var ageLimit: Duration? {
     get { store.trimmer.limits.withLock { $0.age } }
-    set { store.trimmer.limits.withLock { $0.age = newValue } }
+    set { store.trimmer.limits.withLock { $0.age = newValue.flatMap { $0 < .zero ? nil : $0 } } }
   }
 
   /// Bytes to leave free on the volume; 0 for no limit. When there are fewer, entries go in the order of
@@ -177,7 +187,7 @@ public final class DiskCache: Sendable {
       return result
     } catch {
       if error.code != .closed, error.code != .forked, !isReadFailureLogged.exchange(true, ordering: .relaxed) {
-        store.logger.warning(
+        configuration.logger.warning(
           "cache cannot be read and answers as if it were empty",
           metadata: ["directory": "\(store.directory)", "error": "\(error)"])
       }
@@ -209,8 +219,10 @@ public final class DiskCache: Sendable {
   @usableFromInline
   func bytes(forKey key: String) throws(CacheError) -> Data? {
     try checkOpen()
+    let start = SampledOperation.diskRead.start()
+    defer { store.counters.latencies.diskReads.record(since: start) }
     return try CacheKey.with(key) { (key) throws(CacheError) -> Data? in
-      guard let record = try store.readData(key), record.header.format == .bytes else { return nil }
+      guard let record = try reader.readData(key), record.header.format == .bytes else { return nil }
       return record.payload
     }
   }
@@ -221,8 +233,10 @@ public final class DiskCache: Sendable {
     _ key: String, _ body: (ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> Void
   ) throws(CacheError) {
     try checkOpen()
+    let start = SampledOperation.diskRead.start()
+    defer { store.counters.latencies.diskReads.record(since: start) }
     _ = try CacheKey.with(key) { (key) throws(CacheError) in
-      try store.read(key) { (record) throws(CacheError) in try body(record.header.format, record.payload) }
+      try reader.read(key) { (record) throws(CacheError) in try body(record.header.format, record.payload) }
     }
   }
 
@@ -283,16 +297,6 @@ public final class DiskCache: Sendable {
     withExtendedLifetime(old) {}
   }
 
-  /// See ``LMDBCache/object(forKey:)``; every call makes a new object.
-  public func object(forKey key: String) throws(CacheError) -> (any NSCoding)? {
-    try checkOpen()
-    return try CacheKey.with(key) { (key) throws(CacheError) in
-      guard let record = try store.readData(key) else { return nil }
-      return try ObjectArchiver.object(
-        from: record.payload, format: record.header.format, with: objectCoding, forKey: key.string)
-    }
-  }
-
   // MARK: Many entries
 
   /// See ``LMDBCache/entries(withPrefix:)``.
@@ -304,7 +308,7 @@ public final class DiskCache: Sendable {
   /// See ``LMDBCache/write(waitsForCommit:_:)``.
   public func write(waitsForCommit: Bool = false, _ body: (inout CacheBatch) throws -> Void) throws {
     try checkOpen()
-    var batch = CacheBatch(store, isAwaited: waitsForCommit)
+    var batch = CacheBatch(self, isAwaited: waitsForCommit)
     try body(&batch)
     if let failure = batch.failure { throw failure }
     try store.write(batch.frames, waitsForCommit: waitsForCommit)
@@ -314,7 +318,7 @@ public final class DiskCache: Sendable {
   public func read<R>(_ body: (borrowing CacheSnapshot) throws -> R) throws -> R {
     try checkOpen()
     return try store.withSnapshot { transaction in
-      let snapshot = CacheSnapshot(store, transaction)
+      let snapshot = CacheSnapshot(self, transaction)
       return Result { try body(snapshot) }
     }.get()
   }
@@ -330,28 +334,41 @@ public final class DiskCache: Sendable {
   @usableFromInline
   func borrowBytes(forKey key: String, _ body: (RawSpan) -> Void) throws(CacheError) {
     try checkOpen()
-    try CacheKey.with(key) { (key) throws(CacheError) in try store.borrowBytes(key, body) }
+    try CacheKey.with(key) { (key) throws(CacheError) in try reader.borrowBytes(key, body) }
   }
 
   // MARK: Trimming
 
   /// Removes expired entries, and others in the order of ``countLimit`` until at most `count` are left; returns when it is
   /// done. Readers are not held up, and writers not for longer than one small transaction.
+  ///
+  /// - Throws: `.invalidArgument` for a number that is less than 0; `.closed`, `.storageFailed` and the like.
   public func trim(toCount count: Int) throws(CacheError) {
+    try Self.checkGoal(count >= 0, "trim(toCount:)", "\(count)")
     try checkOpen()
-    try store.trim(to: TrimGoal(count: max(0, count)))
+    try store.trim(to: TrimGoal(count: count))
   }
 
   /// The same until the total cost is at most `cost`.
   public func trim(toCost cost: Int) throws(CacheError) {
+    try Self.checkGoal(cost >= 0, "trim(toCost:)", "\(cost)")
     try checkOpen()
-    try store.trim(to: TrimGoal(cost: max(0, cost)))
+    try store.trim(to: TrimGoal(cost: cost))
+  }
+
+  private static func checkGoal(_ isRight: Bool, _ name: String, _ goal: String) throws(CacheError) {
+    if !isRight {
+      throw CacheError(
+        .invalidArgument,
+        "\(name) takes 0 or more, not \(goal); nothing was removed. To remove every entry: removeAll().")
+    }
   }
 
   /// Removes expired entries and those whose last access is longer ago than `age`.
   public func trim(toAge age: Duration) throws(CacheError) {
+    try Self.checkGoal(age >= .zero, "trim(toAge:)", "\(age)")
     try checkOpen()
-    let (oldest, overflow) = store.clock.now.subtractingReportingOverflow(max(0, age.clampedNanoseconds))
+    let (oldest, overflow) = store.clock.now.subtractingReportingOverflow(age.clampedNanoseconds)
     if overflow { return }
     try store.trim(to: TrimGoal(lastAccess: RecordHeader.seconds(oldest)))
   }

@@ -1,3 +1,5 @@
+public import Foundation
+
 // What may wait for the disk, for tasks: the work is done on a background queue, and no thread of Swift's pool is held.
 //
 // Writes are made one after the other in the order of the calls, together with those of the functions with completions,
@@ -5,6 +7,29 @@
 // function these are chosen; a call of the others is one in a closure that is not asynchronous.
 
 extension LMDBCache {
+  // MARK: Opening
+
+  /// Opens, or makes, a cache in one of the user's directories; see ``init(name:in:configuration:)``. An opening may have to
+  /// verify a file, to bring in what a process has left that died, or to wait for another one.
+  public nonisolated(nonsending) static func open(
+    name: String, in place: UserDirectory = .caches, configuration: CacheConfiguration? = nil
+  ) async throws(CacheError) -> LMDBCache {
+    try await BackgroundQueue.performAside { () throws(CacheError) in
+      try LMDBCache(name: name, in: place, configuration: configuration)
+    }
+  }
+
+  /// Opens, or makes, the cache in a directory; see ``init(directory:configuration:)``.
+  public nonisolated(nonsending) static func open(
+    directory: URL, configuration: CacheConfiguration = CacheConfiguration()
+  ) async throws(CacheError) -> LMDBCache {
+    try await BackgroundQueue.performAside { () throws(CacheError) in
+      try LMDBCache(directory: directory, configuration: configuration)
+    }
+  }
+
+  // MARK: What waits for the disk
+
   /// Makes everything written so far safe from a power cut, in every durability mode.
   public nonisolated(nonsending) func flush() async throws(CacheError) {
     try await background.perform(.aside) { [self] () throws(CacheError) in try flush() }
@@ -22,6 +47,22 @@ extension LMDBCache {
     waitsForCommit: Bool = false, _ body: @escaping @Sendable (inout CacheBatch) throws -> Void
   ) async throws {
     try await background.perform(.write) { [self] in try write(waitsForCommit: waitsForCommit, body) }
+  }
+
+  /// Stores a value, and waits without holding a thread: with ``Durability/full`` a set waits for the disk.
+  ///
+  /// - Parameter waitsForCommit: Whether to return when other processes see the value, and it is as safe from a power cut as
+  ///   the ``Durability`` says; else as soon as a set of the form for threads would.
+  /// - Throws: as ``set(_:forKey:expiresIn:cost:)``. Where it waits for the commit also when the disk is full or fails:
+  ///   `.notCommitted` if the value is stored but could not be committed so far.
+  public nonisolated(nonsending) func set<V: Codable & Sendable>(
+    _ value: V, forKey key: String, expires: Expiry = .never, cost: Int? = nil, tags: [String] = [],
+    waitsForCommit: Bool
+  ) async throws(CacheError) {
+    try await background.perform(.write) { [self] () throws(CacheError) in
+      if waitsForCommit { return try diskCache.commit(value, key, expires, cost, tags) }
+      try set(value, forKey: key, expires: expires, cost: cost, tags: tags)
+    }
   }
 
   /// Reads from one consistent snapshot that includes every write that returned before.
@@ -52,6 +93,21 @@ extension LMDBCache {
   /// Removes every entry that was stored with the tag, in every process that shares the directory.
   public nonisolated(nonsending) func removeAll(taggedWith tag: String) async throws(CacheError) {
     try await background.perform(.write) { [self] () throws(CacheError) in try removeAll(taggedWith: tag) }
+  }
+
+  /// Removes every entry that was stored with one of the tags, all at once.
+  public nonisolated(nonsending) func removeAll(
+    taggedWithAnyOf tags: some Sequence<String> & Sendable
+  ) async throws(CacheError) {
+    try await background.perform(.write) { [self] () throws(CacheError) in try removeAll(taggedWithAnyOf: tags) }
+  }
+
+  /// Number of entries on the disk, where every entry is; expired ones count until they are removed.
+  public nonisolated(nonsending) func entryCount() async throws(CacheError) -> Int { try await diskCache.entryCount() }
+
+  /// The sum of the entries' costs.
+  public nonisolated(nonsending) func totalEntryCost() async throws(CacheError) -> Int {
+    try await diskCache.totalEntryCost()
   }
 
   /// Removes entries from both tiers until each holds at most `count`.

@@ -60,18 +60,8 @@ extension LMDBCache {
     progress: (@Sendable (_ removed: Int, _ total: Int) -> Void)?,
     completion: (@Sendable (CacheError?) -> Void)?
   ) {
-    let reports = BackgroundQueue.makeReportQueue()
-    background.report(
-      .write,
-      { [self] () throws(CacheError) in
-        let total = count
-        if let progress { reports.async { progress(0, total) } }
-        try removeAllObjects()
-        try diskCache.commitPending()
-        if let progress { reports.async { progress(total, total) } }
-      }
-    ) { error in
-      if let completion { reports.async { completion(error) } }
+    diskCache.removeAllObjects(progress: progress, completion: completion) { [self] () throws(CacheError) in
+      try removeAllObjects()
     }
   }
 

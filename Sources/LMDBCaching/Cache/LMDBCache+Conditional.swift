@@ -76,7 +76,8 @@ extension LMDBCache {
   ///     called again, with the new value, when somebody else has changed the entry meanwhile: so it should do nothing
   ///     but compute. It may use the cache. What it throws is thrown here; nothing is changed then.
   /// - Returns: What was stored.
-  /// - Throws: as ``value(_:forKey:)`` and ``setValueIfAbsent(_:forKey:expires:cost:)``.
+  /// - Throws: as ``value(_:forKey:)`` and ``setValueIfAbsent(_:forKey:expires:cost:)``, and what `change` throws, whatever
+  ///   its type.
   @discardableResult @inlinable
   public func update<V: Codable & Sendable>(
     _ type: V.Type = V.self, forKey key: String, expires: Expiry = .unchanged, cost: Int? = nil,
@@ -84,51 +85,42 @@ extension LMDBCache {
   ) throws -> V? {
     try diskCache.update(
       type, forKey: key, expires: expires, cost: cost, through: memoryCache,
-      reading: { () throws(CacheError) in try value(type, forKey: key) }, change)
+      reading: { () throws(CacheError) in try value(type, forKey: key) }, rethrowing: change)
   }
 
   /// Adds to the integer under `key`, which is 0 where there is none.
   ///
   /// - Parameter expires: When the entry expires.
   /// - Returns: The sum.
-  /// - Throws: as ``update(_:forKey:expires:cost:_:)``, and `.invalidArgument` if the sum is no `Int`.
+  /// - Throws: as ``value(_:forKey:)`` and ``setValueIfAbsent(_:forKey:expires:cost:)``, and `.invalidArgument` if the sum
+  ///   is no `Int`.
   @discardableResult
-  public func increment(forKey key: String, by amount: Int = 1, expires: Expiry = .unchanged) throws -> Int {
-    let sum = try update(Int.self, forKey: key, expires: expires) { number in
-      let (sum, overflow) = (number ?? 0).addingReportingOverflow(amount)
-      if overflow {
-        throw CacheError(
-          .invalidArgument, "The number under \(quoted(key)) plus \(amount) is no Int. Nothing was changed.")
-      }
-      number = sum
+  public func increment(
+    forKey key: String, by amount: Int = 1, expires: Expiry = .unchanged
+  ) throws(CacheError) -> Int {
+    try diskCache.increment(forKey: key, by: amount, expires: expires, through: memoryCache) {
+      () throws(CacheError) in try value(Int.self, forKey: key)
     }
-    return sum ?? 0
   }
 
   /// Stores a value and returns the one that was there, or `nil` if there was none.
   ///
-  /// - Throws: as ``update(_:forKey:expires:cost:_:)``.
+  /// - Throws: as ``value(_:forKey:)`` and ``setValueIfAbsent(_:forKey:expires:cost:)``.
   @discardableResult
   public func exchange<V: Codable & Sendable>(
     _ value: V, forKey key: String, expires: Expiry = .never, cost: Int? = nil
-  ) throws -> V? {
-    var old: V?
-    try update(V.self, forKey: key, expires: expires, cost: cost) {
-      old = $0
-      $0 = value
+  ) throws(CacheError) -> V? {
+    try diskCache.exchange(value, forKey: key, expires: expires, cost: cost, through: memoryCache) {
+      () throws(CacheError) in try self.value(V.self, forKey: key)
     }
-    return old
   }
 
   /// Removes the entry under `key` and returns its value, or `nil` if there was none: of several callers one has it.
   ///
-  /// - Throws: as ``update(_:forKey:expires:cost:_:)``.
-  public func removeValue<V: Codable & Sendable>(_ type: V.Type, forKey key: String) throws -> V? {
-    var old: V?
-    try update(type, forKey: key) {
-      old = $0
-      $0 = nil
+  /// - Throws: as ``exchange(_:forKey:expires:cost:)``.
+  public func removeValue<V: Codable & Sendable>(_ type: V.Type, forKey key: String) throws(CacheError) -> V? {
+    try diskCache.removeValue(type, forKey: key, through: memoryCache) { () throws(CacheError) in
+      try value(type, forKey: key)
     }
-    return old
   }
 }

@@ -11,7 +11,7 @@ extension LMDBCache {
   ///   - look: Returns the value if it is there by now.
   ///   - load: Loads and stores.
   func leasing<R>(_ key: String, look: () throws -> R?, load: () throws -> R) throws -> R {
-    var wait = LeaseWait(limit: store.configuration.loadWaitLimit)
+    var wait = LeaseWait(limit: diskCache.configuration.loadWaitLimit)
     while true {
       switch CacheKey.with(key, store.keyLocks.tryLock) {
       case .isHeldHere: return try look() ?? load()
@@ -34,7 +34,7 @@ extension LMDBCache {
   nonisolated(nonsending) func leasing<R: Sendable>(
     _ key: String, look: () throws -> R?, load: nonisolated(nonsending) () async throws -> R
   ) async throws -> R {
-    var wait = LeaseWait(limit: store.configuration.loadWaitLimit)
+    var wait = LeaseWait(limit: diskCache.configuration.loadWaitLimit)
     while true {
       switch CacheKey.with(key, store.keyLocks.tryLock) {
       case .isHeldHere:

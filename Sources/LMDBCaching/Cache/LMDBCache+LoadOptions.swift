@@ -92,14 +92,15 @@ extension LMDBCache {
     _ type: V.Type, _ key: String, _ options: LoadOptions?, servesAbsence: Bool,
     _ load: @escaping @Sendable (inout LoadContext) throws -> V?
   ) throws -> V? {
-    let options = options ?? store.configuration.loadOptions
+    let options = options ?? diskCache.configuration.loadOptions
     try options.validate()
+    try DiskStore.checkLength(ofKey: key.utf8.count)
     let standing = try standing(type, key, options, servesAbsence: servesAbsence)
     switch standing {
     case .fresh(let value): return value
     case .due(let value):
       if beginRefresh(key) {
-        LoadQueue.run { [self] in
+        LoadQueue.run { [self] () -> Void in
           defer { endRefresh(key) }
           // A failure is noted where it happens.
           _ = try? run(type, key, options, servesAbsence: servesAbsence, load)
@@ -120,14 +121,15 @@ extension LMDBCache {
     _ type: V.Type, _ key: String, _ options: LoadOptions?, servesAbsence: Bool,
     _ load: @escaping @Sendable (inout LoadContext) async throws -> V?
   ) async throws -> V? {
-    let options = options ?? store.configuration.loadOptions
+    let options = options ?? diskCache.configuration.loadOptions
     try options.validate()
+    try DiskStore.checkLength(ofKey: key.utf8.count)
     let standing = try standing(type, key, options, servesAbsence: servesAbsence)
     switch standing {
     case .fresh(let value): return value
     case .due(let value):
       if beginRefresh(key) {
-        Task { [self] in
+        LoadQueue.run { [self] () async in
           defer { endRefresh(key) }
           _ = try? await run(type, key, options, servesAbsence: servesAbsence, load)
         }
@@ -165,7 +167,7 @@ extension LMDBCache {
   }
 
   /// Runs a load, and lets a source that fails have a pause. Once for all who wait for it.
-  private func settling<R>(_ key: String, _ options: LoadOptions, _ load: () throws -> R) throws -> R {
+  func settling<R>(_ key: String, _ options: LoadOptions, _ load: () throws -> R) throws -> R {
     do {
       let value = try load()
       loadPauses.noteSuccess(ByteKey(key))
@@ -176,7 +178,7 @@ extension LMDBCache {
     }
   }
 
-  private nonisolated(nonsending) func settling<R>(
+  nonisolated(nonsending) func settling<R>(
     _ key: String, _ options: LoadOptions, _ load: nonisolated(nonsending) () async throws -> R
   ) async throws -> R {
     do {
@@ -196,7 +198,7 @@ extension LMDBCache {
   }
 
   private func logFailure(_ key: String, _ error: any Error) {
-    store.events.log(
+    diskCache.events.log(
       .notice, "load failed", ["directory": "\(store.directory)", "key": "\(quoted(key))", "error": "\(error)"])
   }
 
@@ -205,6 +207,8 @@ extension LMDBCache {
     if isFirst { loadCounters.noteRefresh() }
     return isFirst
   }
+
+  var loadWaitLimit: Duration { diskCache.configuration.loadWaitLimit }
 
   private func endRefresh(_ key: String) { refreshes.withLock { _ = $0.remove(ByteKey(key)) } }
 
@@ -217,7 +221,7 @@ extension LMDBCache {
     do throws(CacheError) {
       return try CacheKey.with(key) { (key) throws(CacheError) in
         let token = memoryCache.token(key)
-        guard let record = try store.reader.keptRecord(key) else {
+        guard let record = try diskCache.reader.keptRecord(key) else {
           if let value = try valueAlone(type, key.string) { return .fresh(value) }
           store.counters.misses.increment()
           return .missing
@@ -238,7 +242,7 @@ extension LMDBCache {
     let now = store.clock.now
     if header.flags.contains(.absence) {
       if servesAbsence {
-        store.noteAccess(key, header)
+        diskCache.reader.noteAccess(key, header)
         return .fresh(nil)
       }
       store.counters.misses.increment()
@@ -249,7 +253,7 @@ extension LMDBCache {
     }
     let isPausing = loadPauses.isPausing(ByteKey(key.string), now: store.clock.monotonic)
     if !header.isExpired(at: now) {
-      store.noteAccess(key, header)
+      diskCache.reader.noteAccess(key, header)
       if header.refresh != 0, header.refresh <= now { return isPausing ? .fresh(value) : .due(value) }
       memoryCache.keep(
         TypedMemoryValue.make(value, archiveLength: record.payload.count), key, record, token: token)
@@ -273,7 +277,7 @@ extension LMDBCache {
     _ load: @escaping @Sendable (inout LoadContext) throws -> V?
   ) throws -> V? {
     while true {
-      let result = try singleFlight.value(ByteKey(key)) { [self] run -> any Sendable in
+      let result = try store.flights.value(ByteKey(key), waitingFor: loadWaitLimit) { run -> any Sendable in
         begin(run)
         defer { end(run) }
         func loadAndKeep() throws -> V? {
@@ -281,14 +285,15 @@ extension LMDBCache {
           var context = LoadContext(
             key: key, lifetime: options.lifetime, cost: options.cost, tags: options.tags)
           let value = try settling(key, options) { try timing(key) { try load(&context) } }
-          try keep(value, context, options, run, basis)
+          keep(value, context, options, run, basis)
           return value
         }
         if !run.isStored { return try loadAndKeep() }
         return try leasing(
           key, look: { loadedMeanwhile(type, key, servesAbsence: servesAbsence) }, load: loadAndKeep)
       }
-      if let value = result as? V? { return value }
+      // Somebody may have loaded a value of another type, or that there is none where there has to be one.
+      if let value = result as? V?, servesAbsence || value != nil { return value }
     }
   }
 
@@ -297,7 +302,8 @@ extension LMDBCache {
     _ load: @escaping @Sendable (inout LoadContext) async throws -> V?
   ) async throws -> V? {
     while true {
-      let result = try await singleFlight.value(ByteKey(key)) { [self] run -> any Sendable in
+      let result = try await store.flights.value(ByteKey(key), waitingFor: loadWaitLimit) {
+        [self] run -> any Sendable in
         begin(run)
         defer { end(run) }
         func loadAndKeep() async throws -> V? {
@@ -305,14 +311,15 @@ extension LMDBCache {
           var context = LoadContext(
             key: key, lifetime: options.lifetime, cost: options.cost, tags: options.tags)
           let value = try await settling(key, options) { try await timing(key) { try await load(&context) } }
-          try keep(value, context, options, run, basis)
+          keep(value, context, options, run, basis)
           return value
         }
         if !run.isStored { return try await loadAndKeep() }
         return try await leasing(
           key, look: { loadedMeanwhile(type, key, servesAbsence: servesAbsence) }, load: loadAndKeep)
       }
-      if let value = result as? V? { return value }
+      // Somebody may have loaded a value of another type, or that there is none where there has to be one.
+      if let value = result as? V?, servesAbsence || value != nil { return value }
     }
   }
 
@@ -320,7 +327,7 @@ extension LMDBCache {
   /// a whole counts once.
   private func loadedMeanwhile<V: Codable & Sendable>(_ type: V.Type, _ key: String, servesAbsence: Bool) -> V?? {
     // What cannot be read was told of already.
-    let record = CacheKey.with(key) { key in outcome { () throws(CacheError) in try store.reader.keptRecord(key) } }
+    let record = CacheKey.with(key) { key in outcome { () throws(CacheError) in try diskCache.reader.keptRecord(key) } }
     guard case .success(let record?) = record else { return nil }
     let header = record.header
     if header.flags.contains(.absence) { return servesAbsence ? .some(nil) : nil }
@@ -331,64 +338,5 @@ extension LMDBCache {
     }
     if case .success(let value) = value { return .some(value) }
     return nil
-  }
-
-  /// Stores what was loaded, unless the key was written since.
-  private func keep<V: Codable & Sendable>(
-    _ value: V?, _ context: LoadContext, _ options: LoadOptions, _ load: Load, _ basis: LoadBasis
-  ) throws(CacheError) {
-    let key = context.key
-    guard context.isStored, load.isStored, basis.isCurrent(key, in: store) else { return }
-    let isCancelled = Task.isCancelled
-    do throws(CacheError) {
-      try CacheKey.with(key) { (key) throws(CacheError) in
-        guard let value else { return try keepAbsence(key, context, options, load) }
-        try ValueArchiver.withArchive(of: value) { (format, bytes) throws(CacheError) in
-          let inherited = context.inherited
-          let expires = inherited.expires ?? context.lifetime.map { store.expiry(after: options.shortened($0)) } ?? 0
-          var header = try store.header(for: key, format, bytes, expires: expires, cost: context.cost)
-          options.setTimes(of: &header, lifetime: context.lifetime, now: store.clock.now)
-          header.revision = inherited.revision
-          let tags = if let tags = inherited.tags { tags } else { try EntryTags.make(context.tags) }
-          header.tags = tags?.hashes
-          try diskCache.put(
-            TypedMemoryValue.make(value, archiveLength: bytes.count), key, header, tags, bytes, through: memoryCache
-          ) { load.isCurrent(at: inherited.revision) && !isCancelled }
-        }
-      }
-    } catch {
-      if error.code == .invalidArgument { throw error }
-      noteUnstored(key, error)
-    }
-  }
-
-  /// Notes that there is no value. What there was goes.
-  private func keepAbsence(
-    _ key: CacheKey, _ context: LoadContext, _ options: LoadOptions, _ load: Load
-  ) throws(CacheError) {
-    guard let lifetime = options.absenceLifetime else { return }
-    let empty = UnsafeRawBufferPointer(start: nil, count: 0)
-    // For everybody else it has expired, whatever the clock says.
-    var header = try store.header(for: key, .bytes, empty, expires: .min, cost: nil)
-    header.flags.insert(.absence)
-    header.kept = store.expiry(after: lifetime)
-    let tags = try EntryTags.make(context.tags)
-    header.tags = tags?.hashes
-    try diskCache.put(nil, key, header, tags, empty, through: memoryCache) { load.isCurrent(at: 0) }
-  }
-}
-
-extension LoadOptions {
-  func shortened(_ lifetime: Duration) -> Duration {
-    jitter == 0 ? lifetime : lifetime * (1 - jitter * Double.random(in: 0..<1))
-  }
-
-  /// Sets when the entry is to be loaded anew, and until when it is kept.
-  fileprivate func setTimes(of header: inout RecordHeader, lifetime: Duration?, now: Int64) {
-    guard header.expires != 0 else { return }
-    if keptFor > .zero { header.kept = header.expires.addingClamped(keptFor.clampedNanoseconds) }
-    guard let refreshAhead, let lifetime else { return }
-    let refresh = now.addingClamped((lifetime * refreshAhead).clampedNanoseconds)
-    if refresh < header.expires { header.refresh = max(1, refresh) }
   }
 }

@@ -1,16 +1,19 @@
-import Logging
 import Platform
 
 extension LMDBCache {
   /// The value under `key`; where there is none, what `load` returns, which is stored.
   ///
+  /// It is loaded as ``CacheConfiguration/loadOptions`` say, with another lifetime and cost if these are given: an older
+  /// value may be served while it is loaded anew, say.
+  ///
   /// **What cannot be read.** An entry of another type, a damaged one or one of a newer format counts as absent: that is
   /// logged, and what is loaded takes its place. ``value(_:forKey:)`` throws there.
   ///
-  /// **What cannot be stored.** What `load` returns is the caller's also when it cannot be archived, or the disk is full or
-  /// fails: that is logged, and ``health`` says so if it lasts.
+  /// **What cannot be stored.** What `load` returns is the callers' also when it cannot be archived or is too large, when the
+  /// disk is full or fails: that is logged, and ``health`` says so.
   ///
-  /// **Single flight.** While one thread loads, others that ask for the key wait and get its value, or its error.
+  /// **Single flight.** While one caller loads, others that ask for the key wait and get its value, or its error: threads and
+  /// tasks, through any object of the process on the directory, and other processes.
   ///
   /// **Writes meanwhile.** What `load` returns is given to those who wait for it. It is stored unless the key was
   /// written since `load` was called: a value that somebody set stays, and what was removed stays away. Who asks after
@@ -23,33 +26,28 @@ extension LMDBCache {
   /// work that it handed to another thread, the caller waits for ``CacheConfiguration/loadWaitLimit`` and then runs its
   /// own `load`. A load that needs itself without end throws ``CacheError/Code/recursiveLoad``.
   ///
-  /// Waiting blocks the thread; in a task the asynchronous form is used: write `try await`.
+  /// Waiting blocks the thread; in a task the asynchronous form is used: write `try await`. A call of this form that is made
+  /// in a task all the same waits for the load of a thread, but not for that of a task, which may need its thread: it runs
+  /// its own.
   ///
+  /// - Parameters:
+  ///   - expiresIn: How long the value is fresh; zero or less: it is not stored. `nil` for what the options say.
+  ///   - cost: What the entry counts for, 0 or more; `nil` for what the options say.
+  ///   - load: Runs on this thread; with a time limit, and for what is loaded in the background, on another one. It has the
+  ///     caller's task-local values.
   /// - Throws: what `load` throws, whatever its type; nothing is stored then. `.closed`, `.storageFailed`,
-  ///   `.missingTransform`, `.recursiveLoad`, and `.invalidArgument` for a negative cost, say.
+  ///   `.missingTransform`, `.recursiveLoad`, `.loadTimedOut`, and `.invalidArgument` for a negative cost, say.
   // Disfavoured: both forms take a closure that does not suspend, and in a task the other one is the better.
-  @_disfavoredOverload
+  @_disfavoredOverload @inlinable
   public func value<V: Codable & Sendable>(
-    _ type: V.Type = V.self, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil, load: () throws -> V
+    _ type: V.Type = V.self, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil,
+    load: @escaping @Sendable () throws -> V
   ) throws -> V {
-    while true {
-      if let value = try readable(type, key) { return value }
-      let result = try singleFlight.value(ByteKey(key)) { run in
-        begin(run)
-        defer { end(run) }
-        func loadAndKeep() throws -> V {
-          let basis = LoadBasis(of: key, in: store)
-          let value = try timing(key, load)
-          try keep(value, forKey: key, expiresIn: expiresIn, cost: cost, run, basis)
-          return value
-        }
-        // The value is that of the load it runs inside.
-        if !run.isStored { return try loadAndKeep() }
-        return try leasing(key, look: { try readableMeanwhile(type, key) }, load: loadAndKeep)
-      }
-      if let value = result as? V { return value }
-      // Somebody loaded a value of another type. It is not what is asked for here, and is replaced.
+    // A hit costs what a plain read does.
+    if let found = try memoryValue(of: ObjectIdentifier(type), forKey: key) {
+      return unsafeDowncast(found, to: TypedMemoryValue<V>.self).value
     }
+    return try loadedValue(type, key, loadOptions(expiresIn: expiresIn, cost: cost)) { _ in try load() }
   }
 
   /// The same for tasks: while one loads, others that ask for the key wait without holding a thread.
@@ -58,47 +56,27 @@ extension LMDBCache {
   /// nobody waits any more, `load` is cancelled too, and what it returns is not stored.
   ///
   /// - Throws: as the other form, and `CancellationError`.
+  @inlinable
   public func value<V: Codable & Sendable>(
     _ type: V.Type = V.self, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil,
     load: @escaping @Sendable () async throws -> V
   ) async throws -> V {
-    while true {
-      if let value = try readable(type, key) { return value }
-      let result = try await singleFlight.value(ByteKey(key)) { [self] run in
-        begin(run)
-        defer { end(run) }
-        func loadAndKeep() async throws -> V {
-          let basis = LoadBasis(of: key, in: store)
-          let value = try await timing(key, load)
-          try keep(value, forKey: key, expiresIn: expiresIn, cost: cost, run, basis)
-          return value
-        }
-        if !run.isStored { return try await loadAndKeep() }
-        return try await leasing(key, look: { try readableMeanwhile(type, key) }, load: loadAndKeep)
-      }
-      if let value = result as? V { return value }
+    if let found = try memoryValue(of: ObjectIdentifier(type), forKey: key) {
+      return unsafeDowncast(found, to: TypedMemoryValue<V>.self).value
     }
+    return try await loadedValue(type, key, loadOptions(expiresIn: expiresIn, cost: cost)) { _ in try await load() }
   }
 
-  /// The value under `key`. One that cannot be read counts as absent, and as a miss.
-  private func readable<V: Codable & Sendable>(_ type: V.Type, _ key: String) throws(CacheError) -> V? {
-    do throws(CacheError) {
-      return try value(type, forKey: key)
-    } catch {
-      guard error.isOfOneEntry else { throw error }
-      // What it held could be read, and was no hit.
-      if error.code == .typeMismatch || error.code == .decodingFailed { store.counters.hits.increment(by: -1) }
-      noteUnreadable(key, error)
-      return nil
-    }
+  /// The cache's own options, but for what a call names.
+  @usableFromInline
+  func loadOptions(expiresIn: Duration?, cost: Int?) -> LoadOptions {
+    var options = diskCache.configuration.loadOptions
+    if let expiresIn { options.lifetime = max(.zero, expiresIn) }
+    if let cost { options.cost = cost }
+    return options
   }
 
-  func noteUnreadable(_ key: String, _ error: CacheError) {
-    store.counters.misses.increment()
-    store.events.log(
-      .warning, "cache entry cannot be read, and is loaded anew",
-      ["directory": "\(store.directory)", "key": "\(quoted(key))", "error": "\(error)"])
-  }
+  // MARK: Running a load
 
   /// Runs a closure that loads, inside the instrument if there is one, and counts it.
   func timing<R>(_ key: String, _ load: () throws -> R) throws -> R {
@@ -106,8 +84,24 @@ extension LMDBCache {
     var isFailure = true
     defer { noteLoad(since: start, isFailure) }
     let value =
-      if let instrument = store.configuration.loadInstrument { try instrument.load(describe(key), load) } else {
+      if let instrument = diskCache.configuration.loadInstrument { try instrument.load(describe(key), load) } else {
         try load()
+      }
+    isFailure = false
+    return value
+  }
+
+  nonisolated(nonsending) func timing<R>(
+    _ key: String, _ load: nonisolated(nonsending) () async throws -> R
+  ) async throws -> R {
+    let start = store.clock.monotonic
+    var isFailure = true
+    defer { noteLoad(since: start, isFailure) }
+    let value =
+      if let instrument = diskCache.configuration.loadInstrument {
+        try await instrument.load(describe(key), load)
+      } else {
+        try await load()
       }
     isFailure = false
     return value
@@ -117,56 +111,13 @@ extension LMDBCache {
     let nanoseconds = store.clock.monotonic - start
     loadCounters.note(isFailure: isFailure, nanoseconds: nanoseconds)
     store.metrics.noteLoad(nanoseconds: nanoseconds)
+    store.counters.latencies.loads.record(nanoseconds: nanoseconds)
   }
 
   private func describe(_ key: String) -> LoadDescription { LoadDescription(key: key, directory: store.directory) }
-
-  nonisolated(nonsending) func timing<R>(
-    _ key: String, _ load: nonisolated(nonsending) () async throws -> R
-  ) async throws -> R {
-    let start = store.clock.monotonic
-    var isFailure = true
-    defer { noteLoad(since: start, isFailure) }
-    let value =
-      if let instrument = store.configuration.loadInstrument { try await instrument.load(describe(key), load) } else {
-        try await load()
-      }
-    isFailure = false
-    return value
-  }
-
-  /// The same once more when a load has begun: the one before may have ended since. The read as a whole counts once.
-  private func readableMeanwhile<V: Codable & Sendable>(_ type: V.Type, _ key: String) throws(CacheError) -> V? {
-    defer { store.counters.misses.increment(by: -1) }
-    return try readable(type, key)
-  }
 
   /// From now on the load is told of every write of its key.
   func begin(_ load: Load) { store.journal.lock.withLock { memoryCache.loads.begin(load) } }
 
   func end(_ load: Load) { store.journal.lock.withLock { memoryCache.loads.end(load) } }
-
-  /// Stores what was loaded, unless the key was written since. What fails then is not the callers' concern: they have the
-  /// value.
-  private func keep<V: Codable>(
-    _ value: V, forKey key: String, expiresIn: Duration?, cost: Int?, _ load: Load, _ basis: LoadBasis
-  ) throws(CacheError) {
-    guard load.isStored, basis.isCurrent(key, in: store) else { return }
-    let isCancelled = Task.isCancelled
-    do throws(CacheError) {
-      try diskCache.set(value, forKey: key, expiresIn: expiresIn, cost: cost, through: memoryCache) {
-        !load.isSuperseded && !isCancelled
-      }
-    } catch {
-      // What the caller asked for can never be done.
-      if error.code == .invalidArgument { throw error }
-      noteUnstored(key, error)
-    }
-  }
-
-  func noteUnstored(_ key: String, _ error: CacheError) {
-    store.events.log(
-      .error, "loaded value not stored",
-      ["directory": "\(store.directory)", "key": "\(quoted(key))", "error": "\(error)"])
-  }
 }

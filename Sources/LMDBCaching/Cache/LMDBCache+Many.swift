@@ -98,7 +98,7 @@ extension LMDBCache {
     try diskCache.checkOpen()
     let chosen = numbers.map { keys[$0] }
     let tokens = chosen.map { key in CacheKey.with(key) { memoryCache.token($0) } }
-    try store.read(chosen) { (place, record, owner) throws(CacheError) in
+    try diskCache.reader.read(chosen) { (place, record, owner) throws(CacheError) in
       let format = record.header.format
       let value: MemoryValue =
         isData && format == .bytes

@@ -18,9 +18,11 @@ extension LMDBCache {
       return unsafeDowncast(found, to: TypedMemoryValue<SharedObject>.self).value.object
     }
     try diskCache.checkOpen()
+    let start = SampledOperation.diskRead.start()
+    defer { store.counters.latencies.diskReads.record(since: start) }
     return try CacheKey.with(key) { (key) throws(CacheError) in
       let token = memoryCache.token(key)
-      guard let record = try store.readData(key) else {
+      guard let record = try diskCache.reader.readData(key) else {
         return (try memoryCache.valueAlone(key, in: store)?.any as? SharedObject)?.object
       }
       let object = try ObjectArchiver.object(
@@ -38,6 +40,16 @@ extension LMDBCache {
     _ object: (any NSCoding)?, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil
   ) throws(CacheError) {
     try diskCache.setObject(object, forKey: key, expiresIn: expiresIn, cost: cost, through: memoryCache)
+  }
+
+  /// Stores an object if there is none under `key`; see ``setValueIfAbsent(_:forKey:expires:cost:)``.
+  ///
+  /// - Returns: Whether it was stored.
+  @discardableResult
+  public func setObjectIfAbsent(
+    _ object: any NSCoding, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil
+  ) throws(CacheError) -> Bool {
+    try diskCache.setObjectIfAbsent(object, forKey: key, expiresIn: expiresIn, cost: cost, through: memoryCache)
   }
 
   /// Removes the object under `key`, if there is one.

@@ -40,7 +40,7 @@ extension DiskCache {
       if let memory, let expires = CacheKey.with(key, { memory.expires($0) }), expires >= due { return }
       try touch(forKey: key, expires: .after(lifetime), unlessAt: due, through: memory)
     } catch {
-      store.events.log(
+      events.log(
         .debug, "cache entry not extended",
         ["directory": "\(store.directory)", "key": "\(quoted(key))", "error": "\(error)"])
     }

@@ -35,8 +35,18 @@ extension LMDBCache {
   /// The value in memory, if it is of this very type and no other process has replaced it.
   @usableFromInline
   func memoryValue(of type: ObjectIdentifier, forKey key: String) throws(CacheError) -> MemoryValue? {
-    let hash = KeyIdentity.hash(key, seed: KeyIdentity.seed)
-    return try memoryValue(of: type, forKey: key, hash: hash, tick: memoryCache.tick, isFetched: false)
+    if SampledOperation.memoryHit.isDue { return try timedMemoryValue(of: type, forKey: key) }
+    return try memoryValue(
+      of: type, forKey: key, hash: memoryCache.hash(of: key), tick: memoryCache.tick, isFetched: false)
+  }
+
+  @inline(never)
+  private func timedMemoryValue(of type: ObjectIdentifier, forKey key: String) throws(CacheError) -> MemoryValue? {
+    let start = SampledOperation.memoryHit.begin()
+    let value = try memoryValue(
+      of: type, forKey: key, hash: memoryCache.hash(of: key), tick: memoryCache.tick, isFetched: false)
+    if value != nil { store.counters.latencies.memoryHits.record(since: start) }
+    return value
   }
 
   /// - Parameters: As of ``MemoryTier/look(up:hash:as:in:tick:isFetched:)``.
@@ -123,10 +133,12 @@ extension LMDBCache {
     _ key: String, isData: Bool, _ decode: (ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> MemoryValue
   ) throws(CacheError) -> MemoryValue? {
     try diskCache.checkOpen()
+    let start = SampledOperation.diskRead.start()
+    defer { store.counters.latencies.diskReads.record(since: start) }
     return try CacheKey.with(key) { (key) throws(CacheError) -> MemoryValue? in
       let token = memoryCache.token(key)
       if isData {
-        guard let record = try store.readData(key) else { return nil }
+        guard let record = try diskCache.reader.readData(key) else { return nil }
         let value: MemoryValue
         if record.header.format == .bytes {
           value = TypedMemoryValue(record.payload)
@@ -136,7 +148,7 @@ extension LMDBCache {
         memoryCache.keep(value, key, record, token: token)
         return value
       }
-      return try store.read(key) { (record) throws(CacheError) in
+      return try diskCache.reader.read(key) { (record) throws(CacheError) in
         let value = try decode(record.header.format, record.payload)
         memoryCache.keep(value, key, record, token: token)
         return value
@@ -257,6 +269,9 @@ extension LMDBCache {
   // MARK: Trimming
 
   /// Removes entries from both tiers until each holds at most `count`.
+  ///
+  /// - Throws: `.invalidArgument` for a number that is less than 0, as the other trims do; `.closed`, `.storageFailed` and the
+  ///   like.
   public func trim(toCount count: Int) throws(CacheError) {
     try diskCache.trim(toCount: count)
     memoryCache.trim(toCount: count)

@@ -42,7 +42,6 @@ public final class LMDBCache: Sendable {
   public let memoryCache: MemoryTier
   /// The disk tier. What is written through it is seen by this cache.
   public let diskCache: DiskCache
-  let singleFlight: SingleFlight
   var loadCounters: LoadCounters { memoryCache.loadCounters }
   let loadPauses = LoadPauses()
   /// The keys that are loaded anew in the background.
@@ -64,17 +63,18 @@ public final class LMDBCache: Sendable {
 
   /// Opens, or makes, the cache in a directory.
   ///
-  /// Opening the same directory again in one process shares the disk tier (with the configuration that opened it
-  /// first); each object has a memory tier of its own.
+  /// Opening the same directory again in one process shares the disk tier. What belongs to it has to be the same then:
+  /// ``CacheConfiguration/durability``, ``CacheConfiguration/disk`` and ``CacheConfiguration/clock``; a limit may also be
+  /// what it was changed to. Each object has everything else for itself: its memory tier, how values are loaded, archived
+  /// and transformed, and its log. What the disk tier itself logs goes to the logger of the first one.
   ///
   /// - Throws: ``CacheError`` with `.invalidDirectory`, `.permissionDenied`, `.remoteFileSystem`,
-  ///   `.durabilityMismatch`, `.unsupportedVersion`, `.invalidArgument`, `.noSpace` or `.storageFailed`;
+  ///   `.durabilityMismatch`, `.configurationMismatch`, `.unsupportedVersion`, `.invalidArgument`, `.noSpace` or `.storageFailed`;
   ///   `.corruptedRecord` for a directory that holds something else; `.damagedDatabase` for a damaged cache that other
   ///   processes have open. One that nobody else has open is set aside and made anew: see ``recovery``.
   public init(directory: URL, configuration: CacheConfiguration = CacheConfiguration()) throws(CacheError) {
     diskCache = try DiskCache(directory: directory, configuration: configuration)
     store = diskCache.store
-    singleFlight = SingleFlight(waitLimit: configuration.loadWaitLimit)
     // The store's own clock: the tiers agree on the time, which never goes back.
     memoryCache = MemoryTier(configuration, clock: store.clock)
     store.add(memoryCache)
@@ -100,7 +100,10 @@ public final class LMDBCache: Sendable {
   private func tearDown() {
     memoryCache.close()
     // In a forked child the store's lock may be held by a thread that is not there.
-    if !store.environment.isForked { store.remove(memoryCache) }
+    if store.environment.isForked { return }
+    // What is loaded now is told of no writes any more.
+    store.journal.lock.withLock { memoryCache.loads.close() }
+    store.remove(memoryCache)
   }
 
   /// Makes everything written so far safe from a power cut, in every durability mode.

@@ -33,7 +33,8 @@ public final class MemoryTier: Sendable {
 
   func _checkInvariants() { memory._checkInvariants() }
 
-  /// How many entries it holds at most; kept at once by every write.
+  /// How many entries it holds at most; kept at once by every write. Less than 0 is taken for no limit, `Int.max`, as with the
+  /// other limits.
   public var countLimit: Int {
     get { cache.countLimit }
     set { cache.countLimit = newValue }
@@ -80,10 +81,10 @@ public final class MemoryTier: Sendable {
   /// Whether an entry that has not expired is in memory. Not an access.
   public func contains(_ key: String) -> Bool { memory.contains(key, hash: memory.hash(of: key)) }
 
-  /// Drops entries until at most `count` are left.
-  public func trim(toCount count: Int) { memory.trim(toCount: max(0, count)) }
+  /// Drops entries until at most `count` are left. For a number, or an age, that is less than 0 the trims do nothing.
+  public func trim(toCount count: Int) { memory.trim(toCount: count) }
   /// Drops entries until they cost at most `cost`.
-  public func trim(toCost cost: Int) { memory.trim(toCost: max(0, cost)) }
+  public func trim(toCost cost: Int) { memory.trim(toCost: cost) }
   /// Drops the entries whose last access is longer ago than `age`.
   public func trim(toAge age: Duration) { memory.trim(toAge: age) }
   /// Drops every entry. Nothing is lost: the next reads go to the disk.
@@ -164,6 +165,11 @@ public final class MemoryTier: Sendable {
     case .closed: return .closed
     }
   }
+
+  /// The hash by which the tiers know a key, with the store's copy of the seed: of that nobody has to ask whether it has been
+  /// made yet.
+  @inline(__always)
+  func hash(of key: String) -> UInt64 { KeyIdentity.hash(key, seed: memory.seed) }
 
   /// The time of accesses that are made now.
   var tick: UInt32 { memory.ticks.now }
@@ -247,7 +253,7 @@ public final class MemoryTier: Sendable {
     }
     guard case .hit((let value, let stamp)) = access, !store.observers.isBeingRemoved(key.string, writtenAt: stamp)
     else { return nil }
-    if let mark = value.tagMark, try store.reader.isRemoved(mark.tags, writtenAt: stamp) { return nil }
+    if let mark = value.tagMark, try store.isRemoved(mark.tags, writtenAt: stamp) { return nil }
     return value
   }
 
@@ -266,6 +272,8 @@ public final class MemoryTier: Sendable {
   /// Notes that what a look-up met was not the value that was asked for: the disk answers.
   @inline(never)
   func noteNoHit() { foundOthers.increment() }
+
+  var size: (count: Int, cost: Int) { (memory.count, memory.totalCost) }
 
   func add(to statistics: inout CacheStatistics) {
     let own = memory.statistics

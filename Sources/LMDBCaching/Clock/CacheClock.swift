@@ -22,6 +22,15 @@ public struct CacheClock: Sendable {
   /// A clock that moves only when `clock` is told to.
   public static func manual(_ clock: ManualClock) -> CacheClock { CacheClock(source: .manual(clock)) }
 
+  /// Whether both are the system's, or the same manual clock.
+  func isSame(as other: CacheClock) -> Bool {
+    switch (source, other.source) {
+    case (.system, .system): true
+    case (.manual(let clock), .manual(let other)): clock === other
+    default: false
+    }
+  }
+
   /// The time by which entries expire.
   public var date: Date { Date(timeIntervalSince1970: Double(now) / 1e9) }
 

@@ -1,5 +1,9 @@
 extension CacheConfiguration {
   /// The limits and the storage of the disk tier. ``DiskCache`` changes the limits while the cache is open.
+  ///
+  /// A process has one disk tier for a directory: who opens it again has to ask for the same, or the opening throws
+  /// ``CacheError/Code/configurationMismatch``. Only what is about opening the files is not compared then:
+  /// ``verification``, ``recoversFromDamage`` and ``allowsOtherUsers``, which holds for each opening.
   public struct Disk: Sendable, Equatable {
     /// How many entries it holds at most: ten million by default, and without a limit `Int.max`. A process keeps its own
     /// limits, also of what other processes have stored.
@@ -27,7 +31,8 @@ extension CacheConfiguration {
     public var groupCommitInterval: Duration = .milliseconds(50)
 
     /// Bytes of the journal, which holds writes until they are committed. It is preallocated at the first
-    /// write, one per process, and removed by ``LMDBCache/close()``. 64 KiB … 1 GiB.
+    /// write, one per process, and removed by ``LMDBCache/close()``. While nothing is written about two thirds of it are
+    /// given back to the disk, after two to three seconds (on Linux, where the file system has holes). 64 KiB … 1 GiB.
     public var journalSize: Int = 16 << 20
 
     /// Bytes of address space (not of disk) set aside for the database. Grows when it is used up; shrinks at

@@ -1,6 +1,9 @@
 public import Logging
 
 /// How a cache is opened. Every property has a default that suits most uses.
+///
+/// Several caches of one process on a directory share its disk tier: they have to agree on ``durability``, ``disk`` and
+/// ``clock``, and have all else for themselves.
 public struct CacheConfiguration: Sendable {
   /// What a returned write promises; stored with the cache.
   public var durability: Durability = .ordered
@@ -15,7 +18,8 @@ public struct CacheConfiguration: Sendable {
   /// value by itself; see ``LMDBCache/value(_:forKey:expiresIn:cost:load:)``. More than 0, at most 24 hours; in real time.
   public var loadWaitLimit: Duration = .seconds(10)
 
-  /// How values are loaded where a read says nothing else: see ``LMDBCache/value(_:forKey:options:load:)``.
+  /// How values are loaded where a read says nothing else: see ``LMDBCache/value(_:forKey:options:load:)``. Those that say
+  /// `expiresIn` or `cost` have the rest from here.
   public var loadOptions = LoadOptions()
 
   /// What runs around every load: spans for tracing, say, as `LMDBCachingTracing` makes them.
@@ -25,7 +29,7 @@ public struct CacheConfiguration: Sendable {
   public var objectCoding = ObjectCoding()
 
   /// What values go through on their way to the disk, in this order: compression before encryption. Their identifiers
-  /// differ.
+  /// differ. Each cache of a process on a directory has its own.
   public var valueTransforms: [any ValueTransform] = []
 
   /// Where the cache takes the time from: ``CacheClock/system``, or a manual clock in tests.

@@ -1,4 +1,5 @@
-/// How values are loaded, and for how long they serve: of ``LMDBCache/value(_:forKey:options:load:)``.
+/// How values are loaded, and for how long they serve: of ``LMDBCache/value(_:forKey:options:load:)``, and for every other
+/// read with a loader, ``CacheConfiguration/loadOptions``.
 ///
 /// A loaded value is *fresh* until it expires. After that it is kept for as long as ``staleWhileRevalidate`` and
 /// ``failSafe`` ask, for loads alone: every other read finds nothing.
@@ -8,7 +9,7 @@
 ///       │    served     │ served, and loaded  │  served, and loaded  │  loaded; served if that │
 ///       │               │  in the background  │   in the background  │ fails or takes too long │
 public struct LoadOptions: Sendable {
-  /// How long a loaded value is fresh; `nil` for ever.
+  /// How long a loaded value is fresh, zero or more; `nil` for ever.
   public var lifetime: Duration?
 
   /// By which share of ``lifetime`` a value expires earlier at most, at random: so values that were loaded together are
@@ -26,7 +27,7 @@ public struct LoadOptions: Sendable {
   /// by default: the error is thrown.
   public var failSafe = Duration.zero
 
-  /// For how long that there is no value is remembered; `nil`, the default: it is not.
+  /// For how long that there is no value is remembered, zero or more; `nil`, the default: it is not.
   public var absenceLifetime: Duration?
 
   /// How long a caller waits for the load; `nil`, the default, for ever. The load goes on, and is stored when it ends. In
@@ -50,6 +51,9 @@ public struct LoadOptions: Sendable {
     func check(_ isRight: Bool, _ message: String) throws(CacheError) {
       if !isRight { throw CacheError(.invalidArgument, message) }
     }
+    try check(
+      (lifetime ?? .zero) >= .zero && (absenceLifetime ?? .zero) >= .zero,
+      "A lifetime is not negative; nil is for ever.")
     try check((0...1).contains(jitter), "A jitter is from 0 to 1; \(jitter) is not.")
     try check(refreshAhead.map { $0 > 0 && $0 <= 1 } ?? true, "Refreshing ahead begins at a share from 0 to 1.")
     try check(refreshAhead == nil || lifetime != nil, "Refreshing ahead needs a lifetime.")
@@ -60,6 +64,7 @@ public struct LoadOptions: Sendable {
       pauseAfterFailure >= .zero && longestPause >= pauseAfterFailure,
       "A pause is not negative, and the longest one is the longest.")
     try check((cost ?? 0) >= 0, "A cost is not negative.")
+    _ = try EntryTags.make(tags)
   }
 
   /// How long a value is kept after its expiry.

@@ -11,7 +11,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
       case invalidDirectory, permissionDenied, remoteFileSystem, durabilityMismatch, unsupportedVersion
       case noSpace, storageFailed, notCommitted, invalidArgument, missingTransform, damagedDatabase, busy
       case rebuilt, lockTimeout, processNamespaceMismatch, readOnlyFileSystem, insecureDirectory, untransformed
-      case recursiveLoad, loadTimedOut
+      case recursiveLoad, loadTimedOut, configurationMismatch
     }
     private let value: Value
 
@@ -40,6 +40,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     public static let remoteFileSystem = Code(.remoteFileSystem)
     /// Another process, or an earlier run, uses this directory with another ``Durability``.
     public static let durabilityMismatch = Code(.durabilityMismatch)
+    /// This process has the directory open with another ``CacheConfiguration/disk``, or another clock.
+    public static let configurationMismatch = Code(.configurationMismatch)
     /// The directory was written by a newer version of this package.
     public static let unsupportedVersion = Code(.unsupportedVersion)
     /// The disk, or the quota, is full, or a file would exceed the limit of file sizes (`ulimit -f`).
@@ -80,7 +82,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
   public var code: Code
 
   /// Whether it is of what one entry holds: another value in its place can be read.
-  var isOfOneEntry: Bool {
+  package var isOfOneEntry: Bool {
     [.typeMismatch, .decodingFailed, .corruptedRecord, .unsupportedRecord, .untransformed].contains(code)
   }
 

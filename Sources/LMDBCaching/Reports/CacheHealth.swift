@@ -5,7 +5,8 @@ public enum CacheHealth: Sendable {
   /// Commits fail, or the latest write could not be recorded. Values are served and kept in memory, and in the journal as
   /// far as it reaches; the commit is tried again with growing pauses. The error says why. It is over when commits succeed
   /// and a write is recorded, or none is made for a minute. What was written meanwhile may be in memory only, for as long
-  /// as that keeps it: the next ``LMDBCache/flush()`` says whether something is.
+  /// as that keeps it: the next ``LMDBCache/flush()`` says whether something is. A value that was loaded and could not be
+  /// archived, or is too large, is told of here as well, and is nowhere: its callers have it.
   case memoryOnly(CacheError)
   /// The cache is closed.
   case closed

@@ -72,6 +72,7 @@ extension CacheMetrics {
 
     static let counters: [(String, Value)] = [
       ("memory_hits", { $0.memoryHits }), ("disk_hits", { $0.diskHits }), ("misses", { $0.misses }),
+      ("sets", { $0.sets }), ("removals", { $0.removals }),
       ("loads", { $0.loads }), ("failed_loads", { $0.failedLoads }), ("stale_served", { $0.staleServed }),
       ("refreshes", { $0.refreshes }), ("memory_evictions", { $0.memoryEvictions }),
       ("disk_evictions", { $0.diskEvictions }), ("expirations", { $0.expirations }), ("commits", { $0.commits }),

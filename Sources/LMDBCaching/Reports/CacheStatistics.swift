@@ -9,6 +9,10 @@ public struct CacheStatistics: Sendable, Equatable {
   /// Reads that found nothing, or only an expired entry. One that then loaded a value, or waited for another one's load,
   /// counts once.
   public var misses = 0
+  /// Values stored by this process: by sets, batches and loads, recorded or, while the disk fails, in memory only.
+  public var sets = 0
+  /// Removals asked for by this process: each one counts once, of however many entries it was.
+  public var removals = 0
   /// Closures that were run to load a value, until they returned or threw.
   public var loads = 0
   /// Those of them that threw, since they were cancelled, say.
@@ -54,7 +58,8 @@ public struct CacheStatistics: Sendable, Equatable {
 
   /// Hits of either tier by reads; 0 before the first read.
   public var hitRatio: Double {
-    let hits = memoryHits + diskHits
-    return hits + misses == 0 ? 0 : Double(hits) / Double(hits + misses)
+    let hits = Double(memoryHits) + Double(diskHits)
+    let reads = hits + Double(misses)
+    return reads == 0 ? 0 : hits / reads
   }
 }

@@ -27,7 +27,13 @@ final class EntryTags: @unchecked Sendable, Equatable {
   /// - Throws: `.invalidArgument` for more than ``TagHashes/greatestCount``.
   static func make(_ tags: [String]) throws(CacheError) -> EntryTags? {
     if tags.isEmpty { return nil }
-    let hashes = Set(tags.map(hash)).sorted()
+    return try make(hashes: tags.map(hash))
+  }
+
+  /// The same of the hashes of tags, in any order.
+  static func make(hashes: [UInt64]) throws(CacheError) -> EntryTags? {
+    if hashes.isEmpty { return nil }
+    let hashes = Set(hashes).sorted()
     guard hashes.count <= TagHashes.greatestCount else {
       throw CacheError(
         .invalidArgument,

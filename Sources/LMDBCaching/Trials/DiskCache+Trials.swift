@@ -22,6 +22,18 @@ extension DiskCache {
     try checkOpen()
     try store.writer.run { [store] in outcome { () throws(CacheError) in try store.valueKeeper.sweep() } }
   }
+
+  /// Gives the disk back, at once, what the database's file has and does not use, and what spare segments of the journal
+  /// have.
+  package func giveBackSpace() throws(CacheError) {
+    try checkOpen()
+    try store.writer.run { [store] in
+      outcome { () throws(CacheError) in
+        store.journal.giveBlocksBack()
+        try store.space.sweep()
+      }
+    }
+  }
 }
 
 extension DiskCache {

@@ -97,6 +97,42 @@ public enum UntrustedBytes {
     return bytes
   }
 
+  /// What a process publishes of itself, written again, or `nil` if it is not believed. Also makes of it what who shows it
+  /// does.
+  public static func statistics(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
+    guard let (statistics, number) = StatisticsBlock.read(Array(bytes), identifier: 7) else { return nil }
+    var activity = CacheActivity()
+    activity.moment.monotonic = 1 << 40
+    var meter = ActivityMeter()
+    _ = meter.update(with: activity)
+    activity.processes = [statistics, statistics]
+    activity.processes[1].identifier = 8
+    let interval = meter.update(with: activity)
+    precondition(interval.processes.allSatisfy { $0.seconds > 0 && $0.rate(\.reads) >= 0 })
+    precondition(0...1 ~= activity.statistics.hitRatio && 0...1 ~= interval.statistics.hitRatio)
+    for path in CacheLatencies.all {
+      let histogram = activity.latencies[keyPath: path]
+      precondition((histogram.quantile(0.5) == nil) == (histogram.count == 0))
+    }
+    return StatisticsBlock.bytes(statistics, number: number)
+  }
+
+  /// Such a block as it was changed, of the right length and with the check that belongs to it.
+  public static func sealedStatistics(_ bytes: [UInt8]) -> [UInt8] { StatisticsBlock.sealed(bytes) }
+
+  /// What a process publishes that has done nothing yet, or something.
+  public static func statistics(name: String, count: Int) -> [UInt8] {
+    var statistics = ProcessStatistics()
+    statistics.process = 1
+    statistics.name = name
+    (statistics.opened.monotonic, statistics.published.monotonic) = (1, 2)
+    for path in CacheStatistics.counters { statistics.statistics[keyPath: path] = count }
+    for path in CacheLatencies.all {
+      for time in 0..<count { statistics.latencies[keyPath: path].record(nanoseconds: Int64(time) << 20) }
+    }
+    return StatisticsBlock.bytes(statistics, number: 1)
+  }
+
   /// The name of the segment that a record refers to in place of its value, and the pointer written again.
   public static func pointer(_ bytes: UnsafeRawBufferPointer) -> (name: String, written: [UInt8])? {
     guard bytes.count == ValuePointer.size else { return nil }

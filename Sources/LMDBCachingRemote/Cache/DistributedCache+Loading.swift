@@ -1,4 +1,3 @@
-import Foundation
 public import LMDBCaching
 import Platform
 import Synchronization
@@ -8,7 +7,7 @@ extension DistributedCache {
   ///
   /// One task of the fleet loads: the machines take turns with a lease on the server, see
   /// ``DistributedCacheConfiguration/leaseDuration``, the processes of a machine and the tasks of a process as
-  /// ``LMDBCache/value(_:forKey:options:load:)`` says. What it says of values that are served while they are loaded anew, or
+  /// `LMDBCache.value(_:forKey:options:load:)` says. What it says of values that are served while they are loaded anew, or
   /// since loading fails, holds here: they are this machine's.
   ///
   /// **Writes meanwhile.** A write or a removal of the key anywhere in the fleet takes the lease away: what is loaded is
@@ -38,14 +37,16 @@ extension DistributedCache {
   func loadedValue<V: Codable & Sendable>(
     _ type: V.Type, _ key: String, _ options: LoadOptions?, _ load: @escaping @Sendable (inout LoadContext) throws -> V
   ) throws -> V {
-    try checkOpen()
-    let isServable = try servesAll ? true : isServable(key)
-    guard isServable else {
-      var context = LoadContext(key: key, options ?? LoadOptions())
-      return try fetchOrLoad(type, &context, options, load)
-    }
-    return try local.value(type, forKey: key, options: options) { [self] context in
-      try fetchOrLoad(type, &context, options, load)
+    switch try loadStanding(type, key, servesAll ? .local : try standing(key)) {
+    case .value(let value): return value
+    case .stored:
+      return try local.value(type, forKey: key, options: options) { [self] context in
+        try fetchOrLoad(type, &context, options, isAnew: true, load)
+      }
+    case .unstored:
+      return try local.freshValue(type, forKey: key, options: options) { [self] context in
+        try fetchOrLoad(type, &context, options, isAnew: false, load)
+      }
     }
   }
 
@@ -54,15 +55,43 @@ extension DistributedCache {
     _ type: V.Type, _ key: String, _ options: LoadOptions?,
     _ load: @escaping @Sendable (inout LoadContext) async throws -> V
   ) async throws -> V {
-    try checkOpen()
-    var isServable = servesAll
-    if !isServable { isServable = try await self.isServable(key) }
-    guard isServable else {
-      var context = LoadContext(key: key, options ?? LoadOptions())
-      return try await fetchOrLoad(type, &context, options, load)
+    var standing = Standing.local
+    if !servesAll { standing = try await self.standing(key) }
+    switch try loadStanding(type, key, standing) {
+    case .value(let value): return value
+    case .stored:
+      return try await local.value(type, forKey: key, options: options) { [self] context in
+        try await fetchOrLoad(type, &context, options, isAnew: true, load)
+      }
+    case .unstored:
+      return try await local.freshValue(type, forKey: key, options: options) { [self] context in
+        try await fetchOrLoad(type, &context, options, isAnew: false, load)
+      }
     }
-    return try await local.value(type, forKey: key, options: options) { [self] context in
-      try await fetchOrLoad(type, &context, options, load)
+  }
+
+  private enum LoadStanding<V> {
+    case value(V)
+    /// What is local is served, and what is found or loaded is stored.
+    case stored
+    /// Neither.
+    case unstored
+  }
+
+  private func loadStanding<V: Codable & Sendable>(
+    _ type: V.Type, _ key: String, _ standing: Standing
+  ) throws -> LoadStanding<V> {
+    switch standing {
+    case .local, .absent, .removed: return .stored
+    case .unservable, .expired: return .unstored
+    case .waiting(var entry):
+      do throws(CacheError) {
+        if let value = try local.value(type, of: &entry) { return .value(value) }
+      } catch {
+        // What is of another type is loaded, as from any tier.
+        guard error.isOfOneEntry else { throw error }
+      }
+      return .unstored
     }
   }
 
@@ -70,45 +99,50 @@ extension DistributedCache {
 
   /// What the other machines may have, or a load.
   private func fetchOrLoad<V: Codable & Sendable>(
-    _ type: V.Type, _ context: inout LoadContext, _ options: LoadOptions?, _ load: (inout LoadContext) throws -> V
+    _ type: V.Type, _ context: inout LoadContext, _ options: LoadOptions?, isAnew: Bool,
+    _ load: (inout LoadContext) throws -> V
   ) throws -> V {
-    let key = context.key
-    let ask = try Asking(key, self)
-    var turn = LoadTurn(now: MonotonicClock.nanoseconds, limit: configuration.loadWaitLimit.clampedNanoseconds)
+    var own = try FleetLoad(context.key, self, isAnew: isAnew)
+    if queue?.find(context.key) != nil {
+      // What the server has is older than what waits to be sent.
+      own.didFailToLook()
+    }
     while true {
-      switch turn.step {
-      case .ask:
-        if let found = queue?.find(key) {
-          if let value = try waiting(type, found, &context) { return value }
-          turn.didFail()
-          continue
-        }
+      switch own.turn.step {
+      case .look:
         do throws(RemoteTierError) {
-          let replies = try client.sendAndWait(ask.commands, .read)
-          if let value = storedMeanwhile(type, replies, ask, &turn, &context) { return value }
+          let replies = try client.sendAndWait([own.look], .read)
+          if let value = own.didLook(type, replies[0], &context) { return value }
         } catch {
-          turn.didFail()
+          own.didFailToLook()
+        }
+      case .ask:
+        do throws(RemoteTierError) {
+          let (lease, found) = try client.sendAndWait(own.takeLease, thenRead: own.look)
+          if let value = own.didAsk(type, lease, found, &context) { return value }
+        } catch {
+          own.didFailToAsk()
         }
       case .pause(let nanoseconds):
         MonotonicClock.sleep(nanoseconds: nanoseconds)
-        turn.didPause()
+        own.didPause()
       case .load(hasLease: false):
         let value = try load(&context)
-        client.counters.loads.add(1, ordering: .relaxed)
+        own.didLoad()
         return value
       case .load(hasLease: true):
         let value: V
         do { value = try load(&context) } catch {
-          client.send([ask.release], .write) { _ in }
+          own.release()
           throw error
         }
-        client.counters.loads.add(1, ordering: .relaxed)
+        own.didLoad()
         let expires = local.expiry(of: context, options)
-        guard let publication = publication(of: value, context, expires, ask) else { return value }
+        guard let publication = own.publication(of: value, context, expires: expires) else { return value }
         do throws(RemoteTierError) {
-          didPublish(try client.sendAndWait([publication], .write), expires, &context)
+          own.didPublish(try client.sendAndWait([publication], .write)[0], expires: expires, &context)
         } catch {
-          // It is this machine's until the server says otherwise.
+          own.didFailToPublish()
         }
         return value
       }
@@ -116,143 +150,50 @@ extension DistributedCache {
   }
 
   private func fetchOrLoad<V: Codable & Sendable>(
-    _ type: V.Type, _ context: inout LoadContext, _ options: LoadOptions?,
+    _ type: V.Type, _ context: inout LoadContext, _ options: LoadOptions?, isAnew: Bool,
     _ load: (inout LoadContext) async throws -> V
   ) async throws -> V {
-    let key = context.key
-    let ask = try Asking(key, self)
-    var turn = LoadTurn(now: MonotonicClock.nanoseconds, limit: configuration.loadWaitLimit.clampedNanoseconds)
+    var own = try FleetLoad(context.key, self, isAnew: isAnew)
+    if queue?.find(context.key) != nil { own.didFailToLook() }
     while true {
-      switch turn.step {
-      case .ask:
-        if let found = queue?.find(key) {
-          if let value = try waiting(type, found, &context) { return value }
-          turn.didFail()
-          continue
-        }
+      switch own.turn.step {
+      case .look:
         do throws(RemoteTierError) {
-          let replies = try await client.send(ask.commands, .read)
-          if let value = storedMeanwhile(type, replies, ask, &turn, &context) { return value }
+          let replies = try await client.send([own.look], .read)
+          if let value = own.didLook(type, replies[0], &context) { return value }
         } catch {
-          turn.didFail()
+          own.didFailToLook()
+        }
+      case .ask:
+        do throws(RemoteTierError) {
+          let (lease, found) = try await client.send(own.takeLease, thenRead: own.look)
+          if let value = own.didAsk(type, lease, found, &context) { return value }
+        } catch {
+          own.didFailToAsk()
         }
       case .pause(let nanoseconds):
         try await Task.sleep(for: .nanoseconds(nanoseconds))
-        turn.didPause()
+        own.didPause()
       case .load(hasLease: false):
         let value = try await load(&context)
-        client.counters.loads.add(1, ordering: .relaxed)
+        own.didLoad()
         return value
       case .load(hasLease: true):
         let value: V
         do { value = try await load(&context) } catch {
-          client.send([ask.release], .write) { _ in }
+          own.release()
           throw error
         }
-        client.counters.loads.add(1, ordering: .relaxed)
+        own.didLoad()
         let expires = local.expiry(of: context, options)
-        guard let publication = publication(of: value, context, expires, ask) else { return value }
+        guard let publication = own.publication(of: value, context, expires: expires) else { return value }
         do throws(RemoteTierError) {
-          didPublish(try await client.send([publication], .write), expires, &context)
+          own.didPublish(try await client.send([publication], .write)[0], expires: expires, &context)
         } catch {
-          // It is this machine's until the server says otherwise.
+          own.didFailToPublish()
         }
         return value
       }
     }
-  }
-
-  /// What is sent in a turn.
-  private struct Asking {
-    let token = Data(UUID().uuidString.utf8)
-    let commands: [RemoteCommand]
-    let release: RemoteCommand
-    let keys: [String]
-    /// Of the entry that is here, and is loaded anew; 0: there is none.
-    let localRevision: UInt64
-
-    init(_ key: String, _ cache: DistributedCache) throws {
-      let names = cache.names
-      // The lease first: what was stored by who had it before is found then.
-      commands = [
-        RemoteCommand(
-          "SET", names.lease(key), token, "NX", "PX", cache.configuration.leaseDuration.wholeMilliseconds),
-        RemoteCommand("GET", names.entry(key)),
-      ]
-      release = RemoteScript.release.command(keys: [names.lease(key)], token)
-      keys = [names.entry(key), names.changes, names.lease(key)]
-      localRevision = try cache.local.revision(forKey: key)?.revision ?? 0
-    }
-  }
-
-  /// A value that waits to be sent, and is not in the local tiers any more.
-  private func waiting<V: Codable & Sendable>(
-    _ type: V.Type, _ found: WriteQueue.Found, _ context: inout LoadContext
-  ) throws -> V? {
-    guard case .value(var entry) = found, let value = try local.value(type, of: &entry) else { return nil }
-    context.inherit(entry, revision: 0)
-    return value
-  }
-
-  /// The value that another machine has stored, unless it is the one that is to be loaded anew.
-  private func storedMeanwhile<V: Codable & Sendable>(
-    _ type: V.Type, _ replies: [RemoteReply], _ ask: Asking, _ turn: inout LoadTurn, _ context: inout LoadContext
-  ) -> V? {
-    let hasLease = if case .bytes = replies[0] { true } else { false }
-    if let (found, revision) = try? entry(replies[1], context.key),
-      ask.localRevision == 0 || revision.packed != ask.localRevision,
-      let (value, entry) = decoded(type, found)
-    {
-      if hasLease { client.send([ask.release], .write) { _ in } }
-      client.counters.hits.add(1, ordering: .relaxed)
-      context.inherit(entry, revision: revision.packed)
-      return value
-    }
-    if turn.step == .ask, hasLease { client.counters.misses.add(1, ordering: .relaxed) }
-    turn.didAsk(hasLease: hasLease, now: MonotonicClock.nanoseconds)
-    return nil
-  }
-
-  /// `nil` for what has expired, or is of another type, which is loaded anew.
-  private func decoded<V: Codable & Sendable>(_ type: V.Type, _ entry: PortableEntry) -> (V, PortableEntry)? {
-    var entry = entry
-    guard let value = try? local.value(type, of: &entry) else { return nil }
-    return (value, entry)
-  }
-
-  /// `nil` for what is not to be stored, or cannot be.
-  private func publication<V: Codable & Sendable>(
-    of value: V, _ context: LoadContext, _ expires: Int64, _ ask: Asking
-  ) -> RemoteCommand? {
-    guard context.isStored else {
-      client.send([ask.release], .write) { _ in }
-      return nil
-    }
-    let entry = try? local.archive(value, forKey: context.key, expires: expires, cost: context.cost, tags: context.tags)
-    guard let entry, entry.millisecondsToLive != 0 else {
-      client.send([ask.release], .write) { _ in }
-      return nil
-    }
-    return RemoteScript.publish.command(
-      keys: ask.keys, context.key, configuration.rememberedChanges, ask.token, entry.record,
-      entry.millisecondsToLive ?? 0)
-  }
-
-  private func didPublish(_ replies: [RemoteReply], _ expires: Int64, _ context: inout LoadContext) {
-    guard let revision = RemoteEntry.revision(ofScript: replies[0]) else {
-      // Somebody has written the key since the lease was taken, or it took too long.
-      context.isStored = false
-      return
-    }
-    noteOwn(revision)
-    context.noteRevision(revision.packed, expires: expires)
-  }
-}
-
-extension LoadContext {
-  fileprivate init(key: String, _ options: LoadOptions) {
-    self.init(key: key, lifetime: options.lifetime, cost: options.cost, tags: options.tags)
-    // The local tiers have something else, which is not to be served.
-    isStored = false
   }
 }

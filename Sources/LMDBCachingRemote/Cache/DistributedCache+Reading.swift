@@ -8,44 +8,65 @@ extension DistributedCache {
   ///
   /// A server that does not answer has nothing: ``health`` says so.
   ///
-  /// - Throws: as ``LMDBCache/value(_:forKey:)``.
+  /// - Throws: as `LMDBCache.value(_:forKey:)`.
   @_disfavoredOverload @inlinable
   public func value<V: Codable & Sendable>(_ type: V.Type = V.self, forKey key: String) throws -> V? {
-    if servesAll, let value = try local.value(type, forKey: key) { return value }
+    guard servesAll else { return try carefulValue(type, key) }
+    if let value = try local.value(type, forKey: key) { return value }
     return try remoteValue(type, key)
   }
 
   /// The same for tasks: waiting for the server holds no thread.
   @inlinable
   public func value<V: Codable & Sendable>(_ type: V.Type = V.self, forKey key: String) async throws -> V? {
-    if servesAll, let value = try local.value(type, forKey: key) { return value }
+    guard servesAll else { return try await carefulValue(type, key) }
+    if let value = try local.value(type, forKey: key) { return value }
     return try await remoteValue(type, key)
   }
 
   /// Returns the object under `key`, of the first tier that has it, or `nil` if none has.
   ///
-  /// - Throws: as ``LMDBCache/object(forKey:)``.
+  /// - Throws: as `LMDBCache.object(forKey:)`.
   @_disfavoredOverload
   public func object(forKey key: String) throws -> (any NSCoding)? {
-    if servesAll, let object = try local.object(forKey: key) { return object }
-    return try find(key, read: { try $0.object(forKey: key) }, restore: { try $0.object(of: &$1) })
+    guard servesAll else {
+      return try find(key, read: { try $0.object(forKey: key) }, restore: { try $0.object(of: &$1) })
+    }
+    if let object = try local.object(forKey: key) { return object }
+    return try fetch(key, isStored: true) { try $0.object(of: &$1) }
   }
 
   /// The same for tasks: waiting for the server holds no thread.
   public nonisolated(nonsending) func object(forKey key: String) async throws -> (any NSCoding)? {
-    if servesAll, let object = try await local.object(forKey: key) { return object }
-    return try await find(key, read: { try $0.object(forKey: key) }, restore: { try $0.object(of: &$1) })
+    guard servesAll else {
+      return try await find(key, read: { try $0.object(forKey: key) }, restore: { try $0.object(of: &$1) })
+    }
+    if let object = try await local.object(forKey: key) { return object }
+    return try await fetch(key, isStored: true) { try $0.object(of: &$1) }
   }
 
   @usableFromInline
-  func remoteValue<V: Codable & Sendable>(_ type: V.Type, _ key: String) throws -> V? {
+  func carefulValue<V: Codable & Sendable>(_ type: V.Type, _ key: String) throws -> V? {
     try find(key, read: { try $0.value(type, forKey: key) }, restore: { try $0.value(type, of: &$1) })
   }
 
   @usableFromInline
-  func remoteValue<V: Codable & Sendable>(_ type: V.Type, _ key: String) async throws -> V? {
+  func carefulValue<V: Codable & Sendable>(_ type: V.Type, _ key: String) async throws -> V? {
     try await find(key, read: { try $0.value(type, forKey: key) }, restore: { try $0.value(type, of: &$1) })
   }
+
+  /// The local tiers have nothing.
+  @usableFromInline
+  func remoteValue<V: Codable & Sendable>(_ type: V.Type, _ key: String) throws -> V? {
+    try fetch(key, isStored: true) { try $0.value(type, of: &$1) }
+  }
+
+  @usableFromInline
+  func remoteValue<V: Codable & Sendable>(_ type: V.Type, _ key: String) async throws -> V? {
+    try await fetch(key, isStored: true) { try $0.value(type, of: &$1) }
+  }
+
+  // MARK: One read
 
   /// - Parameters:
   ///   - read: Reads the local tiers.
@@ -53,44 +74,57 @@ extension DistributedCache {
   private func find<V>(
     _ key: String, read: (LMDBCache) throws -> V?, restore: (LMDBCache, inout PortableEntry) throws -> V?
   ) throws -> V? {
-    try checkOpen()
-    let isServable = try servesAll ? true : isServable(key)
-    if isServable, let value = try read(local) { return value }
-    if let found = queue?.find(key) { return try value(of: found, restore) }
-    let watch = try KeyWatch(key, in: local)
+    switch try standing(key) {
+    case .waiting(var entry): return try restore(local, &entry)
+    case .expired: return nil
+    case .removed: return try read(local)
+    case .unservable: return try fetch(key, isStored: false, restore)
+    case .absent: return try fetch(key, isStored: true, restore)
+    case .local:
+      if let value = try read(local) { return value }
+      return try fetch(key, isStored: true, restore)
+    }
+  }
+
+  private nonisolated(nonsending) func find<V>(
+    _ key: String, read: (LMDBCache) throws -> V?, restore: (LMDBCache, inout PortableEntry) throws -> V?
+  ) async throws -> V? {
+    switch try await standing(key) {
+    case .waiting(var entry): return try restore(local, &entry)
+    case .expired: return nil
+    case .removed: return try read(local)
+    case .unservable: return try await fetch(key, isStored: false, restore)
+    case .absent: return try await fetch(key, isStored: true, restore)
+    case .local:
+      if let value = try read(local) { return value }
+      return try await fetch(key, isStored: true, restore)
+    }
+  }
+
+  private func fetch<V>(
+    _ key: String, isStored: Bool, _ restore: (LMDBCache, inout PortableEntry) throws -> V?
+  ) throws -> V? {
+    let watch = local.watch(key, news)
     let replies: [RemoteReply]
     do throws(RemoteTierError) {
       replies = try client.sendAndWait([RemoteCommand("GET", names.entry(key))], .read)
     } catch {
       return nil
     }
-    return try keep(replies[0], key, watch, isStored: isServable, restore)
+    return try keep(replies[0], key, watch, isStored: isStored, restore)
   }
 
-  private nonisolated(nonsending) func find<V>(
-    _ key: String, read: (LMDBCache) throws -> V?, restore: (LMDBCache, inout PortableEntry) throws -> V?
+  private nonisolated(nonsending) func fetch<V>(
+    _ key: String, isStored: Bool, _ restore: (LMDBCache, inout PortableEntry) throws -> V?
   ) async throws -> V? {
-    try checkOpen()
-    var isServable = servesAll
-    if !isServable { isServable = try await self.isServable(key) }
-    if isServable, let value = try read(local) { return value }
-    if let found = queue?.find(key) { return try value(of: found, restore) }
-    let watch = try KeyWatch(key, in: local)
+    let watch = local.watch(key, news)
     let replies: [RemoteReply]
     do throws(RemoteTierError) {
       replies = try await client.send([RemoteCommand("GET", names.entry(key))], .read)
     } catch {
       return nil
     }
-    return try keep(replies[0], key, watch, isStored: isServable, restore)
-  }
-
-  /// A value that waits to be sent, and is not in the local tiers any more.
-  private func value<V>(
-    of found: WriteQueue.Found, _ restore: (LMDBCache, inout PortableEntry) throws -> V?
-  ) throws -> V? {
-    guard case .value(var entry) = found else { return nil }
-    return try restore(local, &entry)
+    return try keep(replies[0], key, watch, isStored: isStored, restore)
   }
 
   /// Reads what the server has, and keeps it in the local tiers.
@@ -98,26 +132,30 @@ extension DistributedCache {
     _ reply: RemoteReply, _ key: String, _ watch: KeyWatch, isStored: Bool,
     _ restore: (LMDBCache, inout PortableEntry) throws -> V?
   ) throws -> V? {
-    guard let found = try entry(reply, key) else {
+    guard let found = entry(reply, key) else {
       client.counters.misses.add(1, ordering: .relaxed)
       return nil
     }
     var (entry, revision) = found
     guard let value = try restore(local, &entry) else { return nil }
     client.counters.hits.add(1, ordering: .relaxed)
-    if isStored { _ = try local.keep(entry, revision: revision.packed, watch: watch) }
+    if isStored {
+      follower.note(revision)
+      _ = try local.keep(entry, revision: revision.packed, since: watch, news)
+    }
     return value
   }
 
   /// What the server has; `nil` if it has nothing, or nothing that can be read: that is logged, and the next write of the
   /// key replaces it.
-  func entry(_ reply: RemoteReply, _ key: String) throws -> (entry: PortableEntry, revision: RemoteRevision)? {
+  func entry(_ reply: RemoteReply, _ key: String) -> (entry: PortableEntry, revision: RemoteRevision)? {
     do {
       guard let found = try RemoteEntry(reply) else { return nil }
       return (try local.entry(reading: found.record, forKey: key), found.revision)
     } catch {
       client.counters.unreadable.add(1, ordering: .relaxed)
-      local.log(.warning, "remote entry cannot be read, and counts as absent", ["key": "\(key)", "error": "\(error)"])
+      local.log(
+        .warning, "remote entry cannot be read, and counts as absent", ["key": "\(quoted(key))", "error": "\(error)"])
       return nil
     }
   }

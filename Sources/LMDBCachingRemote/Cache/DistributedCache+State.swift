@@ -1,12 +1,15 @@
-import Platform
 import Synchronization
 
 extension DistributedCache {
   /// How the cache and its server get on, as of now. Costs a few locks.
   public var health: RemoteHealth {
-    RemoteHealth(
-      isInTouch: unheardSince == nil, areReadsSuspended: client.isSuspended(.read),
-      areWritesSuspended: client.isSuspended(.write), isRevalidating: revalidation.isActive)
+    let (reads, writes) = (client.suspension(of: .read), client.suspension(of: .write))
+    var failure = reads ?? writes
+    var isInTouch = true
+    if case .unheard(_, let error) = follower.touch { (isInTouch, failure) = (false, error ?? failure) }
+    return RemoteHealth(
+      isInTouch: isInTouch, areReadsSuspended: reads != nil, areWritesSuspended: writes != nil,
+      isRevalidating: revalidation.isActive, failure: failure)
   }
 
   /// What was counted since the cache was made. The counters are read one by one while others change.
@@ -23,9 +26,12 @@ extension DistributedCache {
     statistics.invalidations = counters.invalidations.load(ordering: .relaxed)
     statistics.gaps = counters.gaps.load(ordering: .relaxed)
     statistics.givenUpWrites = counters.givenUp.load(ordering: .relaxed)
-    statistics.waitingWrites = queue?.count ?? 0
-    statistics.waitingBytes = queue?.size ?? 0
-    if let since = unheardSince { statistics.lag = .nanoseconds(MonotonicClock.nanoseconds - since) }
+    statistics.breakerOpenings = counters.breakerOpenings.load(ordering: .relaxed)
+    for (queue, _) in servedQueues {
+      statistics.waitingWrites += queue.count
+      statistics.waitingBytes += queue.size
+    }
+    statistics.lag = .nanoseconds(follower.lag)
     return statistics
   }
 }

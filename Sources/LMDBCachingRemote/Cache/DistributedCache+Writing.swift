@@ -8,9 +8,9 @@ extension DistributedCache {
   ///   - expiresIn: How long the entry lives. `nil` for ever; zero or less, not at all.
   ///   - cost: What it counts for against the limits of each machine's tiers; `nil` for its size in bytes.
   /// - Throws: ``RemoteTierError`` if the server does not acknowledge it, or the queue is full; as
-  ///   ``LMDBCache/set(_:forKey:expiresIn:cost:)`` otherwise. A server that is full, refuses the write or is not asked
-  ///   leaves everything as it is. After any other error of it the key is in no local tier: whether the fleet sees the new
-  ///   value or the old one is not known.
+  ///   `LMDBCache.set(_:forKey:expiresIn:cost:)` otherwise. A server that is full, refuses the write or is not asked
+  ///   leaves everything as it is, and so does a want of connections. After any other error of it the key is in no local
+  ///   tier: whether the fleet sees the new value or the old one is not known.
   @_disfavoredOverload
   public func set<V: Codable & Sendable>(
     _ value: V, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil
@@ -111,110 +111,127 @@ extension DistributedCache {
   }
 
   private func write(_ single: FleetWrite) throws {
-    guard queue == nil else { return try enqueueAndSend(single) }
-    try write([single])
+    guard let queue else { return try write([single]) }
+    try enqueue(single, queue)
+    sender?.wake()
   }
 
   private func write(_ single: FleetWrite) async throws {
-    guard queue == nil else { return try enqueueAndSend(single) }
-    try await write([single])
-  }
-
-  private func enqueueAndSend(_ write: FleetWrite) throws {
-    try checkOpen()
-    try enqueue(write)
+    guard let queue else { return try await write([single]) }
+    try enqueue(single, queue)
     sender?.wake()
   }
 
   private func write(_ writes: [FleetWrite]) throws {
     try checkOpen()
     if writes.isEmpty { return }
-    if queue != nil { return try enqueue(writes) }
-    let watches = try writes.map { try KeyWatch($0.key, in: local) }
+    if let queue { return try enqueue(writes, queue) }
+    let request = request(writes)
+    defer { for write in writes { news.end(write.key) } }
     let replies: [RemoteReply]
     do throws(RemoteTierError) {
-      replies = try client.sendAndWait(writes.map(command), .write)
+      replies = try client.sendAndWait(request.commands, .write, judge: request.failure(in:))
     } catch {
       try forget(writes, error)
       throw error
     }
-    try didWrite(writes, replies, watches)
+    try didWrite(writes, request, replies)
   }
 
   private func write(_ writes: [FleetWrite]) async throws {
     try checkOpen()
     if writes.isEmpty { return }
-    if queue != nil { return try enqueue(writes) }
-    let watches = try writes.map { try KeyWatch($0.key, in: local) }
+    if let queue { return try enqueue(writes, queue) }
+    let request = request(writes)
+    defer { for write in writes { news.end(write.key) } }
     let replies: [RemoteReply]
     do throws(RemoteTierError) {
-      replies = try await client.send(writes.map(command), .write)
+      replies = try await client.send(request.commands, .write, judge: request.failure(in:))
     } catch {
       try forget(writes, error)
       throw error
     }
-    try didWrite(writes, replies, watches)
+    try didWrite(writes, request, replies)
   }
 
-  private func command(_ write: FleetWrite) -> RemoteCommand {
-    let keys = [names.entry(write.key), names.changes, names.lease(write.key)]
-    if case .set(let entry) = write, entry.millisecondsToLive != 0 {
-      return RemoteScript.set.command(
-        keys: keys, write.key, configuration.rememberedChanges, 0, entry.record,
-        entry.millisecondsToLive ?? 0)
+  /// What is sent at once: each of its commands makes some of the writes.
+  private struct WriteRequest: Sendable {
+    var commands: [RemoteCommand] = []
+    /// How many writes each command makes.
+    var counts: [Int] = []
+    /// Of each write.
+    var watches: [KeyWatch] = []
+
+    /// Why some were not made.
+    @Sendable func failure(in replies: [RemoteReply]) -> RemoteTierError? {
+      zip(replies, counts).lazy.compactMap { WriteBatch.outcomes(of: $0, count: $1).failure }.first
     }
-    return RemoteScript.remove.command(keys: keys, write.key, configuration.rememberedChanges, 0)
+  }
+
+  private func request(_ writes: [FleetWrite]) -> WriteRequest {
+    var request = WriteRequest()
+    request.watches = writes.map { local.watchWrite($0.key, news) }
+    var batch = WriteBatch(queue: nil, names, streamLength: configuration.rememberedChanges)
+    func finish() {
+      request.commands.append(batch.command)
+      request.counts.append(batch.count)
+      batch = WriteBatch(queue: nil, names, streamLength: configuration.rememberedChanges)
+    }
+    for write in writes {
+      if batch.isFull { finish() }
+      if case .set(let entry) = write { batch.add(write.key, entry) } else { batch.add(write.key, nil) }
+    }
+    finish()
+    return request
   }
 
   /// After an error: which value the fleet will see is not known, unless nothing was done.
   private func forget(_ writes: [FleetWrite], _ error: RemoteTierError) throws {
-    if error.isWithoutEffect, writes.count == 1 || error.code == .suspended { return }
+    if error.isWithoutEffect, writes.count == 1 || error.code == .suspended || error.code == .busy { return }
     for write in writes { try local.removeValue(forKey: write.key) }
   }
 
-  private func didWrite(_ writes: [FleetWrite], _ replies: [RemoteReply], _ watches: [KeyWatch]) throws {
-    for (index, (write, reply)) in zip(writes, replies).enumerated() {
-      guard let revision = RemoteEntry.revision(ofScript: reply) else {
-        throw RemoteTierError(.failed, "The server returned no revision of a write.")
+  /// - Throws: Why some were not made.
+  private func didWrite(_ writes: [FleetWrite], _ request: WriteRequest, _ replies: [RemoteReply]) throws {
+    var start = 0
+    var failure: RemoteTierError?
+    for (reply, count) in zip(replies, request.counts) {
+      let (made, error) = WriteBatch.outcomes(of: reply, count: count)
+      for (index, outcome) in made.enumerated() {
+        guard case .written(let revision) = outcome else { continue }
+        try didWrite(writes[start + index], revision, request.watches[start + index])
       }
-      noteOwn(revision)
-      local.noteRevision(revision.packed, forKey: write.key)
-      if case .set(let entry) = write,
-        try local.keep(entry, revision: revision.packed, watch: watches[index])
-      {
-        continue
+      // An answer that is none says nothing of the others.
+      if let error, !error.isWithoutEffect {
+        try forget(Array(writes[start..<start + count].dropFirst(made.count)), error)
       }
-      // Removed, or there is something newer.
-      try local.invalidate(write.key, below: revision.packed)
+      failure = failure ?? error
+      start += count
     }
+    if let failure { throw failure }
+  }
+
+  private func didWrite(_ write: FleetWrite, _ revision: RemoteRevision, _ watch: KeyWatch) throws(CacheError) {
+    follower.note(revision)
+    if case .set(let entry) = write, try store(entry, revision, watch) { return }
+    // Removed, or there is something newer.
+    try local.invalidate(write.key, below: revision.packed, news)
   }
 
   // MARK: Behind
 
-  private func enqueue(_ writes: [FleetWrite]) throws {
-    for write in writes { try enqueue(write) }
-    sender?.wake()
+  private func enqueue(_ writes: [FleetWrite], _ queue: WriteQueue) throws {
+    defer { sender?.wake() }
+    for write in writes { try enqueue(write, queue) }
   }
 
-  private func enqueue(_ write: FleetWrite) throws {
-    guard let queue else { return }
-    let key = write.key
+  private func enqueue(_ write: FleetWrite, _ queue: WriteQueue) throws {
     switch write {
-    case .remove:
-      let number = try queue.add(key, .remove)
-      do { try local.removeValue(forKey: key) } catch {
-        queue.cancel(number)
-        throw error
-      }
-    case .set(let entry):
-      let number = try queue.add(key, .set(entry))
-      do {
-        // The queue's order is the fleet's: the write that is last there is what stays here.
-        _ = try local.keep(entry, 0) { queue.isLast(number, key) }
-      } catch {
-        queue.cancel(number)
-        throw error
-      }
+    case .set(let entry): try queue.add(entry.key, .set(entry))
+    case .remove(let key):
+      try queue.add(key, .remove)
+      // After that: what is loaded from now on is not of the time before.
+      try local.removeValue(forKey: key)
     }
   }
 
@@ -254,55 +271,24 @@ extension DistributedCache {
   ) throws {
     try checkOpen()
     guard let queue else {
-      return RemovalOfAll.run(
-        withPrefix: prefix, client, names, configuration.rememberedChanges, completion: completion)
+      return RemovalOfAll(
+        prefix: prefix, client: client, names: names, streamLength: configuration.rememberedChanges
+      ).run(completion)
     }
-    _ = try queue.add(prefix, .removeAll)
-    try removeLocally(prefix)
+    try queue.add(prefix, .removeAll)
     sender?.wake()
+    try removeLocally(prefix)
     completion(.success(nil))
   }
 
   private func finishRemoval(_ prefix: String, _ result: Result<RemoteRevision?, RemoteTierError>) throws {
     if let revision = try result.get() {
-      noteOwn(revision)
-      try local.invalidateAll(withPrefix: prefix, below: revision.packed)
+      follower.note(revision)
+      try local.invalidateAll(withPrefix: prefix, below: revision.packed, news)
     }
   }
 
-  private func removeLocally(_ prefix: String) throws {
-    let local = local
+  func removeLocally(_ prefix: String) throws(CacheError) {
     if prefix.isEmpty { try local.removeAll() } else { try local.removeAll(withPrefix: prefix) }
-  }
-
-  // MARK: Waiting for the server
-
-  /// Waits until everything that was written before is on the server, and makes the local tiers safe from a power cut.
-  ///
-  /// - Throws: `.timedOut` if some still waits to be sent when the time is over; it goes on waiting.
-  @_disfavoredOverload
-  public func flush(timeLimit: Duration = .seconds(10)) throws {
-    try checkOpen()
-    if let sender {
-      let done = Settled<Void>()
-      sender.drain(timeLimit: timeLimit) { done.settle(()) }
-      done.wait()
-    }
-    try local.flush()
-    try checkSent()
-  }
-
-  /// The same for tasks.
-  public func flush(timeLimit: Duration = .seconds(10)) async throws {
-    try checkOpen()
-    await drain(timeLimit: timeLimit)
-    try await local.flush()
-    try checkSent()
-  }
-
-  private func checkSent() throws(RemoteTierError) {
-    if let count = queue?.count, count > 0 {
-      throw RemoteTierError(.timedOut, "\(count) writes wait to be sent; they are tried again.")
-    }
   }
 }

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import LMDBCaching
 import Platform
 import Synchronization
 
@@ -8,67 +9,80 @@ import Synchronization
 /// After a disconnection it reads on after the last change that it has seen, if the server still has that one, and has not
 /// been emptied: the server forgets changes from the oldest on, so nothing after it is missing then. If not, changes may
 /// have been missed, and ``ChangeSink/didLoseTrack()`` says so. That is so at the beginning, too.
-final class ChangeFollower: Sendable {
+///
+/// There is *touch* while it has read everything that there was: not before it has caught up with what the stream held when
+/// it connected, and not while it falls behind by more than a reply may take.
+// Sendable: `sink` is set before it starts.
+final class ChangeFollower: @unchecked Sendable {
   /// How long the server holds its reply back when there is nothing new.
   static let wait = Duration.seconds(1)
-  private static let pageLength = 512
   private static let firstPause: Int64 = 20_000_000
   private static let longestPause: Int64 = 1_000_000_000
 
   private struct State {
+    var reader: StreamReader
     var isStopped = false
-    /// Nil: nothing was read yet.
-    var incarnation: Data?
-    var position = RemoteRevision.none
-    var touch = ChangeTouch.unheard(since: MonotonicClock.nanoseconds)
+    var touch = ChangeTouch.unheard(since: nil, nil)
+    /// When the last request was made whose reply said that nothing was left to read.
+    var lastHeard: Int64?
+    /// The stream has to have been read up to there before there is touch.
+    var target: RemoteRevision?
+    /// When the last reply came.
+    var asOf: Int64 = 0
     var pause = ChangeFollower.firstPause
   }
 
   private let client: RemoteClient
-  private let names: RemoteNames
-  private weak let sink: (any ChangeSink)?
+  weak var sink: (any ChangeSink)?
   private let queue = DispatchQueue(label: "LMDBCachingRemote.changes", qos: .userInitiated)
-  private let state = Mutex(State())
+  private let state: Mutex<State>
+  /// How far it may be behind and be in touch.
+  private let longestLag: Int64
 
-  init(_ client: RemoteClient, _ names: RemoteNames, _ sink: any ChangeSink) {
+  init(_ client: RemoteClient, _ names: RemoteNames) {
     self.client = client
-    self.names = names
-    self.sink = sink
+    state = Mutex(State(reader: StreamReader(names)))
+    longestLag = (Self.wait + client.timeLimit).clampedNanoseconds
   }
 
   func start() { queue.async { [self] in connect() } }
 
   func stop() { state.withLock { $0.isStopped = true } }
 
-  /// Nanoseconds of the monotonic clock: all changes before were heard of.
-  var heardUntil: Int64? { state.withLock { if case .unheard(let time) = $0.touch { time } else { nil } } }
+  var touch: ChangeTouch { state.withLock { $0.touch } }
+
+  /// For how long changes may have gone unnoticed, in nanoseconds: since the last one was heard of while there is no touch,
+  /// and by how much the newest one known is later than the last one that was followed.
+  var lag: Int64 {
+    let now = MonotonicClock.nanoseconds
+    return state.withLock { state in
+      if case .unheard(let start?, _) = state.touch { return now - start }
+      return Self.lag(state, now: now)
+    }
+  }
+
+  private static func lag(_ state: State, now: Int64) -> Int64 {
+    state.reader.isAtEnd ? 0 : state.reader.distance + max(0, now - state.asOf)
+  }
+
+  /// Something is stored here that a change of this revision made.
+  func note(_ revision: RemoteRevision) { state.withLock { $0.reader.note(revision) } }
+
+  func note(_ revisions: [RemoteRevision]) {
+    state.withLock { state in for revision in revisions { state.reader.note(revision) } }
+  }
 
   // MARK: Connecting
 
   private func connect() {
-    let (isStopped, position) = state.withLock { ($0.isStopped, $0.position) }
-    guard !isStopped, let sink else { return }
-    let own = max(sink.greatestOwnRevision, .none)
-    let commands = [
-      RemoteCommand("SET", names.incarnation, UUID().uuidString, "NX"),
-      RemoteCommand("GET", names.incarnation),
-      RemoteCommand("XREVRANGE", names.changes, "+", "-", "COUNT", 1),
-      RemoteCommand("XRANGE", names.changes, position.text, position.text),
-      RemoteCommand("XRANGE", names.changes, own.text, own.text),
-    ]
+    guard sink != nil else { return }
+    let commands = state.withLock { $0.isStopped ? nil : $0.reader.connectCommands() }
+    guard let commands else { return }
     let start = MonotonicClock.nanoseconds
     client.sendBlocking(commands, upTo: .zero) { [self] result in
       queue.async { [self] in
         do throws(RemoteTierError) {
-          let replies = try result.get()
-          guard try RemoteChange.entries(in: replies[2]).isEmpty else {
-            try didConnect(replies, position, own, since: start)
-            return follow()
-          }
-          // There is always a last change, so that one can tell whether it is still remembered.
-          client.sendBlocking([RemoteCommand("XADD", names.changes, "*", "n", "")], upTo: .zero) { [self] result in
-            queue.async { [self] in if case .failure(let error) = result { fail(error) } else { connect() } }
-          }
+          try didConnect(try result.get(), since: start)
         } catch {
           fail(error)
         }
@@ -76,49 +90,40 @@ final class ChangeFollower: Sendable {
     }
   }
 
-  private func didConnect(
-    _ replies: [RemoteReply], _ position: RemoteRevision, _ own: RemoteRevision, since start: Int64
-  ) throws(RemoteTierError) {
-    guard case .bytes(let incarnation) = replies[1] else {
-      throw RemoteTierError(.failed, "The server does not keep what is written to it.")
+  private func didConnect(_ replies: [RemoteReply], since start: Int64) throws(RemoteTierError) {
+    let (connection, command) = try state.withLock {
+      (state) throws(RemoteTierError) -> (StreamReader.Connection, RemoteCommand?) in
+      let connection = try state.reader.didConnect(replies)
+      if case .connected(let hasGap) = connection {
+        state.target = hasGap ? nil : state.reader.newest
+        state.asOf = MonotonicClock.nanoseconds
+      }
+      return (connection, state.reader.command(for: connection))
     }
-    let last = try RemoteChange.entries(in: replies[2]).first?.revision ?? .none
-    let known = state.withLock { $0.incarnation }
-    let isForgotten = try RemoteChange.entries(in: replies[3]).isEmpty
-    var hasGap = known != incarnation || isForgotten
-    // What this machine wrote, and the server lost at a fail-over.
-    if !hasGap, own != .none { hasGap = try RemoteChange.entries(in: replies[4]).isEmpty }
-    state.withLock { state in
-      state.incarnation = incarnation
-      if hasGap { state.position = last }
+    guard let command else {
+      sink?.didConnect()
+      if connection == .connected(hasGap: true) { sink?.didLoseTrack() }
+      hear(isComplete: false, since: start)
+      return follow()
     }
-    if hasGap { sink?.didLoseTrack() }
-    hear(since: start)
+    client.sendBlocking([command], upTo: .zero) { [self] result in
+      queue.async { [self] in
+        do throws(RemoteTierError) {
+          if case .error(let message)? = try result.get().first { throw RemoteTierError(reply: message) }
+          connect()
+        } catch {
+          fail(error)
+        }
+      }
+    }
   }
-
-  private func hear(since start: Int64) {
-    state.withLock { state in
-      state.pause = Self.firstPause
-      state.touch = .heard
-    }
-    lastHeard.store(start, ordering: .relaxed)
-    sink?.didChangeTouch(.heard)
-  }
-
-  private let lastHeard = Atomic<Int64>(MonotonicClock.nanoseconds)
 
   // MARK: Following
 
   private func follow() {
-    let (isStopped, position) = state.withLock { ($0.isStopped, $0.position) }
-    if isStopped || sink == nil { return }
-    let commands = [
-      RemoteCommand("GET", names.incarnation),
-      RemoteCommand(
-        "XREAD", "COUNT", Self.pageLength, "BLOCK", Self.wait.wholeMilliseconds, "STREAMS", names.changes, position.text
-      ),
-      RemoteCommand("XRANGE", names.changes, position.text, position.text),
-    ]
+    guard sink != nil else { return }
+    let commands = state.withLock { $0.isStopped ? nil : $0.reader.readCommands(wait: Self.wait) }
+    guard let commands else { return }
     let start = MonotonicClock.nanoseconds
     client.sendBlocking(commands, upTo: Self.wait) { [self] result in
       queue.async { [self] in
@@ -133,36 +138,62 @@ final class ChangeFollower: Sendable {
   }
 
   private func read(_ replies: [RemoteReply], since start: Int64) throws(RemoteTierError) {
-    let incarnation = state.withLock { $0.incarnation }
-    guard case .bytes(let found) = replies[0], found == incarnation else {
-      // It was emptied meanwhile, and perhaps used again.
-      throw RemoteTierError(.unreachable, "The server was emptied.")
-    }
     guard let sink else { return }
-    let changes = try RemoteChange.changes(in: replies[1])
-    for (revision, change) in changes {
+    let page = try state.withLock { (state) throws(RemoteTierError) -> StreamReader.Page in
+      defer { state.asOf = MonotonicClock.nanoseconds }
+      return try state.reader.didRead(replies)
+    }
+    var hasGap = false
+    for (revision, change) in page.changes {
+      if case .unknown = change { hasGap = true }
       sink.apply(change, revision: revision)
-      state.withLock { $0.position = revision }
+      if state.withLock({ !$0.reader.didFollow(revision) }) { hasGap = true }
     }
-    // Changes are forgotten from the oldest on: if the one before those that were read is still there, none is missing.
-    if try RemoteChange.entries(in: replies[2]).isEmpty {
-      sink.didLoseTrack()
-      // There is none to go on from, unless some were read.
-      if changes.isEmpty { throw RemoteTierError(.unreachable, "The last change that was read was forgotten.") }
+    let (isLost, error) = state.withLock { $0.reader.didFollow(page, hasGap: hasGap) }
+    if isLost { sink.didLoseTrack() }
+    if let error { throw error }
+    hear(isComplete: page.isComplete, since: start)
+  }
+
+  // MARK: Touch
+
+  /// A reply came, and what it told of was followed.
+  ///
+  /// - Parameter isComplete: Whether that was everything that there was.
+  private func hear(isComplete: Bool, since start: Int64) {
+    let now = MonotonicClock.nanoseconds
+    sink?.didHear(since: start)
+    let change = state.withLock { state -> ChangeTouch? in
+      state.pause = Self.firstPause
+      if isComplete || state.reader.isAtEnd { state.lastHeard = start }
+      let old = state.touch
+      if let target = state.target, state.reader.position >= target || state.reader.isAtEnd { state.target = nil }
+      if Self.lag(state, now: now) > longestLag {
+        // What falls behind has to catch up first.
+        state.target = state.reader.newest
+        if old == .heard {
+          state.touch = .unheard(
+            since: state.lastHeard, RemoteTierError(.timedOut, "Changes are made faster than they are followed."))
+        }
+      } else if state.target == nil {
+        state.touch = .heard
+      }
+      return state.touch == old ? nil : state.touch
     }
-    lastHeard.store(start, ordering: .relaxed)
+    if let change { sink?.didChangeTouch(change) }
   }
 
   private func fail(_ error: RemoteTierError) {
     guard let sink else { return }
-    let heard = lastHeard.load(ordering: .relaxed)
-    let (isStopped, pause) = state.withLock { state in
-      state.touch = .unheard(since: heard)
+    let (isStopped, pause, touch) = state.withLock { state in
+      state.touch = .unheard(since: state.lastHeard, error)
       defer { state.pause = min(state.pause * 2, Self.longestPause) }
-      return (state.isStopped, state.pause)
+      return (state.isStopped, state.pause, state.touch)
     }
     if isStopped { return }
-    sink.didChangeTouch(.unheard(since: heard))
+    sink.didChangeTouch(touch)
+    // The address may lead to another server by now.
+    client.renewConnections()
     let jittered = pause - Int64(Double(pause) / 2 * Double.random(in: 0...1))
     queue.asyncAfter(deadline: .now() + .nanoseconds(Int(jittered))) { [self] in connect() }
   }

@@ -4,8 +4,11 @@ import Synchronization
 
 /// Which local entries are to be held against the server before they are served, after changes were missed.
 ///
-/// Entries that were stored before that moment are, each once: when it is asked for, and all of them in the background.
+/// Entries that were stored before that moment are: when they are asked for, and all of them in the background.
 final class Revalidation: Sendable {
+  /// How many keys that were asked for are remembered, so that each is checked once.
+  private static let limit = 10_000
+
   private struct State {
     /// Entries with this stamp or a lesser one are to be checked.
     var floor: UInt64 = 0
@@ -31,9 +34,12 @@ final class Revalidation: Sendable {
   /// Whether anything is to be checked.
   var isActive: Bool { state.withLock { $0.floor != 0 } }
 
+  /// An entry that was asked for is as the server has it.
   func noteChecked(_ key: String, floor: UInt64) {
-    // What was asked before more was missed says nothing.
-    state.withLock { if $0.floor == floor { _ = $0.checked.insert(ByteKey(key)) } }
+    state.withLock { state in
+      // What was asked before more was missed says nothing. Without room it is checked again.
+      if state.floor == floor, state.checked.count < Self.limit { state.checked.insert(ByteKey(key)) }
+    }
   }
 
   /// - Returns: What ``endSweep(_:isDone:)`` is to be told, or `nil` if somebody sweeps, or nothing is to be checked.

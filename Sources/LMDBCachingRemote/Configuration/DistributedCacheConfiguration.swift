@@ -6,15 +6,16 @@ public struct DistributedCacheConfiguration: Sendable {
   public enum WriteMode: Sendable, Equatable {
     /// A write returns when the server has acknowledged it. It throws when that fails.
     case through
-    /// A write returns when it is in the local tiers, and is sent in the background: of several to one key that wait, the
-    /// last one.
+    /// A write returns when it is in a queue, and is sent in the background: of several to one key that wait, the last one.
+    /// This process reads from the queue what waits there, and what others read it finds in its local tiers once the server
+    /// has it.
     ///
     /// - Parameters:
     ///   - limit: How many bytes may wait. A write that would exceed them throws ``RemoteTierError/Code/queueFull``, and
     ///     changes nothing.
     ///   - keptIn: Where what waits is kept, too, so that it survives the death of the process: a folder on a local disk,
     ///     which the processes of a machine may share. The next process that is given it sends what is left there. `nil`:
-    ///     what waits is in memory, and lost if the process dies.
+    ///     what waits is in memory, and lost if the process dies before it is sent.
     case behind(limit: Int, keptIn: URL? = nil)
   }
 
@@ -34,7 +35,8 @@ public struct DistributedCacheConfiguration: Sendable {
   /// How long others wait for it at most, before they load themselves: 10 s by default.
   public var loadWaitLimit = Duration.seconds(10)
   /// For how long local values are served while the fleet's changes are not heard of; `nil`, the default, until they
-  /// expire. After that they count as absent, until there is touch again.
+  /// expire. After that they count as absent, until there is touch again. With a limit nothing local is served before there
+  /// was touch for the first time: for how long the directory was left alone is not known.
   public var servesUnheardFor: Duration?
 
   public init() {}

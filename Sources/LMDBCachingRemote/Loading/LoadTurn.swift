@@ -1,10 +1,13 @@
-/// What a machine does that needs a value that nobody has. Pure: it asks for nothing itself.
+/// What a machine does that needs a value that nobody here has. Pure: it asks for nothing itself.
 ///
-/// One machine of the fleet takes the lease of the key and loads; the others look again after ever longer pauses, until
-/// there is a value, or the lease is free, or they have waited long enough.
+/// It looks whether the fleet has one. If not, one machine of the fleet takes the lease of the key and loads; the others look
+/// again after ever longer pauses, until there is a value, or the lease is free, or they have waited long enough.
 struct LoadTurn: Sendable {
   enum Step: Sendable, Equatable {
-    /// Take the lease if it is free, and look at the entry after that.
+    /// Look at the entry.
+    case look
+    /// Take the lease if it is free, and look at the entry after that: what was stored by who had the lease before is found
+    /// then.
     case ask
     /// Nanoseconds.
     case pause(Int64)
@@ -18,13 +21,16 @@ struct LoadTurn: Sendable {
   private let end: Int64
   private var nextPause = firstPause
 
-  private(set) var step = Step.ask
+  private(set) var step = Step.look
 
   /// - Parameters: Nanoseconds of a clock that never goes back.
   init(now: Int64, limit: Int64) {
     let (sum, overflow) = now.addingReportingOverflow(limit)
     end = overflow ? .max : sum
   }
+
+  /// There is no value.
+  mutating func didLook() { step = .ask }
 
   /// There is no value; `hasLease` says whether it is this machine's turn.
   mutating func didAsk(hasLease: Bool, now: Int64) {
@@ -40,6 +46,6 @@ struct LoadTurn: Sendable {
 
   mutating func didPause() { step = .ask }
 
-  /// The server does not answer.
+  /// The server does not answer, or takes no lease.
   mutating func didFail() { step = .load(hasLease: false) }
 }

@@ -10,6 +10,7 @@ final class RemoteMetrics: Sendable {
     ("requests", { $0.requests }), ("failures", { $0.failures }), ("hits", { $0.hits }), ("misses", { $0.misses }),
     ("loads", { $0.loads }), ("invalidations", { $0.invalidations }), ("gaps", { $0.gaps }),
     ("unreadable", { $0.unreadable }), ("given_up_writes", { $0.givenUpWrites }),
+    ("breaker_openings", { $0.breakerOpenings }),
   ]
 
   private let requests: Timer

@@ -20,10 +20,13 @@ public struct RemoteStatistics: Sendable, Equatable {
   public var gaps = 0
   /// Writes that wait to be sent.
   public var waitingWrites = 0
-  /// Writes that were given up, since the server refused them by themselves: they are on this machine only.
+  /// How often requests were suspended, since the server failed several times in a row.
+  public var breakerOpenings = 0
+  /// Writes that were given up, since the server refused them by themselves, a value over its limit, say: they are lost.
   public var givenUpWrites = 0
   /// The bytes that the waiting ones take.
   public var waitingBytes = 0
-  /// For how long nothing was heard of the fleet's changes; zero while there is touch.
+  /// By how much what was followed of the stream of changes lags behind the newest one: zero if all of them were. While there
+  /// is no touch, for how long nothing was heard of them.
   public var lag = Duration.zero
 }

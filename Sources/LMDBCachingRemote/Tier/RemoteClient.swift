@@ -11,11 +11,21 @@ final class RemoteClient: Sendable {
   /// What is asked for, for the breakers.
   enum Purpose: Sendable { case read, write }
 
+  struct Breakers: Sendable {
+    var read: CircuitBreaker
+    var write: CircuitBreaker
+
+    subscript(purpose: Purpose) -> CircuitBreaker {
+      get { purpose == .read ? read : write }
+      _modify { if purpose == .read { yield &read } else { yield &write } }
+    }
+  }
+
   private let tier: any RemoteTier
-  private let timeLimit: Duration
-  private let breakers: Mutex<(read: CircuitBreaker, write: CircuitBreaker)>
-  private let metrics: RemoteMetrics?
-  private let onChange: @Sendable (RemoteTierError?) -> Void
+  let timeLimit: Duration
+  let breakers: Mutex<Breakers>
+  let metrics: RemoteMetrics?
+  let onChange: @Sendable (RemoteTierError?) -> Void
   let counters = RemoteCounters()
 
   /// - Parameter onChange: Called when a breaker opens, with the failure, and when it closes.
@@ -25,29 +35,35 @@ final class RemoteClient: Sendable {
   ) {
     self.tier = tier
     self.timeLimit = timeLimit
-    breakers = Mutex((CircuitBreaker(breaker), CircuitBreaker(breaker)))
+    breakers = Mutex(Breakers(read: CircuitBreaker(breaker), write: CircuitBreaker(breaker)))
     self.metrics = metrics
     self.onChange = onChange
   }
 
-  /// Whether requests of a kind are not made for a while.
-  func isSuspended(_ purpose: Purpose) -> Bool {
-    let now = MonotonicClock.nanoseconds
-    return breakers.withLock { purpose == .read ? $0.read.isPausing(now: now) : $0.write.isPausing(now: now) }
+  /// Why requests of a kind are not made, or one at a time; `nil` if they are.
+  func suspension(of purpose: Purpose) -> RemoteTierError? {
+    breakers.withLock { $0[purpose].isOpen ? $0[purpose].failure : nil }
   }
 
+  // MARK: Requests
+
+  /// Finds a failure of the server's in replies that are no errors.
+  typealias Judge = @Sendable ([RemoteReply]) -> RemoteTierError?
+
   func send(
-    _ commands: [RemoteCommand], _ purpose: Purpose,
+    _ commands: [RemoteCommand], _ purpose: Purpose, judge: Judge? = nil,
     completion: @escaping @Sendable (Result<[RemoteReply], RemoteTierError>) -> Void
   ) {
     guard isAllowed(purpose) else { return completion(.failure(Self.suspended)) }
     let start = MonotonicClock.nanoseconds
     tier.send(commands, timeLimit: timeLimit, isBlocking: false) { [self] result in
-      completion(settle(result, commands.count, purpose, since: start))
+      completion(settle(result, commands.count, purpose, since: start, judge))
     }
   }
 
-  func sendAndWait(_ commands: [RemoteCommand], _ purpose: Purpose) throws(RemoteTierError) -> [RemoteReply] {
+  func sendAndWait(
+    _ commands: [RemoteCommand], _ purpose: Purpose, judge: Judge? = nil
+  ) throws(RemoteTierError) -> [RemoteReply] {
     guard isAllowed(purpose) else { throw Self.suspended }
     let start = MonotonicClock.nanoseconds
     let result: Result<[RemoteReply], RemoteTierError>
@@ -56,98 +72,80 @@ final class RemoteClient: Sendable {
     } catch {
       result = .failure(error)
     }
-    return try settle(result, commands.count, purpose, since: start).get()
+    return try settle(result, commands.count, purpose, since: start, judge).get()
   }
 
   nonisolated(nonsending) func send(
-    _ commands: [RemoteCommand], _ purpose: Purpose
+    _ commands: [RemoteCommand], _ purpose: Purpose, judge: Judge? = nil
   ) async throws(RemoteTierError) -> [RemoteReply] {
     try await withCheckedContinuation {
       (continuation: CheckedContinuation<Result<[RemoteReply], RemoteTierError>, Never>) in
-      send(commands, purpose) { continuation.resume(returning: $0) }
+      send(commands, purpose, judge: judge) { continuation.resume(returning: $0) }
     }.get()
   }
 
-  /// For what the server may hold back for some time. Takes no part in the breakers.
+  /// A write, and a read after it, which counts whatever becomes of the write: a server that is full still reads. Where
+  /// writes are suspended only the read is sent.
+  func sendAndWait(
+    _ write: RemoteCommand, thenRead read: RemoteCommand
+  ) throws(RemoteTierError) -> (write: Result<RemoteReply, RemoteTierError>, read: RemoteReply) {
+    guard isAllowed(.read) else { throw Self.suspended }
+    let isWritten = isAllowed(.write)
+    let start = MonotonicClock.nanoseconds
+    let result: Result<[RemoteReply], RemoteTierError>
+    do throws(RemoteTierError) {
+      result = .success(try tier.sendAndWait(isWritten ? [write, read] : [read], timeLimit: timeLimit))
+    } catch {
+      result = .failure(error)
+    }
+    return try settle(result, isWritten: isWritten, since: start)
+  }
+
+  /// The same for tasks.
+  nonisolated(nonsending) func send(
+    _ write: RemoteCommand, thenRead read: RemoteCommand
+  ) async throws(RemoteTierError) -> (write: Result<RemoteReply, RemoteTierError>, read: RemoteReply) {
+    guard isAllowed(.read) else { throw Self.suspended }
+    let isWritten = isAllowed(.write)
+    let start = MonotonicClock.nanoseconds
+    let result = await withCheckedContinuation {
+      (continuation: CheckedContinuation<Result<[RemoteReply], RemoteTierError>, Never>) in
+      tier.send(isWritten ? [write, read] : [read], timeLimit: timeLimit, isBlocking: false) {
+        continuation.resume(returning: $0)
+      }
+    }
+    return try settle(result, isWritten: isWritten, since: start)
+  }
+
+  /// For what the server may hold back for some time. Takes no part in the breakers, and leaves replies that are errors.
   func sendBlocking(
     _ commands: [RemoteCommand], upTo wait: Duration,
     completion: @escaping @Sendable (Result<[RemoteReply], RemoteTierError>) -> Void
   ) {
-    tier.send(commands, timeLimit: wait + timeLimit, isBlocking: true) { result in
-      completion(Self.checked(result, commands.count))
+    tier.send(commands, timeLimit: wait + timeLimit, isBlocking: true, completion: completion)
+  }
+
+  /// The server has answered a request that was begun at a moment: what was suspended before, since it could not be reached,
+  /// is not any more.
+  func noteReachable(since start: Int64) {
+    let hasClosed = breakers.withLock { breakers in
+      let hasRead = breakers.read.noteReachable(since: start)
+      return breakers.write.noteReachable(since: start) || hasRead
+    }
+    if hasClosed { onChange(nil) }
+  }
+
+  /// There is a connection to what may be another server.
+  func endPauses() {
+    let now = MonotonicClock.nanoseconds
+    breakers.withLock { breakers in
+      breakers.read.endPause(now: now)
+      breakers.write.endPause(now: now)
     }
   }
 
-  /// The server has answered somebody: what was suspended is tried again.
-  func noteReachable() {
-    let wasOpen = breakers.withLock { breakers in
-      defer {
-        breakers.read.noteSuccess()
-        breakers.write.noteSuccess()
-      }
-      return breakers.read.isOpen || breakers.write.isOpen
-    }
-    if wasOpen { onChange(nil) }
-  }
+  /// The server may be another one by now.
+  func renewConnections() { tier.renewConnections() }
 
   func close() { tier.close() }
-
-  // MARK: The breakers
-
-  private static let suspended = RemoteTierError(
-    .suspended, "The server failed several times in a row, and is asked again after a pause.")
-
-  private func isAllowed(_ purpose: Purpose) -> Bool {
-    let now = MonotonicClock.nanoseconds
-    return breakers.withLock { purpose == .read ? $0.read.isAllowed(now: now) : $0.write.isAllowed(now: now) }
-  }
-
-  private func settle(
-    _ result: Result<[RemoteReply], RemoteTierError>, _ count: Int, _ purpose: Purpose, since start: Int64
-  ) -> Result<[RemoteReply], RemoteTierError> {
-    let result = Self.checked(result, count)
-    let now = MonotonicClock.nanoseconds
-    counters.note(nanoseconds: now - start, isFailure: { if case .failure = result { true } else { false } }())
-    metrics?.noteRequest(nanoseconds: now - start)
-    switch result {
-    case .success:
-      let hasClosed = breakers.withLock { breakers in
-        Self.change(&breakers, purpose) { breaker in
-          defer { breaker.noteSuccess() }
-          return breaker.isOpen
-        }
-      }
-      if hasClosed { onChange(nil) }
-    case .failure(let error) where error.code == .failed || error.code == .closed: break
-    case .failure(let error):
-      let random = Double.random(in: 0...1)
-      let hasOpened = breakers.withLock { breakers in
-        Self.change(&breakers, purpose) { $0.noteFailure(now: now, random: random) }
-      }
-      if hasOpened { onChange(error) }
-    }
-    return result
-  }
-
-  private static func change<R>(
-    _ breakers: inout (read: CircuitBreaker, write: CircuitBreaker), _ purpose: Purpose,
-    _ body: (inout CircuitBreaker) -> R
-  ) -> R {
-    switch purpose {
-    case .read: body(&breakers.read)
-    case .write: body(&breakers.write)
-    }
-  }
-
-  /// Makes an error of the first reply that is one.
-  private static func checked(
-    _ result: Result<[RemoteReply], RemoteTierError>, _ count: Int
-  ) -> Result<[RemoteReply], RemoteTierError> {
-    guard case .success(let replies) = result else { return result }
-    for case .error(let message) in replies { return .failure(RemoteTierError(reply: message)) }
-    guard replies.count == count else {
-      return .failure(RemoteTierError(.failed, "There are \(replies.count) replies to \(count) commands."))
-    }
-    return result
-  }
 }

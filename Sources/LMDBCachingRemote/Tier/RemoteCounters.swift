@@ -12,6 +12,7 @@ final class RemoteCounters: Sendable {
   let loads = Atomic<Int>(0)
   let unreadable = Atomic<Int>(0)
   let givenUp = Atomic<Int>(0)
+  let breakerOpenings = Atomic<Int>(0)
 
   func note(nanoseconds: Int64, isFailure: Bool) {
     requests.add(1, ordering: .relaxed)

@@ -28,6 +28,9 @@ struct RemoteNames: Sendable {
   /// Where the number of the last write of a queue is.
   func queue(_ identifier: String) -> String { base + "q:" + identifier }
 
+  /// Where the revision of a queue's removal of many is, until that is done.
+  func removal(_ identifier: String) -> String { base + "r:" + identifier }
+
   /// What match the names of the entries whose keys begin so, and those of their leases, for `SCAN`.
   func patterns(ofKeysWithPrefix prefix: String) -> (entries: String, leases: String) {
     (Self.pattern(entryPrefix + prefix), Self.pattern(leasePrefix + prefix))

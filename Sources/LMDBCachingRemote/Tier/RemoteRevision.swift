@@ -34,5 +34,10 @@ struct RemoteRevision: Hashable, Comparable, Sendable {
 
   var text: String { "\(packed >> Self.countBits)-\(packed & (1 << Self.countBits - 1))" }
 
+  /// How much later it is than another one, in milliseconds of the server's clock.
+  func milliseconds(since other: RemoteRevision) -> Int64 {
+    Int64(packed >> Self.countBits) - Int64(other.packed >> Self.countBits)
+  }
+
   static func < (first: RemoteRevision, second: RemoteRevision) -> Bool { first.packed < second.packed }
 }

@@ -3,45 +3,9 @@ import Foundation
 /// What the server does as one.
 ///
 /// Each writes and tells the fleet of it in one step: there is no change without its entry in the stream, and none twice.
-/// An entry's value is its revision, a line feed, and the record.
+/// An entry's value is its revision, a line feed, and the record. Writes of several keys are in ``WriteBatch``.
 struct RemoteScript: Sendable {
   let source: String
-
-  /// Whether a numbered write is the first of its kind; what was sent twice has no effect the second time.
-  ///
-  /// `KEYS[4]`: where the number of the last one is, for a day. `ARGV[3]`: the number.
-  private static let once = """
-    if KEYS[4] then
-      local last = redis.call('GET', KEYS[4])
-      if last and tonumber(last) >= tonumber(ARGV[3]) then
-        return false
-      end
-      redis.call('SET', KEYS[4], ARGV[3], 'PX', 86400000)
-    end
-
-    """
-
-  /// `KEYS`: the entry, the stream, the lease. `ARGV`: the key, the stream's length, a number, the record, milliseconds to
-  /// live or 0. Who loads the key loses the lease: what is loaded is older.
-  static let set = RemoteScript(
-    once + """
-      local id = redis.call('XADD', KEYS[2], 'MAXLEN', '~', ARGV[2], '*', 'k', ARGV[1])
-      local value = id .. '\\n' .. ARGV[4]
-      if ARGV[5] == '0' then
-        redis.call('SET', KEYS[1], value)
-      else
-        redis.call('SET', KEYS[1], value, 'PX', ARGV[5])
-      end
-      redis.call('DEL', KEYS[3])
-      return id
-      """)
-
-  /// `KEYS`: the entry, the stream, the lease. `ARGV`: the key, the stream's length, a number.
-  static let remove = RemoteScript(
-    once + """
-      redis.call('DEL', KEYS[1], KEYS[3])
-      return redis.call('XADD', KEYS[2], 'MAXLEN', '~', ARGV[2], '*', 'k', ARGV[1])
-      """)
 
   /// Stores what was loaded, if nobody has written the key since the lease was taken. `KEYS`: the entry, the stream, the
   /// lease. `ARGV`: the key, the stream's length, the token of the lease, the record, milliseconds to live or 0.
@@ -60,6 +24,42 @@ struct RemoteScript: Sendable {
       redis.call('SET', KEYS[1], value, 'PX', ARGV[5])
     end
     redis.call('DEL', KEYS[3])
+    return id
+    """)
+
+  /// Gives a removal of many a revision: what is older is to be removed. `KEYS`: the stream, and of a queue where the number
+  /// of its last write and the revision of its removal are. `ARGV`: the stream's length, and of a queue the number. One that
+  /// was begun before gets the same revision again, and one that is done none.
+  static let beginRemoval = RemoteScript(
+    """
+    if KEYS[2] then
+      if tonumber(redis.call('GET', KEYS[2]) or '0') >= tonumber(ARGV[2]) then
+        return ''
+      end
+      local number, id = string.match(redis.call('GET', KEYS[3]) or '', '^(%d+) (.+)$')
+      if number == ARGV[2] then
+        return id
+      end
+    end
+    local id = redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[1], '*', 'n', '')
+    if KEYS[2] then
+      redis.call('SET', KEYS[3], ARGV[2] .. ' ' .. id, 'PX', 604800000)
+    end
+    return id
+    """)
+
+  /// Tells the fleet of a removal of many. `KEYS` as of ``beginRemoval``. `ARGV`: the stream's length, the prefix, and of a
+  /// queue the number.
+  static let endRemoval = RemoteScript(
+    """
+    if KEYS[2] and tonumber(redis.call('GET', KEYS[2]) or '0') >= tonumber(ARGV[3]) then
+      return ''
+    end
+    local id = redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[1], '*', 'p', ARGV[2])
+    if KEYS[2] then
+      redis.call('SET', KEYS[2], ARGV[3], 'PX', 604800000)
+      redis.call('DEL', KEYS[3])
+    end
     return id
     """)
 
@@ -87,9 +87,16 @@ struct RemoteScript: Sendable {
     return 0
     """)
 
-  init(_ source: String) { self.source = source }
+  /// - Parameter source: The server is sent it without what it is indented by.
+  init(_ source: String) {
+    self.source = source.split(separator: "\n").map { $0.drop { $0 == " " } }.joined(separator: "\n")
+  }
 
   func command(keys: [String], _ arguments: any RemoteArgument...) -> RemoteCommand {
-    RemoteCommand(["EVAL".bytes, source.bytes, keys.count.bytes] + keys.map(\.bytes) + arguments.map(\.bytes))
+    command(keys: keys.map(\.bytes), arguments: arguments.map(\.bytes))
+  }
+
+  func command(keys: [Data], arguments: [Data]) -> RemoteCommand {
+    RemoteCommand(["EVAL".bytes, source.bytes, keys.count.bytes] + keys + arguments)
   }
 }

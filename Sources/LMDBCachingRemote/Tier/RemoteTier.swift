@@ -3,7 +3,7 @@ public import Foundation
 /// A connection to a Redis or Valkey server, as ``DistributedCache`` needs one: what takes commands and gives replies.
 ///
 /// `RedisTier` of the product LMDBCachingRedis is one. Another client is made one by conforming a type to this: nothing but
-/// the two functions is asked of it, and what the commands mean is the cache's affair.
+/// two functions is asked of it, and what the commands mean is the cache's affair.
 ///
 /// **Threads.** Every function is called from any thread.
 public protocol RemoteTier: Sendable {
@@ -24,6 +24,11 @@ public protocol RemoteTier: Sendable {
   /// The same for a thread that may wait. By default it waits for the other form.
   func sendAndWait(_ commands: [RemoteCommand], timeLimit: Duration) throws(RemoteTierError) -> [RemoteReply]
 
+  /// What is sent from now on goes over connections that are made from now on: the server may have been replaced by another
+  /// one, to which the address leads now. What is under way goes on. By default nothing is done, which is right for a tier
+  /// whose connections end with the server's being the primary.
+  func renewConnections()
+
   /// Ends every connection. What is under way fails, and so does what is sent later, with
   /// ``RemoteTierError/Code/closed``.
   func close()
@@ -37,6 +42,8 @@ extension RemoteTier {
     send(commands, timeLimit: timeLimit, isBlocking: false) { result.settle($0) }
     return try result.wait().get()
   }
+
+  public func renewConnections() {}
 }
 
 /// One command: its name and arguments, as bytes.

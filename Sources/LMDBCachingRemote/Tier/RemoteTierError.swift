@@ -1,18 +1,20 @@
 /// Why a remote tier did not do what it was asked for.
-public struct RemoteTierError: Error, Sendable, CustomStringConvertible {
+public struct RemoteTierError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The kind of failure. An open set: keep a `default`.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     private enum Value: String, Sendable {
-      case unreachable, timedOut, refused, full, readOnly, failed, suspended, queueFull, notKept, closed
+      case unreachable, timedOut, busy, refused, full, readOnly, failed, suspended, queueFull, notKept, closed
     }
     private let value: Value
     private init(_ value: Value) { self.value = value }
     public var description: String { value.rawValue }
 
-    /// There is no connection, or it broke, or the server is loading its data.
+    /// There is no connection, or it broke, or the server is loading its data, or serves others only.
     public static let unreachable = Code(.unreachable)
     /// There was no reply in time. Whether the command has had an effect is not known.
     public static let timedOut = Code(.timedOut)
+    /// All connections were in use for as long as the request had time. Nothing was sent.
+    public static let busy = Code(.busy)
     /// The server does not accept the user or the password, or forbids the command.
     public static let refused = Code(.refused)
     /// The server has no memory left for writes.
@@ -43,18 +45,45 @@ public struct RemoteTierError: Error, Sendable, CustomStringConvertible {
   public var description: String { "\(code): \(message)" }
 
   /// Whether it is certain that the one command had no effect.
-  var isWithoutEffect: Bool { [.suspended, .full, .readOnly, .refused].contains(code) }
+  var isWithoutEffect: Bool { [.suspended, .busy, .full, .readOnly, .refused].contains(code) }
 
-  /// An error reply, by its first word.
-  init(reply: String) {
-    let code: Code =
-      switch reply.prefix(while: { $0 != " " }) {
-      case "OOM": .full
-      case "READONLY", "NOREPLICAS", "MISCONF": .readOnly
-      case "NOAUTH", "WRONGPASS", "NOPERM": .refused
-      case "LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "BUSY": .unreachable
-      default: .failed
-      }
-    self.init(code, reply)
+  // MARK: Error replies
+
+  /// The words that errors of a server begin with, and what they mean.
+  private static let words: [String: Code] = [
+    "OOM": .full, "READONLY": .readOnly, "NOREPLICAS": .readOnly, "MISCONF": .readOnly, "NOAUTH": .refused,
+    "WRONGPASS": .refused, "NOPERM": .refused, "LOADING": .unreachable, "MASTERDOWN": .unreachable,
+    "CLUSTERDOWN": .unreachable, "TRYAGAIN": .unreachable, "BUSY": .unreachable, "MOVED": .unreachable,
+    "ASK": .unreachable, "UNBLOCKED": .unreachable,
+  ]
+
+  /// What errors without such a word say.
+  private static let phrases: [(text: String, code: Code)] = [
+    ("max number of clients", .unreachable), ("can't run this command", .refused),
+    ("can't access at least one of the keys", .refused), ("Authentication required", .refused),
+  ]
+
+  /// An error reply: by its first word, or by that of an error inside of a script, which servers up to 6.2 put into a
+  /// longer sentence: `ERR Error running script (…): @user_script:1: -OOM command not allowed …`.
+  package init(reply: String) {
+    var words = reply.split(separator: " ").lazy.enumerated().filter { $0 == 0 || $1.hasPrefix("-") }.map(\.1)
+      .makeIterator()
+    var code: Code?
+    while code == nil, let word = words.next() {
+      code = Self.words[String(word.drop { $0 == "-" })]
+    }
+    self.init(code ?? Self.phrases.first { reply.contains($0.text) }?.code ?? .failed, reply)
+  }
+
+  /// Whether the server answers, and refuses this one request for what is in it: the next one may be another matter.
+  var isAboutOneRequest: Bool {
+    code == .failed && ["Protocol error", "exceeds maximum allowed size"].contains { message.contains($0) }
+  }
+
+  /// Whether the server the connection leads to is no primary that serves: the address may lead to another one by now.
+  package static func isOfAnotherServer(reply: String) -> Bool {
+    let message = reply.hasPrefix("-") ? String(reply.dropFirst()) : reply
+    return ["READONLY", "LOADING", "MASTERDOWN", "MOVED"].contains { message.hasPrefix($0 + " ") }
+      || reply.contains(" -READONLY ")
   }
 }

@@ -10,6 +10,13 @@ import Platform
 /// locked as long as the process lives. Those of processes that have ended without having sent everything are found by the
 /// next one.
 final class Outbox: Sendable {
+  /// An outbox, and what was left in it.
+  struct Opened: Sendable {
+    let outbox: Outbox
+    /// In order.
+    var items: [WriteQueue.KeptItem]
+  }
+
   private static let lockSuffix = ".lock"
 
   /// What the server knows the queue as.
@@ -17,33 +24,34 @@ final class Outbox: Sendable {
   private let folder: Directory
   private let lock: FileLock
   private let disk: DiskCache
+  private let local: LMDBCache
 
-  private init(_ identifier: String, _ folder: Directory, _ lock: consuming FileLock, _ logger: Logger) throws {
+  private init(_ identifier: String, _ folder: Directory, _ lock: consuming FileLock, _ local: LMDBCache) throws {
     self.identifier = identifier
     self.folder = folder
     self.lock = lock
+    self.local = local
     var configuration = CacheConfiguration()
     configuration.disk = .unlimited
-    configuration.logger = logger
+    configuration.logger = local.logger
     disk = try DiskCache(directory: URL(fileURLWithPath: folder.path(of: identifier)), configuration: configuration)
   }
 
   /// Opens those that nobody has, and makes one if there is none. Empty ones that nobody has are removed.
   ///
+  /// - Parameter local: Whose log is told of what fails.
   /// - Returns: The process's own first, whose writes are the first to be sent.
-  static func open(in folder: URL, _ logger: Logger) throws(RemoteTierError) -> [(
-    outbox: Outbox, items: [WriteQueue.KeptItem]
-  )] {
+  static func open(in folder: URL, _ local: LMDBCache) throws(RemoteTierError) -> [Opened] {
     do {
       let folder = try Directory(path: folder.path, creating: true)
-      var found: [(outbox: Outbox, items: [WriteQueue.KeptItem])] = []
+      var found: [Opened] = []
       for name in try folder.names() where name.hasSuffix(lockSuffix) {
-        guard let outbox = try take(String(name.dropLast(lockSuffix.count)), in: folder, logger) else { continue }
+        guard let outbox = try take(String(name.dropLast(lockSuffix.count)), in: folder, local) else { continue }
         let items = try outbox.items()
-        if items.isEmpty { outbox.end() } else { found.append((outbox, items)) }
+        if items.isEmpty { outbox.end() } else { found.append(Opened(outbox: outbox, items: items)) }
       }
       while found.isEmpty {
-        if let outbox = try take(UUID().uuidString, in: folder, logger) { found = [(outbox, [])] }
+        if let outbox = try take(UUID().uuidString, in: folder, local) { found = [Opened(outbox: outbox, items: [])] }
       }
       return found
     } catch {
@@ -52,25 +60,37 @@ final class Outbox: Sendable {
     }
   }
 
-  private static func take(_ identifier: String, in folder: Directory, _ logger: Logger) throws -> Outbox? {
+  private static func take(_ identifier: String, in folder: Directory, _ local: LMDBCache) throws -> Outbox? {
     guard UUID(uuidString: identifier) != nil else { return nil }
     let name = identifier + lockSuffix
     let lock = FileLock(try folder.create(name, requiresOneName: true))
     // Whoever had it may have removed it meanwhile.
     guard try lock.tryLock(.exclusive), try lock.file.isStill(name, in: folder) else { return nil }
-    return try Outbox(identifier, folder, lock, logger)
+    return try Outbox(identifier, folder, lock, local)
   }
 
-  /// Ends its use; it is removed if nothing is in it.
+  /// Ends its use; it is removed if nothing is in it. Waits for the disk.
   func end() {
-    let isEmpty = (try? disk.entries().isEmpty) ?? false
-    try? disk.close()
-    if isEmpty {
-      try? folder.removeTree(identifier)
-      try? folder.remove(identifier + Self.lockSuffix)
+    attempt("closing") { [self] in
+      let isEmpty = try disk.entries().isEmpty
+      try disk.close()
+      if isEmpty {
+        try folder.removeTree(identifier)
+        try folder.remove(identifier + Self.lockSuffix)
+      }
     }
-    try? lock.unlock()
+    attempt("unlocking") { [self] in try lock.unlock() }
   }
+
+  /// What fails here loses nothing: it is found and sent by the next process, and has no effect then.
+  private func attempt(_ activity: String, _ body: () throws -> Void) {
+    do { try body() } catch {
+      local.log(
+        .warning, "\(activity) what waits to be sent failed", ["directory": "\(path)", "error": "\(error)"])
+    }
+  }
+
+  private var path: String { folder.path(of: identifier) }
 
   // MARK: Writes
 
@@ -79,24 +99,36 @@ final class Outbox: Sendable {
     do throws(CacheError) {
       try disk.set(item.kept, forKey: Self.key(item.number))
     } catch {
-      throw RemoteTierError(.notKept, "The write of \"\(item.key)\" cannot be kept until it is sent: \(error)")
+      throw RemoteTierError(.notKept, "The write of \(quoted(item.key)) cannot be kept until it is sent: \(error)")
     }
   }
 
   /// What is not removed, since the disk fails, is sent again by the next process, and has no effect: it is numbered.
   func remove(_ numbers: [Int]) {
     if numbers.isEmpty { return }
-    try? disk.removeValues(forKeys: numbers.map(Self.key))
+    attempt("removing") { [self] in try disk.removeValues(forKeys: numbers.map(Self.key)) }
   }
 
-  /// What was kept, in order. What was damaged is left out.
+  /// A write stays that cannot be read: another version, or another configuration, may.
+  func noteUnreadable(_ number: Int, _ error: any Error) {
+    local.log(
+      .error, "a write that waits to be sent cannot be read, and stays where it is",
+      ["directory": "\(path)", "entry": "\(Self.key(number))", "error": "\(error)"])
+  }
+
+  /// What was kept, in order.
   private func items() throws(CacheError) -> [WriteQueue.KeptItem] {
     var items: [WriteQueue.KeptItem] = []
     for entry in try disk.entries() {
-      guard let number = Int(entry.key, radix: 16), let data = try? disk.value(Data.self, forKey: entry.key) else {
-        continue
+      guard let number = Int(entry.key, radix: 16) else { continue }
+      do throws(CacheError) {
+        if let bytes = try disk.value(Data.self, forKey: entry.key) {
+          items.append(WriteQueue.KeptItem(number: number, bytes: bytes))
+        }
+      } catch {
+        guard error.isOfOneEntry else { throw error }
+        noteUnreadable(number, error)
       }
-      items.append(WriteQueue.KeptItem(number: number, bytes: data))
     }
     return items
   }

@@ -4,9 +4,19 @@ import LMDBCaching
 import Platform
 import Synchronization
 
-/// Sends what waits in a ``WriteQueue``, batch by batch, and again until the server has it.
-// Sendable: `onSent` and `onGivenUp` are set before anything is sent; the other variables are of the queue `turns`.
+/// Sends what waits in a ``WriteQueue``, batch by batch, and again until the server has it; then gives it to the local tiers.
+// Sendable: `owner` is set before anything is sent; `pause` and what follows are of the queue `turns`.
 final class QueueSender: @unchecked Sendable {
+  /// What becomes of writes.
+  protocol Owner: AnyObject, Sendable {
+    /// Before a write is sent.
+    func watch(_ item: WriteQueue.Item) -> KeyWatch?
+    /// The server has writes, each with its revision if that is known.
+    func didSend(_ writes: [(item: WriteQueue.Item, watch: KeyWatch?, revision: RemoteRevision?)])
+    /// A write was given up, since the server refuses it.
+    func didGiveUp(_ item: WriteQueue.Item, _ watch: KeyWatch?, _ error: RemoteTierError)
+  }
+
   private static let firstPause: Int64 = 20_000_000
   private static let longestPause: Int64 = 1_000_000_000
 
@@ -17,33 +27,31 @@ final class QueueSender: @unchecked Sendable {
   private let client: RemoteClient
   private let names: RemoteNames
   private let streamLength: Int
+  weak var owner: (any Owner)?
   private let turns = DispatchQueue(label: "LMDBCachingRemote.writes", qos: .userInitiated)
   private let isSending = Atomic<Bool>(false)
   private let isStopped = Atomic<Bool>(false)
-  // In `turns` only.
+
   private var pause = firstPause
+  /// The batch that is not settled, and how things stood with its keys before it was sent for the first time.
+  private var batch: [WriteQueue.Item] = []
+  private var watches: [KeyWatch?] = []
   /// Whether the batch is sent write by write, since the server refuses one of them.
   private var isSingle = false
   private var refusals = 0
-  /// Called with each revision that is the server's.
-  var onSent: @Sendable (RemoteRevision) -> Void = { _ in }
-  /// Called with each write that is given up, since the server refuses it.
-  var onGivenUp: @Sendable (WriteQueue.Item, RemoteTierError) -> Void = { _, _ in }
 
-  init(
-    _ queue: WriteQueue, _ client: RemoteClient, _ names: RemoteNames, _ configuration: DistributedCacheConfiguration
-  ) {
+  init(_ queue: WriteQueue, _ client: RemoteClient, _ names: RemoteNames, streamLength: Int) {
     self.queue = queue
     self.client = client
     self.names = names
-    streamLength = configuration.rememberedChanges
+    self.streamLength = streamLength
   }
 
   func stop() { isStopped.store(true, ordering: .releasing) }
 
   /// To be called after a write was added, and when the server can be reached again.
   func wake() {
-    if isSending.exchange(true, ordering: .acquiringAndReleasing) { return }
+    if isSending.load(ordering: .acquiring) || isSending.exchange(true, ordering: .acquiringAndReleasing) { return }
     turns.async { [self] in sendNext() }
   }
 
@@ -53,100 +61,103 @@ final class QueueSender: @unchecked Sendable {
     let done: @Sendable () -> Void = {
       if !isDone.exchange(true, ordering: .acquiringAndReleasing) { body() }
     }
-    queue.whenEmpty(done)
+    let waiter = queue.whenEmpty(done)
+    if waiter == 0 { return }
     wake()
-    DispatchQueue.global().asyncAfter(
-      deadline: .now() + .nanoseconds(Int(max(0, timeLimit.clampedNanoseconds))), execute: done)
+    turns.asyncAfter(deadline: .now() + .nanoseconds(Int(max(0, timeLimit.clampedNanoseconds)))) { [queue] in
+      queue.forget(waiter: waiter)
+      done()
+    }
   }
+
+  // MARK: In turns
 
   private func sendNext() {
     if isStopped.load(ordering: .acquiring) { return isSending.store(false, ordering: .releasing) }
-    let batch = nextBatch()
+    if batch.isEmpty {
+      batch = queue.nextBatch()
+      watches = batch.map { owner?.watch($0) }
+      isSingle = false
+    }
     guard let first = batch.first else {
-      isSending.store(false, ordering: .releasing)
+      isSending.store(false, ordering: .sequentiallyConsistent)
       // What was added since may have found it sending.
       if queue.count > 0 { wake() }
       return
     }
     if first.isRemovalOfAll {
-      RemovalOfAll.run(withPrefix: first.key, client, names, streamLength) { [self] result in
-        settle(batch, result.map { [$0] })
+      var removal = RemovalOfAll(prefix: first.key, client: client, names: names, streamLength: streamLength)
+      removal.queue = (queue.identifier, first.number)
+      removal.run { [self] result in
+        turns.async { [self] in
+          switch result {
+          case .success(let revision): didSend([revision], nil)
+          case .failure(let error): didFail(error)
+          }
+        }
       }
       return
     }
-    client.send(batch.map(command), .write) { [self] result in
-      settle(batch, result.map { replies in replies.map { RemoteEntry.revision(ofScript: $0) } })
-    }
-  }
-
-  private func nextBatch() -> [WriteQueue.Item] {
-    let batch = queue.unsettledBatch
-    if batch.isEmpty {
-      isSingle = false
-      return queue.nextBatch()
-    }
-    return isSingle ? Array(batch.prefix(1)) : batch
-  }
-
-  private func command(_ item: WriteQueue.Item) -> RemoteCommand {
-    let keys = [names.entry(item.key), names.changes, names.lease(item.key), names.queue(queue.identifier)]
-    if case .set(let entry) = item.write {
-      let life = entry.millisecondsToLive
-      if life != nil && life == 0 {
-        return RemoteScript.remove.command(keys: keys, item.key, streamLength, item.number)
+    var writes = WriteBatch(queue: names.queue(queue.identifier), names, streamLength: streamLength)
+    for item in isSingle ? batch.prefix(1) : batch[...] {
+      if case .set(let entry) = item.write {
+        writes.add(item.key, entry, number: item.number)
+      } else {
+        writes.add(item.key, nil, number: item.number)
       }
-      return RemoteScript.set.command(
-        keys: keys, item.key, streamLength, item.number, entry.record, life ?? 0)
     }
-    return RemoteScript.remove.command(keys: keys, item.key, streamLength, item.number)
-  }
-
-  private func settle(_ batch: [WriteQueue.Item], _ result: Result<[RemoteRevision?], RemoteTierError>) {
-    turns.async { [self] in
-      switch result {
-      case .success(let revisions):
-        for revision in revisions { if let revision { onSent(revision) } }
-        didSettle(revisions)
-      case .failure(let error) where error.code == .failed: didRefuse(batch, error)
-      case .failure:
-        // Numbers keep it from having an effect twice.
-        sendLater()
+    let count = writes.count
+    client.send([writes.command], .write, judge: { WriteBatch.outcomes(of: $0[0], count: count).failure }) {
+      [self] result in
+      turns.async { [self] in
+        switch result {
+        case .success(let replies):
+          let (made, failure) = WriteBatch.outcomes(of: replies[0], count: count)
+          didSend(
+            made.map { outcome in if case .written(let revision) = outcome { revision } else { nil } }, failure)
+        case .failure(let error): didFail(error)
+        }
       }
     }
   }
 
-  private func didSettle(_ revisions: [RemoteRevision?]) {
-    pause = Self.firstPause
-    refusals = 0
-    queue.settle(revisions)
-    sendNext()
+  /// The server has the first writes of the batch.
+  private func didSend(_ revisions: [RemoteRevision?], _ failure: RemoteTierError?) {
+    owner?.didSend(revisions.indices.map { (batch[$0], watches[$0], revisions[$0]) })
+    didSettle(revisions.count)
+    if !revisions.isEmpty {
+      pause = Self.firstPause
+      refusals = 0
+    }
+    if let failure { didFail(failure) } else { sendNext() }
   }
 
-  /// The server answers, and refuses one of the writes.
-  private func didRefuse(_ batch: [WriteQueue.Item], _ error: RemoteTierError) {
-    guard batch.count == 1 else {
+  private func didSettle(_ count: Int) {
+    // First: who finds nothing in the queue finds it in the local tiers.
+    queue.settle(count)
+    batch.removeFirst(count)
+    watches.removeFirst(count)
+  }
+
+  /// Numbers keep what is sent again from having an effect twice.
+  private func didFail(_ error: RemoteTierError) {
+    guard error.isAboutOneRequest, !batch.isEmpty else { return sendLater() }
+    // The server answers, and refuses one of the writes.
+    if batch.count > 1, !isSingle {
       isSingle = true
       return sendNext()
     }
     refusals += 1
     if refusals < Self.attempts { return sendLater() }
-    onGivenUp(batch[0], error)
-    didSettle([nil])
+    refusals = 0
+    owner?.didGiveUp(batch[0], watches[0], error)
+    didSettle(1)
+    sendNext()
   }
 
   private func sendLater() {
     let delay = pause
     pause = min(pause * 2, Self.longestPause)
     turns.asyncAfter(deadline: .now() + .nanoseconds(Int(delay))) { [self] in sendNext() }
-  }
-}
-
-extension PortableEntry {
-  /// How long it lives from now on; `nil` for ever, 0: not at all.
-  var millisecondsToLive: Int? {
-    if expires == 0 { return nil }
-    let rest = expires.subtractingReportingOverflow(RealTimeClock.nanoseconds)
-    if rest.overflow { return expires > 0 ? Int.max / 1_000_000 : 0 }
-    return rest.partialValue <= 0 ? 0 : Int(rest.partialValue / 1_000_000) + 1
   }
 }

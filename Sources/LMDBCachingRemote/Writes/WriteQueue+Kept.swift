@@ -11,24 +11,27 @@ extension WriteQueue {
     private static let remove: UInt8 = 2
     private static let removeAll: UInt8 = 3
 
-    /// The write, or `nil` for what is none.
+    /// The write.
     ///
     /// - Parameter reading: Makes an entry of a record.
-    func item(_ reading: (Data, String) throws -> PortableEntry) -> Item? {
-      guard bytes.count >= 9 else { return nil }
+    /// - Throws: `.notKept` for what is none, and what `reading` does.
+    func item(_ reading: (Data, String) throws -> PortableEntry) throws -> Item {
       let header = [UInt8](bytes.prefix(9))
-      let length = header[1...].reversed().reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
-      guard length <= UInt64(bytes.count - 9),
+      let length = header.dropFirst().reversed().reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
+      guard header.count == 9, length <= UInt64(bytes.count - 9),
         let key = String(validating: bytes.dropFirst(9).prefix(Int(length)), as: UTF8.self)
-      else { return nil }
+      else { throw Self.unreadable }
       switch header[0] {
       case Self.set:
-        guard let entry = try? reading(Data(bytes.dropFirst(9 + Int(length))), key) else { return nil }
-        return Item(number: number, key: key, write: .set(entry))
+        return Item(number: number, key: key, write: .set(try reading(Data(bytes.dropFirst(9 + Int(length))), key)))
       case Self.remove: return Item(number: number, key: key, write: .remove)
       case Self.removeAll: return Item(number: number, key: key, write: .removeAll)
-      default: return nil
+      default: throw Self.unreadable
       }
+    }
+
+    private static var unreadable: RemoteTierError {
+      RemoteTierError(.notKept, "It is no write of this version, or was damaged.")
     }
 
     fileprivate static func bytes(of item: Item) -> Data {

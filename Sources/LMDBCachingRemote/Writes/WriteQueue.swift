@@ -2,7 +2,10 @@ import Foundation
 import LMDBCaching
 import Synchronization
 
-/// Writes that are in the local tiers and wait to be sent, in order; of several to one key the last one.
+/// Writes that wait to be sent, in order; of several to one key the last one.
+///
+/// It is the first tier of its process: what waits here, or is being sent, comes before what the local tiers have. They are
+/// given a write when the server has it, and with its revision.
 ///
 /// Each has a number, and the server keeps the number of the last one that it applied: what is sent again, since it is not
 /// known what became of it, has an effect once.
@@ -36,14 +39,13 @@ final class WriteQueue: Sendable {
 
   /// What a read finds.
   enum Found: Sendable {
-    case value(PortableEntry)
+    case value(PortableEntry, number: Int)
+    /// The fleet has nothing under the key once this is sent. What is in the local tiers was removed before, and is not older
+    /// if it was made here.
     case nothing
   }
 
-  private static let batchLength = 128
-  private static let batchSize = 1 << 20
-
-  private struct State {
+  struct State {
     /// In the order of their numbers. What another one took the place of, or is being sent, is `nil`.
     var items: [Item?] = []
     /// What the first of them would be counted as, if none had been dropped from the beginning.
@@ -60,9 +62,9 @@ final class WriteQueue: Sendable {
     var size = 0
     /// What is being sent, in order.
     var batch: [Item] = []
-    /// The revisions of keys whose change has not come back yet.
-    var settled: [ByteKey: RemoteRevision] = [:]
-    var waiters: [@Sendable () -> Void] = []
+    var isSealed = false
+    var waiters: [Int: @Sendable () -> Void] = [:]
+    var lastWaiter = 0
 
     func item(of key: String) -> Item? { places[ByteKey(key)].flatMap { items[$0 - first] } }
 
@@ -72,28 +74,30 @@ final class WriteQueue: Sendable {
   /// What the server knows the queue as.
   let identifier: String
   private let limit: Int
-  private let outbox: Outbox?
-  private let state: Mutex<State>
-  /// That of the last write that was added.
-  private let lastNumber: Atomic<Int>
+  let outbox: Outbox?
+  let gate: LocalGate?
+  let state: Mutex<State>
 
   /// - Parameters:
   ///   - outbox: Keeps what waits, if that is to survive the process.
   ///   - items: What waits already, and is in the outbox.
-  init(limit: Int, outbox: Outbox? = nil, items: [Item] = []) {
+  ///   - gate: Is told whether anything waits.
+  init(limit: Int, outbox: Outbox? = nil, items: [Item] = [], gate: LocalGate? = nil) {
     identifier = outbox?.identifier ?? UUID().uuidString
     self.limit = limit
     self.outbox = outbox
+    self.gate = gate
     var state = State()
-    for item in items {
-      let replaced = Self.insert(item, &state)
-      outbox?.remove(replaced)
+    for item in items { outbox?.remove(state.insert(item, inPlaceOf: state.placesReplaced(by: item))) }
+    if let last = items.last?.number {
+      // The server may have had later ones that the disk lost with the power: theirs are not used again.
+      state.lastNumber = ((last >> 32) + 1) << 32
     }
-    lastNumber = Atomic(state.lastNumber)
+    gate?.set(.waiting, !state.isEmpty)
     self.state = Mutex(state)
   }
 
-  /// Ends the use of the outbox: what waits is kept there.
+  /// Ends the use of the outbox: what waits is kept there. Waits for the disk.
   func end() { outbox?.end() }
 
   var count: Int { state.withLock { $0.count + $0.batch.count } }
@@ -101,94 +105,53 @@ final class WriteQueue: Sendable {
 
   // MARK: Adding
 
-  /// Adds a write, which is made in the local tiers after that.
+  /// Adds a write.
   ///
-  /// - Returns: Its number.
-  /// - Throws: `.queueFull`, `.notKept`
-  func add(_ key: String, _ write: Write) throws(RemoteTierError) -> Int {
+  /// - Throws: `.queueFull`, `.notKept`, `.closed`
+  func add(_ key: String, _ write: Write) throws(RemoteTierError) {
     try state.withLock { (state) throws(RemoteTierError) in
+      if state.isSealed { throw .cacheClosed }
       let item = Item(number: state.lastNumber + 1, key: key, write: write)
-      guard state.size + item.size <= limit else {
-        throw RemoteTierError(
-          .queueFull,
-          "\(state.size) bytes wait to be sent, and \(limit) may. Let the server catch up, or allow for more.")
+      if item.isRemovalOfAll {
+        let places = state.placesReplaced(by: item)
+        try check(places.reduce(state.size + item.size) { $0 - (state.items[$1]?.size ?? 0) }, state)
+        try outbox?.keep(item)
+        outbox?.remove(state.insert(item, inPlaceOf: places))
+      } else {
+        let place = state.places[ByteKey(key)].map { $0 - state.first }
+        try check(state.size + item.size - (place.flatMap { state.items[$0]?.size } ?? 0), state)
+        try outbox?.keep(item)
+        if let old = state.insert(item, inPlaceOf: place) { outbox?.remove([old]) }
       }
+      // Most of the time something waits already. The lock orders this.
+      if let gate, !gate.has(.waiting) { gate.set(.waiting, true) }
+    }
+  }
+
+  private func check(_ size: Int, _ state: State) throws(RemoteTierError) {
+    if size <= limit { return }
+    throw RemoteTierError(
+      .queueFull,
+      "\(state.size) bytes wait to be sent, and \(limit) may. Let the server catch up, or allow for more.")
+  }
+
+  /// A value that waits has expired: it becomes a removal. What is being sent stays what it is.
+  ///
+  /// - Returns: Whether it is a removal now.
+  func expire(_ key: String, number: Int) throws(RemoteTierError) -> Bool {
+    try state.withLock { (state) throws(RemoteTierError) in
+      guard let place = state.places[ByteKey(key)], let old = state.items[place - state.first], old.number == number
+      else { return false }
+      let item = Item(number: number, key: key, write: .remove)
       try outbox?.keep(item)
-      let replaced = Self.insert(item, &state)
-      outbox?.remove(replaced)
-      lastNumber.store(item.number, ordering: .releasing)
-      return item.number
+      state.items[place - state.first] = item
+      state.size += item.size - old.size
+      return true
     }
   }
 
-  /// - Returns: The numbers of those that it takes the place of.
-  private static func insert(_ item: Item, _ state: inout State) -> [Int] {
-    var replaced: [Int] = []
-    if item.isRemovalOfAll {
-      for place in state.items.indices.dropFirst(state.head) {
-        guard let other = state.items[place], !other.isRemovalOfAll, other.key.utf8.starts(with: item.key.utf8) else {
-          continue
-        }
-        replaced.append(other.number)
-        drop(place, &state)
-        state.places[ByteKey(other.key)] = nil
-      }
-      state.removals[item.number] = item.key
-    } else {
-      let place = state.first + state.items.count
-      let old = state.places.updateValue(place, forKey: ByteKey(item.key))
-      if let old, let other = state.items[old - state.first] {
-        replaced = [other.number]
-        drop(old - state.first, &state)
-      }
-    }
-    state.lastNumber = item.number
-    state.items.append(item)
-    state.count += 1
-    state.size += item.size
-    if state.items.count > 1_024, state.items.count > 4 * state.count { compact(&state) }
-    return replaced
-  }
-
-  /// Forgets the write at an index, and leaves its place.
-  private static func drop(_ index: Int, _ state: inout State) {
-    guard let item = state.items[index] else { return }
-    state.items[index] = nil
-    state.count -= 1
-    state.size -= item.size
-  }
-
-  /// Closes the gaps.
-  private static func compact(_ state: inout State) {
-    state.first += state.items.count
-    state.head = 0
-    state.items.removeAll { $0 == nil }
-    state.places.removeAll(keepingCapacity: true)
-    for (index, item) in state.items.enumerated() {
-      if let item, !item.isRemovalOfAll { state.places[ByteKey(item.key)] = state.first + index }
-    }
-  }
-
-  /// Takes back what could not be made in the local tiers, unless it is being sent.
-  func cancel(_ number: Int) {
-    state.withLock { state in
-      guard let index = state.items.firstIndex(where: { $0?.number == number }), let item = state.items[index] else {
-        return
-      }
-      Self.drop(index, &state)
-      if item.isRemovalOfAll { state.removals[number] = nil } else { state.places[ByteKey(item.key)] = nil }
-      outbox?.remove([number])
-    }
-  }
-
-  /// Whether no later write of the key was added.
-  func isLast(_ number: Int, _ key: String) -> Bool {
-    if lastNumber.load(ordering: .acquiring) == number { return true }
-    return state.withLock { state in
-      (state.item(of: key)?.number ?? 0) <= number
-        && !state.removals.contains { $0 > number && key.utf8.starts(with: $1.utf8) }
-    }
-  }
+  /// Takes nothing any more.
+  func seal() { state.withLock { $0.isSealed = true } }
 
   // MARK: Reading
 
@@ -197,96 +160,39 @@ final class WriteQueue: Sendable {
     state.withLock { state in
       if state.isEmpty { return nil }
       let last = state.item(of: key) ?? state.batch.last { ByteKey($0.key) == ByteKey(key) && !$0.isRemovalOfAll }
-      let removal = state.removals.filter { key.utf8.starts(with: $0.value.utf8) }.map(\.key).max()
-      if let removal, removal > last?.number ?? 0 { return .nothing }
-      switch last?.write {
-      case .set(let entry)?: return .value(entry)
-      case .remove?: return .nothing
-      case .removeAll?, nil: return nil
+      if !state.removals.isEmpty,
+        let removal = state.removals.filter({ key.utf8.starts(with: $0.value.utf8) }).map(\.key).max(),
+        removal > last?.number ?? 0
+      {
+        return .nothing
+      }
+      guard let last else { return nil }
+      switch last.write {
+      case .set(let entry): return .value(entry, number: last.number)
+      case .remove, .removeAll: return .nothing
       }
     }
   }
 
-  /// Whether a change that the fleet tells of is older than what this machine has written under the key.
-  func outlives(_ key: String, _ revision: RemoteRevision) -> Bool {
-    state.withLock { state in
-      if state.places[ByteKey(key)] != nil || state.batch.contains(where: { ByteKey($0.key) == ByteKey(key) }) {
-        return true
-      }
-      guard let own = state.settled[ByteKey(key)] else { return false }
-      if own <= revision { state.settled[ByteKey(key)] = nil }
-      return own >= revision
-    }
-  }
-
-  /// Nothing of what was sent is remembered: changes were missed.
-  func forgetSettled() { state.withLock { $0.settled = [:] } }
-
-  // MARK: Sending
-
-  /// What is to be sent next: several writes of keys, or one removal of many. Empty if nothing waits, or the last batch is
-  /// not settled.
-  func nextBatch() -> [Item] {
-    state.withLock { state in
-      guard state.batch.isEmpty else { return [] }
-      var size = 0
-      var index = state.head
-      while index < state.items.count, state.batch.count < Self.batchLength, size < Self.batchSize {
-        guard let item = state.items[index] else {
-          index += 1
-          continue
-        }
-        if item.isRemovalOfAll, !state.batch.isEmpty { break }
-        state.items[index] = nil
-        index += 1
-        state.count -= 1
-        if !item.isRemovalOfAll { state.places[ByteKey(item.key)] = nil }
-        state.batch.append(item)
-        size += item.size
-        if item.isRemovalOfAll { break }
-      }
-      state.head = index
-      if index > 1_024, index * 2 > state.items.count {
-        state.items.removeFirst(index)
-        state.first += index
-        state.head = 0
-      }
-      return state.batch
-    }
-  }
-
-  /// The first writes of the batch are on the server, or given up.
-  ///
-  /// - Parameter revisions: Of each of them, or `nil` where it is not known.
-  func settle(_ revisions: [RemoteRevision?]) {
-    let waiters = state.withLock { state -> [@Sendable () -> Void] in
-      for (item, revision) in zip(state.batch, revisions) {
-        state.size -= item.size
-        state.removals[item.number] = nil
-        if let revision, !item.isRemovalOfAll, case .set = item.write { state.settled[ByteKey(item.key)] = revision }
-      }
-      outbox?.remove(state.batch.prefix(revisions.count).map(\.number))
-      state.batch.removeFirst(min(revisions.count, state.batch.count))
-      return state.isEmpty ? Self.takeWaiters(&state) : []
-    }
-    for waiter in waiters { waiter() }
-  }
-
-  private static func takeWaiters(_ state: inout State) -> [@Sendable () -> Void] {
-    defer { state.waiters = [] }
-    return state.waiters
-  }
-
-  /// The batch that is not settled, to be sent again.
-  var unsettledBatch: [Item] { state.withLock { $0.batch } }
+  // MARK: Waiting
 
   /// Calls `body` when nothing waits, at once if that is so.
-  func whenEmpty(_ body: @escaping @Sendable () -> Void) {
-    let isEmpty = state.withLock { state in
-      if state.isEmpty { return true }
-      state.waiters.append(body)
-      return false
+  ///
+  /// - Returns: What ``forget(waiter:)`` is to be told if it is not to be called any more.
+  func whenEmpty(_ body: @escaping @Sendable () -> Void) -> Int {
+    let number = state.withLock { state -> Int in
+      if state.isEmpty { return 0 }
+      state.lastWaiter += 1
+      state.waiters[state.lastWaiter] = body
+      return state.lastWaiter
     }
-    if isEmpty { body() }
+    if number == 0 { body() }
+    return number
   }
+
+  func forget(waiter: Int) { state.withLock { $0.waiters[waiter] = nil } }
+}
+
+extension RemoteTierError {
+  static let cacheClosed = RemoteTierError(.closed, "The distributed cache was closed. Make another one.")
 }

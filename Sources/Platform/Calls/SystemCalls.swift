@@ -34,6 +34,11 @@ enum SystemCalls {
     return renameat(from, name, to, newName)
   }
 
+  static func exchange(_ directory: Int32, _ first: String, _ second: String, path: String) -> Int32 {
+    if fails(.renameat, path) { return -1 }
+    return cplatform_exchange(directory, first, second)
+  }
+
   static func status(_ descriptor: Int32, _ result: inout stat, path: String) -> Int32 {
     if fails(.fstat, path) { return -1 }
     return fstat(descriptor, &result)
@@ -70,12 +75,16 @@ enum SystemCalls {
     return ftruncate(descriptor, off_t(size))
   }
 
-  /// Reserves blocks: 0 or the error number.
-  ///
-  /// - Parameter isOptional: Whether nothing is done where the file system cannot reserve them.
-  static func allocate(_ descriptor: Int32, _ size: Int, isOptional: Bool, path: String) -> Int32 {
+  /// Gives a part of a file its blocks: 0 or the error number.
+  static func allocate(_ descriptor: Int32, _ part: Range<Int>, path: String) -> Int32 {
     if fails(.fallocate, path) { return errno }
-    return isOptional ? cplatform_reserve(descriptor, Int64(size)) : cplatform_allocate(descriptor, Int64(size))
+    return cplatform_allocate(descriptor, Int64(part.lowerBound), Int64(part.count))
+  }
+
+  /// The same for a file's beginning, where the file system can reserve blocks; nothing otherwise.
+  static func reserve(_ descriptor: Int32, _ size: Int, path: String) -> Int32 {
+    if fails(.fallocate, path) { return errno }
+    return cplatform_reserve(descriptor, Int64(size))
   }
 
   /// Returns 0 or the error number.

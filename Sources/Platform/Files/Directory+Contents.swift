@@ -16,6 +16,14 @@ extension Directory {
     return names
   }
 
+  /// Calls `body` with each name that is not UTF-8, as far as it can be shown. See ``names()``.
+  package func forEachUnreadableName(_ body: (String) -> Void) throws(SystemError) {
+    for name in try rawNames() {
+      let bytes = name.dropLast().lazy.map { UInt8(bitPattern: $0) }
+      if String(validating: bytes, as: UTF8.self) == nil { body(String(decoding: bytes, as: UTF8.self)) }
+    }
+  }
+
   /// Whether there is no name at all in it.
   package func isEmpty() throws(SystemError) -> Bool { try rawNames().isEmpty }
 
@@ -23,6 +31,21 @@ extension Directory {
   package func removeTree(_ name: String) throws(SystemError) {
     try Descriptors.checkName(name, "unlinkat")
     try removeTree(Array(name.utf8CString), depth: 0)
+  }
+
+  /// Makes all files in it, and in the directories in it, durable, and their names.
+  package func synchronizeTree() throws(SystemError) { try synchronizeTree(depth: 0) }
+
+  private func synchronizeTree(depth: Int) throws(SystemError) {
+    if depth > Self.greatestDepth { throw SystemError("fsync", path, errno: ELOOP) }
+    for name in try names() {
+      switch try kind(of: name) {
+      case .regular: try open(name)?.synchronize()
+      case .directory: try subdirectory(name)?.synchronizeTree(depth: depth + 1)
+      default: break
+      }
+    }
+    try synchronize()
   }
 
   /// Bytes that the files in it occupy on the disk, those of directories in it included.

@@ -115,4 +115,15 @@ extension Directory {
       throw SystemError("renameat", path)
     }
   }
+
+  /// Gives each of two names what the other has, at once: at no moment is one of them missing.
+  ///
+  /// - Returns: `false` where the system, or the file system, cannot do that: nothing has changed.
+  package func exchange(_ first: String, _ second: String) throws(SystemError) -> Bool {
+    try Descriptors.checkName(first, "renameat")
+    try Descriptors.checkName(second, "renameat")
+    if SystemCalls.exchange(descriptor, first, second, path: path(of: second)) == 0 { return true }
+    if [ENOSYS, EINVAL, EOPNOTSUPP].contains(errno) { return false }
+    throw SystemError("renameat", path(of: second))
+  }
 }

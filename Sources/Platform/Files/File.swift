@@ -40,6 +40,18 @@ package struct File: ~Copyable, Sendable {
 
   package borrowing func identity() throws(SystemError) -> FileIdentity { try status().identity }
 
+  /// The value of an extended attribute, of at most `limit` bytes; `nil` if there is none. On Linux it is one of the user's,
+  /// whose names begin with `user.`, which is not given here.
+  package borrowing func attribute(_ name: String, limit: Int = 64) throws(SystemError) -> [UInt8]? {
+    #if os(Linux)
+      let name = "user." + name
+    #endif
+    var bytes = [UInt8](repeating: 0, count: limit)
+    let length = cplatform_attribute(descriptor, name, &bytes, limit)
+    if length < 0 { throw SystemError("fgetxattr", path) }
+    return length == 0 ? nil : Array(bytes[..<length])
+  }
+
   /// Whether a name in a directory still leads to this very file.
   package borrowing func isStill(_ name: String, in directory: Directory) throws(SystemError) -> Bool {
     try directory.identity(of: name) == identity()
@@ -66,18 +78,17 @@ package struct File: ~Copyable, Sendable {
 
   /// Makes the file at least `size` bytes long, all of them with blocks, so that writing them through a map cannot fail.
   /// Only for a file that no other process writes at that moment.
-  package borrowing func preallocate(_ size: Int) throws(SystemError) {
-    let status = FileSizeSignal.blocked {
-      SystemCalls.allocate(descriptor, size, isOptional: false, path: path)
-    }
+  package borrowing func preallocate(_ size: Int) throws(SystemError) { try preallocate(0..<size) }
+
+  /// The same with a part of the file, which nobody else writes at that moment.
+  package borrowing func preallocate(_ part: Range<Int>) throws(SystemError) {
+    let status = FileSizeSignal.blocked { SystemCalls.allocate(descriptor, part, path: path) }
     if status != 0 { throw SystemError("posix_fallocate", path, errno: status) }
   }
 
-  /// The same where the file system can do it; nothing otherwise. Others may be writing the file.
+  /// The same from the beginning on where the file system can do it; nothing otherwise. Others may be writing the file.
   package borrowing func reserve(_ size: Int) throws(SystemError) {
-    let status = FileSizeSignal.blocked {
-      SystemCalls.allocate(descriptor, size, isOptional: true, path: path)
-    }
+    let status = FileSizeSignal.blocked { SystemCalls.reserve(descriptor, size, path: path) }
     if status != 0 { throw SystemError("fallocate", path, errno: status) }
   }
 

@@ -16,6 +16,8 @@ package struct FileStatus: Hashable, Sendable {
   package let modified: Int64
   /// When the file itself changed last, its permissions and names included.
   package let changed: Int64
+  /// When the file was made, where the system says so.
+  package let made: Int64?
 
   init(_ status: stat) {
     identity = FileIdentity(status)
@@ -29,9 +31,11 @@ package struct FileStatus: Hashable, Sendable {
     #if canImport(Darwin)
       modified = RealTimeClock.nanoseconds(status.st_mtimespec)
       changed = RealTimeClock.nanoseconds(status.st_ctimespec)
+      made = RealTimeClock.nanoseconds(status.st_birthtimespec)
     #else
       modified = RealTimeClock.nanoseconds(status.st_mtim)
       changed = RealTimeClock.nanoseconds(status.st_ctim)
+      made = nil
     #endif
   }
 }

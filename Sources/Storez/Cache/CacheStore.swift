@@ -11,8 +11,9 @@ public final class CacheStore: Store, Sendable {
   private let cache: MemoryCache<String, CachedBox>
   private let reporter = FailureReporter()
 
-  /// - Parameter countLimit: How many values it keeps at most; others are evicted.
-  public init(countLimit: Int = .max) { cache = MemoryCache(countLimit: countLimit) }
+  /// - Parameter countLimit: How many values it keeps at most, a million if nothing is said, and without a limit `Int.max`;
+  ///   others are evicted, and have their defaults. Less than 0 is taken for no limit.
+  public init(countLimit: Int = 1_000_000) { cache = MemoryCache(countLimit: countLimit) }
 
   /// See ``UserDefaultsStore/onFailure``.
   public var onFailure: (@Sendable (StorezFailure) -> Void)? {

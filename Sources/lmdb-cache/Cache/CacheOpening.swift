@@ -12,23 +12,56 @@ enum CacheOpening {
     return configuration
   }()
 
+  /// Looks at what is there: nothing of it is changed, and no permission needed but to read it.
+  static func reader(_ argument: String) throws -> CacheReader {
+    try reader(at: CacheLocation.directory(argument))
+  }
+
+  /// The same for a directory.
+  static func reader(at directory: URL) throws -> CacheReader {
+    guard let reader = try looking({ try CacheReader(directory: directory) }) else {
+      throw ToolError(.noInput, "there is no cache in \(directory.path)")
+    }
+    return reader
+  }
+
+  /// What is no directory of a cache cannot be looked at; that nothing can be created there is nobody's concern.
+  static func looking<R>(_ body: () throws -> R) throws -> R {
+    do {
+      return try orNoCache(body)
+    } catch let error as CacheError where error.code == .invalidDirectory {
+      throw ToolError(.noInput, error.message)
+    }
+  }
+
+  /// A database that is no cache, as far as can be told, is not damaged either.
+  static func orNoCache<R>(_ open: () throws -> R) throws -> R {
+    do {
+      return try open()
+    } catch let error as CacheError where error.code == .corruptedRecord {
+      throw ToolError(.dataError, error.message)
+    }
+  }
+
   /// Opens what is there already, and creates nothing.
   static func existing<Cache>(
     _ argument: String, _ open: (URL, CacheConfiguration) throws(CacheError) -> Cache
   ) throws -> (cache: Cache, durability: Durability) {
-    let directory = try CacheLocation.directory(argument)
-    // The database is there from the first opening on; a directory without one is not a cache.
-    switch Platform.statusError(ofFileAt: directory.path + "/data.mdb") {
-    case nil: break
-    case EACCES: throw ToolError(.noPermission, "permission denied: \(directory.path)")
-    default: throw ToolError(.noInput, "there is no cache in \(directory.path)")
-    }
-    return try orCreated(directory, configuration, durability: nil, open)
+    let directory = try CacheLocation.existing(argument)
+    // Untyped throws: the compiler crashes where it has to convert a closure with typed ones that returns a generic tuple.
+    return try orNoCache { () throws in try orCreated(directory, configuration, durability: nil, open) }
   }
 
   /// Opens what is there, or makes a new cache, which is `.ordered` if nothing else is asked for.
   static func orCreated<Cache>(
     _ directory: URL, _ configuration: CacheConfiguration, durability: Durability?,
+    _ open: (URL, CacheConfiguration) throws(CacheError) -> Cache
+  ) throws -> (cache: Cache, durability: Durability) {
+    try orNoCache { try Self.open(directory, configuration, durability, open) }
+  }
+
+  private static func open<Cache>(
+    _ directory: URL, _ configuration: CacheConfiguration, _ durability: Durability?,
     _ open: (URL, CacheConfiguration) throws(CacheError) -> Cache
   ) throws(CacheError) -> (cache: Cache, durability: Durability) {
     var configuration = configuration

@@ -7,8 +7,21 @@ struct CacheOption: ParsableArguments {
   static let explanation =
     "The cache: a path if it holds a slash (./thumbnails), else a name in the user's directory for caches, or for data."
 
-  @Option(name: .long, help: ArgumentHelp("\(explanation)", valueName: "dir"))
+  @Option(name: .long, help: ArgumentHelp("\(explanation)", valueName: "dir"), completion: CacheCompletion.kind)
   var cache: String
+
+  /// Runs `body` with what looks at the cache, which has to be there, and changes nothing.
+  func withReader<R>(_ body: (CacheReader) throws -> R) throws -> R {
+    let reader = try CacheOpening.reader(cache)
+    // So that it is known what cannot be shown before anything is.
+    _ = try reader.position()
+    let notices = reader.notices
+    for notice in notices { StandardError.write("lmdb-cache: \(notice)\n") }
+    defer {
+      for notice in reader.notices where !notices.contains(notice) { StandardError.write("lmdb-cache: \(notice)\n") }
+    }
+    return try body(reader)
+  }
 
   /// Runs `body` with the cache, which has to be there, and closes it. Writes are committed when this returns.
   func withExisting<R>(_ body: (DiskCache, Durability) throws -> R) throws -> R {
@@ -17,10 +30,17 @@ struct CacheOption: ParsableArguments {
   }
 
   /// The same for a cache that is created where there is none.
-  func withExistingOrNew<R>(durability: Durability?, _ body: (DiskCache) throws -> R) throws -> R {
+  ///
+  /// - Parameter preferred: What a new one is if `durability` is not given.
+  func withExistingOrNew<R>(
+    durability: Durability?, otherwise preferred: Durability? = nil, _ body: (DiskCache) throws -> R
+  ) throws -> R {
     let directory = try CacheLocation.directory(cache)
+    let isThere = Platform.statusError(ofFileAt: directory.path + "/data.mdb") != ENOENT
     return try Self.closing(
-      CacheOpening.orCreated(directory, CacheOpening.configuration, durability: durability, Self.open).cache, body)
+      CacheOpening.orCreated(
+        directory, CacheOpening.configuration, durability: durability ?? (isThere ? nil : preferred), Self.open
+      ).cache, body)
   }
 
   // The disk tier alone: it tells when a write does not reach the disk, where the whole cache goes on in memory.

@@ -29,7 +29,7 @@ struct GetCommand: ParsableCommand {
   @Flag(help: "Write the stored bytes, whatever the format.") var raw = false
 
   func run() throws {
-    guard let output = try option.withExisting({ cache, _ in try output(from: cache) }) else {
+    guard let output = try option.withReader({ reader in try output(from: reader) }) else {
       StandardError.write("lmdb-cache: there is no entry under \(Formatting.key(key))\n")
       throw ExitStatus.negative.code
     }
@@ -49,8 +49,9 @@ struct GetCommand: ParsableCommand {
     }
   }
 
-  private func output(from cache: DiskCache) throws -> Data? {
-    if !raw, let text = try ValueText.text(forKey: key, in: cache) { return Data((text + "\n").utf8) }
-    return try cache.withBytes(forKey: key) { bytes in bytes.withUnsafeBytes { Data($0) } }
+  private func output(from reader: CacheReader) throws -> Data? {
+    guard let record = try reader.record(forKey: key) else { return nil }
+    if !raw, let text = try ValueText.text(of: record, in: reader) { return Data((text + "\n").utf8) }
+    return try reader.archive(of: record)
   }
 }

@@ -44,8 +44,8 @@ struct ListCommand: ParsableCommand {
   func run() throws {
     var listing = EntryListing(json ? .json : quiet ? .keys(end: null ? "\0" : "\n") : .table)
     var left = limit ?? .max
-    try option.withExisting { cache, _ in
-      try cache.forEachPage(withPrefix: prefix, pageSize: Self.pageSize) { entries in
+    try option.withReader { reader in
+      try reader.forEachPage(withPrefix: prefix, pageSize: min(left, Self.pageSize)) { entries in
         try listing.write(entries.prefix(left))
         left -= min(left, entries.count)
         return left > 0

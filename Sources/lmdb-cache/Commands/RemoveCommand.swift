@@ -43,15 +43,27 @@ struct RemoveCommand: ParsableCommand {
   }
 
   private func remove(withPrefix prefix: String, from cache: DiskCache) throws -> [String] {
-    if try cache.entries(withPrefix: prefix).isEmpty { return ["no key starts with \(Formatting.key(prefix))"] }
+    let isFound = try hasEntry(withPrefix: prefix, in: cache) { _ in true }
+    guard isFound else { return ["no key starts with \(Formatting.key(prefix))"] }
     try cache.removeAll(withPrefix: prefix)
     return []
   }
 
-  private func remove(taggedWith tag: String, from cache: DiskCache) throws -> [String] {
-    if try !cache.entries().contains(where: { $0.isTagged(tag) }) {
-      return ["no entry has the tag \(Formatting.key(tag))"]
+  /// Looks only as far as it takes, and not at all of them at once.
+  private func hasEntry(
+    withPrefix prefix: String = "", in cache: DiskCache, where condition: (CacheEntry) -> Bool
+  ) throws -> Bool {
+    var isFound = false
+    try cache.forEachPage(withPrefix: prefix, pageSize: 1_000) { entries in
+      isFound = entries.contains(where: condition)
+      return !isFound
     }
+    return isFound
+  }
+
+  private func remove(taggedWith tag: String, from cache: DiskCache) throws -> [String] {
+    let isFound = try hasEntry(in: cache) { $0.isTagged(tag) }
+    guard isFound else { return ["no entry has the tag \(Formatting.key(tag))"] }
     try cache.removeAll(taggedWith: tag)
     return []
   }

@@ -26,9 +26,13 @@ struct ReplayCommand: ParsableCommand {
       \(ExitStatus.explanation)
       """)
 
-  @Argument(help: "The trace; - is standard input, and a file ending in .xz is unpacked with xz.") var file: String
+  @Argument(
+    help: "The trace; - is standard input, and a file ending in .xz is unpacked with xz.", completion: .file())
+  var file: String
   @Option(help: "u32be: big-endian unsigned 32-bit numbers; text: lines of UTF-8.") var format: TraceFormat
-  @Option(help: ArgumentHelp("\(CacheOption.explanation) (default: a temporary one)", valueName: "dir"))
+  @Option(
+    help: ArgumentHelp("\(CacheOption.explanation) (default: a temporary one)", valueName: "dir"),
+    completion: CacheCompletion.kind)
   var cache: String?
   @Option(help: "What a write promises, when the cache is created; one that exists keeps its own. (default: ordered)")
   var durability: Durability?

@@ -28,7 +28,7 @@ struct SetCommand: ParsableCommand {
   @OptionGroup var option: CacheOption
   @Argument(help: "The key.") var key: String
   @Argument(help: "The value; - reads it from standard input.") var value: String?
-  @Option(help: ArgumentHelp("Reads the value from a file.", valueName: "path")) var file: String?
+  @Option(help: ArgumentHelp("Reads the value from a file.", valueName: "path"), completion: .file()) var file: String?
   @Option(help: ArgumentHelp("Seconds until the entry expires. (default: never)", valueName: "seconds"))
   var expires: Double?
   @Option(help: ArgumentHelp("What the entry counts for against cost limits. (default: its bytes)", valueName: "n"))

@@ -32,9 +32,16 @@ struct TrimCommand: ParsableCommand {
 
   func run() throws {
     try option.withExisting { cache, _ in
-      if let age { try cache.trim(toAge: .seconds(age)) }
-      if let count { try cache.trim(toCount: count) }
-      if let cost { try cache.trim(toCost: cost) }
+      let before = try cache.entryCount()
+      // How many go is known where their number is what is limited.
+      let total = age == nil && cost == nil ? count.map { max(0, before - $0) } : nil
+      try ProgressWatch.during(of: total) {
+        max(0, before - cache.count)
+      } _: {
+        if let age { try cache.trim(toAge: .seconds(age)) }
+        if let count { try cache.trim(toCount: count) }
+        if let cost { try cache.trim(toCost: cost) }
+      }
     }
   }
 }

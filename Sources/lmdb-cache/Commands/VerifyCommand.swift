@@ -1,6 +1,5 @@
 import ArgumentParser
 import Foundation
-import LMDB
 import LMDBCaching
 
 /// `verify`
@@ -9,34 +8,48 @@ struct VerifyCommand: ParsableCommand {
     commandName: "verify",
     abstract: "Reads the database of a cache and tells whether it is sound.",
     discussion: """
-      The file is read, never mapped, and nothing is changed: a damaged cache is set aside when it is opened next. \
-      The structure is checked, and that the entries are those of the last transaction; values have checksums of \
-      their own, which are compared when they are read. A cache that a process has open cannot be verified.
+      The files are read, never mapped, and nothing is changed: a damaged cache is set aside when it is opened next. The \
+      structure is checked, and that the entries are those of the last transaction. With --values every entry and its \
+      value is read as well, and held against its checksum.
 
-      Example:
+      A cache that is in use can be verified, too. What is told is true of one committed state then: nothing is said of \
+      what is committed while it is read, nor of values that no entry refers to yet. Where transactions follow each other \
+      faster than the file can be read, the entries are read in small parts, each of a state of its own; then the list \
+      of free pages is not checked, nor whether entries are missing.
+
+      Examples:
         lmdb-cache verify ./demo
+        lmdb-cache verify --values --json ./demo | jq .damage
 
-      Exits with 65 if the database is damaged, and with 75 if the cache is open.
+      Exits with 4 if the database is damaged, or an entry of it.
 
       \(ExitStatus.explanation)
       """)
 
-  @Argument(help: ArgumentHelp("\(CacheOption.explanation)", valueName: "dir")) var cache: String
+  @Argument(help: ArgumentHelp("\(CacheOption.explanation)", valueName: "dir"), completion: CacheCompletion.kind)
+  var cache: String
+  @Flag(help: "Compares the checksum of every entry and of its value.") var values = false
   @Flag(help: "Writes an object.") var json = false
 
   func run() throws {
     let directory = try CacheLocation.directory(cache)
-    guard Platform.statusError(ofFileAt: directory.path + "/data.mdb") == nil else {
+    // What may not be looked at is told of as what it is.
+    guard [nil, EACCES].contains(Platform.statusError(ofFileAt: directory.path + "/data.mdb")) else {
       throw ToolError(.noInput, "there is no cache in \(directory.path)")
     }
-    let result: VerifiedDataFile
-    do throws(CacheError) {
-      result = try CacheInspection.verify(directory: directory)
-    } catch {
-      guard error.code == .busy else { throw error }
-      throw ToolError(.busy, error.message)
+    // Of its file everything is read once, unless others write it meanwhile; of values nobody knows how much there is.
+    let total = values ? nil : Platform.size(ofFileAt: directory.path + "/data.mdb")
+    let before = Platform.bytesRead() ?? 0
+    let report = try ProgressWatch.during(of: total) {
+      Platform.bytesRead().map { min($0 - before, total ?? .max) }
+    } _: {
+      try CacheOpening.looking {
+        try CacheInspection.verify(directory: directory, checksValues: values)
+      }
     }
-    let summary = VerificationSummary(directory: directory.path, result)
+    let summary = VerificationSummary(directory: directory.path, report, checksValues: values)
     try StandardOutput.write(json ? JSONOutput.encode(summary) + "\n" : summary.table)
+    for notice in report.notices { StandardError.write("lmdb-cache: \(notice)\n") }
+    if report.damagedEntries > 0 { throw ExitStatus.damaged.code }
   }
 }

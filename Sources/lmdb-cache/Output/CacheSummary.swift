@@ -8,7 +8,8 @@ struct CacheSummary: Encodable {
   let durability: String
   let entries: Int
   let totalCost: Int
-  let bytesOnDisk: Int
+  /// Absent in JSON: some of the files may not be looked at.
+  let bytesOnDisk: Int?
   /// What entries take up.
   let liveBytes: Int
   /// What is in the value log, and no entry refers to.
@@ -25,57 +26,44 @@ struct CacheSummary: Encodable {
   /// The address space that is set aside; not disk space.
   let mapSize: Int
   let lastTransaction: UInt64
-  let readers: Int
-  /// Absent in JSON: none is open.
+  /// Absent in JSON: it cannot be told.
+  let readers: Int?
+  /// Absent in JSON: none is open, or it cannot be told.
   let oldestSnapshot: OldestSnapshot?
-  /// Writes of processes that died, which this opening brought in.
-  let replayedWrites: Int
+  /// Writes that wait in journals: of processes that have the cache open, or that died.
+  let pendingWrites: Int
+  /// Whether these are counted in `entries` and `totalCost`.
+  let countsPendingWrites: Bool
   let isHealthy: Bool
   /// "healthy", or what is the matter.
   let health: String
+  /// Absent in JSON: it was not asked for.
+  var contents: ContentSummary?
 
-  init(of cache: DiskCache, _ durability: Durability) throws {
-    directory = cache.directory.path
-    self.durability = "\(durability)"
-    entries = cache.count
-    totalCost = cache.totalCost
-    bytesOnDisk = try cache.bytesOnDisk()
-    let (info, oldestSnapshot) = try Self.info(directory, durability)
-    pageSize = info.pageSize
-    pages = info.lastPageNumber + 1
-    treeDepth = info.depth
-    branchPages = info.branchPages
-    leafPages = info.leafPages
-    overflowPages = info.overflowPages
-    mapSize = info.mapSize
-    lastTransaction = info.lastTransactionID
-    readers = info.readersInUse
-    self.oldestSnapshot = oldestSnapshot
-    let statistics = cache.statistics
-    (liveBytes, deadBytes, freeBytes) = (statistics.liveBytes, statistics.deadBytes, statistics.freeBytes)
-    replayedWrites = statistics.replayedWrites
-    isHealthy = cache.health.isHealthy
-    health = cache.health.text
-  }
-
-  /// The environment that the cache has open; a process has one for each file.
-  private static func info(
-    _ directory: String, _ durability: Durability
-  ) throws(ToolError) -> (Environment.Info, OldestSnapshot?) {
-    var options = Environment.Options()
-    options.syncMode =
-      switch durability {
-      case .ordered: .noMetaSync
-      case .full: .full
-      case .fast: .noSync
-      }
-    do throws(LMDBError) {
-      let environment = try Environment.open(directory: directory, options: options)
-      defer { environment.close() }
-      return (try environment.info(), try OldestSnapshot(environment))
-    } catch {
-      throw ToolError(error)
-    }
+  init(of reader: CacheReader) throws {
+    let figures = try reader.figures()
+    directory = reader.directory.path
+    durability = figures.durability.map { "\($0)" } ?? "none yet"
+    entries = figures.entries
+    totalCost = figures.totalCost
+    bytesOnDisk = figures.bytesOnDisk
+    (liveBytes, deadBytes, freeBytes) = (figures.liveBytes, figures.deadBytes, figures.freeBytes)
+    let database = figures.database
+    pageSize = database.pageSize
+    pages = database.pages
+    treeDepth = database.depth
+    branchPages = database.branchPages
+    leafPages = database.leafPages
+    overflowPages = database.overflowPages
+    mapSize = database.mapSize
+    lastTransaction = database.transactionID
+    readers = figures.readers?.slotsInUse
+    oldestSnapshot = figures.readers.flatMap { OldestSnapshot($0.readers, lastTransaction: database.transactionID) }
+    pendingWrites = figures.pendingWrites
+    countsPendingWrites = figures.countsPendingWrites
+    let notices = reader.notices
+    isHealthy = notices.isEmpty
+    health = notices.isEmpty ? "healthy" : notices.joined(separator: "; ")
   }
 
   var table: String {
@@ -85,7 +73,7 @@ struct CacheSummary: Encodable {
     table.append(["health", health])
     table.append(["entries", Formatting.grouped(entries)])
     table.append(["total cost", Formatting.grouped(totalCost)])
-    table.append(["bytes on disk", Formatting.grouped(bytesOnDisk)])
+    table.append(["bytes on disk", bytesOnDisk.map(Formatting.grouped) ?? "not all may be looked at"])
     table.append(["  live", Formatting.grouped(liveBytes)])
     table.append(["  dead", Formatting.grouped(deadBytes)])
     table.append(["  free", Formatting.grouped(freeBytes)])
@@ -93,9 +81,12 @@ struct CacheSummary: Encodable {
     table.append(["tree", Formatting.tree(levels: treeDepth, branchPages, leafPages, overflowPages)])
     table.append(["map", "\(Formatting.grouped(mapSize)) bytes of address space"])
     table.append(["last transaction", Formatting.grouped(lastTransaction)])
-    table.append(["reader slots used", Formatting.grouped(readers)])
+    if let readers { table.append(["reader slots used", Formatting.grouped(readers)]) }
     if let oldestSnapshot { table.append(["oldest snapshot", oldestSnapshot.text]) }
-    if replayedWrites > 0 { table.append(["replayed writes", Formatting.grouped(replayedWrites)]) }
-    return table.text
+    if pendingWrites > 0 {
+      let remark = countsPendingWrites ? "" : ", which are not counted above"
+      table.append(["waiting writes", Formatting.grouped(pendingWrites) + remark])
+    }
+    return table.text + (contents?.table ?? "")
   }
 }

@@ -16,6 +16,48 @@ enum Formatting {
   /// With a fixed number of decimals, rounded.
   static func decimal(_ number: Double, places: Int) -> String { String(format: "%.\(places)f", number) }
 
+  /// Bytes to three digits: 999 B, 1.23 kB, 45.6 MB, by thousands.
+  static func bytes(_ bytes: Int) -> String {
+    if abs(bytes) < 1_000 { return "\(bytes) B" }
+    return scaled(Double(bytes), ["kB", "MB", "GB", "TB", "PB", "EB"], by: 1_000)
+  }
+
+  /// A time to three digits: 87 ns, 1.23 µs, 45.6 ms, 12.3 s.
+  static func time(nanoseconds: Int) -> String {
+    if nanoseconds < 1_000 { return "\(nanoseconds) ns" }
+    return scaled(Double(nanoseconds), ["µs", "ms", "s"], by: 1_000)
+  }
+
+  private static func scaled(_ number: Double, _ units: [String], by factor: Double) -> String {
+    var number = number / factor
+    var unit = 0
+    // What would be rounded to 1000 is 1 of the next.
+    while number >= 999.5, unit < units.count - 1 {
+      number /= factor
+      unit += 1
+    }
+    return decimal(number, places: number < 9.995 ? 2 : number < 99.95 ? 1 : 0) + " " + units[unit]
+  }
+
+  /// How often in a second: whole numbers from 10 on.
+  static func rate(_ rate: Double) -> String {
+    // No cache is so fast; somebody's block may say so.
+    if !(rate < 1e15) { return "-" }
+    return rate < 9.95 && rate != rate.rounded() ? decimal(rate, places: 1) : grouped(Int(rate.rounded()))
+  }
+
+  static func percentage(_ part: Double) -> String { decimal(part * 100, places: 1) + " %" }
+
+  /// A length of time in its largest units: 12 s, 3 min, 4 h 5 min, 6 d 7 h.
+  static func age(seconds: Int) -> String {
+    switch max(0, seconds) {
+    case let seconds where seconds < 60: "\(seconds) s"
+    case let seconds where seconds < 3_600: "\(seconds / 60) min"
+    case let seconds where seconds < 86_400: "\(seconds / 3_600) h \(seconds / 60 % 60) min"
+    case let seconds: "\(seconds / 86_400) d \(seconds / 3_600 % 24) h"
+    }
+  }
+
   /// What a B+ tree consists of.
   static func tree(levels: Int, _ branchPages: Int, _ leafPages: Int, _ overflowPages: Int) -> String {
     "\(levels) levels, \(grouped(branchPages)) branch, \(grouped(leafPages)) leaf and \(grouped(overflowPages)) overflow pages"

@@ -9,9 +9,8 @@ struct OldestSnapshot: Encodable {
   let isSuspended: Bool
 
   /// `nil` if no snapshot is open.
-  init?(_ environment: Environment) throws(LMDBError) {
-    let last = environment.lastTransactionID
-    guard let oldest = try environment.readers().min(by: { $0.transactionID < $1.transactionID }) else { return nil }
+  init?(_ readers: [Environment.Reader], lastTransaction last: UInt64) {
+    guard let oldest = readers.min(by: { $0.transactionID < $1.transactionID }) else { return nil }
     process = oldest.process
     transactionsBehind = last > oldest.transactionID ? last - oldest.transactionID : 0
     isSuspended = LockHolder.isSuspended(oldest.process)

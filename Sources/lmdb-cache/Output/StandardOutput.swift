@@ -11,4 +11,7 @@ enum StandardOutput {
   }
 
   static func write(_ text: String) throws(ToolError) { try write(Data(text.utf8)) }
+
+  /// Whether it is a pipe, a socket or a terminal, and nobody reads from it any more.
+  static var isClosed: Bool { Platform.isHungUp(FileHandle.standardOutput.fileDescriptor) }
 }

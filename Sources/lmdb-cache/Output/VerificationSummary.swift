@@ -1,42 +1,82 @@
 import LMDB
+import LMDBCaching
 
-/// What `verify` prints of a sound database.
+/// What `verify` prints.
 struct VerificationSummary: Encodable {
-  let directory: String
-  let bytes: Int
-  let pageSize: Int
-  let pages: Int
-  let depth: Int
-  let branchPages: Int
-  let leafPages: Int
-  let overflowPages: Int
-  let freePages: Int
-  let unreferencedPages: Int
-  let lastTransaction: UInt64
+  /// An entry that is damaged.
+  struct Damage: Encodable {
+    let code: String
+    let message: String
+  }
 
-  init(directory: String, _ file: VerifiedDataFile) {
+  let directory: String
+  /// Whether the file was checked as a whole; if not, the numbers of pages are absent in JSON.
+  let isWhole: Bool
+  let bytes: Int?
+  let pageSize: Int?
+  let pages: Int?
+  let depth: Int?
+  let branchPages: Int?
+  let leafPages: Int?
+  let overflowPages: Int?
+  let freePages: Int?
+  let unreferencedPages: Int?
+  let lastTransaction: UInt64?
+  /// Transactions that were committed while it was read, and are not checked.
+  let transactionsMeanwhile: Int
+  let pendingWrites: Int
+  /// Entries that were read one by one; absent in JSON: none had to be.
+  let entries: Int?
+  let damagedEntries: Int
+  /// The first of them.
+  let damage: [Damage]
+
+  init(directory: String, _ report: CacheInspection.Report, checksValues: Bool) {
     self.directory = directory
-    bytes = file.size
-    pageSize = file.pageSize
-    pages = file.pages
-    depth = file.depth
-    branchPages = file.branchPages
-    leafPages = file.leafPages
-    overflowPages = file.overflowPages
-    freePages = file.freePages
-    unreferencedPages = file.unreferencedPages
-    lastTransaction = file.transactionID
+    let file = report.file
+    isWhole = file != nil
+    bytes = file?.size
+    pageSize = file?.pageSize
+    pages = file?.pages
+    depth = file?.depth
+    branchPages = file?.branchPages
+    leafPages = file?.leafPages
+    overflowPages = file?.overflowPages
+    freePages = file?.freePages
+    unreferencedPages = file?.unreferencedPages
+    lastTransaction = file?.transactionID
+    transactionsMeanwhile = report.transactionsMeanwhile
+    pendingWrites = report.pendingWrites
+    entries = checksValues || file == nil ? report.entries : nil
+    damagedEntries = report.damagedEntries
+    damage = report.damage.map { Damage(code: "\($0.code)", message: $0.message) }
   }
 
   var table: String {
     var table = TextTable([.left, .left])
     table.append(["directory", directory])
-    table.append(["database", "sound"])
-    table.append(["bytes", Formatting.grouped(bytes)])
-    table.append(["pages", "\(Formatting.grouped(pages)) of \(Formatting.grouped(pageSize)) bytes"])
-    table.append(["tree", Formatting.tree(levels: depth, branchPages, leafPages, overflowPages)])
-    table.append(["free pages", Formatting.grouped(freePages)])
-    table.append(["last transaction", Formatting.grouped(lastTransaction)])
-    return table.text
+    if let bytes, let pages, let pageSize, let depth, let branchPages, let leafPages, let overflowPages, let freePages,
+      let lastTransaction
+    {
+      table.append(["database", "sound"])
+      table.append(["bytes", Formatting.grouped(bytes)])
+      table.append(["pages", "\(Formatting.grouped(pages)) of \(Formatting.grouped(pageSize)) bytes"])
+      table.append(["tree", Formatting.tree(levels: depth, branchPages, leafPages, overflowPages)])
+      table.append(["free pages", Formatting.grouped(freePages)])
+      table.append(["last transaction", Formatting.grouped(lastTransaction)])
+    } else {
+      table.append([
+        "database", "every entry can be read; others commit too fast for the file to be checked as a whole",
+      ])
+    }
+    if transactionsMeanwhile > 0 {
+      table.append([
+        "not checked", "\(Formatting.grouped(transactionsMeanwhile)) transactions that were committed meanwhile",
+      ])
+    }
+    if pendingWrites > 0 { table.append(["waiting writes", Formatting.grouped(pendingWrites)]) }
+    if let entries { table.append(["entries read", Formatting.grouped(entries)]) }
+    if damagedEntries > 0 { table.append(["damaged entries", Formatting.grouped(damagedEntries)]) }
+    return table.text + damage.map { "\($0.message)\n" }.joined()
   }
 }

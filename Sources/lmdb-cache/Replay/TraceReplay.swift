@@ -58,9 +58,10 @@ final class TraceReplay: Sendable {
   }
 
   private func showProgress(until group: DispatchGroup, since start: UInt64) {
-    guard let bar = ProgressBar(total: trace.requests.count) else { return group.wait() }
+    guard let bar = ProgressBar() else { return group.wait() }
     while group.wait(timeout: .now() + .milliseconds(100)) == .timedOut {
-      bar.show(done.load(ordering: .relaxed), nanoseconds: Platform.nanoseconds() - start)
+      bar.show(
+        done.load(ordering: .relaxed), of: trace.requests.count, nanoseconds: Platform.nanoseconds() - start)
     }
     bar.clear()
   }

@@ -15,6 +15,11 @@ enum InputFile {
     return try read(handle, path)
   }
 
+  /// How many bytes there are to read; `nil` where that is not known before they are.
+  static func size(of path: String, unpacking: Bool = false) -> Int? {
+    path == "-" || unpacking && path.hasSuffix(".xz") ? nil : Platform.size(ofFileAt: path)
+  }
+
   private static func read(_ handle: FileHandle, _ name: String) throws(ToolError) -> Data {
     do {
       return try handle.readToEnd() ?? Data()

@@ -32,10 +32,32 @@ enum Platform {
   static var standardOutputIsTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
   static var standardErrorIsTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
+  /// Whether what is written to a descriptor is read by nobody, and never will be.
+  static func isHungUp(_ descriptor: Int32) -> Bool {
+    var wait = pollfd(fd: descriptor, events: 0, revents: 0)
+    return poll(&wait, 1, 0) > 0 && Int32(wait.revents) & (POLLERR | POLLHUP | POLLNVAL) != 0
+  }
+
   /// Why a path cannot be looked at, as an `errno`, or `nil` if there is something.
   static func statusError(ofFileAt path: String) -> Int32? {
     var status = stat()
     return stat(path, &status) == 0 ? nil : errno
+  }
+
+  /// In bytes. `nil` for what is not there, or has none.
+  static func size(ofFileAt path: String) -> Int? {
+    var status = stat()
+    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : nil
+  }
+
+  /// How many bytes this process has read so far, from whatever; not what it has looked at in maps. `nil` where the system
+  /// does not tell.
+  static func bytesRead() -> Int? {
+    // A file of the system's has no length.
+    guard let file = FileHandle(forReadingAtPath: "/proc/self/io"), let data = try? file.read(upToCount: 4096),
+      let line = String(decoding: data, as: UTF8.self).split(separator: "\n").first(where: { $0.hasPrefix("rchar:") })
+    else { return nil }
+    return Int(line.dropFirst(6).trimmingCharacters(in: .whitespaces))
   }
 
   /// What the operating system said, where Foundation's error hides it.
@@ -56,4 +78,39 @@ enum Platform {
     }
     return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
+
+  // MARK: Files that get their names when they are whole
+
+  /// Whether a path leads to a file, links followed; `nil` if to nothing.
+  static func isFile(_ path: String) -> Bool? {
+    var status = stat()
+    return stat(path, &status) == 0 ? status.st_mode & S_IFMT == S_IFREG : nil
+  }
+
+  /// Makes an empty file beside another one, or where it would be, that this user alone can read; a link is followed.
+  static func makeTemporaryFile(beside path: String) throws(ToolError) -> (descriptor: Int32, path: String) {
+    let place = URL(fileURLWithPath: path).deletingLastPathComponent().path
+    var template = Array("\(place)/.\(URL(fileURLWithPath: path).lastPathComponent).XXXXXX".utf8CString)
+    let descriptor = mkstemp(&template)
+    guard descriptor >= 0 else {
+      let status: ExitStatus = errno == EACCES ? .noPermission : .cannotCreate
+      throw ToolError(status, "cannot create a file in \(place): \(String(cString: strerror(errno)))")
+    }
+    return (descriptor, String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self))
+  }
+
+  static func rename(_ path: String, to newPath: String) throws(ToolError) {
+    #if canImport(Glibc)
+      let status = Glibc.rename(path, newPath)
+    #elseif canImport(Musl)
+      let status = Musl.rename(path, newPath)
+    #else
+      let status = Darwin.rename(path, newPath)
+    #endif
+    guard status == 0 else {
+      throw ToolError(.cannotCreate, "cannot create \(newPath): \(String(cString: strerror(errno)))")
+    }
+  }
+
+  static func remove(_ path: String) -> Bool { unlink(path) == 0 }
 }

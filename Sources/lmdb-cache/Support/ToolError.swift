@@ -14,13 +14,13 @@ struct ToolError: Error {
   init(_ error: CacheError) {
     status =
       switch error.code {
-      case .typeMismatch, .decodingFailed, .corruptedRecord, .unsupportedRecord, .unsupportedVersion,
-        .damagedDatabase:
+      case .damagedDatabase, .corruptedRecord: .damaged
+      case .typeMismatch, .decodingFailed, .unsupportedRecord, .unsupportedVersion, .missingTransform, .untransformed:
         .dataError
       case .invalidArgument, .durabilityMismatch: .usage
-      case .invalidDirectory, .remoteFileSystem: .cannotCreate
-      case .permissionDenied: .noPermission
-      case .busy: .busy
+      case .invalidDirectory, .remoteFileSystem, .readOnlyFileSystem: .cannotCreate
+      case .permissionDenied, .insecureDirectory: .noPermission
+      case .busy, .lockTimeout, .processNamespaceMismatch: .busy
       case .noSpace, .storageFailed, .notCommitted: .inputOutput
       default: .software
       }

@@ -9,15 +9,26 @@ struct Trace: Sendable {
   private(set) var requests: [UInt32] = []
 
   init(contentsOf path: String, _ format: TraceFormat) throws(ToolError) {
-    let contents = try InputFile.contents(of: path, unpacking: true)
+    let before = Platform.bytesRead() ?? 0
+    let contents = try ProgressWatch.during(of: InputFile.size(of: path, unpacking: true)) {
+      Platform.bytesRead().map { $0 - before }
+    } _: { () throws(ToolError) in
+      try InputFile.contents(of: path, unpacking: true)
+    }
     let name = path == "-" ? "standard input" : path
-    switch format {
-    case .u32be: try self.init(u32be: contents, name: name)
-    case .text: try self.init(text: contents, name: name)
+    let done = Counter()
+    self = try ProgressWatch.during(of: contents.count) {
+      done.value
+    } _: { () throws(ToolError) in
+      switch format {
+      case .u32be: try Trace(u32be: contents, name: name, done)
+      case .text: try Trace(text: contents, name: name, done)
+      }
     }
   }
 
-  init(u32be contents: Data, name: String) throws(ToolError) {
+  /// - Parameter done: How many bytes are numbered, for others to look at.
+  init(u32be contents: Data, name: String, _ done: Counter = Counter()) throws(ToolError) {
     guard contents.count % 4 == 0 else {
       throw ToolError(
         .dataError,
@@ -28,6 +39,7 @@ struct Trace: Sendable {
     var numbers: [UInt32: UInt32] = [:]
     contents.withUnsafeBytes { bytes in
       for offset in stride(from: 0, to: bytes.count, by: 4) {
+        done.value = offset
         let key = UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
         if let number = numbers[key] {
           requests.append(number)
@@ -39,13 +51,15 @@ struct Trace: Sendable {
     try requireRequests(name)
   }
 
-  init(text contents: Data, name: String) throws(ToolError) {
+  /// - Parameter done: As for numbers.
+  init(text contents: Data, name: String, _ done: Counter = Counter()) throws(ToolError) {
     // By bytes: as strings, keys that differ only in normalization would be one.
     var numbers: [Data: UInt32] = [:]
     var lines = contents.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     // What follows the last newline is a line only if there is something.
     if lines.last?.isEmpty == true { lines.removeLast() }
     for (index, line) in lines.enumerated() {
+      done.value = line.startIndex - contents.startIndex
       if let number = numbers[line] {
         requests.append(number)
       } else if let key = String(validating: line, as: UTF8.self) {

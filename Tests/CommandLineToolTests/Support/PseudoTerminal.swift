@@ -6,11 +6,11 @@ import Foundation
 
 /// A terminal that nobody looks at.
 struct PseudoTerminal {
-  /// What a program gets as its standard output.
+  /// What a program gets as its standard input and output.
   let program: FileHandle
   private let screen: FileHandle
 
-  init() throws {
+  init(columns: UInt16 = 80, rows: UInt16 = 24) throws {
     var (master, slave): (Int32, Int32) = (-1, -1)
     guard openpty(&master, &slave, nil, nil, nil) == 0 else {
       throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
@@ -18,12 +18,30 @@ struct PseudoTerminal {
     screen = FileHandle(fileDescriptor: master, closeOnDealloc: true)
     program = FileHandle(fileDescriptor: slave, closeOnDealloc: true)
     _ = fcntl(master, F_SETFL, fcntl(master, F_GETFL) | O_NONBLOCK)
+    resize(columns: columns, rows: rows)
   }
 
-  /// What has been written to it, up to a few thousand bytes.
+  /// What has been written to it since the last call, up to a few thousand bytes.
   func written() -> Data {
     var bytes = [UInt8](repeating: 0, count: 4_096)
     let count = read(screen.fileDescriptor, &bytes, bytes.count)
     return Data(bytes.prefix(max(0, count)))
+  }
+
+  func type(_ text: String) {
+    let bytes = Array(text.utf8)
+    _ = write(screen.fileDescriptor, bytes, bytes.count)
+  }
+
+  func resize(columns: UInt16, rows: UInt16) {
+    var size = winsize(ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
+    _ = ioctl(screen.fileDescriptor, UInt(TIOCSWINSZ), &size)
+  }
+
+  /// How it treats what is typed.
+  var modes: UInt32 {
+    var settings = termios()
+    tcgetattr(program.fileDescriptor, &settings)
+    return UInt32(settings.c_lflag)
   }
 }

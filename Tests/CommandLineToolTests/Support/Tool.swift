@@ -5,7 +5,7 @@ import Testing
 /// Runs the built tool as another process.
 enum Tool {
   /// Beside the test bundle.
-  private static let executable: URL = {
+  static let executable: URL = {
     #if os(macOS)
       let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }!.bundleURL
     #else
@@ -13,6 +13,16 @@ enum Tool {
     #endif
     return bundle.deletingLastPathComponent().appendingPathComponent("lmdb-cache")
   }()
+
+  static var path: String { executable.path }
+
+  /// Starts it; what it writes is read by who asks.
+  static func start(_ arguments: String...) throws -> ChildProcess { try ChildProcess(executable, arguments) }
+
+  /// Runs it to its end by another program, which gets the tool's path and its arguments behind its own.
+  static func run(_ arguments: [String], startedBy words: [String]) async throws -> ToolResult {
+    try await run(URL(fileURLWithPath: "/usr/bin/env"), words + [path] + arguments)
+  }
 
   /// Runs it to its end.
   ///
@@ -30,6 +40,13 @@ enum Tool {
   /// The same with an array.
   static func run(
     _ arguments: [String], input: Data = Data(), environment: [String: String] = [:],
+    whileRunning: ((pid_t) async throws -> Void)? = nil
+  ) async throws -> ToolResult {
+    try await run(executable, arguments, input: input, environment: environment, whileRunning: whileRunning)
+  }
+
+  private static func run(
+    _ executable: URL, _ arguments: [String], input: Data = Data(), environment: [String: String] = [:],
     whileRunning: ((pid_t) async throws -> Void)? = nil
   ) async throws -> ToolResult {
     // Through files, since a pipe that nobody empties would stop the tool.
@@ -59,6 +76,20 @@ enum Tool {
     return ToolResult(
       status: try await status(of: process), output: terminal.written(),
       errors: String(decoding: try Data(contentsOf: errors), as: UTF8.self))
+  }
+
+  /// Runs it to its end with a terminal as its standard error, which holds no more than a few lines.
+  static func runWithErrorsOnTerminal(_ arguments: String...) async throws -> ToolResult {
+    let scratch = try Scratch()
+    let output = scratch.url.appendingPathComponent("out")
+    try Data().write(to: output)
+    let terminal = try PseudoTerminal()
+    let process = try LaunchedProcess(
+      executable, arguments, environment: ProcessInfo.processInfo.environment.merging(["TERM": "xterm"]) { $1 },
+      input: .nullDevice, output: FileHandle(forWritingTo: output), errors: terminal.program)
+    return ToolResult(
+      status: try await status(of: process), output: try Data(contentsOf: output),
+      errors: String(decoding: terminal.written(), as: UTF8.self))
   }
 
   private static func status(of process: LaunchedProcess) async throws -> Int32 {

@@ -11,7 +11,14 @@ import Testing
   init() throws { server = try RedisServer() }
 
   @Test func oneMachineLoads() async throws {
-    let machines = try (0..<4).map { _ in try Machine(server) }
+    var local = CacheConfiguration()
+    local.loadWaitLimit = .seconds(3_600)
+    let machines = try (0..<4).map { _ in
+      try Machine(server, local: local) {
+        $0.leaseDuration = .seconds(3_600)
+        $0.loadWaitLimit = .seconds(3_600)
+      }
+    }
     let loads = Guarded(0)
     await withTaskGroup(of: Int?.self) { group in
       for machine in machines {
@@ -56,7 +63,7 @@ import Testing
     #expect(throws: NotInTime.self) {
       try first.cache.value(String.self, forKey: "k") { _ -> String in throw NotInTime() }
     }
-    try eventually { try server.run("EXISTS", "{lmdb-cache}:1:l:k") == .integer(0) }
+    try waitUntil { try server.run("EXISTS", "{lmdb-cache}:1:l:k") == .integer(0) }
     #expect(try second.cache.value(String.self, forKey: "k") { _ in "loaded" } == "loaded")
     #expect(try server.run("EXISTS", "{lmdb-cache}:1:e:k") == .integer(1))
   }
@@ -69,8 +76,8 @@ import Testing
   }
 
   @Test func whoWaitsTooLongLoads() throws {
-    try server.run("SET", "{lmdb-cache}:1:l:k", "somebody", "PX", "60000")
     let machine = try Machine(server) { $0.loadWaitLimit = .milliseconds(100) }
+    try server.run("SET", "{lmdb-cache}:1:l:k", "somebody", "PX", "3600000")
     #expect(try machine.cache.value(String.self, forKey: "k") { _ in "loaded" } == "loaded")
     // It is here, and not the fleet's.
     #expect(try machine.cache.local.value(String.self, forKey: "k") == "loaded")
@@ -86,7 +93,7 @@ import Testing
     }
     #expect(value == "loaded")
     try first.settle()
-    try eventually { try first.cache.value(String.self, forKey: "k") == (isRemoval ? nil : "set") }
+    try waitUntil { try first.cache.value(String.self, forKey: "k") == (isRemoval ? nil : "set") }
     #expect(try second.cache.value(String.self, forKey: "k") == (isRemoval ? nil : "set"))
     let third = try Machine(server)
     #expect(try third.cache.value(String.self, forKey: "k") == (isRemoval ? nil : "set"))
@@ -99,18 +106,18 @@ import Testing
     #expect(try machine.cache.value(Int.self, forKey: "k", options: options) { _ in 1 } == 1)
     usleep(80_000)
     #expect(try machine.cache.value(Int.self, forKey: "k", options: options) { _ in 2 } == 1)
-    try eventually { try machine.cache.value(Int.self, forKey: "k", options: options) { _ in 2 } == 2 }
+    try waitUntil { try machine.cache.value(Int.self, forKey: "k", options: options) { _ in 2 } == 2 }
   }
 
   @Test func aValueIsLoadedAnewBeforeItExpires() throws {
     let (first, second) = (try Machine(server), try Machine(server))
-    var options = LoadOptions(lifetime: .seconds(60))
-    options.refreshAhead = 0.000_5
+    var options = LoadOptions(lifetime: .seconds(3_600))
+    options.refreshAhead = 0.000_01
     #expect(try first.cache.value(Int.self, forKey: "k", options: options) { _ in 1 } == 1)
     usleep(60_000)
     // The server has what is to be loaded anew, which does not count.
     #expect(try first.cache.value(Int.self, forKey: "k", options: options) { _ in 2 } == 1)
-    try eventually { try second.cache.value(Int.self, forKey: "k") == 2 }
+    try waitUntil { try second.cache.value(Int.self, forKey: "k") == 2 }
   }
 
   @Test func whatIsNotToBeStoredIsNot() throws {
@@ -122,6 +129,84 @@ import Testing
     #expect(value == 1)
     #expect(try machine.cache.value(Int.self, forKey: "k") == nil)
     // The turn was given away.
-    try eventually { try server.run("EXISTS", "{lmdb-cache}:1:l:k") == .integer(0) }
+    try waitUntil { try server.run("EXISTS", "{lmdb-cache}:1:l:k") == .integer(0) }
+  }
+
+  /// A lease that was taken, though nobody heard of it, is given back.
+  @Test(arguments: ["SET", "EVAL"]) func aLeaseThatNobodyKnowsOfIsGivenBack(_ lost: String) throws {
+    let tier = FaultyTier(try server.tier())
+    let machine = try Machine(tier) { $0.leaseDuration = .seconds(3_600) }
+    tier.once(.loseReply) { $0.has(lost) && $0.mentions(":l:k") && !$0.isBlocking }
+    #expect(try machine.cache.value(String.self, forKey: "k") { _ in "loaded" } == "loaded")
+    try waitUntil { try server.run("EXISTS", "{lmdb-cache}:1:l:k") == .integer(0) }
+  }
+
+  /// Also when nothing local may be served one task of a key loads.
+  @Test(arguments: [false, true]) func oneLoadsWithoutAServer(_ isAsync: Bool) async throws {
+    var local = CacheConfiguration()
+    local.loadWaitLimit = .seconds(3_600)
+    let machine = try Machine(server, local: local) { $0.servesUnheardFor = .zero }
+    try await machine.cache.set("old", forKey: "k")
+    server.stop(SIGKILL)
+    try await wait { !machine.cache.health.isInTouch }
+    let (loads, gate) = (Guarded(0), Gate())
+    let options = LoadOptions()
+    let values = Guarded<[String]>([])
+    let group = DispatchGroup()
+    for _ in 0..<30 {
+      if isAsync {
+        group.enter()
+        Task {
+          let value = try? await machine.cache.value(String.self, forKey: "k", options: options) { _ in
+            loads { $0 += 1 }
+            await withCheckedContinuation { continuation in gate.whenOpen { continuation.resume() } }
+            return "loaded"
+          }
+          values { $0.append(value ?? "") }
+          group.leave()
+        }
+      } else {
+        inBackground(group) {
+          let value = try? machine.cache.value(String.self, forKey: "k", options: options) { _ in
+            loads { $0 += 1 }
+            let done = DispatchSemaphore(value: 0)
+            gate.whenOpen { done.signal() }
+            done.wait()
+            return "loaded"
+          }
+          values { $0.append(value ?? "") }
+        }
+      }
+    }
+    try await wait { gate.count >= 1 }
+    // Those that came later wait for the first: the breaker lets them come to that at once.
+    try await wait { machine.cache.statistics.failures > 0 }
+    usleep(300_000)
+    let count = loads.current
+    gate.open()
+    await Task.detached { group.wait() }.value
+    #expect(count == 1)
+    #expect(values.current == Array(repeating: "loaded", count: 30))
+    #expect(try machine.cache.local.value(String.self, forKey: "k") == "old")
+  }
+
+  /// A server that takes no lease still has values.
+  @Test(arguments: [false, true]) func aFullServerIsReadBeforeLoading(_ isAsync: Bool) async throws {
+    let (first, second) = (try Machine(server), try Machine(server))
+    for key in 0..<10 { try await first.cache.set("there", forKey: "k\(key)") }
+    try server.run("CONFIG", "SET", "maxmemory", "1")
+    for key in 0..<10 {
+      if isAsync {
+        #expect(try await second.cache.value(String.self, forKey: "k\(key)") { _ in "loaded" } == "there")
+      } else {
+        #expect(try value(second, "k\(key)") == "there")
+      }
+    }
+    for key in 10..<20 { #expect(try value(second, "k\(key)") == "loaded") }
+    #expect(!second.cache.health.areReadsSuspended)
+  }
+
+  private func value(_ machine: Machine, _ key: String) throws -> String {
+    try machine.cache.value(String.self, forKey: key) { _ in "loaded" }
   }
 }

@@ -12,15 +12,22 @@ import Testing
     (settings.failures, settings.firstPause, settings.longestPause) = (3, .seconds(1), .seconds(3))
     let breaker = Guarded(CircuitBreaker(settings))
     func isAllowed(_ now: Int64) -> Bool { breaker { $0.isAllowed(now: now) } }
-    func fail(_ now: Int64, _ random: Double) -> Bool { breaker { $0.noteFailure(now: now, random: random) } }
+    func fail(_ now: Int64, _ random: Double) -> Bool {
+      breaker { $0.noteFailure(Self.failure, now: now, since: now, random: random) }
+    }
     let second: Int64 = 1_000_000_000
     for index in 0..<3 {
       #expect(isAllowed(0))
       #expect(fail(0, 0) == (index == 2))
     }
-    #expect(!isAllowed(second - 1) && breaker.current.isPausing(now: second - 1))
+    #expect(breaker.current.isOpen && breaker.current.failure == Self.failure)
+    #expect(!isAllowed(second - 1))
     // One is let through, and no other before it has ended.
     #expect(isAllowed(second) && !isAllowed(second))
+    #expect(breaker.current.isOpen)
+    // What was begun before says nothing of it.
+    #expect(breaker { !$0.noteFailure(Self.failure, now: second + 1, since: 0, random: 0) })
+    #expect(!isAllowed(second + 2))
     #expect(!fail(second, 0))
     #expect(!isAllowed(3 * second - 1) && isAllowed(3 * second))
     // It never ended: another one, after as long a pause.
@@ -29,6 +36,40 @@ import Testing
     #expect(!isAllowed(8 * second - 1) && isAllowed(8 * second))
     breaker { $0.noteSuccess() }
     #expect(!breaker.current.isOpen && isAllowed(8 * second) && isAllowed(8 * second))
+    #expect(breaker.current.failure == nil)
+  }
+
+  private static let failure = RemoteTierError(.timedOut, "late")
+
+  /// What was under way together fails together, and is one failure.
+  @Test func oneStallIsOneFailure() {
+    var settings = BreakerSettings()
+    settings.failures = 2
+    let breaker = Guarded(CircuitBreaker(settings))
+    func fail(_ now: Int64, since start: Int64) -> Bool {
+      breaker { $0.noteFailure(Self.failure, now: now, since: start, random: 0) }
+    }
+    for request in 0..<64 { #expect(!fail(100 + Int64(request), since: Int64(request))) }
+    #expect(!breaker.current.isOpen)
+    #expect(fail(300, since: 200))
+    #expect(breaker.current.isOpen)
+  }
+
+  /// Whoever reaches the server again has not found out whether it has room.
+  @Test(arguments: [(RemoteTierError.Code.unreachable, true), (.timedOut, true), (.full, false), (.readOnly, false)])
+  func aReachableServerMayStillBeFull(_ code: RemoteTierError.Code, _ closes: Bool) {
+    var settings = BreakerSettings()
+    settings.failures = 1
+    let breaker = Guarded(CircuitBreaker(settings))
+    #expect(breaker { $0.noteFailure(RemoteTierError(code, ""), now: 0, since: 0, random: 0) })
+    // What was begun before is no news.
+    #expect(breaker { !$0.noteReachable(since: -1) })
+    #expect(breaker { $0.noteReachable(since: 1) } == closes)
+    #expect(breaker.current.isOpen != closes)
+    #expect(breaker { $0.isAllowed(now: 1) } == closes)
+    // Another one may not be.
+    breaker { $0.endPause(now: 1) }
+    #expect(breaker { $0.isAllowed(now: 1) })
   }
 
   @Test func pausesDiffer() {
@@ -36,13 +77,14 @@ import Testing
     (settings.failures, settings.firstPause) = (1, .seconds(1))
     let breaker = Guarded(CircuitBreaker(settings))
     func isAllowed(_ now: Int64) -> Bool { breaker { $0.isAllowed(now: now) } }
-    func fail(_ now: Int64, _ random: Double) -> Bool { breaker { $0.noteFailure(now: now, random: random) } }
-    #expect(fail(0, 1))
+    #expect(breaker { $0.noteFailure(Self.failure, now: 0, since: 0, random: 1) })
     #expect(!isAllowed(499_999_999) && isAllowed(500_000_000))
   }
 
   @Test func aTurnWaitsAndEnds() {
     var turn = LoadTurn(now: 0, limit: 20_000_000)
+    #expect(turn.step == .look)
+    turn.didLook()
     #expect(turn.step == .ask)
     turn.didAsk(hasLease: false, now: 0)
     #expect(turn.step == .pause(2_000_000))
@@ -94,15 +136,83 @@ import Testing
     #expect(!isRight { $0.breaker.longestPause = .zero })
   }
 
-  @Test func repliesThatAreNoChangesAreErrors() {
-    let entry = RemoteReply.array([.bytes(Data("1-1".utf8)), .array([.bytes(Data("k".utf8)), .bytes(Data("a".utf8))])])
-    #expect(throws: Never.self) { try RemoteChange.entries(in: .array([entry])) }
+  @Test func repliesThatAreNoStreamAreErrors() throws {
+    func entry(_ id: String, _ fields: [RemoteReply]) -> RemoteReply {
+      .array([.bytes(Data(id.utf8)), .array(fields)])
+    }
+    func text(_ text: String) -> RemoteReply { .bytes(Data(text.utf8)) }
+    // What is in it may be anything: it says that something may have changed.
+    let cases: [([RemoteReply], RemoteChange)] = [
+      ([text("k"), text("a")], .key("a")), ([text("p"), text("")], .prefix("")), ([text("n"), text("")], .none),
+      ([text("z"), text("")], .unknown), ([], .unknown), ([text("k")], .unknown), ([text("k"), .null], .unknown),
+      ([text("k"), text("a"), text("k"), text("b")], .unknown), ([text("k"), .bytes(Data([0xFF]))], .unknown),
+    ]
+    for (fields, change) in cases {
+      let found = try RemoteChange.entries(in: .array([entry("1-1", fields)]))
+      #expect(found.map(\.change) == [change] && found.map(\.revision.text) == ["1-1"])
+    }
     let wrong: [RemoteReply] = [
-      .null, .integer(1), .array([.null]), .array([.array([])]),
-      .array([.array([.bytes(Data("x".utf8)), .array([])])]),
-      .array([.array([.bytes(Data("1-1".utf8)), .array([.bytes(Data("z".utf8)), .bytes(Data())])])]),
+      .null, .integer(1), .array([.null]), .array([.array([])]), .array([entry("x", [])]),
+      .array([entry("99999999999999999-1", [text("k"), text("a")])]), .array([.array([text("1-1"), .null])]),
     ]
     for reply in wrong { #expect(throws: RemoteTierError.self) { try RemoteChange.entries(in: reply) } }
+    let error = #expect(throws: RemoteTierError.self) { try RemoteChange.entries(in: .error("NOPERM no")) }
+    #expect(error?.code == .refused)
+  }
+
+  @Test(arguments: [
+    ("OOM command not allowed when used memory > 'maxmemory'.", RemoteTierError.Code.full),
+    ("ERR Error running script (call to f_1): @user_script:1: @user_script: 3: -OOM command not allowed", .full),
+    ("@user_script: 5: -READONLY You can't write against a read only replica.", .readOnly),
+    ("READONLY You can't write against a read only replica.", .readOnly), ("NOREPLICAS Not enough", .readOnly),
+    ("MISCONF Redis is configured to", .readOnly), ("-MISCONF Redis is configured to", .readOnly),
+    ("NOAUTH Authentication required.", .refused), ("WRONGPASS invalid", .refused), ("NOPERM this user", .refused),
+    ("ERR The user executing the script can't run this command or subcommand script: x", .refused),
+    ("LOADING Redis is loading", .unreachable), ("MASTERDOWN Link", .unreachable), ("MOVED 1 a:1", .unreachable),
+    ("ASK 1 a:1", .unreachable), ("CLUSTERDOWN x", .unreachable), ("ERR max number of clients reached", .unreachable),
+    ("ERR Protocol error: invalid bulk length", .failed), ("ERR unknown command 'EVAL'", .failed), ("", .failed),
+    ("WRONGTYPE Operation", .failed),
+  ]) func errorsAreOfAKind(_ message: String, _ code: RemoteTierError.Code) {
+    let error = RemoteTierError(reply: message)
+    #expect(error.code == code && error.message == message)
+    #expect(error.isAboutOneRequest == message.contains("Protocol error"))
+  }
+
+  // MARK: Revisions that are awaited
+
+  private func revision(_ time: Int) -> RemoteRevision { RemoteRevision("\(time)-0".utf8)! }
+
+  @Test func revisionsComeInOrderOrAreMissed() {
+    var random = SystemRandomNumberGenerator()
+    for _ in 0..<200 {
+      let times = (0..<Int.random(in: 1...40, using: &random)).map { _ in Int.random(in: 1...60, using: &random) }
+      var awaited = UnconfirmedRevisions()
+      for time in times { awaited.insert(revision(time)) }
+      #expect(awaited.greatest == revision(times.max()!))
+      var others = awaited
+      for time in 1...60 {
+        let confirms = awaited.confirm(revision(time))
+        #expect(confirms)
+      }
+      // One is left out.
+      let missing = times.randomElement(using: &random)!
+      var isComplete = true
+      for time in 1...61 where time != missing {
+        let confirms = others.confirm(revision(time))
+        if time == missing + 1 { #expect(!confirms) } else { #expect(confirms) }
+        isComplete = isComplete && confirms
+      }
+      #expect(!isComplete)
+    }
+  }
+
+  @Test func moreThanCanBeAwaitedCountsAsMissed() {
+    var awaited = UnconfirmedRevisions()
+    for time in 1...(UnconfirmedRevisions.limit + 1) { awaited.insert(revision(time)) }
+    var missed: [Int] = []
+    for time in 1...(UnconfirmedRevisions.limit + 1) where !awaited.confirm(revision(time)) { missed.append(time) }
+    // When the last one is there that could be noted, and only once.
+    #expect(missed == [UnconfirmedRevisions.limit])
   }
 
   @Test func metricsAreToldWhatIsNew() throws {
@@ -113,7 +223,7 @@ import Testing
     statistics.waitingWrites = 3
     statistics.lag = .milliseconds(1_500)
     let health = RemoteHealth(
-      isInTouch: false, areReadsSuspended: true, areWritesSuspended: false, isRevalidating: true)
+      isInTouch: false, areReadsSuspended: true, areWritesSuspended: false, isRevalidating: true, failure: nil)
     metrics.record(statistics, health)
     statistics.requests = 9
     metrics.record(statistics, health)

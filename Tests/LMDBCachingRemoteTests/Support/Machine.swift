@@ -2,47 +2,81 @@ import Foundation
 import LMDBCaching
 import LMDBCachingRedis
 import RedisTestSupport
+import Testing
 
 /// A machine of a fleet: a directory of its own, and a cache.
 final class Machine: Sendable {
   let directory: URL
   let cache: DistributedCache
+  private let keepsDirectory: Bool
 
   init(
-    _ server: RedisServer, socket: String? = nil, directory: URL? = nil,
-    local: CacheConfiguration = CacheConfiguration(), settles: Bool = true,
+    _ remote: any RemoteTier, directory: URL? = nil, local: CacheConfiguration = CacheConfiguration(),
+    settles: Bool = true, keepsDirectory: Bool = false,
     _ change: (inout DistributedCacheConfiguration) -> Void = { _ in }
   ) throws {
+    self.keepsDirectory = keepsDirectory
     self.directory =
       directory ?? FileManager.default.temporaryDirectory.appendingPathComponent("m-\(UUID().uuidString)")
     var configuration = DistributedCacheConfiguration()
     // A machine that tests share may take its time.
-    configuration.timeLimit = .seconds(20)
+    configuration.timeLimit = .seconds(300)
     change(&configuration)
     cache = try DistributedCache(
-      local: LMDBCache(directory: self.directory, configuration: local),
-      remote: RedisTier(RedisConfiguration(unixSocket: socket ?? server.socket)),
-      configuration: configuration)
+      local: LMDBCache(directory: self.directory, configuration: local), remote: remote, configuration: configuration)
     if settles { try settle() }
+  }
+
+  convenience init(
+    _ server: RedisServer, socket: String? = nil, directory: URL? = nil,
+    local: CacheConfiguration = CacheConfiguration(), settles: Bool = true, keepsDirectory: Bool = false,
+    _ change: (inout DistributedCacheConfiguration) -> Void = { _ in }
+  ) throws {
+    try self.init(
+      RedisTier(RedisConfiguration(unixSocket: socket ?? server.socket)), directory: directory, local: local,
+      settles: settles, keepsDirectory: keepsDirectory, change)
   }
 
   deinit {
     cache.close(timeLimit: .zero)
     try? cache.local.close()
-    try? FileManager.default.removeItem(at: directory)
+    if !keepsDirectory { try? FileManager.default.removeItem(at: directory) }
+  }
+
+  /// What a machine finds that has nothing.
+  static func find<V: Codable & Sendable>(_ type: V.Type, _ key: String, on server: RedisServer) throws -> V? {
+    let machine = try Machine(server)
+    return try withExtendedLifetime(machine) { try machine.cache.value(type, forKey: key) }
   }
 
   /// Waits until it hears of the fleet, and what it has is known to be the newest.
-  func settle() throws { try eventually { cache.health.isSettled } }
+  func settle() throws { try waitUntil { cache.health.isSettled } }
 }
 
 struct NotInTime: Error {}
 
 /// Waits until something is so, five minutes at most.
-func eventually(_ condition: () throws -> Bool) throws {
+func waitUntil(sourceLocation: SourceLocation = #_sourceLocation, _ condition: () throws -> Bool) throws {
   let limit = Date(timeIntervalSinceNow: 300)
   while try !condition() {
-    guard Date() < limit else { throw NotInTime() }
+    guard Date() < limit else {
+      Issue.record("It has not come to that.", sourceLocation: sourceLocation)
+      throw NotInTime()
+    }
     usleep(2_000)
+  }
+}
+
+/// The same for tasks, which hold no thread meanwhile.
+func wait(
+  sourceLocation: SourceLocation = #_sourceLocation, until condition: () async throws -> Bool
+) async throws {
+  let limit = ContinuousClock.now + .seconds(300)
+  while try await !condition() {
+    guard ContinuousClock.now < limit else {
+      Issue.record("It has not come to that.", sourceLocation: sourceLocation)
+      throw NotInTime()
+    }
+    try await Task.sleep(for: .milliseconds(2))
   }
 }

@@ -69,7 +69,7 @@ import Testing
       try CacheKey.with(key) { (key) throws(CacheError) in
         let store = cache.diskCache.store
         let header = try store.header(for: key, format, bytes, expiresIn: nil, cost: nil)
-        _ = try store.put(key, header: header, payload: bytes, by: nil)
+        _ = try store.put(key, header: header, payload: bytes, through: .none, by: nil)
       }
     }
   }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import LMDBCaching
@@ -105,14 +106,16 @@ import Testing
     try cache.set("new", forKey: "key", expiresIn: expiry)
     try expect("key", in: cache, isLive: false)
     // Loading it again and again ends.
-    var loads = 0
-    for _ in 0..<3 {
-      #expect(
-        try cache.value(Int.self, forKey: "load", expiresIn: expiry) {
-          loads += 1; return loads
-        } == loads)
+    let loads = Guarded(0)
+    for round in 1...3 {
+      let value = try cache.value(Int.self, forKey: "load", expiresIn: expiry) {
+        loads {
+          $0 += 1; return $0
+        }
+      }
+      #expect(value == round)
     }
-    #expect(loads == 3)
+    #expect(loads.current == 3)
     try cache.close()
   }
 

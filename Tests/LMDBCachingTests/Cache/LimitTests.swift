@@ -127,9 +127,44 @@ import Testing
     #expect(cache.count == 0)
     #expect(cache.totalCost == 0)
     #expect(try cache.value(Int.self, forKey: key(99)) == nil)
-    cache.diskCache.countLimit = -5
-    #expect(cache.diskCache.countLimit == 0)
     try cache.close()
+  }
+
+  /// A number that was computed wrongly empties nothing: an error where there can be one, else no limit.
+  @Test func negativeLimitsEmptyNothing() async throws {
+    let cache = try open()
+    try fill(cache, 20, cost: 5)
+    try await cache.flush()
+    let (disk, memory) = (cache.diskCache, cache.memoryCache)
+    for trim in [
+      { try cache.trim(toCount: -1) }, { try cache.trim(toCost: -1) }, { try cache.trim(toAge: .seconds(-1)) },
+    ] {
+      #expect(errorCode { try trim() } == .invalidArgument)
+    }
+    for trim in [{ try disk.trim(toCount: -1) }, { try disk.trim(toCost: -1) }, { try disk.trim(toAge: .seconds(-1)) }]
+    {
+      #expect(errorCode { try trim() } == .invalidArgument)
+    }
+    #expect(await errorCode { try await cache.trim(toCount: -1) } == .invalidArgument)
+    #expect(await errorCode { try await disk.trim(toCost: .min) } == .invalidArgument)
+    let codes = Guarded<[CacheError.Code?]>([])
+    cache.trim(toAge: .seconds(-1)) { error in codes { $0.append(error?.code) } }
+    disk.trim(toCount: -1) { error in codes { $0.append(error?.code) } }
+    #expect(try await becomesTrue { codes.current == [.invalidArgument, .invalidArgument] })
+    memory.trim(toCount: -1)
+    memory.trim(toCost: -1)
+    memory.trim(toAge: .seconds(-1))
+    for limit in [-1, Int.min] {
+      (memory.countLimit, memory.costLimit, memory.ageLimit) = (limit, limit, .seconds(-1))
+      (disk.countLimit, disk.costLimit, disk.ageLimit, disk.freeDiskSpaceLimit) = (limit, limit, .seconds(-1), limit)
+      #expect(memory.countLimit == .max && memory.costLimit == .max && memory.ageLimit == nil)
+      #expect(disk.countLimit == .max && disk.costLimit == .max && disk.ageLimit == nil && disk.freeDiskSpaceLimit == 0)
+    }
+    try cache.set(1, forKey: "one more")
+    clock.advance(by: .seconds(60))
+    try await disk.trimToLimits()
+    #expect(cache.count == 21 && memory.count == 21)
+    try await cache.close()
   }
 
   @Test func aLimitThatIsFarExceededIsKeptAtOnce() throws {

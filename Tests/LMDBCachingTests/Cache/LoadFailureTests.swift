@@ -118,7 +118,15 @@ import Testing
   @Test(arguments: [false, true]) func whatCannotBeArchivedIsTheCallers(_ isTask: Bool) async throws {
     let cache = try open()
     #expect(try await value(Unencodable.self, cache, isTask: isTask) { Unencodable() } == Unencodable())
+    guard case .memoryOnly(let error) = cache.health, error.code == .encodingFailed else {
+      Issue.record("\(cache.health)")
+      return
+    }
+    // It is no loss that a flush would have to tell of.
+    try await cache.flush()
     #expect(cache.count == 0)
+    try cache.set(1, forKey: "other")
+    #expect(cache.health.isHealthy)
     try await cache.close()
     let errors = logged("loaded value not stored")
     #expect(errors.count == 1 && errors.allSatisfy { $0.level == .error })
@@ -145,11 +153,86 @@ import Testing
     #expect(logged("loaded value not stored").count == 1)
   }
 
-  @Test func whatTheCallerGotWrongIsAnError() throws {
+  /// What the caller got wrong is an error before anything is loaded.
+  @Test(arguments: [false, true]) func whatTheCallerGotWrongIsAnError(_ isTask: Bool) async throws {
     let cache = try open()
-    #expect(errorCode { try cache.value(Int.self, forKey: "key", cost: -1, load: { 1 }) } == .invalidArgument)
-    try cache.close()
+    let wrong: [(inout LoadOptions) -> Void] = [
+      { $0.cost = -1 }, { $0.lifetime = .seconds(-1) }, { $0.absenceLifetime = .seconds(-1) },
+      { $0.tags = (0..<65).map { "tag \($0)" } },
+    ]
+    for change in wrong {
+      var options = LoadOptions()
+      change(&options)
+      let asked = options
+      let code =
+        if isTask {
+          await errorCode { try await cache.value(Int.self, forKey: "key", options: asked) { _ in fatalError() } }
+        } else {
+          errorCode { try cache.value(Int.self, forKey: "key", options: asked) { _ in fatalError() } }
+        }
+      #expect(code == .invalidArgument)
+      #expect(errorCode { try directory.open { $0.loadOptions = asked } } == .invalidArgument)
+    }
+    #expect(
+      errorCode { try wait { try cache.value(Int.self, forKey: "key", cost: -1, load: { fatalError() }) } }
+        == .invalidArgument)
+    let long = String(repeating: "k", count: (16 << 20) + 1)
+    #expect(
+      errorCode { try wait { try cache.value(Int.self, forKey: long, load: { fatalError() }) } } == .invalidArgument)
+    try await cache.close()
   }
+
+  /// What the loader got wrong is no reason not to have its value.
+  @Test(arguments: [false, true]) func whatTheLoaderGotWrongIsTold(_ isTask: Bool) async throws {
+    let cache = try open()
+    let wrong: [@Sendable (inout LoadContext) -> Void] = [
+      { $0.cost = -1 }, { context in context.tags = (0..<65).map { "tag \($0)" } },
+    ]
+    for change in wrong {
+      let value =
+        if isTask {
+          try await cache.value(Int.self, forKey: "key") { (context: inout LoadContext) async throws -> Int in
+            change(&context)
+            return 5
+          }
+        } else {
+          try wait {
+            try cache.value(Int.self, forKey: "key") { (context: inout LoadContext) -> Int in
+              change(&context)
+              return 5
+            }
+          }
+        }
+      #expect(value == 5)
+      #expect(try cache.value(Int.self, forKey: "key") == nil)
+      guard case .memoryOnly(let error) = cache.health, error.code == .invalidArgument else {
+        Issue.record("\(cache.health)")
+        return
+      }
+    }
+    try await cache.close()
+    #expect(logged("loaded value not stored").count == 2)
+  }
+
+  #if os(Linux)
+    /// 4 GiB that nobody may read: what is too large is not touched, and is the callers'.
+    @Test func whatIsTooLargeIsTheCallers() throws {
+      let cache = try open()
+      let count = 1 << 32
+      let memory = mmap(nil, count, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)!
+      try #require(memory != MAP_FAILED)
+      let bytes = Data(bytesNoCopy: memory, count: count, deallocator: .unmap)
+      #expect(try cache.value(Data.self, forKey: "key") { bytes }.count == count)
+      #expect(!cache.contains("key"))
+      guard case .memoryOnly(let error) = cache.health, error.code == .invalidArgument else {
+        Issue.record("\(cache.health)")
+        return
+      }
+      #expect(errorCode { try cache.set(bytes, forKey: "key") } == .invalidArgument)
+      try cache.close()
+      #expect(logged("loaded value not stored").count == 1)
+    }
+  #endif
 
   /// A read that loads is one read.
   @Test func aLoadIsOneMiss() throws {

@@ -40,6 +40,40 @@ import Testing
     try other.close()
   }
 
+  private struct Person: Codable, Sendable, Equatable {
+    var name: String
+    var tags: Set<String>
+    var born: Date?
+  }
+
+  /// Of what needs no class.
+  @Test(arguments: Place.allCases) func keyedArchivesOfPlainDataAreValuesToo(_ place: Place) throws {
+    let cache = try directory.open { configuration in
+      neverCommitting(&configuration)
+      configuration.objectCoding.archiving = .keyedArchive
+    }
+    let born = Date(timeIntervalSinceReferenceDate: -5_870_000_000.25)
+    try cache.setObject(NSString(string: "text"), forKey: "string")
+    try cache.setObject(NSNumber(value: 42), forKey: "number")
+    try cache.setObject(NSArray(array: [NSNumber(value: 1), NSNumber(value: 2)]), forKey: "array")
+    try cache.setObject(
+      NSDictionary(dictionary: ["name": "Ada", "tags": NSSet(array: ["x", "y"]), "born": born as NSDate]),
+      forKey: "person")
+    try cache.setObject(Note(title: "t", count: 1), forKey: "note")
+    try place.settle(cache)
+    #expect(try cache.value(String.self, forKey: "string") == "text")
+    #expect(try cache.value(Int.self, forKey: "number") == 42 && cache.value(Int?.self, forKey: "number") == 42)
+    #expect(try cache.value([Int].self, forKey: "array") == [1, 2])
+    #expect(try cache.value(Person.self, forKey: "person") == Person(name: "Ada", tags: ["x", "y"], born: born))
+    #expect(try cache.diskCache.value([Int].self, forKey: "array") == [1, 2])
+    #expect(try cache.values([Int].self, forKeys: ["array", "none"]) == [[1, 2], nil])
+    #expect(errorCode { try cache.value(Int.self, forKey: "string") } == .typeMismatch)
+    #expect(errorCode { try cache.value([String].self, forKey: "array") } == .typeMismatch)
+    #expect(errorCode { try cache.value(String.self, forKey: "note") } == .typeMismatch)
+    #expect((try cache.object(forKey: "array") as? NSArray)?.count == 2)
+    try cache.close()
+  }
+
   private final class Hidden: NSObject, NSCoding {
     override init() {}
     func encode(with coder: NSCoder) {}
@@ -199,5 +233,98 @@ import Testing
     try await cache.close()
     #expect(await errorCode { try await cache.object(forKey: "key") } == .closed)
     #expect(await errorCode { try await cache.setObject(nil, forKey: "key") } == .closed)
+  }
+
+  // MARK: The disk tier alone, with YYDiskCache's names
+
+  @Test func theDiskTierHasThemToo() throws {
+    let cache = try directory.openDisk()
+    try cache.setObject(NSString(string: "v"), forKey: "key", cost: 5)
+    #expect(cache.containsObject(forKey: "key") && !cache.containsObject(forKey: "other"))
+    #expect(try cache.object(forKey: "key") as? NSString == "v")
+    #expect(try !cache.setObjectIfAbsent(NSString(string: "w"), forKey: "key"))
+    #expect(try cache.setObjectIfAbsent(Note(title: "t", count: 1), forKey: "note", expiresIn: .seconds(60), cost: 2))
+    #expect((try cache.object(forKey: "note") as? Note)?.title == "t")
+    #expect(try cache.entry(forKey: "note")?.expiration != nil)
+    #expect(cache.totalCount == 2 && cache.totalCost == 7)
+    try cache.setObject(nil, forKey: "note")
+    try cache.removeObject(forKey: "key")
+    #expect(cache.totalCount == 0)
+    try cache.setObject(NSString(string: "v"), forKey: "key")
+    try cache.removeAllObjects()
+    #expect(try cache.object(forKey: "key") == nil)
+    try cache.close()
+  }
+
+  @Test func itsCompletionsAreCalledOffTheCallersThread() throws {
+    let cache = try directory.openDisk()
+    let group = DispatchGroup()
+    let caller = ObjectIdentifier(Thread.current)
+    let log = Guarded<[String]>([])
+    @Sendable func note(_ text: String) {
+      if ObjectIdentifier(Thread.current) == caller { Issue.record("called on the caller's thread") }
+      log { $0.append(text) }
+      group.leave()
+    }
+    func step(_ body: () -> Void) { group.enter(); body(); group.wait() }
+    step { cache.setObject(NSString(string: "v"), forKey: "key", cost: 3) { note("set \($0 == nil)") } }
+    step { cache.containsObject(forKey: "key") { key, found in note("contains \(key) \(found)") } }
+    step {
+      cache.object(forKey: "key") { key, result in
+        note("object \(key) \((try? result.get()) as? NSString == "v")")
+      }
+    }
+    step { cache.totalCount { count in note("count \((try? count.get()) ?? -1)") } }
+    step { cache.totalCost { cost in note("cost \((try? cost.get()) ?? -1)") } }
+    step { cache.removeObject(forKey: "key") { key, error in note("removed \(key) \(error == nil)") } }
+    step { cache.removeAllObjects { note("all \($0 == nil)") } }
+    #expect(
+      log.current == [
+        "set true", "contains key true", "object key true", "count 1", "cost 3", "removed key true", "all true",
+      ])
+    for index in 0..<10 { try cache.setObject(NSNumber(value: index), forKey: "\(index)") }
+    let progress = Guarded<[Int]>([])
+    step {
+      cache.removeAllObjects(
+        progress: { removed, total in progress { $0 += [removed, total] } }, completion: { note("end \($0 == nil)") })
+    }
+    #expect(progress.current == [0, 10, 10, 10])
+    #expect(cache.count == 0)
+    try cache.close()
+    step { cache.setObject(NSString(string: "v"), forKey: "key") { note("closed \($0?.code == .closed)") } }
+    step { cache.totalCost { result in note("closed \(errorCode { try result.get() } == .closed)") } }
+    step { cache.removeAllObjects(progress: nil) { note("closed \($0?.code == .closed)") } }
+    #expect(log.current.suffix(3) == ["closed true", "closed true", "closed true"])
+  }
+
+  @Test func itsFormsForTasks() async throws {
+    let cache = try directory.openDisk()
+    try await cache.setObject(NSString(string: "v"), forKey: "key")
+    #expect(await cache.containsObject(forKey: "key"))
+    #expect(try await cache.object(forKey: "key") as? NSString == "v")
+    try await cache.removeObject(forKey: "key")
+    #expect(try await cache.object(forKey: "key") == nil)
+    try await cache.removeAllObjects()
+    try await cache.close()
+    #expect(await errorCode { try await cache.object(forKey: "key") } == .closed)
+    #expect(await errorCode { try await cache.removeAllObjects() } == .closed)
+  }
+
+  /// Of many that store an object where there is none, one does.
+  @Test func ofManyOneStoresTheObject() throws {
+    let cache = try directory.open()
+    let stored = Guarded<[Int]>([])
+    concurrently(8) { number in
+      do {
+        if try cache.setObjectIfAbsent(Note(title: "t", count: number), forKey: "note") { stored { $0.append(number) } }
+      } catch {
+        Issue.record(error)
+      }
+    }
+    #expect(stored.current.count == 1)
+    #expect((try cache.object(forKey: "note") as? Note)?.count == stored.current.first)
+    cache.memoryCache.removeAll()
+    #expect((try cache.object(forKey: "note") as? Note)?.count == stored.current.first)
+    try cache.close()
   }
 }

@@ -275,6 +275,51 @@ import Testing
     }
   }
 
+  /// A `.fast` cache that was open when the operating system stopped: what is in it cannot be believed, and whoever does not
+  /// ask for such a cache, or for one that may be made anew, leaves it as it is.
+  @Test(arguments: [
+    (Durability.ordered, true), (.ordered, false), (.full, true), (.full, false), (.fast, false),
+  ])
+  func aFastCacheOfAnotherBootIsDiscardedByItsOwnKindAlone(_ asked: Durability, recovers: Bool) throws {
+    let cache = try directory.open { $0.durability = .fast }
+    try cache.set("v", forKey: "key")
+    try cache.set(Data(count: 5_000), forKey: "large")
+    try cache.flush()
+    let crashed = directory.crashed(cache)
+    try cache.close()
+    for mark in ["LMDBCFS1" + String(repeating: "x", count: 16), "LMD"] {
+      crashed.write(Data(mark.utf8), to: FastSession.name)
+      let before = try TreeImage(crashed.path)
+      let error = #expect(throws: CacheError.self) {
+        try crashed.open {
+          $0.durability = asked
+          $0.disk.recoversFromDamage = recovers
+        }
+      }
+      #expect(error?.code == (asked == .fast ? .damagedDatabase : .durabilityMismatch))
+      #expect(error?.message.contains(crashed.path) == true && error?.message.contains("Nothing was changed") == true)
+      #expect(before.losses(in: try TreeImage(crashed.path)) == [])
+    }
+    // Its own kind makes it anew.
+    let anew = try crashed.open { $0.durability = .fast }
+    #expect(try anew.entries().isEmpty)
+    try anew.close()
+  }
+
+  /// The mark of a cache that was not made to its end, in a directory that is another one's now.
+  @Test func aMarkThatIsLeftOverDiscardsNothing() throws {
+    let otherBoot = Data(("LMDBCFS1" + String(repeating: "x", count: 16)).utf8)
+    var cache = try directory.open()
+    try cache.set("v", forKey: "key")
+    try cache.close()
+    directory.write(otherBoot, to: FastSession.name)
+    #expect(errorCode { try directory.open { $0.durability = .fast } } == .durabilityMismatch)
+    cache = try directory.open()
+    #expect(try cache.value(String.self, forKey: "key") == "v")
+    #expect(!directory.names().contains(FastSession.name))
+    try cache.close()
+  }
+
   static func rewriteMetadata(_ environment: Environment, _ change: (inout [UInt8]) -> Void) throws {
     let transaction = try environment.beginWrite()
     let bytes = try CacheMetadata.key.withBytes { (key) throws(LMDBError) in

@@ -22,7 +22,7 @@ import Testing
 
   @Test func everyWayToChangeAnEntryIsTold() throws {
     let cache = try open { $0.disk.inlineThreshold = 1_000 }
-    let other = try open()
+    let other = try open { $0.disk.inlineThreshold = 1_000 }
     let changes = cache.changes(withPrefix: "a")
     try cache.set(1, forKey: "a1")
     try cache.diskCache.set(2, forKey: "a2")

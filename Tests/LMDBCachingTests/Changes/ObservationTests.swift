@@ -22,7 +22,7 @@ import Testing
     #expect(try await values.next() == 2)
     try cache.removeValue(forKey: "key")
     #expect(try await values.next() == .some(nil))
-    try cache.increment(forKey: "key", by: 7)
+    try await cache.increment(forKey: "key", by: 7)
     #expect(try await values.next() == 7)
     try await cache.write { $0.set(8, forKey: "key") }
     #expect(try await values.next() == 8)

@@ -10,7 +10,7 @@ import Testing
 
   @Test func theLastChangeToldOfAKeyIsTrue() throws {
     let cache = try directory.open { $0.disk.groupCommitInterval = .milliseconds(1) }
-    let other = try directory.open()
+    let other = try directory.open { $0.disk.groupCommitInterval = .milliseconds(1) }
     let changes = cache.changes(withPrefix: "k", bufferingLimit: 64)
     concurrently(4) { thread in
       var random = SeededRandom(UInt64(thread))

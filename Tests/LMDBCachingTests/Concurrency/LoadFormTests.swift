@@ -83,8 +83,8 @@ import Testing
       return [first, second]
     }
 
-    /// The closure of the synchronous form may use the actor's state.
-    func synchronously() throws -> Int { try cache.value(Int.self, forKey: "3") { count } }
+    /// The closure of the synchronous form may run beside its caller: it takes what it needs of the actor with it.
+    func synchronously() throws -> Int { try cache.value(Int.self, forKey: "3") { [count] in count } }
   }
 
   @Test func inAnActor() async throws {

@@ -46,7 +46,7 @@ import Testing
   @Test(arguments: Write.allCases, [100, 1])
   func aWriteDuringALoadStays(_ write: Write, _ threshold: Int) throws {
     let cache = try directory.open { $0.disk.inlineThreshold = threshold }
-    let other = try directory.open()
+    let other = try directory.open { $0.disk.inlineThreshold = threshold }
     for round in 0..<3 {
       try cache.removeValue(forKey: "key")
       let loaded = try cache.value(Int.self, forKey: "key") {
@@ -175,12 +175,14 @@ import Testing
   /// somebody asked, whoever loads at that time.
   @Test(arguments: 0..<6 as Range<UInt64>)
   func stormOfWritesAndLoads(_ seed: UInt64) async throws {
-    let cache = try directory.open {
-      $0.disk.groupCommitInterval = .milliseconds(1)
-      if seed % 3 == 1 { $0.memory.countLimit = 0 }
-      if seed % 3 == 2 { $0.disk.inlineThreshold = 4 }
+    func open() throws -> LMDBCache {
+      try directory.open {
+        $0.disk.groupCommitInterval = .milliseconds(1)
+        if seed % 3 == 1 { $0.memory.countLimit = 0 }
+        if seed % 3 == 2 { $0.disk.inlineThreshold = 4 }
+      }
     }
-    let other = try directory.open()
+    let (cache, other) = (try open(), try open())
     let keys = (0..<4).map { "key\($0)" }
     // What a load reads: the writers change it before they write.
     let source = keys.map { _ in Guarded(0) }

@@ -102,14 +102,14 @@ import Testing
 
   @Test(arguments: [false, true]) func aWriteThatIsNotCommittedYetIsTheOneThatIsRead(_ large: Bool) throws {
     let clock = ManualClock()
-    let (first, second) = (
+    func open() throws -> LMDBCache {
       try directory.open { configuration in
         configuration.clock = .manual(clock)
         configuration.durability = .full
         configuration.disk.journalSize = 64 << 10
-      },
-      try directory.open { $0.durability = .full }
-    )
+      }
+    }
+    let (first, second) = (try open(), try open())
     let filler = String(repeating: "f", count: large ? 200_000 : 10)
     try first.set("old" + filler, forKey: "key")
     try first.setObject(NSString(string: "old"), forKey: "object")

@@ -106,7 +106,7 @@ import Testing
     try old.set("old", forKey: "key")
     try old.flush()
     try FileManager.default.removeItem(atPath: directory.path)
-    let new = try directory.open()
+    let new = try directory.open(neverCommitting)
     #expect(try new.value(String.self, forKey: "key") == nil)
     #expect(new.store === old.store)
     try new.set("new", forKey: "key")

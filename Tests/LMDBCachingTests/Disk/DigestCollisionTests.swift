@@ -20,14 +20,14 @@ import Testing
     try ValueArchiver.withArchive(of: text) { (format, bytes) throws(CacheError) in
       try CacheKey.with(key) { (key) throws(CacheError) in
         let header = try store.header(for: key, format, bytes, expiresIn: nil, cost: nil)
-        _ = try store.put(key, header: header, payload: bytes, by: nil)
+        _ = try store.put(key, header: header, payload: bytes, through: .none, by: nil)
       }
     }
   }
 
   func text(_ key: String, _ store: DiskStore) throws -> String? {
     try CacheKey.with(key) { (key) throws(CacheError) in
-      try store.readData(key).map { String(decoding: $0.payload, as: UTF8.self) }
+      try store.makeReader(.none).readData(key).map { String(decoding: $0.payload, as: UTF8.self) }
     }
   }
 

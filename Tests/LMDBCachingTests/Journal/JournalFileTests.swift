@@ -116,7 +116,7 @@ import Testing
         try ValueArchiver.withArchive(of: "batch") { (format, bytes) throws(CacheError) in
           try CacheKey.with("key\(index)") { (key) throws(CacheError) in
             let header = try cache.store.header(for: key, format, bytes, expiresIn: nil, cost: nil)
-            try cache.store.put(key, header: header, payload: bytes, into: batch)
+            try cache.store.put(key, header: header, payload: bytes, through: .none, into: batch)
           }
         }
       }

@@ -86,6 +86,32 @@ import Testing
     #expect(cache.value(forKey: "a") == 3)
   }
 
+  @Test func negativeLimitsEmptyNothing() {
+    let clock = ManualClock()
+    let cache = MemoryCache<Int, Int>(countLimit: -1, costLimit: -1, ageLimit: .seconds(-1), clock: .manual(clock))
+    for number in 0..<10 { cache.set(number, forKey: number, cost: 5) }
+    cache.trim(toCount: -1)
+    cache.trim(toCost: -1)
+    cache.trim(toAge: .seconds(-1))
+    (cache.countLimit, cache.costLimit, cache.ageLimit) = (-1, .min, .seconds(-1))
+    clock.advance(by: .seconds(60))
+    #expect(cache.count == 10)
+    #expect(cache.countLimit == .max && cache.costLimit == .max && cache.ageLimit == nil)
+    cache.set(1, forKey: 1, cost: -7)
+    #expect(cache.totalCost == 45)
+  }
+
+  /// Who says nothing does not fill the memory.
+  @Test func itIsBoundedUnlessItIsSaidOtherwise() {
+    #expect(MemoryCache<Int, Int>().countLimit == 1_000_000)
+    #expect(MemoryCache<Int, Int>(configuration: MemoryCacheConfiguration()).countLimit == 1_000_000)
+    #expect(MemoryCache<Int, Int>(configuration: .unlimited).countLimit == .max)
+    #expect(MemoryCache<Int, Int>(countLimit: .max).countLimit == .max)
+    let cache = MemoryCache<Int, Int>()
+    for number in 0..<1_000_100 { cache.set(number, forKey: number) }
+    #expect(cache.count == 1_000_000)
+  }
+
   @Test func limitZeroHoldsNothing() {
     let cache = MemoryCache<String, Int>(countLimit: 0)
     cache.set(1, forKey: "a")

@@ -18,5 +18,6 @@ final class Onlooker: DiskStoreObserver, @unchecked Sendable {
   func didEvict(_ key: String, stamp: UInt64) {}
   func recordReads() {}
   func storeWillClose() {}
+  var size: (count: Int, cost: Int) { (0, 0) }
   func add(to statistics: inout CacheStatistics) {}
 }

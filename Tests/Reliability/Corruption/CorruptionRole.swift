@@ -41,7 +41,7 @@ enum CorruptionRole: TrialRole {
       do {
         let cache = try LMDBCache(directory: directory, configuration: CorruptionShape.configuration(verification))
         if cache.recovery != nil { recoveries += 1 }
-        for key in shape.keys { read(key, cache) }
+        readAll(cache)
         enumerate(cache)
         let written = Data("written \(isFirst)".utf8)
         do {
@@ -54,6 +54,10 @@ enum CorruptionRole: TrialRole {
         } catch {
           errors += 1
         }
+        // Values are moved out of sparse segments, and what nobody refers to goes.
+        do { try cache.diskCache.sweepValues() } catch { errors += 1 }
+        cache.memoryCache.removeAll()
+        readAll(cache)
         if isFirst { try cache.trim(toCount: shape.keys.count) }
         try cache.close()
       } catch {
@@ -61,17 +65,30 @@ enum CorruptionRole: TrialRole {
       }
     }
 
-    private func read(_ key: String, _ cache: LMDBCache) {
+    private func readAll(_ cache: LMDBCache) {
+      var isBehindLoss = false
+      for key in shape.keys {
+        guard let isLast = read(key, cache) else { continue }
+        // Writes are lost from some moment on, and none that was made after it is there.
+        if shape == .journal, isLast, isBehindLoss { wrong.append("\(key) has outlived a write before it") }
+        if !isLast { isBehindLoss = true }
+      }
+    }
+
+    /// Returns whether it is the last version; `nil` if there is no value.
+    private func read(_ key: String, _ cache: LMDBCache) -> Bool? {
       do {
         guard let value = try cache.value(Data.self, forKey: key) else {
           missing += 1
-          return
+          return nil
         }
-        if value == shape.value(key, CorruptionShape.lastVersion) { return }
+        if value == shape.value(key, CorruptionShape.lastVersion) { return true }
         let version = (1..<CorruptionShape.lastVersion).first { value == shape.value(key, $0) }
         if version != nil { earlier += 1 } else { wrong.append("\(key.prefix(20)) has \(value.count) other bytes") }
+        return false
       } catch {
         errors += 1
+        return nil
       }
     }
 

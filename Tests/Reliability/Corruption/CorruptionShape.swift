@@ -6,6 +6,8 @@ import TestSupport
 /// A kind of database that the trial damages: made once, and copied for every round.
 enum CorruptionShape: String, CaseIterable {
   case small, deep, large, longKeys, valueLog, freePages
+  /// With writes that are in the journal of a process that died, and in the value log.
+  case journal
 
   static let inlineThreshold = 60_000
 
@@ -18,6 +20,7 @@ enum CorruptionShape: String, CaseIterable {
     case .longKeys: 250
     case .valueLog: 30
     case .freePages: 300
+    case .journal: 60
     }
   }
 
@@ -32,13 +35,14 @@ enum CorruptionShape: String, CaseIterable {
     }
   }
 
-  private var valueSize: Int {
+  private func valueSize(_ key: String) -> Int {
     switch self {
     case .small, .longKeys: 60
     case .deep: 20
     case .large: 20_000
     case .valueLog: 70_000
     case .freePages: 900
+    case .journal: key.hasSuffix("5") ? 70_000 : 500
     }
   }
 
@@ -46,7 +50,7 @@ enum CorruptionShape: String, CaseIterable {
   func value(_ key: String, _ version: Int) -> Data {
     var random = SeededRandom(UInt64(version) &* 0x9E37 &+ key.utf8.reduce(0) { $0 &* 31 &+ UInt64($1) })
     let word = random.next()
-    let size = valueSize + Int(word % 64)
+    let size = valueSize(key) + Int(word % 64)
     var data = Data("\(version) \(word) \(key.prefix(40)) ".utf8)
     while data.count < size { withUnsafeBytes(of: random.next()) { data.append(contentsOf: $0) } }
     return data.prefix(size)
@@ -65,10 +69,21 @@ enum CorruptionShape: String, CaseIterable {
     return configuration
   }
 
+  /// What of it is damaged.
+  enum Target: String, CaseIterable { case database, values, journals }
+
+  var targets: [Target] {
+    switch self {
+    case .valueLog: [.database, .values, .values]
+    case .journal: [.values, .journals]
+    default: [.database]
+    }
+  }
+
   /// Makes it in `directory`, and beside it an image of its database before the last writes.
   func make(in directory: URL, earlier: URL) throws {
     let keys = keys
-    for version in 1...Self.lastVersion {
+    for version in 1...(self == .journal ? Self.lastVersion - 1 : Self.lastVersion) {
       let cache = try LMDBCache(directory: directory, configuration: Self.configuration(.afterUncleanExit))
       for part in stride(from: 0, to: keys.count, by: 40) {
         try cache.write { batch in
@@ -84,6 +99,44 @@ enum CorruptionShape: String, CaseIterable {
       if version == Self.lastVersion - 1 {
         try FileManager.default.copyItem(at: directory.appendingPathComponent("data.mdb"), to: earlier)
       }
+    }
+    if self == .journal { try leaveJournal(in: directory) }
+  }
+
+  /// Writes the last version of every key, one after the other, and takes the files as a process leaves them that dies
+  /// before it has committed any of it.
+  private func leaveJournal(in directory: URL) throws {
+    let live = directory.appendingPathExtension("live")
+    try FileManager.default.moveItem(at: directory, to: live)
+    let cache = try LMDBCache(directory: live, configuration: Self.configuration(.afterUncleanExit))
+    let (held, written, ended) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchGroup())
+    let failure = Guarded<(any Error)?>(nil)
+    inBackground(ended) {
+      do {
+        try cache.diskCache.betweenCommits {
+          held.signal()
+          written.wait()
+          return Result { try Self.copy(live, to: directory) }
+        }.get()
+      } catch {
+        failure { $0 = error }
+      }
+    }
+    held.wait()
+    for key in keys.dropLast(4) { try cache.set(value(key, Self.lastVersion), forKey: key) }
+    try cache.write { batch in for key in keys.suffix(4) { batch.set(value(key, Self.lastVersion), forKey: key) } }
+    written.signal()
+    ended.wait()
+    if let error = failure.current { throw error }
+    try cache.close()
+    try FileManager.default.removeItem(at: live)
+  }
+
+  private static func copy(_ live: URL, to directory: URL) throws {
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)
+    for name in try FileManager.default.contentsOfDirectory(atPath: live.path) where name != "lock.mdb" {
+      try FileManager.default.copyItem(
+        at: live.appendingPathComponent(name), to: directory.appendingPathComponent(name))
     }
   }
 }

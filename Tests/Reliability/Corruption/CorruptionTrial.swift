@@ -2,7 +2,7 @@ import Foundation
 import LMDBCaching
 import TestSupport
 
-/// Whatever becomes of a cache's file, who opens it neither crashes nor reads what nobody wrote.
+/// Whatever becomes of a cache's files, who opens it neither crashes nor reads what nobody wrote.
 ///
 /// Three ways in turn: after an unclean exit, with a file that was changed after a clean one, and one that was changed
 /// in a way that no date shows, opened by a process that always verifies.
@@ -12,10 +12,11 @@ import TestSupport
 enum CorruptionTrial: Trial {
   static let name = "corruption"
   static let summary =
-    "a page of the database is changed, zeroed, cut off, exchanged or put back: no crash, no wrong value"
+    "the database, segments of values and journals are changed, zeroed, cut off, exchanged or put back: no crash, no wrong "
+    + "value"
   static let defaultCount = 20_000
 
-  fileprivate enum Circumstance: String, CaseIterable { case unclean, changed, silent, trusted }
+  enum Circumstance: String, CaseIterable { case unclean, changed, silent, trusted }
 
   /// Memory-backed where there is one, for its speed.
   private static func workDirectory(_ settings: TrialSettings) throws -> URL {
@@ -33,19 +34,22 @@ enum CorruptionTrial: Trial {
     defer { if work.path.hasPrefix("/dev/shm/") { try? FileManager.default.removeItem(at: work) } }
     var report = TrialReport()
     var random = SeededRandom(settings.seed)
-    let models = try CorruptionShape.allCases.map { try Model($0, in: work) }
+    let foreign = work.appendingPathComponent("another")
+    try CorruptionShape.valueLog.make(in: foreign, earlier: work.appendingPathComponent("another-earlier"))
+    let models = try CorruptionShape.allCases.map { try CorruptionModel($0, in: work, foreign: foreign) }
     var reader: ChildProcess?
     for name in ["rounds", "crashes", "hangs", "wrong values", "recoveries", "errors", "missing", "earlier values"] {
       report.count(name, 0)
     }
     for round in 0..<settings.count {
       let model = models[round % models.count]
-      let corruption = Corruption.allCases.randomElement(using: &random)!
+      let target = model.shape.targets.randomElement(using: &random)!
+      // Of values and journals nothing is believed for a mark.
       let circumstance =
-        settings.count >= 1_000 && round % 20 == 19
+        settings.count >= 1_000 && round % 20 == 19 && target == .database
         ? Circumstance.trusted : [.unclean, .changed, .silent][round / models.count % 3]
       let directory = work.appendingPathComponent("round")
-      let done = try model.damage(directory, corruption, circumstance, &random)
+      let done = try model.damage(target, in: directory, circumstance, &random)
       let description = "round \(round), \(model.shape), \(circumstance): \(done.text)"
       if reader == nil { reader = try makeReader() }
       let timer = Watchdog(reader!, seconds: circumstance == .trusted ? 5 : 20)
@@ -57,8 +61,8 @@ enum CorruptionTrial: Trial {
         continue
       }
       report.count("rounds")
-      report.count("\(corruption.rawValue)")
-      report.count("\(done.kind.rawValue) pages")
+      report.count(done.name)
+      report.count(done.place)
       let words = answer?.split(separator: " ") ?? []
       if answer == nil {
         report.count(hung ? "hangs" : "crashes")
@@ -70,9 +74,9 @@ enum CorruptionTrial: Trial {
         report.count("errors", numbers[1])
         report.count("missing", numbers[2])
         report.count("earlier values", numbers[3])
-        // The newest meta page gone, LMDB is one transaction back: what a power cut leaves as well. Nothing else may
-        // bring an older value.
-        if numbers[3] > 0, done.kind != .meta {
+        // The newest meta page gone, LMDB is one transaction back: what a power cut leaves as well. Of a journal, what is
+        // behind its damage never happened. Nothing else may bring an older value.
+        if numbers[3] > 0, done.place != CorruptionModel.metaPages, model.shape != .journal {
           report.count("wrong values")
           report.fail("\(description): \(numbers[3]) values that were replaced")
         }
@@ -130,44 +134,6 @@ enum CorruptionTrial: Trial {
         state.isDone = true
         return state.hasFired
       }
-    }
-  }
-
-  /// A whole cache, and how to make a damaged copy of it.
-  private struct Model {
-    let shape: CorruptionShape
-    private let directory: URL
-    private let image: DatabaseImage
-    private let earlier: DatabaseImage
-    /// Everything but the database, relative to the directory.
-    private let others: [String]
-
-    init(_ shape: CorruptionShape, in work: URL) throws {
-      self.shape = shape
-      directory = work.appendingPathComponent(shape.rawValue)
-      let old = work.appendingPathComponent(shape.rawValue + "-earlier")
-      try shape.make(in: directory, earlier: old)
-      image = try DatabaseImage(directory.appendingPathComponent("data.mdb"))
-      earlier = try DatabaseImage(old)
-      others = try FileManager.default.contentsOfDirectory(atPath: directory.path)
-        .filter { $0 != "data.mdb" && $0 != "lock.mdb" }
-    }
-
-    func damage(
-      _ target: URL, _ corruption: Corruption, _ circumstance: Circumstance, _ random: inout SeededRandom
-    ) throws -> (kind: DatabaseImage.PageKind, text: String) {
-      let files = FileManager.default
-      if files.fileExists(atPath: target.path) { try files.removeItem(at: target) }
-      try files.createDirectory(at: target, withIntermediateDirectories: false)
-      for name in others where name != "clean-exit" || circumstance != .unclean {
-        try files.copyItem(at: directory.appendingPathComponent(name), to: target.appendingPathComponent(name))
-      }
-      var bytes = image.bytes
-      let done = corruption.apply(to: &bytes, of: image, earlier: earlier, &random)
-      try Data(bytes).write(to: target.appendingPathComponent("data.mdb"))
-      // As if the medium had done it: the mark fits what is there.
-      if circumstance == .silent || circumstance == .trusted { try TestingMark.write(in: target.path) }
-      return done
     }
   }
 }

@@ -1,64 +1,131 @@
 import Foundation
+import LMDBCachingRedis
 import Platform
 import RedisTestSupport
 import TestSupport
 
-/// Does to a fleet's server what happens to servers.
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// Does to a fleet's servers what happens to servers. There is a primary with a replica, a link to the socket of whichever is
+/// the primary, and a proxy before that.
 final class Disturber {
-  private let server: RedisServer
+  private var primary: RedisServer
+  private var replica: RedisServer
+  let link: String
+  private let proxy: ServerProxy
   var random: SeededRandom
   private(set) var disturbances: [FleetHistory.Disturbance] = []
 
-  init(_ server: RedisServer, seed: UInt64) {
-    self.server = server
+  init(seed: UInt64) throws {
+    primary = try RedisServer("--repl-diskless-sync-delay", "0", listens: true)
+    replica = try RedisServer("--repl-diskless-sync-delay", "0", listens: true)
+    link = "/tmp/f-\(UUID().uuidString.prefix(8))"
+    proxy = try ServerProxy(to: link)
     random = SeededRandom(seed)
+    try replica.run("REPLICAOF", "127.0.0.1", "\(primary.port)")
+    try lead(to: primary)
+  }
+
+  deinit { unlink(link) }
+
+  /// Where it is reached over TCP.
+  var port: Int { proxy.port }
+
+  private func lead(to server: RedisServer) throws {
+    // In one step, so that nobody finds nothing.
+    try FileManager.default.createSymbolicLink(atPath: link + ".new", withDestinationPath: server.socket)
+    guard rename(link + ".new", link) == 0 else { throw POSIXError(.EIO) }
   }
 
   /// Waits a while, and then does something.
   func disturb(_ report: inout TrialReport) throws {
     usleep(UInt32(500_000 + random.below(5_500_000)))
     let start = MonotonicClock.nanoseconds
-    var empties = false
-    switch random.below(7) {
+    var (empties, isFailover) = (false, false)
+    switch random.below(11) {
     case 0:
       report.count("kills of the server")
-      server.stop(SIGKILL)
+      primary.stop(SIGKILL)
       usleep(UInt32(random.below(2_000_000)))
-      try server.start()
+      try primary.start()
       empties = true
     case 1:
       report.count("suspensions of the server")
-      server.suspend()
+      primary.suspend()
       usleep(UInt32(random.below(2_500_000)))
-      server.resume()
+      primary.resume()
     case 2:
       report.count("emptyings of the server")
-      try server.run("FLUSHALL")
+      try primary.run("FLUSHALL")
       empties = true
     case 3:
       report.count("times all connections were closed")
-      try server.run("CLIENT", "KILL", "TYPE", "normal")
+      try primary.run("CLIENT", "KILL", "TYPE", "normal")
     case 4:
       report.count("times the server was full")
-      try server.run("CONFIG", "SET", "maxmemory", "1")
+      try primary.run("CONFIG", "SET", "maxmemory", "1")
       usleep(UInt32(random.below(1_000_000)))
-      try server.run("CONFIG", "SET", "maxmemory", "0")
+      try primary.run("CONFIG", "SET", "maxmemory", "0")
     case 5:
       report.count("times changes were forgotten")
-      try server.run("CLIENT", "KILL", "TYPE", "normal")
-      try server.run("XTRIM", "{lmdb-cache}:1:changes", "MAXLEN", "0")
-    default:
+      try primary.run("CLIENT", "KILL", "TYPE", "normal")
+      try primary.run("XTRIM", "{lmdb-cache}:1:changes", "MAXLEN", "0")
+    case 6:
       report.count("times it was busy")
       // A quarter of a second or so, in which it answers nobody.
-      try server.run("EVAL", "local n = 0 for i = 1, 20000000 do n = n + i end return n", "0")
+      try primary.run("EVAL", "local n = 0 for i = 1, 20000000 do n = n + i end return n", "0")
+    case 7, 8:
+      guard try replicates() else { return }
+      report.count("promotions of a replica")
+      try promote()
+      isFailover = true
+    case 9:
+      report.count("times replies were lost")
+      proxy.loseReplies(for: UInt32(random.below(400_000)))
+    default:
+      report.count("times entries were evicted by the server")
+      try primary.run(
+        "EVAL",
+        """
+        for index, key in ipairs(redis.call('KEYS', '{lmdb-cache}:1:e:*')) do
+          if index % 3 == 0 then redis.call('DEL', key) end
+        end
+        """, "0")
+      empties = true
     }
     disturbances.append(
-      FleetHistory.Disturbance(start: start, end: MonotonicClock.nanoseconds, empties: empties))
+      FleetHistory.Disturbance(
+        start: start, end: MonotonicClock.nanoseconds, empties: empties, isFailover: isFailover))
+  }
+
+  /// Whether the replica has what the primary has, or will within moments.
+  private func replicates() throws -> Bool {
+    guard case .bytes(let bytes) = try replica.run("INFO", "replication") else { return false }
+    let text = String(decoding: bytes, as: UTF8.self)
+    return ["master_link_status:up", "master_sync_in_progress:0"].allSatisfy { text.contains($0) }
+  }
+
+  private func promote() throws {
+    try replica.run("REPLICAOF", "NO", "ONE")
+    if random.below(2) == 0 {
+      // The old one does not know yet: what it is still given is lost.
+      usleep(UInt32(random.below(100_000)))
+    }
+    try lead(to: replica)
+    swap(&primary, &replica)
+    if random.below(2) == 0 {
+      // It was dead, and comes back.
+      replica.stop(SIGKILL)
+      try replica.start()
+    }
+    try replica.run("REPLICAOF", "127.0.0.1", "\(primary.port)")
   }
 
   /// The server is as it should be.
   func calm() throws {
-    server.resume()
-    try server.run("CONFIG", "SET", "maxmemory", "0")
+    primary.resume()
+    try primary.run("CONFIG", "SET", "maxmemory", "0")
   }
 }

@@ -11,6 +11,8 @@ struct FleetEvent: Equatable {
     case read
     /// A thread that slept for a moment was not let on for so long: other threads of the machine may not have been, too.
     case paused
+    /// What the machine had written when this began is on the server.
+    case flushed
   }
 
   static let size = 48
@@ -18,6 +20,8 @@ struct FleetEvent: Equatable {
   var kind: Kind
   /// Whether nothing is there after it.
   var isRemoval = false
+  /// Whether a request of the machine's to the server failed meanwhile.
+  var hasFailure = false
   var key: Int
   /// The writes of a key are numbered from 1.
   var version: Int
@@ -40,10 +44,10 @@ struct FleetEvent: Equatable {
   }
 
   var bytes: [UInt8] {
-    let words = [Int64(kind.rawValue), isRemoval ? 1 : 0, Int64(key), Int64(version), expires, start, end]
-    // The first two share a word.
-    let packed = [words[0] | words[1] << 8] + words[2...]
-    return packed.flatMap { word in withUnsafeBytes(of: word.littleEndian) { Array($0) } }
+    let first = Int64(kind.rawValue) | (isRemoval ? 1 : 0) << 8 | (hasFailure ? 1 : 0) << 9
+    return [first, Int64(key), Int64(version), expires, start, end].flatMap { word in
+      withUnsafeBytes(of: word.littleEndian) { Array($0) }
+    }
   }
 
   init?(_ bytes: ArraySlice<UInt8>) {
@@ -55,6 +59,7 @@ struct FleetEvent: Equatable {
     self.init(
       kind, key: Int(words[1]), version: Int(words[2]), isRemoval: words[0] >> 8 & 1 == 1, expires: words[3],
       start: words[4], end: words[5])
+    hasFailure = words[0] >> 9 & 1 == 1
   }
 
   /// The events of a file, up to the one that a killed process was writing.

@@ -4,58 +4,100 @@ struct FleetHistory {
   struct Disturbance {
     let start: Int64
     let end: Int64
-    /// Whether it has nothing after it.
-    let empties: Bool
+    /// Whether it lacks entries after it.
+    var empties = false
+    /// Whether it was replaced by another one, which may lack what was written last.
+    var isFailover = false
   }
 
   private struct Write {
+    let machine: Int
     var start: Int64
+    /// When it was acknowledged to its machine.
     var acknowledged: Int64?
+    /// When it was on the server for certain.
+    var arrived: Int64?
     var isRemoval: Bool
     /// When it expires at the earliest; 0: never.
     var expires: Int64
     /// When it has expired for certain; `nil`: not known.
     var isOver: Int64?
+    /// Whether a fail-over may have lost it.
+    var mayBeLost = false
   }
 
+  private typealias Acknowledgement = (end: Int64, version: Int)
+
   private var writes: [[Int: Write]] = Array(repeating: [:], count: FleetPlan.keys)
-  /// In the order of their acknowledgements.
-  private var acknowledgements: [[(end: Int64, version: Int)]] = Array(repeating: [], count: FleetPlan.keys)
+  /// In the order of their acknowledgements, each with the greatest version up to there: as the machine sees it that writes
+  /// the key, and as the others do. Of keys that one machine writes.
+  private var acknowledged: [[Acknowledgement]] = Array(repeating: [], count: FleetPlan.keys)
+  private var arrived: [[Acknowledgement]] = Array(repeating: [], count: FleetPlan.keys)
   private let disturbances: [Disturbance]
   /// When threads of any machine were held up, in order of the beginnings.
   private let pauses: [FleetEvent]
   /// What the wall clock is ahead of the monotonic one.
   private let offset: Int64
+  /// What a machine takes on top whose cores are shared by many threads.
+  private let slack: Int64
 
-  init(_ histories: [[FleetEvent]], _ disturbances: [Disturbance], offset: Int64) {
+  /// - Parameter histories: Of each machine.
+  init(_ histories: [[FleetEvent]], _ disturbances: [Disturbance], offset: Int64, slack: Int64 = 500_000_000) {
     self.disturbances = disturbances
-    pauses = histories.joined().filter { $0.kind == .paused }.sorted { $0.start < $1.start }
     self.offset = offset
-    for event in histories.joined() where event.kind == .begun || event.kind == .acknowledged {
-      var write =
-        writes[event.key][event.version]
-        ?? Write(start: event.start, isRemoval: event.isRemoval, expires: event.expires)
-      if event.kind == .acknowledged {
-        write.acknowledged = event.end
-        if event.expires != 0 { write.isOver = event.expires }
+    self.slack = slack
+    pauses = histories.joined().filter { $0.kind == .paused }.sorted { $0.start < $1.start }
+    for (machine, events) in histories.enumerated() {
+      for event in events where event.kind == .begun || event.kind == .acknowledged {
+        var write =
+          writes[event.key][event.version]
+          ?? Write(machine: machine, start: event.start, isRemoval: event.isRemoval, expires: event.expires)
+        if event.kind == .acknowledged {
+          write.acknowledged = event.end
+          if event.expires != 0 { write.isOver = event.expires }
+        }
+        writes[event.key][event.version] = write
       }
-      writes[event.key][event.version] = write
+    }
+    let flushes = histories.map { events in
+      events.filter { $0.kind == .flushed }.map { (start: $0.start, end: $0.end) }.sorted { $0.start < $1.start }
     }
     for key in 0..<FleetPlan.keys {
-      var greatest = 0
-      let acknowledged = writes[key].compactMap { version, write in
-        write.acknowledged.map { (end: $0, version: version) }
+      for (version, write) in writes[key] {
+        var write = write
+        write.arrived = Self.arrival(of: write, flushes)
+        // Of what has not arrived for certain one does not know when it did.
+        let end = write.arrived ?? .max
+        write.mayBeLost = disturbances.contains {
+          $0.isFailover && write.start <= $0.end && end >= $0.start - FleetPlan.replicationLag
+        }
+        writes[key][version] = write
       }
-      acknowledgements[key] = acknowledged.sorted { $0.end < $1.end }.map { end, version in
-        greatest = max(greatest, version)
-        return (end, greatest)
-      }
+      if FleetPlan.isContested(key) { continue }
+      acknowledged[key] = Self.ordered(writes[key]) { $0.acknowledged }
+      arrived[key] = Self.ordered(writes[key]) { $0.arrived }
+    }
+  }
+
+  private static func arrival(of write: Write, _ flushes: [[(start: Int64, end: Int64)]]) -> Int64? {
+    guard FleetPlan.queueMachines.contains(write.machine), write.machine < flushes.count,
+      let acknowledged = write.acknowledged
+    else { return write.acknowledged }
+    return flushes[write.machine].first { $0.start >= acknowledged }?.end
+  }
+
+  private static func ordered(_ writes: [Int: Write], _ time: (Write) -> Int64?) -> [Acknowledgement] {
+    var greatest = 0
+    return writes.compactMap { version, write in
+      write.mayBeLost ? nil : time(write).map { (end: $0, version: version) }
+    }.sorted { $0.end < $1.end }.map { end, version in
+      greatest = max(greatest, version)
+      return (end, greatest)
     }
   }
 
   /// The latest version that was acknowledged before a moment, and when.
-  private func latest(_ key: Int, before time: Int64) -> (end: Int64, version: Int)? {
-    let all = acknowledgements[key]
+  private func latest(_ all: [Acknowledgement], before time: Int64) -> Acknowledgement? {
     var (low, high) = (0, all.count)
     while low < high {
       let middle = (low + high) / 2
@@ -69,6 +111,12 @@ struct FleetHistory {
     pauses.reduce(0) { $0 + ($1.end >= start && $1.start <= end ? $1.end - $1.start : 0) }
   }
 
+  /// For how long a machine may read what was acknowledged to others as it was before.
+  private func bound(_ read: FleetEvent, by reader: Int) -> Int64 {
+    let bound = FleetPlan.bound(reader: reader) + slack
+    return bound + heldUp(from: read.start - bound - FleetPlan.recovery, to: read.end)
+  }
+
   /// What is wrong about a read; `nil` if nothing is.
   func finding(_ read: FleetEvent, by reader: Int) -> String? {
     let key = FleetPlan.name(read.key)
@@ -80,11 +128,20 @@ struct FleetHistory {
       if let isOver = write.isOver, read.start + offset > isOver + 2_000_000 {
         return describe("expired \((read.start + offset - isOver) / 1_000_000) ms before")
       }
+      if FleetPlan.isContested(read.key) {
+        return newer(than: write, read, by: reader).map { version, end, bound in
+          describe(
+            "version \(version) was written after it and acknowledged \((read.start - end) / 1_000_000) ms before, "
+              + "and \(bound / 1_000_000) ms are allowed")
+        }
+      }
     }
-    guard var bound = FleetPlan.bound(read.key, reader: reader) else { return nil }
-    if bound > 0 { bound += heldUp(from: read.start - bound - FleetPlan.recovery, to: read.end) }
-    guard let latest = latest(read.key, before: read.start - bound)
-    else { return nil }
+    if FleetPlan.isContested(read.key) { return nil }
+    let isOwn = FleetPlan.writer(of: read.key) == reader
+    let bound = isOwn ? 0 : bound(read, by: reader)
+    guard let latest = latest(isOwn ? acknowledged[read.key] : arrived[read.key], before: read.start - bound) else {
+      return nil
+    }
     if read.version == 0 {
       return isExplained(read, since: latest) ? nil : describe("version \(latest.version) is gone")
     }
@@ -96,9 +153,27 @@ struct FleetHistory {
     return nil
   }
 
+  /// A write of a key that many write which the reader has to have seen, and which was begun when the one that it saw was on
+  /// the server already.
+  private func newer(
+    than write: Write, _ read: FleetEvent, by reader: Int
+  ) -> (version: Int, end: Int64, bound: Int64)? {
+    // What was not acknowledged may be made at any time.
+    guard let arrived = write.arrived else { return nil }
+    let bound = bound(read, by: reader)
+    for (version, other) in writes[read.key] where other.start > arrived && !other.mayBeLost {
+      let isOwn = other.machine == reader
+      guard let end = isOwn ? other.acknowledged : other.arrived else { continue }
+      if end < read.start - (isOwn ? 0 : bound) { return (version, end, isOwn ? 0 : bound) }
+    }
+    return nil
+  }
+
   /// Whether there may be nothing.
-  private func isExplained(_ read: FleetEvent, since latest: (end: Int64, version: Int)) -> Bool {
+  private func isExplained(_ read: FleetEvent, since latest: Acknowledgement) -> Bool {
     if FleetPlan.isLoaded(read.key) { return false }
+    // The server was asked, and did not answer.
+    if read.hasFailure { return true }
     for disturbance in disturbances {
       // It was written before, or meanwhile.
       let written = writes[read.key][latest.version]?.start ?? latest.end

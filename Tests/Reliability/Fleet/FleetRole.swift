@@ -4,14 +4,14 @@ import LMDBCachingRedis
 import Platform
 import TestSupport
 
-/// A machine of a fleet: `DIRECTORY SOCKET MACHINE OPERATIONS SEED`. It reads and writes, says `done`, and does then what it is
-/// told.
+/// A machine of a fleet: `DIRECTORY SERVER MACHINE OPERATIONS SEED`, where the server is a port or the path of a socket. It reads
+/// and writes, says `done`, and does then what it is told.
 enum FleetRole: TrialRole {
   static let name = "fleet"
 
   static func run(_ arguments: [String]) throws {
     let machine = try FleetMachine(
-      directory: arguments[0], socket: arguments[1], number: Int(arguments[2])!, seed: UInt64(arguments[4])!)
+      directory: arguments[0], server: arguments[1], number: Int(arguments[2])!, seed: UInt64(arguments[4])!)
     let operations = Int(arguments[3])!
     machine.watch()
     concurrently(FleetPlan.threads) { thread in machine.run(thread, operations / FleetPlan.threads) }
@@ -29,7 +29,7 @@ enum FleetRole: TrialRole {
   }
 }
 
-// Sendable: `versions` of a key is its thread's, and later of who is told.
+// Sendable: `versions` of a key is its thread's, and later of who is told; `numbers` of a thread is that thread's.
 final class FleetMachine: @unchecked Sendable {
   private let number: Int
   private let seed: UInt64
@@ -38,14 +38,21 @@ final class FleetMachine: @unchecked Sendable {
   private let source: FleetSource
   /// The last version of each key of this machine's.
   private var versions = [Int](repeating: 0, count: FleetPlan.keys)
+  /// How many versions of the keys that all write each thread has made.
+  private var numbers = [Int](repeating: 0, count: FleetPlan.threads)
 
-  init(directory: String, socket: String, number: Int, seed: UInt64) throws {
+  init(directory: String, server: String, number: Int, seed: UInt64) throws {
     self.number = number
     self.seed = seed
     let path = directory + "/history-\(number)"
     // What it did before it was killed.
     for event in FleetEvent.events(in: path) where event.kind == .begun || event.kind == .acknowledged {
-      versions[event.key] = max(versions[event.key], event.version)
+      if FleetPlan.isContested(event.key) {
+        let thread = event.version >> 32 % FleetPlan.threads
+        numbers[thread] = max(numbers[thread], event.version & 0xFFFF_FFFF)
+      } else {
+        versions[event.key] = max(versions[event.key], event.version)
+      }
     }
     let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
     history = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
@@ -57,12 +64,20 @@ final class FleetMachine: @unchecked Sendable {
     configuration.leaseDuration = .seconds(2)
     configuration.loadWaitLimit = .seconds(2)
     configuration.rememberedChanges = 2_000
-    if number == FleetPlan.queueMachine {
-      configuration.writes = .behind(limit: 64 << 20, keptIn: URL(fileURLWithPath: directory + "/queue"))
+    if FleetPlan.queueMachines.contains(number) {
+      configuration.writes = .behind(
+        limit: 64 << 20,
+        keptIn: number == FleetPlan.killedMachine ? URL(fileURLWithPath: directory + "/queue") : nil)
+    }
+    let local = try TrialCache.open(directory + "/machine-\(FleetPlan.directory(of: number))") { local in
+      guard FleetPlan.smallMachines.contains(number) else { return }
+      local.memory.countLimit = 20
+      local.disk.countLimit = 60
     }
     cache = try DistributedCache(
-      local: TrialCache.open(directory + "/machine-\(number)"),
-      remote: RedisTier(RedisConfiguration(unixSocket: socket)), configuration: configuration)
+      local: local,
+      remote: RedisTier(Int(server).map { RedisConfiguration(port: $0) } ?? RedisConfiguration(unixSocket: server)),
+      configuration: configuration)
   }
 
   private func note(_ event: FleetEvent) { history.write(Data(event.bytes)) }
@@ -86,52 +101,94 @@ final class FleetMachine: @unchecked Sendable {
 
   func run(_ thread: Int, _ operations: Int) {
     var random = SeededRandom(seed &* 31 &+ UInt64(thread))
-    let own = (0..<FleetPlan.keys).filter {
+    let own = (0..<FleetPlan.ownKeys).filter {
       FleetPlan.writer(of: $0) == number && FleetPlan.thread(of: $0) == thread
     }
-    for _ in 0..<operations {
-      if random.below(10) == 0 {
-        write(own.randomElement(using: &random)!, &random)
-      } else {
-        read(random.below(FleetPlan.keys))
+    for operation in 0..<operations {
+      switch random.below(20) {
+      case 0, 1: write(own.randomElement(using: &random)!, thread, &random)
+      case 2: write(FleetPlan.ownKeys + random.below(FleetPlan.keys - FleetPlan.ownKeys), thread, &random)
+      default: read(random.below(FleetPlan.keys), isAsync: random.below(2) == 0)
       }
+      if FleetPlan.queueMachines.contains(number), operation % 100 == 99 { flush() }
       // Long enough for the server to fail now and then.
       if random.below(4) == 0 { usleep(UInt32(random.below(8_000))) }
     }
   }
 
-  private func read(_ key: Int) {
+  private func flush() {
     let start = MonotonicClock.nanoseconds
     do {
-      let name = FleetPlan.name(key)
-      var version: Int
-      if FleetPlan.isLoaded(key) {
-        version = try cache.value([Int].self, forKey: name) { [source] _ in
-          [source[key]]
-        }[0]
-      } else {
-        version = try cache.value([Int].self, forKey: name)?[0] ?? 0
+      try cache.flush(timeLimit: .milliseconds(500))
+      note(FleetEvent(.flushed, key: 0, version: 0, start: start, end: MonotonicClock.nanoseconds))
+    } catch {
+      // The server does not take it: it goes on waiting.
+    }
+  }
+
+  /// What a task returns, for a thread.
+  private func waiting<R: Sendable>(_ body: @escaping @Sendable () async throws -> R) throws -> R {
+    let result = Guarded<Result<R, any Error>?>(nil)
+    let done = DispatchSemaphore(value: 0)
+    Task {
+      do {
+        let value = try await body()
+        result { $0 = .success(value) }
+      } catch {
+        result { $0 = .failure(error) }
       }
+      done.signal()
+    }
+    done.wait()
+    return try result.current!.get()
+  }
+
+  private func value(_ key: Int, isAsync: Bool) throws -> Int {
+    let (cache, source, name) = (cache, source, FleetPlan.name(key))
+    if FleetPlan.isLoaded(key) {
+      if isAsync {
+        return try waiting { try await cache.value([Int].self, forKey: name) { _ in [source[key]] }[0] }
+      }
+      return try cache.value([Int].self, forKey: name) { _ in [source[key]] }[0]
+    }
+    if isAsync { return try waiting { try await cache.value([Int].self, forKey: name)?[0] ?? 0 } }
+    return try cache.value([Int].self, forKey: name)?[0] ?? 0
+  }
+
+  private func read(_ key: Int, isAsync: Bool) {
+    let failures = cache.statistics.failures
+    let start = MonotonicClock.nanoseconds
+    do {
+      let version = try value(key, isAsync: isAsync)
       // What nothing was written to yet is loaded as 0.
-      if FleetPlan.isLoaded(key), version == 0 { version = -1 }
-      if version >= 0 {
-        note(FleetEvent(.read, key: key, version: version, start: start, end: MonotonicClock.nanoseconds))
-      }
+      if FleetPlan.isLoaded(key), version == 0 { return }
+      var event = FleetEvent(.read, key: key, version: version, start: start, end: MonotonicClock.nanoseconds)
+      event.hasFailure = cache.statistics.failures != failures || !cache.health.isHealthy
+      note(event)
     } catch {
       FleetRole.answer("reading \(key): \(error)")
     }
   }
 
-  private func write(_ key: Int, _ random: inout SeededRandom) {
+  private func write(_ key: Int, _ thread: Int, _ random: inout SeededRandom) {
     let life: Duration? = random.below(8) == 0 ? .milliseconds(200 + random.below(3_000)) : nil
-    write(key, expiresIn: life, isRemoval: random.below(10) == 0)
+    let (isRemoval, isAsync) = (random.below(10) == 0, random.below(2) == 0)
+    var version = 0
+    if FleetPlan.isContested(key) {
+      numbers[thread] += 1
+      version = FleetPlan.version(numbers[thread], machine: number, thread: thread)
+    }
+    write(key, version, expiresIn: FleetPlan.isContested(key) ? nil : life, isRemoval: isRemoval, isAsync: isAsync)
   }
 
+  /// - Parameter version: 0: the next one of the key's.
   /// - Returns: Whether it was acknowledged.
   @discardableResult
-  private func write(_ key: Int, expiresIn: Duration?, isRemoval: Bool) -> Bool {
-    versions[key] += 1
-    let version = versions[key]
+  private func write(
+    _ key: Int, _ version: Int = 0, expiresIn: Duration?, isRemoval: Bool, isAsync: Bool = false
+  ) -> Bool {
+    if version == 0 { versions[key] += 1 }
+    let version = version == 0 ? versions[key] : version
     let isLoaded = FleetPlan.isLoaded(key)
     let start = MonotonicClock.nanoseconds
     var event = FleetEvent(.begun, key: key, version: version, isRemoval: isRemoval || isLoaded, start: start, end: 0)
@@ -140,14 +197,13 @@ final class FleetMachine: @unchecked Sendable {
     event.expires = expiry()
     note(event)
     do {
-      let name = FleetPlan.name(key)
-      if isLoaded {
-        source[key] = version
-        try cache.removeValue(forKey: name)
-      } else if isRemoval {
-        try cache.removeValue(forKey: name)
-      } else {
-        try cache.set([version], forKey: name, expiresIn: life)
+      let (cache, name) = (cache, FleetPlan.name(key))
+      if isLoaded { source[key] = version }
+      switch (isLoaded || isRemoval, isAsync) {
+      case (true, true): try waiting { try await cache.removeValue(forKey: name) }
+      case (true, false): try cache.removeValue(forKey: name)
+      case (false, true): try waiting { try await cache.set([version], forKey: name, expiresIn: life) }
+      case (false, false): try cache.set([version], forKey: name, expiresIn: life)
       }
       event.kind = .acknowledged
       event.expires = expiry()
@@ -163,7 +219,7 @@ final class FleetMachine: @unchecked Sendable {
 
   // MARK: The end
 
-  private var ownKeys: [Int] { (0..<FleetPlan.keys).filter { FleetPlan.writer(of: $0) == number } }
+  private var ownKeys: [Int] { (0..<FleetPlan.ownKeys).filter { FleetPlan.writer(of: $0) == number } }
 
   /// Writes every key of this machine's once more.
   func writeAll() -> String {
@@ -175,19 +231,11 @@ final class FleetMachine: @unchecked Sendable {
     return ownKeys.map { "\($0)=\(versions[$0])" }.joined(separator: " ")
   }
 
-  /// Reads every key; what it is told is asked for after that.
+  /// Reads every key; -1 for what cannot be read.
   func checkAll() -> String {
     (0..<FleetPlan.keys).map { key in
-      let name = FleetPlan.name(key)
       let version: Int
-      if FleetPlan.isLoaded(key) {
-        version =
-          (try? cache.value([Int].self, forKey: name) { [source] _ in
-            [source[key]]
-          })?[0] ?? -1
-      } else {
-        version = (try? cache.value([Int].self, forKey: name))??[0] ?? 0
-      }
+      do { version = try value(key, isAsync: key % 2 == 0) } catch { version = -1 }
       return "\(key)=\(version)"
     }.joined(separator: " ")
   }

@@ -137,7 +137,7 @@ package enum ForeignFilesTrial: Trial {
     /// What a cache has, or has at times.
     private static let ownNames: Set = [
       "clean-exit", "data.mdb", "fast-session", "fast-session.new", "journals", "lock.mdb", "new", "processes.lock",
-      "values",
+      "statistics", "values",
     ]
   }
 }

@@ -14,14 +14,14 @@ enum FullDiskPlace: String, CaseIterable {
 
   /// Mounts it, for this process and those that it starts alone: it has to be in a mount namespace of its own, so that
   /// nothing is left whatever happens.
-  func mount(at path: String) throws {
+  func mount(at path: String, size: Int = Self.size) throws {
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     switch self {
-    case .tmpfs: try Self.call("mount", "-t", "tmpfs", "-o", "size=\(Self.size)", "tmpfs", path)
+    case .tmpfs: try Self.call("mount", "-t", "tmpfs", "-o", "size=\(size)", "tmpfs", path)
     case .ext4:
       let image = path + ".image"
       try Data().write(to: URL(fileURLWithPath: image))
-      try FileHandle(forWritingTo: URL(fileURLWithPath: image)).truncate(atOffset: UInt64(Self.size))
+      try FileHandle(forWritingTo: URL(fileURLWithPath: image)).truncate(atOffset: UInt64(size))
       try Self.call("mkfs.ext4", "-q", "-m", "0", image)
       try Self.call("mount", "-o", "loop", image, path)
     case .limit: break

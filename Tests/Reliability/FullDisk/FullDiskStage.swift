@@ -92,7 +92,8 @@ struct FullDiskStage: TrialRole {
     case 67..<72: if isFull { try free() } else { try fill() }
     case 72..<78: try flush()
     case 78..<80: try trim()
-    case 80..<83: _ = try ask("advance \(1 + random.below(40))")
+    case 80..<82: _ = try ask("advance \(1 + random.below(40))")
+    case 82: try giveBack()
     case 83..<86: try die()
     case 86..<88: try close()
     default: try check()
@@ -306,6 +307,14 @@ struct FullDiskStage: TrialRole {
       if try ask("health") == "healthy" { settle() }
     } else if !["error notCommitted", "error noSpace", "error storageFailed"].contains(answer) {
       throw FullDiskFailure(message: "flush: \(answer)")
+    }
+  }
+
+  /// What is not in use goes: values, free pages, and what an idle journal has.
+  private mutating func giveBack() throws {
+    let answer = try ask("upkeep")
+    guard ["ok", "error notCommitted", "error noSpace", "error storageFailed"].contains(answer) else {
+      throw FullDiskFailure(message: "upkeep: \(answer)")
     }
   }
 

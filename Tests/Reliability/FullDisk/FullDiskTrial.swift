@@ -17,18 +17,26 @@ package struct FullDiskTrial: Trial {
     let places = FullDiskPlace.allCases.filter(\.isAvailable)
     report.count("rounds", 0)
     if places.isEmpty { return report }
+    // In the long form, with root and a machine that has the memory.
+    if settings.count >= 100, places.contains(.tmpfs), try LongValueStage.availableMemory() > LongValueStage.memory {
+      let stage = try inNamespaceOfItsOwn([LongValueStage.name, settings.directory + "/long"])
+      let lines = stage.readRemaining()
+      for line in lines {
+        let words = line.split(separator: " ", maxSplits: 2).map(String.init)
+        if words[0] == "count" { report.count(words[2]) } else { report.fail("long values: \(line)") }
+      }
+      if stage.end() != .exit(0) || lines.isEmpty { report.fail("long values: it has ended by itself") }
+    }
     for round in 0..<settings.count {
       let place = places[round % places.count]
       let durability = Durability.allCases[round / places.count % 3]
       let seed = random.next()
       let directory = settings.directory + "/\(round)"
-      let arguments = ["role", FullDiskStage.name, place.rawValue, directory, "\(seed)", "\(durability.rawValue)"]
+      let arguments = [
+        FullDiskStage.name, place.rawValue, directory, "\(seed)", "\(durability.rawValue)", "\(Self.steps)",
+      ]
       let stage =
-        place == .limit
-        ? try ChildProcess("soak", arguments + ["\(Self.steps)"])
-        : try ChildProcess(
-          URL(fileURLWithPath: "/usr/bin/unshare"),
-          ["-m", "--propagation", "private", ChildProcess.path(of: "soak")] + arguments + ["\(Self.steps)"])
+        place == .limit ? try ChildProcess("soak", ["role"] + arguments) : try inNamespaceOfItsOwn(arguments)
       report.count("rounds")
       report.count("rounds on \(place)")
       var isFinished = false
@@ -49,5 +57,12 @@ package struct FullDiskTrial: Trial {
       }
     }
     return report
+  }
+
+  /// A role with mounts that go with it.
+  private static func inNamespaceOfItsOwn(_ role: [String]) throws -> ChildProcess {
+    try ChildProcess(
+      URL(fileURLWithPath: "/usr/bin/unshare"),
+      ["-m", "--propagation", "private", ChildProcess.path(of: "soak"), "role"] + role)
   }
 }

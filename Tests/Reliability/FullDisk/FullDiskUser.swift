@@ -67,6 +67,9 @@ struct FullDiskUser: TrialRole {
       }
     case "flush": try opened().flush()
     case "trim": try opened().trim(toCount: number(1))
+    case "upkeep":
+      try opened().diskCache.sweepValues()
+      try opened().diskCache.giveBackSpace()
     case "forget": try opened().memoryCache.removeAll()
     case "count":
       let (entries, count) = (try opened().entries().count, try opened().count)

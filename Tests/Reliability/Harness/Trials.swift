@@ -36,6 +36,7 @@ package enum Trials {
     KillReaderRole.self,
     KillWriterRole.self,
     LifeCycleRole.self,
+    LongValueStage.self,
     PowerLossReader.self,
     PowerLossWriter.self,
     SuspensionRole.self,

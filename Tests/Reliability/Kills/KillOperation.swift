@@ -10,6 +10,8 @@ enum KillOperation {
   case removeAll
   /// Sets and removals as one.
   case batch(sets: [(key: String, size: Int)], removals: [String])
+  /// Gives the disk back what is not in use, which no reader sees.
+  case upkeep
 
   static let ownKeys = 12
   static let sharedKeys = 4
@@ -44,6 +46,7 @@ enum KillOperation {
         let removed = own(&random)
         self = .batch(sets: pair.map { ($0, size) }, removals: [removed])
       }
+    case 94..<97: self = .upkeep
     default: self = .set(key: own(&random), size: load.size)
     }
   }
@@ -59,6 +62,9 @@ enum KillOperation {
         for (key, size) in sets { batch.set(value.text(key: key, size: size), forKey: key) }
         for key in removals { batch.removeValue(forKey: key) }
       }
+    case .upkeep:
+      try cache.diskCache.sweepValues()
+      try cache.diskCache.giveBackSpace()
     }
   }
 
@@ -74,6 +80,7 @@ enum KillOperation {
     case .batch(let sets, let removals):
       for (key, _) in sets { state.last[key] = .some(value) }
       for key in removals { state.last[key] = .some(nil) }
+    case .upkeep: break
     }
   }
 }

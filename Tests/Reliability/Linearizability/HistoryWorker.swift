@@ -20,6 +20,9 @@ struct HistoryWorker {
     random = SeededRandom(load.seed &+ UInt64(load.process * 16 + thread) &* 0x9E37_79B9)
   }
 
+  /// Numbers of a list that is in the value log.
+  private static let longCount = 1_200
+
   private static var now: Int64 { CacheClock.system.monotonic }
 
   /// Unlike every other value of the history, and never 0.
@@ -90,7 +93,7 @@ struct HistoryWorker {
       // In the value log.
       try cache.update([Int].self, forKey: name) { list in
         previous = list?.first ?? 0
-        list = [Int](repeating: value, count: 1_200)
+        list = [Int](repeating: value, count: Self.longCount)
       }
     default:
       if random.below(2) == 0 {
@@ -119,6 +122,7 @@ struct HistoryWorker {
       case 0: SharedLoad.pairs.randomElement(using: &random)!
       case 1: SharedLoad.cell
       case 2: SharedLoad.longCell
+      case 3 where random.below(3) == 0: SharedLoad.longPair + random.below(2)
       default: key()
       }
     let name = SharedLoad.names[key]
@@ -126,7 +130,8 @@ struct HistoryWorker {
     var value = 0
     switch (key, random.below(10)) {
     case (SharedLoad.list, _): value = try whole(cache.value([Int].self, forKey: name), 300)
-    case (SharedLoad.longCell, _): value = try whole(cache.value([Int].self, forKey: name), 1_200)
+    case (SharedLoad.longCell, _), (SharedLoad.longPair..., _):
+      value = try whole(cache.value([Int].self, forKey: name), Self.longCount)
     case (SharedLoad.file, _): value = try whole(cache.value([Int].self, forKey: name), 2_000)
     case (_, 0): value = try cache.diskCache.value(Int.self, forKey: name) ?? 0
     case (_, 1):
@@ -147,8 +152,13 @@ struct HistoryWorker {
     return list[0]
   }
 
+  private mutating func pair() -> Int {
+    random.below(3) == 0 ? SharedLoad.longPair : SharedLoad.pairs.randomElement(using: &random)!
+  }
+
   private mutating func writePair() throws {
-    let key = SharedLoad.pairs.randomElement(using: &random)!
+    let key = pair()
+    let isLarge = key == SharedLoad.longPair && random.below(2) == 0
     let isRemoval = random.below(5) == 0
     let value = isRemoval ? 0 : newValue()
     let names = [SharedLoad.names[key], SharedLoad.names[key + 1]]
@@ -157,8 +167,15 @@ struct HistoryWorker {
     let start = Self.now
     try cache.write(waitsForCommit: waits) { batch in
       for name in names {
-        if isRemoval { batch.removeValue(forKey: name) } else { batch.set(value, forKey: name) }
+        if isRemoval {
+          batch.removeValue(forKey: name)
+        } else if key == SharedLoad.longPair {
+          batch.set([Int](repeating: value, count: Self.longCount), forKey: name)
+        } else {
+          batch.set(value, forKey: name)
+        }
       }
+      if isLarge { for name in SharedLoad.fillers { batch.set([Int](repeating: value, count: 140), forKey: name) } }
     }
     for key in [key, key + 1] {
       record(isRemoval ? .remove : .set, key, value, from: start, isCommitted: waits, group: group)
@@ -166,11 +183,17 @@ struct HistoryWorker {
   }
 
   private mutating func readPair() throws {
-    let key = SharedLoad.pairs.randomElement(using: &random)!
+    let key = pair()
     group += 1
     let start = Self.now
     let (first, second) = try cache.read { snapshot in
-      (
+      if key == SharedLoad.longPair {
+        return (
+          try whole(snapshot.value([Int].self, forKey: SharedLoad.names[key]), Self.longCount),
+          try whole(snapshot.value([Int].self, forKey: SharedLoad.names[key + 1]), Self.longCount)
+        )
+      }
+      return (
         try snapshot.value(Int.self, forKey: SharedLoad.names[key]) ?? 0,
         try snapshot.value(Int.self, forKey: SharedLoad.names[key + 1]) ?? 0
       )

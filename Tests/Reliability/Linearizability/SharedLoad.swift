@@ -20,7 +20,8 @@ struct SharedLoad: Codable {
     configuration.disk.groupCommitInterval = .milliseconds(interval)
     configuration.memory.countLimit = memoryCount
     configuration.disk.inlineThreshold = 8_000
-    configuration.disk.valueSegmentSize = 64 << 10
+    // So long that some become sparse, and are emptied.
+    configuration.disk.valueSegmentSize = 192 << 10
     configuration.disk.journalSize = 256 << 10
     configuration.disk.mapSize = 1 << 30
     configuration.logger = Logger(label: "trial", factory: { _ in SwiftLogNoOpLogHandler() })
@@ -36,5 +37,10 @@ struct SharedLoad: Codable {
   static let cell = 12
   static let longCell = 13
   static let counter = 14
-  static let names = (0..<15).map { "key\($0)" }
+  /// A pair whose values are in the value log. Some of its batches are larger than any segment of the journal.
+  static let longPair = 15
+  static let names = (0..<17).map { "key\($0)" }
+
+  /// What makes such a batch so large; nobody reads it.
+  static let fillers = (0..<60).map { "filler\($0)" }
 }

@@ -8,9 +8,11 @@ enum PowerLossChange: Equatable {
   case removePrefix
   /// Leaves so many entries.
   case trim(Int)
-  /// Changes nothing that can be read: flushing, closing and opening again.
+  /// Changes nothing that can be read: flushing, closing and opening again, and giving the disk back what is not in use
+  /// (segments of the value log that are emptied and removed, holes in the database and in the journal).
   case flush
   case reopen
+  case upkeep
 
   static let prefix = "prefix/"
 
@@ -25,6 +27,7 @@ enum PowerLossChange: Equatable {
     case .trim(let count): "trim \(count)"
     case .flush: "flush"
     case .reopen: "reopen"
+    case .upkeep: "upkeep"
     }
   }
 
@@ -40,6 +43,7 @@ enum PowerLossChange: Equatable {
     case "trim": self = .trim(number(1))
     case "flush": self = .flush
     case "reopen": self = .reopen
+    case "upkeep": self = .upkeep
     default: return nil
     }
   }
@@ -54,7 +58,7 @@ enum PowerLossChange: Equatable {
       for index in removed { state[index] = nil }
     case .removeAll: state = [:]
     case .removePrefix: state = state.filter { !PowerLossEntries.key($0.key).hasPrefix(Self.prefix) }
-    case .trim, .flush, .reopen: break
+    case .trim, .flush, .reopen, .upkeep: break
     }
   }
 }

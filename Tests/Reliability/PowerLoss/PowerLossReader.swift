@@ -37,7 +37,10 @@ struct PowerLossReader: TrialRole {
     try cache.sweepValues()
     for fault in try cache.valueLogFaults() { answer("wrong \(fault)") }
     if try read(cache, entries) != found { answer("wrong a sweep changes it") }
-    let known = ["cache", "data.mdb", "lock.mdb", "processes.lock", "journals", "values", "fast-session", "clean-exit"]
+    let known = [
+      "cache", "data.mdb", "lock.mdb", "processes.lock", "journals", "values", "fast-session", "clean-exit",
+      "statistics",
+    ]
     for name in try FileManager.default.contentsOfDirectory(atPath: directory) where !known.contains(name) {
       answer("wrong \(name) is left behind")
     }

@@ -1,6 +1,7 @@
 import Foundation
 import LMDBCaching
 import TestSupport
+import WriteLog
 
 /// Power cuts: what a process writes is logged with its synchronizations, and at moments of the log images are built
 /// of what the disk may hold, each opened as after a boot. A count is an image.
@@ -38,7 +39,9 @@ package struct PowerLossTrial: Trial {
   private mutating func run() throws {
     #if os(Linux)
       var (base, run) = (Base?.none, 0)
-      for name in ["images", "runs", "second power cuts"] { report.count(name, 0) }
+      for name in ["images", "runs", "second power cuts", "holes", "segments of values removed"] {
+        report.count(name, 0)
+      }
       while report["images"] < settings.count {
         base = try self.run(run, from: base)
         run += 1
@@ -82,6 +85,8 @@ package struct PowerLossTrial: Trial {
     let place = "run \(run) (.\(durability))"
     if let failure = history.failure ?? complaints.first { report.fail("\(place): \(failure)") }
     report.count("writes acknowledged", history.acknowledged)
+    report.count("holes", records.count { $0.operation == WRITE_LOG_HOLE })
+    report.count("segments of values removed", records.count(where: \.isRemovalOfValues))
 
     var next: Base?
     var position = 0

@@ -84,7 +84,8 @@ struct PowerLossWriter: TrialRole {
   private mutating func nextChange() -> PowerLossChange {
     let index = random.below(PowerLossEntries.keyCount)
     switch random.below(100) {
-    case 0..<62: return .set(index)
+    case 0..<60: return .set(index)
+    case 60, 61: return .upkeep
     case 62..<74: return .remove(index)
     case 74..<84:
       var (set, removed): ([Int], [Int]) = ([], [])
@@ -99,6 +100,7 @@ struct PowerLossWriter: TrialRole {
     case 87, 88: return .trim(PowerLossEntries.keyCount / 4 + random.below(PowerLossEntries.keyCount / 2))
     case 89..<96: return .flush
     case 96, 97: return .reopen
+    case 98: return .upkeep
     default: return .set(index)
     }
   }
@@ -117,6 +119,9 @@ struct PowerLossWriter: TrialRole {
     case .removePrefix: try cache.removeAll(withPrefix: PowerLossChange.prefix)
     case .trim(let count): try cache.trim(toCount: count)
     case .flush: try cache.flush()
+    case .upkeep:
+      try cache.sweepValues()
+      try cache.giveBackSpace()
     case .reopen:
       try cache.close()
       write_log_mark("closed \(number)")

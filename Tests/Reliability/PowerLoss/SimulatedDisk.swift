@@ -54,6 +54,9 @@ final class SimulatedDisk {
     case WRITE_LOG_MAPPED: files[record.file]?.write(record.bytes, at: record.offset)
     case WRITE_LOG_RESIZE: files[record.file]?.resize(to: record.length)
     case WRITE_LOG_EXTEND: files[record.file]?.extend(to: record.length)
+    case WRITE_LOG_HOLE: files[record.file]?.punchHole(record.offset..<record.offset + record.length)
+    // Of blocks this disk has as many as anybody wants.
+    case WRITE_LOG_RESERVE: break
     case WRITE_LOG_SYNC:
       files[record.file]?.synchronize()
       directories[record.file]?.synchronize()

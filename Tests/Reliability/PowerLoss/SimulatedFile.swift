@@ -7,6 +7,8 @@ final class SimulatedFile {
     /// From here on everything is zero.
     case resize(Int)
     case extend(Int)
+    /// Zeros, as far as the file goes.
+    case hole(Range<Int>)
   }
 
   static let pageSize = 4096
@@ -24,6 +26,7 @@ final class SimulatedFile {
 
   func resize(to size: Int) { pending.append(.resize(size)) }
   func extend(to size: Int) { pending.append(.extend(size)) }
+  func punchHole(_ range: Range<Int>) { pending.append(.hole(range)) }
 
   func synchronize() {
     for change in pending { Self.apply(change, to: &durable) }
@@ -80,6 +83,7 @@ final class SimulatedFile {
         if isSynchronous || random.below(100) < percent { size = max(size, offset + bytes.count) }
       case .resize(let new): if random.below(100) < percent { size = new }
       case .extend(let new): if random.below(100) < percent { size = max(size, new) }
+      case .hole: break
       }
     }
     return size
@@ -91,6 +95,7 @@ final class SimulatedFile {
       return offset / Self.pageSize...max(offset, offset + bytes.count - 1) / Self.pageSize
     case .resize(let size): return size / Self.pageSize...max(size, durable.count) / Self.pageSize
     case .extend(let size): return max(0, size - 1) / Self.pageSize...max(0, size - 1) / Self.pageSize
+    case .hole(let range): return range.lowerBound / Self.pageSize...max(0, range.upperBound - 1) / Self.pageSize
     }
   }
 
@@ -107,6 +112,8 @@ final class SimulatedFile {
       case .resize(let size):
         for position in range.clamped(to: 0..<contents.count) where position >= size { contents[position] = 0 }
       case .extend: break
+      case .hole(let hole):
+        for position in range.clamped(to: hole).clamped(to: 0..<contents.count) { contents[position] = 0 }
       }
     }
   }
@@ -122,6 +129,8 @@ final class SimulatedFile {
       if contents.count < size { contents += [UInt8](repeating: 0, count: size - contents.count) }
     case .extend(let size):
       if contents.count < size { contents += [UInt8](repeating: 0, count: size - contents.count) }
+    case .hole(let range):
+      for position in range.clamped(to: 0..<contents.count) { contents[position] = 0 }
     }
   }
 

@@ -43,9 +43,13 @@ struct WriteLogRecord {
 }
 
 extension WriteLogRecord {
-  /// Whether it is one of those that the order of others is built on: a synchronization, or a change of names.
+  /// Whether it is one of those that the order of others is built on: a synchronization, a change of names, a hole.
   var isEdge: Bool {
-    [WRITE_LOG_SYNC, WRITE_LOG_RENAME, WRITE_LOG_UNLINK, WRITE_LOG_LINK, WRITE_LOG_CREATE].contains(operation)
-      || isSynchronous
+    [
+      WRITE_LOG_SYNC, WRITE_LOG_RENAME, WRITE_LOG_UNLINK, WRITE_LOG_LINK, WRITE_LOG_CREATE, WRITE_LOG_HOLE,
+    ].contains(operation) || isSynchronous
   }
+
+  /// Whether a segment of the value log went.
+  var isRemovalOfValues: Bool { operation == WRITE_LOG_UNLINK && path.hasSuffix(".values") }
 }

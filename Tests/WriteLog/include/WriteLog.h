@@ -30,6 +30,10 @@ enum write_log_operation {
   WRITE_LOG_MAPPED = 12,
   /// Everything on the volume is on the disk.
   WRITE_LOG_SYNC_ALL = 13,
+  /// Bytes from `offset` on, `length` of them, became a hole, which is read as zeros. The size stays.
+  WRITE_LOG_HOLE = 14,
+  /// The same bytes got blocks, as far as they had none. The size, and what is read, stay.
+  WRITE_LOG_RESERVE = 15,
 };
 
 /// Begins to log what this process does to files below `root`, in the order in which it takes effect. On Linux only,

@@ -2,7 +2,7 @@ extension Goal {
   /// In the order of the report. Their subjects are named as the workloads name them.
   public static let all: [Goal] = memory + traces + disk + changes + remote + archive
 
-  /// Misses at a hundredth and a tenth of the objects.
+  /// Misses at a thousandth, a hundredth, a tenth and a fifth of the objects.
   private static let traces: [Goal] = {
     let cache = "LMDBCaching.MemoryCache"
     func goal(_ trace: String, _ part: String, _ limit: Double) -> Goal {
@@ -20,6 +20,17 @@ extension Goal {
         of: Selection(workload: "trace.disk.\(trace)", subject: "LRU, trimmed")
       ) { $0.content == part }
     }
+    // As many as LRU has, and a little more where it is hard.
+    func besideLRU(_ trace: String, _ part: String) -> Goal {
+      Goal(
+        "trace.\(trace) \(part): \(cache) / Mutex<LRU>", .missesTimesAtMost(1.03),
+        Selection(workload: "trace.\(trace)", subject: cache),
+        of: Selection(workload: "trace.\(trace)", subject: "Mutex<LRU>")
+      ) { $0.content == part }
+    }
+    let others = ["orm-busy", "orm-night", "web12", "web07"].flatMap { trace in
+      ["0.1 %", "20 %", "10 %, costs"].map { besideLRU(trace, $0) }
+    }
     return [
       goal("orm-busy", "1 %", 22.7), goal("orm-busy", "10 %", 10.8), goal("orm-night", "1 %", 33),
       goal("orm-night", "10 %", 5.8), goal("web12", "1 %", 57.6), goal("web12", "10 %", 27.8),
@@ -27,7 +38,7 @@ extension Goal {
       // As many as LRU has that is trimmed at the same moments.
       trims("orm-busy", "10 %", 11.7), trims("orm-night", "10 %", 6.3), trims("web12", "1 %", 59.8),
       trims("web12", "10 %", 31), trims("web07", "1 %", 60.5), trims("web07", "10 %", 44),
-    ]
+    ] + others
   }()
 
   private static let memory: [Goal] = {
@@ -76,6 +87,12 @@ extension Goal {
         of: Selection(workload: workload, subject: peer)
       ) { $0.valueSize == size }
     }
+    func alone(_ workload: String, _ bound: Bound) -> Goal {
+      let cache = "LMDBCaching.DiskCache"
+      return Goal("\(workload): \(cache), \(bound.asked)", bound, Selection(workload: workload, subject: cache)) { _ in
+        true
+      }
+    }
     let (committed, synchronizing) = ("LMDBCaching.DiskCache, until committed", "LMDB in C, synchronizing")
     return [
       goal("disk.set", "LMDBCaching.DiskCache", "LMDB in C", .timeAtMost(0.35), size: 4096, "4 KB"),
@@ -101,6 +118,12 @@ extension Goal {
         Selection(workload: "disk.reopenAfterKill", subject: "LMDBCaching.DiskCache, killed"),
         of: Selection(workload: "disk.reopenAfterKill", subject: "LMDBCaching.DiskCache, closed")
       ) { _ in true },
+      alone("disk.space.everything", .nanosecondsAtMost(5e9)),
+      alone("disk.space.everything", .readingAtMost(8, "megabytesLeft", unit: "MB left")),
+      alone("disk.space.nineTenths", .nanosecondsAtMost(60e9)),
+      alone("disk.space.nineTenths", .readingAtMost(1, "partOfLimit", unit: "× twice the live bytes and 16 MB")),
+      alone("disk.space.nineTenths", .readingAtMost(5, "longestWaitMilliseconds", unit: "ms waited")),
+      alone("disk.trim.toTenth", .nanosecondsAtMost(2_000)),
       Goal(
         "disk.get.struct: LMDBCaching.LMDBCache / LMDB in C and the decoder", .timeAtMost(1.2),
         Selection(workload: "disk.get.struct", subject: "LMDBCaching.LMDBCache"),

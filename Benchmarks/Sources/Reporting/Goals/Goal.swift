@@ -1,4 +1,4 @@
-/// What the project wants to reach beside a peer.
+/// What the project wants to reach, beside a peer or alone.
 public struct Goal: Sendable {
   /// Which of the results.
   struct Selection: Sendable {
@@ -14,14 +14,15 @@ public struct Goal: Sendable {
   /// Of both.
   private let parameters: @Sendable (Parameters) -> Bool
 
+  /// - Parameter peer: nil where the bound is on the subject alone.
   init(
-    _ name: String, _ bound: Bound, _ own: Selection, of peer: Selection,
+    _ name: String, _ bound: Bound, _ own: Selection, of peer: Selection? = nil,
     where parameters: @escaping @Sendable (Parameters) -> Bool
   ) {
     self.name = name
     self.bound = bound
     self.own = own
-    self.peer = peer
+    self.peer = peer ?? own
     self.parameters = parameters
   }
 

@@ -27,7 +27,7 @@ public struct Judgement: Encodable, Equatable, Sendable {
     let rows = judgements.map { judgement in
       [
         judgement.goal, judgement.bound.asked,
-        judgement.measured.map { "\(Table.number($0)) \(judgement.bound.unit)" } ?? "–",
+        judgement.measured.map(judgement.bound.text) ?? "–",
         judgement.measured == nil ? "not measured" : judgement.isReached ? "reached" : "missed",
       ]
     }

@@ -42,7 +42,8 @@ public struct Table {
     switch nanoseconds {
     case ..<1e4: number(nanoseconds) + " ns"
     case ..<1e7: number(nanoseconds / 1e3) + " µs"
-    default: number(nanoseconds / 1e6) + " ms"
+    case ..<1e9: number(nanoseconds / 1e6) + " ms"
+    default: number(nanoseconds / 1e9) + " s"
     }
   }
 

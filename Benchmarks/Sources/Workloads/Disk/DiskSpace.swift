@@ -2,8 +2,8 @@ import Foundation
 import LMDBCaching
 import Reporting
 
-/// Until the disk has back what a removal frees, while another thread reads; what is left is told, and the longest that it
-/// waited.
+/// Until the disk has back what a removal frees, while another thread reads and, where something is left, one writes; what
+/// is left is told, and the longest that a read waited.
 enum DiskSpace {
   enum Removal: String, CaseIterable {
     case everything
@@ -18,15 +18,20 @@ enum DiskSpace {
     }
   }
 
+  /// How many of the keys are written anew meanwhile.
+  private static let written = 500
+
   static func workload(_ removal: Removal, _ shape: DiskShape) -> Workload {
     Workload("disk.space.\(removal)", shape.parameters) { setting in
       let kind = DiskSubjectKind.diskCache()
       // What is left, and 16 MB.
       let live = removal == .everything ? 0 : shape.size * (shape.count / 10)
-      let limit = removal == .everything ? 8 << 20 : 2 * live + (16 << 20)
+      let limit = removal == .everything ? 8_000_000 : 2 * live + 16_000_000
       var directory: URL?
       var cache: DiskCache?
       var reader: StalledReader?
+      var writer: SteadyWriter?
+      let value = shape.replacement
       let keys = shape.keys(seed: 12).strings
       return [
         Trial(
@@ -38,14 +43,22 @@ enum DiskSpace {
             let opened = try DiskCache(directory: new)
             cache = opened
             reader = StalledReader { _ = try opened.withBytes(forKey: keys[$0 % keys.count]) { $0.byteCount } }
+            if removal == .everything { return }
+            let some = min(written, max(1, keys.count / 20))
+            writer = SteadyWriter { try opened.set(value, forKey: keys[$0 % some]) }
           },
           after: {
+            let writes = writer?.stop() ?? 0
             let wait = reader?.stop() ?? 0
             let left = try allocated(directory!)
             try cache?.close()
             cache = nil
             try setting.remove(directory!)
-            return ["megabytesLeft": Double(left) / 1e6, "longestWaitMilliseconds": wait]
+            writer = nil
+            return [
+              "megabytesLeft": Double(left) / 1e6, "partOfLimit": Double(left) / Double(limit),
+              "longestWaitMilliseconds": wait, "writes": Double(writes),
+            ]
           },
           body: {
             try removal.happen(to: cache!, of: shape.count)
@@ -59,18 +72,16 @@ enum DiskSpace {
     }
   }
 
-  /// Bytes of the database's file, and of the value log beside it, on the disk.
+  /// Bytes of the cache's directory on the disk, the journal included.
   private static func allocated(_ directory: URL) throws -> Int {
-    let log = directory.appendingPathComponent("values")
-    // Segments go while they are looked at.
-    let segments = (try? FileManager.default.contentsOfDirectory(atPath: log.path)) ?? []
-    return try allocated(ofFile: directory.appendingPathComponent("data.mdb"))
-      + segments.reduce(0) { $0 + ((try? allocated(ofFile: log.appendingPathComponent($1))) ?? 0) }
-  }
-
-  private static func allocated(ofFile file: URL) throws -> Int {
-    var status = stat()
-    guard stat(file.path, &status) == 0 else { throw WorkloadError("There is no \(file.path).") }
-    return Int(status.st_blocks) * 512
+    var bytes = 0
+    for name in try FileManager.default.contentsOfDirectory(atPath: directory.path) {
+      let file = directory.appendingPathComponent(name)
+      var status = stat()
+      // Segments go while they are looked at.
+      guard lstat(file.path, &status) == 0 else { continue }
+      bytes += status.st_mode & S_IFMT == S_IFDIR ? try allocated(file) : Int(status.st_blocks) * 512
+    }
+    return bytes
   }
 }

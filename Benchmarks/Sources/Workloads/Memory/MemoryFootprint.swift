@@ -8,7 +8,9 @@ enum MemoryFootprint {
   static func workload(keys count: Int) -> Workload {
     Workload("memory.footprint", Parameters(keys: count)) { _ in
       [
-        trial("LMDBCaching.MemoryCache", count, { MemoryCache<Int, Int>() }) { $0.set($1, forKey: $1) },
+        trial("LMDBCaching.MemoryCache", count, { MemoryCache<Int, Int>(configuration: .unlimited) }) {
+          $0.set($1, forKey: $1)
+        },
         // Twice as many are set: the ghost queue is part of it then.
         trial("LMDBCaching.MemoryCache, full and evicting", count, times: 2, { MemoryCache(countLimit: count) }) {
           $0.set($1, forKey: $1)

@@ -1,18 +1,18 @@
 import Foundation
 import Reporting
 
-/// Requests of real programs, read through a cache that holds a hundredth and a tenth of the objects: what is missing is
-/// set. Every round begins with an empty cache.
+/// Requests of real programs, read through a cache that holds from a thousandth to a fifth of the objects, or objects of a
+/// tenth of the whole cost: what is missing is set. Every round begins with an empty cache.
 enum TraceWorkloads {
   static func all(_ setting: Setting) -> [Workload] {
     let names = setting.pick(
       check: ["web07"], quick: ["web07", "web12", "orm-busy", "orm-night"],
       full: ["web07", "web12", "orm-busy", "orm-night"])
-    let parts = [100, 10]
-    return names.flatMap { name in parts.map { memory(name, part: $0) } }
+    let parts = [1_000, 100, 10, 5]
+    return names.flatMap { name in parts.map { memory(name, part: $0) } } + names.map { costs($0) }
       + names.flatMap { name in
         // Trims of a hundredth come 60,000 times in the long ones.
-        parts.filter { $0 == 10 || name.hasPrefix("web") }.map { disk(name, part: $0) }
+        (name.hasPrefix("web") ? [100, 10] : [10]).map { disk(name, part: $0) }
       }
   }
 
@@ -25,6 +25,18 @@ enum TraceWorkloads {
         // Which takes too long with more.
         + (requests.count < 1_000_000
           ? [trial(requests, capacity) { FoundationTraceCache(capacity: capacity) }] : [])
+    }
+  }
+
+  /// With costs that differ.
+  private static func costs(_ name: String) -> Workload {
+    Workload("trace.\(name)", Parameters(content: "10 %, costs")) { setting in
+      let requests = try requests(name, setting)
+      let costLimit = Set(requests).reduce(0) { $0 + TraceCost.of($1) } / 10
+      return [
+        trial(requests, costLimit) { OwnCostedTraceCache(costLimit: costLimit) },
+        trial(requests, costLimit) { LockedCostedTraceLRU(costLimit: costLimit) },
+      ]
     }
   }
 
@@ -46,10 +58,14 @@ enum TraceWorkloads {
   private static func workload(
     _ title: String, _ name: String, _ part: Int, _ trials: @escaping ([UInt32], Int, Setting) throws -> [Trial]
   ) -> Workload {
-    Workload(title, Parameters(content: part == 100 ? "1 %" : "10 %")) { setting in
-      let requests = try Trace.load(setting.traces.appendingPathComponent("\(name).trace.xz"))
+    Workload(title, Parameters(content: "\(part > 100 ? "0.1" : String(100 / part)) %")) { setting in
+      let requests = try requests(name, setting)
       return try trials(requests, Set(requests).count / part, setting)
     }
+  }
+
+  private static func requests(_ name: String, _ setting: Setting) throws -> [UInt32] {
+    try Trace.load(setting.traces.appendingPathComponent("\(name).trace.xz"))
   }
 
   private static func trial<S: TraceSubject>(

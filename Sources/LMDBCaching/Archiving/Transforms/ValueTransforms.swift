@@ -13,6 +13,8 @@ struct ValueTransforms: Sendable {
   /// Values are shorter than 4 GiB; so is what they are restored to.
   static let maximumLength = (1 << 32) - 1
 
+  static let none = ValueTransforms(transforms: [])
+
   init(transforms: [any ValueTransform]) {
     self.transforms = transforms
     isRequired = transforms.contains { $0.isRequired }

@@ -6,8 +6,18 @@
 final class LoadWatch: @unchecked Sendable {
   private var loads: [ByteKey: [Load]] = [:]
   private var isInvalidating = false
+  private var isClosed = false
 
-  func begin(_ load: Load) { loads[load.key, default: []].append(load) }
+  func begin(_ load: Load) {
+    if isClosed { return load.supersede() }
+    loads[load.key, default: []].append(load)
+  }
+
+  /// From now on nothing is told here, and no load stores its value.
+  func close() {
+    isClosed = true
+    noteWriteOfAll()
+  }
 
   func end(_ load: Load) {
     guard var others = loads.removeValue(forKey: load.key) else { return }

@@ -14,54 +14,9 @@ extension LMDBCache {
     }
   }
 
-  /// Removes the entry under `key` unless it is of a revision or a later one; what is loaded meanwhile is not stored
-  /// unless it is, either.
-  package func invalidate(_ key: String, below revision: UInt64) throws(CacheError) {
-    try diskCache.checkOpen()
-    // First: what a load stores after this is of the revision, and what it stored before is found.
-    store.journal.lock.withLock { memoryCache.loads.noteInvalidation(key, below: revision) }
-    try CacheKey.with(key) { (key) throws(CacheError) in
-      let hash = key.hash
-      while true {
-        let version = store.observers.versions.word(hash: hash).pointee.load(ordering: .acquiring)
-        if let found = try store.header(key)?.header {
-          if found.revision >= revision { return }
-        } else if try memoryCache.valueAlone(key, in: store) == nil {
-          return
-        }
-        let outcome = try store.remove(key, by: memoryCache) { [store, loads = memoryCache.loads] in
-          guard store.observers.versions.word(hash: hash).pointee.load(ordering: .acquiring) == version else {
-            return false
-          }
-          // Who fetches or loads the value has been told which revisions are too old.
-          loads.expectInvalidation()
-          return true
-        }
-        if outcome.isRefused { continue }
-        return try diskCache.didChange(key, outcome, through: memoryCache)
-      }
-    }
-  }
-
-  /// Notes that a value of a revision exists: nothing older that is being loaded or fetched is stored.
-  package func noteRevision(_ revision: UInt64, forKey key: String) {
-    store.journal.lock.withLock { memoryCache.loads.noteInvalidation(key, below: revision) }
-  }
-
-  /// Removes every entry whose key begins so; nothing older than a revision that is being loaded or fetched is stored.
-  package func invalidateAll(withPrefix prefix: String, below revision: UInt64) throws(CacheError) {
-    store.journal.lock.withLock { memoryCache.loads.noteInvalidation(ofAll: prefix, below: revision) }
-    if prefix.isEmpty { try removeAll() } else { try removeAll(withPrefix: prefix) }
-  }
-
-  /// Nothing that is being loaded or fetched now is stored.
-  package func supersedeLoads() {
-    store.journal.lock.withLock { memoryCache.loads.noteInvalidation(ofAll: "", below: .max) }
-  }
-
   /// When what was loaded expires; nanoseconds since 1970, or 0: never.
   package func expiry(of context: LoadContext, _ options: LoadOptions?) -> Int64 {
-    let options = options ?? store.configuration.loadOptions
+    let options = options ?? diskCache.configuration.loadOptions
     return context.lifetime.map { store.expiry(after: options.shortened($0)) } ?? 0
   }
 
@@ -79,11 +34,11 @@ extension LMDBCache {
   package var path: String { store.directory }
 
   /// Of the cache's configuration.
-  package var logger: Logger { store.configuration.logger }
+  package var logger: Logger { diskCache.configuration.logger }
 
   /// Tells an event to the log, on the cache's queue for it.
   package func log(_ level: Logger.Level, _ message: Logger.Message, _ metadata: Logger.Metadata = [:]) {
-    store.events.log(level, message, metadata.merging(["directory": "\(store.directory)"]) { own, _ in own })
+    diskCache.events.log(level, message, metadata.merging(["directory": "\(store.directory)"]) { own, _ in own })
   }
 }
 

@@ -10,12 +10,14 @@ package struct PortableEntry: @unchecked Sendable {
   let payload: Data
   /// Nil for one that has not been decoded.
   var value: MemoryValue?
+  /// About how many bytes that takes beside the payload.
+  var valueSize = 0
 
   /// Nanoseconds since 1970; 0: never.
   package var expires: Int64 { header.expires }
 
-  /// About how many bytes it takes.
-  package var size: Int { payload.count + key.utf8.count + RecordHeader.baseSize }
+  /// About how many bytes it takes in memory. What was decoded counts for as much as the archive, as in the memory tier.
+  package var size: Int { payload.count + valueSize + key.utf8.count + RecordHeader.baseSize }
 
   /// What leaves the machine: the record, with checksum and after the transforms. Its stamp is 0, since stamps order the
   /// writes of one directory.
@@ -65,10 +67,12 @@ extension LMDBCache {
     try CacheKey.with(key) { (key) throws(CacheError) in
       var header = try store.header(for: key, format, bytes, expires: expires, cost: cost)
       header.tags = tags?.hashes
-      let transformed = store.transforms.isEmpty ? nil : try store.transforms.apply(to: bytes, header, key)
+      let transforms = diskCache.reader.transforms
+      let transformed = transforms.isEmpty ? nil : try transforms.apply(to: bytes, header, key)
       if transformed != nil { header.flags.insert(.transformed) }
       return PortableEntry(
-        key: key.string, header: header.detached, tags: tags, payload: transformed ?? data ?? Data(bytes), value: value)
+        key: key.string, header: header.detached, tags: tags, payload: transformed ?? data ?? Data(bytes), value: value,
+        valueSize: data != nil && transformed == nil ? 0 : bytes.count)
     }
   }
 
@@ -85,7 +89,7 @@ extension LMDBCache {
             .corruptedRecord,
             "What the remote tier has under \(quoted(key.string)) is no record of this version, or was damaged.")
         }
-        try store.reader.requireTransforms(header, key)
+        try diskCache.reader.requireTransforms(header, key)
         return PortableEntry(
           key: key.string, header: header.detached, tags: header.tags.map(EntryTags.init(copying:)),
           payload: Data(header.payload(of: bytes)))
@@ -123,39 +127,7 @@ extension LMDBCache {
     guard entry.header.flags.contains(.transformed) else { return entry.payload }
     return try CacheKey.with(entry.key) { (key) throws(CacheError) in
       try entry.payload.withBytes { (bytes) throws(CacheError) in
-        try store.transforms.restore(bytes, entry.header, entry.tags, key)
-      }
-    }
-  }
-
-  /// Stores an entry in both tiers, unless a change after `revision` has become known since `watch` began.
-  ///
-  /// - Parameter revision: Which change of the remote tier it is of; 0: of none yet.
-  /// - Returns: Whether it is stored.
-  package func keep(
-    _ entry: PortableEntry, revision: UInt64, watch: KeyWatch
-  ) throws(CacheError) -> Bool {
-    let load = watch.load
-    return try keep(entry, revision) { load.isNewest(revision) }
-  }
-
-  /// The same, if `condition` holds at the moment of the write; it is called with a lock held, perhaps more than once.
-  ///
-  /// - Returns: Whether it is stored.
-  package func keep(
-    _ entry: PortableEntry, _ revision: UInt64, if condition: (() -> Bool)?
-  ) throws(CacheError) -> Bool {
-    try diskCache.checkOpen()
-    return try CacheKey.with(entry.key) { (key) throws(CacheError) in
-      try entry.payload.withBytes { (bytes) throws(CacheError) in
-        var header = entry.header
-        header.keyLength = 0
-        header.tags = entry.tags?.hashes
-        header.revision = revision
-        let outcome = try store.putAsIs(key, header: header, payload: bytes, by: memoryCache, if: condition)
-        if outcome.isRefused { return false }
-        try diskCache.didPut(entry.value, key, header, entry.tags, outcome, through: memoryCache)
-        return true
+        try diskCache.reader.transforms.restore(bytes, entry.header, entry.tags, key)
       }
     }
   }

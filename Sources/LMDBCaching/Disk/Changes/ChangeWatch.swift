@@ -116,6 +116,12 @@ final class ChangeWatch: @unchecked Sendable {
     return noteRemoval(ofAll: "", stamp: clearStamp, clearStamp: clearStamp)
   }
 
+  /// Whether a scan that meets this would find nothing to tell.
+  func isKnown(_ key: String, stamp: UInt64) -> Bool {
+    if case .digest = knowledge { return true }
+    return stamps[ByteKey(key)]?.stamp == stamp
+  }
+
   /// - Parameter pending: What this process wrote under the key and has not committed yet.
   func meet(_ key: String, stamp: UInt64, pending: JournalSegment.Lookup) -> ChangeMailbox.Delivery? {
     entries += 1

@@ -13,6 +13,8 @@ final class DiskCounters: Sendable {
   let replayedWrites = Atomic<Int>(0)
   let recoveries = Atomic<Int>(0)
   let reopenings = Atomic<Int>(0)
+  /// Also of the memory tiers over it.
+  let latencies = LatencyRecorders()
 
   func add(to statistics: inout CacheStatistics) {
     statistics.diskHits += hits.load(ordering: .relaxed)

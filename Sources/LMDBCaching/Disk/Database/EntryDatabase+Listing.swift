@@ -104,10 +104,17 @@ extension EntryDatabase {
 
 extension CacheEntry {
   init(_ key: String, _ header: RecordHeader, _ record: UnsafeRawBufferPointer) {
+    self.init(key, header, size: header.valueLength(in: record))
+  }
+
+  /// - Parameters:
+  ///   - header: Of a record that is there, for its tags.
+  ///   - size: Of the value, wherever it is.
+  init(_ key: String, _ header: RecordHeader, size: Int) {
     self.init(
       key: key,
       expiration: header.expires == 0 ? nil : Date(timeIntervalSince1970: Double(header.expires) / 1e9),
-      cost: header.cost, size: header.valueLength(in: record), format: header.format,
+      cost: header.cost, size: size, format: header.format,
       created: Date(timeIntervalSince1970: Double(header.created)),
       lastAccess: Date(timeIntervalSince1970: Double(header.lastAccess)),
       version: EntryVersion(stamp: header.stamp), tags: header.tags.map(EntryTags.init(copying:)))

@@ -98,17 +98,30 @@ extension EntryDatabase {
 
   func corrupted(_ key: String) -> CacheError {
     counters.corruptedRecords.increment()
-    return CacheError(
+    return .corrupted(key)
+  }
+
+  func unreadable(_ bytes: UnsafeRawBufferPointer, _ key: String) -> CacheError {
+    let error = CacheError.unreadable(bytes, key)
+    if error.code == .corruptedRecord { counters.corruptedRecords.increment() }
+    return error
+  }
+}
+
+extension CacheError {
+  static func corrupted(_ key: String) -> CacheError {
+    CacheError(
       .corruptedRecord,
       "The checksum of the entry \(quoted(key)) does not match: its bytes were changed on the disk. Remove or replace it."
     )
   }
 
-  func unreadable(_ bytes: UnsafeRawBufferPointer, _ key: String) -> CacheError {
-    if bytes.count >= RecordHeader.baseSize, bytes[4] > RecordHeader.version {
+  /// The error of a record that has no header of this version, by its first bytes.
+  static func unreadable(_ record: UnsafeRawBufferPointer, _ key: String) -> CacheError {
+    if record.count >= RecordHeader.baseSize, record[4] > RecordHeader.version {
       return CacheError(
         .unsupportedRecord, "The entry \(quoted(key)) was written by a newer version of this package. It is kept.")
     }
-    return corrupted(key)
+    return .corrupted(key)
   }
 }

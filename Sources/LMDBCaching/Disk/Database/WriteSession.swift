@@ -315,7 +315,7 @@ struct WriteSession: ~Copyable {
 
   // MARK: Up to which stamp a journal is in the database
 
-  private static func committedStampKey(_ journal: UInt64) -> [UInt8] {
+  static func committedStampKey(_ journal: UInt64) -> [UInt8] {
     [DatabaseKey.reservedMarker, UInt8(ascii: "j")] + withUnsafeBytes(of: journal.bigEndian) { Array($0) }
   }
 

@@ -95,11 +95,12 @@ extension Journal {
     while true {
       if state.gate.isClosed { throw .closed }
       let active = state.active!
-      if active.free >= size { return active }
+      if active.free >= size || hasBlocks(active, for: size) { return active }
       if !state.spare.isEmpty {
         sealActive()
         lock.signalAll(.work)
-        if size <= state.active!.free { return state.active! }
+        let next = state.active!
+        if next.free >= size || hasBlocks(next, for: size) { return next }
         // Sealed at once: its write waits for the commit, so it needs no journal.
         let own = large?() ?? JournalSegment(capacity: size)
         state.lastNumber += 1
@@ -122,6 +123,9 @@ extension Journal {
 
   /// Notes that a value is in memory only, for good: the next flush says so.
   func noteUnrecorded(_ error: CacheError) { lock.withLock { state.unflushable = error } }
+
+  /// Has ``unrecorded`` tell of a value that never came here: it could not be archived, say. With the lock held.
+  func noteNotRecorded(_ error: CacheError) { state.unrecorded = (error, clock.monotonic) }
 
   /// Why the latest write is in memory only, if it was made within a minute. With the lock held.
   var unrecorded: CacheError? {

@@ -76,7 +76,8 @@ extension Journal {
     }
     precondition(state.spare.allSatisfy(\.isEmpty), "a spare segment holds frames")
     if let map = state.file?.map {
-      let own = (state.sealed + state.spare + [state.active].compactMap(\.self)).count { $0.map === map }
+      let all = state.sealed + state.spare + state.givingBack + [state.active].compactMap(\.self)
+      let own = all.count { $0.map === map }
       precondition(own == JournalFile.segmentCount, "a segment was lost")
     }
   }

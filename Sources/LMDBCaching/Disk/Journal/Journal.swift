@@ -4,7 +4,7 @@ import Synchronization
 /// The writes of this process that are not committed yet: where they are appended, and where readers find them.
 ///
 /// It owns the segments and their numbers, the stamps, and what is hidden since it could not be recorded. Apart from
-/// making its file it does no I/O but through the file's map.
+/// making its file, and giving back and getting its blocks, it does no I/O but through the file's map.
 ///
 /// A segment is *spare*, then *active* while writes are appended to it, then *sealed* until the writer thread has
 /// committed it, then spare again. Numbers count the segments as they become active, so that "everything up to number n
@@ -48,6 +48,8 @@ final class Journal: @unchecked Sendable {
     var spare: [JournalSegment] = []
     /// Oldest first.
     var sealed: [JournalSegment] = []
+    /// Spare ones that are with the writer thread: see ``Journal/giveBlocksBack()``.
+    var givingBack: [JournalSegment] = []
     /// The stamp of the last frame in the segments that were active before.
     var previousStamp: UInt64 = 0
 
@@ -68,6 +70,8 @@ final class Journal: @unchecked Sendable {
     /// Whether there is one that is not committed, as far as was looked.
     var hasConditional = false
 
+    /// What was written by this process.
+    var writes = WriteCounts()
     var stamps: StampClock
     var hidden = HiddenKeys()
     /// Why the latest write could not be recorded, if it could not; and when that was, on the monotonic clock.
@@ -75,6 +79,12 @@ final class Journal: @unchecked Sendable {
     /// Why a value is in memory only that was written since the last flush.
     var unflushable: CacheError?
     var gate = JournalGate.open
+
+    /// The segment that was active at the last look, and how many looks in a row found nothing written.
+    var lookedAt = 0
+    var idleLooks = 0
+    /// Whether the file system has no holes.
+    var keepsBlocks = false
   }
 
   /// - Parameters:
@@ -95,6 +105,18 @@ final class Journal: @unchecked Sendable {
   deinit {
     stateMemory.deinitialize(count: 1)
     stateMemory.deallocate()
+  }
+
+  var writes: WriteCounts { lock.withLock { state.writes } }
+
+  /// Bytes of what waits for its commit, bytes of the file, and whether what is written is recorded and committed.
+  var fill: (used: Int, size: Int, isHealthy: Bool) {
+    lock.withLock {
+      let waiting = state.sealed + [state.active].compactMap(\.self)
+      let used = waiting.reduce(0) { $0.addingSaturating($1.used - JournalSegment.headerSize) }
+      let size = max(0, (state.file?.map.size ?? 0) - JournalFile.headerSize)
+      return (used, size, state.gate.failure == nil && unrecorded == nil)
+    }
   }
 
   /// Identifies the journal's file in the database, or `nil` before it is made.
@@ -149,6 +171,7 @@ final class Journal: @unchecked Sendable {
       state.active = nil
       state.spare = []
       state.sealed = []
+      state.givingBack = []
       let location = state.file?.location
       state.file = nil
       return location

@@ -14,8 +14,9 @@ import Platform
 ///       4096      …  the segments: see ``JournalSegment``
 ///
 /// What is stored through the map survives the death of the process without a system call, and since the
-/// blocks are reserved, a full disk cannot turn a store into SIGBUS. The lock goes with the process; a
-/// journal without a lock belongs to nobody and is applied by whoever finds it.
+/// blocks are reserved, a full disk cannot turn a store into SIGBUS. (An idle journal gives some of them back, and stores
+/// nothing there before it has them again.) The lock goes with the process; a journal without a lock belongs to nobody
+/// and is applied by whoever finds it.
 struct JournalFile: ~Copyable {
   static let headerSize = 4096
   static let segmentCount = 4
@@ -24,9 +25,10 @@ struct JournalFile: ~Copyable {
 
   let identifier: UInt64
   let identity: FileIdentity
-  let map: MemoryMap
-  private let lock: FileLock
+  private let memory: JournalMemory
   private let segmentSize: Int
+
+  var map: MemoryMap { memory.map }
 
   /// Makes a new journal whose segments have `size` bytes together.
   init(in folder: Directory, size: Int) throws(SystemError) {
@@ -39,8 +41,7 @@ struct JournalFile: ~Copyable {
     Self.writeHeader(to: map.base, identifier: identifier, segmentSize: segmentSize, count: Self.segmentCount)
     // Until its process has found out that there is nobody else.
     ExclusiveUse(journal: map.base).revoke()
-    self.map = map
-    self.lock = lock
+    memory = JournalMemory(lock, map)
     self.identifier = identifier
     self.segmentSize = segmentSize
   }
@@ -87,8 +88,35 @@ struct JournalFile: ~Copyable {
   func makeSegments() -> [JournalSegment] {
     (0..<Self.segmentCount).map {
       JournalSegment(
-        in: map, at: Self.headerSize + $0 * segmentSize, capacity: segmentSize, seed: identifier)
+        in: memory, at: Self.headerSize + $0 * segmentSize, capacity: segmentSize, seed: identifier)
     }
+  }
+
+  /// What a journal's header says of it.
+  struct Layout {
+    let identifier: UInt64
+    let segmentSize: Int
+    let segmentCount: Int
+
+    func start(ofSegment index: Int) -> Int { JournalFile.headerSize + index * segmentSize }
+  }
+
+  /// Reads the beginning of a journal, or returns `nil` if it is none, or its header is damaged.
+  ///
+  /// - Parameters:
+  ///   - header: Its first 40 bytes, or more.
+  ///   - size: Bytes of the file.
+  static func layout(_ header: UnsafeRawBufferPointer, size: Int) -> Layout? {
+    guard header.count >= 40, size >= headerSize, header.load(as: UInt64.self) == magic,
+      header.load(fromByteOffset: 32, as: UInt64.self) == cxxhash_64(header.baseAddress!, 32, 0)
+    else { return nil }
+    let segmentSize = header.load(fromByteOffset: 16, as: UInt64.self)
+    let count = header.load(fromByteOffset: 24, as: UInt64.self)
+    guard count > 0, count <= 64, segmentSize <= UInt64(size - headerSize) / count, segmentSize.isMultiple(of: 8)
+    else { return nil }
+    return Layout(
+      identifier: header.load(fromByteOffset: 8, as: UInt64.self), segmentSize: Int(segmentSize),
+      segmentCount: Int(count))
   }
 
   /// What the segments of a journal hold, oldest first, or `nil` if it is none, or its header is damaged.
@@ -97,21 +125,13 @@ struct JournalFile: ~Copyable {
   static func runs(
     in contents: UnsafeRawBufferPointer
   ) -> (identifier: UInt64, runs: [JournalRun])? {
-    guard contents.count >= headerSize, contents.load(as: UInt64.self) == magic,
-      contents.load(fromByteOffset: 32, as: UInt64.self) == cxxhash_64(contents.baseAddress!, 32, 0)
-    else { return nil }
-    let identifier = contents.load(fromByteOffset: 8, as: UInt64.self)
-    let segmentSize = contents.load(fromByteOffset: 16, as: UInt64.self)
-    let count = contents.load(fromByteOffset: 24, as: UInt64.self)
-    guard count > 0, count <= 64, segmentSize <= UInt64(contents.count - headerSize) / count,
-      segmentSize.isMultiple(of: 8)
-    else { return nil }
+    guard let layout = layout(contents, size: contents.count) else { return nil }
     var runs: [JournalRun] = []
-    for index in 0..<Int(count) {
-      let start = headerSize + index * Int(segmentSize)
-      let segment = UnsafeRawBufferPointer(rebasing: contents[start..<start + Int(segmentSize)])
-      if let run = JournalSegment.run(in: segment, seed: identifier) { runs.append(run) }
+    for index in 0..<layout.segmentCount {
+      let start = layout.start(ofSegment: index)
+      let segment = UnsafeRawBufferPointer(rebasing: contents[start..<start + layout.segmentSize])
+      if let run = JournalSegment.run(in: segment, seed: layout.identifier) { runs.append(run) }
     }
-    return (identifier, runs.sorted { $0.frames[0].stamp < $1.frames[0].stamp })
+    return (layout.identifier, runs.sorted { $0.frames[0].stamp < $1.frames[0].stamp })
   }
 }

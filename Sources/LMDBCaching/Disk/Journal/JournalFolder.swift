@@ -35,6 +35,12 @@ struct JournalFolder: Sendable {
     return try OrphanedJournal(in: folder, name: JournalName.of(identifier))
   }
 
+  /// What is in a journal, of whoever: see ``JournalImage``.
+  func image(_ identifier: UInt64) throws(SystemError) -> JournalImage? {
+    guard let folder = try folder() else { return nil }
+    return try JournalImage(in: folder, name: JournalName.of(identifier))
+  }
+
   /// Which file is in the place of a journal.
   func identity(of identifier: UInt64) throws(SystemError) -> FileIdentity? {
     try folder()?.identity(of: JournalName.of(identifier))

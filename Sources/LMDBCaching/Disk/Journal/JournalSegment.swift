@@ -16,8 +16,8 @@ final class JournalSegment {
     let stamp: UInt64
   }
 
-  private enum Owner {
-    case journal(MemoryMap)
+  enum Owner {
+    case journal(JournalMemory)
     case segment
     case batch(BatchFrames)
   }
@@ -30,9 +30,11 @@ final class JournalSegment {
   }
 
   /// Whose the memory is.
-  private let owner: Owner
-  private let base: UnsafeMutableRawPointer
+  let owner: Owner
+  let base: UnsafeMutableRawPointer
   let capacity: Int
+  /// Bytes that may be stored to: the file has its blocks up to there. See ``giveBlocksBack()``.
+  var ready: Int
   private let seed: UInt64
   private var generation: UInt64
 
@@ -56,12 +58,13 @@ final class JournalSegment {
   private var words: UnsafeMutablePointer<UInt64>
   private var mask: Int
 
-  /// A part of a mapped journal file.
-  init(in map: MemoryMap, at offset: Int, capacity: Int, seed: UInt64) {
-    base = map.base + offset
+  /// A part of a mapped journal file, all of which has its blocks.
+  init(in memory: JournalMemory, at offset: Int, capacity: Int, seed: UInt64) {
+    base = memory.map.base + offset
     self.capacity = capacity
+    ready = capacity
     self.seed = seed
-    owner = .journal(map)
+    owner = .journal(memory)
     generation = UInt64.random(in: 1..<1 << 48)
     (words, mask) = Self.makeWords(1024)
     base.storeBytes(of: generation, as: UInt64.self)
@@ -71,6 +74,7 @@ final class JournalSegment {
   init(capacity: Int) {
     base = .allocate(byteCount: Self.headerSize + capacity, alignment: 64)
     self.capacity = Self.headerSize + capacity
+    ready = self.capacity
     seed = 0
     owner = .segment
     generation = 1
@@ -81,6 +85,7 @@ final class JournalSegment {
   init(of batch: BatchFrames) {
     base = batch.memory
     capacity = Self.headerSize + batch.size
+    ready = capacity
     seed = 0
     owner = .batch(batch)
     generation = 1
@@ -95,8 +100,9 @@ final class JournalSegment {
   var isEmpty: Bool { used == Self.headerSize }
   var isMapped: Bool { map != nil }
   /// What it is a part of, or `nil` if it has memory of its own.
-  var map: MemoryMap? { if case .journal(let map) = owner { map } else { nil } }
-  var free: Int { capacity - used }
+  var map: MemoryMap? { if case .journal(let memory) = owner { memory.map } else { nil } }
+  /// Room for frames, without asking the disk for more.
+  var free: Int { ready - used }
 
   private static func makeWords(_ capacity: Int) -> (UnsafeMutablePointer<UInt64>, Int) {
     let words = UnsafeMutablePointer<UInt64>.allocate(capacity: capacity)
@@ -265,6 +271,7 @@ final class JournalSegment {
       precondition(frame.operation == .put || frame.operation == .remove, "a removal of many keys is in the index")
     }
     precondition(found == count, "the index holds \(found) keys, and counts \(count)")
+    precondition(used <= ready && ready <= capacity, "a frame is where the file has no blocks")
   }
 
   // MARK: Reading

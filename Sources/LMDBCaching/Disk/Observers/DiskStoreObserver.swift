@@ -28,6 +28,8 @@ protocol DiskStoreObserver: AnyObject, Sendable {
   func recordReads()
   /// From its return on nothing may be read from the store's files.
   func storeWillClose()
+  /// Entries that it holds, and the sum of their costs.
+  var size: (count: Int, cost: Int) { get }
   /// Adds what the tier counted.
   func add(to statistics: inout CacheStatistics)
 }

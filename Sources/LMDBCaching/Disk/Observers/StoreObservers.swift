@@ -62,6 +62,16 @@ final class StoreObservers: @unchecked Sendable {
     }
   }
 
+  /// Entries that memory tiers hold, and the sum of their costs.
+  var size: (count: Int, cost: Int) {
+    lock.withLock {
+      announced.reduce((count: 0, cost: 0)) { sum, observer in
+        let size = observer.size
+        return (sum.count.addingSaturating(size.count), sum.cost.addingSaturating(size.cost))
+      }
+    }
+  }
+
   /// Returns those that there were.
   func removeAll() -> [any DiskStoreObserver] {
     lock.withLock {

@@ -22,7 +22,7 @@ struct CacheDirectory: Sendable {
     do throws(SystemError) {
       directory = try Directory(path: path, creating: true, synchronized: true)
     } catch {
-      if error.finding != nil || [ENOTDIR, ENAMETOOLONG, ELOOP, EEXIST, EISDIR].contains(error.errno) {
+      if error.finding != nil || [ENOENT, ENOTDIR, ENAMETOOLONG, ELOOP, EEXIST, EISDIR].contains(error.errno) {
         throw CacheError(
           .invalidDirectory, "\(path) cannot be a cache directory. Give the path of a directory or of a new one.",
           underlying: error)
@@ -137,16 +137,12 @@ struct CacheDirectory: Sendable {
       // In a cache it may be anything after a power cut: LMDB makes it anew.
       try plain(name, regular(name, NewDatabase.isLockFile).isOwn ? .neutral : .blank)
     case Self.truncatedName: try plain(name, .stranger)
-    case JournalName.folder:
-      try folder(name) { (folder, name) throws(SystemError) in
-        guard JournalName.identifier(of: name) != nil else { return .stranger }
-        return try Self.regular(folder, name, JournalFile.isOurs)
-      }
-    case ValueFolder.name:
-      try folder(name) { (folder, name) throws(SystemError) in
-        guard ValueSegment.identifier(ofName: name) != nil else { return .stranger }
-        return try Self.regular(folder, name, ValueSegment.isOurs)
-      }
+    case JournalName.folder: try folder(name, identifier: JournalName.identifier(of:), JournalFile.isOurs)
+    case ValueFolder.name: try folder(name, identifier: ValueSegment.identifier(ofName:), ValueSegment.isOurs)
+    case StatisticsFolder.name:
+      // Something else there costs the statistics, and nothing more.
+      try directory.kind(of: name) == .directory
+        ? folder(name, identifier: StatisticsFolder.identifier(of:), StatisticsBlock.isOurs) : .stranger
     case NewDatabase.folder:
       try NewDatabase.isOurs(name, in: directory) ? .neutral : .stranger
     default:
@@ -182,8 +178,12 @@ struct CacheDirectory: Sendable {
   }
 
   /// What a folder is, which is this package's if any file in it is.
+  ///
+  /// - Parameters:
+  ///   - identifier: Of a file by its name; `nil`: it is somebody's.
+  ///   - isOurs: Whether a file begins as those in the folder do.
   private func folder(
-    _ name: String, _ finding: (Directory, String) throws(SystemError) -> Finding
+    _ name: String, identifier: (String) -> UInt64?, _ isOurs: ([UInt8]) -> Bool
   ) throws(SystemError) -> Finding {
     let kind = try directory.kind(of: name)
     guard kind == .directory, let folder = try directory.subdirectory(name) else {
@@ -192,7 +192,7 @@ struct CacheDirectory: Sendable {
     if try folder.isEmpty() { return .neutral }
     var hasStranger = false
     for name in try folder.names() {
-      switch try finding(folder, name) {
+      switch try identifier(name) == nil ? .stranger : Self.regular(folder, name, isOurs) {
       case .own: return .own
       case .neutral, .blank: break
       default: hasStranger = true

@@ -36,26 +36,67 @@ enum FastSession {
 
   static func end(_ directory: Directory) throws(SystemError) { try directory.remove(name) }
 
-  /// Discards the files of a session that the operating system's crash interrupted.
-  static func discardUntrusted(
-    _ cache: CacheDirectory, _ processLock: ProcessLock, events: EventLog
-  ) throws(SystemError) {
+  // MARK: A session that the operating system's crash interrupted
+
+  /// Whether there is one: what is in the files cannot be believed.
+  ///
+  /// A mark may also be there by chance: of a `.fast` cache whose making was interrupted, in a directory that is another
+  /// cache's by now. That one has said so in a mark of its own, with a checksum.
+  static func isInterrupted(in directory: Directory) throws(SystemError) -> Bool {
+    // A run that cannot be told may be another one.
+    guard let boot = try boot(of: directory), !boot.isKnownToBe(.current) else { return false }
+    guard case .mark(let mark) = try CleanExitMark.read(in: directory) else { return true }
+    return mark.durability == .fast
+  }
+
+  /// Discards the files of an interrupted session. Nobody but an opening that asks for a cache of this kind, and may make it
+  /// anew, does so.
+  ///
+  /// - Throws: `.durabilityMismatch`, or `.damagedDatabase` with ``CacheConfiguration/Disk/recoversFromDamage`` off. Nothing
+  ///   was changed then.
+  static func discardInterrupted(
+    _ cache: CacheDirectory, _ configuration: CacheConfiguration, _ processLock: ProcessLock, events: EventLog
+  ) throws(CacheError) {
+    let activity = "Opening the cache in \(cache.directory.path)"
     // Whoever else is here is before this too, and one of them does it; or it opened the cache in this boot, and so
     // has been through this.
     for _ in 0..<100 {
-      // A run that cannot be told may be another one.
-      guard let boot = try boot(of: cache.directory), !boot.isKnownToBe(.current) else { return }
-      if try processLock.tryOwn() {
-        events.log(
-          .warning, "cache discarded: the operating system stopped while it was open with durability .fast",
-          ["directory": "\(cache.directory.path)"])
-        try discard(cache.directory)
-        return try processLock.share()
+      guard try calling(activity, { () throws(SystemError) in try isInterrupted(in: cache.directory) }) else { return }
+      guard configuration.durability == .fast else { throw mismatch(cache.directory, configuration.durability) }
+      guard configuration.disk.recoversFromDamage else { throw untrusted(cache.directory) }
+      let isDone = try calling(activity) { () throws(SystemError) in
+        if try processLock.tryOwn() {
+          events.log(
+            .warning, "cache discarded: the operating system stopped while it was open with durability .fast",
+            ["directory": "\(cache.directory.path)"])
+          try discard(cache.directory)
+          try processLock.share()
+          return true
+        }
+        // flock(2) has dropped the shared lock, so that another one can be the only owner; who is it waits for nobody.
+        MonotonicClock.sleep(nanoseconds: .random(in: 0..<2_000_000))
+        try processLock.share()
+        return false
       }
-      // flock(2) has dropped the shared lock, so that another one can be the only owner; who is it waits for nobody.
-      MonotonicClock.sleep(nanoseconds: .random(in: 0..<2_000_000))
-      try processLock.share()
+      if isDone { return }
     }
+  }
+
+  private static func mismatch(_ directory: Directory, _ asked: Durability) -> CacheError {
+    CacheError(
+      .durabilityMismatch,
+      "\(directory.path) is a cache with durability .fast that was open when the operating system stopped, so that nothing "
+        + "in it can be believed, and .\(asked) was asked for. Nothing was changed. Open it with .fast, which makes it anew, "
+        + "or remove the directory to start with .\(asked).")
+  }
+
+  /// The error of who may not discard it.
+  static func untrusted(_ directory: Directory) -> CacheError {
+    CacheError(
+      .damagedDatabase,
+      "The operating system stopped while the cache in \(directory.path) was open with durability .fast: nothing in it can "
+        + "be believed. Nothing was changed. A program that opens it with .fast and disk.recoversFromDamage, the default, "
+        + "makes it anew.")
   }
 
   private static func discard(_ directory: Directory) throws(SystemError) {

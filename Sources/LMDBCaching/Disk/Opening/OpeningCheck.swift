@@ -85,12 +85,15 @@ struct OpeningCheck {
     return Result(recovery: recovery)
   }
 
-  private static func damaged(_ directory: Directory, _ finding: String) -> CacheError {
+  /// The error of who leaves a damaged database as it is.
+  static func damaged(
+    _ directory: Directory, _ finding: String, underlying: DataFileFinding? = nil
+  ) -> CacheError {
     CacheError(
       .damagedDatabase,
       "\(directory.path(of: CacheDirectory.dataName)) is damaged: \(finding). Nothing was changed. Put a copy in its place, "
-        + "or have it set aside and made anew: a program that opens it with disk.recoversFromDamage, the default, does so."
-    )
+        + "or have it set aside and made anew: a program that opens it with disk.recoversFromDamage, the default, does so.",
+      underlying: underlying)
   }
 
   /// Throws for what this package did not make, or a newer version of it did.
@@ -104,6 +107,12 @@ struct OpeningCheck {
     }
     if case .mark(let mark) = reading, mark.durability != configuration.durability {
       throw StoreOpening.durabilityMismatch(directory, mark.durability, configuration.durability)
+    }
+    // The mark of a session says the same where there is no other.
+    if case .mark = reading {
+    } else if configuration.durability != .fast {
+      let isFast = try calling(activity) { () throws(SystemError) in try directory.kind(of: FastSession.name) != nil }
+      if isFast { throw StoreOpening.durabilityMismatch(directory, .fast, configuration.durability) }
     }
     // That the directory is a cache was found before: see ``CacheDirectory/requireCache()``.
     if kind == .version { throw CacheDirectory.notACache(directory, finding) }

@@ -41,9 +41,7 @@ struct StoreOpening {
     if isShared {
       try calling(activity) { () throws(SystemError) in try JournalFolder(cache: directory).revokeExclusiveUse() }
     }
-    try calling(activity) { () throws(SystemError) in
-      try FastSession.discardUntrusted(cache, processLock, events: events)
-    }
+    try FastSession.discardInterrupted(cache, configuration, processLock, events: events)
     let check = try OpeningCheck(
       cache: cache, configuration: configuration, processLock: processLock, events: events
     ).run()
@@ -62,6 +60,10 @@ struct StoreOpening {
       if configuration.durability == .fast { try beginFastSession(environment) }
       let metadata = try initializeMetadata(
         environment, corrected: check.corrected, known: record, isShared: isShared)
+      // Of a cache that was not made to its end: what is here now is another one, which would be taken for that.
+      if configuration.durability != .fast {
+        try calling(activity) { () throws(SystemError) in try FastSession.end(directory) }
+      }
       let place = try settle(environment, processLock, metadata)
       if check.isSound { try CleanExitMarker.markOpened(directory, configuration.durability) }
       opening.end()

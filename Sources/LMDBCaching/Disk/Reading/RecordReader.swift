@@ -6,12 +6,14 @@ import Synchronization
 /// Reads the newest record under a key: of a write that waits in the journal, or a committed one. Its value may be in
 /// the value log, or transformed.
 ///
+/// Every cache on a store has a reader, with transforms of its own: see ``reader(through:)``.
+///
 /// Threads: any.
 final class RecordReader: Sendable {
   let journal: Journal
   let database: EntryDatabase
   private let values: ValueReader
-  private let transforms: ValueTransforms
+  let transforms: ValueTransforms
   private let recency: RecencyTable
   private let clock: CacheClock
 
@@ -25,6 +27,11 @@ final class RecordReader: Sendable {
     self.transforms = transforms
     self.recency = recency
     clock = journal.clock
+  }
+
+  /// The same for a cache whose values go through these transforms.
+  func reader(through transforms: ValueTransforms) -> RecordReader {
+    RecordReader(journal, database, values, transforms, recency)
   }
 
   @inline(__always)
@@ -324,16 +331,20 @@ final class RecordReader: Sendable {
   private func loggedValue(
     _ record: StoredRecord<UnsafeRawBufferPointer>, _ key: CacheKey
   ) throws(CacheError) -> Data? {
-    let contents = try calling(Self.readingValue(key)) { () throws(SystemError) in
-      try values.read(ValuePointer(record.payload))
-    }
+    try loggedValue(ValuePointer(record.payload), of: key.string)
+  }
+
+  /// A value of the value log; `nil` if its segment is gone.
+  func loggedValue(_ pointer: ValuePointer, of key: String) throws(CacheError) -> Data? {
+    let contents = try calling(Self.readingValue(key)) { () throws(SystemError) in try values.read(pointer) }
     switch contents {
     case .value(let data): return data
     // Replaced, moved or removed since the record was read, by the cache or by somebody.
     case .missing: return nil
-    case .damaged: throw database.corrupted(key.string)
+    case .damaged: throw database.corrupted(key)
     }
   }
 
-  private static func readingValue(_ key: CacheKey) -> String { "Reading the value of \(quoted(key.string))" }
+  private static func readingValue(_ key: CacheKey) -> String { readingValue(key.string) }
+  private static func readingValue(_ key: String) -> String { "Reading the value of \(quoted(key))" }
 }

@@ -116,15 +116,3 @@ struct CacheMetadata {
     if header.expires != 0 { expiring = max(0, expiring - 1) }
   }
 }
-
-extension Int {
-  func multipliedSaturating(by other: Int) -> Int {
-    let (product, overflow) = multipliedReportingOverflow(by: other)
-    return overflow ? .max : product
-  }
-
-  func addingSaturating(_ other: Int) -> Int {
-    let (sum, overflow) = addingReportingOverflow(other)
-    return overflow ? .max : sum
-  }
-}

@@ -2,10 +2,11 @@ import LMDB
 
 /// A stretch of LMDB's keys in which the keys with some prefix are.
 struct KeyRange {
-  private let start: [UInt8]
+  let start: [UInt8]
   /// Every key of the stretch starts with it, and with none of the markers unless it is one.
   private let prefix: [UInt8]
-  private let isLong: Bool
+  /// Whether it is one of keys that LMDB holds under digests.
+  let isLong: Bool
 
   /// The plain keys, then the long ones; the empty key is at the start of the long ones.
   static func ranges(ofPrefix prefix: UnsafeRawBufferPointer) -> [KeyRange] {

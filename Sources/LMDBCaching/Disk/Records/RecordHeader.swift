@@ -70,10 +70,10 @@ struct RecordHeader {
   /// The length of the payload.
   private(set) var payloadLength: Int
 
-  private static let maximumUses: UInt8 = 3
+  static let maximumUses: UInt8 = 3
 
   /// How often it was accessed again after a while, ``maximumUses`` at most: see ``noteAccess(_:generation:)``.
-  private(set) var uses: UInt8 {
+  var uses: UInt8 {
     get { UInt8((flags.rawValue & Flags.uses.rawValue) >> Flags.usesShift) }
     set { flags = flags.subtracting(.uses).union(Flags(rawValue: UInt16(newValue) << Flags.usesShift)) }
   }

@@ -5,7 +5,8 @@ import Synchronization
 extension DiskStore {
   /// Adds a put to a batch: transformed, and in the value log if it is long.
   func put(
-    _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, into batch: BatchFrames
+    _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, through transforms: ValueTransforms,
+    into batch: BatchFrames
   ) throws(CacheError) {
     guard !transforms.isEmpty, let transformed = try transforms.apply(to: payload, header, key) else {
       return try putAsIs(key, header, payload, into: batch)
@@ -15,7 +16,8 @@ extension DiskStore {
     try transformed.withBytes { (bytes) throws(CacheError) in try putAsIs(key, header, bytes, into: batch) }
   }
 
-  private func putAsIs(
+  /// The same for a payload that has gone through the transforms, or needs none.
+  func putAsIs(
     _ key: CacheKey, _ header: RecordHeader, _ payload: UnsafeRawBufferPointer, into batch: BatchFrames
   ) throws(CacheError) {
     if payload.count <= inlineThreshold {
@@ -40,15 +42,24 @@ extension DiskStore {
   /// Writes all operations as one: the journal, the database and readers see all of them or nothing. They have
   /// consecutive stamps. Returns when the batch survives the death of the process, and in ``Durability/full`` when it is
   /// on the disk.
-  func write(_ batch: BatchFrames, waitsForCommit: Bool) throws(CacheError) {
-    if batch.isEmpty { return }
+  ///
+  /// - Parameter condition: Called with the lock held, at the moment of the write. If it fails, nothing is written.
+  /// - Returns: Whether it held.
+  @discardableResult
+  func write(
+    _ batch: BatchFrames, waitsForCommit: Bool, if condition: (() -> Bool)? = nil
+  ) throws(CacheError) -> Bool {
+    if batch.isEmpty { return true }
     try appendGroup(of: batch)
     var firstStamp: UInt64 = 0
     var isRemovalAnnounced = false
-    let outcome = try append(size: batch.size, hiding: nil, large: { JournalSegment(of: batch) }) { segment in
+    let outcome = try append(
+      size: batch.size, hiding: nil, if: condition, large: { JournalSegment(of: batch) }
+    ) { segment in
       segment?.append(batch) { entry in
         let stamp = firstStamp == 0 ? journal.state.stamps.next(clock) : journal.state.stamps.following()
         if firstStamp == 0 { firstStamp = stamp }
+        if entry.headerLength > 0 { journal.state.writes.sets &+= 1 } else { journal.state.writes.removals &+= 1 }
         if let hash = entry.keyIdentity {
           if observers.count.load(ordering: .relaxed) > 0 {
             observers.announce(
@@ -65,6 +76,7 @@ extension DiskStore {
       }
       return journal.state.stamps.last
     }
+    if outcome.isRefused { return false }
     didChange(batch, firstStamp: firstStamp, lastStamp: outcome.stamp)
     if isRemovalAnnounced {
       observers.endRemovals(firstStamp...outcome.stamp)
@@ -73,6 +85,7 @@ extension DiskStore {
     // Those who watch learn of tags when the database is read again.
     try outcome.checkCommitted()
     if waitsForCommit { try commitPending() }
+    return true
   }
 
   /// What a removal of many keys left in memory is of before the batch; a single key's value is of before its end.

@@ -6,7 +6,9 @@ import Synchronization
 extension DiskStore {
   /// What a conditional write does with an entry.
   enum Edit {
-    case put(RecordHeader, UnsafeRawBufferPointer)
+    case put(RecordHeader, UnsafeRawBufferPointer, ValueTransforms)
+    /// A value that has gone through the transforms, or needs none.
+    case putAsIs(RecordHeader, UnsafeRawBufferPointer)
     /// The same record with another expiry: the value stays where it is.
     case touch(expires: Int64)
     case remove
@@ -82,15 +84,23 @@ extension DiskStore {
     _ key: CacheKey, _ edit: Edit, if condition: EntryCondition, by observer: (any DiskStoreObserver)?
   ) throws(CacheError) -> WriteOutcome {
     switch (condition, edit) {
-    case (.unchanged(let version, let position), .put(let header, let payload)):
-      return try put(key, header: header, payload: payload, by: observer) { [self] in
+    case (.unchanged(let version, let position), .put(let header, let payload, let transforms)):
+      return try put(key, header: header, payload: payload, through: transforms, by: observer) { [self] in
+        isUnchanged(key, version, position)
+      }
+    case (.unchanged(let version, let position), .putAsIs(let header, let payload)):
+      return try putAsIs(key, header: header, payload: payload, by: observer) { [self] in
         isUnchanged(key, version, position)
       }
     case (.unchanged(let version, let position), .remove):
       return try remove(key, by: observer) { [self] in isUnchanged(key, version, position) }
     case (.unchanged, .touch): preconditionFailure("A record is touched in a transaction.")
-    case (.stamp(let stamp), .put(let header, let payload)):
-      return try preparing(key, header, payload) { (header, payload) throws(CacheError) in
+    case (.stamp(let stamp), .put(let header, let payload, let transforms)):
+      return try preparing(key, header, payload, transforms) { (header, payload) throws(CacheError) in
+        try transact(key, expecting: stamp, .put(PreparedPut(key, header, payload)))
+      }
+    case (.stamp(let stamp), .putAsIs(let header, let payload)):
+      return try placing(key, header, payload) { (header, payload) throws(CacheError) in
         try transact(key, expecting: stamp, .put(PreparedPut(key, header, payload)))
       }
     case (.stamp(let stamp), .touch(let expires)): return try transact(key, expecting: stamp, .touch(expires: expires))
@@ -100,15 +110,30 @@ extension DiskStore {
 
   /// With the journal's lock held, at the moment of the write.
   private func isUnchanged(_ key: CacheKey, _ version: UInt64, _ position: UInt64) -> Bool {
-    let hash = key.hash
+    wasUnchanged(key.hash, version, position) && journal.claimExclusiveUse()
+  }
+
+  private func wasUnchanged(_ hash: UInt64, _ version: UInt64, _ position: UInt64) -> Bool {
     // What a transaction is about to commit cannot be read yet, and must not be missed.
-    return observers.versions.word(hash: hash).pointee.load(ordering: .acquiring) == version
-      && foreignPosition == position && observers.changing != hash && journal.claimExclusiveUse()
+    observers.versions.word(hash: hash).pointee.load(ordering: .acquiring) == version
+      && foreignPosition == position && observers.changing != hash
+  }
+
+  /// An entry, by the hash of its key, and what it was when ``condition(_:)`` was asked.
+  struct UnchangedEntry {
+    let hash: UInt64
+    let version: UInt64
+    let position: UInt64
+  }
+
+  /// The same for the entries that a batch is written to.
+  func areUnchanged(_ entries: [UnchangedEntry]) -> Bool {
+    entries.allSatisfy { wasUnchanged($0.hash, $0.version, $0.position) } && journal.claimExclusiveUse()
   }
 
   /// Transforms a value and appends it to the value log, as every put does.
   private func preparing<R>(
-    _ key: CacheKey, _ header: RecordHeader, _ payload: UnsafeRawBufferPointer,
+    _ key: CacheKey, _ header: RecordHeader, _ payload: UnsafeRawBufferPointer, _ transforms: ValueTransforms,
     _ body: (RecordHeader, UnsafeRawBufferPointer) throws(CacheError) -> R
   ) throws(CacheError) -> R {
     if !transforms.isEmpty, let transformed = try transforms.apply(to: payload, header, key) {
@@ -149,6 +174,15 @@ extension DiskStore {
     case touch(expires: Int64)
     case remove
 
+    func count(in writes: inout WriteCounts) {
+      switch self {
+      case .put: writes.sets &+= 1
+      case .remove: writes.removals &+= 1
+      // The value is the same.
+      case .touch: break
+      }
+    }
+
     /// Returns `false` if the record to change is damaged.
     func apply(
       to session: inout WriteSession, _ key: CacheKey, _ databaseKey: UnsafeRawBufferPointer, stamp: UInt64
@@ -169,7 +203,7 @@ extension DiskStore {
   private func transact(
     _ key: CacheKey, expecting expected: UInt64, _ change: Change
   ) throws(CacheError) -> WriteOutcome {
-    let deadline = MonotonicClock.nanoseconds.addingClamped(configuration.disk.lockTimeout.clampedNanoseconds)
+    let deadline = MonotonicClock.nanoseconds.addingClamped(settings.lockTimeout.clampedNanoseconds)
     // The caller waits until the job has run: what it points to stays.
     nonisolated(unsafe) let (key, change) = (key, change)
     while true {
@@ -178,6 +212,7 @@ extension DiskStore {
       }
       switch result {
       case .done(let outcome):
+        journal.lock.withLock { change.count(in: &journal.state.writes) }
         didChange(key, outcome.stamp, by: nil)
         return outcome
       case .refused: return WriteOutcome(stamp: 0, isRefused: true)

@@ -13,10 +13,7 @@ extension DiskStore {
     for key: CacheKey, _ format: ArchiveFormat, _ bytes: UnsafeRawBufferPointer, expires: Int64, cost: Int?
   ) throws(CacheError) -> RecordHeader {
     if let cost, cost < 0 { throw CacheError(.invalidArgument, "A cost is not negative; \(cost) is.") }
-    guard key.utf8.count <= Self.maximumKeyLength, bytes.count < 1 << 32 else {
-      throw CacheError(
-        .invalidArgument, "A key has at most 16 MiB and a value less than 4 GiB: \(quoted(key.string)) does not fit.")
-    }
+    try Self.checkLengths(key.string, key.utf8.count, bytes.count)
     return RecordHeader(
       format: format, expires: expires, now: RecordHeader.seconds(clock.coarseNow),
       cost: cost ?? key.utf8.count + bytes.count)
@@ -29,5 +26,24 @@ extension DiskStore {
     return overflow ? .max : sum == 0 ? 1 : sum
   }
 
-  static let maximumKeyLength = 16 << 20
+  private static let maximumKeyLength = 16 << 20
+
+  static func checkLength(ofKey count: Int) throws(CacheError) {
+    if count > maximumKeyLength {
+      throw CacheError(
+        .invalidArgument,
+        "A key has at most 16 MiB of UTF-8, not \(count) bytes. Use a hash of what identifies the value.")
+    }
+  }
+
+  /// - Throws: `.invalidArgument` for a key or a value that does not fit.
+  @inline(__always)
+  static func checkLengths(_ key: @autoclosure () -> String, _ keyLength: Int, _ valueLength: Int) throws(CacheError) {
+    try checkLength(ofKey: keyLength)
+    if valueLength >= 1 << 32 {
+      throw CacheError(
+        .invalidArgument,
+        "A value has less than 4 GiB, and that of \(quoted(key())) has \(valueLength) bytes. Store it in parts.")
+    }
+  }
 }

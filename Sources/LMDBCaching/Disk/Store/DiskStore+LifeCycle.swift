@@ -13,7 +13,7 @@ extension DiskStore {
     let cache = try CacheDirectory(path: path, allowsOtherUsers: configuration.disk.allowsOtherUsers)
     return try OpenDirectories.open(
       cache.directory,
-      share: { (store) throws(CacheError) in try store.share(durability: configuration.durability) },
+      share: { (store) throws(CacheError) in try store.share(configuration) },
       make: { () throws(CacheError) in try make(cache, configuration, databaseKey) })
   }
 
@@ -32,15 +32,6 @@ extension DiskStore {
       throw error
     }
     return store
-  }
-
-  /// Checks that an open store will do for another opener, and brings it onto what is in the directory now.
-  private func share(durability: Durability) throws(CacheError) {
-    guard durability == self.durability else {
-      throw StoreOpening.durabilityMismatch(place.directory, self.durability, durability)
-    }
-    if try place.displacement().isEmpty { return }
-    try writer.run { [place] in outcome { () throws(CacheError) in try place.bringFilesIntoPlace() } }
   }
 
   /// Ends one opening. The last one commits what waits, ends the writer thread and closes the files.

@@ -11,15 +11,17 @@ extension DiskStore {
   /// succeeds: the observer places the value, between `observers.beginPlacing` and `endPlacing`, and then calls
   /// ``didChange(_:_:by:)``. Any other write throws and changes nothing.
   ///
-  /// - Parameter condition: Called with the lock held, at the moment of the write, perhaps more than once. If it fails,
-  ///   nothing is written, and the outcome says so.
+  /// - Parameters:
+  ///   - transforms: What the value goes through, of the cache that writes it.
+  ///   - condition: Called with the lock held, at the moment of the write, perhaps more than once. If it fails, nothing is
+  ///     written, and the outcome says so.
   @inline(__always)
   func put(
-    _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, by observer: (any DiskStoreObserver)?,
-    if condition: (() -> Bool)? = nil
+    _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, through transforms: ValueTransforms,
+    by observer: (any DiskStoreObserver)?, if condition: (() -> Bool)? = nil
   ) throws(CacheError) -> WriteOutcome {
     if !transforms.isEmpty {
-      return try putTransformed(key, header: header, payload: payload, by: observer, if: condition)
+      return try putTransformed(key, header: header, payload: payload, transforms, by: observer, if: condition)
     }
     return try putAsIs(key, header: header, payload: payload, by: observer, if: condition)
   }
@@ -37,8 +39,8 @@ extension DiskStore {
   }
 
   private func putTransformed(
-    _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, by observer: (any DiskStoreObserver)?,
-    if condition: (() -> Bool)?
+    _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, _ transforms: ValueTransforms,
+    by observer: (any DiskStoreObserver)?, if condition: (() -> Bool)?
   ) throws(CacheError) -> WriteOutcome {
     guard let transformed = try transforms.apply(to: payload, header, key) else {
       return try putAsIs(key, header: header, payload: payload, by: observer, if: condition)
@@ -59,6 +61,7 @@ extension DiskStore {
       size: prepared.frameSize, hiding: observer == nil ? nil : .key(key.utf8), if: condition
     ) { segment in
       let stamp = journal.state.stamps.next(clock)
+      journal.state.writes.sets &+= 1
       if let segment {
         observers.announce(key.string, prepared.hash, stamp)
         prepared.append(to: segment, stamp: stamp, flags: [])
@@ -98,6 +101,7 @@ extension DiskStore {
     var (stamp, position): (UInt64, UInt64) = (0, 0)
     let appended = try journal.hideUnrecorded(error, .key(key.utf8), if: condition) { _ in
       stamp = journal.state.stamps.next(clock)
+      journal.state.writes.sets &+= 1
       observers.announceUnrecorded(key.string, key.hash, stamp)
       position = database.foreignPosition
       return stamp
@@ -158,6 +162,7 @@ extension DiskStore {
     let hash = key.hash
     let outcome = try append(size: size, hiding: observer == nil ? nil : .key(key.utf8), if: condition) { segment in
       let stamp = journal.state.stamps.next(clock)
+      journal.state.writes.removals &+= 1
       if let segment {
         observers.announce(key.string, hash, stamp)
         segment.remove(key: key.utf8, hash: hash, stamp: stamp, flags: [])
@@ -182,6 +187,7 @@ extension DiskStore {
       let hidden: HiddenKeys.Scope = prefix == nil ? .everything : .prefix(utf8)
       return try append(size: size, hiding: observer == nil ? nil : hidden) { segment in
         let stamp = journal.state.stamps.next(clock)
+        journal.state.writes.removals &+= 1
         if !isAnnounced { database.tracker.beginRemoval() }
         isAnnounced = true
         observers.announceAll(hidden, stamp)

@@ -10,11 +10,16 @@ import Synchronization
 /// yet, then into the database. `Opening` brings the files into their places and keeps them there, `Upkeep` does what is
 /// to be done now and then. Each part says who may use it; all functions here may be called from any thread.
 final class DiskStore: Sendable {
-  let configuration: CacheConfiguration
+  let clock: CacheClock
+  let durability: Durability
+  /// What the first opening asked for; every other one has to ask for the same: see ``share(_:)``. What a cache has for
+  /// itself, such as its transforms, is in ``DiskCache/configuration``.
+  let settings: CacheConfiguration.Disk
   let recovery: CacheRecovery?
   let journal: Journal
   let database: EntryDatabase
-  let reader: RecordReader
+  /// Finds records and reads no values, since what they went through is each cache's own: see ``makeReader(_:)``.
+  private let records: RecordReader
   let values: ValueLog
   let valueKeeper: ValueLogKeeper
   let synchronizer: Synchronizer
@@ -26,14 +31,16 @@ final class DiskStore: Sendable {
   let peers: PeerRecovery
   let trimmer: Trimmer
   let maintenance: Maintenance
+  let publisher: StatisticsPublisher
   let place: PlaceKeeper
   let marker: CleanExitMarker
   let space: SpaceKeeper
   let exclusive: ExclusiveKeeper
   let keyLocks: KeyLocks
+  /// The loads of this process: one of a key at a time, through whichever cache.
+  let flights = SingleFlight()
   let meter: SpaceMeter
   let events: EventLog
-  let transforms: ValueTransforms
   let committer: Committer
 
   init(
@@ -45,10 +52,11 @@ final class DiskStore: Sendable {
     let durability = configuration.durability
     let counters = DiskCounters()
     if opened.recovery != nil { counters.recoveries.increment() }
-    self.configuration = configuration
+    self.clock = clock
+    self.durability = durability
+    settings = configuration.disk
     self.events = events
     recovery = opened.recovery
-    transforms = ValueTransforms(transforms: configuration.valueTransforms)
     let journalSize = configuration.disk.journalSize
     let currentDirectory = CurrentDirectory(directory)
     journal = Journal(
@@ -67,15 +75,15 @@ final class DiskStore: Sendable {
     let valueReader = ValueReader(currentDirectory, segmentSize: segmentSize)
     synchronizer = Synchronizer(database, journal, values, events: events)
     let recency = RecencyTable()
-    reader = RecordReader(journal, database, valueReader, transforms, recency)
+    records = RecordReader(journal, database, valueReader, .none, recency)
     let feed = ChangeFeed(opened.environment)
-    changes = ChangeTeller(feed, reader)
+    changes = ChangeTeller(feed, records)
     metrics = CacheMetrics(directory: directory.path, events: events)
     committer = Committer(database, journal, durability: durability, metrics, events: events)
     writer = Writer(
       journal, committer, groupCommitInterval: configuration.disk.groupCommitInterval.clampedNanoseconds,
       directoryName: directory.path, events: events, counters: counters)
-    follower = ChangeFollower(feed, reader, writer, events: events)
+    follower = ChangeFollower(feed, records, writer, events: events)
     peers = PeerRecovery(
       currentDirectory, database, journal, valueReader, durability: durability, isRebuilt: opened.recovery != nil,
       events: events)
@@ -84,6 +92,7 @@ final class DiskStore: Sendable {
       clock: clock)
     meter = SpaceMeter(database, values, currentDirectory)
     maintenance = Maintenance(trimmer, peers, database, journal, meter, observers, writer, metrics, events: events)
+    publisher = StatisticsPublisher(currentDirectory, journal, database, observers, events: events)
     self.place = PlaceKeeper(opened.place, currentDirectory, database, journal, configuration, events: events)
     marker = CleanExitMarker(self.place, database, durability: durability, events: events)
     space = SpaceKeeper(database, self.place, meter, writer, events: events)
@@ -130,17 +139,20 @@ final class DiskStore: Sendable {
     place.restoreValues = { [unowned values] () throws(SystemError) in try values.restoreDeleted() }
     place.didRenewJournal = { [unowned values] (journal) throws(SystemError) in try values.follow(journal: journal) }
     place.claim = { (directory, former) throws(CacheError) in try OpenDirectories.claim(directory, from: former) }
-    place.didReopen = { [unowned writer, unowned marker, unowned valueKeeper, unowned exclusive] in
+    place.didReopen = {
+      [unowned writer, unowned marker, unowned valueKeeper, unowned exclusive, unowned publisher] in
       exclusive.didReopen()
+      publisher.didReopen()
       writer.forgetFailure()
       marker.didReopen()
       valueKeeper.didReopen()
       feed.tellMissed()
     }
     writer.makeRounds = { [unowned self] in makeRounds() }
-    writer.finish = { [unowned synchronizer, unowned valueKeeper] in
+    writer.finish = { [unowned synchronizer, unowned valueKeeper, unowned publisher] in
       synchronizer.synchronizeIfAwaited()
       valueKeeper.finish()
+      publisher.end()
     }
   }
 
@@ -155,17 +167,35 @@ final class DiskStore: Sendable {
     exclusive.makeRound()
     synchronizer.synchronizeIfAwaited()
     valueKeeper.makeRound()
+    journal.makeRound()
     maintenance.sweepIfWanted()
     space.makeRound()
     marker.makeRound()
+    // What was done before is in it.
+    publisher.makeRound()
+  }
+
+  /// Reads values that went through these transforms.
+  func makeReader(_ transforms: ValueTransforms) -> RecordReader { records.reader(through: transforms) }
+
+  /// See ``RecordReader/header(_:)``.
+  func header(_ key: CacheKey) throws(CacheError) -> StoredHeader? { try records.header(key) }
+
+  /// The header of the entry under `key`, or `nil` if there is none, or it has expired.
+  func liveHeader(_ key: CacheKey) throws(CacheError) -> RecordHeader? {
+    guard let header = try records.header(key)?.header, !header.isExpired(at: clock.now) else { return nil }
+    return header
+  }
+
+  /// See ``RecordReader/isRemoved(_:writtenAt:)``.
+  func isRemoved(_ tags: EntryTags, writtenAt stamp: UInt64) throws(CacheError) -> Bool {
+    try records.isRemoved(tags, writtenAt: stamp)
   }
 
   // MARK: What everybody asks
 
   var environment: Environment { database.environment }
-  var clock: CacheClock { configuration.clock }
-  var durability: Durability { configuration.durability }
-  var inlineThreshold: Int { configuration.disk.inlineThreshold }
+  var inlineThreshold: Int { settings.inlineThreshold }
   var counters: DiskCounters { database.counters }
   var feed: ChangeFeed { changes.feed }
   /// The directory's path when it was opened.
@@ -180,6 +210,12 @@ final class DiskStore: Sendable {
       case .closing(let failure): failure.map { .memoryOnly($0.error) } ?? .healthy
       }
     }
+  }
+
+  /// Has ``health`` tell for a while of a value that was not stored, though its writer has not been told.
+  func noteUnstored(_ error: CacheError) {
+    // Of a commit that fails it tells in any case.
+    if error.code != .notCommitted { journal.lock.withLock { journal.noteNotRecorded(error) } }
   }
 
   // MARK: Waiting

@@ -100,6 +100,7 @@ final class Maintenance: Sendable {
     guard CacheMetrics.isSystemInstalled else { return }
     var statistics = observers.statistics
     database.counters.add(to: &statistics)
+    journal.writes.add(to: &statistics)
     try meter.add(to: &statistics)
     let metadata = try database.metadata()
     metrics.record(statistics, count: metadata.count, cost: metadata.totalCost)

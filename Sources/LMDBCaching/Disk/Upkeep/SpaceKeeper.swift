@@ -56,10 +56,7 @@ final class SpaceKeeper: @unchecked Sendable {
         guard try isWorthIt() else { return looks = 0 }
         looks += 1
         if looks < Self.leastLooks { return }
-        // What the last commit freed is kept for readers of the state before it. Two more commits, and nobody reads that.
-        for _ in 0..<2 { try database.transact(activity) { _ in } }
-        allocatedBefore = try meter.allocatedByDatabase()
-        next = 0
+        try beginPass()
       }
       for _ in 0..<Self.partsOfRound {
         try punch(from: next ?? 0)
@@ -70,6 +67,25 @@ final class SpaceKeeper: @unchecked Sendable {
       // A later look tries it again; and what is wrong with the disk, the next commit tells.
       (next, looks, restingRounds) = (nil, 0, Self.rest)
     }
+  }
+
+  /// Everything at once, however little there is to gain.
+  func sweep() throws(CacheError) {
+    if isUnsupported || database.isOutOfService.load(ordering: .acquiring) { return }
+    do throws(CacheError) {
+      try beginPass()
+      while let first = next { try punch(from: first) }
+    } catch {
+      next = nil
+      if !isUnsupported { throw error }
+    }
+  }
+
+  private func beginPass() throws(CacheError) {
+    // What the last commit freed is kept for readers of the state before it. Two more commits, and nobody reads that.
+    for _ in 0..<2 { try database.transact(activity) { _ in } }
+    allocatedBefore = try meter.allocatedByDatabase()
+    next = 0
   }
 
   private func punch(from first: UInt64) throws(CacheError) {

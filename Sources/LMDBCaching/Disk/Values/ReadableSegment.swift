@@ -16,14 +16,14 @@ final class ReadableSegment: Sendable {
   /// When it was used last, in uses of the reader.
   let lastUse = Atomic<UInt64>(0)
 
-  init(_ file: consuming File, segmentSize: Int) throws(SystemError) {
+  init(_ file: consuming File, segmentSize: Int, maps: Bool) throws(SystemError) {
     self.file = file
     let page = MemoryMap.pageSize
     let status = try self.file.status()
     // A file that somebody made can be of any length.
     mapSize = max(segmentSize, status.size).addingSaturating(page - 1) / page * page
     // Of others' files the system does not tell what is in memory.
-    isMapTried = Atomic(status.owner != geteuid())
+    isMapTried = Atomic(!maps || status.owner != geteuid())
   }
 
   /// Whether somebody has removed it.

@@ -28,12 +28,15 @@ final class ValueReader: Sendable {
 
   private let current: CurrentDirectory
   private let segmentSize: Int
+  private let maps: Bool
   private let segments = Mutex<[UInt64: ReadableSegment]>([:])
   private let uses = Atomic<UInt64>(0)
 
-  init(_ current: CurrentDirectory, segmentSize: Int) {
+  /// - Parameter maps: Whether long values are read where they lie in memory, if they do.
+  init(_ current: CurrentDirectory, segmentSize: Int, maps: Bool = true) {
     self.current = current
     self.segmentSize = segmentSize
+    self.maps = maps
   }
 
   // MARK: Reading
@@ -74,11 +77,18 @@ final class ValueReader: Sendable {
     return try read(pointer, of: segment).map { $0.withUnsafeBytes(body) }
   }
 
+  /// Whether a value's bytes are there, whatever they are.
+  func isPresent(_ pointer: ValuePointer) throws(SystemError) -> Bool {
+    guard let end = pointer.end, let size = try ValueFolder(cache: current.value).size(pointer.segment) else {
+      return false
+    }
+    return end <= size
+  }
+
   /// Whether a value is there as it was written.
   func isIntact(_ pointer: ValuePointer) throws(SystemError) -> Bool {
     // A segment is shorter than a forged length.
-    guard let end = pointer.end, let size = try ValueFolder(cache: current.value).size(pointer.segment), end <= size
-    else { return false }
+    guard try isPresent(pointer) else { return false }
     if case .value = try read(pointer) { return true } else { return false }
   }
 
@@ -98,7 +108,7 @@ final class ValueReader: Sendable {
       return known
     }
     guard let file = try open(identifier) else { return nil }
-    let opened = try ReadableSegment(file, segmentSize: segmentSize)
+    let opened = try ReadableSegment(file, segmentSize: segmentSize, maps: maps)
     opened.lastUse.store(use, ordering: .relaxed)
     return segments.withLock { segments in
       if let known = segments[identifier] { return known }

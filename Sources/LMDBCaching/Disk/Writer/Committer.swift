@@ -45,7 +45,9 @@ final class Committer: @unchecked Sendable {
       committedStamp = max(committedStamp, batch.segments.map(\.lastStamp).max() ?? 0)
       database.counters.committedWrites.increment(by: batch.segments.reduce(0) { $0 + $1.count })
       synchronizeIfNeeded(batch, &report)
-      metrics.noteCommit(nanoseconds: journal.clock.monotonic - start)
+      let nanoseconds = journal.clock.monotonic - start
+      metrics.noteCommit(nanoseconds: nanoseconds)
+      database.counters.latencies.commits.record(nanoseconds: nanoseconds)
       return report
     }
   }

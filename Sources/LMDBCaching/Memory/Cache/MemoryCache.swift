@@ -3,7 +3,8 @@
 ///
 /// Any thread may use it, and threads rarely wait for each other. A `String` key is its UTF-8 bytes, not its canonical
 /// equivalence class: a composed and a decomposed "é" are two keys. Limits hold whenever a call returns; an expired
-/// value is never returned. Values are released after the cache's locks, by default on a background queue, so a
+/// value is never returned. Unless it is said otherwise it holds a million values: `MemoryCache(configuration: .unlimited)`
+/// lifts that. Values are released after the cache's locks, by default on a background queue, so a
 /// value's `deinit` may use the cache.
 ///
 /// ```swift
@@ -16,12 +17,14 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
   let pressure: MemoryPressure
 
   /// - Parameters:
-  ///   - countLimit: the most values to hold; 0 holds none. A negative limit is 0.
+  ///   - countLimit: the most values to hold: a million if nothing is said, without a limit `Int.max`; 0 holds none. One
+  ///     that is less than 0 is taken for no limit, as with the other limits.
   ///   - costLimit: the highest total cost to hold, in the units of the costs given to ``set(_:forKey:expiresIn:cost:)``.
   ///   - ageLimit: how long after its last access a value is kept; `nil` for ever.
   ///   - clock: where the time comes from.
   public convenience init(
-    countLimit: Int = .max, costLimit: Int = .max, ageLimit: Duration? = nil, clock: CacheClock = .system
+    countLimit: Int = MemoryCacheConfiguration.standardCountLimit, costLimit: Int = .max, ageLimit: Duration? = nil,
+    clock: CacheClock = .system
   ) {
     self.init(
       configuration: MemoryCacheConfiguration(
@@ -67,7 +70,8 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
   ///
   /// - Parameters:
   ///   - duration: how long from now it may be returned, by the wall clock; `nil` for ever.
-  ///   - cost: what it counts towards ``costLimit``; negative counts as 0, above 2^55 as 2^55.
+  ///   - cost: what it counts towards ``costLimit``, 0 or more. This function cannot throw, where `LMDBCache` refuses a
+  ///     negative cost: it counts as 0, and above 2^55 as 2^55.
   @inlinable
   public func set(_ value: consuming Value, forKey key: Key, expiresIn duration: Duration? = nil, cost: Int = 0) {
     let hash = store.hash(of: key)

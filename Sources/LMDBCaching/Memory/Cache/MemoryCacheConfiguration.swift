@@ -1,8 +1,12 @@
 /// How a memory cache is set up; every value but the clock can be changed later.
 public struct MemoryCacheConfiguration: Sendable {
-  /// The most values to hold; 0 holds none.
-  public var countLimit = Int.max
-  /// The highest total cost to hold.
+  /// A million.
+  public static let standardCountLimit = 1_000_000
+
+  /// The most values to hold: ``standardCountLimit`` by default, without a limit `Int.max`; 0 holds none. Less than 0 is taken
+  /// for no limit, as with the other limits.
+  public var countLimit = Self.standardCountLimit
+  /// The highest total cost to hold; no limit by default, since what a value costs nobody knows but who sets it.
   public var costLimit = Int.max
   /// How long after its last access a value is kept; `nil` for ever.
   public var ageLimit: Duration?
@@ -20,11 +24,15 @@ public struct MemoryCacheConfiguration: Sendable {
   public var clock = CacheClock.system
 
   public init(
-    countLimit: Int = .max, costLimit: Int = .max, ageLimit: Duration? = nil, clock: CacheClock = .system
+    countLimit: Int = Self.standardCountLimit, costLimit: Int = .max, ageLimit: Duration? = nil,
+    clock: CacheClock = .system
   ) {
     self.countLimit = countLimit
     self.costLimit = costLimit
     self.ageLimit = ageLimit
     self.clock = clock
   }
+
+  /// The defaults, without a limit of the count.
+  public static var unlimited: MemoryCacheConfiguration { MemoryCacheConfiguration(countLimit: .max) }
 }

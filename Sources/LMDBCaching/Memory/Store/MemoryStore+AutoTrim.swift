@@ -27,7 +27,8 @@ extension MemoryStore {
     get { autoTrim.withLock { $0.ageLimit } }
     set {
       autoTrim.withLock { state in
-        state.ageLimit = newValue
+        // One that is less than 0 is a mistake, which must not empty the store.
+        state.ageLimit = newValue.flatMap { $0 < .zero ? nil : $0 }
         startTimer(&state)
       }
     }

@@ -1,11 +1,14 @@
 public import Synchronization
 
 extension MemoryStore {
+  /// A limit that is less than 0 is a mistake, which must not empty the store: it is none.
+  static func limit(_ limit: Int) -> Int { limit < 0 ? .max : limit }
+
   /// The most entries to hold. Lowering it evicts before the setter returns; 0 empties.
   package var countLimit: Int {
     get { countLimits.load(ordering: .relaxed) }
     set {
-      countLimits.store(max(0, newValue), ordering: .relaxed)
+      countLimits.store(Self.limit(newValue), ordering: .relaxed)
       limitsChanged()
     }
   }
@@ -14,7 +17,7 @@ extension MemoryStore {
   package var costLimit: Int {
     get { costLimits.load(ordering: .relaxed) }
     set {
-      costLimits.store(max(0, newValue), ordering: .relaxed)
+      costLimits.store(Self.limit(newValue), ordering: .relaxed)
       limitsChanged()
     }
   }

@@ -3,10 +3,10 @@ public import Synchronization
 extension MemoryStore {
   /// Evicts until no more than `count` entries of no more than `cost` are left, by turns from all shards.
   ///
-  /// No lock is held for more than 256 entries at a time.
+  /// No lock is held for more than 256 entries at a time. Numbers less than 0 are no limits.
   @inlinable
   package func trim(toCount count: Int = .max, toCost cost: Int = .max) {
-    let (count, cost) = (max(0, count), max(0, cost))
+    let (count, cost) = (count < 0 ? .max : count, cost < 0 ? .max : cost)
     if isWithin(count, cost) { return }
     if count == 0 { return removeAll() }
     var isProgressing = true
@@ -53,10 +53,12 @@ extension MemoryStore {
 
   /// Removes the entries whose last access is longer ago than `age`, and those that have expired.
   ///
-  /// Access times are kept in steps of 67 ms, so an entry may live that much longer.
+  /// Access times are kept in steps of 67 ms, so an entry may live that much longer. Nothing is done for an age that is
+  /// less than 0.
   package func trim(toAge age: Duration) {
     let nanoseconds = age.clampedNanoseconds
-    if nanoseconds <= 0 { return removeAll() }
+    if nanoseconds < 0 { return }
+    if nanoseconds == 0 { return removeAll() }
     sweep(accessedBefore: clock.coarseNow &- nanoseconds)
   }
 

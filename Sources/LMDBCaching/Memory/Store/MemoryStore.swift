@@ -76,25 +76,26 @@ package final class MemoryStore<Key: Hashable & Sendable, Value: Sendable>: @unc
   @inlinable static var shardsOffset: Int { 128 }
 
   /// - Parameters:
-  ///   - countLimit: the most entries to hold, 0 and up.
-  ///   - costLimit: the highest total cost to hold, 0 and up.
+  ///   - countLimit: the most entries to hold; less than 0: no limit.
+  ///   - costLimit: the highest total cost to hold; less than 0: no limit.
   ///   - keepsStamps: whether the functions that take a stamp will be used.
   ///   - isCheapToRelease: tells values that the caller may release at once; without it those that hold no reference.
   package init(
     countLimit: Int = .max, costLimit: Int = .max, clock: CacheClock = .system, keepsStamps: Bool = false,
     isCheapToRelease: (@Sendable (Value) -> Bool)? = nil
   ) {
-    let shards = Self.shardCount(countLimit: max(0, countLimit), costLimit: max(0, costLimit), count: 0)
+    let (countLimit, costLimit) = (Self.limit(countLimit), Self.limit(costLimit))
+    let shards = Self.shardCount(countLimit: countLimit, costLimit: costLimit, count: 0)
     memory = .allocate(byteCount: Self.shardsOffset + Self.shardCount * Shard.stride, alignment: 128)
     self.clock = clock
     self.isCheapToRelease = isCheapToRelease
     versions = keepsStamps ? KeyVersions() : nil
     ticks = MemoryTicks(clock: clock)
     mask = Atomic(shards - 1)
-    countLimits = Atomic(max(0, countLimit))
-    costLimits = Atomic(max(0, costLimit))
+    countLimits = Atomic(countLimit)
+    costLimits = Atomic(costLimit)
     splitCount = Atomic(
-      Self.splitCount(countLimit: max(0, countLimit), costLimit: max(0, costLimit), shards: shards))
+      Self.splitCount(countLimit: countLimit, costLimit: costLimit, shards: shards))
     memory.bindMemory(to: MemoryTotals.self, capacity: 1).initialize(to: MemoryTotals())
     readers = MemoryReaders()
     disposal = DisposalQueue(readers: readers)

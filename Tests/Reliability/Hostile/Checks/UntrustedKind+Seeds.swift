@@ -48,6 +48,11 @@ extension UntrustedKind {
           frames.map { (operation: $0.0, key: $0.1, record: $0.2, stamp: $0.3) }, identifier: 7)
       }
     case .metadata: return [UntrustedBytes.metadata(count: 0, stamp: 0), UntrustedBytes.metadata(count: 3, stamp: 9)]
+    case .statistics:
+      return [
+        UntrustedBytes.statistics(name: "", count: 0), UntrustedBytes.statistics(name: "server ü", count: 9),
+        UntrustedBytes.statistics(name: String(repeating: "é", count: 32), count: 1_000),
+      ]
     case .json:
       return [
         #"{"a":[1,2.5,-1e10,true,false,null,"text é \ud83d\ude00\n"],"b":{"c":{}}}"#, "[]", "\"\"", "-0.0",

@@ -7,7 +7,7 @@ import FoundationArchives
 
 /// What is read from a disk and not believed: a decoder each.
 package enum UntrustedKind: String, CaseIterable, Sendable {
-  case cbor, graph, keyed, record, journal, metadata, json
+  case cbor, graph, keyed, record, journal, metadata, statistics, json
 
   /// Has the decoder read the bytes, and checks what it says of them. Ends the process where it is wrong.
   ///
@@ -21,6 +21,7 @@ package enum UntrustedKind: String, CaseIterable, Sendable {
     case .record: Self.checkRecord(bytes)
     case .journal: Self.checkJournal(bytes)
     case .metadata: Self.checkMetadata(bytes)
+    case .statistics: Self.checkStatistics(bytes)
     case .json: Self.checkJSON(bytes)
     }
   }
@@ -66,7 +67,42 @@ package enum UntrustedKind: String, CaseIterable, Sendable {
       precondition(notation.text.utf8.count < limit + 1_024, "The notation is longer than its limit.")
       precondition(notation.isCut || !notation.text.hasSuffix("…"), "The notation does not say that it is cut.")
     }
+    checkPlain(Data(bytes))
     return checkObject(bytes, .keyedArchive)
+  }
+
+  /// What is read as plain data is what the objects are.
+  private static func checkPlain(_ data: Data) {
+    _ = try? PropertyList.value(of: data)
+    guard let content = try? KeyedArchive.plainContent(of: data), content.isExact,
+      let object = try? UntrustedBytes.object(data, format: .keyedArchive, allowing: nil)
+    else { return }
+    precondition(isSame(content.value, object), "An archive is read as plain data that its object is not.")
+  }
+
+  private static func isSame(_ value: PlainValue, _ object: Any) -> Bool {
+    switch (value, object) {
+    case (.null, is NSNull): true
+    case (.bool(let value), let object as NSNumber): object.boolValue == value
+    case (.integer(let value), let object as NSNumber): object.int64Value == value
+    case (.unsigned(let value), let object as NSNumber): object.uint64Value == value
+    case (.double(let value), let object as NSNumber): object.doubleValue == value || value.isNaN
+    case (.string(let value), let object as NSString): value == object as String
+    case (.data(let value), let object as NSData): value == Data(bytes: object.bytes, count: object.length)
+    case (.date(let value), let object as NSDate):
+      object.timeIntervalSinceReferenceDate == value.timeIntervalSinceReferenceDate
+        || value.timeIntervalSinceReferenceDate.isNaN
+    case (.url(let value), let object as NSURL): object.absoluteString == value.absoluteString
+    case (.uuid(let value), let object as NSUUID): object as UUID == value
+    case (.array(let values), let object as NSArray):
+      values.count == object.count && values.indices.allSatisfy { isSame(values[$0], object.object(at: $0)) }
+    case (.dictionary(let entries), let object as NSDictionary):
+      entries.count == object.count
+        && entries.allSatisfy { entry in
+          object.object(forKey: NSString(string: entry.key)).map { isSame(entry.value, $0) } ?? false
+        }
+    default: false
+    }
   }
 
   /// The first byte says how long the key is, which is next; the rest is the record.
@@ -145,6 +181,18 @@ package enum UntrustedKind: String, CaseIterable, Sendable {
     guard let written = UntrustedBytes.metadata(bytes) else { return false }
     precondition(
       written.withUnsafeBytes { UntrustedBytes.metadata($0) } == written, "Metadata is read as other metadata.")
+    return true
+  }
+
+  private static func checkStatistics(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    let sealed = UntrustedBytes.sealedStatistics(Array(bytes))
+    return sealed.withUnsafeBytes { checkSealedStatistics($0) } || checkSealedStatistics(bytes)
+  }
+
+  private static func checkSealedStatistics(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard let written = UntrustedBytes.statistics(bytes) else { return false }
+    precondition(
+      written.withUnsafeBytes { UntrustedBytes.statistics($0) } == written, "Statistics are read as other statistics.")
     return true
   }
 

@@ -11,6 +11,8 @@ struct LRU<Key: Hashable, Value> {
   private var entries: [Entry] = []
   private var newest: Int32 = -1
   private var oldest: Int32 = -1
+  /// Places in `entries` of those that were removed.
+  private var free: [Int32] = []
   private let capacity: Int
 
   /// - Parameter capacity: the most entries to hold, 1 or more.
@@ -29,6 +31,11 @@ struct LRU<Key: Hashable, Value> {
     if let place = places[key] {
       entries[Int(place)].value = value
       moveToFront(place)
+    } else if let place = free.popLast() {
+      places[key] = place
+      entries[Int(place)].key = key
+      entries[Int(place)].value = value
+      pushFront(place)
     } else if entries.count < capacity {
       let place = Int32(entries.count)
       places[key] = place
@@ -43,6 +50,17 @@ struct LRU<Key: Hashable, Value> {
       entries[Int(place)].value = value
       pushFront(place)
     }
+  }
+
+  /// Removes the least recently used entry; nil: there is none.
+  mutating func removeOldest() -> (key: Key, value: Value)? {
+    if oldest < 0 { return nil }
+    let place = oldest
+    unlink(place)
+    let entry = entries[Int(place)]
+    places.removeValue(forKey: entry.key)
+    free.append(place)
+    return (entry.key, entry.value)
   }
 
   private mutating func moveToFront(_ place: Int32) {

@@ -1,0 +1,132 @@
+package import Foundation
+
+/// CBOR sequences (RFC 8742), items one behind the other, of maps with text keys: written in the deterministic form, read
+/// in any.
+package enum CBORSequence {
+  /// How far the first item of some bytes goes.
+  package enum Extent: Hashable, Sendable {
+    /// It has so many of them.
+    case whole(Int)
+    /// It goes on behind their end: with so many in all, more than there are, it may be whole, with fewer it is not.
+    case cutOff(atLeast: Int)
+  }
+
+  /// How deep what is read may nest.
+  private static let maximumDepth = 16
+
+  /// - Parameter bytes: An item, or its beginning, and whatever follows it.
+  /// - Throws: `.malformed` for what no bytes behind it could make an item of.
+  package static func firstExtent(of bytes: RawSpan) throws(CBORCodingError) -> Extent {
+    try bytes.withUnsafeBytes { bytes throws(CBORCodingError) in
+      var reader = CBORReader(bytes, maximumDepth: maximumDepth)
+      do throws(CBORError) {
+        try reader.skip()
+        return .whole(reader.offset)
+      } catch {
+        switch error.code {
+        case .endOfInput: return .cutOff(atLeast: bytes.count + 1)
+        // The pairs of a map have more bytes than there are pairs.
+        case .lengthOverInput: return .cutOff(atLeast: max(bytes.count + 1, end(ofItemAt: error.offset, in: bytes)))
+        default: throw CBORCodingError(error)
+        }
+      }
+    }
+  }
+
+  /// Where a string or container ends at the earliest.
+  private static func end(ofItemAt offset: Int, in bytes: UnsafeRawBufferPointer) -> Int {
+    var reader = CBORReader(bytes, at: offset)
+    do throws(CBORError) {
+      let head = try reader.readHead()
+      let (end, overflow) = UInt64(reader.offset).addingReportingOverflow(head.argument)
+      return overflow ? .max : Int(clamping: end)
+    } catch {
+      // It has been read before; and more are needed in any case.
+      return bytes.count + 1
+    }
+  }
+
+  /// The map that the bytes are, all of them.
+  ///
+  /// - Throws: `.malformed` for anything else, be it a map in which a key comes twice, or that has in it what a
+  ///   ``CBORField`` is not.
+  package static func map(of bytes: RawSpan) throws(CBORCodingError) -> [String: CBORField] {
+    try bytes.withUnsafeBytes { bytes throws(CBORCodingError) in
+      do throws(CBORError) {
+        var reader = CBORReader(bytes)
+        var map: [String: CBORField] = [:]
+        var left = try reader.readMapHead()
+        while try hasMore(left, &reader) {
+          let start = reader.offset
+          let key = try reader.readText()
+          guard map.updateValue(try field(&reader, depth: 0), forKey: key) == nil else {
+            throw CBORError(.duplicateKey, at: start)
+          }
+          left = left.map { $0 - 1 }
+        }
+        try reader.finish()
+        return map
+      } catch {
+        throw CBORCodingError(error)
+      }
+    }
+  }
+
+  /// - Parameter left: How many items are left; `nil`: as many as there are before a break.
+  private static func hasMore(_ left: Int?, _ reader: inout CBORReader) throws(CBORError) -> Bool {
+    guard let left else { return try !reader.readBreak() }
+    return left > 0
+  }
+
+  private static func field(_ reader: inout CBORReader, depth: Int) throws(CBORError) -> CBORField {
+    let head = try reader.peekHead()
+    switch head.major {
+    case .unsigned, .negative, .tag: return .integer(try reader.readInteger())
+    case .bytes: return .bytes(Data(try reader.readByteString()))
+    case .text: return .text(try reader.readText())
+    case .array:
+      guard depth < maximumDepth else { throw CBORError(.tooDeep, at: reader.offset) }
+      var list: [CBORField] = []
+      var left = try reader.readArrayHead()
+      while try hasMore(left, &reader) {
+        list.append(try field(&reader, depth: depth + 1))
+        left = left.map { $0 - 1 }
+      }
+      return .list(list)
+    case .simple:
+      if try reader.readNil() { return .null }
+      return head.double == nil ? .bool(try reader.readBool()) : .double(try reader.readDouble())
+    case .map: throw CBORError(.unexpectedItem, at: reader.offset)
+    }
+  }
+
+  /// A map; no two of its keys are the same.
+  package static func encode(_ map: [(key: String, value: CBORField)]) -> Data {
+    var writer = CBORWriter()
+    writer.writeMapHead(count: map.count)
+    // The order of the encoded keys: the heads of shorter ones are less.
+    let sorted = map.sorted {
+      let (first, second) = ($0.key.utf8, $1.key.utf8)
+      return first.count == second.count ? first.lexicographicallyPrecedes(second) : first.count < second.count
+    }
+    for (key, value) in sorted {
+      writer.writeText(key)
+      write(value, &writer)
+    }
+    return writer.data
+  }
+
+  private static func write(_ field: CBORField, _ writer: inout CBORWriter) {
+    switch field {
+    case .text(let text): writer.writeText(text)
+    case .bytes(let data): writer.writeBytes(data)
+    case .integer(let integer): writer.writeInteger(integer)
+    case .double(let double): writer.writeDouble(double)
+    case .bool(let bool): writer.writeBool(bool)
+    case .null: writer.writeNull()
+    case .list(let list):
+      writer.writeArrayHead(count: list.count)
+      for element in list { write(element, &writer) }
+    }
+  }
+}

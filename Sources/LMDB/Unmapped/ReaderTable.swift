@@ -1,0 +1,83 @@
+package import Platform
+
+/// LMDB's table of readers, as its lock file tells, without opening the environment.
+package struct ReaderTable: Sendable, Equatable {
+  /// Slots that are or were in use.
+  package let slotsInUse: Int
+  /// The snapshots that are open; those of dead processes, too.
+  package let readers: [Environment.Reader]
+
+  // mdb.c's `MDB_txninfo`: the table's state, whose end is in whole cache lines, the writers' mutex in as many, and the
+  // slots, a cache line each. The state is `mtb_magic`, `mtb_format`, a mutex, `mtb_txnid` and `mtb_numreaders`; a slot
+  // begins with `mrb_txnid` and `mrb_pid`.
+  private static let cacheLine = 64
+  private static let countOffset = 8 + MemoryLayout<pthread_mutex_t>.size + 8
+  private static let slotsOffset = lines(countOffset + 4) + lines(MemoryLayout<pthread_mutex_t>.size)
+  /// `MDB_LOCK_FORMAT`, with mutexes that processes share.
+  private static let format: UInt32 = 0x1_0001
+
+  private static func lines(_ bytes: Int) -> Int { (bytes + cacheLine - 1) / cacheLine * cacheLine }
+
+  /// Reads the lock file of a directory.
+  ///
+  /// Opening that file and closing it again would end the locks that an environment of this process has on it: where
+  /// there is one, it is asked instead.
+  ///
+  /// - Returns: `nil` if there is no such file, it may not be read, or it is laid out in another way.
+  package static func read(_ directory: Directory) throws(LMDBError) -> ReaderTable? {
+    let (data, lockFile) = try system { () throws(SystemError) in
+      (try directory.identity(of: OpenFiles.dataFile), try directory.identity(of: OpenFiles.lockFile))
+    }
+    guard lockFile != nil else { return nil }
+    let (environment, number) = Registry.withLock { registry -> (Environment?, Int?) in
+      switch registry.find(directory: directory.identity, data: data, lockFile: lockFile, exactly: false) {
+      case .open(let environment): return (environment, nil)
+      // Nobody of this process opens the file while it is being read.
+      case .none: return (nil, registry.reserve(directory.identity))
+      case .busy, .replaced: return (nil, nil)
+      }
+    }
+    if let environment {
+      let (info, readers) = (try environment.info(), try environment.readers())
+      return ReaderTable(slotsInUse: info.readersInUse, readers: readers)
+    }
+    guard let number else { return nil }
+    defer { Registry.withLock { $0.cancel(number) } }
+    return try system { () throws(SystemError) in
+      do throws(SystemError) {
+        guard let file = try directory.open(OpenFiles.lockFile) else { return nil }
+        return try parse(file)
+      } catch {
+        if error.errno == EACCES { return nil }
+        throw error
+      }
+    }
+  }
+
+  private static func parse(_ file: borrowing File) throws(SystemError) -> ReaderTable? {
+    #if os(Linux)
+      var header = [UInt8](repeating: 0, count: slotsOffset)
+      guard Int.bitWidth == 64, try file.read(&header) else { return nil }
+      func word(_ offset: Int) -> UInt32 {
+        header.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: UInt32.self) }
+      }
+      let count = Int(word(countOffset))
+      guard word(0) == MetaPage.magic, word(4) == format, count <= (try file.status().size - slotsOffset) / cacheLine
+      else { return nil }
+      var slots = [UInt8](repeating: 0, count: count * cacheLine)
+      guard try file.read(&slots, at: slotsOffset) else { return nil }
+      let readers = slots.withUnsafeBytes { slots in
+        (0..<count).compactMap { index -> Environment.Reader? in
+          let id = slots.loadUnaligned(fromByteOffset: index * cacheLine, as: UInt64.self)
+          let process = slots.loadUnaligned(fromByteOffset: index * cacheLine + 8, as: Int32.self)
+          // No snapshot is open: all bits are set.
+          return process == 0 || id == .max ? nil : Environment.Reader(process: process, transactionID: id)
+        }
+      }
+      return ReaderTable(slotsInUse: count, readers: readers)
+    #else
+      // Its mutexes are others there.
+      return nil
+    #endif
+  }
+}

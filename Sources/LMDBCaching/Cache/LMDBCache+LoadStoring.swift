@@ -1,0 +1,81 @@
+import Logging
+
+// What becomes of a value that was loaded.
+
+extension LMDBCache {
+  /// Stores what was loaded, unless the key was written since. What fails then is not the callers' concern: they have the
+  /// value.
+  func keep<V: Codable & Sendable>(
+    _ value: V?, _ context: LoadContext, _ options: LoadOptions, _ load: Load, _ basis: LoadBasis
+  ) {
+    let key = context.key
+    guard context.isStored, load.isStored, basis.isCurrent(key, in: store) else { return }
+    let isCancelled = Task.isCancelled
+    do throws(CacheError) {
+      try diskCache.checkOpen()
+      try CacheKey.with(key) { (key) throws(CacheError) in
+        guard let value else { return try keepAbsence(key, context, options, load) }
+        try ValueArchiver.withArchive(of: value) { (format, bytes) throws(CacheError) in
+          let inherited = context.inherited
+          let expires = inherited.expires ?? context.lifetime.map { store.expiry(after: options.shortened($0)) } ?? 0
+          var header = try store.header(for: key, format, bytes, expires: expires, cost: context.cost)
+          options.setTimes(of: &header, lifetime: context.lifetime, now: store.clock.now)
+          header.revision = inherited.revision
+          let tags = if let tags = inherited.tags { tags } else { try EntryTags.make(context.tags) }
+          header.tags = tags?.hashes
+          try diskCache.put(
+            TypedMemoryValue.make(value, archiveLength: bytes.count), key, header, tags, bytes, through: memoryCache
+          ) { load.isCurrent(at: inherited.revision) && !isCancelled }
+        }
+      }
+    } catch {
+      noteUnstored(key, error)
+    }
+  }
+
+  /// Notes that there is no value. What there was goes.
+  private func keepAbsence(
+    _ key: CacheKey, _ context: LoadContext, _ options: LoadOptions, _ load: Load
+  ) throws(CacheError) {
+    guard let lifetime = options.absenceLifetime else { return }
+    let empty = UnsafeRawBufferPointer(start: nil, count: 0)
+    // For everybody else it has expired, whatever the clock says.
+    var header = try store.header(for: key, .bytes, empty, expires: .min, cost: nil)
+    header.flags.insert(.absence)
+    header.kept = store.expiry(after: lifetime)
+    let tags = try EntryTags.make(context.tags)
+    header.tags = tags?.hashes
+    try diskCache.put(nil, key, header, tags, empty, through: memoryCache) { load.isCurrent(at: 0) }
+  }
+
+  private func noteUnstored(_ key: String, _ error: CacheError) {
+    // Of a cache that is closed nobody expects more.
+    if error.code == .closed || error.code == .forked { return }
+    store.noteUnstored(error)
+    diskCache.events.log(
+      .error, "loaded value not stored",
+      ["directory": "\(store.directory)", "key": "\(quoted(key))", "error": "\(error)"])
+  }
+
+  func noteUnreadable(_ key: String, _ error: CacheError) {
+    store.counters.misses.increment()
+    diskCache.events.log(
+      .warning, "cache entry cannot be read, and is loaded anew",
+      ["directory": "\(store.directory)", "key": "\(quoted(key))", "error": "\(error)"])
+  }
+}
+
+extension LoadOptions {
+  func shortened(_ lifetime: Duration) -> Duration {
+    jitter == 0 ? lifetime : lifetime * (1 - jitter * Double.random(in: 0..<1))
+  }
+
+  /// Sets when the entry is to be loaded anew, and until when it is kept.
+  fileprivate func setTimes(of header: inout RecordHeader, lifetime: Duration?, now: Int64) {
+    guard header.expires != 0 else { return }
+    if keptFor > .zero { header.kept = header.expires.addingClamped(keptFor.clampedNanoseconds) }
+    guard let refreshAhead, let lifetime else { return }
+    let refresh = now.addingClamped((lifetime * refreshAhead).clampedNanoseconds)
+    if refresh < header.expires { header.refresh = max(1, refresh) }
+  }
+}

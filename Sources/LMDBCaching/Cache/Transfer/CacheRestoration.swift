@@ -1,0 +1,158 @@
+package import Foundation
+import Platform
+
+/// Puts a copy of a backup in the place of a cache.
+///
+/// The backup is verified and copied beside the cache, the copy is verified, and takes the cache's place at once, while
+/// nobody has that open: at no moment is there half of one, and the old one is there until the new one is.
+package struct CacheRestoration {
+  /// What was done.
+  package struct Report {
+    package var backup: BackupReport
+    /// Where the cache is now that was there before; `nil`: there was none, or it was removed.
+    package var former: URL?
+    /// What of the backup could not be looked at.
+    package var notices: [String]
+  }
+
+  let source: CacheReader
+  let removesFormer: Bool
+  let options: CacheCopying.Options
+
+  /// - Parameters:
+  ///   - url: Where the cache is, or is to be.
+  ///   - removingFormer: Whether a cache that is there is removed. Otherwise it gets another name.
+  /// - Returns: `nil`: it was cancelled.
+  /// - Throws: `.busy` if a process has the cache open, or writes to the backup; `.damagedDatabase` or `.corruptedRecord` for a
+  ///   backup that is damaged, `.invalidDirectory` for a directory of something else. The cache is as it was then.
+  package static func run(
+    from source: CacheReader, to url: URL, removingFormer: Bool, _ options: CacheCopying.Options
+  ) throws(CacheError) -> Report? {
+    try CacheRestoration(source: source, removesFormer: removingFormer, options: options).run(url)
+  }
+
+  private func run(_ url: URL) throws(CacheError) -> Report? {
+    let target = try calling("Looking at \(url.path)") { () throws(SystemError) in
+      guard let target = try Directory(existing: url.path) else { return nil as Directory? }
+      return try target.isEmpty() ? nil : target
+    }
+    let place: NewPlace
+    if let target {
+      place = try self.place(of: target)
+      // Found out before the work; and once more after it.
+      try alone(with: target) { _ in }
+    } else {
+      place = try NewPlace(url)
+    }
+    if place.path == source.place.path || place.isWithin(source.place) || isSourceWithin(place) {
+      throw CacheError(
+        .invalidArgument, "\(place.path) and the backup in \(source.place.path) are in each other. Give another place.")
+    }
+    try verifySource()
+    var former: URL?
+    let report = try CacheCopying(options: options).copy(source, to: place) { (staged, place) throws(CacheError) in
+      guard let target else { return try staged.move(to: place) }
+      former = try replace(target, at: place, with: staged)
+    }
+    return report.map { Report(backup: $0, former: former, notices: source.notices) }
+  }
+
+  private func place(of directory: Directory) throws(CacheError) -> NewPlace {
+    // Its path has no links in it.
+    let url = URL(fileURLWithPath: directory.path)
+    let path = url.deletingLastPathComponent().path
+    let parent = try calling("Looking at \(path)") { () throws(SystemError) in try Directory(path: path) }
+    return NewPlace(parent: parent, name: url.lastPathComponent)
+  }
+
+  private func isSourceWithin(_ place: NewPlace) -> Bool { source.place.path.hasPrefix(place.path + "/") }
+
+  /// The entries are held against their checksums when they are copied.
+  private func verifySource() throws(CacheError) {
+    do {
+      _ = try CacheInspection.verify(directory: source.directory)
+    } catch let error as CacheError {
+      throw error
+    } catch {
+      throw CacheError(.storageFailed, "Verifying the backup in \(source.place.path) failed.", underlying: error)
+    }
+  }
+
+  // MARK: The cache that is there
+
+  private static let lockTimeout: Int64 = 2_000_000_000
+
+  /// Calls `body` while nobody has a cache open, or can open it.
+  private func alone<R>(
+    with target: Directory, _ body: (ProcessLock) throws(CacheError) -> R
+  ) throws(CacheError) -> R {
+    let opening = try OpeningLock(target, timeout: Self.lockTimeout)
+    try CacheDirectory(target).requireCache()
+    let lock = try calling("Locking the cache in \(target.path)") { () throws(SystemError) in
+      let lock = try ProcessLock(target, timeout: Self.lockTimeout)
+      return try lock.tryOwn() ? lock : nil
+    }
+    guard let lock else {
+      throw CacheError(
+        .busy, "A process has the cache in \(target.path) open. Close it there first; nothing was changed.")
+    }
+    let result = try body(lock)
+    opening.end()
+    return result
+  }
+
+  /// Gives the copy the place of the cache; returns where that is now.
+  private func replace(
+    _ target: Directory, at place: NewPlace, with staged: StagedCache
+  ) throws(CacheError) -> URL? {
+    let name = try alone(with: target) { _ throws(CacheError) in
+      try calling("Putting the copy in the place of \(place.path)") { () throws(SystemError) in
+        guard try place.parent.identity(of: place.name) == target.identity else {
+          throw SystemError("renameat", place.path, errno: EBUSY)
+        }
+        let former = try exchange(staged, with: place)
+        staged.didMove()
+        try place.parent.synchronize()
+        return former
+      }
+    }
+    if !removesFormer { return URL(fileURLWithPath: place.parent.path(of: name)) }
+    try calling("Removing the cache that was in \(place.path)") { () throws(SystemError) in
+      try place.parent.removeTree(name)
+    }
+    return nil
+  }
+
+  /// - Returns: The name that the cache has now.
+  private func exchange(_ staged: StagedCache, with place: NewPlace) throws(SystemError) -> String {
+    let former = try formerName(of: place)
+    if try place.parent.exchange(staged.name, place.name) {
+      do throws(SystemError) {
+        try place.parent.rename(staged.name, to: former)
+        return former
+      } catch {
+        // The copy is in its place. The cache keeps the name that the copy had.
+        return staged.name
+      }
+    }
+    // Where it cannot be done at once, a crash in between leaves the cache under its new name.
+    try place.parent.rename(place.name, to: former)
+    do throws(SystemError) {
+      try place.parent.rename(staged.name, to: place.name)
+    } catch {
+      try place.parent.rename(former, to: place.name)
+      throw error
+    }
+    return former
+  }
+
+  /// A name that nothing has.
+  private func formerName(of place: NewPlace) throws(SystemError) -> String {
+    var number = 1
+    while true {
+      let name = "\(place.name).former-\(number)"
+      if try place.parent.kind(of: name) == nil { return name }
+      number += 1
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import Foundation
+
+/// A record that was copied.
+struct CopiedRecord {
+  /// The cache's key.
+  let key: [UInt8]
+  let bytes: [UInt8]
+
+  init(key: [UInt8], bytes: [UInt8]) {
+    self.key = key
+    self.bytes = bytes
+  }
+
+  /// What is no record of this version.
+  ///
+  /// - Parameter record: How it begins.
+  init(unreadable record: UnsafeRawBufferPointer, databaseKey: UnsafeRawBufferPointer) {
+    // Of a key under a digest the record would say all of it; what it begins with is known without.
+    let isLong = databaseKey.first == DatabaseKey.longMarker
+    key = Array(isLong ? databaseKey.dropFirst().prefix(DatabaseKey.longPrefixLength) : databaseKey[...])
+    // Too short for a header, whatever it says.
+    bytes = Array(record.prefix(RecordHeader.baseSize))
+  }
+
+  /// Holds it against its checksum, and reads its value.
+  ///
+  /// - Parameter reading: Reads a value of the value log; `nil`: it is not there.
+  /// - Returns: `nil` if the value is not where it was.
+  /// - Throws: `.corruptedRecord`, `.unsupportedRecord`, or what `reading` throws.
+  func completed(
+    reading: (ValuePointer, String) throws(CacheError) -> Data?
+  ) throws(CacheError) -> EntryRecord? {
+    let key = String(decoding: self.key, as: UTF8.self)
+    return try bytes.withBytes { (bytes) throws(CacheError) -> EntryRecord? in
+      guard let header = RecordHeader(bytes) else { throw .unreadable(bytes, key) }
+      let isIntact = self.key.withBytes { header.isIntact(bytes, key: $0) }
+      guard isIntact else { throw .corrupted(key) }
+      let entry = CacheEntry(key, header, bytes)
+      guard let pointer = ValuePointer(in: bytes, header) else {
+        return EntryRecord(entry: entry, header: header.detached, stored: Data(header.payload(of: bytes)))
+      }
+      return try reading(pointer, key).map { EntryRecord(entry: entry, header: header.detached, stored: $0) }
+    }
+  }
+}

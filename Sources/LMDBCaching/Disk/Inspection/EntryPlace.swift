@@ -1,0 +1,14 @@
+/// A place between the entries of a cache, behind the one that a page ended with.
+package struct EntryPlace: Hashable, Sendable {
+  let databaseKey: [UInt8]
+
+  init(databaseKey: [UInt8]) { self.databaseKey = databaseKey }
+
+  /// The place behind a key, whether or not there is such an entry.
+  package init(after key: String) {
+    databaseKey = withUTF8Bytes(of: key) { DatabaseKey().withDatabaseKey($0) { Array($0) } }
+  }
+
+  /// Whether it is among the keys that the database holds under digests, which come after all others.
+  var isLong: Bool { databaseKey.first.map { $0 >= DatabaseKey.longMarker } ?? false }
+}

@@ -1,0 +1,244 @@
+import LMDB
+import Platform
+
+/// One state of a cache: what is committed, and over it what waits in journals. Lent to the body of ``CacheReader/look(_:_:)``.
+final class EntrySnapshot {
+  let file: UnmappedSnapshot
+  let pending: PendingWrites
+  /// How often the look was begun before: what passes again and again is to be read in smaller parts.
+  let attempt: Int
+  private let databaseKey: DatabaseKey
+  /// Nanoseconds since 1970.
+  private let now: Int64
+  private let cursor: UnmappedCursor
+  /// For the cache's own records, so that the other one stays where it is.
+  private let ownCursor: UnmappedCursor
+  private var knownTagStatus: TagStatus?
+
+  init(
+    _ file: UnmappedSnapshot, _ pending: PendingWrites, _ ownCursor: UnmappedCursor, _ databaseKey: DatabaseKey,
+    at now: Int64, attempt: Int
+  ) throws(ReadingFailure) {
+    self.attempt = attempt
+    self.file = file
+    self.pending = pending
+    self.ownCursor = ownCursor
+    self.databaseKey = databaseKey
+    self.now = now
+    cursor = try fromDatabase { () throws(DataFileError) in try UnmappedCursor(file) }
+  }
+
+  // MARK: One entry
+
+  /// Calls `body` with the newest record under a key, if it is one of those that are selected.
+  ///
+  /// - Throws: `.unsupportedRecord` or `.corruptedRecord` for one that cannot be read.
+  func find<R>(
+    _ key: UnsafeRawBufferPointer, _ selection: EntrySelection = .live,
+    _ body: (FoundRecord) throws(ReadingFailure) -> R
+  ) throws(ReadingFailure) -> R? {
+    try databaseKey.withDatabaseKey(key) { (databaseKey) throws(ReadingFailure) -> R? in
+      let value = try fromDatabase { () throws(DataFileError) in try cursor.find(databaseKey) }
+      let entry = pending.entry(databaseKey)
+      var result: R?
+      if let value, entry == nil, try FoundRecord(databaseKey, value) == nil {
+        let record = try fromDatabase { () throws(DataFileError) in try value.beginning(RecordHeader.baseSize) }
+        throw .cache(.unreadable(record, String(utf8: key)))
+      }
+      try newest(databaseKey, value, entry) { (found) throws(ReadingFailure) in
+        // Under a digest there may be another one.
+        if found.key.elementsEqual(fast: key), try isShown(found, selection) { result = try body(found) }
+      }
+      return result
+    }
+  }
+
+  // MARK: Many
+
+  /// Calls `body` with the records whose keys start with `prefix`, in the order of the database's keys, until it returns
+  /// `false`.
+  ///
+  /// - Parameters:
+  ///   - place: Where to go on.
+  ///   - limit: How many records are looked at, at least one.
+  ///   - onUnreadable: Called with what is no record of this version: its key in the database, and how it begins.
+  /// - Returns: Where to go on; `nil` if there is nothing more.
+  func scan(
+    _ prefix: UnsafeRawBufferPointer, after place: EntryPlace?, limit: Int, _ selection: EntrySelection,
+    onUnreadable: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void = { _, _ in },
+    _ body: (FoundRecord) throws(ReadingFailure) -> Bool
+  ) throws(ReadingFailure) -> EntryPlace? {
+    var left = limit
+    for range in KeyRange.ranges(ofPrefix: prefix) where range.isLong || place.map({ !$0.isLong }) ?? true {
+      let after = place.flatMap { $0.isLong == range.isLong ? $0.databaseKey : nil }
+      var (committed, waiting) = try start(range, after)
+      while true {
+        if let entry = committed, !range.contains(entry.key) { committed = nil }
+        if waiting < pending.entries.count, !pending.withKey(of: waiting, range.contains) {
+          waiting = pending.entries.count
+        }
+        let hasWaiting = waiting < pending.entries.count
+        guard committed != nil || hasWaiting else { break }
+        let order = hasWaiting ? pending.withKey(of: waiting) { Self.order(committed?.key, $0) } : -1
+        let goesOn: Bool
+        let last: [UInt8]?
+        left -= 1
+        if order > 0 {
+          (goesOn, last) = try pending.withKey(of: waiting) { (key) throws(ReadingFailure) in
+            let goesOn = try visit(key, nil, pending.entries[waiting], prefix, selection, body)
+            return (goesOn, goesOn && left > 0 ? nil : Array(key))
+          }
+        } else {
+          let entry = committed!
+          if order < 0, try FoundRecord(entry.key, entry.value) == nil {
+            let record = try fromDatabase { () throws(DataFileError) in try entry.value.beginning(RecordHeader.baseSize) }
+            onUnreadable(entry.key, record)
+          }
+          goesOn = try visit(
+            entry.key, entry.value, order == 0 ? pending.entries[waiting] : nil, prefix, selection, body)
+          last = goesOn && left > 0 ? nil : Array(entry.key)
+        }
+        if let last { return EntryPlace(databaseKey: last) }
+        if order <= 0 { committed = try fromDatabase { () throws(DataFileError) in try cursor.next() } }
+        if order >= 0 { waiting += 1 }
+      }
+    }
+    return nil
+  }
+
+  /// The first entries of a stretch of keys, or the first ones after a key in it.
+  private func start(
+    _ range: KeyRange, _ after: [UInt8]?
+  ) throws(ReadingFailure) -> (committed: UnmappedCursor.Entry?, waiting: Int) {
+    try (after ?? range.start).withBytes { (key) throws(ReadingFailure) in
+      var committed = try fromDatabase { () throws(DataFileError) in
+        key.isEmpty ? try cursor.first() : try cursor.seek(toKeyAtOrAfter: key)
+      }
+      var waiting = pending.index(atOrAfter: key)
+      guard after != nil else { return (committed, waiting) }
+      if let entry = committed, entry.key.elementsEqual(fast: key) {
+        committed = try fromDatabase { () throws(DataFileError) in try cursor.next() }
+      }
+      if waiting < pending.entries.count, pending.withKey(of: waiting, { $0.elementsEqual(fast: key) }) { waiting += 1 }
+      return (committed, waiting)
+    }
+  }
+
+  /// Less than 0: the first is before the second; `nil` is behind everything.
+  private static func order(_ first: UnsafeRawBufferPointer?, _ second: UnsafeRawBufferPointer) -> Int {
+    guard let first else { return 1 }
+    return first.precedes(second) ? -1 : second.precedes(first) ? 1 : 0
+  }
+
+  private func visit(
+    _ databaseKey: UnsafeRawBufferPointer, _ value: UnmappedValue?, _ entry: PendingWrites.Entry?,
+    _ prefix: UnsafeRawBufferPointer, _ selection: EntrySelection,
+    _ body: (FoundRecord) throws(ReadingFailure) -> Bool
+  ) throws(ReadingFailure) -> Bool {
+    var goesOn = true
+    try newest(databaseKey, value, entry) { (found) throws(ReadingFailure) in
+      if found.key.hasPrefix(prefix), try isShown(found, selection) { goesOn = try body(found) }
+    }
+    return goesOn
+  }
+
+  // MARK: The newest of two records
+
+  /// Calls `body` with what is under a key of the database, unless that was removed.
+  private func newest(
+    _ databaseKey: UnsafeRawBufferPointer, _ value: UnmappedValue?, _ entry: PendingWrites.Entry?,
+    _ body: (FoundRecord) throws(ReadingFailure) -> Void
+  ) throws(ReadingFailure) {
+    let committed = try value.flatMap { (value) throws(ReadingFailure) in try FoundRecord(databaseKey, value) }
+    if let entry, committed.map({ $0.header.stamp < entry.stamp }) ?? true {
+      if entry.isRemoval { return }
+      try pending.record(of: entry).withBytes { (bytes) throws(ReadingFailure) in
+        if let found = FoundRecord(databaseKey, waiting: bytes) { try body(found) }
+      }
+    } else if let committed {
+      try body(committed)
+    }
+  }
+
+  private func isShown(_ found: FoundRecord, _ selection: EntrySelection) throws(ReadingFailure) -> Bool {
+    let header = found.header
+    if pending.hides(header, under: found.key) { return false }
+    if !selection.shows(header, at: now) { return false }
+    return try !isRemovedByTag(header, isWaiting: found.isWaiting)
+  }
+
+  /// By how much what waits changes the number of entries and their cost; `nil` if only a scan could tell.
+  func pendingChange() throws(ReadingFailure) -> (entries: Int, cost: Int128)? {
+    // What a tag removes is counted until upkeep takes it out.
+    guard pending.clearStamp == 0, pending.prefixes.isEmpty, attempt < 16 else { return nil }
+    var change: (entries: Int, cost: Int128) = (0, 0)
+    for index in pending.entries.indices {
+      let entry = pending.entries[index]
+      try pending.withKey(of: index) { (key) throws(ReadingFailure) in
+        let value = try fromDatabase { () throws(DataFileError) in try cursor.find(key) }
+        let committed = try value.flatMap { (value) throws(ReadingFailure) in try FoundRecord(key, value) }?.header
+        if let committed, committed.stamp >= entry.stamp { return }
+        if let committed {
+          change.entries -= 1
+          change.cost -= Int128(committed.cost)
+        }
+        if entry.isRemoval { return }
+        change.entries += 1
+        let cost = try pending.record(of: entry).withBytes { RecordHeader($0)?.cost }
+        change.cost += Int128(cost ?? 0)
+      }
+    }
+    return change
+  }
+
+  // MARK: The cache's own records
+
+  func metadata() throws(ReadingFailure) -> CacheMetadata.Reading? {
+    try ownRecord(CacheMetadata.key) { CacheMetadata.read($0) }
+  }
+
+  private func isRemovedByTag(_ header: RecordHeader, isWaiting: Bool) throws(ReadingFailure) -> Bool {
+    guard let tags = header.tags else { return false }
+    let status = try tagStatus()
+    if header.stamp > status.last { return false }
+    if isWaiting, header.stamp <= status.forgotten { return true }
+    for hash in tags {
+      let removal = try ownRecord(TagStatus.key(ofTag: hash)) { TagStatus.stamp($0) } ?? 0
+      if removal > header.stamp { return true }
+    }
+    return false
+  }
+
+  private func tagStatus() throws(ReadingFailure) -> TagStatus {
+    if let knownTagStatus { return knownTagStatus }
+    let status = try ownRecord(TagStatus.key) { TagStatus($0) } ?? TagStatus()
+    knownTagStatus = status
+    return status
+  }
+
+  private func ownRecord<R>(
+    _ key: [UInt8], _ body: (UnsafeRawBufferPointer) -> R
+  ) throws(ReadingFailure) -> R? {
+    try key.withBytes { (key) throws(ReadingFailure) in
+      try fromDatabase { () throws(DataFileError) in
+        guard let value = try ownCursor.find(key) else { return nil }
+        return body(try value.bytes())
+      }
+    }
+  }
+
+  /// What is in use of the value log, by segments.
+  func valueUsage() throws(ReadingFailure) -> [UInt64: SegmentUsage] {
+    try SegmentUsage.keyPrefix.withBytes { (prefix) throws(ReadingFailure) in
+      try fromDatabase { () throws(DataFileError) in
+        var usage: [UInt64: SegmentUsage] = [:]
+        var position = try ownCursor.seek(toKeyAtOrAfter: prefix)
+        while let entry = position, let segment = SegmentUsage.segment(ofKey: entry.key) {
+          usage[segment] = SegmentUsage(try entry.value.bytes())
+          position = try ownCursor.next()
+        }
+        return usage
+      }
+    }
+  }
+}

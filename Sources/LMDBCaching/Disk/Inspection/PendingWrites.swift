@@ -1,0 +1,170 @@
+import LMDB
+import Platform
+
+/// What journals hold and a state of the database does not: writes that were acknowledged. Those of processes that live are
+/// about to be committed; those of processes that died wait for the next to open the cache.
+///
+/// It is laid over the database as a replay would apply it: never an older write over a newer one, and nothing from before
+/// a removal of everything. See ``PeerRecovery``.
+struct PendingWrites {
+  /// The newest write under a key.
+  struct Entry {
+    let stamp: UInt64
+    /// Whether it is a removal.
+    let isRemoval: Bool
+    fileprivate let journal: Int32
+    fileprivate let frame: Int32
+    fileprivate let keyLength: Int32
+    fileprivate let keyStart: Int
+
+    fileprivate var key: Range<Int> { keyStart..<keyStart + Int(keyLength) }
+  }
+
+  /// The transaction that it is as of.
+  let transactionID: UInt64
+  /// In the order of the database's keys, each once.
+  private(set) var entries: [Entry] = []
+  /// Writes that wait.
+  private(set) var count = 0
+  private(set) var clearStamp: UInt64 = 0
+  private(set) var prefixes: [HiddenKeys.Prefix] = []
+  private(set) var tags: [UInt64: UInt64] = [:]
+  /// The journals that it is made of, whose files have to be there as long as it counts.
+  private(set) var journals: [JournalImage] = []
+  /// The database's keys, one behind the other.
+  private var keys: [UInt8] = []
+
+  /// Nothing waits.
+  init(transactionID: UInt64) { self.transactionID = transactionID }
+
+  /// - Parameters:
+  ///   - images: Read before the state was the last one.
+  ///   - isIntact: Whether a value is where its pointer says.
+  init(
+    _ images: [JournalImage], _ cursor: UnmappedCursor, transactionID: UInt64, clearedAt cleared: UInt64,
+    _ databaseKey: DatabaseKey, isIntact: (ValuePointer) throws(SystemError) -> Bool
+  ) throws(ReadingFailure) {
+    self.transactionID = transactionID
+    for journal in images {
+      var frames = journal.frames(after: try Self.committedStamp(of: journal.identifier, cursor))
+      try Self.cutOff(&frames, of: journal, isIntact)
+      if frames.isEmpty { continue }
+      journals.append(journal)
+      count += frames.count
+      for index in frames { add(index, of: journal, clearedAt: cleared, databaseKey) }
+    }
+    sortEntries()
+  }
+
+  private static func committedStamp(
+    of journal: UInt64, _ cursor: UnmappedCursor
+  ) throws(ReadingFailure) -> UInt64 {
+    try WriteSession.committedStampKey(journal).withBytes { (key) throws(ReadingFailure) in
+      try fromDatabase { () throws(DataFileError) in
+        guard let bytes = try cursor.find(key)?.bytes(), bytes.count == 8 else { return 0 }
+        return bytes.loadUnaligned(as: UInt64.self)
+      }
+    }
+  }
+
+  /// Leaves out what comes from the first write on whose value is nowhere, as a replay does.
+  private static func cutOff(
+    _ frames: inout [Int], of journal: JournalImage, _ isIntact: (ValuePointer) throws(SystemError) -> Bool
+  ) throws(ReadingFailure) {
+    for (position, index) in frames.enumerated() {
+      guard let pointer = journal.pointers[index] else { continue }
+      if try fromFiles({ () throws(SystemError) in try isIntact(pointer) }) { continue }
+      var end = position
+      while end > 0, journal.frames[frames[end - 1]].isContinued { end -= 1 }
+      frames.removeSubrange(end...)
+      return
+    }
+  }
+
+  private mutating func add(
+    _ index: Int, of journal: JournalImage, clearedAt cleared: UInt64, _ databaseKey: DatabaseKey
+  ) {
+    let frame = journal.frames[index]
+    switch frame.operation {
+    // Another process removed everything after this was written.
+    case .put where frame.stamp <= cleared: return
+    case .put, .remove:
+      let start = keys.count
+      journal.withKey(of: frame) { databaseKey.withDatabaseKey($0) { keys += $0 } }
+      entries.append(
+        Entry(
+          stamp: frame.stamp, isRemoval: frame.operation == .remove, journal: Int32(journals.count - 1),
+          frame: Int32(index), keyLength: Int32(keys.count - start), keyStart: start))
+    case .removePrefix:
+      prefixes.append(HiddenKeys.Prefix(bytes: journal.withKey(of: frame) { Array($0) }, stamp: frame.stamp))
+    case .removeTag:
+      tags[journal.tag(of: frame)] = max(tags[journal.tag(of: frame)] ?? 0, frame.stamp)
+    case .removeAll: clearStamp = max(clearStamp, frame.stamp)
+    }
+  }
+
+  /// Of several writes under a key the newest one stays.
+  private mutating func sortEntries() {
+    let unsorted = entries
+    entries = keys.withUnsafeBytes { keys in
+      func key(_ entry: Entry) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: keys[entry.key]) }
+      var sorted = unsorted
+      sorted.sort { first, second in
+        if key(first).precedes(key(second)) { return true }
+        return key(second).precedes(key(first)) ? false : first.stamp < second.stamp
+      }
+      var newest: [Entry] = []
+      for (index, entry) in sorted.enumerated() {
+        if index + 1 < sorted.count, key(entry).elementsEqual(fast: key(sorted[index + 1])) { continue }
+        newest.append(entry)
+      }
+      return newest
+    }
+  }
+
+  var isEmpty: Bool { count == 0 }
+
+  // MARK: By keys of the database
+
+  /// The first entry whose key is not less than `key`.
+  func index(atOrAfter key: UnsafeRawBufferPointer) -> Int {
+    var (low, high) = (0, entries.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if withKey(of: middle, { $0.precedes(key) }) { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  func entry(_ key: UnsafeRawBufferPointer) -> Entry? {
+    if entries.isEmpty { return nil }
+    let index = index(atOrAfter: key)
+    guard index < entries.count, withKey(of: index, { $0.elementsEqual(fast: key) }) else { return nil }
+    return entries[index]
+  }
+
+  /// Calls `body` with an entry's key in the database.
+  func withKey<R, E: Error>(
+    of index: Int, _ body: (UnsafeRawBufferPointer) throws(E) -> R
+  ) throws(E) -> R {
+    try keys.withBytes { (keys) throws(E) in try body(UnsafeRawBufferPointer(rebasing: keys[entries[index].key])) }
+  }
+
+  /// What an entry puts.
+  ///
+  /// - Throws: `.passed` if it is committed by now.
+  func record(of entry: Entry) throws(ReadingFailure) -> [UInt8] {
+    let journal = journals[Int(entry.journal)]
+    let record = try fromFiles { () throws(SystemError) in try journal.record(of: journal.frames[Int(entry.frame)]) }
+    guard let record else { throw .passed(journal: journal.identifier) }
+    return record
+  }
+
+  /// Whether a removal of many entries hides a record.
+  func hides(_ header: RecordHeader, under cacheKey: UnsafeRawBufferPointer) -> Bool {
+    if header.stamp < clearStamp { return true }
+    if prefixes.contains(where: { $0.stamp > header.stamp && cacheKey.starts(with: $0.bytes) }) { return true }
+    guard !tags.isEmpty, let own = header.tags else { return false }
+    return own.contains { tags[$0] ?? 0 > header.stamp }
+  }
+}

@@ -1,0 +1,42 @@
+import Platform
+
+extension JournalSegment {
+  /// What a segment keeps of its blocks at least, so that an idle journal takes writes on a full disk: one part in so many.
+  private static let partsKept = 8
+
+  /// Gives back the blocks that an empty segment has beyond its beginning.
+  ///
+  /// - Throws: What the system does, `EOPNOTSUPP` where the file system has no holes. Then, too, nothing is stored there
+  ///   before ``reserve(_:)``.
+  func giveBlocksBack() throws(SystemError) {
+    precondition(isEmpty, "a segment with frames keeps its blocks")
+    guard case .journal(let memory) = owner, let part = blocksToGiveBack(memory.map) else { return }
+    // Before anything else: what becomes of the blocks if it fails, is not known.
+    ready = part.lowerBound - (base - memory.map.base)
+    try memory.giveBack(part)
+  }
+
+  /// Whether ``giveBlocksBack()`` would do anything.
+  var hasBlocksToGiveBack: Bool {
+    guard case .journal(let memory) = owner, let part = blocksToGiveBack(memory.map) else { return false }
+    return ready > part.lowerBound - (base - memory.map.base)
+  }
+
+  /// Whole pages of the file: a store makes the system want blocks for all of its page.
+  private func blocksToGiveBack(_ map: MemoryMap) -> Range<Int>? {
+    let (start, page) = (base - map.base, MemoryMap.pageSize)
+    let first = (start + capacity / Self.partsKept + page - 1) / page * page
+    let end = (start + capacity) / page * page
+    return first < end ? first..<end : nil
+  }
+
+  /// Gets blocks for `size` more bytes, and as many again as it has. Returns `false` where they are more than it can have.
+  func reserve(_ size: Int) throws(SystemError) -> Bool {
+    guard case .journal(let memory) = owner, used + size <= capacity else { return false }
+    let (start, page) = (base - memory.map.base, MemoryMap.pageSize)
+    let end = min(start + capacity, (start + max(used + size, 2 * ready) + page - 1) / page * page)
+    try memory.reserve(start + ready..<end)
+    ready = end - start
+    return true
+  }
+}

@@ -1,0 +1,143 @@
+import CXXHash
+
+/// What a process publishes, as bytes: all of its file in the folder of statistics.
+///
+///     offset  bytes
+///          0      8  "LMDBCLS1"
+///          8      4  version: 1
+///         12      4  process
+///         16      8  how often it has published
+///         24     16  when it opened the cache: by the wall clock, by the monotonic clock
+///         40     16  when it published this
+///         56      4  1: healthy
+///         60      4  length of the name
+///         64     64  name, UTF-8
+///        128    384  numbers: the counters, nanoseconds of loading, the gauges; zeros
+///        512   5280  histograms
+///       5792      …  zeros
+///       6136      8  XXH3 of what is before
+enum StatisticsBlock {
+  static let size = 6_144
+  static let version: UInt32 = 1
+  static let longestName = 64
+
+  private static let magic: UInt64 = 0x3153_4C43_4244_4D4C  // "LMDBCLS1"
+  static let magicBytes = withUnsafeBytes(of: magic.littleEndian) { Array($0) }
+
+  private static let nameOffset = 64
+  private static let numbersOffset = 128
+  private static let histogramsOffset = 512
+  private static let checkOffset = size - 8
+  /// No process counts more: a sum of some does not overflow, and a time is none that nobody can have.
+  private static let greatestNumber = UInt64(1) << 56
+
+  /// Whether a file that begins so is one, as far as it was written.
+  static func isOurs(_ beginning: [UInt8]) -> Bool { beginning.begins(with: magicBytes) }
+
+  // MARK: Writing
+
+  /// - Parameter number: Of this publication, from 1.
+  static func bytes(_ statistics: ProcessStatistics, number: UInt64) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: size)
+    bytes.withUnsafeMutableBytes { bytes in
+      func store(_ value: some FixedWidthInteger, at offset: Int) {
+        bytes.storeBytes(of: value.littleEndian, toByteOffset: offset, as: type(of: value))
+      }
+      store(magic, at: 0)
+      store(version, at: 8)
+      store(statistics.process, at: 12)
+      store(number, at: 16)
+      store(statistics.opened.wall, at: 24)
+      store(statistics.opened.monotonic, at: 32)
+      store(statistics.published.wall, at: 40)
+      store(statistics.published.monotonic, at: 48)
+      store(UInt32(statistics.isHealthy ? 1 : 0), at: 56)
+      let name = prefix(of: statistics.name)
+      store(UInt32(name.count), at: 60)
+      for (index, byte) in name.enumerated() { bytes[nameOffset + index] = byte }
+      for (index, number) in numbers(of: statistics).enumerated() {
+        // A count that others just change may be a moment behind another, and below 0.
+        store(min(UInt64(max(0, number)), greatestNumber), at: numbersOffset + index * 8)
+      }
+      var offset = histogramsOffset
+      for path in CacheLatencies.all {
+        for count in statistics.latencies[keyPath: path].counts {
+          store(count, at: offset)
+          offset += 8
+        }
+      }
+    }
+    return sealed(bytes)
+  }
+
+  /// The same bytes with the check that belongs to them; what is missing is zeros.
+  static func sealed(_ bytes: [UInt8]) -> [UInt8] {
+    var bytes = Array(bytes.prefix(size))
+    bytes += [UInt8](repeating: 0, count: size - bytes.count)
+    bytes.withUnsafeMutableBytes {
+      let check = cxxhash_64($0.baseAddress!, checkOffset, 0)
+      $0.storeBytes(of: check.littleEndian, toByteOffset: checkOffset, as: UInt64.self)
+    }
+    return bytes
+  }
+
+  private static func numbers(of statistics: ProcessStatistics) -> [Int] {
+    CacheStatistics.counters.map { statistics.statistics[keyPath: $0] }
+      + [Int(clamping: statistics.statistics.loadTime.clampedNanoseconds)]
+      + ProcessStatistics.gauges.map { statistics[keyPath: $0] }
+  }
+
+  /// What fits, without half a character.
+  private static func prefix(of name: String) -> [UInt8] {
+    var name = name[...]
+    while name.utf8.count > longestName { name.removeLast() }
+    return Array(name.utf8)
+  }
+
+  // MARK: Reading
+
+  /// What the bytes of a file say. Returns `nil` unless they are a whole block of this version: the file may be being
+  /// written, be damaged, or be anybody's.
+  static func read(_ bytes: [UInt8], identifier: UInt64) -> (statistics: ProcessStatistics, number: UInt64)? {
+    guard bytes.count == size else { return nil }
+    return bytes.withUnsafeBytes { bytes in
+      func load<Value: FixedWidthInteger>(_ type: Value.Type, _ offset: Int) -> Value {
+        Value(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: type))
+      }
+      guard load(UInt64.self, 0) == magic, load(UInt32.self, 8) == version,
+        load(UInt64.self, checkOffset) == cxxhash_64(bytes.baseAddress!, checkOffset, 0)
+      else { return nil }
+      var statistics = ProcessStatistics()
+      statistics.identifier = identifier
+      statistics.process = load(Int32.self, 12)
+      statistics.opened = ProcessStatistics.Moment(wall: load(Int64.self, 24), monotonic: load(Int64.self, 32))
+      statistics.published = ProcessStatistics.Moment(wall: load(Int64.self, 40), monotonic: load(Int64.self, 48))
+      statistics.isHealthy = load(UInt32.self, 56) == 1
+      let nameLength = Int(load(UInt32.self, 60))
+      guard statistics.process > 0, nameLength <= longestName, statistics.opened.monotonic >= 0,
+        statistics.opened.monotonic <= statistics.published.monotonic
+      else { return nil }
+      statistics.name = String(decoding: bytes[nameOffset..<nameOffset + nameLength], as: UTF8.self)
+
+      var offset = numbersOffset
+      var isBelievable = true
+      func number() -> Int {
+        defer { offset += 8 }
+        let number = load(UInt64.self, offset)
+        if number > greatestNumber { isBelievable = false }
+        return Int(clamping: number)
+      }
+      for path in CacheStatistics.counters { statistics.statistics[keyPath: path] = number() }
+      statistics.statistics.loadTime = .nanoseconds(number())
+      for path in ProcessStatistics.gauges { statistics[keyPath: path] = number() }
+      guard isBelievable else { return nil }
+
+      for (index, path) in CacheLatencies.all.enumerated() {
+        let start = histogramsOffset + index * LatencyHistogram.bucketCount * 8
+        statistics.latencies[keyPath: path] = LatencyHistogram(
+          counts: (0..<LatencyHistogram.bucketCount).map { load(UInt64.self, start + $0 * 8) })
+      }
+      return (statistics, load(UInt64.self, 16))
+    }
+  }
+}

@@ -1,0 +1,137 @@
+import Foundation
+import LMDB
+import Logging
+import Platform
+
+/// Publishes what this process does with a cache, for others to see: about every second, if anything has changed.
+///
+/// A failure, of a disk that is full, say, costs the statistics, and nothing else; it is tried again after a minute.
+// Unchecked: what changes is touched by the writer thread only, and before that is started.
+final class StatisticsPublisher: @unchecked Sendable {
+  private let current: CurrentDirectory
+  private let journal: Journal
+  private let database: EntryDatabase
+  private let observers: StoreObservers
+  private let events: EventLog
+  private let opened: ProcessStatistics.Moment
+  private let processName = ProcessInfo.processInfo.processName
+
+  private var file: StatisticsFile?
+  /// What was published last.
+  private var last: ProcessStatistics?
+  /// On the monotonic clock, when a failure is over, and when somebody has to look for what others left.
+  private var nextAttempt = Int64.min
+  private var nextSweep = Int64.min
+  private var hasFailed = false
+
+  private static let pauseAfterFailure: Int64 = 60_000_000_000
+  private static let sweepInterval: Int64 = 60_000_000_000
+
+  init(
+    _ current: CurrentDirectory, _ journal: Journal, _ database: EntryDatabase, _ observers: StoreObservers,
+    events: EventLog
+  ) {
+    self.current = current
+    self.journal = journal
+    self.database = database
+    self.observers = observers
+    self.events = events
+    opened = Self.now(journal.clock)
+  }
+
+  /// The monotonic clock is the system's, which readers compare with their own, whatever the cache's is.
+  private static func now(_ clock: CacheClock) -> ProcessStatistics.Moment {
+    ProcessStatistics.Moment(wall: clock.now, monotonic: MonotonicClock.nanoseconds)
+  }
+
+  // MARK: On the writer thread
+
+  /// Publishes what is new.
+  func makeRound() {
+    let now = journal.clock.monotonic
+    if now < nextAttempt { return }
+    do throws(CacheError) {
+      try publishIfChanged()
+      hasFailed = false
+    } catch {
+      end()
+      last = nil
+      nextAttempt = now.addingClamped(Self.pauseAfterFailure)
+      if !hasFailed {
+        events.log(
+          .info, "cache statistics not published", ["directory": "\(database.directoryName)", "error": "\(error)"])
+      }
+      hasFailed = true
+    }
+  }
+
+  /// The files are others now: what was published is of no use, or gone with them.
+  func didReopen() { last = nil }
+
+  /// Removes what is published.
+  func end() {
+    guard let file = file.take() else { return }
+    // What is left behind has no owner any more, and goes with the next sweep.
+    do throws(SystemError) { try file.remove() } catch {}
+  }
+
+  private func publishIfChanged() throws(CacheError) {
+    var statistics = composed()
+    if let last {
+      // What other processes' commits change too is looked up when something is told anyway.
+      statistics.diskCount = last.diskCount
+      statistics.diskCost = last.diskCost
+      statistics.transaction = last.transaction
+      statistics.published = last.published
+      if statistics == last { return }
+    }
+    do throws(CacheError) { try measure(&statistics) } catch {
+      // A database that fails says nothing; that it fails is told all the same.
+    }
+    statistics.published = Self.now(journal.clock)
+    try calling("Publishing the statistics of \(database.directoryName)") { () throws(SystemError) in
+      try publish(statistics)
+    }
+    last = statistics
+  }
+
+  private func publish(_ statistics: ProcessStatistics) throws(SystemError) {
+    let folder = StatisticsFolder(cache: current.value)
+    if try file?.isDeleted ?? true { file = try folder.makeFile() }
+    let now = journal.clock.monotonic
+    if now >= nextSweep {
+      nextSweep = now.addingClamped(Self.sweepInterval)
+      try folder.sweep(except: file?.identifier)
+    }
+    try file?.publish(statistics)
+  }
+
+  // MARK: What is published
+
+  /// What this process knows without reading anything.
+  private func composed() -> ProcessStatistics {
+    var statistics = ProcessStatistics()
+    statistics.process = getpid()
+    statistics.name = processName
+    statistics.opened = opened
+    statistics.statistics = observers.statistics
+    database.counters.add(to: &statistics.statistics)
+    journal.writes.add(to: &statistics.statistics)
+    statistics.latencies = database.counters.latencies.latencies
+    (statistics.memoryCount, statistics.memoryCost) = observers.size
+    (statistics.journalUsed, statistics.journalSize, statistics.isHealthy) = journal.fill
+    return statistics
+  }
+
+  private func measure(_ statistics: inout ProcessStatistics) throws(CacheError) {
+    let (metadata, transaction) = try database.accessing("Reading the counts of \(database.directoryName)") {
+      () throws(LMDBError) in
+      try database.environment.withReadTransaction { (txn) throws(LMDBError) in
+        (try EntryDatabase.metadata(txn), txn.id)
+      }
+    }
+    statistics.diskCount = metadata.count
+    statistics.diskCost = metadata.totalCost
+    statistics.transaction = Int(clamping: transaction)
+  }
+}

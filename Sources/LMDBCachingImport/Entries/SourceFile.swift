@@ -1,0 +1,82 @@
+import Foundation
+import Platform
+
+/// Files of sources: opened below a directory that is held open, without following a link, and read whole.
+enum SourceFile {
+  /// The directory and the name that a path leads to, whose links are followed: who gave it chose them.
+  static func place(_ path: String) throws(ImportError) -> (directory: Directory, name: String) {
+    try reading(path) { () throws(SystemError) in
+      let canonical = try Directory.canonicalPath(path)
+      guard let slash = canonical.lastIndex(of: "/"), canonical != "/" else {
+        throw SystemError("open", path, errno: EISDIR)
+      }
+      let parent = slash == canonical.startIndex ? "/" : String(canonical[..<slash])
+      return (try Directory(path: parent), String(canonical[canonical.index(after: slash)...]))
+    }
+  }
+
+  /// Opens the file at a path.
+  static func open(_ path: String) throws(ImportError) -> File {
+    let (directory, name) = try place(path)
+    let file = try reading(path) { () throws(SystemError) in try directory.open(name) }
+    guard let file else { throw ImportError(SystemError("openat", path, errno: ENOENT), of: path) }
+    return file
+  }
+
+  /// The contents of a file in a directory that is an entry's value.
+  ///
+  /// - Parameter size: How many bytes there have to be, where that is known.
+  static func value(
+    of name: String, in directory: Directory, limit: Int, size: Int? = nil
+  ) throws(EntryFailure) -> Data {
+    let file: File?
+    do throws(SystemError) { file = try directory.open(name) } catch { throw EntryFailure(error) }
+    guard let file else { throw EntryFailure(.missingValue, "The file of the value, \(name), is not there.") }
+    let status: FileStatus
+    do throws(SystemError) { status = try file.status() } catch { throw EntryFailure(error) }
+    if let size, size != status.size {
+      throw EntryFailure(
+        .damagedValue, "The file of the value, \(name), has \(status.size) bytes in place of \(size).")
+    }
+    return try value(of: file, status, limit: limit)
+  }
+
+  /// - Parameter status: What the system said of the file when it was opened.
+  private static func value(
+    of file: borrowing File, _ status: FileStatus, limit: Int
+  ) throws(EntryFailure) -> Data {
+    guard status.size <= limit else {
+      throw EntryFailure(
+        .tooLarge, "The value has \(status.size) bytes, and \(limit) are taken at most. Raise maximumValueSize.")
+    }
+    var data = Data(count: status.size)
+    let isWhole: Bool
+    do throws(SystemError) {
+      let count = try data.withUnsafeMutableBytes { bytes -> Result<Int, SystemError> in
+        do throws(SystemError) { return .success(try file.readPart(bytes, at: 0)) } catch { return .failure(error) }
+      }.get()
+      let now = try file.status()
+      isWhole = count == status.size && now.size == count
+    } catch {
+      throw EntryFailure(error)
+    }
+    guard isWhole else {
+      throw EntryFailure(.unreadable, "The file was changed while it was read. Import again.")
+    }
+    return data
+  }
+}
+
+extension EntryFailure {
+  /// What the system said of the file of one entry.
+  init(_ error: SystemError) {
+    switch error.finding {
+    case .name: self.init(.foreignName, "\(error)")
+    case .kind, .names: self.init(.notAFile, "\(error)")
+    case .tooLarge: self.init(.tooLarge, "\(error)")
+    case nil:
+      let remedy = error.errno == EACCES || error.errno == EPERM ? " Give this user read access." : ""
+      self.init(.unreadable, "\(error).\(remedy)")
+    }
+  }
+}

@@ -1,0 +1,173 @@
+import Foundation
+package import LMDBCaching
+import Platform
+
+/// One run from a source into a cache, on one thread. The source is open before there has to be a cache.
+package struct ImportRun {
+  /// What is stored together.
+  private static let batchCount = 256
+  private static let batchSize = 1 << 20
+  /// Nanoseconds between two reports of progress.
+  private static let progressInterval: Int64 = 100_000_000
+
+  /// `nil`: nothing is there, and nothing is stored.
+  private var cache: DiskCache?
+  private var memory: MemoryTier?
+  private let options: ImportOptions
+  private var source: any EntrySource
+  private var report = ImportReport()
+  private var pending: [ImportedEntry] = []
+  private var pendingSize = 0
+  private var lastProgress = MonotonicClock.nanoseconds
+
+  /// Opens the source.
+  ///
+  /// - Parameters:
+  ///   - directory: Where the cache is, or will be.
+  ///   - isUnarchivedByClosure: Whether the cache has a closure for objects that are no keyed archives.
+  package init(
+    from source: ImportSource, _ options: ImportOptions, intoCacheAt directory: String?, isUnarchivedByClosure: Bool
+  ) throws(ImportError) {
+    guard options.maximumValueSize >= 0, options.listedRefusals >= 0 else {
+      throw ImportError(.invalidArgument, "maximumValueSize and listedRefusals are 0 or more.")
+    }
+    self.options = options
+    self.source = try source.open(
+      SourceContext(
+        maximumValueSize: min(options.maximumValueSize, 1 << 32 - 1), isUnarchivedByClosure: isUnarchivedByClosure,
+        cacheDirectory: directory))
+  }
+
+  /// Reads the source to its end, or until it is cancelled. To be called once.
+  ///
+  /// - Parameters:
+  ///   - cache: `nil`: an empty one, which is not there.
+  ///   - memory: The memory tier of the cache, if it has one.
+  ///   - storing: Whether anything is stored.
+  package mutating func run(
+    into cache: DiskCache?, _ memory: MemoryTier?, storing: Bool, _ progress: (ImportProgress) -> Void,
+    _ isCancelled: () -> Bool
+  ) throws(ImportError) -> ImportReport {
+    (self.cache, self.memory) = (cache, memory)
+    report.isDryRun = !storing || cache == nil
+    do throws(ImportError) {
+      while !isCancelled() {
+        guard let step = try source.next() else {
+          report.isComplete = true
+          break
+        }
+        try take(step)
+        if pending.count >= Self.batchCount || pendingSize >= Self.batchSize { try storePending() }
+        tell(progress, isDue: MonotonicClock.nanoseconds - lastProgress >= Self.progressInterval)
+      }
+      try storePending()
+    } catch {
+      report.isComplete = false
+      throw ending(error)
+    }
+    tell(progress, isDue: true)
+    return report
+  }
+
+  /// Stores what was read before a failure, and adds to it what was done.
+  private mutating func ending(_ error: ImportError) -> ImportError {
+    var error = error
+    if error.code != .cacheFailed {
+      do throws(ImportError) { try storePending() } catch let failure { error = failure }
+    }
+    error.report = report
+    return error
+  }
+
+  private mutating func tell(_ progress: (ImportProgress) -> Void, isDue: Bool) {
+    guard isDue else { return }
+    lastProgress = MonotonicClock.nanoseconds
+    progress(ImportProgress(total: source.count, report: report))
+  }
+
+  private mutating func take(_ step: SourceStep) throws(ImportError) {
+    switch step {
+    case .remark(let refusal): report.note(refusal, listing: options.listedRefusals)
+    case .refused(let refusal):
+      report.examined += 1
+      refuse(refusal)
+    case .entry(let entry):
+      report.examined += 1
+      try take(entry)
+    }
+  }
+
+  private mutating func take(_ entry: SourceEntry) throws(ImportError) {
+    if let isSelected = options.isSelected, !isSelected(entry.key) {
+      report.unselected += 1
+      return
+    }
+    let now = cache?.wallClock ?? RealTimeClock.nanoseconds
+    if entry.expires != 0, entry.expires <= now {
+      report.expired += 1
+      return
+    }
+    let key = options.keyPrefix + entry.key
+    // Before its value is read, which may take long. It is looked for again when it is stored.
+    if options.existing == .kept, let cache, try asking({ () throws(CacheError) in try cache.isPresent(key, memory) }) {
+      report.present += 1
+      return
+    }
+    let value: ImportedValue
+    do throws(EntryFailure) {
+      value = try source.value()
+    } catch {
+      return refuse(ImportRefusal(key: entry.key, error))
+    }
+    do throws(CacheError) {
+      let imported = try ImportedEntry(
+        key: key, value: value, created: entry.created, lastAccess: entry.lastAccess, expires: entry.expires)
+      guard imported.valueSize <= options.maximumValueSize else {
+        return refuse(
+          ImportRefusal(
+            key: entry.key,
+            EntryFailure(.tooLarge, "The value has \(imported.valueSize) bytes. Raise maximumValueSize.")))
+      }
+      pending.append(imported)
+      pendingSize += imported.size
+    } catch {
+      let reason: ImportRefusal.Reason = error.code == .invalidArgument ? .tooLarge : .damagedValue
+      return refuse(ImportRefusal(key: entry.key, EntryFailure(reason, error.message)))
+    }
+    if let remainder = entry.remainder {
+      report.note(ImportRefusal(key: entry.key, remainder), listing: options.listedRefusals)
+    }
+  }
+
+  private mutating func refuse(_ refusal: ImportRefusal) {
+    report.refused += 1
+    report.note(refusal, listing: options.listedRefusals)
+  }
+
+  private mutating func storePending() throws(ImportError) {
+    let entries = pending
+    pending.removeAll(keepingCapacity: true)
+    pendingSize = 0
+    if entries.isEmpty { return }
+    let taken: [Bool]
+    if let cache, !report.isDryRun {
+      taken = try asking { () throws(CacheError) in
+        try cache.take(entries, replacing: options.existing == .replaced, beside: memory)
+      }
+    } else {
+      taken = entries.map { _ in true }
+    }
+    for (entry, isTaken) in zip(entries, taken) {
+      if isTaken {
+        report.taken += 1
+        report.takenBytes += entry.size
+      } else {
+        report.present += 1
+      }
+    }
+  }
+
+  private func asking<R>(_ body: () throws(CacheError) -> R) throws(ImportError) -> R {
+    do throws(CacheError) { return try body() } catch { throw ImportError(error) }
+  }
+}

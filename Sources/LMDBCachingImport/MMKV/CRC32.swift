@@ -1,0 +1,12 @@
+/// The checksum of MMKV's files: CRC-32 as of ISO 3309, which zlib, PNG and gzip have, too.
+enum CRC32 {
+  private static let table: [UInt32] = (0..<256).map { index in
+    (0..<8).reduce(UInt32(index)) { value, _ in value & 1 == 0 ? value >> 1 : value >> 1 ^ 0xEDB8_8320 }
+  }
+
+  static func checksum(_ bytes: ArraySlice<UInt8>) -> UInt32 {
+    table.withUnsafeBufferPointer { table in
+      ~bytes.reduce(~0) { sum, byte in sum >> 8 ^ table[Int(UInt8(truncatingIfNeeded: sum) ^ byte)] }
+    }
+  }
+}

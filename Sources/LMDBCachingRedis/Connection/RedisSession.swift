@@ -1,0 +1,215 @@
+import Foundation
+import Platform
+
+/// One connection of which the server knows who it is.
+///
+/// Threads: one at a time.
+// @unchecked: whoever has a session is the only one.
+final class RedisSession: @unchecked Sendable {
+  private static let chunk = 64 << 10
+  private static let shortTime: Int64 = 10_000_000
+
+  private let socket: RedisSocket
+  private let reader: ReplyReader
+  private var output: [UInt8] = []
+  private var sent = 0
+  private var isWaiting = false
+  /// When it was used last, by the monotonic clock.
+  private var lastUse: Int64 = 0
+
+  /// Connects, and says who asks. Waits.
+  ///
+  /// - Parameters:
+  ///   - address: In place of the configuration's.
+  ///   - deadline: Nanoseconds of the monotonic clock.
+  init(
+    _ configuration: RedisConfiguration, at address: RedisConfiguration.Address, deadline: Int64
+  ) throws(RemoteTierError) {
+    reader = try ReplyReader()
+    socket = try RedisSocket.connected(to: address, before: deadline)
+    try introduce(configuration, deadline)
+  }
+
+  private func introduce(_ configuration: RedisConfiguration, _ deadline: Int64) throws(RemoteTierError) {
+    var commands: [RemoteCommand] = []
+    func add(_ words: String...) { commands.append(RemoteCommand(words.map { Data($0.utf8) })) }
+    switch (configuration.username, configuration.password) {
+    case (let user?, let password?): add("AUTH", user, password)
+    case (nil, let password?): add("AUTH", password)
+    case (_, nil): break
+    }
+    if configuration.database != 0 { add("SELECT", "\(configuration.database)") }
+    add("CLIENT", "SETNAME", configuration.clientName)
+    let replies = try perform(commands, deadline: deadline)
+    for (command, reply) in zip(commands, replies) {
+      guard case .error(let message) = reply else { continue }
+      var error = RemoteTierError(reply: configuration.withoutPassword(message))
+      if error.code == .unreachable { throw error }
+      // A server may forbid that a client has a name.
+      if command.arguments[0] == Data("CLIENT".utf8) { continue }
+      error.code = .refused
+      throw error
+    }
+  }
+
+  var descriptor: Int32 { socket.descriptor }
+
+  // MARK: Commands
+
+  /// Lets threads wait in the system's call for what they receive.
+  func makeWaiting() throws(RemoteTierError) {
+    try socket.makeWaiting()
+    isWaiting = true
+  }
+
+  /// Sends commands and waits for their replies.
+  func perform(_ commands: [RemoteCommand], deadline: Int64) throws(RemoteTierError) -> [RemoteReply] {
+    for command in commands { append(command) }
+    var replies: [RemoteReply] = []
+    do throws(RemoteTierError) {
+      while replies.count < commands.count {
+        if let reply = try reader.next() {
+          replies.append(reply)
+        } else if try flush() {
+          try receive(before: deadline)
+        } else {
+          // A server that refuses what it is being sent says so before all of it is there.
+          let events = try socket.wait(for: POLLIN | POLLOUT, before: deadline)
+          if events == 0 { throw Self.late }
+          if events & POLLIN != 0 { try receive() }
+        }
+      }
+    } catch {
+      return try lastWords(after: replies, of: commands.count, error)
+    }
+    if hasOutput { throw Self.early }
+    lastUse = MonotonicClock.nanoseconds
+    return replies
+  }
+
+  /// What the server has said before it ended the connection.
+  private func lastWords(
+    after replies: [RemoteReply], of count: Int, _ error: RemoteTierError
+  ) throws(RemoteTierError) -> [RemoteReply] {
+    guard error.code == .unreachable else { throw error }
+    let replies = replies + lastWords()
+    if replies.count >= count { return Array(replies.prefix(count)) }
+    // The connection ends after an error of the protocol, whatever else was sent.
+    if case .error(let message)? = replies.last { throw RemoteTierError(reply: message) }
+    throw error
+  }
+
+  /// Replies that have arrived on a connection that has failed.
+  func lastWords() -> [RemoteReply] {
+    var replies: [RemoteReply] = []
+    do throws(RemoteTierError) {
+      while true {
+        while let reply = try reader.next() { replies.append(reply) }
+        if try !receive() { return replies }
+      }
+    } catch {
+      // It has failed before: this is what there was.
+    }
+    return replies
+  }
+
+  private static var late: RemoteTierError { RemoteTierError(.timedOut, "The server did not reply in time.") }
+
+  private static var early: RemoteTierError {
+    RemoteTierError(.unreachable, "The server replied to what it had not been sent yet.")
+  }
+
+  /// Appends a command to what is to be sent.
+  func append(_ command: RemoteCommand) {
+    // The protocol's arrays of strings, which is all that a client sends.
+    appendLine(UInt8(ascii: "*"), command.arguments.count)
+    for argument in command.arguments {
+      appendLine(UInt8(ascii: "$"), argument.count)
+      argument.withUnsafeBytes { output.append(contentsOf: $0) }
+      output.append(0x0D)
+      output.append(0x0A)
+    }
+  }
+
+  private func appendLine(_ prefix: UInt8, _ number: Int) {
+    output.append(prefix)
+    var divisor = 1
+    while number / divisor > 9 { divisor *= 10 }
+    while divisor > 0 {
+      output.append(UInt8(ascii: "0") + UInt8(number / divisor % 10))
+      divisor /= 10
+    }
+    output.append(0x0D)
+    output.append(0x0A)
+  }
+
+  var hasOutput: Bool { sent < output.count }
+
+  /// Sends what can be sent now.
+  ///
+  /// - Returns: Whether that is all.
+  func flush() throws(RemoteTierError) -> Bool {
+    while sent < output.count {
+      let count = try output.withUnsafeBytes { bytes -> Result<Int, RemoteTierError> in
+        do throws(RemoteTierError) {
+          return .success(try socket.send(UnsafeRawBufferPointer(rebasing: bytes[sent...])))
+        } catch {
+          return .failure(error)
+        }
+      }.get()
+      if count == 0 { return false }
+      sent += count
+    }
+    output.removeAll(keepingCapacity: output.capacity <= 1 << 20)
+    sent = 0
+    return true
+  }
+
+  /// The next reply of what was received; `nil` if there is none that is complete.
+  func nextReply() throws(RemoteTierError) -> RemoteReply? { try reader.next() }
+
+  /// Reads what has arrived.
+  ///
+  /// - Returns: Whether anything has.
+  @discardableResult
+  func receive() throws(RemoteTierError) -> Bool {
+    var hasReceived = false
+    while true {
+      let count = try withBuffer { (buffer) throws(RemoteTierError) in try socket.receive(into: buffer) }
+      guard let count else { return hasReceived }
+      hasReceived = true
+      if count < Self.chunk { return true }
+    }
+  }
+
+  private func receive(before deadline: Int64) throws(RemoteTierError) {
+    if isWaiting {
+      let count = try withBuffer { (buffer) throws(RemoteTierError) in
+        try socket.receive(into: buffer, before: deadline)
+      }
+      if count == nil { throw Self.late }
+    } else {
+      if try socket.wait(for: POLLIN, before: deadline) == 0 { throw Self.late }
+      try receive()
+    }
+  }
+
+  private func withBuffer(
+    _ body: (UnsafeMutableRawBufferPointer) throws(RemoteTierError) -> Int?
+  ) throws(RemoteTierError) -> Int? {
+    try withUnsafeTemporaryAllocation(byteCount: Self.chunk, alignment: 16) {
+      (buffer) -> Result<Int?, RemoteTierError> in
+      do throws(RemoteTierError) {
+        let count = try body(buffer)
+        if let count { try reader.feed(UnsafeRawBufferPointer(rebasing: buffer[..<count])) }
+        return .success(count)
+      } catch {
+        return .failure(error)
+      }
+    }.get()
+  }
+
+  /// Whether nothing has arrived that nobody asked for, as the end of the connection is. Of one that was just used it is
+  /// taken for granted.
+  func isQuiet(now: Int64) -> Bool { now - lastUse < Self.shortTime || !socket.hasArrivals }
+}

@@ -1,0 +1,179 @@
+import Dispatch
+import LMDBCaching
+import Logging
+import Platform
+import Synchronization
+
+// What becomes of what is local when the fleet changes something, or was not heard of.
+
+extension DistributedCache: ChangeSink {
+  func apply(_ change: RemoteChange, revision: RemoteRevision) {
+    following {
+      () throws(CacheError) in
+      switch change {
+      case .key(let key):
+        client.counters.invalidations.add(1, ordering: .relaxed)
+        try local.invalidate(key, below: revision.packed, news)
+      case .prefix(let prefix):
+        client.counters.invalidations.add(1, ordering: .relaxed)
+        try local.invalidateAll(withPrefix: prefix, below: revision.packed, news)
+      case .none, .unknown: break
+      }
+    }
+  }
+
+  /// What cannot be done here is made up for by holding everything against the server before it is served.
+  func following(_ body: () throws(CacheError) -> Void) {
+    do throws(CacheError) { try body() } catch {
+      if error.code == .closed { return }
+      local.log(.error, "a change of the fleet could not be followed", ["error": "\(error)"])
+      didLoseTrack()
+    }
+  }
+
+  func didLoseTrack() {
+    client.counters.gaps.add(1, ordering: .relaxed)
+    // First: what is stored after this was fetched after it, and what was stored before is older than the stamp.
+    local.supersedeLoads(news)
+    revalidation.begin(at: local.presentStamp)
+    // After that: a sweep that is just ending looks whether there is more to check when it has opened the gate.
+    gate.set(.checking, true)
+    sweep()
+  }
+
+  func didConnect() {
+    // What was fetched over another connection may be of another server.
+    local.supersedeLoads(news)
+    client.endPauses()
+    for (_, sender) in servedQueues { sender.wake() }
+  }
+
+  func didHear(since start: Int64) { client.noteReachable(since: start) }
+
+  func didChangeTouch(_ touch: ChangeTouch) {
+    switch touch {
+    case .heard:
+      gate.set(.unheard, false)
+      if isUnheardLogged.exchange(false, ordering: .relaxed) {
+        local.log(.notice, "changes of the fleet are heard of again")
+      }
+      sweep()
+    case .unheard(let start, let error):
+      if let limit = configuration.servesUnheardFor?.clampedNanoseconds {
+        let (end, isOverflow) = (start ?? 0).addingReportingOverflow(limit)
+        gate.serveUnheard(until: start == nil ? .min : isOverflow ? .max : end)
+      }
+      guard let error, !isUnheardLogged.exchange(true, ordering: .relaxed) else { return }
+      local.log(
+        error.code == .refused || error.code == .failed ? .error : .warning, "changes of the fleet are not heard of",
+        ["error": "\(error)"])
+    }
+  }
+
+  // MARK: Checks
+
+  /// Holds every local entry against the server, in the background.
+  func sweep() {
+    if isClosed.load(ordering: .relaxed) { return }
+    guard let floor = revalidation.beginSweep() else { return }
+    sweeps.async { [weak self] in
+      guard let self else { return }
+      var isDone = true
+      do {
+        try local.diskCache.forEachPage(pageSize: 256) { entries in
+          if self.isClosed.load(ordering: .relaxed) {
+            isDone = false
+            return false
+          }
+          try self.check(entries.filter { $0.stamp <= floor }.map(\.key))
+          return true
+        }
+      } catch {
+        // The server is away, most likely: what is asked for is checked by itself.
+        local.log(.debug, "local entries could not be held against the remote tier", ["error": "\(error)"])
+        isDone = false
+      }
+      if revalidation.endSweep(floor, isDone: isDone) {
+        gate.set(.checking, false)
+        // Changes may have been missed meanwhile.
+        if revalidation.isActive { gate.set(.checking, true) }
+      } else {
+        sweeps.asyncAfter(deadline: .now() + 1) { [weak self] in self?.sweep() }
+      }
+    }
+  }
+
+  private func check(_ keys: [String]) throws {
+    let checks = try keys.compactMap { key in try check(key).map { (key, $0) } }
+    if checks.isEmpty { return }
+    let replies = try client.sendAndWait(checks.map(\.1.command), .read)
+    for ((key, check), reply) in zip(checks, replies) where !isNewest(reply, check) {
+      try local.invalidate(key, below: check.revision + 1, news)
+    }
+  }
+
+  /// What is asked of the server about a local entry, before it is served.
+  struct Check: Sendable {
+    let command: RemoteCommand
+    let revision: UInt64
+    let floor: UInt64
+  }
+
+  /// How a key is checked; `nil` if it need not be.
+  func check(_ key: String) throws -> Check? {
+    guard gate.has(.checking), let found = try local.revision(forKey: key),
+      let floor = revalidation.due(key, stamp: found.stamp)
+    else { return nil }
+    return Check(
+      command: RemoteCommand("GETRANGE", names.entry(key), 0, RemoteEntry.revisionLength - 1), revision: found.revision,
+      floor: floor)
+  }
+
+  func isNewest(_ reply: RemoteReply, _ check: Check) -> Bool {
+    RemoteEntry.revision(reply).map { $0.packed == check.revision } ?? false
+  }
+}
+
+extension DistributedCache: QueueSender.Owner {
+  func watch(_ item: WriteQueue.Item) -> KeyWatch? { item.isRemovalOfAll ? nil : local.watchWrite(item.key, news) }
+
+  func didSend(_ writes: [(item: WriteQueue.Item, watch: KeyWatch?, revision: RemoteRevision?)]) {
+    follower.note(writes.compactMap(\.revision))
+    for (item, watch, revision) in writes {
+      following { () throws(CacheError) in try didSend(item, watch, revision) }
+      if watch != nil { news.end(item.key) }
+    }
+  }
+
+  private func didSend(
+    _ item: WriteQueue.Item, _ watch: KeyWatch?, _ revision: RemoteRevision?
+  ) throws(CacheError) {
+    guard let revision else {
+      // It was made some time ago, and somebody may have written something else since.
+      local.supersedeLoads(news)
+      return item.isRemovalOfAll ? try removeLocally(item.key) : try local.removeValue(forKey: item.key)
+    }
+    switch item.write {
+    case .set(let entry):
+      if queue?.hasNewer(than: item) == true { return }
+      if let watch, try store(entry, revision, watch) { return }
+      try local.invalidate(item.key, below: revision.packed, news)
+    case .remove: try local.invalidate(item.key, below: revision.packed, news)
+    case .removeAll: try local.invalidateAll(withPrefix: item.key, below: revision.packed, news)
+    }
+  }
+
+  /// Stores what the server has as of a revision that was made here.
+  func store(_ entry: PortableEntry, _ revision: RemoteRevision, _ watch: KeyWatch) throws(CacheError) -> Bool {
+    local.noteRevision(revision.packed, forKey: entry.key, news)
+    return try local.keep(entry, revision: revision.packed, since: watch, news)
+  }
+
+  func didGiveUp(_ item: WriteQueue.Item, _ watch: KeyWatch?, _ error: RemoteTierError) {
+    if watch != nil { news.end(item.key) }
+    client.counters.givenUp.add(1, ordering: .relaxed)
+    local.log(
+      .error, "a write was refused by the remote tier, and is lost",
+      ["key": "\(quoted(item.key))", "error": "\(error)"])
+  }
+}

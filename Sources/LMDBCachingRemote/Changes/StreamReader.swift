@@ -1,0 +1,168 @@
+import Foundation
+
+/// Where a machine is in the stream of the fleet's changes, and what the server's replies mean for that. A value that asks
+/// for nothing itself.
+struct StreamReader: Sendable {
+  /// What a new connection has found.
+  enum Connection: Sendable, Equatable {
+    /// Whether changes may have been missed.
+    case connected(hasGap: Bool)
+    /// The server was emptied: somebody has to say that it is the fleet's.
+    case lacksIncarnation
+    /// There has to be a last change, so that one can tell whether it is still remembered.
+    case lacksChange
+  }
+
+  /// What was read.
+  struct Page: Sendable {
+    let changes: [(revision: RemoteRevision, change: RemoteChange)]
+    /// Whether there were no others when it was read.
+    let isComplete: Bool
+    /// Whether changes before these were forgotten.
+    let isForgotten: Bool
+    /// What was stored here when the page was asked for is of this revision or an earlier one.
+    let greatest: RemoteRevision
+  }
+
+  private static let pageLength = 512
+
+  private let names: RemoteNames
+  /// Nil: nothing was read yet.
+  private var incarnation: Data?
+  private var wasPrimary = false
+  private(set) var position = RemoteRevision.none
+  /// The end of the stream, as of the last reply.
+  private(set) var newest = RemoteRevision.none
+  private var unconfirmed = UnconfirmedRevisions()
+  /// How it was when the page was asked for that is awaited.
+  private var greatest = RemoteRevision.none
+
+  init(_ names: RemoteNames) { self.names = names }
+
+  /// Whether everything was read that there was.
+  var isAtEnd: Bool { position >= newest }
+
+  /// How much later than the last change that was read the newest one is, in nanoseconds of the server's clock.
+  var distance: Int64 { isAtEnd ? 0 : newest.milliseconds(since: position) * 1_000_000 }
+
+  /// Something is stored here that a change made which may not have been read yet.
+  mutating func note(_ revision: RemoteRevision) { if revision > position { unconfirmed.insert(revision) } }
+
+  // MARK: Connecting
+
+  mutating func connectCommands() -> [RemoteCommand] {
+    greatest = unconfirmed.greatest
+    return [
+      RemoteCommand("GET", names.incarnation),
+      RemoteCommand("XREVRANGE", names.changes, "+", "-", "COUNT", 1),
+      RemoteCommand("XRANGE", names.changes, position.text, position.text),
+      RemoteCommand("ROLE"),
+    ]
+  }
+
+  /// Makes up for what a connection lacks. Only then is something written: a server that is full can be read.
+  func command(for connection: Connection) -> RemoteCommand? {
+    switch connection {
+    case .connected: nil
+    case .lacksIncarnation: RemoteCommand("SET", names.incarnation, UUID().uuidString, "NX")
+    case .lacksChange: RemoteCommand("XADD", names.changes, "*", "n", "")
+    }
+  }
+
+  mutating func didConnect(_ replies: [RemoteReply]) throws(RemoteTierError) -> Connection {
+    try Self.check(replies, 4)
+    switch replies[0] {
+    case .bytes(let found):
+      guard let last = try RemoteChange.entries(in: replies[1]).first?.revision else { return .lacksChange }
+      let isForgotten = try RemoteChange.entries(in: replies[2]).isEmpty
+      let hasGap = incarnation != found || isForgotten || greatest > max(last, position)
+      incarnation = found
+      wasPrimary = Self.isPrimary(replies[3]) ?? false
+      newest = last
+      if hasGap { lose(at: last) }
+      return .connected(hasGap: hasGap)
+    case .null: return .lacksIncarnation
+    case .error(let message): throw RemoteTierError(reply: message)
+    default: throw RemoteTierError(.failed, "The server has something else in the place of the fleet's mark.")
+    }
+  }
+
+  /// What was read and stored before says nothing any more.
+  private mutating func lose(at position: RemoteRevision) {
+    self.position = position
+    unconfirmed = UnconfirmedRevisions()
+  }
+
+  // MARK: Reading
+
+  /// - Parameter wait: How long the server holds its reply back when there is nothing new.
+  mutating func readCommands(wait: Duration) -> [RemoteCommand] {
+    greatest = unconfirmed.greatest
+    return [
+      RemoteCommand("GET", names.incarnation),
+      RemoteCommand(
+        "XREAD", "COUNT", Self.pageLength, "BLOCK", wait.wholeMilliseconds, "STREAMS", names.changes, position.text),
+      RemoteCommand("XRANGE", names.changes, position.text, position.text),
+      RemoteCommand("XREVRANGE", names.changes, "+", "-", "COUNT", 1),
+      RemoteCommand("ROLE"),
+    ]
+  }
+
+  /// - Throws: Where there is nothing to go on from: it has to connect again.
+  mutating func didRead(_ replies: [RemoteReply]) throws(RemoteTierError) -> Page {
+    try Self.check(replies, 5)
+    if case .error(let message) = replies[0] { throw RemoteTierError(reply: message) }
+    guard case .bytes(let found) = replies[0], found == incarnation else {
+      throw RemoteTierError(.unreachable, "The server was emptied.")
+    }
+    if wasPrimary, Self.isPrimary(replies[4]) == false {
+      throw RemoteTierError(.unreachable, "The server has become a replica of another one.")
+    }
+    let changes = try RemoteChange.changes(in: replies[1])
+    let isForgotten = try RemoteChange.entries(in: replies[2]).isEmpty
+    newest = try RemoteChange.entries(in: replies[3]).first?.revision ?? changes.last?.revision ?? position
+    return Page(
+      changes: changes, isComplete: changes.count < Self.pageLength, isForgotten: isForgotten, greatest: greatest)
+  }
+
+  /// A change of a page was followed.
+  ///
+  /// - Returns: Whether none was missing before it.
+  mutating func didFollow(_ revision: RemoteRevision) -> Bool {
+    position = revision
+    return unconfirmed.confirm(revision)
+  }
+
+  /// All changes of a page were followed.
+  ///
+  /// - Parameter hasGap: Whether one was missing.
+  /// - Returns: Whether any may have been missed; and an error where there is nothing to go on from.
+  mutating func didFollow(_ page: Page, hasGap: Bool) -> (hasGap: Bool, error: RemoteTierError?) {
+    if page.isForgotten {
+      // Changes are forgotten from the oldest on: if the one before those that were read is still there, none is missing.
+      lose(at: position)
+      // There is none to go on from, unless some were read.
+      let error = RemoteTierError(.unreachable, "The last change that was read was forgotten.")
+      return (true, page.changes.isEmpty ? error : nil)
+    }
+    if page.isComplete, page.greatest > position {
+      lose(at: position)
+      return (true, RemoteTierError(.unreachable, "The server lacks changes that were made before."))
+    }
+    if hasGap { lose(at: position) }
+    return (hasGap, nil)
+  }
+
+  // MARK: Replies
+
+  private static func check(_ replies: [RemoteReply], _ count: Int) throws(RemoteTierError) {
+    if replies.count == count { return }
+    throw RemoteTierError(.failed, "There are \(replies.count) replies to \(count) commands.")
+  }
+
+  /// Whether the server is a primary; `nil`: it does not say.
+  private static func isPrimary(_ reply: RemoteReply) -> Bool? {
+    guard case .array(let parts) = reply, case .bytes(let role)? = parts.first else { return nil }
+    return role == Data("master".utf8)
+  }
+}

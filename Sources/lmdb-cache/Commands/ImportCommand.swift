@@ -1,0 +1,151 @@
+import ArgumentParser
+import Foundation
+import LMDBCaching
+import LMDBCachingImport
+
+/// `import PATH`
+struct ImportCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "import",
+    abstract: "Takes what export wrote, or the entries of another store, into a cache.",
+    discussion: """
+      Without --from the path is a file that export wrote, or - for standard input. Values, formats, times, costs, tags \
+      and flags are as they were; only the stamps are new, which order the writes of a cache. What is wrong with the file \
+      is told with the line, or with the byte where the item begins, and ends the import; what was before it is taken.
+
+      Otherwise it is, for yycache the directory with manifest.sqlite, for mmkv a file that has one beside it which ends \
+      in .crc, for pincache the directory com.pinterest.PINDiskCache.NAME, for files a directory, whose files become \
+      entries with their paths as keys, and for userdefaults a property list, or the name of user defaults. It is only \
+      read. End the program that uses it before. What cannot be taken is listed, and does not end the import. MMKV does \
+      not say what its values are. Give it with --types: \(MMKVTypeList.names); other values become the bytes that are in \
+      the file.
+
+      What the cache has under a key stays, unless --overwrite is given: so an import that was interrupted goes on when \
+      it is run again. Entries that have expired are not taken. The cache is created if it is not there.
+
+      Examples:
+        lmdb-cache export --cache ./old | lmdb-cache import - --cache ./new --prefix old:
+        lmdb-cache import ~/old/thumbnails --from yycache --cache ./thumbnails
+        lmdb-cache import mmkv.default --from mmkv --types 'launches=int32,draft:*=string' --cache ./demo
+
+      Exits with 65 if something was not taken, links and other things that are no files aside.
+
+      \(ExitStatus.explanation)
+      """)
+
+  @OptionGroup var option: CacheOption
+  @Argument(help: "What to import.", completion: .file()) var path: String
+  @Option(help: "What it is. (default: what export wrote)") var from: ImportFormat?
+  @Option(help: ArgumentHelp("What is put in front of each key.", valueName: "text")) var prefix = ""
+  @Option(help: ArgumentHelp("Types of MMKV's values by their keys.", valueName: "key=type,…"))
+  var types: MMKVTypeList?
+  @Flag(help: "Replaces entries that the cache has under the same keys.") var overwrite = false
+  @Flag(help: "Tells what would be taken, and stores nothing.") var dryRun = false
+  @Flag(help: "Writes an object.") var json = false
+  @Option(
+    help: """
+      What a write promises, when the cache is created; one that exists keeps its own. (default: as the cache that was \
+      exported, or ordered)
+      """)
+  var durability: Durability?
+
+  func validate() throws {
+    if types != nil, from != .mmkv { throw ValidationError("--types is for --from mmkv.") }
+  }
+
+  func run() throws {
+    let interruption = Interruption()
+    if let source = from?.source(path, types: types?.types ?? MMKVTypes()) {
+      try importStore(source, interruption)
+    } else {
+      try importExport(interruption)
+    }
+  }
+
+  /// Calls `body` with the cache, which is closed afterwards; without one where there is none, and none is to be made.
+  private func opening<R>(
+    _ directory: URL, otherwise preferred: Durability? = nil, _ body: (DiskCache?) throws -> R
+  ) throws -> R {
+    guard dryRun else {
+      return try option.withExistingOrNew(durability: durability, otherwise: preferred, body)
+    }
+    if Platform.statusError(ofFileAt: directory.path + "/data.mdb") == ENOENT { return try body(nil) }
+    return try option.withExisting { cache, _ in try body(cache) }
+  }
+
+  private func write(_ summary: ImportSummary) throws {
+    try StandardOutput.write(json ? JSONOutput.encode(summary) + "\n" : summary.text)
+  }
+
+  private func requireComplete(_ summary: ImportSummary) throws {
+    if summary.isComplete { return }
+    StandardError.write("lmdb-cache: interrupted; run the same command again to go on\n")
+    throw ExitStatus.interrupted.code
+  }
+
+  // MARK: What export wrote
+
+  private func importExport(_ interruption: Interruption) throws {
+    let directory = try CacheLocation.directory(option.cache)
+    // First: what cannot be read leaves no new cache behind.
+    let reader = try ExchangeReader(path: path, format: from?.exchange)
+    var progress = Progress(total: nil)
+    defer { progress.end() }
+    var report = ImportReport()
+    let result = Result {
+      try opening(directory, otherwise: reader.durability) { cache in
+        var work = ExchangeImport(into: cache, isDryRun: dryRun, overwrites: overwrite)
+        defer { report = work.report }
+        try work.run(reader, prefix: prefix, progress: &progress) { interruption.hasHappened }
+      }
+    }
+    progress.end()
+    let summary = ImportSummary(report)
+    if case .failure = result, report.examined == 0 { try result.get() }
+    try write(summary)
+    try result.get()
+    try requireComplete(summary)
+    if reader.unreadable > 0 {
+      StandardError.write(
+        "lmdb-cache: \(Formatting.grouped(reader.unreadable)) more could not be read when it was exported\n")
+    }
+  }
+
+  // MARK: Other stores
+
+  private func importStore(_ source: ImportSource, _ interruption: Interruption) throws {
+    var options = ImportOptions()
+    options.keyPrefix = prefix
+    options.existing = overwrite ? .replaced : .kept
+    let directory = try CacheLocation.directory(option.cache)
+    // First: what cannot be read leaves no new cache behind.
+    var work = try ImportRun(
+      from: source, options, intoCacheAt: directory.path, isUnarchivedByClosure: false)
+    let bar = ProgressBar()
+    let start = Platform.nanoseconds()
+    let progress: (ImportProgress) -> Void = { progress in
+      bar?.show(progress.report.examined, of: progress.total, nanoseconds: Platform.nanoseconds() - start)
+    }
+    let result = Result {
+      try opening(directory) { cache in
+        defer { bar?.clear() }
+        return try work.run(into: cache, nil, storing: !dryRun, progress) { interruption.hasHappened }
+      }
+    }
+    try conclude(result)
+  }
+
+  private func conclude(_ result: Result<ImportReport, any Error>) throws {
+    switch result {
+    case .success(let report):
+      let summary = ImportSummary(report)
+      try write(summary)
+      try requireComplete(summary)
+      let rest = report.refusalCounts.filter { $0.key != .notAFile && $0.key != .extendedData }.values.reduce(0, +)
+      if rest > 0 { throw ToolError(.dataError, "not everything was taken: \(Formatting.grouped(rest)) failed") }
+    case .failure(let error):
+      if let report = (error as? ImportError)?.report, report.examined > 0 { try write(ImportSummary(report)) }
+      throw error
+    }
+  }
+}

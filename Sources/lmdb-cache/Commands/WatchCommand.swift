@@ -1,0 +1,97 @@
+import ArgumentParser
+import Foundation
+import LMDBCaching
+
+/// `watch`
+struct WatchCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "watch",
+    abstract: "Writes what happens to the entries of a cache, as it happens, whichever process does it.",
+    discussion: """
+      One line for each change, with when it was seen (UTC), what it is, the size and the format of the value that was \
+      set, and the key. Characters of keys that would garble a line are escaped; --json gives keys as they are.
+
+      The cache is not opened, and nothing in it is changed. It is looked at as often as something was committed, and \
+      for at most a tenth of the time: what happens to a key in between is one line, the last. An entry that goes to \
+      keep a limit is removed, as far as can be seen. Where there are more entries than can be kept in mind \
+      (\(Formatting.grouped(trackingLimit)), or 16 MB of keys), "missed" says that something has changed, and no more: \
+      a --prefix helps.
+
+      It goes on until Ctrl-C, or until nobody reads its output. A cache that is deleted is waited for a few seconds, \
+      as processes that have it open make it anew.
+
+      Examples:
+        lmdb-cache watch --prefix user: --cache ./demo
+        lmdb-cache watch --json --cache ./demo | jq -r 'select(.change == "expired").key'
+
+      \(ExitStatus.explanation)
+      """)
+
+  @OptionGroup var option: CacheOption
+  @Option(help: "Tells only of keys that start with this, byte for byte.") var prefix = ""
+  @Flag(help: "Writes an object for each change, one a line.") var json = false
+
+  static let trackingLimit = 300_000
+  /// Nanoseconds from one look to the next.
+  private static let interval: UInt64 = 100_000_000
+  /// For how long a cache may be gone.
+  private static let patience: UInt64 = 5_000_000_000
+
+  func run() throws {
+    var follower = try follower()
+    let events = try TerminalEvents(fillsScreen: false)
+    // Writing to who does not read any more is an error then, and no signal.
+    signal(SIGPIPE, SIG_IGN)
+    var lastSeen = Platform.nanoseconds()
+    var isGone = false
+    while true {
+      do {
+        if isGone {
+          // By its path: it may be in another directory now.
+          follower = try self.follower()
+          try write([ChangeLine(missed: Date())])
+          isGone = false
+        }
+        var lines: [ChangeLine] = []
+        try CacheOpening.looking {
+          try follower.follow { event in
+            lines.append(ChangeLine(event, at: Date()))
+            if lines.count == 500 {
+              try write(lines)
+              lines = []
+            }
+          }
+        }
+        try write(lines)
+        lastSeen = Platform.nanoseconds()
+      } catch {
+        if StandardOutput.isClosed { return }
+        if Self.isOfMissingCache(error), Platform.nanoseconds() - lastSeen < Self.patience {
+          isGone = true
+        } else if (error as? CacheError)?.code != .busy {
+          throw error
+        }
+        // Otherwise others write too fast for now.
+      }
+      if StandardOutput.isClosed || events.next(within: Self.interval) == .end { return }
+    }
+  }
+
+  private func follower() throws -> CacheFollower {
+    let follower = CacheFollower(
+      try CacheOpening.reader(option.cache), prefix: prefix, trackingLimit: Self.trackingLimit)
+    // What is there by now is where it begins from.
+    try follower.follow { _ in }
+    return follower
+  }
+
+  private static func isOfMissingCache(_ error: any Error) -> Bool {
+    (error as? ToolError)?.status == .noInput
+  }
+
+  private func write(_ lines: [ChangeLine]) throws {
+    if lines.isEmpty { return }
+    try StandardOutput.write(
+      lines.map { (try json ? JSONOutput.encode($0, pretty: false) : $0.text) + "\n" }.joined())
+  }
+}

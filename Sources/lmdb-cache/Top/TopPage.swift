@@ -1,0 +1,146 @@
+import Foundation
+
+/// What `top` shows of a sample, as lines of text.
+struct TopPage {
+  let sample: TopSample
+  /// Without it there are no curves.
+  var history: TopHistory?
+  var columns = 80
+
+  var lines: [String] {
+    [title, ""] + requests + [""] + latencies + [""] + sizes + [""] + processes
+  }
+
+  private var title: String {
+    let count = sample.processes.count
+    let processes = count == 1 ? "1 process" : "\(Formatting.grouped(count)) processes"
+    return "\(Formatting.key(sample.directory))  \(processes)  \(Formatting.date(sample.date))"
+  }
+
+  // MARK: Requests
+
+  private var requests: [String] {
+    let rates = sample.perSecond
+    let overall = sample.overallHitRatio.map { ", \(Formatting.percentage($0)) overall" } ?? ""
+    let watched = [
+      line("hit ratio", sample.hitRatio.map(Formatting.percentage) ?? "-", overall),
+      line(
+        "reads/s", rate(rates?.reads),
+        detail([("memory", rates?.memoryHits), ("disk", rates?.diskHits), ("missed", rates?.misses)])),
+      line(
+        "writes/s", rate(rates.map { $0.sets + $0.removals }),
+        detail([("sets", rates?.sets), ("removals", rates?.removals)])),
+    ]
+    return withCurves(watched) + [
+      line(
+        "loads/s", rate(rates?.loads),
+        detail([("failed", rates?.failedLoads), ("stale served", rates?.staleServed)])),
+      line(
+        "dropped/s", rate(rates.map { $0.memoryEvictions + $0.diskEvictions + $0.expirations }),
+        detail([
+          ("memory", rates?.memoryEvictions), ("disk", rates?.diskEvictions), ("expired", rates?.expirations),
+        ])),
+      line(
+        "commits/s", rate(rates?.commits),
+        detail([("writes", rates?.committedWrites), ("failed", rates?.failedCommits)])),
+    ]
+  }
+
+  private func rate(_ rate: Double?) -> String { rate.map(Formatting.rate) ?? "-" }
+
+  private func detail(_ parts: [(String, Double?)]) -> String {
+    let known = parts.compactMap { name, rate in rate.map { "\(name) \(Formatting.rate($0))" } }
+    return known.isEmpty ? "" : ": " + known.joined(separator: ", ")
+  }
+
+  private func line(_ name: String, _ value: String, _ detail: String) -> String {
+    Self.padded(name, 10) + Self.padded(value, -9) + detail
+  }
+
+  /// The lines of hits, reads and writes with what they were before, one below the other.
+  private func withCurves(_ lines: [String]) -> [String] {
+    guard let history else { return lines }
+    let start = 2 + (lines.map(\.count).max() ?? 0)
+    return zip(lines, [(history.hitRatios, 1), (history.reads, nil), (history.writes, nil)]).map { line, curve in
+      let bars = Sparkline.text(curve.0, width: columns - start, greatest: curve.1)
+      return bars.isEmpty ? line : Self.padded(line, start) + bars
+    }
+  }
+
+  /// - Parameter width: Negative: the text is on the right.
+  private static func padded(_ text: String, _ width: Int) -> String {
+    let padding = String(repeating: " ", count: max(0, abs(width) - text.count))
+    return width < 0 ? padding + text : text + padding
+  }
+
+  // MARK: Latencies
+
+  private var latencies: [String] {
+    var table = TextTable([.left, .right, .right, .right, .right])
+    table.append(["latency", "p50", "p99", "p50 overall", "p99 overall"])
+    let (now, all) = (sample.latencies, sample.overallLatencies)
+    for (name, recent, overall) in [
+      ("memory hit", now.memoryHits, all.memoryHits), ("disk read", now.diskReads, all.diskReads),
+      ("set", now.sets, all.sets), ("load", now.loads, all.loads), ("commit", now.commits, all.commits),
+    ] {
+      let times = [recent, overall].flatMap { [$0?.p50Nanoseconds, $0?.p99Nanoseconds] }
+      table.append([name] + times.map { $0.map(Formatting.time(nanoseconds:)) ?? "-" })
+    }
+    return Self.lines(of: table)
+  }
+
+  // MARK: Sizes
+
+  private var sizes: [String] {
+    var table = TextTable([.left, .right, .left, .left])
+    table.append([
+      "memory", Formatting.grouped(sample.memoryEntries), "entries", "cost \(Formatting.grouped(sample.memoryCost))",
+    ])
+    table.append([
+      "disk", sample.diskEntries.map { Formatting.grouped($0) } ?? "-", "entries",
+      "cost \(sample.diskCost.map { Formatting.grouped($0) } ?? "-")",
+    ])
+    return Self.lines(of: table) + [
+      "files   database \(Formatting.bytes(sample.databaseBytes)), values \(Self.size(sample.valueBytes)), "
+        + "journals \(Self.size(sample.journalBytes))"
+    ]
+  }
+
+  private static func size(_ bytes: Int?) -> String { bytes.map { Formatting.bytes($0) } ?? "-" }
+
+  // MARK: Processes
+
+  private var processes: [String] {
+    var lines: [String] = []
+    if sample.processes.isEmpty {
+      lines.append("No process has the cache open, or has had it open for a second.")
+    } else {
+      var table = TextTable([.right, .left, .right, .right, .right, .right, .right, .right, .right, .left])
+      table.append(["PID", "NAME", "OPEN", "HITS", "READS/S", "WRITES/S", "LOADS/S", "MEMORY", "WAITING", ""])
+      for process in sample.processes { table.append(Self.row(process)) }
+      lines = Self.lines(of: table)
+    }
+    if sample.unreadableProcesses > 0 {
+      let count = Formatting.grouped(sample.unreadableProcesses)
+      lines.append("\(count) more whose statistics cannot be read, or are of another version")
+    }
+    return lines
+  }
+
+  private static func row(_ process: TopProcess) -> [String] {
+    [
+      "\(process.process)", String(Formatting.key(process.name).prefix(20)),
+      Formatting.age(seconds: process.openSeconds),
+      process.hitRatio.map(Formatting.percentage) ?? "-",
+      process.perSecond.map { Formatting.rate($0.reads) } ?? "-",
+      process.perSecond.map { Formatting.rate($0.sets + $0.removals) } ?? "-",
+      process.perSecond.map { Formatting.rate($0.loads) } ?? "-",
+      Formatting.grouped(process.memoryEntries), Formatting.bytes(process.journalUsed),
+      process.isHealthy ? "" : "not committing",
+    ]
+  }
+
+  private static func lines(of table: TextTable) -> [String] {
+    table.text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init)
+  }
+}

@@ -1,0 +1,32 @@
+import Foundation
+import LMDBCaching
+
+/// One process of those that `top` shows.
+struct TopProcess: Encodable {
+  let process: Int32
+  let name: String
+  let opened: Date
+  let openSeconds: Int
+  /// Absent in JSON: nothing was read, or nothing is known yet.
+  let hitRatio: Double?
+  let perSecond: TopRates?
+  let memoryEntries: Int
+  let memoryCost: Int
+  /// Bytes of writes that wait for their commit.
+  let journalUsed: Int
+  let isHealthy: Bool
+
+  init(_ statistics: ProcessStatistics, _ interval: ProcessInterval?, now: ProcessStatistics.Moment) {
+    process = statistics.process
+    name = statistics.name
+    opened = Date(timeIntervalSince1970: Double(statistics.opened.wall) / 1e9)
+    // The wall clock may have been set since.
+    openSeconds = Int(max(0, now.monotonic - statistics.opened.monotonic) / 1_000_000_000)
+    hitRatio = interval.flatMap { $0.statistics.reads > 0 ? $0.statistics.hitRatio : nil }
+    perSecond = interval.map { TopRates($0) }
+    memoryEntries = statistics.memoryCount
+    memoryCost = statistics.memoryCost
+    journalUsed = statistics.journalUsed
+    isHealthy = statistics.isHealthy
+  }
+}

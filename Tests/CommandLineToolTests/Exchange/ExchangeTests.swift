@@ -1,0 +1,296 @@
+import CBORCoding
+import Foundation
+import LMDBCaching
+import TestSupport
+import Testing
+
+/// `export`, and `import` of what it wrote.
+@Suite struct ExchangeTests {
+  let scratch = try! Scratch()
+
+  private func fill(_ path: String, _ records: [EntryRecord]) async throws {
+    let cache = try DiskCache(directory: URL(fileURLWithPath: path), configuration: configuration)
+    #expect(try cache.take(records, replacing: true).allSatisfy { $0 })
+    try await cache.close()
+  }
+
+  private var configuration: CacheConfiguration {
+    var configuration = CacheConfiguration()
+    configuration.disk = .unlimited
+    return configuration
+  }
+
+  /// All of every entry but its stamp.
+  private func contents(_ path: String) throws -> [String] {
+    let reader = try #require(try CacheReader(directory: URL(fileURLWithPath: path)))
+    var all: [String] = []
+    try reader.forEachRecord(selection: .kept, onDamage: { Issue.record($0) }) { record in
+      all.append(
+        "\(Array(record.key.utf8)) \(record.format.rawValue) \(record.stored.base64EncodedString()) \(record.created) "
+          + "\(record.lastAccess) \(record.entry.cost) \(record.expires) \(record.refresh) \(record.kept) "
+          + "\(record.revision) \(record.tagHashes) \(record.uses) \(record.isAbsence) \(record.isTransformed)")
+      return true
+    }
+    return all
+  }
+
+  @Test(arguments: ["jsonl", "cbor"], [1, 2, 3] as [UInt64])
+  func everyEntryComesBackAsItWas(_ format: String, _ seed: UInt64) async throws {
+    var random = RandomRecords(seed: seed)
+    let records = try random.records()
+    try await fill(scratch.cache, records)
+    let original = try contents(scratch.cache)
+    #expect(original.count == 256)
+    let (file, copy) = (scratch.path("export"), scratch.path("copy"))
+    let export = try await Tool.run("export", "--cache", scratch.cache, "--format", format, "--output", file)
+    #expect(export.status == 0 && export.output.isEmpty && export.errors.isEmpty, "\(export.errors)")
+    let result = try await Tool.run("import", file, "--cache", copy)
+    #expect(result.status == 0 && result.errors.isEmpty, "\(result.errors)")
+    #expect(try contents(copy) == original)
+    // The same file again, by the other way of reading, and over a pipe.
+    let again = try await Tool.run("export", "--cache", copy, "--format", format, "--consistent")
+    #expect(again.status == 0, "\(again.errors)")
+    #expect(try again.output == Data(contentsOf: URL(fileURLWithPath: file)))
+    let other = scratch.path("other")
+    #expect(try await Tool.run("import", "-", "--cache", other, input: again.output).status == 0)
+    #expect(try contents(other) == original)
+  }
+
+  @Test func whatSaysThatThereIsNoValueAndWhatIsKeptComesBack() async throws {
+    let now = Int64(Date().timeIntervalSince1970) * 1_000_000_000
+    let hour: Int64 = 3_600_000_000_000
+    func record(_ key: String, expires: Int64, kept: Int64, isAbsence: Bool = false) throws -> EntryRecord {
+      try EntryRecord(
+        key: key, format: .bytes, stored: Data(), created: 1, lastAccess: 1, cost: 1, expires: expires, kept: kept,
+        isAbsence: isAbsence)
+    }
+    try await fill(
+      scratch.cache,
+      [
+        record("absent", expires: now - hour, kept: now + hour, isAbsence: true),
+        record("kept", expires: now - hour, kept: now + hour), record("over", expires: now - hour, kept: now - 1),
+      ])
+    let export = try await Tool.run("export", "--cache", scratch.cache)
+    let lines = export.text.split(separator: "\n")
+    #expect(export.status == 0 && lines.count == 4, "\(export.text)")
+    let copy = scratch.path("copy")
+    #expect(try await Tool.run("import", "-", "--cache", copy, input: export.output).status == 0)
+    let original = try contents(scratch.cache)
+    #expect(original.count == 2)
+    #expect(try contents(copy) == original)
+  }
+
+  private struct Summary: Decodable { let examined, taken, present, expired: Int }
+
+  private func importing(_ text: String, _ arguments: String...) async throws -> ToolResult {
+    try await Tool.run(["import", "-", "--cache", scratch.cache] + arguments, input: Data(text.utf8))
+  }
+
+  private let header = #"{"lmdb-cache-export":1}"# + "\n"
+  private func line(_ key: String, _ rest: String = "") -> String {
+    #"{"key":"\#(key)","format":"string","value":"v","created":1,"cost":1\#(rest)}"# + "\n"
+  }
+  private func end(_ entries: Int) -> String { #"{"entries":\#(entries)}"# + "\n" }
+
+  @Test func whatIsThereStaysUnlessItIsToBeReplaced() async throws {
+    let text = header + line("a") + line("b") + line("old", #","expires":5"#) + end(3)
+    #expect(try await Tool.run("set", "a", "mine", "--cache", scratch.cache).status == 0)
+    let first: Summary = try await importing(text, "--json").json()
+    #expect([first.examined, first.taken, first.present, first.expired] == [3, 1, 1, 1] as [Int])
+    #expect(try await Tool.run("get", "a", "--cache", scratch.cache).text == "mine")
+    let second: Summary = try await importing(text, "--json").json()
+    #expect([second.taken, second.present] == [0, 2] as [Int])
+    let third: Summary = try await importing(text, "--json", "--overwrite").json()
+    #expect([third.taken, third.present] == [2, 0] as [Int])
+    #expect(try await Tool.run("get", "a", "--cache", scratch.cache).text == "v")
+    let fourth: Summary = try await importing(text, "--json", "--prefix", "p:").json()
+    #expect(fourth.taken == 2)
+    #expect(try await Tool.run("ls", "-q", "--cache", scratch.cache).text == "a\nb\np:a\np:b\n")
+  }
+
+  /// What other programs make of the same object.
+  @Test func anotherSpellingIsReadAsWell() async throws {
+    let text =
+      "\t" + #"{ "lmdb-cache-export" : 1 }"# + "\n"
+      + #" {"cost":"7","format":"double","value":5,"created":1,"tags":["00000000000000ff"],"key":"\u00e9\ud83d\ude00\/"} "#
+      + "\r\n" + #"{"key":"z","format":"double","value":-0,"created":1,"cost":1}"# + "\n"
+      + #"{"key":"n","format":"signed integer","value":"-9223372036854775808","created":1,"cost":1}"# + "\n" + end(3)
+    let result = try await importing(text)
+    #expect(result.status == 0, "\(result.errors)")
+    #expect(try await Tool.run("get", "é😀/", "--cache", scratch.cache).text == "5.0\n")
+    #expect(try await Tool.run("get", "z", "--cache", scratch.cache).text == "-0.0\n")
+    #expect(try await Tool.run("get", "n", "--cache", scratch.cache).text == "-9223372036854775808\n")
+  }
+
+  /// What is wrong with the third line, and what is said of it.
+  @Test(arguments: [
+    ("", "cut off"), ("{", "column 2"), ("[]", "column 1"), ("{}", "“key”"), ("\u{1}", "column 1"),
+    (#"{"key":"k","format":"string","value":"v","created":1,"cost":1"#, "within an object"),
+    (#"{"key":"k","format":"string","value":"v"#, "within a text"),
+    (#"{"key":"k","key":"l"}"#, "comes twice"), (#"{"key":1}"#, "“key” is an integer"),
+    (#"{"key":{}}"#, "a value was expected"),
+    (#"{"key":"k","format":"strong","value":"v","created":1,"cost":1}"#, "“strong”"),
+    (#"{"key":"k","format":"string","created":1,"cost":1}"#, "no value"),
+    (#"{"key":"k","format":"string","value":"v","base64":"","created":1,"cost":1}"#, "more than one value"),
+    (#"{"key":"k","format":"bytes","value":"v","created":1,"cost":1}"#, "given as bytes"),
+    (#"{"key":"k","format":"bytes","base64":"!","created":1,"cost":1}"#, "no base64"),
+    (#"{"key":"k","format":"bool","value":1,"created":1,"cost":1}"#, "true or false"),
+    (#"{"key":"k","format":"uuid","value":"1","created":1,"cost":1}"#, "no UUID"),
+    (#"{"key":"k","format":"float","value":0.1,"created":1,"cost":1}"#, "single precision"),
+    (#"{"key":"k","format":"double","value":1e999,"created":1,"cost":1}"#, "too large"),
+    (#"{"key":"k","format":"signed integer","value":9223372036854775808,"created":1,"cost":1}"#, "has to be"),
+    (#"{"key":"k","format":"string","value":"v","created":-1,"cost":1}"#, "“created” is -1"),
+    (#"{"key":"k","format":"string","value":"v","created":4294967296,"cost":1}"#, "“created”"),
+    (#"{"key":"k","format":"string","value":"v","created":1,"cost":-1}"#, "not negative"),
+    (#"{"key":"k","format":"string","value":"v","created":1,"cost":1,"uses":4}"#, "4 are given"),
+    (#"{"key":"k","format":"string","value":"v","created":1,"cost":1,"tags":["x"]}"#, "hexadecimal"),
+    (#"{"key":"k","format":"string","value":"v","created":1,"cost":1,"new":1}"#, "“new” is not known"),
+    (#"{"key":"k","format":"string","value":"\ud800","created":1,"cost":1}"#, "surrogate"),
+    (#"{"key":"k","format":"string","value":"v","created":01,"cost":1}"#, "column"),
+    (#"{"key":"k","format":"string","value":"v","created":1,"cost":1} x"#, "follows"),
+    (#"{"key":[[[[[[[[]]]]]]]]}"#, "too deep"), (#"{"entries":2}"#, "another number of entries"),
+    (#"{"cost":\#(String(repeating: "1", count: 100))}"#, "too many digits"),
+  ])
+  func whatIsWrongIsToldWithItsLine(_ bad: String, _ message: String) async throws {
+    let result = try await importing(header + line("a") + bad + (bad.isEmpty ? "" : "\n" + line("c") + end(3)))
+    #expect(result.status == 65)
+    #expect(result.errors.contains("line 3") && result.errors.contains(message), "\(result.errors)")
+    // What was before it is taken, and nothing after it.
+    #expect(try await Tool.run("ls", "-q", "--cache", scratch.cache).text == "a\n")
+  }
+
+  @Test func textThatIsNoUTF8IsAnError() async throws {
+    var bytes = Data((header + #"{"key":""#).utf8)
+    bytes += [0xC0, 0x80]
+    bytes += Data("\"}\n".utf8)
+    let result = try await Tool.run("import", "-", "--cache", scratch.cache, input: bytes)
+    #expect(result.status == 65 && result.errors.contains("not UTF-8"), "\(result.errors)")
+  }
+
+  /// Wherever it ends: what is whole before is taken, and it is an error.
+  @Test(arguments: ["jsonl", "cbor"]) func aFileThatIsCutOffIsAnError(_ format: String) async throws {
+    var random = RandomRecords(seed: 9)
+    let records = try (0..<4).map { try random.record("key \($0)", .string, Data("value \($0)".utf8)) }
+    try await fill(scratch.cache, records)
+    let whole = try await Tool.run("export", "--cache", scratch.cache, "--format", format).output
+    for part in 0..<12 {
+      let count = whole.count * part / 12
+      let copy = scratch.path("copy \(part)")
+      let result = try await Tool.run("import", "-", "--cache", copy, input: whole.prefix(count))
+      #expect(result.status == 65, "\(count) of \(whole.count)")
+      let taken = FileManager.default.fileExists(atPath: copy) ? try contents(copy) : []
+      let original = try contents(scratch.cache)
+      #expect(taken == Array(original.prefix(taken.count)))
+    }
+    let result = try await Tool.run("import", "-", "--cache", scratch.path("more"), input: whole + whole.suffix(1))
+    #expect(result.status == 65)
+  }
+
+  /// Lengths that no file has are refused before there is memory for them.
+  @Test(
+    arguments: [
+      [0x5B, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF], [0x9B, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF],
+      [0xBB, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF], [0xA1], [0xBF, 0xFF], [0xFF], [0x1C], [0xA1, 0x01, 0x02],
+      [UInt8](repeating: 0x81, count: 100), [0xA2, 0x61, 0x61, 0x01, 0x61, 0x61, 0x01], [0xA1, 0x61, 0x61, 0xA0],
+    ] as [[UInt8]])
+  func hostileCBORIsToldWithItsPlace(_ bytes: [UInt8]) async throws {
+    let header = CBORSequence.encode([(key: "lmdb-cache-export", value: .integer(1))])
+    let result = try await Tool.run("import", "-", "--cache", scratch.cache, input: header + bytes)
+    #expect(result.status == 65)
+    #expect(result.errors.contains("byte \(header.count)"), "\(result.errors)")
+  }
+
+  @Test func aHeaderOfSomethingElseMakesNoCache() async throws {
+    let newer = #"{"lmdb-cache-export":2}"# + "\n"
+    let unknown = #"{"lmdb-cache-export":1,"durability":"great"}"# + "\n"
+    for text in ["", "\n", "{}\n", "x", newer, unknown] {
+      let result = try await importing(text)
+      #expect(result.status == 65, "\(text)")
+      #expect(try scratch.names.isEmpty)
+    }
+    #expect(try await Tool.run("import", "/dev/zero", "--cache", scratch.cache).status == 65)
+    #expect(try await Tool.run("import", scratch.path("none"), "--cache", scratch.cache).status == 66)
+    #expect(try await Tool.run("export", "--cache", scratch.cache).status == 66)
+    #expect(try scratch.names.isEmpty)
+  }
+
+  @Test func aNewCacheIsOfTheSameDurability() async throws {
+    #expect(try await Tool.run("set", "a", "b", "--durability", "full", "--cache", scratch.cache).status == 0)
+    let export = try await Tool.run("export", "--cache", scratch.cache)
+    for (arguments, expected) in [([], "full"), (["--durability", "ordered"], "ordered")] as [([String], String)] {
+      let copy = scratch.path(expected)
+      #expect(try await Tool.run(["import", "-", "--cache", copy] + arguments, input: export.output).status == 0)
+      #expect(try await Tool.run("stat", "--cache", copy).text.contains(expected))
+    }
+  }
+
+  // MARK: Failures of what is exported, or where to
+
+  /// A value of the value log, and one that is in the database.
+  @Test func whatIsDamagedIsNamedAndTheRestIsWritten() async throws {
+    let cache = try DiskCache(directory: URL(fileURLWithPath: scratch.cache))
+    for number in 0..<9 { try cache.set(Data(repeating: UInt8(number), count: 5_000), forKey: "long \(number)") }
+    try cache.set("short", forKey: "short")
+    try cache.set("other", forKey: "unreadable")
+    try await cache.close()
+    let folder = URL(fileURLWithPath: scratch.cache + "/values")
+    let name = try #require(try FileManager.default.contentsOfDirectory(atPath: folder.path).first)
+    var segment = try Data(contentsOf: folder.appendingPathComponent(name))
+    let place = try #require(segment.firstRange(of: Data(repeating: 4, count: 100)))
+    segment[place.lowerBound] ^= 1
+    try segment.write(to: folder.appendingPathComponent(name))
+    try ForgedDatabase.rewrite(scratch.cache, Array("short".utf8)) { record in
+      var record = record!
+      record[record.count - 1] ^= 1
+      return record
+    }
+    // The version of its layout.
+    try ForgedDatabase.rewrite(scratch.cache, Array("unreadable".utf8)) { record in
+      var record = record!
+      record[4] = 0
+      return record
+    }
+    for arguments in [[], ["--consistent"]] as [[String]] {
+      let export = try await Tool.run(["export", "--cache", scratch.cache] + arguments)
+      #expect(export.status == 4)
+      for key in ["long 4", "short", "unreadable"] { #expect(export.errors.contains("\"\(key)\""), "\(export.errors)") }
+      #expect(export.text.contains(#"{"entries":8,"unreadable":3}"#))
+      let copy = scratch.path("copy\(arguments.count)")
+      let result = try await Tool.run("import", "-", "--cache", copy, input: export.output)
+      #expect(result.status == 0 && result.errors.contains("3 more could not be read"))
+      #expect(try contents(copy).count == 8)
+    }
+  }
+
+  @Test func aFileIsThereWhenItIsWholeAndNotBefore() async throws {
+    #expect(try await Tool.run("set", "a", "b", "--cache", scratch.cache).status == 0)
+    let file = try scratch.file("file", Data("old".utf8))
+    #expect(try await Tool.run("export", "--cache", scratch.path("none"), "--output", file).status == 66)
+    #expect(try String(contentsOfFile: file, encoding: .utf8) == "old")
+    #expect(try await Tool.run("export", "--cache", scratch.cache, "--output", scratch.path("no/file")).status == 73)
+    let full = try await Tool.run("export", "--cache", scratch.cache, "--output", "/dev/full")
+    #expect(full.status == 74 && full.errors.contains("No space left"), "\(full.errors)")
+    #expect(try await Tool.run("export", "--cache", scratch.cache, "--output", file).status == 0)
+    #expect(try String(contentsOfFile: file, encoding: .utf8).hasPrefix("{"))
+    #expect(try scratch.names == ["cache", "file"])
+  }
+
+  /// Both of one process and of another: what others write meanwhile is not in a consistent export, and is no harm to it.
+  @Test func aConsistentExportIsOfOneMoment() async throws {
+    let process = try ChildProcess("CacheTestProcess")
+    #expect(process.run("open \(scratch.cache)") == "ok")
+    #expect(process.run("batches a b 3") == "ok")
+    process.send("batches a b 100000")
+    let deadline = Date(timeIntervalSinceNow: 120)
+    var numbers: Set<String> = []
+    while numbers.count < 3, Date() < deadline {
+      let export = try await Tool.run("export", "--cache", scratch.cache, "--consistent")
+      #expect(export.status == 0, "\(export.errors)")
+      let lines = export.text.split(separator: "\n").filter { $0.contains(#""key""#) }
+      let values = lines.compactMap { $0.firstMatch(of: /"value":(\d+)/).map { String($0.1) } }
+      #expect(values.count == 2 && Set(values).count == 1, "\(lines)")
+      numbers.formUnion(values)
+    }
+    #expect(numbers.count == 3)
+  }
+}

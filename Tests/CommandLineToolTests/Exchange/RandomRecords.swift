@@ -1,0 +1,67 @@
+import Foundation
+import LMDBCaching
+import TestSupport
+
+/// Entries of every kind that a cache can have, drawn from a seed.
+struct RandomRecords {
+  private var random: SeededRandom
+
+  init(seed: UInt64) { random = SeededRandom(seed) }
+
+  /// Nanoseconds since 1970 that are still to come.
+  private mutating func time() -> Int64 {
+    Int64(Date().timeIntervalSince1970) * 1_000_000_000 + 86_400_000_000_000 + Int64(random.below(1_000_000_000_000))
+  }
+
+  /// One of each format that there may ever be, with keys that differ.
+  mutating func records() throws -> [EntryRecord] {
+    try (UInt8.min...UInt8.max).map { number in
+      try record(key(Int(number)), ArchiveFormat(rawValue: number), value(of: ArchiveFormat(rawValue: number)))
+    }
+  }
+
+  mutating func record(_ key: String, _ format: ArchiveFormat, _ stored: Data) throws -> EntryRecord {
+    let expires: Int64 = random.below(3) == 0 ? time() : 0
+    return try EntryRecord(
+      key: key, format: format, stored: stored, created: UInt32(random.below(1 << 31)),
+      lastAccess: UInt32(random.below(1 << 31)),
+      cost: [0, stored.count, Int(UInt32.max) + random.below(1 << 40), .max][random.below(4)], expires: expires,
+      refresh: expires != 0 && random.below(2) == 0 ? time() : 0,
+      kept: expires != 0 && random.below(2) == 0 ? time() + 1 : 0, revision: random.below(3) == 0 ? random.next() : 0,
+      tagHashes: random.below(3) == 0 ? (0...random.below(64)).map { _ in random.next() } : [],
+      uses: UInt8(random.below(4)), isAbsence: false, isTransformed: random.below(8) == 0)
+  }
+
+  private mutating func key(_ number: Int) -> String {
+    switch number % 6 {
+    case 0: number == 0 ? "" : "k\(number)"
+    case 1: "\(number)" + String(repeating: "long", count: 125 + random.below(200))
+    case 2: "\(number)\u{0}\u{7F}\n\t\"\\/\u{2028}"
+    case 3: "\(number) é \u{65}\u{301} 👩‍👩‍👧‍👦 \u{FFFF}\u{10FFFF}"
+    case 4: String(repeating: "x", count: 508) + String(1_000 + number).suffix(3)
+    default: "user:\(number)"
+    }
+  }
+
+  private mutating func value(of format: ArchiveFormat) -> Data {
+    func bytes(_ word: some FixedWidthInteger) -> Data { withUnsafeBytes(of: word.littleEndian) { Data($0) } }
+    let doubles: [Double] = [
+      0, -0.0, 1, -1.5, 0.1, .pi, .leastNonzeroMagnitude, .greatestFiniteMagnitude, -.infinity, .nan, .signalingNaN,
+      Double(bitPattern: 0xFFF8_0000_0000_1234), 1e21, 123_456_789_012_345_680,
+    ]
+    let integers: [Int64] = [0, -1, .min, .max, 1 << 53, (1 << 53) - 1, -(1 << 53), 42]
+    // What is not a value of the format is stored by nobody, and has to come back all the same.
+    if random.below(6) == 0 { return Data(random.bytes(random.below(20))) }
+    switch format {
+    case .string, .url: return Data(["", "text", "ünï\u{0}cödé\r\n", "\u{FEFF}\u{D7FF}"][random.below(4)].utf8)
+    case .bool: return Data([UInt8(random.below(3))])
+    case .signedInteger: return bytes(integers[random.below(integers.count)])
+    case .unsignedInteger: return bytes(UInt64(bitPattern: integers[random.below(integers.count)]))
+    case .double, .date: return bytes(doubles[random.below(doubles.count)].bitPattern)
+    case .float: return bytes(Float(doubles[random.below(doubles.count)]).bitPattern)
+    case .uuid: return Data(random.bytes(16))
+    // Some in the value log.
+    default: return Data(random.bytes([0, 1, 100, 2_048, 2_049, 70_000][random.below(6)]))
+    }
+  }
+}

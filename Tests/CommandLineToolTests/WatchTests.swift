@@ -1,0 +1,204 @@
+import Foundation
+import LMDBCaching
+import TestSupport
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// `watch`, from another process than the one that changes the cache: this one.
+@Suite struct WatchTests {
+  let scratch: Scratch
+
+  init() throws { scratch = try Scratch() }
+
+  private func open() throws -> LMDBCache {
+    var configuration = CacheConfiguration()
+    configuration.disk.mapSize = 1 << 26
+    return try LMDBCache(directory: URL(fileURLWithPath: scratch.cache), configuration: configuration)
+  }
+
+  private func watch(_ options: String...) throws -> ChildProcess {
+    try ChildProcess(Tool.executable, ["watch"] + options + ["--cache", scratch.cache])
+  }
+
+  private struct Line: Decodable {
+    let change: String
+    let date: Date
+    let key: String?
+    let size: Int?
+    let format: String?
+    let expires: Date?
+  }
+
+  private func line(_ text: String?) throws -> Line {
+    let decoder = JSONDecoder()
+    decoder.dateDecodingStrategy = .iso8601
+    return try decoder.decode(Line.self, from: Data(try #require(text).utf8))
+  }
+
+  /// Changes an entry until the watch tells of it: before that it may not have begun.
+  private func begin(_ process: ChildProcess, _ cache: LMDBCache, key: String = "begin") throws {
+    let isTold = Guarded(false)
+    let writing = DispatchGroup()
+    inBackground(writing) {
+      var number = 0
+      while !isTold.current {
+        try? cache.set(number, forKey: key)
+        number += 1
+        usleep(20_000)
+      }
+    }
+    _ = process.readLine()
+    isTold { $0 = true }
+    writing.wait()
+    // What was set after that is told by a mark.
+    try cache.set("mark", forKey: key + "-mark")
+    while let line = process.readLine(), !line.contains(key + "-mark") {}
+  }
+
+  @Test func changesAreWrittenAsTheyHappen() throws {
+    let cache = try open()
+    let process = try watch("--json")
+    try begin(process, cache)
+    try cache.set(Data(count: 1_234), forKey: "a\nb", expiresIn: .seconds(3_600))
+    let set = try line(process.readLine())
+    #expect(set.change == "set")
+    #expect(set.key == "a\nb")
+    #expect(set.size == 1_234)
+    #expect(set.format == "bytes")
+    #expect(set.expires.map { $0 > Date() } ?? false)
+    #expect(abs(set.date.timeIntervalSinceNow) < 600)
+    try cache.removeValue(forKey: "a\nb")
+    let removed = try line(process.readLine())
+    #expect(removed.change == "removed" && removed.key == "a\nb" && removed.size == nil)
+    try cache.set("short", forKey: "short", expiresIn: .milliseconds(400))
+    #expect(try line(process.readLine()).change == "set")
+    let expired = try line(process.readLine())
+    #expect(expired.change == "expired" && expired.key == "short")
+    try cache.removeAll()
+    let all = try line(process.readLine())
+    #expect(all.change == "removed all" && all.key == nil)
+    process.signal(SIGINT)
+    #expect(process.end() == .exit(0))
+    try cache.close()
+  }
+
+  @Test func linesAreForPeople() throws {
+    let cache = try open()
+    let process = try watch("--prefix", "user:")
+    try begin(process, cache, key: "user:begin")
+    try cache.set("x", forKey: "other")
+    try cache.set(["name": "Ada"], forKey: "user:\u{1B}[2J")
+    let line = try #require(process.readLine())
+    let cells = line.split(separator: " ", omittingEmptySubsequences: true)
+    #expect(cells.count == 5)
+    #expect(cells[0].hasSuffix("Z") && cells[0].contains("T"))
+    #expect(cells[1...] == ["set", cells[2], "cbor", "user:\\u{001B}[2J"])
+    #expect(!line.contains("\u{1B}"))
+    process.signal(SIGTERM)
+    #expect(process.end() == .exit(0))
+    try cache.close()
+  }
+
+  /// Nothing more happens, so that it does not write, and notices nevertheless.
+  @Test(arguments: [false, true]) func itEndsWhenNobodyReads(_ writes: Bool) throws {
+    let cache = try open()
+    var ends: [Int32] = [-1, -1]
+    #expect(pipe(&ends) == 0)
+    let (reading, writing) = (
+      FileHandle(fileDescriptor: ends[0], closeOnDealloc: true),
+      FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
+    )
+    let errors = URL(fileURLWithPath: try scratch.file("err", Data()))
+    let process = try LaunchedProcess(
+      Tool.executable, ["watch", "--cache", scratch.cache], input: .nullDevice, output: writing,
+      errors: FileHandle(forWritingTo: errors))
+    try writing.close()
+    #expect(process.wait(until: Date() + 0.3) == nil)
+    try reading.close()
+    if writes { try cache.set("x", forKey: "x") }
+    #expect(process.wait(until: Date() + 60) == .exit(0))
+    #expect(try String(contentsOf: errors, encoding: .utf8) == "")
+    try cache.close()
+  }
+
+  @Test func aCacheThatIsDeletedIsAnErrorUnlessItComesBack() throws {
+    try open().close()
+    let errors = URL(fileURLWithPath: try scratch.file("err", Data()))
+    var ends: [Int32] = [-1, -1]
+    #expect(pipe(&ends) == 0)
+    let (reading, writing) = (
+      FileHandle(fileDescriptor: ends[0], closeOnDealloc: true),
+      FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
+    )
+    let process = try LaunchedProcess(
+      Tool.executable, ["watch", "--cache", scratch.cache], input: .nullDevice, output: writing,
+      errors: FileHandle(forWritingTo: errors))
+    try writing.close()
+    #expect(process.wait(until: Date() + 1) == nil)
+    try FileManager.default.removeItem(atPath: scratch.cache)
+    #expect(process.wait(until: Date() + 60) == .exit(66))
+    #expect(try String(contentsOf: errors, encoding: .utf8).contains("no cache in"))
+    withExtendedLifetime(reading) {}
+  }
+
+  @Test func aCacheThatIsMadeAnewIsFollowed() throws {
+    let cache = try open()
+    let process = try watch("--json")
+    try begin(process, cache)
+    try FileManager.default.removeItem(atPath: scratch.cache)
+    // Whoever has it open makes it anew.
+    let isDone = Guarded(false)
+    let writing = DispatchGroup()
+    inBackground(writing) {
+      while !isDone.current {
+        try? cache.set("x", forKey: "again")
+        usleep(20_000)
+      }
+    }
+    var told: [String] = []
+    while let text = process.readLine() {
+      let line = try line(text)
+      told.append(line.change)
+      if line.key == "again", line.change == "set" { break }
+    }
+    #expect(told.last == "set")
+    isDone { $0 = true }
+    writing.wait()
+    process.signal(SIGINT)
+    #expect(process.end() == .exit(0))
+    try cache.close()
+  }
+
+  @Test func whoLooksChangesNothing() throws {
+    let cache = try open()
+    try cache.set("x", forKey: "x")
+    try cache.close()
+    try? FileManager.default.removeItem(atPath: scratch.cache + "/statistics")
+    let before = try FileManager.default.subpathsOfDirectory(atPath: scratch.cache).sorted()
+    let image = try TreeImage(scratch.cache)
+    let process = try watch()
+    #expect(eventually { isWatching(process) })
+    process.signal(SIGINT)
+    #expect(process.end() == .exit(0))
+    #expect(try FileManager.default.subpathsOfDirectory(atPath: scratch.cache).sorted() == before)
+    #expect(image.losses(in: try TreeImage(scratch.cache)) == [])
+  }
+
+  /// Whether it has opened the database's file.
+  private func isWatching(_ process: ChildProcess) -> Bool {
+    let folder = "/proc/\(process.identifier)/fd"
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    return names.contains {
+      (try? FileManager.default.destinationOfSymbolicLink(atPath: folder + "/" + $0))?.hasSuffix("data.mdb") ?? false
+    }
+  }
+
+  @Test func whatIsNoCacheIsAnError() async throws {
+    let result = try await Tool.run("watch", "--cache", scratch.cache)
+    #expect(result.status == 66)
+    #expect(result.errors.contains("there is no cache"))
+  }
+}

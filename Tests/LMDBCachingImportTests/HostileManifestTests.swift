@@ -1,0 +1,215 @@
+import Foundation
+import LMDBCaching
+import LMDBCachingImport
+import TestSupport
+import Testing
+
+/// Directories that somebody has made to look like those of YYCache, or that were damaged.
+@Suite struct HostileManifestTests {
+  let place = Place()
+
+  private func run(_ cache: LMDBCache? = nil) throws -> ImportReport {
+    try CacheImport(from: .yyCache(directory: place.store)).run(into: cache ?? place.cache())
+  }
+
+  @Test func filesElsewhereAreNotOpened() throws {
+    let secret = try archive(NSString("secret"))
+    try place.write(secret, to: "secret")
+    try place.write(secret, to: "store/secret")
+    try place.write(secret, to: "store/data/folder/secret")
+    let writer = try YYCacheWriter(at: place.store)
+    let names = [
+      "../secret", "../../secret", "folder/secret", place.path("secret"), ".", "..", "./x", "folder", "nul\0l", "link",
+      "fifo", String(repeating: "n", count: 300),
+    ]
+    #expect(symlink(place.path("secret"), place.path("store/data/link")) == 0)
+    #expect(mkfifo(place.path("store/data/fifo"), 0o600) == 0)
+    for name in names { try writer.add("?1, ?2, 1, null, 1, 1, null", "to " + name, name, nil, nil) }
+    try writer.add("fine", secret)
+    let cache = try place.cache()
+    let report = try run(cache)
+    #expect(report.taken == 1 && report.refused == names.count && report.isComplete)
+    let reasons = reasons(report)
+    for name in ["../secret", "../../secret", "folder/secret", ".", "..", "./x"] {
+      #expect(reasons["to " + name] == .foreignName, "\(name)")
+    }
+    for name in ["folder", "link", "fifo"] { #expect(reasons["to " + name] == .notAFile, "\(name)") }
+    #expect(try cache.entries().map(\.key) == ["fine"])
+  }
+
+  @Test func badRowsDoNotEndIt() throws {
+    let value = try archive(NSString("x"))
+    let writer = try YYCacheWriter(at: place.store)
+    try writer.add("first", value)
+    // No value, no file; a key that is none; types that SQLite lets in anywhere.
+    try writer.add("nothing", nil)
+    try writer.add("empty", Data())
+    try writer.add("null, null, 1, x'00', 1, 1, null", "", nil, nil, nil)
+    try writer.add("x'ff', null, 1, x'00', 1, 1, null", "", nil, nil, nil)
+    try writer.add("cast(x'ff41' as text), null, 1, x'00', 1, 1, null", "", nil, nil, nil)
+    try writer.add("?1, x'2e2e', 1, null, 1, 1, null", "blob name", nil, nil, nil)
+    try writer.add("?1, null, 'x', ?3, 'then', x'00', 7", "texts", nil, value, nil)
+    try writer.add("?1, null, 1, 3.5, 1.5, 1e300, null", "numbers", nil, nil, nil)
+    try writer.add("gone", value, file: "gone")
+    try FileManager.default.removeItem(atPath: place.path("store/data/gone"))
+    try writer.add("cut", value, file: "cut", size: value.count + 1)
+    try writer.add("damaged", value.prefix(value.count - 10))
+    try writer.add("last", value)
+    let cache = try place.cache()
+    let report = try run(cache)
+    #expect(report.isComplete && report.examined == 13)
+    let reasons = reasons(report)
+    #expect(
+      reasons["nothing"] == .missingValue && reasons["empty"] == .missingValue && reasons["gone"] == .missingValue)
+    #expect(
+      reasons["blob name"] == .foreignName && reasons["cut"] == .damagedValue && reasons["damaged"] == .damagedValue)
+    #expect(report.refusalCounts[.unreadableKey] == 3)
+    // A value that is no blob is the bytes of its text.
+    #expect(Set(try cache.entries().map(\.key)) == ["first", "last", "numbers", "texts"])
+    #expect(report.taken == 4)
+    // Extended data of any type is some.
+    #expect(reasons["texts"] == .extendedData)
+  }
+
+  @Test(arguments: [
+    "CREATE TABLE other (key text)",
+    "CREATE TABLE manifest (key text, filename text)",
+    "CREATE TABLE manifest (key text primary key, filename text, size integer, inline_data blob, "
+      + "modification_time integer, last_access_time integer, extended_data blob) WITHOUT ROWID",
+    "CREATE TABLE manifest (key text, filename text, size integer, modification_time integer, last_access_time integer, "
+      + "extended_data blob, inline_data blob GENERATED ALWAYS AS (zeroblob(900000000)))",
+    "CREATE TABLE manifest (key text, filename text, size integer, inline_data blob, modification_time integer, "
+      + "last_access_time integer, extended_data blob, rowid integer)",
+    "CREATE TABLE t (a); CREATE VIEW manifest AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
+      + "SELECT i AS key, i AS filename, i AS size, i AS inline_data, i AS modification_time, i AS last_access_time, "
+      + "i AS extended_data FROM n",
+  ])
+  func otherSchemasAreRefused(_ schema: String) throws {
+    let writer = try YYCacheWriter(at: place.store, makesTable: false)
+    try writer.execute(schema)
+    let error = importError { try run() }
+    #expect(error?.code == .foreignSource)
+    #expect(error?.message.contains("manifest.sqlite") == true)
+    withExtendedLifetime(writer) {}
+  }
+
+  @Test(arguments: ["", "SQLite format 3\0", "not a database at all, but long enough to be looked at as one"])
+  func whatIsNoDatabaseIsAnError(_ text: String) throws {
+    try place.write(text.utf8, to: "store/manifest.sqlite")
+    let code = importErrorCode { try run() }
+    #expect(code == .damagedSource || code == .foreignSource)
+  }
+
+  @Test(arguments: ["manifest.sqlite", "manifest.sqlite-wal", "manifest.sqlite-journal", "data"])
+  func linksInTheDirectoryAreNotFollowed(_ name: String) throws {
+    let writer = try YYCacheWriter(at: place.store)
+    try writer.add("key", archive(NSString("x")))
+    let file = place.store.appendingPathComponent(name)
+    if FileManager.default.fileExists(atPath: file.path) {
+      try FileManager.default.moveItem(at: file, to: place.url.appendingPathComponent("moved"))
+    } else {
+      try place.write("x".utf8, to: "moved")
+    }
+    #expect(symlink(place.path("moved"), file.path) == 0)
+    #expect(importErrorCode { try run() } == .foreignSource)
+    withExtendedLifetime(writer) {}
+  }
+
+  /// Pages that are overwritten: what the rest of the database holds is taken, from both ends.
+  @Test(arguments: 0..<12)
+  func whatIsReadableOfADamagedDatabaseIsTaken(_ seed: Int) throws {
+    do {
+      let writer = try YYCacheWriter(at: place.store)
+      try writer.execute("BEGIN")
+      for number in 0..<400 { try writer.add("\(number)", archive(NSData(data: Data(count: 300 + number)))) }
+      try writer.execute("COMMIT")
+    }
+    let file = place.store.appendingPathComponent("manifest.sqlite")
+    var bytes = try Data(contentsOf: file)
+    var random = SeededRandom(UInt64(seed))
+    let page = 4_096 * Int.random(in: 1..<bytes.count / 4_096, using: &random)
+    for offset in 0..<4_096 { bytes[page + offset] = UInt8.random(in: 0...255, using: &random) }
+    try bytes.write(to: file)
+    let cache = try place.cache()
+    let report: ImportReport
+    do {
+      report = try run(cache)
+    } catch let error as ImportError {
+      #expect(error.code == .damagedSource)
+      // The first pages are the schema: then there is nothing.
+      guard let partly = error.report else { return }
+      report = partly
+      #expect(!report.isComplete)
+    }
+    #expect(report.examined <= 400 + report.refused)
+    #expect(cache.count == report.taken)
+    for entry in try cache.entries() {
+      #expect(try cache.value(Data.self, forKey: entry.key)?.count == 300 + (Int(entry.key) ?? 0))
+    }
+    if page > 4 * 4_096 { #expect(report.taken > 200) }
+  }
+
+  @Test(arguments: 0..<20)
+  func aDatabaseThatIsCutOffOrFlippedEndsInSomething(_ seed: Int) throws {
+    do {
+      let writer = try YYCacheWriter(at: place.store)
+      for number in 0..<60 { try writer.add("\(number)", archive(NSString(string: "\(number)"))) }
+    }
+    let file = place.store.appendingPathComponent("manifest.sqlite")
+    var bytes = try Data(contentsOf: file)
+    var random = SeededRandom(UInt64(seed))
+    if seed % 4 == 0 {
+      bytes.removeLast(Int.random(in: 1..<bytes.count, using: &random))
+    } else {
+      for _ in 0..<20 {
+        bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
+      }
+    }
+    try bytes.write(to: file)
+    let cache = try place.cache()
+    do {
+      let report = try run(cache)
+      #expect(report.isComplete && report.taken == cache.count)
+    } catch let error as ImportError {
+      #expect([.damagedSource, .foreignSource, .unreadableSource].contains(error.code), "\(error)")
+    }
+  }
+
+  @Test func aKeyIsTakenOnceThoughTheTableHasItTwice() throws {
+    let writer = try YYCacheWriter(at: place.store, makesTable: false)
+    try writer.execute(
+      """
+      CREATE TABLE manifest (key text, filename text, size integer, inline_data blob, modification_time integer, \
+      last_access_time integer, extended_data blob)
+      """)
+    try writer.add("key", archive(NSString("first")))
+    try writer.add("key", archive(NSString("second")))
+    let cache = try place.cache()
+    let report = try run(cache)
+    #expect(report.taken == 1 && report.present == 1)
+    #expect(try cache.value(String.self, forKey: "key") == "first")
+  }
+
+  @Test func aDeepOrEndlessArchiveIsKeptAsItIs() throws {
+    // Objects that hold each other twice: two to the power of sixty of them.
+    var objects = ["<string>$null</string>"]
+    for number in 1...60 {
+      let next = "<dict><key>CF$UID</key><integer>\(number + 1)</integer></dict>"
+      objects.append(
+        "<dict><key>$class</key><dict><key>CF$UID</key><integer>62</integer></dict>"
+          + "<key>NS.objects</key><array>\(next)\(next)</array></dict>")
+    }
+    objects.append("<string>end</string>")
+    objects.append("<dict><key>$classname</key><string>NSArray</string></dict>")
+    let text =
+      "<plist><dict><key>$archiver</key><string>NSKeyedArchiver</string><key>$version</key><integer>100000</integer>"
+      + "<key>$top</key><dict><key>root</key><dict><key>CF$UID</key><integer>1</integer></dict></dict>"
+      + "<key>$objects</key><array>\(objects.joined())</array></dict></plist>"
+    let writer = try YYCacheWriter(at: place.store)
+    try writer.add("bomb", Data(text.utf8))
+    let cache = try place.cache()
+    #expect(try run(cache).taken == 1)
+    #expect(try cache.entry(forKey: "bomb")?.format == .keyedArchive)
+    #expect(throws: CacheError.self) { try cache.value([String].self, forKey: "bomb") }
+  }
+}

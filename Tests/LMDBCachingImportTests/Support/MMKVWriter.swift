@@ -1,0 +1,72 @@
+import Foundation
+
+/// Makes files of MMKV, byte by byte.
+struct MMKVWriter {
+  /// What the contents begin with: a number that says nothing. Since version 1.2 it has four bytes.
+  var head: [UInt8] = [0xFF, 0xFF, 0xFF, 0x07]
+  var version: UInt32 = 4
+  var vector = [UInt8](repeating: 0, count: 16)
+  /// Flags: 1 – values end with the time of their expiry.
+  var flags: UInt64 = 0
+  private(set) var pairs: [UInt8] = []
+
+  var contents: [UInt8] { head + pairs }
+
+  mutating func add(_ key: String, _ value: [UInt8]) { add(Array(key.utf8), value) }
+
+  mutating func add(_ key: [UInt8], _ value: [UInt8]) { pairs += Self.held(key) + Self.held(value) }
+
+  mutating func append(_ bytes: [UInt8]) { pairs += bytes }
+
+  /// A number of seven bits a byte, the lowest first.
+  static func number(_ value: UInt64) -> [UInt8] {
+    var (bytes, rest): ([UInt8], UInt64) = ([], value)
+    while rest > 0x7F {
+      bytes.append(UInt8(rest & 0x7F) | 0x80)
+      rest >>= 7
+    }
+    return bytes + [UInt8(rest)]
+  }
+
+  static func number(_ value: Int64) -> [UInt8] { number(UInt64(bitPattern: value)) }
+
+  /// Bytes with their length in front.
+  static func held(_ bytes: [UInt8]) -> [UInt8] { number(UInt64(bytes.count)) + bytes }
+
+  static func word(_ value: some FixedWidthInteger) -> [UInt8] {
+    withUnsafeBytes(of: value.littleEndian) { Array($0) }
+  }
+
+  /// CRC-32, bit by bit.
+  static func checksum(_ bytes: [UInt8]) -> UInt32 {
+    var sum = ~UInt32(0)
+    for byte in bytes {
+      sum ^= UInt32(byte)
+      for _ in 0..<8 { sum = sum & 1 == 1 ? sum >> 1 ^ 0xEDB8_8320 : sum >> 1 }
+    }
+    return ~sum
+  }
+
+  /// The file: the length, the contents, and zeros up to a page's end.
+  var file: [UInt8] {
+    let bytes = Self.word(UInt32(contents.count)) + contents
+    return bytes + [UInt8](repeating: 0, count: 4096 - bytes.count % 4096)
+  }
+
+  /// The file beside it.
+  var metadata: [UInt8] {
+    metadata(checksum: Self.checksum(contents), length: contents.count, lastChecksum: 0, lastLength: 0)
+  }
+
+  func metadata(checksum: UInt32, length: Int, lastChecksum: UInt32, lastLength: Int) -> [UInt8] {
+    let words = Self.word(checksum) + Self.word(version) + Self.word(UInt32(3)) + vector
+    let later = Self.word(UInt32(length)) + Self.word(UInt32(lastLength)) + Self.word(lastChecksum)
+    let bytes = words + later + [UInt8](repeating: 0, count: 64) + Self.word(flags)
+    return bytes + [UInt8](repeating: 0, count: 4096 - bytes.count)
+  }
+
+  func write(to place: Place, as name: String) throws {
+    try place.write(file, to: name)
+    try place.write(metadata, to: name + ".crc")
+  }
+}

@@ -1,0 +1,113 @@
+import Foundation
+import LMDBCaching
+import LMDBCachingImport
+import Testing
+
+/// What is particular to user defaults.
+@Suite struct UserDefaultsTests {
+  let place = Place()
+
+  private func run(_ cache: LMDBCache) throws -> ImportReport {
+    try CacheImport(from: .userDefaults(file: place.store)).run(into: cache)
+  }
+
+  private struct Window: Codable, Sendable, Equatable {
+    var width: Int
+    var titles: [String]
+  }
+
+  @Test(arguments: [PropertyListSerialization.PropertyListFormat.binary, .xml])
+  func everyKindOfValueIsTaken(_ format: PropertyListSerialization.PropertyListFormat) throws {
+    let date = Date(timeIntervalSinceReferenceDate: 600_000_000)
+    let values: [String: Any] = [
+      "string": "текст <&>", "int": 42, "negative": -1, "double": 2.5, "yes": true, "no": false,
+      "data": Data([0, 255]),
+      "date": date, "array": ["a", "b"], "dictionary": ["width": 3, "titles": ["x"]] as [String: Any],
+      "nested": ["a": ["b": ["c": [1, 2]]]], "empty": [String](), "": "no key",
+    ]
+    try place.write(
+      PropertyListSerialization.data(fromPropertyList: values, format: format, options: 0), to: "store")
+    let cache = try place.cache()
+    let report = try run(cache)
+    #expect(report.taken == values.count && report.refusals.isEmpty)
+    #expect(
+      try cache.value(String.self, forKey: "string") == "текст <&>" && cache.value(String.self, forKey: "") == "no key")
+    #expect(try cache.value(Int.self, forKey: "int") == 42 && cache.value(Int.self, forKey: "negative") == -1)
+    #expect(try cache.value(Double.self, forKey: "double") == 2.5)
+    #expect(try cache.value(Bool.self, forKey: "yes") == true && cache.value(Bool.self, forKey: "no") == false)
+    #expect(try cache.value(Data.self, forKey: "data") == Data([0, 255]))
+    #expect(try cache.value(Date.self, forKey: "date") == date)
+    #expect(try cache.value([String].self, forKey: "array") == ["a", "b"])
+    #expect(try cache.object(forKey: "array") as? NSArray == ["a", "b"] as NSArray)
+    #expect(try cache.value(Window.self, forKey: "dictionary") == Window(width: 3, titles: ["x"]))
+    #expect(try cache.value([String: [String: [String: [Int]]]].self, forKey: "nested") == ["a": ["b": ["c": [1, 2]]]])
+    #expect(try cache.value([String].self, forKey: "empty") == [])
+  }
+
+  /// As Foundation itself writes them here.
+  @Test func aSuiteIsFoundByItsName() throws {
+    let name = "lmdb-import-test-" + UUID().uuidString
+    let defaults = try #require(UserDefaults(suiteName: name))
+    defaults.set("dark", forKey: "theme")
+    defaults.set(["a": 1], forKey: "counts")
+    #expect(defaults.synchronize())
+    let cache = try place.cache()
+    let report = try CacheImport(from: .userDefaults(named: name)).run(into: cache)
+    UserDefaults.standard.removePersistentDomain(forName: name)
+    #expect(report.taken == 2)
+    #expect(try cache.value(String.self, forKey: "theme") == "dark")
+    #expect(try cache.value([String: Int].self, forKey: "counts") == ["a": 1])
+  }
+
+  @Test(arguments: [
+    "", "bplist00", "<plist><array/></plist>", "<plist><dict><key>a</key></dict></plist>", "{ a = 1; }",
+    "<plist><dict><key>a</key><date>2001-02-30T00:00:00Z</date></dict></plist>",
+    "<plist><dict><key>a</key><date>yesterday</date></dict></plist>",
+    "<plist><dict><key>a</key><true/><key>a</key><false/></dict></plist>",
+    "<!DOCTYPE plist [<!ENTITY x \"y\">]><plist><dict/></plist>",
+    "<plist><dict><key>a</key>" + String(repeating: "<array>", count: 100_000),
+    "<plist><dict><key>a</key>" + String(repeating: "<array>", count: 400)
+      + String(repeating: "</array>", count: 400) + "</dict></plist>",
+  ])
+  func whatIsNoDictionaryIsAnError(_ text: String) throws {
+    try place.write(text.utf8, to: "store")
+    let code = importErrorCode { try run(place.cache()) }
+    #expect(code == .damagedSource || code == .foreignSource)
+  }
+
+  /// An array of arrays, each of which holds the next one twice.
+  @Test func aListThatWouldBeEndlessIsAnError() throws {
+    var bytes = Array("bplist00".utf8)
+    var offsets: [Int] = []
+    offsets.append(bytes.count)
+    bytes += [0xD1, 1, 2]
+    offsets.append(bytes.count)
+    bytes += [0x51, 0x61]
+    for number in 2..<62 {
+      offsets.append(bytes.count)
+      bytes += [0xA2, UInt8(number + 1), UInt8(number + 1)]
+    }
+    offsets.append(bytes.count)
+    bytes += [0x51, 0x62]
+    let table = bytes.count
+    bytes += offsets.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }
+    bytes += [0, 0, 0, 0, 0, 0, 2, 1]
+    for word in [offsets.count, 0, table] { bytes += withUnsafeBytes(of: UInt64(word).bigEndian) { Array($0) } }
+    try place.write(bytes, to: "store")
+    #expect(importErrorCode { try run(place.cache()) } == .damagedSource)
+  }
+
+  @Test func whatLooksLikeAReferenceIsADictionary() throws {
+    try place.write(
+      "<plist><dict><key>a</key><dict><key>CF$UID</key><integer>3</integer></dict></dict></plist>".utf8, to: "store")
+    let cache = try place.cache()
+    #expect(try run(cache).taken == 1)
+    #expect(try cache.value([String: Int].self, forKey: "a") == ["CF$UID": 3])
+  }
+
+  @Test func aLinkThatIsGivenIsFollowed() throws {
+    try place.write("<plist><dict><key>a</key><true/></dict></plist>".utf8, to: "elsewhere/real.plist")
+    #expect(symlink(place.path("elsewhere/real.plist"), place.store.path) == 0)
+    #expect(try run(place.cache()).taken == 1)
+  }
+}

@@ -1,0 +1,154 @@
+import Foundation
+import LMDBCaching
+import LMDBCachingImport
+import TestSupport
+import Testing
+
+/// What is particular to YYCache.
+@Suite struct YYCacheTests {
+  let place = Place()
+
+  private func run(_ cache: LMDBCache, _ change: (inout ImportOptions) -> Void = { _ in }) throws -> ImportReport {
+    var work = CacheImport(from: .yyCache(directory: place.store))
+    change(&work.options)
+    return try work.run(into: cache)
+  }
+
+  @Test func timesAreKeptAsFarAsTheyCanHaveBeen() throws {
+    let now = Date(timeIntervalSince1970: 1_700_000_000)
+    let value = try archive(NSString("x"))
+    let writer = try YYCacheWriter(at: place.store)
+    try writer.add("past", value, modified: 1_600_000_000, accessed: 1_650_000_000)
+    try writer.add("future", value, modified: 1_800_000_000, accessed: 1_900_000_000)
+    try writer.add("backwards", value, modified: 1_600_000_000, accessed: 1_500_000_000)
+    try writer.add("never", value, modified: 0, accessed: -5)
+    try writer.add("huge", value, modified: .max, accessed: .max)
+    let cache = try place.cache { $0.clock = .manual(ManualClock(date: now)) }
+    #expect(try run(cache).taken == 5)
+    let entries = Dictionary(uniqueKeysWithValues: try cache.entries().map { ($0.key, $0) })
+    func times(_ key: String) -> [Double]? {
+      entries[key].map { [$0.created.timeIntervalSince1970, $0.lastAccess.timeIntervalSince1970] }
+    }
+    #expect(times("past") == [1_600_000_000, 1_650_000_000])
+    #expect(times("future") == [1_700_000_000, 1_700_000_000])
+    #expect(times("backwards") == [1_600_000_000, 1_600_000_000])
+    #expect(times("never") == [1_700_000_000, 1_700_000_000])
+    #expect(times("huge") == [1_700_000_000, 1_700_000_000])
+    #expect(entries.values.allSatisfy { $0.expiration == nil })
+  }
+
+  @Test func theLimitsOfTheCacheHold() throws {
+    let now = Date(timeIntervalSince1970: 1_700_000_000)
+    let writer = try YYCacheWriter(at: place.store)
+    for number in 0..<10 {
+      try writer.add("\(number)", archive(NSString("x")), accessed: 1_700_000_000 - number * 100)
+    }
+    let cache = try place.cache {
+      $0.clock = .manual(ManualClock(date: now))
+      $0.disk.ageLimit = .seconds(450)
+    }
+    #expect(try run(cache).taken == 10)
+    try cache.diskCache.trimToLimits()
+    #expect(try cache.entries().map(\.key) == ["0", "1", "2", "3", "4"])
+  }
+
+  @Test func extendedDataIsSaidToBeLeft() throws {
+    let writer = try YYCacheWriter(at: place.store)
+    try writer.add("with", archive(NSString("x")), extended: Data("more".utf8))
+    try writer.add("without", archive(NSString("y")))
+    try writer.add("empty", archive(NSString("z")), extended: Data())
+    let cache = try place.cache()
+    let report = try run(cache)
+    #expect(report.taken == 3 && report.refused == 0)
+    #expect(reasons(report) == ["with": .extendedData] && report.refusalCounts == [.extendedData: 1])
+    #expect(report.refusals.first?.message.contains("4 bytes") == true)
+    #expect(try cache.value(String.self, forKey: "with") == "x")
+  }
+
+  @Test func whatIsNotPlainStaysAnArchive() throws {
+    let writer = try YYCacheWriter(at: place.store)
+    try writer.add("mutable", archive(NSMutableData(data: Data("text".utf8))))
+    try writer.add("set", archive(NSSet(array: ["a", "b"])))
+    try writer.add("indexes", archive(NSIndexSet(indexesIn: NSRange(location: 3, length: 4))))
+    let cache = try place.cache()
+    #expect(try run(cache).taken == 3)
+    for entry in try cache.entries() { #expect(entry.format == .keyedArchive, "\(entry.key)") }
+    #expect(try cache.value(Data.self, forKey: "mutable") == Data("text".utf8))
+    #expect(try cache.object(forKey: "mutable") is NSMutableData)
+    #expect(try cache.value(Set<String>.self, forKey: "set") == ["a", "b"])
+    #expect(try cache.object(forKey: "set") as? NSSet == NSSet(array: ["a", "b"]))
+    #expect((try cache.object(forKey: "indexes") as? NSIndexSet)?.count == 4)
+    #expect(throws: CacheError.self) { try cache.value([Int].self, forKey: "indexes") }
+  }
+
+  /// A program that archived in its own way, with `customArchiveBlock`.
+  @Test(arguments: [true, false])
+  func whatIsNoArchiveIsForTheClosureOrBytes(_ hasClosure: Bool) throws {
+    let writer = try YYCacheWriter(at: place.store)
+    try writer.add("json", Data(#"{"a":1}"#.utf8))
+    try writer.add("plain", archive(NSString("text")))
+    let cache = try place.cache()
+    if hasClosure {
+      cache.diskCache.customUnarchive = { NSString(string: "own: " + String(decoding: $0, as: UTF8.self)) }
+    }
+    #expect(try run(cache).taken == 2)
+    if hasClosure {
+      #expect(try cache.object(forKey: "json") as? NSString == #"own: {"a":1}"#)
+    } else {
+      #expect(try cache.value(Data.self, forKey: "json") == Data(#"{"a":1}"#.utf8))
+    }
+    #expect(try cache.value(String.self, forKey: "plain") == "text")
+  }
+
+  @Test func keysOfEveryLengthAreTaken() throws {
+    let keys = ["", "\0", "a\0b", String(repeating: "k", count: 511), String(repeating: "л", count: 5_000)]
+    let writer = try YYCacheWriter(at: place.store)
+    for key in keys { try writer.add(key, archive(NSString(string: "of \(key.count)"))) }
+    let cache = try place.cache()
+    #expect(try run(cache).taken == keys.count)
+    for key in keys { #expect(try cache.value(String.self, forKey: key) == "of \(key.count)") }
+  }
+
+  /// What a program that was killed leaves: the table in the log alone.
+  @Test func aLogIsReadFromACopy() throws {
+    let writer = try YYCacheWriter(at: place.store, makesTable: false)
+    try writer.execute("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0")
+    try writer.execute(
+      """
+      CREATE TABLE manifest (key text, filename text, size integer, inline_data blob, modification_time integer, \
+      last_access_time integer, extended_data blob, primary key(key))
+      """)
+    for number in 0..<50 { try writer.add("\(number)", archive(NSNumber(value: number))) }
+    let before = try TreeImage(place.store.path)
+    #expect(try Data(contentsOf: place.store.appendingPathComponent("manifest.sqlite-wal")).count > 0)
+    let temporary = FileManager.default.temporaryDirectory
+    func copies() throws -> [String] {
+      try FileManager.default.contentsOfDirectory(atPath: temporary.path).filter { $0.hasPrefix("lmdb-cache-import-") }
+    }
+    let cache = try place.cache()
+    #expect(try run(cache).taken == 50)
+    for number in 0..<50 { #expect(try cache.value(Int.self, forKey: "\(number)") == number) }
+    let after = try TreeImage(place.store.path)
+    #expect(before.losses(in: after) == [] && before.additions(in: after) == [])
+    withExtendedLifetime(writer) {}
+  }
+
+  /// With a journal of the older kind beside it, a transaction was under way, which the file holds half of.
+  @Test func aHotJournalIsRolledBackInACopy() throws {
+    let writer = try YYCacheWriter(at: place.store)
+    for number in 0..<20 { try writer.add("\(number)", archive(NSNumber(value: number))) }
+    // Without a cache of pages it writes to the file before the commit, and the journal is synchronized first.
+    try writer.execute("PRAGMA cache_size = 1; PRAGMA cache_spill = 1; BEGIN")
+    for number in 20..<400 { try writer.add("\(number)", archive(NSData(data: Data(count: 1_000)))) }
+    let crashed = Place()
+    try FileManager.default.copyItem(at: place.store, to: crashed.store)
+    #expect(try Data(contentsOf: crashed.store.appendingPathComponent("manifest.sqlite-journal")).count > 0)
+    try writer.execute("ROLLBACK")
+    let before = try TreeImage(crashed.store.path)
+    let cache = try place.cache()
+    let report = try CacheImport(from: .yyCache(directory: crashed.store)).run(into: cache)
+    #expect(report.taken == 20 && report.isComplete)
+    let after = try TreeImage(crashed.store.path)
+    #expect(before.losses(in: after) == [] && before.additions(in: after) == [])
+  }
+}

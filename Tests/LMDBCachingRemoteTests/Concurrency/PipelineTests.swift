@@ -1,0 +1,113 @@
+import Foundation
+import RedisTestSupport
+import TestSupport
+import Testing
+
+@testable import LMDBCachingRedis
+
+/// The threads of the connection that tasks share.
+@Suite struct PipelineTests {
+  let server: RedisServer
+
+  init() throws { server = try RedisServer() }
+
+  private func pipeline(idleTime: Int64) throws -> RedisPipeline {
+    try RedisPipeline(
+      "redis", RedisConnector(RedisConfiguration(unixSocket: server.socket)), idleTime: idleTime, onForeign: { _ in })
+  }
+
+  /// A thread that has nothing to do ends, and another one begins with the next request: never two at once.
+  @Test func threadsThatEndMeetThoseThatBegin() throws {
+    let pipeline = try pipeline(idleTime: 0)
+    defer { pipeline.close() }
+    concurrently(4) { thread in
+      for number in 0..<300 {
+        let (done, text) = (DispatchSemaphore(value: 0), "\(thread) \(number)")
+        pipeline.send([RemoteCommand(["ECHO", text])], timeLimit: 300_000_000_000) { result in
+          if case .success(let replies) = result {
+            #expect(replies == [.bytes(Data(text.utf8))])
+          } else {
+            Issue.record("\(result)")
+          }
+          done.signal()
+        }
+        done.wait()
+        // As long as it takes a thread to end, more or less.
+        if number % 3 != 0 { usleep(UInt32(number % 50 * 10)) }
+      }
+    }
+  }
+
+  /// What is sent while connections are renewed is answered, each by its own reply.
+  @Test func requestsOutliveTheRenewalOfConnections() throws {
+    let pipeline = try pipeline(idleTime: 10_000_000_000)
+    defer { pipeline.close() }
+    let (isOver, group) = (Guarded(false), DispatchGroup())
+    inBackground(group) {
+      while !isOver.current {
+        pipeline.renew()
+        usleep(3_000)
+      }
+    }
+    concurrently(4) { thread in
+      let group = DispatchGroup()
+      for number in 0..<500 {
+        group.enter()
+        let text = "\(thread) \(number)"
+        pipeline.send(
+          [RemoteCommand(["ECHO", text]), RemoteCommand(["PING"])], timeLimit: 300_000_000_000
+        ) { result in
+          #expect((try? result.get()) == [.bytes(Data(text.utf8)), .bytes(Data("PONG".utf8))])
+          group.leave()
+        }
+        if number % 20 == 0 { usleep(1_000) }
+      }
+      group.wait()
+    }
+    isOver { $0 = true }
+    group.wait()
+  }
+
+  @Test func whatIsUnderWayFailsWhenItIsClosed() throws {
+    for _ in 0..<20 {
+      let pipeline = try pipeline(idleTime: 10_000_000_000)
+      let (failures, group) = (Guarded(0), DispatchGroup())
+      server.suspend()
+      for _ in 0..<10 {
+        group.enter()
+        pipeline.send([RemoteCommand(["PING"])], timeLimit: 300_000_000_000) { result in
+          if case .failure(let error) = result { failures { $0 += error.code == .closed ? 1 : 0 } }
+          group.leave()
+        }
+      }
+      pipeline.close()
+      group.wait()
+      server.resume()
+      #expect(failures.current == 10)
+    }
+  }
+
+  @Test func aPoolHandsOutAsManyAsItMay() throws {
+    let pool = RedisPool(
+      limit: 3, RedisConnector(RedisConfiguration(unixSocket: server.socket)), onForeign: { _ in })
+    defer { pool.close() }
+    let (isOver, group) = (Guarded(false), DispatchGroup())
+    inBackground(group) {
+      while !isOver.current {
+        pool.renew()
+        usleep(2_000)
+      }
+    }
+    concurrently(8) { thread in
+      for number in 0..<200 {
+        let text = "\(thread) \(number)"
+        do {
+          let replies = try pool.perform([RemoteCommand(["ECHO", text])], timeLimit: 300_000_000_000)
+          #expect(replies == [.bytes(Data(text.utf8))])
+        } catch { Issue.record(error) }
+      }
+    }
+    isOver { $0 = true }
+    group.wait()
+  }
+}

@@ -1,0 +1,240 @@
+import Foundation
+import LMDBCaching
+import LMDBCachingRedis
+import RedisTestSupport
+import TestSupport
+import Testing
+
+/// Connections: over TCP and to a database, in time, and with servers that answer late or with errors.
+@Suite struct ConnectionTests {
+  private static let ping = [RemoteCommand(["PING"])]
+  private static let pong = [RemoteReply.bytes(Data("PONG".utf8))]
+
+  /// The two ways to ask.
+  enum Way: CaseIterable { case waiting, calledBack }
+
+  private func ask(
+    _ tier: RedisTier, _ way: Way, _ limit: Duration, _ commands: [RemoteCommand] = ping
+  ) -> Result<[RemoteReply], RemoteTierError> {
+    if way == .waiting {
+      do throws(RemoteTierError) {
+        return .success(try tier.sendAndWait(commands, timeLimit: limit))
+      } catch {
+        return .failure(error)
+      }
+    }
+    let result = Guarded<Result<[RemoteReply], RemoteTierError>?>(nil)
+    let done = DispatchSemaphore(value: 0)
+    tier.send(commands, timeLimit: limit, isBlocking: false) { reply in
+      result { $0 = reply }
+      done.signal()
+    }
+    done.wait()
+    return result.current!
+  }
+
+  @Test(arguments: ["127.0.0.1", "localhost"]) func machinesShareADatabaseOverTCP(_ host: String) throws {
+    let server = try RedisServer(listens: true)
+    func machine(_ database: Int) throws -> Machine {
+      var configuration = RedisConfiguration(host: host, port: server.port)
+      configuration.database = database
+      return try Machine(RedisTier(configuration))
+    }
+    let (first, second, other) = (try machine(3), try machine(3), try machine(4))
+    try first.cache.set("value", forKey: "k")
+    #expect(try second.cache.value(String.self, forKey: "k") == "value")
+    #expect(try other.cache.value(String.self, forKey: "k") == nil)
+    try second.cache.set("new", forKey: "k")
+    try waitUntil { try first.cache.value(String.self, forKey: "k") == "new" }
+    // Another database is none that the server has.
+    var configuration = RedisConfiguration(host: host, port: server.port)
+    configuration.database = 99
+    let error = #expect(throws: RemoteTierError.self) {
+      try RedisTier(configuration).sendAndWait(Self.ping, timeLimit: .seconds(300))
+    }
+    #expect(error?.code == .refused)
+  }
+
+  @Test(arguments: Way.allCases) func aPortThatNobodyListensAtIsAnError(_ way: Way) throws {
+    let tier = try RedisTier(RedisConfiguration(host: "localhost", port: 1))
+    guard case .failure(let error) = ask(tier, way, .seconds(300)) else { throw NotInTime() }
+    #expect(error.code == .unreachable)
+  }
+
+  @Test(arguments: Way.allCases) func aNameThatIsNoneIsAnError(_ way: Way) throws {
+    let tier = try RedisTier(RedisConfiguration(host: "no-such-host.invalid", port: 6_379))
+    guard case .failure(let error) = ask(tier, way, .seconds(300)) else { throw NotInTime() }
+    #expect(error.code == .unreachable || error.code == .timedOut)
+  }
+
+  /// A reply of which there is always a little more is late all the same.
+  @Test(arguments: Way.allCases) func aReplyThatTricklesIsLate(_ way: Way) throws {
+    let server = try ScriptedServer { command, _ in
+      if command[0] != "PING" { return [.send("+OK\r\n")] }
+      return [.send("$600\r\n")] + Array(repeating: [.send("x"), .wait(20)], count: 600).joined() + [.send("\r\n")]
+    }
+    let tier = try RedisTier(RedisConfiguration(unixSocket: server.path))
+    guard case .failure(let error) = ask(tier, way, .seconds(1)) else { throw NotInTime() }
+    #expect(error.code == .timedOut)
+  }
+
+  /// A connection that takes longer than a request may is there for the next one.
+  @Test(arguments: Way.allCases) func aSlowHandshakeIsNotBegunAgainAndAgain(_ way: Way) throws {
+    let server = try ScriptedServer { command, _ in
+      command[0] == "PING" ? [.send("+PONG\r\n")] : [.wait(1_500), .send("+OK\r\n")]
+    }
+    let tier = try RedisTier(RedisConfiguration(unixSocket: server.path))
+    var attempts = 0
+    try waitUntil {
+      attempts += 1
+      if case .success(let replies) = ask(tier, way, .milliseconds(300)) { return replies == Self.pong }
+      return false
+    }
+    #expect(attempts > 1)
+  }
+
+  /// What comes late is not taken for the reply to something else.
+  @Test(arguments: Way.allCases) func aLateReplyIsNobodysElse(_ way: Way) throws {
+    let count = Guarded(0)
+    let server = try ScriptedServer { command, _ in
+      if command[0] != "ECHO" { return [.send("+OK\r\n")] }
+      let isFirst = count {
+        $0 += 1; return $0 == 1
+      }
+      return (isFirst ? [.wait(1_500)] : []) + [.send("+\(command[1])\r\n")]
+    }
+    let tier = try RedisTier(RedisConfiguration(unixSocket: server.path))
+    guard case .failure(let error) = ask(tier, way, .milliseconds(700), [RemoteCommand(["ECHO", "0"])]) else {
+      throw NotInTime()
+    }
+    #expect(error.code == .timedOut)
+    var answered = 0
+    try waitUntil {
+      let number = "\(answered + 1)"
+      switch ask(tier, way, .seconds(300), [RemoteCommand(["ECHO", number])]) {
+      case .success(let replies):
+        #expect(replies == [.bytes(Data(number.utf8))])
+        answered += 1
+      // A connection that is late for too long is given up, with what is on it.
+      case .failure(let error): #expect(error.code == .timedOut)
+      }
+      return answered == 50
+    }
+  }
+
+  @Test(arguments: Way.allCases) func aServerThatEndsTheConnectionIsAskedAgain(_ way: Way) throws {
+    let server = try ScriptedServer { command, connection in
+      if command[0] != "PING" { return [.send("+OK\r\n")] }
+      return connection.isMultiple(of: 2) ? [.send("+PONG\r\n")] : [.close]
+    }
+    let tier = try RedisTier(RedisConfiguration(unixSocket: server.path))
+    guard case .failure(let error) = ask(tier, way, .seconds(300)) else { throw NotInTime() }
+    #expect(error.code == .unreachable)
+    #expect(try ask(tier, way, .seconds(300)).get() == Self.pong)
+  }
+
+  /// What was read from the first of several connections that the server refuses says why.
+  @Test(arguments: Way.allCases) func aServerWithTooManyClientsIsNotReached(_ way: Way) throws {
+    let server = try RedisServer("--maxclients", "1")
+    // The one that there may be.
+    let first = try server.tier()
+    try waitUntil { (try? first.sendAndWait(Self.ping, timeLimit: .seconds(300))) == Self.pong }
+    for password in [nil, "word"] {
+      var configuration = RedisConfiguration(unixSocket: server.socket)
+      configuration.password = password
+      guard case .failure(let error) = ask(try RedisTier(configuration), way, .seconds(300)) else { throw NotInTime() }
+      #expect(error.code == .unreachable)
+    }
+  }
+
+  /// 64 requests that one stall of the server holds up are one failure of it.
+  @Test func oneStallIsOneFailure() async throws {
+    let server = try RedisServer()
+    let machine = try Machine(server) { $0.timeLimit = .seconds(2) }
+    _ = try await machine.cache.value(Int.self, forKey: "connects")
+    server.suspend()
+    await withTaskGroup(of: Void.self) { group in
+      for key in 0..<64 { group.addTask { _ = try? await machine.cache.value(Int.self, forKey: "k\(key)") } }
+    }
+    server.resume()
+    #expect(machine.cache.statistics.failures > 0)
+    #expect(!machine.cache.health.areReadsSuspended)
+  }
+
+  /// That nobody has a connection to spare says nothing of the server, nor of the value.
+  @Test func tooFewConnectionsAreNoFailureOfTheServer() throws {
+    let server = try RedisServer()
+    var configuration = RedisConfiguration(unixSocket: server.socket)
+    configuration.connections = 1
+    let tier = try RedisTier(configuration)
+    let machine = try Machine(tier) { $0.timeLimit = .milliseconds(500) }
+    try waitUntil { (try? machine.cache.set("here", forKey: "k")) != nil }
+    try machine.settle()
+    let group = DispatchGroup()
+    inBackground(group) {
+      // On the one connection; the server is idle meanwhile.
+      _ = try? tier.sendAndWait([RemoteCommand(["BLPOP", "nothing", "8"])], timeLimit: .seconds(300))
+    }
+    try waitUntil {
+      guard case .bytes(let list) = try server.run("CLIENT", "LIST") else { return false }
+      return String(decoding: list, as: UTF8.self).contains("cmd=blpop")
+    }
+    for _ in 0..<10 { #expect(throws: RemoteTierError.self) { try machine.cache.set("new", forKey: "k") } }
+    #expect(!machine.cache.health.areWritesSuspended)
+    #expect(try machine.cache.local.value(String.self, forKey: "k") == "here")
+    group.wait()
+  }
+
+  /// A server that cannot write tells of changes all the same.
+  @Test func aFullServerIsFollowedAgain() throws {
+    let server = try RedisServer()
+    let connections = Guarded(0)
+    let tier = FaultyTier(try server.tier()) { request in
+      if request.isBlocking, request.has("XREVRANGE"), !request.has("XREAD") { connections { $0 += 1 } }
+      return .none
+    }
+    let machine = try Machine(tier)
+    try machine.cache.set("there", forKey: "k")
+    let count = connections.current
+    try server.run("CONFIG", "SET", "maxmemory", "1")
+    try server.run("CLIENT", "KILL", "TYPE", "normal")
+    try waitUntil { connections.current > count }
+    try machine.settle()
+  }
+
+  /// What some program has put into the stream stops nobody.
+  @Test func anEntryThatIsNoChangeIsPassedOver() throws {
+    let server = try RedisServer()
+    let (first, second) = (try Machine(server), try Machine(server))
+    try first.cache.set("old", forKey: "k")
+    #expect(try second.cache.value(String.self, forKey: "k") == "old")
+    try server.run("XADD", "{lmdb-cache}:1:changes", "*", "z", "1")
+    try server.run("XADD", "{lmdb-cache}:1:changes", "*", "k", "k", "more", "fields")
+    try first.cache.set("new", forKey: "k")
+    try waitUntil { try second.cache.value(String.self, forKey: "k") == "new" }
+    try second.settle()
+  }
+
+  @Test func nobodySeesThePassword() throws {
+    var configuration = RedisConfiguration(unixSocket: "/nowhere")
+    (configuration.username, configuration.password) = ("app", "sesame-7")
+    var dumped = ""
+    dump(configuration, to: &dumped)
+    for text in ["\(configuration)", String(reflecting: configuration), dumped, "\(Optional(configuration) as Any)"] {
+      #expect(!text.contains("sesame-7"))
+      #expect(text.contains("/nowhere"))
+    }
+    // A server may repeat what it was given.
+    let server = try ScriptedServer { command, _ in
+      command[0] == "AUTH"
+        ? [.send("-ERR unknown command 'AUTH', with args beginning with: 'app' 'sesame-7'\r\n")]
+        : [.send("+OK\r\n")]
+    }
+    configuration.address = .unixSocket(server.path)
+    guard case .failure(let error) = ask(try RedisTier(configuration), .waiting, .seconds(300)) else {
+      throw NotInTime()
+    }
+    #expect(!error.description.contains("sesame-7"))
+    #expect(error.code == .refused)
+  }
+}

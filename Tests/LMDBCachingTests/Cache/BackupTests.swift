@@ -1,0 +1,333 @@
+import Foundation
+import Platform
+import TestSupport
+import Testing
+
+@testable import LMDBCaching
+
+/// `backUp(to:)`, and what `lmdb-cache restore` does.
+@Suite struct BackupTests {
+  let directory = CacheDirectory()
+  /// Where backups are.
+  let places = CacheDirectory()
+
+  private var backup: URL { places.url("backup") }
+
+  /// All of every entry but its stamp.
+  private func contents(_ url: URL) throws -> [String] {
+    let reader = try #require(try CacheReader(directory: url))
+    var all: [String] = []
+    try reader.forEachRecord(selection: .kept, onDamage: { throw $0 }) { record in
+      all.append(
+        "\(Array(record.key.utf8)) \(record.format.rawValue) \(record.stored.hashValue) \(record.stored.count) "
+          + "\(record.created) \(record.lastAccess) \(record.entry.cost) \(record.expires) \(record.refresh) "
+          + "\(record.kept) \(record.revision) \(record.tagHashes) \(record.uses) \(record.isAbsence) "
+          + "\(record.isTransformed) \(record.isLogged)")
+      return true
+    }
+    return all
+  }
+
+  private func fill(_ cache: DiskCache) throws {
+    var random = SeededRandom(7)
+    for number in 0..<300 {
+      let size = [0, 1, 100, 2_048, 2_049, 30_000][random.below(6)]
+      let key =
+        number == 0 ? "" : number % 7 == 0 ? String(repeating: "long", count: 150) + "\(number)" : "key \(number)"
+      try cache.write { batch in
+        batch.set(
+          Data(random.bytes(size)), forKey: key, expires: number % 5 == 0 ? .after(.seconds(3_600)) : .never,
+          cost: number, tags: number % 3 == 0 ? ["a", "tag \(number)"] : [])
+      }
+    }
+  }
+
+  @Test(arguments: Durability.allCases)
+  func aBackupHasWhatTheCacheHasAndOpens(_ durability: Durability) async throws {
+    let cache = try directory.openDisk {
+      $0.durability = durability
+      neverCommitting(&$0)
+    }
+    try fill(cache)
+    try await cache.removeAll(taggedWith: "tag 3")
+    // Neither what waits for its commit is missing, nor is anything there that was removed.
+    let report = try await cache.backUp(to: backup)
+    #expect(report.entries == 299 && report.damagedEntries == 0 && report.bytes > 1 << 20)
+    let original = try contents(directory.url)
+    #expect(original.count == 299)
+    #expect(try contents(backup) == original)
+    #expect(places.names() == ["backup"])
+    let found = try CacheInspection.verify(directory: backup, checksValues: true)
+    #expect(found.damagedEntries == 0 && found.entries == 299)
+    // One that goes on by itself, with its tags.
+    let copy = try DiskCache(
+      directory: backup, configuration: CacheDirectory.configuration { $0.durability = durability })
+    #expect(copy.recovery == nil)
+    #expect(try await copy.entryCount() == 299)
+    try await copy.removeAll(taggedWith: "a")
+    try copy.set("new", forKey: "new")
+    #expect(try await copy.entries().count == 201)
+    try await copy.close()
+    #expect(try await cache.entries().count == 299)
+    try await cache.close()
+  }
+
+  @Test func whatIsTransformedStaysAsItIs() async throws {
+    let cache = try directory.open { $0.valueTransforms = [Reversal()] }
+    try cache.set("value", forKey: "key")
+    try await cache.backUp(to: backup)
+    #expect(try contents(backup) == contents(directory.url))
+    try await cache.close()
+    let copy = try LMDBCache(
+      directory: backup, configuration: CacheDirectory.configuration { $0.valueTransforms = [Reversal()] })
+    #expect(try copy.value(String.self, forKey: "key") == "value")
+    try await copy.close()
+  }
+
+  private struct Reversal: ValueTransform {
+    var identifier: UInt8 { 200 }
+    func apply(to bytes: Data, _ context: ValueTransformContext) throws -> Data? { Data(bytes.reversed()) }
+    func restore(_ bytes: Data, _ context: ValueTransformContext) throws -> Data { Data(bytes.reversed()) }
+  }
+
+  /// What was replaced is in the cache's files for a while, and in the copy's not.
+  @Test func aBackupIsCompact() async throws {
+    let cache = try directory.openDisk()
+    for round in 0..<5 {
+      for number in 0..<20 { try cache.set(Data(repeating: UInt8(round), count: 100_000), forKey: "\(number)") }
+    }
+    try await cache.flush()
+    try await cache.backUp(to: backup)
+    let segments = try FileManager.default.contentsOfDirectory(atPath: backup.appendingPathComponent("values").path)
+    #expect(segments.count == 1)
+    let attributes = try FileManager.default.attributesOfItem(
+      atPath: backup.appendingPathComponent("values/" + segments[0]).path)
+    #expect(20 * 100_000..<21 * 100_000 ~= (attributes[.size] as! NSNumber).intValue)
+    try await cache.close()
+  }
+
+  /// Whatever is at its place stays, and nothing is made.
+  @Test func aPlaceThatIsTakenIsRefused() async throws {
+    let cache = try directory.openDisk()
+    try cache.set("value", forKey: "key")
+    func refusal(_ url: URL) -> CacheError.Code? {
+      do throws(CacheError) {
+        try cache.backUp(to: url)
+        return nil
+      } catch {
+        return error.code
+      }
+    }
+    places.write(Data("mine".utf8), to: "file")
+    places.write(Data("mine".utf8), to: "folder/file")
+    try FileManager.default.createSymbolicLink(at: places.url("link"), withDestinationURL: places.url("none"))
+    try FileManager.default.createDirectory(at: places.url("empty"), withIntermediateDirectories: false)
+    let before = places.names()
+    for name in ["file", "folder", "link", "no/backup", "file/backup"] {
+      #expect(refusal(places.url(name)) != nil, "\(name)")
+    }
+    #expect(refusal(directory.url("backup")) == .invalidArgument)
+    #expect(refusal(directory.url) == .invalidDirectory)
+    #expect(refusal(URL(string: "https://example.com/backup")!) == .invalidArgument)
+    #expect(places.names() == before)
+    #expect(refusal(places.url("empty")) == nil)
+    #expect(try contents(places.url("empty")).count == 1)
+    try await cache.close()
+    #expect(refusal(places.url("closed")) == .closed)
+  }
+
+  @Test func damagedEntriesAreNamedAndLeftOutIfAsked() async throws {
+    let cache = try directory.openDisk()
+    for number in 0..<5 { try cache.set(Data(repeating: UInt8(number), count: 5_000), forKey: "key \(number)") }
+    try await cache.close()
+    let segment = directory.segments[0]
+    var bytes = directory.contents(segment)
+    let place = try #require(bytes.firstRange(of: Data(repeating: 3, count: 100)))
+    bytes[place.lowerBound] ^= 1
+    directory.write(bytes, to: segment)
+    let damaged = try directory.openDisk()
+    do throws(CacheError) {
+      try await damaged.backUp(to: backup)
+      Issue.record("a damaged entry was copied")
+    } catch {
+      #expect(error.code == .corruptedRecord && error.message.contains("\"key 3\""), "\(error)")
+    }
+    #expect(places.names().isEmpty)
+    let report = try await damaged.backUp(to: backup, skippingDamaged: true)
+    #expect(report.entries == 4 && report.damagedEntries == 1 && report.damage[0].message.contains("\"key 3\""))
+    #expect(try contents(backup).count == 4)
+    try await damaged.close()
+  }
+
+  /// The n-th of some calls fails. (What cannot be opened cannot be removed either, so that is one.)
+  @Test(arguments: ["pwrite", "fsync", "renameat", "fallocate", "mkdirat", "openat", "ftruncate"], [ENOSPC, EIO])
+  func whateverFailsNothingIsHalfThere(_ call: String, _ status: Int32) async throws {
+    let cache = try directory.openDisk()
+    try fill(cache)
+    try await cache.flush()
+    let original = try contents(directory.url)
+    for first in [1, 2, 3, 5, 8, 13, 21, 34] {
+      let count = call == "openat" ? 1 : 3
+      let rule = FaultInjection.Rule(
+        FaultInjection.Call(rawValue: call), returns: status, first: first, count: count)
+      let session = FaultInjection.begin(.directory(places.path), [rule])
+      let result = outcome { () throws(CacheError) in try cache.backUp(to: backup) }
+      FaultInjection.end(session)
+      switch result {
+      case .success:
+        #expect(try contents(backup) == original, "\(call) \(first)")
+        try FileManager.default.removeItem(at: backup)
+      case .failure(let error):
+        if status == ENOSPC, call == "pwrite" { #expect(error.code == .noSpace, "\(error)") }
+      }
+      #expect(places.names().isEmpty, "\(call) \(first): \(result)")
+    }
+    #expect(try contents(directory.url) == original)
+    try await cache.close()
+  }
+
+  // MARK: Restoring
+
+  private func restore(
+    to url: URL, replacing: Bool = false, _ change: (inout CacheCopying.Options) -> Void = { _ in }
+  ) throws -> CacheRestoration.Report? {
+    var options = CacheCopying.Options()
+    change(&options)
+    let reader = try #require(try CacheReader(directory: directory.url))
+    return try CacheRestoration.run(from: reader, to: url, removingFormer: replacing, options)
+  }
+
+  private func makeOther(_ url: URL) async throws {
+    let other = try DiskCache(directory: url, configuration: CacheDirectory.configuration())
+    try other.set("old", forKey: "old")
+    try await other.close()
+  }
+
+  @Test func aRestoredCacheTakesThePlaceOfTheOldOne() async throws {
+    let cache = try directory.openDisk()
+    try fill(cache)
+    try await cache.close()
+    let original = try contents(directory.url)
+    let place = places.url("cache")
+    // Nothing is there, or an empty directory.
+    #expect(try restore(to: place)?.former == nil)
+    #expect(try contents(place) == original)
+    try FileManager.default.removeItem(at: place)
+    try FileManager.default.createDirectory(at: place, withIntermediateDirectories: false)
+    #expect(try restore(to: place)?.former == nil)
+    #expect(try contents(place) == original && places.names() == ["cache"])
+    try FileManager.default.removeItem(at: place)
+    // A cache.
+    try await makeOther(place)
+    let former = try #require(try restore(to: place)?.former)
+    #expect(try contents(place) == original)
+    #expect(try contents(former).count == 1)
+    #expect(places.names() == ["cache", "cache.former-1"])
+    #expect(try restore(to: place)?.former?.lastPathComponent == "cache.former-2")
+    #expect(try restore(to: place, replacing: true)?.former == nil)
+    #expect(places.names() == ["cache", "cache.former-1", "cache.former-2"])
+    let restored = try DiskCache(directory: place, configuration: CacheDirectory.configuration())
+    #expect(try await restored.entryCount() == original.count)
+    try await restored.close()
+  }
+
+  @Test func aCacheThatIsOpenOrSomethingElseIsNotReplaced() async throws {
+    let cache = try directory.openDisk()
+    try fill(cache)
+    let place = places.url("cache")
+    try await makeOther(place)
+    let open = try DiskCache(directory: place, configuration: CacheDirectory.configuration())
+    #expect { try restore(to: place) } throws: { ($0 as? CacheError)?.code == .busy }
+    // Opened when the work was done.
+    try await open.close()
+    var late: DiskCache?
+    #expect {
+      try restore(to: place) { options in
+        options.progress = {
+          if $0 == 100 { late = try? DiskCache(directory: place, configuration: CacheDirectory.configuration()) }
+        }
+      }
+    } throws: { ($0 as? CacheError)?.code == .busy }
+    let found = try late.map { try $0.value(String.self, forKey: "old") }
+    #expect(found == "old")
+    try await late?.close()
+    #expect(try contents(place).count == 1)
+    places.write(Data("mine".utf8), to: "folder/file")
+    #expect { try restore(to: places.url("folder")) } throws: { ($0 as? CacheError)?.code == .invalidDirectory }
+    #expect { try restore(to: places.url("folder/file")) } throws: { $0 is CacheError }
+    for inside in [directory.url, directory.url("x")] {
+      #expect { try restore(to: inside) } throws: { $0 is CacheError }
+    }
+    #expect(places.names() == ["cache", "folder"] && places.names(in: "folder") == ["file"])
+    try await cache.close()
+  }
+
+  /// One that was damaged is what a backup is for.
+  @Test func aDamagedCacheIsReplacedAndADamagedBackupIsNot() async throws {
+    let cache = try directory.openDisk()
+    try fill(cache)
+    try await cache.close()
+    let place = places.url("cache")
+    try await makeOther(place)
+    try Data(repeating: 1, count: 20_000).write(to: place.appendingPathComponent("data.mdb"))
+    #expect(try restore(to: place) != nil)
+    let original = try contents(directory.url)
+    #expect(try contents(place) == original)
+    let segment = directory.segments[0]
+    var bytes = directory.contents(segment)
+    // In the first value.
+    bytes[1_500] ^= 1
+    directory.write(bytes, to: segment)
+    #expect { try restore(to: place) } throws: { ($0 as? CacheError)?.code == .corruptedRecord }
+    #expect(try contents(place) == original)
+    #expect(places.names() == ["cache", "cache.former-1"])
+  }
+
+  @Test func whatIsCancelledLeavesNothing() async throws {
+    let cache = try directory.openDisk()
+    try fill(cache)
+    let place = places.url("cache")
+    try await makeOther(place)
+    for count in [1, 150, 300] {
+      var options = CacheCopying.Options()
+      var done = 0
+      options.progress = { done = $0 }
+      options.isCancelled = { done >= count }
+      #expect(try cache.backUp(to: backup, options) == nil)
+      #expect(try restore(to: place) { $0 = options } == nil)
+      #expect(places.names() == ["cache"])
+    }
+    #expect(try contents(place).count == 1)
+    try await cache.close()
+  }
+
+  @Test(arguments: ["renameat", "fsync", "openat", "unlinkat"])
+  func aRestorationThatFailsLeavesTheCache(_ call: String) async throws {
+    let cache = try directory.openDisk()
+    try fill(cache)
+    try await cache.close()
+    let place = places.url("cache")
+    try await makeOther(place)
+    let (old, new) = (try contents(place), try contents(directory.url))
+    for first in 1...12 {
+      let rule = FaultInjection.Rule(FaultInjection.Call(rawValue: call), returns: EIO, first: first)
+      let session = FaultInjection.begin(.directory(places.path), [rule])
+      let result = Result { try restore(to: place) }
+      FaultInjection.end(session)
+      // Whatever failed, one of the two is there, and the old one is somewhere.
+      let found = try contents(place)
+      #expect(found == old || found == new, "\(call) \(first): \(result)")
+      if found == new {
+        let others = try places.names().filter { $0 != "cache" }.map { try contents(places.url($0)) }
+        #expect(others.contains(old), "\(call) \(first): \(result)")
+        try FileManager.default.removeItem(at: place)
+        for name in places.names() { try FileManager.default.removeItem(at: places.url(name)) }
+        try await makeOther(place)
+      } else if call != "unlinkat" {
+        #expect(places.names() == ["cache"], "\(call) \(first): \(result)")
+      } else {
+        for name in places.names() where name != "cache" { try FileManager.default.removeItem(at: places.url(name)) }
+      }
+    }
+  }
+}

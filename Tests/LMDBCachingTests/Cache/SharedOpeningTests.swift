@@ -1,0 +1,234 @@
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import LMDBCaching
+
+/// Several caches of one process on a directory: what is one for all of them, and what each has for itself.
+@Suite struct SharedOpeningTests {
+  let directory = CacheDirectory()
+
+  /// Stands for encryption: nothing of a value is on the disk as it is, and a value without it is not believed.
+  private struct Mask: ValueTransform {
+    var identifier: UInt8 = 140
+    var byte: UInt8 = 0x5A
+    var isRequired = true
+
+    func apply(to bytes: Data, _ context: ValueTransformContext) throws -> Data? {
+      Data([byte] + bytes.map { $0 ^ byte })
+    }
+
+    func restore(_ bytes: Data, _ context: ValueTransformContext) throws -> Data {
+      guard bytes.first == byte else { throw ValueTransformError("another key") }
+      return Data(bytes.dropFirst().map { $0 ^ byte })
+    }
+  }
+
+  private static let secret = "the secret in this value"
+
+  private func open(_ transforms: [any ValueTransform]) throws(CacheError) -> LMDBCache {
+    try directory.open { $0.valueTransforms = transforms }
+  }
+
+  private var filesHoldTheSecret: Bool {
+    let names = directory.names() + directory.journals + directory.segments
+    return names.contains { name in
+      (try? Data(contentsOf: directory.url(name)))?.range(of: Data(Self.secret.utf8)) != nil
+    }
+  }
+
+  /// Every way to write a value.
+  enum Write: CaseIterable, Sendable {
+    case set, batch, object, many, update, exchange, ifAbsent, ifVersion, load, loadInTask, disk, touch
+
+    fileprivate func make(_ cache: LMDBCache, _ value: String) async throws {
+      let key = "key"
+      switch self {
+      case .set: try cache.set(value, forKey: key)
+      case .batch: try await cache.write { $0.set(value, forKey: key) }
+      case .object: try cache.sync { try cache.setObject(value as NSString, forKey: key) }
+      case .many: try cache.set([(key: key, value: value)])
+      case .update: _ = try cache.sync { try cache.update(String.self, forKey: key) { $0 = value } }
+      case .exchange: _ = try cache.sync { try cache.exchange(value, forKey: key) }
+      case .ifAbsent: #expect(try cache.sync { try cache.setValueIfAbsent(value, forKey: key) })
+      case .ifVersion:
+        try cache.set("something", forKey: key)
+        let version = try #require(try cache.entry(forKey: key)).version
+        #expect(try cache.sync { try cache.set(value, forKey: key, ifVersion: version) })
+      case .load: _ = try cache.sync { try cache.value(String.self, forKey: key) { value } }
+      case .loadInTask: _ = try await cache.value(String.self, forKey: key) { () async throws -> String in value }
+      case .disk: try cache.diskCache.set(value, forKey: key)
+      case .touch:
+        try cache.set(value, forKey: key)
+        #expect(try cache.sync { try cache.touch(forKey: key, expires: .after(.seconds(600))) })
+      }
+    }
+  }
+
+  /// Who asks for encryption second has it as if it had been the first: not one value is stored plain.
+  @Test(arguments: Write.allCases, [false, true]) func whatIsToBeEncryptedIs(
+    _ write: Write, _ isFirst: Bool
+  ) async throws {
+    var caches = [try open(isFirst ? [Mask()] : [])]
+    caches.append(try open(isFirst ? [] : [Mask()]))
+    let (masked, plain) = isFirst ? (caches[0], caches[1]) : (caches[1], caches[0])
+    try await write.make(masked, Self.secret)
+    #expect(!filesHoldTheSecret)
+    try await masked.flush()
+    #expect(!filesHoldTheSecret)
+    masked.memoryCache.removeAll()
+    #expect(try masked.value(String.self, forKey: "key") == Self.secret)
+    #expect(try await masked.read { try $0.value(String.self, forKey: "key") } == Self.secret)
+    #expect(try await masked.values(String.self, forKeys: ["key"]) == [Self.secret])
+    #expect(errorCode { try plain.value(String.self, forKey: "key") } == .missingTransform)
+    #expect(await errorCode { try await plain.values(String.self, forKeys: ["key"]) } == .missingTransform)
+    for cache in caches { try await cache.close() }
+  }
+
+  /// What the other one stored plain is not believed.
+  @Test(arguments: [false, true]) func whatIsNotEncryptedIsRefused(_ isCommitted: Bool) async throws {
+    let plain = try open([])
+    let masked = try open([Mask()])
+    try plain.set(Self.secret, forKey: "key")
+    if isCommitted { try await plain.flush() }
+    #expect(errorCode { try masked.value(String.self, forKey: "key") } == .untransformed)
+    #expect(errorCode { try masked.sync { try masked.object(forKey: "key") } } == .untransformed)
+    #expect(await errorCode { try await masked.values(String.self, forKeys: ["key"]) } == .untransformed)
+    #expect(errorCode { try masked.withBytes(forKey: "key") { _ in } } == .untransformed)
+    let code = await errorCode { try await masked.read { try $0.value(String.self, forKey: "key") } }
+    #expect(code == .untransformed)
+    let accepting = try open([Mask(isRequired: false)])
+    #expect(try accepting.value(String.self, forKey: "key") == Self.secret)
+    for cache in [plain, masked, accepting] { try await cache.close() }
+  }
+
+  /// Each has its own encryption key, and not that of whoever came first.
+  @Test func eachHasItsOwnKey() throws {
+    let first = try open([Mask(byte: 1)])
+    let second = try open([Mask(byte: 2)])
+    try first.set("one", forKey: "first")
+    try second.set("two", forKey: "second")
+    first.memoryCache.removeAll()
+    second.memoryCache.removeAll()
+    #expect(try first.value(String.self, forKey: "first") == "one")
+    #expect(try second.value(String.self, forKey: "second") == "two")
+    #expect(errorCode { try first.value(String.self, forKey: "second") } == .decodingFailed)
+    #expect(errorCode { try second.value(String.self, forKey: "first") } == .decodingFailed)
+    try first.close()
+    try second.close()
+  }
+
+  struct Setting: Sendable, CustomTestStringConvertible {
+    let name: String
+    let change: @Sendable (inout CacheConfiguration) -> Void
+    var testDescription: String { name }
+
+    init(_ name: String, _ change: @escaping @Sendable (inout CacheConfiguration) -> Void) {
+      (self.name, self.change) = (name, change)
+    }
+
+    static let all = [
+      Setting("countLimit") { $0.disk.countLimit = 7 }, Setting("costLimit") { $0.disk.costLimit = 7 },
+      Setting("ageLimit") { $0.disk.ageLimit = .seconds(7) }, Setting("freeSpaceLimit") { $0.disk.freeSpaceLimit = 7 },
+      Setting("inlineThreshold") { $0.disk.inlineThreshold = 7 },
+      Setting("journalSize") { $0.disk.journalSize = 1 << 20 },
+      Setting("groupCommitInterval") { $0.disk.groupCommitInterval = .seconds(7) },
+      Setting("mapSize") { $0.disk.mapSize = 1 << 27 }, Setting("lockTimeout") { $0.disk.lockTimeout = .seconds(7) },
+      Setting("clock") { $0.clock = .manual(ManualClock()) },
+    ]
+  }
+
+  /// What is one for all of a process cannot be asked for twice in two ways.
+  @Test(arguments: Setting.all) func otherSettingsAreRefused(_ setting: Setting) throws {
+    let (name, change) = (setting.name, setting.change)
+    let first = try directory.open()
+    for isDiskAlone in [false, true] {
+      do throws(CacheError) {
+        if isDiskAlone { _ = try directory.openDisk(change) } else { _ = try directory.open(change) }
+        Issue.record("no error")
+      } catch {
+        #expect(error.code == .configurationMismatch)
+        #expect(error.message.contains(name) && error.message.contains(directory.path), "\(error)")
+      }
+    }
+    // Nobody is disturbed.
+    try first.set(1, forKey: "key")
+    let same = try directory.open()
+    #expect(try same.value(Int.self, forKey: "key") == 1)
+    try same.close()
+    try first.close()
+    // When nobody has it open the other setting is as good.
+    let other = try directory.open(change)
+    #expect(try other.value(Int.self, forKey: "key") == 1)
+    #expect(errorCode { try directory.open() } == .configurationMismatch)
+    try other.close()
+  }
+
+  /// The limits may have been changed since.
+  @Test func limitsMayBeThoseOfTheOpeningOrThoseOfNow() throws {
+    let first = try directory.open { $0.disk.countLimit = 10 }
+    first.diskCache.countLimit = 20
+    for limit in [10, 20] {
+      let second = try directory.open { $0.disk.countLimit = limit }
+      #expect(second.diskCache.countLimit == 20)
+      try second.close()
+    }
+    #expect(errorCode { try directory.open { $0.disk.countLimit = 30 } } == .configurationMismatch)
+    try first.close()
+  }
+
+  /// What is said of an opening itself has nothing to be compared with.
+  @Test func whatIsAboutOpeningFilesIsNotCompared() throws {
+    let first = try directory.open()
+    let second = try directory.open {
+      $0.disk.recoversFromDamage = false
+      $0.disk.verification = .always
+      $0.disk.allowsOtherUsers = true
+    }
+    try first.close()
+    try second.close()
+  }
+
+  private final class Counter: LoadInstrument {
+    let count = Atomic<Int>(0)
+
+    func load<R>(_ load: LoadDescription, _ body: () throws -> R) rethrows -> R {
+      count.add(1, ordering: .relaxed)
+      return try body()
+    }
+
+    nonisolated(nonsending) func load<R>(
+      _ load: LoadDescription, _ body: nonisolated(nonsending) () async throws -> R
+    ) async rethrows -> R {
+      count.add(1, ordering: .relaxed)
+      return try await body()
+    }
+  }
+
+  /// How values are loaded, and what is kept in memory, is each object's own.
+  @Test func eachLoadsInItsOwnWay() throws {
+    let (clock, counters) = (ManualClock(), [Counter(), Counter()])
+    let caches = try (0..<2).map { number in
+      try directory.open {
+        $0.clock = .manual(clock)
+        $0.memory.countLimit = number + 1
+        $0.loadOptions = LoadOptions(lifetime: .seconds(10 * (number + 1)))
+        $0.loadInstrument = counters[number]
+      }
+    }
+    for (number, cache) in caches.enumerated() {
+      #expect(cache.memoryCache.countLimit == number + 1)
+      #expect(try cache.value(Int.self, forKey: "\(number)") { _ in number } == number)
+      #expect(
+        try cache.entry(forKey: "\(number)")?.expiration?.timeIntervalSince(clock.date) == Double(10 * (number + 1)))
+      #expect(counters[number].count.load(ordering: .relaxed) == 1)
+    }
+    for cache in caches { try cache.close() }
+  }
+}
+
+extension LMDBCache {
+  // In a task the other form would be chosen.
+  fileprivate func sync<R>(_ body: () throws -> R) throws -> R { try body() }
+}

@@ -1,0 +1,269 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import LMDBCaching
+
+/// What a follower that only looks tells of what happens.
+@Suite struct FollowerTests {
+  let directory = CacheDirectory()
+  let clock = ManualClock()
+
+  private func open(_ change: (inout CacheConfiguration) -> Void = { _ in }) throws -> LMDBCache {
+    try directory.open {
+      $0.clock = .manual(clock)
+      change(&$0)
+    }
+  }
+
+  private func follower(_ prefix: String = "", limit: Int = 10_000) throws -> CacheFollower {
+    let reader = try #require(try CacheReader(directory: directory.url, clock: .manual(clock)))
+    let follower = CacheFollower(reader, prefix: prefix, trackingLimit: limit, clock: .manual(clock))
+    try follower.follow { Issue.record("told at the beginning: \($0)") }
+    return follower
+  }
+
+  /// What it tells next, once there is something.
+  private func next(_ follower: CacheFollower) throws -> [CacheFollower.Event] {
+    var events: [CacheFollower.Event] = []
+    _ = try eventually {
+      try follower.follow { events.append($0) }
+      return !events.isEmpty
+    }
+    return events
+  }
+
+  private func changes(_ follower: CacheFollower) throws -> [CacheChange] { try next(follower).map(\.change) }
+
+  /// Has it look once more, without a pause, and expects it to tell nothing.
+  private func expectNothing(_ follower: CacheFollower, at location: SourceLocation = #_sourceLocation) throws {
+    follower.nextLook = .min
+    try follower.follow { Issue.record("told: \($0)", sourceLocation: location) }
+  }
+
+  @Test func setsAndRemovalsAreTold() throws {
+    let cache = try open()
+    try cache.set("old", forKey: "before")
+    try cache.flush()
+    let follower = try follower()
+    try cache.set(Data(count: 300), forKey: "a", expiresIn: .seconds(60))
+    try cache.flush()
+    let set = try next(follower)
+    #expect(set.map(\.change) == [.set(key: "a")])
+    #expect(set.first?.entry?.size == 300)
+    #expect(set.first?.entry?.format == .bytes)
+    #expect(set.first?.entry?.expiration != nil)
+    try cache.set("new", forKey: "before")
+    try cache.flush()
+    #expect(try changes(follower) == [.set(key: "before")])
+    try cache.removeValue(forKey: "a")
+    try cache.flush()
+    #expect(try changes(follower) == [.removed(key: "a")])
+    try expectNothing(follower)
+  }
+
+  /// What waits in a journal is told before it is committed, and not once more when it is.
+  @Test func whatWaitsIsToldOnce() throws {
+    let cache = try open(neverCommitting)
+    try cache.set("1", forKey: "a")
+    try cache.flush()
+    let follower = try follower()
+    try cache.set("2", forKey: "b")
+    try cache.removeValue(forKey: "a")
+    #expect(try changes(follower) == [.set(key: "b"), .removed(key: "a")])
+    try cache.flush()
+    try expectNothing(follower)
+  }
+
+  @Test func onlyThePrefixIsTold() throws {
+    let cache = try open()
+    try cache.set("1", forKey: "user:1")
+    try cache.flush()
+    let follower = try follower("user:")
+    try cache.write { batch in
+      batch.set("x", forKey: "other")
+      batch.set("2", forKey: "user:2")
+      batch.set("3", forKey: "userx")
+      batch.removeValue(forKey: "user:1")
+    }
+    try cache.flush()
+    #expect(try changes(follower) == [.set(key: "user:2"), .removed(key: "user:1")])
+  }
+
+  @Test func removalsOfManyAreTold() throws {
+    let cache = try open()
+    for key in ["a:1", "a:2", "b:1", "b:2"] { try cache.set("v", forKey: key, tags: [key]) }
+    try cache.flush()
+    let follower = try follower()
+    try cache.removeAll(withPrefix: "a:")
+    try cache.flush()
+    #expect(try changes(follower) == [.removed(key: "a:1"), .removed(key: "a:2")])
+    try cache.removeAll(taggedWith: "b:2")
+    try cache.flush()
+    #expect(try changes(follower) == [.removed(key: "b:2")])
+    try cache.removeAll()
+    try cache.set("new", forKey: "c")
+    try cache.flush()
+    #expect(try changes(follower) == [.removedAll(prefix: ""), .set(key: "c")])
+    try expectNothing(follower)
+  }
+
+  /// Nobody writes anything then.
+  @Test func anExpiryIsTold() throws {
+    let cache = try open()
+    try cache.set("1", forKey: "a", expiresIn: .seconds(10))
+    try cache.set("2", forKey: "b", expiresIn: .seconds(20))
+    try cache.set("3", forKey: "c")
+    try cache.flush()
+    let follower = try follower()
+    try expectNothing(follower)
+    clock.set(clock.date + 11)
+    #expect(try changes(follower) == [.expired(key: "a")])
+    try cache.removeValue(forKey: "b")
+    try cache.flush()
+    #expect(try changes(follower) == [.removed(key: "b")])
+    try expectNothing(follower)
+  }
+
+  @Test func keysThatAreUnderADigestAreTold() throws {
+    let cache = try open()
+    let long = String(repeating: "long", count: 300)
+    try cache.set("x", forKey: "x")
+    try cache.flush()
+    let follower = try follower()
+    try cache.set("1", forKey: long)
+    try cache.set("2", forKey: "")
+    try cache.flush()
+    #expect(Set(try changes(follower).compactMap(\.key)) == [long, ""])
+    try cache.removeValue(forKey: long)
+    try cache.flush()
+    #expect(try changes(follower) == [.removed(key: long)])
+  }
+
+  @Test func whatIsTooMuchIsMissed() throws {
+    let cache = try open()
+    for number in 0..<50 { try cache.set(number, forKey: "\(number)") }
+    try cache.flush()
+    let follower = try follower(limit: 40)
+    try cache.set(0, forKey: "1")
+    try cache.flush()
+    #expect(try changes(follower) == [.missed])
+    try expectNothing(follower)
+    // With few entries again, each is known again.
+    try cache.trim(toCount: 10)
+    var told: [CacheChange] = []
+    #expect(
+      try eventually {
+        try cache.set(7, forKey: "new")
+        try cache.flush()
+        try follower.follow { told.append($0.change) }
+        return told.last == .set(key: "new")
+      })
+    #expect(told.dropLast().allSatisfy { $0 == .missed } && told.count > 1)
+  }
+
+  /// Who cannot take what it is told is told what is left, if that is still so.
+  @Test func whatCouldNotBeToldIsNotLost() throws {
+    struct Full: Error {}
+    let cache = try open()
+    let follower = try { () throws in
+      try cache.set("0", forKey: "0")
+      try cache.flush()
+      return try self.follower()
+    }()
+    for number in 1...3 { try cache.set(number, forKey: "\(number)") }
+    try cache.flush()
+    var first: [CacheChange] = []
+    #expect(
+      eventually {
+        do {
+          try follower.follow { event in
+            first.append(event.change)
+            throw Full()
+          }
+          return false
+        } catch { return error is Full }
+      })
+    #expect(first == [.set(key: "1")])
+    #expect(try changes(follower) == [.set(key: "2"), .set(key: "3")])
+  }
+
+  @Test func otherProcessesAreFollowed() throws {
+    let process = try cacheProcess()
+    #expect(process.run("open \(directory.path)") == "ok")
+    #expect(process.run("set a 1") == "ok")
+    #expect(process.run("flush") == "ok")
+    let reader = try #require(try CacheReader(directory: directory.url))
+    let follower = CacheFollower(reader, trackingLimit: 100)
+    try follower.follow { Issue.record("told at the beginning: \($0)") }
+    #expect(process.run("set b 2") == "ok")
+    #expect(try changes(follower) == [.set(key: "b")])
+    #expect(process.run("remove a") == "ok")
+    #expect(try changes(follower) == [.removed(key: "a")])
+    // What a process had not committed when it died is told, and is no news when another one applies it.
+    #expect(process.run("set c 3") == "ok")
+    process.kill()
+    #expect(try changes(follower) == [.set(key: "c")])
+    try directory.open().close()
+    try expectNothing(follower)
+  }
+
+  @Test func aReplacedDatabaseIsFollowedAndADeletedOneIsAnError() throws {
+    let cache = try open()
+    for key in ["a", "b"] { try cache.set("v", forKey: key) }
+    try cache.close()
+    let follower = try follower()
+    let other = CacheDirectory()
+    let second = try other.open { $0.clock = .manual(clock) }
+    try second.set("v", forKey: "c")
+    try second.close()
+    for name in ["data.mdb", "clean-exit", "processes.lock"] {
+      try FileManager.default.removeItem(at: directory.url(name))
+      try FileManager.default.copyItem(at: other.url(name), to: directory.url(name))
+    }
+    let told = Set(try changes(follower).compactMap(\.key))
+    #expect(told.isSuperset(of: ["a", "b", "c"]), "\(told)")
+    try FileManager.default.removeItem(at: directory.url("data.mdb"))
+    #expect(
+      eventually { errorCode { try follower.follow { _ in } } == .invalidDirectory })
+  }
+
+  /// What is told, one after the other, makes what is there.
+  @Test(arguments: [UInt64(1), 2, 3, 4]) func whatIsToldMakesWhatIsThere(_ seed: UInt64) throws {
+    var random = SeededRandom(seed)
+    let cache = try open { $0.disk.groupCommitInterval = .milliseconds(random.below(3)) }
+    try cache.set("first", forKey: "first")
+    try cache.flush()
+    let follower = try follower()
+    var told: Set<String> = ["first"]
+    func take() throws {
+      try follower.follow { event in
+        switch event.change {
+        case .set(let key): told.insert(key)
+        case .removed(let key), .expired(let key), .evicted(let key): told.remove(key)
+        case .removedAll: told = []
+        case .missed: Issue.record("missed")
+        }
+      }
+    }
+    for _ in 0..<2_000 {
+      let key = "key \(random.below(60))"
+      switch random.below(100) {
+      case 0: try cache.removeAll()
+      case 1: try cache.removeAll(withPrefix: "key \(random.below(10))")
+      case 2..<5: clock.set(clock.date + 1)
+      case 5..<35: try cache.removeValue(forKey: key)
+      case 35..<50: try cache.set("v", forKey: key, expiresIn: .seconds(random.below(5) + 1))
+      default: try cache.set("v", forKey: key)
+      }
+      if random.below(10) == 0 { try take() }
+    }
+    try cache.flush()
+    let there = Set(try cache.entries().map(\.key))
+    #expect(
+      try eventually {
+        try take()
+        return told == there
+      }, "\(told.symmetricDifference(there))")
+  }
+}

@@ -1,0 +1,297 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import LMDBCaching
+
+/// One load of a key in a process, whoever asks: threads and tasks together, through any object on the directory.
+@Suite(.timeLimit(.minutes(10))) struct SharedFlightTests {
+  let directory = CacheDirectory()
+
+  struct Failure: Error, Equatable {}
+
+  /// 64 threads and 64 tasks ask for the same cold keys, in orders of their own.
+  @Test(arguments: [1, 3]) func threadsAndTasksLoadOnce(_ cacheCount: Int) async throws {
+    let caches = try (0..<cacheCount).map { _ in try directory.open { $0.loadWaitLimit = .seconds(3_600) } }
+    let count = 50
+    let loads = Guarded([Int](repeating: 0, count: count))
+    @Sendable func key(_ asker: Int, _ step: Int) -> Int { (step * 7 + asker * 13) % count }
+    let failures = Guarded(0)
+    let threads = DispatchGroup()
+    for asker in 0..<64 {
+      inBackground(threads) {
+        for step in 0..<count {
+          let number = key(asker, step)
+          let value = try? caches[asker % cacheCount].value(Int.self, forKey: "key\(number)") {
+            loads { $0[number] += 1 }
+            usleep(200)
+            return number
+          }
+          if value != number { failures { $0 += 1 } }
+        }
+      }
+    }
+    await withTaskGroup(of: Void.self) { group in
+      for asker in 64..<128 {
+        group.addTask {
+          for step in 0..<count {
+            let number = key(asker, step)
+            let value = try? await caches[asker % cacheCount].value(Int.self, forKey: "key\(number)") {
+              () async throws -> Int in
+              loads { $0[number] += 1 }
+              try await Task.sleep(for: .microseconds(200))
+              return number
+            }
+            if value != number { failures { $0 += 1 } }
+          }
+        }
+      }
+    }
+    await withCheckedContinuation { continuation in threads.notify(queue: .global()) { continuation.resume() } }
+    #expect(failures.current == 0)
+    #expect(loads.current == Array(repeating: 1, count: count))
+    #expect(caches.reduce(0) { $0 + $1.statistics.loads } == count)
+    for cache in caches { try await cache.close() }
+  }
+
+  /// A task waits for a thread's load, and holds no thread meanwhile: more tasks than the pool has threads wait.
+  @Test func tasksWaitForAThread() async throws {
+    let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
+    let (isLoading, isReleased) = (Guarded(false), Guarded(false))
+    let thread = DispatchGroup()
+    inBackground(thread) {
+      _ = try? cache.value(Int.self, forKey: "key") {
+        isLoading { $0 = true }
+        _ = eventually { isReleased.current }
+        return 1
+      }
+    }
+    #expect(try await becomesTrue { isLoading.current })
+    let tasks = (0..<64).map { _ in
+      Task { try await cache.value(Int.self, forKey: "key") { () async throws -> Int in 2 } }
+    }
+    // The pool is free: this task goes on, and others do.
+    #expect(try await becomesTrue { cache.statistics.misses == 65 })
+    #expect(await Task { 5 }.value == 5)
+    isReleased { $0 = true }
+    for task in tasks { #expect(try await task.value == 1) }
+    #expect(cache.statistics.loads == 1)
+    try await cache.close()
+  }
+
+  @Test func threadsWaitForATask() async throws {
+    let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
+    let gate = Gate()
+    let isLoading = Guarded(false)
+    let task = Task {
+      try await cache.value(Int.self, forKey: "key") { () async throws -> Int in
+        isLoading { $0 = true }
+        await gate.wait()
+        throw Failure()
+      }
+    }
+    #expect(try await becomesTrue { isLoading.current })
+    let failures = Guarded(0)
+    let threads = DispatchGroup()
+    for _ in 0..<8 {
+      inBackground(threads) {
+        do { _ = try cache.value(Int.self, forKey: "key", load: { 2 }) } catch is Failure {
+          failures { $0 += 1 }
+        } catch {}
+      }
+    }
+    await gate.open(whenWaiting: { cache.statistics.misses == 9 })
+    await #expect(throws: Failure.self) { try await task.value }
+    #expect(try await becomesTrue { failures.current == 8 })
+    #expect(cache.statistics.loads == 1)
+    try await cache.close()
+  }
+
+  /// A task that is cancelled goes; the load of its flight goes on as long as a thread waits for it.
+  @Test func aThreadKeepsALoadThatTasksHaveLeft() async throws {
+    let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
+    let gate = Gate()
+    let isLoading = Guarded(false)
+    let task = Task {
+      try await cache.value(Int.self, forKey: "key") { () async throws -> Int in
+        isLoading { $0 = true }
+        await gate.wait()
+        return Task.isCancelled ? -1 : 1
+      }
+    }
+    #expect(try await becomesTrue { isLoading.current })
+    let found = Guarded<Int?>(nil)
+    let thread = DispatchGroup()
+    inBackground(thread) {
+      let value = try? cache.value(Int.self, forKey: "key", load: { 2 })
+      found { $0 = value }
+    }
+    #expect(try await becomesTrue { cache.statistics.misses == 2 })
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    await gate.open(whenWaiting: { true })
+    #expect(try await becomesTrue { found.current == 1 })
+    #expect(try cache.value(Int.self, forKey: "key") == 1)
+    try await cache.close()
+  }
+
+  /// A task that waits for a thread's load can be cancelled; the thread is not.
+  @Test func aTaskLeavesTheLoadOfAThread() async throws {
+    let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
+    let (isLoading, isReleased, found) = (Guarded(false), Guarded(false), Guarded<Int?>(nil))
+    let thread = DispatchGroup()
+    inBackground(thread) {
+      let value = try? cache.value(Int.self, forKey: "key") {
+        isLoading { $0 = true }
+        _ = eventually { isReleased.current }
+        return 1
+      }
+      found { $0 = value }
+    }
+    #expect(try await becomesTrue { isLoading.current })
+    let task = Task { try await cache.value(Int.self, forKey: "key") { () async throws -> Int in 2 } }
+    #expect(try await becomesTrue { cache.statistics.misses == 2 })
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    isReleased { $0 = true }
+    #expect(try await becomesTrue { found.current == 1 })
+    #expect(try cache.value(Int.self, forKey: "key") == 1)
+    try await cache.close()
+  }
+
+  /// A thread's load and a task's, each of which needs the other's key.
+  @Test func aThreadAndATaskThatNeedEachOtherEnd() async throws {
+    let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
+    let arrived = Guarded(0)
+    let found = Guarded<Int?>(nil)
+    let thread = DispatchGroup()
+    inBackground(thread) {
+      let value = try? cache.value(Int.self, forKey: "thread") {
+        arrived { $0 += 1 }
+        _ = eventually { arrived.current == 2 }
+        return try cache.value(Int.self, forKey: "task", load: { 5 })
+      }
+      found { $0 = value }
+    }
+    let value = try await cache.value(Int.self, forKey: "task") { () async throws -> Int in
+      arrived { $0 += 1 }
+      while arrived.current < 2 { await Task.yield() }
+      return try await cache.value(Int.self, forKey: "thread") { () async throws -> Int in 5 }
+    }
+    #expect(value == 5)
+    #expect(try await becomesTrue { found.current == 5 })
+    try await cache.close()
+  }
+
+  /// In a task the form for threads blocks a thread that the load may need: it loads by itself rather than wait for one.
+  @Test func theFormForThreadsDoesNotStarveThePool() async throws {
+    let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
+    for round in 0..<20 {
+      let tasks = (0..<64).map { number in
+        Task { () -> Int in
+          if number == 0 {
+            return try await cache.value(Int.self, forKey: "\(round)") { () async throws -> Int in
+              for _ in 0..<20 { await Task.yield() }
+              return round
+            }
+          }
+          return try Self.onThisThread { try cache.value(Int.self, forKey: "\(round)") { round } }
+        }
+      }
+      for task in tasks { #expect(try await task.value == round) }
+    }
+    try await cache.close()
+  }
+
+  private static func onThisThread<R>(_ body: () throws -> R) throws -> R { try body() }
+
+  /// What another object wrote while the value was loaded wins, as what this one wrote does.
+  @Test func aWriteThroughAnotherObjectWins() throws {
+    let caches = try (0..<2).map { _ in try directory.open { $0.loadWaitLimit = .seconds(3_600) } }
+    let (isLoading, isReleased, found) = (Guarded(false), Guarded(false), Guarded<[Int?]>([]))
+    let threads = DispatchGroup()
+    inBackground(threads) {
+      let value = try? caches[0].value(Int.self, forKey: "key") {
+        isLoading { $0 = true }
+        _ = eventually { isReleased.current }
+        return 1
+      }
+      found { $0.append(value) }
+    }
+    #expect(eventually { isLoading.current })
+    inBackground(threads) {
+      let value = try? caches[1].value(Int.self, forKey: "key", load: { 7 })
+      found { $0.append(value) }
+    }
+    #expect(eventually { caches[1].statistics.misses == 2 })
+    try caches[1].set(2, forKey: "key")
+    // Who comes after the write does not get what was loaded before it.
+    #expect(try caches[1].value(Int.self, forKey: "key", load: { 8 }) == 2)
+    isReleased { $0 = true }
+    threads.wait()
+    #expect(found.current.allSatisfy { $0 == 1 || $0 == 2 }, "\(found.current)")
+    for cache in caches { #expect(try cache.value(Int.self, forKey: "key") == 2) }
+    for cache in caches { try cache.close() }
+  }
+
+  /// The object that loads is closed meanwhile: those that wait through another one get the value.
+  @Test func aCloseDuringALoadIsNoObstacle() throws {
+    let caches = try (0..<2).map { _ in try directory.open { $0.loadWaitLimit = .seconds(3_600) } }
+    let (isLoading, isReleased, found) = (Guarded(false), Guarded(false), Guarded<[Int?]>([]))
+    let threads = DispatchGroup()
+    inBackground(threads) {
+      let value = try? caches[0].value(Int.self, forKey: "key") {
+        isLoading { $0 = true }
+        _ = eventually { isReleased.current }
+        return 1
+      }
+      found { $0.append(value) }
+    }
+    #expect(eventually { isLoading.current })
+    inBackground(threads) {
+      let value = try? caches[1].value(Int.self, forKey: "key", load: { 7 })
+      found { $0.append(value) }
+    }
+    #expect(eventually { caches[1].statistics.misses == 2 })
+    try caches[0].close()
+    isReleased { $0 = true }
+    threads.wait()
+    #expect(found.current == [1, 1])
+    #expect(try caches[1].value(Int.self, forKey: "key", load: { 9 }) == 9)
+    try caches[1].close()
+  }
+
+  /// That there is none is no value: who has to have one loads it.
+  @Test(arguments: [false, true]) func whoNeedsAValueDoesNotGetNone(_ isTask: Bool) async throws {
+    let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
+    let (isLoading, isReleased, found) = (Guarded(false), Guarded(false), Guarded<Int?>(nil))
+    let thread = DispatchGroup()
+    inBackground(thread) {
+      let none = try? cache.optionalValue(Int.self, forKey: "key") { _ -> Int? in
+        isLoading { $0 = true }
+        _ = eventually { isReleased.current }
+        return nil
+      }
+      #expect(none == nil)
+    }
+    #expect(try await becomesTrue { isLoading.current })
+    let asks = DispatchGroup()
+    if isTask {
+      Task {
+        let value = try? await cache.value(Int.self, forKey: "key", options: LoadOptions()) { _ async throws -> Int in 3
+        }
+        found { $0 = value }
+      }
+    } else {
+      inBackground(asks) {
+        let value = try? cache.value(Int.self, forKey: "key", options: LoadOptions()) { _ in 3 }
+        found { $0 = value }
+      }
+    }
+    #expect(try await becomesTrue { cache.statistics.misses == 2 })
+    isReleased { $0 = true }
+    #expect(try await becomesTrue { found.current == 3 })
+    #expect(try cache.value(Int.self, forKey: "key") == 3)
+    try await cache.close()
+  }
+}

@@ -1,0 +1,194 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import LMDBCaching
+
+/// What journals hold and the database does not is seen as if it had been brought in.
+@Suite struct PendingWritesTests {
+  let directory = CacheDirectory()
+
+  private static let keys =
+    (0..<40).map { "\("abc".randomElement(at: $0)):\($0)" } + ["", "a:" + String(repeating: "x", count: 600)]
+
+  private struct Actor {
+    var random: SeededRandom
+    let usesTags: Bool
+    var number = 0
+
+    mutating func key() -> String { keys[random.below(keys.count)] }
+
+    mutating func act(on cache: LMDBCache) throws {
+      number += 1
+      switch random.below(40) {
+      case 0: try cache.removeAll()
+      case 1, 2: try cache.removeAll(withPrefix: ["a:", "b:", "c:1", "a:x"][random.below(4)])
+      case 3,
+        4 where usesTags:
+        try cache.removeAll(taggedWith: "tag \(random.below(3))")
+      case 5...10: try cache.removeValue(forKey: key())
+      case 11...13:
+        try cache.set(Data(repeating: UInt8(number & 255), count: 3_000 + random.below(9_000)), forKey: key())
+      case 14...16:
+        let (first, second, third) = (key(), key(), key())
+        try cache.write { batch in
+          batch.set("batch \(number)", forKey: first)
+          batch.removeValue(forKey: second)
+          batch.set(Data(count: 4_000), forKey: third)
+        }
+      case 17...19 where usesTags:
+        try cache.set("tagged \(number)", forKey: key(), tags: ["tag \(random.below(3))", "tag \(random.below(3))"])
+      case 20: try cache.set("dear \(number)", forKey: key(), expiresIn: .seconds(9_999), cost: 1 << 33)
+      default: try cache.set("value \(number)", forKey: key())
+      }
+    }
+  }
+
+  /// The files as a killed process leaves them, in the middle of whatever it did.
+  @Test(arguments: 0..<24) func itIsWhatAReplayBringsIn(_ seed: Int) throws {
+    var actor = Actor(random: SeededRandom(UInt64(seed)), usesTags: seed % 2 == 0)
+    let cache = try directory.open { configuration in
+      neverCommitting(&configuration)
+      configuration.disk.journalSize = 1 << 16
+      configuration.disk.valueSegmentSize = 1 << 18
+    }
+    for _ in 0..<3 {
+      for _ in 0..<[0, 30, 200][seed % 3] { try actor.act(on: cache) }
+      try cache.flush()
+    }
+    for _ in 0..<(20 + 10 * seed) { try actor.act(on: cache) }
+    let crashed = directory.crashed(cache)
+    try cache.close()
+    #expect(!crashed.journals.isEmpty)
+    let before = try TreeImage(crashed.path)
+    let reader = try crashed.reader()
+    let (seen, figures) = (try reader.seen(pageSize: 1 + seed), try reader.figures())
+    #expect(reader.notices == [])
+    #expect(try TreeImage(crashed.path) == before)
+    let replayed = try crashed.open()
+    #expect(try seen == replayed.seen())
+    #expect(figures.pendingWrites >= replayed.statistics.replayedWrites)
+    if figures.countsPendingWrites {
+      #expect(figures.entries == replayed.count && figures.totalCost == replayed.totalCost)
+    }
+    // In the place of the files, and after them, the look goes on.
+    #expect(try reader.seen() == seen)
+    try replayed.close()
+    #expect(try reader.seen() == seen)
+  }
+
+  /// A journal that was changed by whoever holds no more for the one than for the other.
+  @Test(arguments: 0..<40) func ofAChangedJournalTheSameIsSeenAsIsBroughtIn(_ seed: Int) throws {
+    var actor = Actor(random: SeededRandom(UInt64(1_000 + seed)), usesTags: seed % 2 == 0)
+    let cache = try directory.open { configuration in
+      neverCommitting(&configuration)
+      configuration.disk.journalSize = 1 << 16
+    }
+    for _ in 0..<30 { try actor.act(on: cache) }
+    try cache.flush()
+    for _ in 0..<60 { try actor.act(on: cache) }
+    let crashed = directory.crashed(cache)
+    try cache.close()
+    let name = try #require(crashed.journals.first)
+    var journal = crashed.contents(name)
+    for _ in 0...actor.random.below(3) {
+      // In the header, in those of segments, in their first frames, or anywhere.
+      let segment = 4_096 + actor.random.below(4) * 16_384
+      let place = [actor.random.below(80), segment + actor.random.below(64), segment + actor.random.below(6_000)]
+      journal[place[actor.random.below(3)]] = UInt8(truncatingIfNeeded: actor.random.next())
+    }
+    if actor.random.below(4) == 0 { journal.removeLast(actor.random.below(journal.count)) }
+    crashed.write(journal, to: name)
+    let before = try TreeImage(crashed.path)
+    let seen = try crashed.reader().seen()
+    #expect(try TreeImage(crashed.path) == before)
+    let replayed = try crashed.open()
+    #expect(try seen == replayed.seen())
+    try replayed.close()
+  }
+
+  /// Of two processes the newer write counts, whatever their journals are called.
+  @Test(arguments: 0..<6) func journalsOfSeveralProcesses(_ seed: Int) throws {
+    var random = SeededRandom(UInt64(seed))
+    let processes = [try cacheProcess(), try cacheProcess()]
+    for process in processes { #expect(process.run("open \(directory.path) interval=86400000") == "ok") }
+    for number in 0..<200 {
+      let index = random.below(2)
+      let (process, own) = (processes[index], "own\(index)")
+      let command =
+        switch random.below(10) {
+        case 0: "remove \(own):\(random.below(5))"
+        case 1: "removeprefix \(own):\(random.below(3))"
+        case 2...4: "set \(own):\(random.below(5)) v\(number)"
+        default: "set shared:\(random.below(20)) v\(number)"
+        }
+      #expect(process.run(command) == "ok")
+    }
+    for process in processes { process.kill() }
+    #expect(directory.journals.count == 2)
+    let before = try TreeImage(directory.path)
+    let seen = try directory.reader().seen()
+    #expect(try TreeImage(directory.path) == before)
+    #expect(seen.keys.contains { $0.hasPrefix("shared:") })
+    let replayed = try directory.open()
+    #expect(try seen == replayed.seen())
+    try replayed.close()
+  }
+
+  /// A process that lives has returned from the write as well.
+  @Test func whatALivingProcessIsAboutToCommitIsSeen() throws {
+    let process = try cacheProcess()
+    #expect(process.run("open \(directory.path) interval=86400000") == "ok")
+    #expect(process.run("set committed 1") == "ok" && process.run("flush") == "ok")
+    #expect(process.run("set waiting 2") == "ok" && process.run("set committed 3") == "ok")
+    let reader = try directory.reader()
+    #expect(try reader.value(String.self, forKey: "waiting") == "2")
+    #expect(try reader.value(String.self, forKey: "committed") == "3")
+    #expect(try reader.figures().pendingWrites == 2)
+    #expect(process.run("flush") == "ok")
+    #expect(try reader.value(String.self, forKey: "committed") == "3")
+    #expect(try reader.figures().pendingWrites == 0)
+    // Nobody was kept from being the last one, by a look that is still open.
+    #expect(process.run("close") == "ok")
+    #expect(try directory.isMarkedSound())
+    #expect(try reader.value(String.self, forKey: "waiting") == "2")
+  }
+
+  /// A mark of a journal that is gone is gone as well: what was known of it must not be laid over the database once more.
+  @Test func aJournalThatWasAppliedAndSweptIsNotSeenAgain() throws {
+    let cache = try directory.open(neverCommitting)
+    try cache.set("old", forKey: "key")
+    let crashed = directory.crashed(cache)
+    try cache.close()
+    let reader = try crashed.reader()
+    #expect(try reader.value(String.self, forKey: "key") == "old")
+    let reopened = try crashed.open()
+    try reopened.removeValue(forKey: "key")
+    try reopened.flush()
+    try reopened.store.sweepCommittedStamps()
+    #expect(try reader.value(String.self, forKey: "key") == nil)
+    try reopened.close()
+  }
+
+  /// As a replay does: what comes after a write that is lost is not there without it.
+  @Test func writesFromALostValueOnAreNotSeen() throws {
+    let cache = try directory.open { configuration in
+      neverCommitting(&configuration)
+      configuration.disk.valueSegmentSize = 1 << 16
+    }
+    try cache.set("1", forKey: "before")
+    try cache.set(Data(repeating: 9, count: 50_000), forKey: "large")
+    try cache.set("1", forKey: "after")
+    let crashed = directory.crashed(cache)
+    try cache.close()
+    for segment in crashed.segments { try FileManager.default.removeItem(at: crashed.url(segment)) }
+    #expect(try crashed.reader().seen().keys.sorted() == ["before"])
+    let replayed = try crashed.open()
+    #expect(try replayed.seen().keys.sorted() == ["before"])
+    try replayed.close()
+  }
+}
+
+extension String {
+  fileprivate func randomElement(at index: Int) -> Character { self[self.index(startIndex, offsetBy: index % count)] }
+}

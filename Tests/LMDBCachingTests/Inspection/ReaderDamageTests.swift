@@ -1,0 +1,117 @@
+import Foundation
+import LMDB
+import TestSupport
+import Testing
+
+@testable import LMDBCaching
+
+/// What a look at a damaged cache tells, and that it changes nothing of it.
+@Suite struct ReaderDamageTests {
+  let directory = CacheDirectory()
+
+  private func fill() throws {
+    let cache = try directory.open()
+    for number in 0..<500 { try cache.set("value \(number)", forKey: "key:\(1_000 + number)") }
+    try cache.set(Data(repeating: 7, count: 100_000), forKey: "logged")
+    try cache.close()
+  }
+
+  private func expectUnchanged<R>(_ body: () throws -> R) throws -> R {
+    let before = try TreeImage(directory.path)
+    defer { #expect(try! TreeImage(directory.path) == before) }
+    return try body()
+  }
+
+  @Test func aFileThatWasCutOffIsDamage() throws {
+    try fill()
+    directory.damage { $0.removeLast($0.count / 2) }
+    try expectUnchanged {
+      let error = #expect(throws: CacheError.self) { try CacheReader(directory: directory.url) }
+      #expect(error?.code == .damagedDatabase && error?.message.contains("truncated") == true)
+      #expect(errorCode { try CacheInspection.verify(directory: directory.url) } == .damagedDatabase)
+    }
+  }
+
+  @Test func whatOnlyReadingEverythingFindsIsDamage() throws {
+    try fill()
+    directory.miscount()
+    try expectUnchanged {
+      #expect(errorCode { try CacheReader(directory: directory.url) } == .damagedDatabase)
+    }
+  }
+
+  /// A medium has changed it, and the mark says that it is sound.
+  @Test func aPageThatIsNoneIsFoundWhenItIsReached() throws {
+    try fill()
+    directory.damage { data in
+      // Behind the meta pages and the free list's: leaves.
+      for page in 4..<data.count / 4096 { data[page * 4096 + 12] ^= 0xFF }
+    }
+    try TestingMark.write(in: directory.path)
+    try expectUnchanged {
+      let code = errorCode {
+        let reader = try directory.reader()
+        _ = try reader.seen()
+      }
+      #expect(code == .damagedDatabase)
+    }
+  }
+
+  @Test func oneEntryThatIsDamagedIsLostAlone() throws {
+    try fill()
+    directory.damage { data in
+      // Pages that are free by now may have it, too.
+      while let place = data.range(of: Data("value 77".utf8)) { data[place.lowerBound] ^= 1 }
+    }
+    let segment = directory.segments[0]
+    var values = directory.contents(segment)
+    values[values.range(of: Data(repeating: 7, count: 100))!.lowerBound + 5_000] ^= 1
+    directory.write(values, to: segment)
+    try TestingMark.write(in: directory.path)
+    try expectUnchanged {
+      let reader = try directory.reader()
+      #expect(errorCode { try reader.value(String.self, forKey: "key:1077") } == .corruptedRecord)
+      #expect(errorCode { try reader.value(Data.self, forKey: "logged") } == .corruptedRecord)
+      #expect(try reader.value(String.self, forKey: "key:1078") == "value 78")
+      let report = try CacheInspection.verify(directory: directory.url, checksValues: true)
+      #expect(report.file != nil && report.entries == 501 && report.values == 501 && report.damagedEntries == 2)
+      #expect(report.damage.allSatisfy { $0.code == .corruptedRecord })
+      #expect(try CacheInspection.verify(directory: directory.url).damagedEntries == 0)
+    }
+  }
+
+  /// A value that is gone is none that was moved.
+  @Test func aValueThatIsGoneIsDamage() throws {
+    try fill()
+    try FileManager.default.removeItem(at: directory.url(directory.segments[0]))
+    #expect(errorCode { try directory.reader().value(Data.self, forKey: "logged") } == .corruptedRecord)
+  }
+
+  @Test func aJournalThatIsDamagedIsTold() throws {
+    let cache = try directory.open(neverCommitting)
+    try cache.set("v", forKey: "key")
+    let crashed = directory.crashed(cache)
+    try cache.close()
+    var journal = crashed.contents(crashed.journals[0])
+    journal[20] ^= 1
+    crashed.write(journal, to: crashed.journals[0])
+    let reader = try crashed.reader()
+    #expect(try reader.entry(forKey: "key") == nil)
+    #expect(reader.notices.count == 1 && reader.notices[0].contains(crashed.journals[0]))
+  }
+
+  /// The longest header is in front of a value that has pages of its own.
+  @Test func theCostOfAnEntryWithManyTagsIsCountedAfterAnUncleanExit() throws {
+    let cache = try directory.open()
+    for number in 0..<5 {
+      try cache.set(Data(count: 2_000), forKey: "key \(number)", cost: 1_000, tags: (0..<60).map { "tag \($0)" })
+    }
+    try cache.flush()
+    let crashed = directory.crashed(cache)
+    try cache.close()
+    try FileManager.default.removeItem(at: crashed.url(CleanExitMark.name))
+    let reopened = try crashed.open()
+    #expect(reopened.count == 5 && reopened.totalCost == 5_000)
+    try reopened.close()
+  }
+}

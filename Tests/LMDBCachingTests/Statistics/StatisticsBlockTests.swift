@@ -1,0 +1,144 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import LMDBCaching
+
+/// What processes publish, as bytes that anybody may have written.
+@Suite struct StatisticsBlockTests {
+  static func statistics(_ seed: UInt64 = 1) -> ProcessStatistics {
+    var random = SeededRandom(seed)
+    var statistics = ProcessStatistics()
+    statistics.identifier = 7
+    statistics.process = 4_711
+    statistics.name = "naïve server"
+    statistics.opened = .init(wall: 1_700_000_000_000_000_000, monotonic: 5_000_000_000)
+    statistics.published = .init(wall: 1_700_000_001_000_000_000, monotonic: 6_000_000_000)
+    for path in CacheStatistics.counters { statistics.statistics[keyPath: path] = random.below(1 << 50) }
+    statistics.statistics.loadTime = .nanoseconds(random.below(1 << 50))
+    for path in ProcessStatistics.gauges { statistics[keyPath: path] = random.below(1 << 50) }
+    for path in CacheLatencies.all {
+      for _ in 0..<100 { statistics.latencies[keyPath: path].record(nanoseconds: Int64(random.below(1 << 30))) }
+    }
+    statistics.isHealthy = false
+    return statistics
+  }
+
+  @Test func whatIsWrittenIsRead() throws {
+    for seed in UInt64(0)..<20 {
+      let statistics = Self.statistics(seed)
+      let bytes = StatisticsBlock.bytes(statistics, number: seed)
+      #expect(bytes.count == StatisticsBlock.size)
+      let read = try #require(StatisticsBlock.read(bytes, identifier: 7))
+      #expect(read.statistics == statistics)
+      #expect(read.number == seed)
+    }
+  }
+
+  @Test(arguments: ["", "a", String(repeating: "é", count: 32), String(repeating: "é", count: 33), "👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦"])
+  func aNameIsCutBetweenCharacters(_ name: String) throws {
+    var statistics = Self.statistics()
+    statistics.name = name
+    let read = try #require(StatisticsBlock.read(StatisticsBlock.bytes(statistics, number: 1), identifier: 7))
+    #expect(name.hasPrefix(read.statistics.name))
+    #expect(read.statistics.name.utf8.count <= 64)
+    #expect(read.statistics.name == name || name.utf8.count > 64)
+  }
+
+  /// Others count while they are read: a number may be less than another one that it is a part of, and below 0.
+  @Test func whatIsBelowZeroIsZero() throws {
+    var statistics = Self.statistics()
+    statistics.statistics.misses = -1
+    let read = try #require(StatisticsBlock.read(StatisticsBlock.bytes(statistics, number: 1), identifier: 7))
+    #expect(read.statistics.statistics.misses == 0)
+  }
+
+  @Test func noChangedByteIsBelieved() {
+    let bytes = StatisticsBlock.bytes(Self.statistics(), number: 1)
+    var random = SeededRandom(2)
+    for index in bytes.indices {
+      var changed = bytes
+      changed[index] ^= UInt8(1 << random.below(8))
+      #expect(StatisticsBlock.read(changed, identifier: 7) == nil, "\(index)")
+    }
+  }
+
+  /// A reader may see the first part of one publication and the rest of the next.
+  @Test func noTornBlockIsBelieved() {
+    let old = StatisticsBlock.bytes(Self.statistics(1), number: 1)
+    let new = StatisticsBlock.bytes(Self.statistics(2), number: 2)
+    for cut in stride(from: 64, to: StatisticsBlock.size, by: 64) {
+      #expect(StatisticsBlock.read(Array(new[..<cut] + old[cut...]), identifier: 7) == nil, "\(cut)")
+    }
+  }
+
+  @Test func noOtherLengthIsBelieved() {
+    let bytes = StatisticsBlock.bytes(Self.statistics(), number: 1)
+    #expect(StatisticsBlock.read([], identifier: 7) == nil)
+    #expect(StatisticsBlock.read(Array(bytes.dropLast()), identifier: 7) == nil)
+    #expect(StatisticsBlock.read(bytes + [0], identifier: 7) == nil)
+    #expect(StatisticsBlock.read([UInt8](repeating: 0, count: StatisticsBlock.size), identifier: 7) == nil)
+  }
+
+  struct Forgery: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let offset: Int
+    let bytes: [UInt8]
+
+    init(_ name: String, at offset: Int, _ value: some FixedWidthInteger) {
+      testDescription = name
+      self.offset = offset
+      bytes = withUnsafeBytes(of: value.littleEndian) { Array($0) }
+    }
+  }
+
+  static let forgeries = [
+    Forgery("another version", at: 8, UInt32(2)), Forgery("no process", at: 12, Int32(0)),
+    Forgery("a process below 0", at: 12, Int32.min), Forgery("a long name", at: 60, UInt32(65)),
+    Forgery("the longest name", at: 60, UInt32.max), Forgery("opened before the clock began", at: 32, Int64(-1)),
+    Forgery("published before it was opened", at: 48, Int64(0)), Forgery("a count too great", at: 128, UInt64.max),
+    Forgery("a gauge too great", at: 128 + 8 * 20, UInt64(1) << 57),
+  ]
+
+  /// With the right check, as somebody may have made it.
+  @Test(arguments: forgeries) func whatCannotBeIsNotBelieved(_ forgery: Forgery) {
+    var bytes = StatisticsBlock.bytes(Self.statistics(), number: 1)
+    bytes.replaceSubrange(forgery.offset..<forgery.offset + forgery.bytes.count, with: forgery.bytes)
+    #expect(StatisticsBlock.read(bytes, identifier: 7) == nil)
+    #expect(StatisticsBlock.read(StatisticsBlock.sealed(bytes), identifier: 7) == nil)
+  }
+
+  /// What can be is read, and whatever is made of it ends.
+  @Test func theGreatestNumbersOverflowNothing() throws {
+    var bytes = StatisticsBlock.bytes(Self.statistics(), number: 1)
+    for offset in stride(from: 16, to: 128, by: 8) where offset != 32 && offset != 48 && offset != 56 {
+      withUnsafeBytes(of: UInt64.max) { bytes.replaceSubrange(offset..<offset + 8, with: $0) }
+    }
+    withUnsafeBytes(of: Int64.max.littleEndian) { bytes.replaceSubrange(48..<56, with: $0) }
+    for offset in stride(from: 128, to: 512, by: 8) {
+      withUnsafeBytes(of: (UInt64(1) << 56).littleEndian) { bytes.replaceSubrange(offset..<offset + 8, with: $0) }
+    }
+    for offset in stride(from: 512, to: StatisticsBlock.size - 8, by: 8) {
+      withUnsafeBytes(of: UInt64.max) { bytes.replaceSubrange(offset..<offset + 8, with: $0) }
+    }
+    let read = try #require(StatisticsBlock.read(StatisticsBlock.sealed(bytes), identifier: 7)).statistics
+    var activity = CacheActivity()
+    activity.moment = .init(wall: 0, monotonic: 10_000_000_000)
+    activity.processes = (0..<StatisticsFolder.mostFiles).map { number in
+      var statistics = read
+      statistics.identifier = UInt64(number)
+      return statistics
+    }
+    #expect(activity.statistics.memoryHits == .max)
+    #expect(activity.statistics.hitRatio > 0.6)
+    #expect(activity.statistics.reads == .max)
+    #expect(activity.latencies.commits.quantile(0.5) != nil)
+    #expect(activity.memoryCost == .max)
+    var meter = ActivityMeter()
+    _ = meter.update(with: CacheActivity())
+    let interval = meter.update(with: activity)
+    #expect(interval.processes.count == StatisticsFolder.mostFiles)
+    #expect(interval.rate(\.commits) > 0)
+    #expect(interval.statistics.hitRatio > 0.6)
+  }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import LMDBCaching
+
+/// What several processes publish, and what is left of those that die.
+@Suite struct StatisticsProcessTests {
+  let directory = CacheDirectory()
+
+  private func read() throws -> CacheActivity { try CacheActivity.read(path: directory.path) }
+
+  private var files: [String] { directory.names(in: "statistics") }
+
+  @Test func eachProcessIsShownAsLongAsItLives() throws {
+    let (first, second) = (try cacheProcess(), try cacheProcess())
+    #expect(first.run("open \(directory.path)") == "ok")
+    #expect(second.run("open \(directory.path)") == "ok")
+    #expect(first.run("set a 1") == "ok")
+    #expect(second.run("set b 2") == "ok")
+    #expect(second.run("set c 3") == "ok")
+    #expect(second.run("flush") == "ok")
+    #expect(
+      try eventually { try read().processes.map(\.statistics.sets) == [1, 2] && read().latestCount?.diskCount == 3 })
+    #expect(try read().processes.map(\.process) == [first.identifier, second.identifier])
+    #expect(try read().processes.allSatisfy { $0.name == "CacheTestProcess" })
+    #expect(try read().statistics.sets == 3)
+
+    // What a process did that is killed is nobody's any more, though its file is there.
+    second.kill()
+    #expect(try eventually { try read().processes.map(\.process) == [first.identifier] })
+    #expect(files.count == 2)
+    // The next that opens the cache sees to it.
+    let third = try cacheProcess()
+    #expect(third.run("open \(directory.path)") == "ok")
+    #expect(try eventually { try read().processes.map(\.process) == [first.identifier, third.identifier] })
+    #expect(eventually { files.count == 2 })
+    #expect(third.run("close") == "ok")
+    #expect(try read().processes.map(\.process) == [first.identifier])
+    #expect(first.run("close") == "ok")
+    #expect(files == [])
+  }
+
+  /// A suspended process says nothing new, and lives.
+  @Test func aSuspendedProcessIsShown() throws {
+    let process = try cacheProcess()
+    #expect(process.run("open \(directory.path)") == "ok")
+    #expect(process.run("set a 1") == "ok")
+    #expect(try eventually { try read().processes.first?.statistics.sets == 1 })
+    process.suspend()
+    #expect(try read().processes.count == 1)
+    process.resume()
+    process.end()
+  }
+
+  /// A block that is written all the time is never half believed.
+  @Test func readersMeetWholeBlocksOnly() throws {
+    let process = try cacheProcess()
+    #expect(process.run("open \(directory.path)") == "ok")
+    #expect(try eventually { try read().processes.count == 1 })
+    let name = files[0]
+    let blocks = [1, 2].map { StatisticsBlock.bytes(StatisticsBlockTests.statistics($0), number: $0) }
+    let expected = [UInt64(1), 2].map { StatisticsBlockTests.statistics($0).statistics }
+    // In its owner's place, which is idle.
+    let isDone = Guarded(false)
+    let writer = DispatchGroup()
+    inBackground(writer) { [directory] in
+      let handle = FileHandle(forUpdatingAtPath: directory.path + "/statistics/" + name)!
+      var number = 0
+      while !isDone.current {
+        try! handle.seek(toOffset: 0)
+        handle.write(Data(blocks[number % 2]))
+        number += 1
+      }
+    }
+    var met = 0
+    for _ in 0..<2_000 {
+      let activity = try read()
+      for process in activity.processes where process.process == 4_711 {
+        met += 1
+        #expect(expected.contains(process.statistics))
+      }
+    }
+    isDone { $0 = true }
+    writer.wait()
+    #expect(met > 100)
+    process.end()
+  }
+}

@@ -1,0 +1,106 @@
+import Foundation
+package import LMDBCachingRedis
+import TestSupport
+
+/// A tier that passes requests on to another one, and fails as it is told to: requests are refused or kept back, replies lost,
+/// delayed or replaced.
+package final class FaultyTier: RemoteTier {
+  package struct Request: Sendable {
+    package let commands: [RemoteCommand]
+    package let isBlocking: Bool
+
+    package func has(_ name: String) -> Bool { commands.contains { $0.arguments.first == Data(name.utf8) } }
+
+    /// Whether an argument is this text, or contains it.
+    package func mentions(_ text: String) -> Bool {
+      commands.contains { $0.arguments.contains { $0.range(of: Data(text.utf8)) != nil } }
+    }
+  }
+
+  package enum Fault: Sendable {
+    case none
+    /// It is not sent.
+    case fail(RemoteTierError)
+    /// It is sent, and nothing comes back.
+    case loseReply
+    /// It is not sent.
+    case answer([RemoteReply])
+    /// It is sent, and what comes back is changed.
+    case change(@Sendable ([RemoteReply]) -> [RemoteReply])
+    case delayRequest(Gate)
+    case delayReply(Gate)
+
+    package static var timeOut: Fault { .fail(RemoteTierError(.timedOut, "There was no reply in time.")) }
+  }
+
+  private let tier: any RemoteTier
+  private let rule: Guarded<@Sendable (Request) -> Fault>
+
+  package init(_ tier: any RemoteTier, _ rule: @escaping @Sendable (Request) -> Fault = { _ in .none }) {
+    self.tier = tier
+    self.rule = Guarded(rule)
+  }
+
+  /// From now on.
+  package func set(_ rule: @escaping @Sendable (Request) -> Fault) { self.rule { $0 = rule } }
+
+  /// For the first request that is so, and no other.
+  package func once(_ fault: Fault, where isRight: @escaping @Sendable (Request) -> Bool) {
+    let isOver = Guarded(false)
+    set { request in
+      guard isRight(request),
+        isOver({ over in
+          defer { over = true }; return !over
+        })
+      else { return .none }
+      return fault
+    }
+  }
+
+  package func send(
+    _ commands: [RemoteCommand], timeLimit: Duration, isBlocking: Bool,
+    completion: @escaping @Sendable (Result<[RemoteReply], RemoteTierError>) -> Void
+  ) {
+    let request = Request(commands: commands, isBlocking: isBlocking)
+    @Sendable func pass(_ completion: @escaping @Sendable (Result<[RemoteReply], RemoteTierError>) -> Void) {
+      tier.send(commands, timeLimit: timeLimit, isBlocking: isBlocking, completion: completion)
+    }
+    switch rule.current(request) {
+    case .none: pass(completion)
+    case .fail(let error): completion(.failure(error))
+    case .loseReply: pass { _ in completion(.failure(RemoteTierError(.timedOut, "There was no reply in time."))) }
+    case .answer(let replies): completion(.success(replies))
+    case .change(let change): pass { result in completion(result.map(change)) }
+    case .delayRequest(let gate): gate.whenOpen { pass(completion) }
+    case .delayReply(let gate): pass { result in gate.whenOpen { completion(result) } }
+    }
+  }
+
+  package func close() { tier.close() }
+}
+
+/// What waits until somebody opens it.
+package final class Gate: Sendable {
+  private let state = Guarded<(isOpen: Bool, waiting: [@Sendable () -> Void])>((false, []))
+
+  package init() {}
+
+  /// How many wait.
+  package var count: Int { state.current.waiting.count }
+
+  package func open() {
+    let waiting = state { state in
+      defer { state = (true, []) }
+      return state.waiting
+    }
+    for body in waiting { body() }
+  }
+
+  package func whenOpen(_ body: @escaping @Sendable () -> Void) {
+    let isOpen = state { state in
+      if !state.isOpen { state.waiting.append(body) }
+      return state.isOpen
+    }
+    if isOpen { body() }
+  }
+}
