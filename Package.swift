@@ -154,7 +154,7 @@ let package = Package(
       ]),
     // No test depends on it: it would be linked into their program, and what it replaces be replaced there.
     .executableTarget(
-      name: "EFStorageTestProcess", dependencies: ["EFStorageLMDBCache", "EFStorageUserDefaults"],
+      name: "EFStorageTestProcess", dependencies: ["EFStorageLMDBCache", "EFStorageUserDefaults", "Storez"],
       path: "Tests/EFStorageTestProcess"),
     // Client code in the older language mode, without any of the settings below.
     .testTarget(

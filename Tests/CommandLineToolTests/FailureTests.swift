@@ -32,7 +32,7 @@ import Testing
     ["rm", "a", "--tag", "b", "--cache", "./x"], ["rm", "--tag", "a", "--prefix", "b", "--cache", "./x"],
     ["ls", "-q", "--json", "--cache", "./x"], ["trim", "--cache", "./x"], ["trim", "--count", "-1", "--cache", "./x"],
     ["replay", "file"], ["replay", "file", "--format", "csv"], ["replay", "-", "--format", "text", "--threads", "0"],
-    ["get", "key", "--cache", ""], ["import", "x", "--cache", "./x"], ["import", "x", "--from", "y", "--cache", "./x"],
+    ["get", "key", "--cache", ""], ["import", "x", "--from", "y", "--cache", "./x"],
     ["import", "x", "--from", "files"], ["import", "x", "--from", "mmkv", "--types", "a", "--cache", "./x"],
     ["import", "x", "--from", "mmkv", "--types", "a=text", "--cache", "./x"],
     ["import", "x", "--from", "files", "--types", "a=bool", "--cache", "./x"],

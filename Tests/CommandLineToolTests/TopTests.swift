@@ -284,7 +284,7 @@ import Testing
     let result = try await Tool.run("top", "--once", "--interval", "0.1", "--cache", scratch.cache)
     #expect(result.status == 0)
     #expect(result.text.contains("77"))
-    #expect(result.text.contains("\\u{001B}[2J"))
+    #expect(result.text.contains("\\u{1B}[2J"))
     #expect(!result.text.contains("\u{1B}"))
     #expect(!result.text.contains("\u{7}"))
   }

@@ -95,7 +95,7 @@ import Testing
     let cells = line.split(separator: " ", omittingEmptySubsequences: true)
     #expect(cells.count == 5)
     #expect(cells[0].hasSuffix("Z") && cells[0].contains("T"))
-    #expect(cells[1...] == ["set", cells[2], "cbor", "user:\\u{001B}[2J"])
+    #expect(cells[1...] == ["set", cells[2], "cbor", "user:\\u{1B}[2J"])
     #expect(!line.contains("\u{1B}"))
     process.signal(SIGTERM)
     #expect(process.end() == .exit(0))

@@ -231,4 +231,12 @@ import Testing
     #expect(try garage.retrieveAll(Pet.self).count == 2)
     #expect(try garage.retrieveAll(Pet.self, withStatus: .syncing).isEmpty)
   }
+
+  /// An error tells what is beneath it, too.
+  @Test func whatIsBeneathAnErrorIsInItsDescription() {
+    struct Beneath: Error {}
+    let error = GarageError(.undecodable, "It cannot be read.", underlying: Beneath())
+    #expect("\(error)" == "\(error.code): It cannot be read. (Beneath())")
+    #expect("\(GarageError(.undecodable, "It cannot be read."))" == "\(error.code): It cannot be read.")
+  }
 }

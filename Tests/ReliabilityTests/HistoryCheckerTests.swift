@@ -131,4 +131,47 @@ import Testing
     let whole = [read(2, by: 1, 2, 3, group: 1), read(2, by: 1, 2, 3, key: 1, group: 1)]
     #expect(checker.check(batch + whole).faults.isEmpty)
   }
+
+  // MARK: What is put where nothing is, and taken
+
+  private func put(_ value: UInt64, by process: Int, _ start: Double, _ end: Double) -> HistoryRecord {
+    record(.put, value, process, start, end, 0, false, 0)
+  }
+
+  private func take(_ value: UInt64, by process: Int, _ start: Double, _ end: Double) -> HistoryRecord {
+    record(.take, value, process, start, end, 0, false, 0)
+  }
+
+  @Test func puttingAndTakingInTurn() {
+    #expect(
+      faults(
+        take(0, by: 1, 0, 1), put(1, by: 0, 2, 3), put(0, by: 1, 4, 5), take(1, by: 1, 6, 7), take(0, by: 0, 8, 9),
+        put(2, by: 1, 10, 11)
+      ).isEmpty)
+    // What overlaps may have been in either order.
+    #expect(faults(put(1, by: 0, 0, 5), take(1, by: 1, 4, 9), put(2, by: 2, 5, 6), take(0, by: 0, 4, 5)).isEmpty)
+    #expect(faults(put(1, by: 0, 0, 5), put(0, by: 1, 1, 2)).isEmpty)
+  }
+
+  @Test func whatTwoHaveTaken() {
+    #expect(faults(put(1, by: 0, 0, 1), take(1, by: 1, 2, 3), take(1, by: 2, 2, 3)) == [.lost])
+  }
+
+  @Test func whatIsPutWhereSomethingIs() {
+    #expect(faults(put(1, by: 0, 0, 1), put(2, by: 1, 2, 3), take(1, by: 0, 4, 5)) == [.lost])
+    #expect(faults(put(1, by: 0, 0, 1), put(2, by: 1, 2, 3)) == [.lost])
+  }
+
+  @Test func whatIsNotFoundThoughItIsThere() {
+    #expect(faults(put(1, by: 0, 0, 1), take(0, by: 1, 2, 3), take(1, by: 0, 4, 5)) == [.missing])
+  }
+
+  @Test func whatIsTakenThatNobodyPut() {
+    #expect(faults(take(1, by: 0, 0, 1), put(1, by: 1, 2, 3)) == [.phantom])
+  }
+
+  @Test func whatIsRefusedForNothing() {
+    #expect(faults(put(0, by: 0, 0, 1)) == [.phantom])
+    #expect(faults(put(1, by: 0, 0, 1), take(1, by: 0, 2, 3), put(0, by: 1, 4, 5)) == [.phantom])
+  }
 }

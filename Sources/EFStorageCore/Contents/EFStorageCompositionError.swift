@@ -1,18 +1,48 @@
 /// A write to one of two composed places failed, or to both. A place without an error has the new content; one with an
 /// error has the one before.
-public struct EFStorageCompositionError: Error, CustomStringConvertible {
+public struct EFStorageCompositionError: Error, Sendable, CustomStringConvertible {
+  /// What was not written.
+  public enum Code: String, Sendable, CustomStringConvertible {
+    /// The first place; the second one was.
+    case first
+    /// The second place; the first one was.
+    case second
+    /// Neither.
+    case both
+
+    public var description: String { rawValue }
+  }
+
+  public let code: Code
   public let first: (any Error)?
   public let second: (any Error)?
 
-  public var description: String {
-    switch (first, second) {
-    case (let first?, let second?):
-      "Neither of two composed storages was written: \(first) (first); \(second) (second)."
-    case (let first?, nil):
-      "The first of two composed storages was not written, and keeps what it had; the second was: \(first)"
-    case (nil, let second?):
-      "The second of two composed storages was not written, and keeps what it had; the first was: \(second)"
-    case (nil, nil): "No error."
+  /// - Parameters: One of them is not `nil`.
+  init(first: (any Error)?, second: (any Error)?) {
+    precondition(first != nil || second != nil, "An error without one.")
+    code = first == nil ? .second : second == nil ? .first : .both
+    self.first = first
+    self.second = second
+  }
+
+  /// What happened, and what can be done about it.
+  public var message: String {
+    switch code {
+    case .first:
+      "The first of two composed storages was not written, and keeps what it had; the second was. Write again: what is "
+        + "read is the first one's."
+    case .second:
+      "The second of two composed storages was not written, and keeps what it had; the first was. Write again, if the "
+        + "second one is read alone."
+    case .both: "Neither of two composed storages was written. Write again when they can be."
     }
+  }
+
+  /// The failure beneath this one; where there are two, the first place's.
+  public var underlying: (any Error)? { first ?? second }
+
+  public var description: String {
+    let causes = [first.map { "first: \($0)" }, second.map { "second: \($0)" }].compactMap { $0 }
+    return "\(code): \(message) (\(causes.joined(separator: "; ")))"
   }
 }

@@ -14,6 +14,8 @@ public struct EFStorageFailure: Error, Sendable {
   }
 
   public let kind: Kind
+  /// The kind, by the name that other errors of this package have for it.
+  public var code: Kind { kind }
   public let key: String
   /// The names of the storage's and the content's types.
   public let storageType: String
@@ -40,14 +42,19 @@ extension Optional: OptionalStorage {
 }
 
 extension EFStorageFailure: CustomStringConvertible {
-  public var description: String {
+  /// What happened, to which content, and what can be done about it.
+  public var message: String {
     switch kind {
     case .conversion:
-      "A \(contentType) cannot be stored in \(storageType) under \"\(key)\", which is unchanged: \(underlying)"
-    case .storage: "\(storageType) was not changed under \"\(key)\": \(underlying)"
+      "A \(contentType) cannot be stored in \(storageType) under \"\(key)\", which is unchanged. Set a value that can be."
+    case .storage: "\(storageType) was not changed under \"\(key)\". Set it again when the storage works."
     case .loading:
-      "What \(storageType) has under \"\(key)\" cannot be read as \(contentType); it is kept: \(underlying)"
-    case .loss: "\(storageType) was damaged, with what it had under \"\(key)\", if it had anything: \(underlying)"
+      "What \(storageType) has under \"\(key)\" cannot be read as \(contentType); it is kept. Set or remove it, or read it "
+        + "as what it is."
+    case .loss:
+      "\(storageType) was damaged, with what it had under \"\(key)\", if it had anything. Set what is needed again."
     }
   }
+
+  public var description: String { "\(kind): \(message) (\(underlying))" }
 }

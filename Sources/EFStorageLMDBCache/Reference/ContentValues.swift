@@ -41,7 +41,7 @@ public struct ContentValues<Content: LMDBCacheStorable>: AsyncSequence {
       while await changes?.next() == true {
         guard let storage = reference.storage else { return nil }
         do {
-          if try changes?.isNew(storage.entry(forKey: reference.key)?.version) == true {
+          if try changes?.isNew(storage.entry(forKey: reference.key)) == true {
             return .some(try reference.loadContent())
           }
         } catch let error as CacheError where error.code == .closed {

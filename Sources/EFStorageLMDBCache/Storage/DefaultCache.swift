@@ -1,5 +1,4 @@
 import EFStorageCore
-import Foundation
 import LMDBCaching
 import Synchronization
 
@@ -44,7 +43,7 @@ final class DefaultCache: Sendable {
       case .failed(_, let instant) where instant.duration(to: .now) < Self.pause: return (nil, nil)
       case .unopened, .failed:
         do throws(CacheError) {
-          let cache = try LMDBCache(name: Self.name, in: .data)
+          let cache = try LMDBCache(name: LMDBCache.defaultName, in: .data)
           state = .cache(cache)
           return (cache, nil)
         } catch {
@@ -53,9 +52,5 @@ final class DefaultCache: Sendable {
         }
       }
     }
-  }
-
-  private static var name: String {
-    Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName + ".EFStorage"
   }
 }

@@ -26,7 +26,7 @@ public struct EFStorageUserDefaults<Content: UserDefaultsStorable>: EFSingleInst
     nonmutating set { _ref.content = newValue }
   }
 
-  /// The reference: `$name.lastFailure`.
+  /// The reference: `$name.values`, `$name.observed`, `$name.lastFailure`.
   public var projectedValue: EFStorageUserDefaultsRef<Content> { _ref }
 
   public func removeContentFromUnderlyingStorage() { _ref.content = nil }

@@ -58,7 +58,7 @@ public final class EFStorageUserDefaultsRef<Content: UserDefaultsStorable>: EFSi
   /// - Throws: `EFStorageFailure` if the content cannot be converted.
   public func storeContent(_ content: Content?) throws { try store(content) }
 
-  private func load() throws(EFStorageFailure) -> Content? {
+  func load() throws(EFStorageFailure) -> Content? {
     try reportingLoad { try Content.loadFromUserDefaults(storage, forKey: key) }
   }
 
@@ -79,13 +79,17 @@ public final class EFStorageUserDefaultsRef<Content: UserDefaultsStorable>: EFSi
     }
     DefaultsSynchronizer.shared.noteChange(of: storage, onDamage: Self.onDamage)
     failures.clear()
+    DefaultsFeed.shared.noteChange(key)
   }
 
   public func storeContentIfAbsent(_ makeContent: () -> Content) throws -> Bool {
     if storage.object(forKey: key) != nil { return false }
     guard let object = try converted(makeContent()) else { return false }
     let isStored = DefaultsSynchronizer.shared.add(object, forKey: key, to: storage, onDamage: Self.onDamage)
-    if isStored { failures.clear() }
+    if isStored {
+      failures.clear()
+      DefaultsFeed.shared.noteChange(key)
+    }
     return isStored
   }
 

@@ -25,11 +25,15 @@ extension PropertyListValue {
     case let value as NSArray: return try array(value.map { $0 })
     case let value as NSDictionary:
       guard let value = value as? [String: Any] else {
-        throw UserDefaultsStorableError("A dictionary in user defaults has strings for keys.")
+        throw UserDefaultsStorableError(
+          .unstorable, "A dictionary in user defaults has strings for keys. Make its keys strings.")
       }
       return try dictionary(value)
     default:
-      throw UserDefaultsStorableError("A \(type(of: value)) is nothing that a property list can hold.")
+      throw UserDefaultsStorableError(
+        .unstorable,
+        "A \(type(of: value)) is nothing that a property list can hold. Make its type Codable, and UserDefaultsStorable."
+      )
     }
   }
 
@@ -37,7 +41,8 @@ extension PropertyListValue {
     if let value = Int(exactly: value) { return value }
     if let value = UInt64(exactly: value) { return value }
     if let value = Int64(exactly: value) { return value }
-    throw UserDefaultsStorableError("\(value) has more than the 64 bits of a property list's integers.")
+    throw UserDefaultsStorableError(
+      .unstorable, "\(value) has more than the 64 bits of a property list's integers. Store it as text.")
   }
 
   /// A date of whole seconds is stored as a date. Where the file would lose the fraction it is stored as the number of
@@ -58,7 +63,8 @@ extension PropertyListValue {
     objects.reserveCapacity(values.count)
     for value in values {
       guard let value = unwrapped(value) else {
-        throw UserDefaultsStorableError("A property list's array cannot hold nil.")
+        throw UserDefaultsStorableError(
+          .unstorable, "A property list's array cannot hold nil. Leave it out, or make the element's type Codable.")
       }
       objects.append(try object(value))
     }
@@ -69,7 +75,8 @@ extension PropertyListValue {
     var objects: [String: Any] = [:]
     for (key, value) in values {
       guard let value = unwrapped(value) else {
-        throw UserDefaultsStorableError("A property list's dictionary cannot hold nil, as it does under \"\(key)\".")
+        throw UserDefaultsStorableError(
+          .unstorable, "A property list's dictionary cannot hold nil, as it does under \"\(key)\". Leave it out.")
       }
       objects[key] = try object(value)
     }

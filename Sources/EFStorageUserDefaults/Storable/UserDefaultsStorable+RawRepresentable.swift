@@ -14,7 +14,8 @@ extension UserDefaultsStorable where Self: RawRepresentable, RawValue: UserDefau
     LoadingErrors.noting(forKey: key) {
       guard let rawValue = try RawValue.loadFromUserDefaults(userDefaults, forKey: key) else { return nil }
       guard let value = Self(rawValue: rawValue) else {
-        throw UserDefaultsStorableError("\(rawValue) is the raw value of no \(Self.self). Remove or replace it.")
+        throw UserDefaultsStorableError(
+          .unreadable, "\(rawValue) is the raw value of no \(Self.self). Remove or replace it.")
       }
       return value
     }

@@ -1,15 +1,46 @@
 /// A value that user defaults cannot hold, or do not hold.
-public struct UserDefaultsStorableError: Error, CustomStringConvertible {
-  public let description: String
+///
+/// Match on ``code``; the message is for people and may change between versions.
+public struct UserDefaultsStorableError: Error, Sendable, CustomStringConvertible {
+  /// The kind of failure. An open set: newer versions may add codes, so keep a `default`.
+  public struct Code: Hashable, Sendable, CustomStringConvertible {
+    private enum Value: String, Sendable { case unstorable, unreadable }
+    private let value: Value
 
-  init(_ description: String) { self.description = description }
+    private init(_ value: Value) { self.value = value }
+    public var description: String { value.rawValue }
+
+    /// A property list cannot hold the value. Nothing was written.
+    public static let unstorable = Code(.unstorable)
+    /// Something is stored that cannot be read as the type. It is kept.
+    public static let unreadable = Code(.unreadable)
+  }
+
+  public let code: Code
+  /// What happened, and what can be done about it.
+  public let message: String
+  /// The failure beneath this one, where there is one.
+  public let underlying: (any Error)?
+
+  init(_ code: Code, _ message: String, underlying: (any Error)? = nil) {
+    self.code = code
+    self.message = message
+    self.underlying = underlying
+  }
+
+  public var description: String {
+    guard let underlying else { return "\(code): \(message)" }
+    return "\(code): \(message) (\(underlying))"
+  }
 
   static func innerNil(_ type: Any.Type) -> Self {
-    Self("A property list cannot tell the inner nil of a \(type) from the outer one. Store another type, or remove it.")
+    Self(
+      .unstorable,
+      "A property list cannot tell the inner nil of a \(type) from the outer one. Store another type, or remove it.")
   }
 
   init(stored object: Any?, _ type: Any.Type) {
     let object = object.map { "a \(Swift.type(of: $0))" } ?? "something"
-    description = "What is stored is \(object) that cannot be read as \(type). Remove or replace it."
+    self.init(.unreadable, "What is stored is \(object) that cannot be read as \(type). Remove or replace it.")
   }
 }

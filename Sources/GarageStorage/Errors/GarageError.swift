@@ -36,7 +36,10 @@ public struct GarageError: Error, Sendable {
 }
 
 extension GarageError: CustomStringConvertible {
-  public var description: String { "\(code): \(message)" }
+  public var description: String {
+    guard let underlying else { return "\(code): \(message)" }
+    return "\(code): \(message) (\(underlying))"
+  }
 }
 
 extension GarageError: CustomNSError {

@@ -47,7 +47,7 @@ public struct CacheValues<Value: Codable & Sendable>: AsyncSequence, Sendable {
       while await changes?.next() == true {
         guard let cache = cache() else { return nil }
         do throws(CacheError) {
-          if try changes?.isNew(cache.entry(forKey: key)?.version) == true {
+          if try changes?.isNew(cache.entry(forKey: key)) == true {
             return .some(try cache.value(Value.self, forKey: key))
           }
         } catch {

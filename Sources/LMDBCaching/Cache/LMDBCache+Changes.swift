@@ -43,8 +43,8 @@ extension LMDBCache {
   /// Writes, removals and trims by anybody count: this object, others on the directory, ``diskCache``, other processes, as
   /// ``changes(withPrefix:bufferingLimit:)`` tells them, and when it does. The last value is never missed; of those that
   /// nobody asked for in time only the last is given. One that is written while it is read may be given twice, and never is
-  /// one given that is older than the one before. A value that expires is `nil` when its entry is removed, within
-  /// ``DiskCache/autoTrimInterval``.
+  /// one given that is older than the one before. A value that expires is `nil` from its expiry on, which is told within
+  /// 10 ms.
   ///
   /// ```swift
   /// for try await user in cache.observe(User.self, forKey: "user:42") { show(user) }

@@ -17,7 +17,7 @@ package final class ObservedKey: Observable, Sendable {
   package init(_ cache: LMDBCache, key: String) {
     // From now on, not from when the task runs.
     var changes = KeyChanges(cache, key: key)
-    _ = changes.isNew(Self.version(cache, key))
+    _ = changes.isNew(Self.entry(cache, key))
     let task = Task { [weak self, weak cache, changes] in
       var changes = changes
       // The first one is the present entry.
@@ -25,7 +25,7 @@ package final class ObservedKey: Observable, Sendable {
       while await changes.next() {
         guard let cache else { return }
         // Where much happens to other keys it may be none of this one.
-        guard changes.isNew(Self.version(cache, key)) else { continue }
+        guard changes.isNew(Self.entry(cache, key)) else { continue }
         guard let moment = self?.tell() else { return }
         do { try await Task.sleep(for: Self.pause) } catch { return }
         // Observation begins to watch when what it tracks has been read: a change in between is told again.
@@ -36,8 +36,8 @@ package final class ObservedKey: Observable, Sendable {
   }
 
   /// `nil` if there is no entry on the disk, or it cannot be read.
-  private static func version(_ cache: LMDBCache, _ key: String) -> EntryVersion? {
-    do throws(CacheError) { return try cache.entry(forKey: key)?.version } catch { return nil }
+  private static func entry(_ cache: LMDBCache, _ key: String) -> CacheEntry? {
+    do throws(CacheError) { return try cache.entry(forKey: key) } catch { return nil }
   }
 
   deinit { task.withLock { $0?.cancel() } }

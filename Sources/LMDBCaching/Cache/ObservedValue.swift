@@ -9,9 +9,9 @@ public import Observation
 /// withObservationTracking { show(user.value) } onChange: { refresh() }
 /// ```
 ///
-/// Reading it reads the cache: it is never older than what the cache returns. A change is told a moment after it, on a
-/// thread of Swift's pool, when another process makes it within 55 ms after its commit; and no more than a hundred times a
-/// second. The last change is never missed. It costs what an observer of changes costs: see
+/// Reading it reads the cache: it is never older than what the cache returns. A change, or an expiry, is told a moment after
+/// it, on a thread of Swift's pool, when another process makes it within 55 ms after its commit; and no more than a hundred
+/// times a second. The last change is never missed. It costs what an observer of changes costs: see
 /// ``LMDBCache/changes(withPrefix:bufferingLimit:)``. It keeps the cache alive.
 ///
 /// Threads: any.

@@ -19,6 +19,8 @@ public struct CacheEntry: Sendable, Equatable {
   /// Which write made it.
   public let version: EntryVersion
   let tags: EntryTags?
+  /// Exactly, in nanoseconds since 1970; 0: never.
+  let expires: Int64
 
   /// Whether it was stored with this tag. Tags are stored as hashes, so they cannot be listed.
   public func isTagged(_ tag: String) -> Bool { tags?.hashes.contains(EntryTags.hash(tag)) ?? false }

@@ -37,6 +37,12 @@ extension DiskCache {
 }
 
 extension DiskCache {
+  /// Takes what was removed by a tag out of the database, as upkeep does within a second or so.
+  package func sweepTags() throws(CacheError) {
+    try commitPending()
+    try store.writer.run { [store] in outcome { () throws(CacheError) in try store.trimmer.sweep() } }
+  }
+
   /// What the database counts of the value log, and what of it does not agree with the entries or with the files. After
   /// ``sweepValues()`` there are no other segments either. No other process may have the cache open.
   package func valueLogFaults() throws(CacheError) -> [String] {

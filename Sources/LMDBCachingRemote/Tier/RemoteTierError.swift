@@ -36,13 +36,29 @@ public struct RemoteTierError: Error, Sendable, Hashable, CustomStringConvertibl
   public var code: Code
   /// What happened, for people.
   public var message: String
+  /// The failure beneath this one, where there is one.
+  public var underlying: (any Error)?
 
-  public init(_ code: Code, _ message: String) {
+  public init(_ code: Code, _ message: String, underlying: (any Error)? = nil) {
     self.code = code
     self.message = message
+    self.underlying = underlying
   }
 
-  public var description: String { "\(code): \(message)" }
+  public var description: String {
+    guard let underlying else { return "\(code): \(message)" }
+    return "\(code): \(message) (\(underlying))"
+  }
+
+  /// Whether both say the same. What is beneath is not compared.
+  public static func == (first: RemoteTierError, second: RemoteTierError) -> Bool {
+    first.code == second.code && first.message == second.message
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(code)
+    hasher.combine(message)
+  }
 
   /// Whether it is certain that the one command had no effect.
   var isWithoutEffect: Bool { [.suspended, .busy, .full, .readOnly, .refused].contains(code) }

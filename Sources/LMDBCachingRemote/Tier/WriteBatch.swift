@@ -54,10 +54,10 @@ struct WriteBatch: Sendable {
           first = first or i
         elseif life == '0' then
           sets[#sets + 1] = entry
-          sets[#sets + 1] = id .. '\n' .. ARGV[at + 2]
+          sets[#sets + 1] = id .. '\\n' .. ARGV[at + 2]
           first = first or i
         else
-          try('SET', entry, id .. '\n' .. ARGV[at + 2], 'PX', life)
+          try('SET', entry, id .. '\\n' .. ARGV[at + 2], 'PX', life)
           if failure then
             results[i] = failure
             break

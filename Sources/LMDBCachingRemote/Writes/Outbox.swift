@@ -56,7 +56,8 @@ final class Outbox: Sendable {
       return found
     } catch {
       throw RemoteTierError(
-        .notKept, "What waits to be sent cannot be kept in \(folder.path): \(error). Give it a folder of its own.")
+        .notKept, "What waits to be sent cannot be kept in \(folder.path). Give it a folder of its own.",
+        underlying: error)
     }
   }
 
@@ -99,7 +100,10 @@ final class Outbox: Sendable {
     do throws(CacheError) {
       try disk.set(item.kept, forKey: Self.key(item.number))
     } catch {
-      throw RemoteTierError(.notKept, "The write of \(quoted(item.key)) cannot be kept until it is sent: \(error)")
+      throw RemoteTierError(
+        .notKept,
+        "The write of \(quoted(item.key)) cannot be kept until it is sent. Make room on the disk, and write again.",
+        underlying: error)
     }
   }
 

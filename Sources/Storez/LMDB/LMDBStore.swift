@@ -3,7 +3,7 @@ public import LMDBCaching
 /// Values in an `LMDBCache`: read from memory if they are there, still there after a crash, shared between processes.
 ///
 /// ```swift
-/// let store = LMDBStore(cache: try LMDBCache(name: "settings", in: .data))
+/// let store = try LMDBStore()
 /// store.set(Weather.temperature, value: 21)
 /// try store.cache.value(Double.self, forKey: Weather.temperature.stringValue)  // the same entry
 /// ```
@@ -18,6 +18,15 @@ public import LMDBCaching
 public final class LMDBStore: Store, Sendable {
   public let cache: LMDBCache
   let reporter = FailureReporter()
+
+  /// A store over a cache in the user's directory for data, which no cleaner empties, without limits on the disk.
+  ///
+  /// - Parameter name: The cache's name; `nil` for the application's own, which is also the default cache of
+  ///   `EFStorageLMDBCache`: a key of the store names the same entry there.
+  /// - Throws: `CacheError`, as opening the cache does.
+  public convenience init(name: String? = nil) throws(CacheError) {
+    try self.init(cache: LMDBCache(name: name ?? LMDBCache.defaultName, in: .data))
+  }
 
   /// - Parameter cache: The cache, which the store does not close.
   public init(cache: LMDBCache) { self.cache = cache }

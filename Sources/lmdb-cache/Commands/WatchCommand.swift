@@ -35,13 +35,13 @@ struct WatchCommand: ParsableCommand {
   /// Nanoseconds from one look to the next.
   private static let interval: UInt64 = 100_000_000
   /// For how long a cache may be gone.
-  private static let patience: UInt64 = 5_000_000_000
+  private static let goneLimit: UInt64 = 5_000_000_000
 
   func run() throws {
-    var follower = try follower()
     let events = try TerminalEvents(fillsScreen: false)
     // Writing to who does not read any more is an error then, and no signal.
     signal(SIGPIPE, SIG_IGN)
+    var follower = try follower()
     var lastSeen = Platform.nanoseconds()
     var isGone = false
     while true {
@@ -66,7 +66,7 @@ struct WatchCommand: ParsableCommand {
         lastSeen = Platform.nanoseconds()
       } catch {
         if StandardOutput.isClosed { return }
-        if Self.isOfMissingCache(error), Platform.nanoseconds() - lastSeen < Self.patience {
+        if Self.isOfMissingCache(error), Platform.nanoseconds() - lastSeen < Self.goneLimit {
           isGone = true
         } else if (error as? CacheError)?.code != .busy {
           throw error

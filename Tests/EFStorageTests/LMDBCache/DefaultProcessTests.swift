@@ -45,6 +45,18 @@ import Testing
     try cache.close()
   }
 
+  /// The store of typed keys and the properties that name no cache have one, which no cleaner of caches empties.
+  @Test func theDefaultsOfAnApplicationAreOneCache() throws {
+    let directory = try TemporaryDirectory()
+    let process = try ChildProcess(
+      "EFStorageTestProcess", ["share-default"],
+      environment: ["XDG_DATA_HOME": directory.url.path, "HOME": directory.url.path])
+    let lines = process.readRemaining()
+    #expect(lines.count == 4)
+    #expect(lines.first?.contains(directory.url.lastPathComponent) == true)
+    #expect(lines.dropFirst() == ["1", "2", "other 3 2"])
+  }
+
   /// Many rounds of both at once: each key ends with what the other process set.
   @Test func defaultsBesideWritesOfAnotherProcess() throws {
     let directory = try TemporaryDirectory()

@@ -108,6 +108,20 @@ struct TransformTests {
     try cache.close()
   }
 
+  /// What a transform throws is beneath the cache's error, with its code.
+  @Test func whatATransformThrowsIsBeneath() throws {
+    let cache = try open([Shift(identifier: 130)])
+    do throws(CacheError) {
+      try cache.set(1, forKey: "refused")
+      Issue.record("no error")
+    } catch {
+      let beneath = error.underlying as? ValueTransformError
+      #expect(beneath?.code == .failed && beneath?.message == "refused" && beneath?.underlying == nil)
+      #expect("\(error)".hasSuffix("(failed: refused)"))
+    }
+    try cache.close()
+  }
+
   @Test func identifiersDiffer() {
     #expect(errorCode { try open([Triple(), Triple()]) } == .invalidArgument)
     #expect(errorCode { try open([Shift(identifier: 0)]) } == .invalidArgument)

@@ -63,7 +63,7 @@ import Testing
     #expect(try await value(cache, isTask: isTask) { 1 } == 1)
     clock.advance(by: .seconds(12))
     #expect(try await value(cache, isTask: isTask) { 2 } == 1)
-    #expect(try await becomesTrue { try cache.value(Int.self, forKey: "key") == 2 })
+    #expect(try await becomesTrue(within: .seconds(600)) { try cache.value(Int.self, forKey: "key") == 2 })
     #expect(cache.statistics.staleServed == 1 && cache.statistics.refreshes == 1)
     try await cache.close()
   }
@@ -89,7 +89,7 @@ import Testing
     }
     #expect(code == .loadTimedOut)
     isReleased { $0 = true }
-    #expect(try await becomesTrue { try cache.value(Int.self, forKey: "key") == 1 })
+    #expect(try await becomesTrue(within: .seconds(600)) { try cache.value(Int.self, forKey: "key") == 1 })
     try await cache.close()
   }
 
@@ -98,7 +98,7 @@ import Testing
     #expect(try await value(cache, isTask: isTask) { 1 } == 1)
     clock.advance(by: .seconds(6))
     #expect(try await value(cache, isTask: isTask) { 2 } == 1)
-    #expect(try await becomesTrue { try cache.value(Int.self, forKey: "key") == 2 })
+    #expect(try await becomesTrue(within: .seconds(600)) { try cache.value(Int.self, forKey: "key") == 2 })
     try await cache.close()
   }
 

@@ -83,6 +83,71 @@ import Testing
     try await cache.close()
   }
 
+  /// It is told when it expires, and not when it is removed.
+  @Test func anExpiryIsToldInTime() async throws {
+    let clock = ManualClock()
+    let cache = try directory.open { $0.clock = .manual(clock) }
+    cache.diskCache.autoTrimInterval = .zero
+    try cache.set(1, forKey: "key", expiresIn: .seconds(10))
+    try cache.set(1, forKey: "key of another", expiresIn: .seconds(1))
+    var values = cache.observe(Int.self, forKey: "key").makeAsyncIterator()
+    #expect(try await values.next() == 1)
+    clock.advance(by: .seconds(10))
+    #expect(try await values.next() == .some(nil))
+    // The removal is nothing new.
+    try await cache.diskCache.trimToLimits()
+    try cache.set(2, forKey: "key", expiresIn: .seconds(10))
+    #expect(try await values.next() == 2)
+    // Another expiry moves the alarm, in both directions.
+    clock.advance(by: .seconds(9))
+    try await cache.touch(forKey: "key", expires: .after(.seconds(10)))
+    #expect(try await values.next() == 2)
+    clock.advance(by: .seconds(9))
+    try cache.set(3, forKey: "key", expiresIn: .seconds(2))
+    #expect(try await values.next() == 3)
+    clock.advance(by: .seconds(2))
+    #expect(try await values.next() == .some(nil))
+    // One that was replaced in time does not ring.
+    try cache.set(4, forKey: "key", expiresIn: .seconds(1))
+    #expect(try await values.next() == 4)
+    try cache.set(5, forKey: "key")
+    #expect(try await values.next() == 5)
+    clock.advance(by: .seconds(100))
+    try cache.set(6, forKey: "key")
+    #expect(try await values.next() == 6)
+    try await cache.close()
+  }
+
+  /// One that is further away than a timer waits, and one that is over.
+  @Test func alarms() {
+    let clock = ManualClock()
+    let mailbox = ChangeMailbox(limit: 4)
+    let alarm = ExpiryAlarm(.manual(clock), key: "key", mailbox: mailbox)
+    alarm.set(clock.now + 400 * 86_400 * 1_000_000_000)
+    clock.advance(by: .seconds(366 * 86_400))
+    #expect(mailbox.take() == nil)
+    clock.advance(by: .seconds(34 * 86_400))
+    #expect(mailbox.take() == .expired(key: "key"))
+    alarm.set(.min)
+    clock.advance(by: .milliseconds(1))
+    #expect(mailbox.take() == .expired(key: "key"))
+    alarm.set(clock.now + 5)
+    alarm.set(0)
+    clock.advance(by: .seconds(1))
+    #expect(mailbox.take() == nil && clock.timerCount == 0)
+  }
+
+  /// With the system's clock.
+  @Test func anExpiryIsToldByTheSystemsClock() async throws {
+    let cache = try directory.open()
+    try cache.set(1, forKey: "key", expiresIn: .milliseconds(50))
+    var values = cache.observe(Int.self, forKey: "key").makeAsyncIterator()
+    let first = try await values.next()
+    #expect(first == 1 || first == .some(nil))
+    if first == 1 { #expect(try await values.next() == .some(nil)) }
+    try await cache.close()
+  }
+
   /// While the disk is full values are in memory only, and no entry tells them apart.
   @Test func whatIsInMemoryOnlyIsSeenToo() async throws {
     let clock = ManualClock()

@@ -8,7 +8,7 @@ import Testing
 
 /// The operations that are one, in the forms for tasks: they do what those for threads do, and hold no thread of the pool
 /// while they wait for a commit.
-@Suite(.timeLimit(.minutes(10))) struct AtomicTaskTests {
+@Suite(.timeLimit(.minutes(30))) struct AtomicTaskTests {
   let directory = CacheDirectory()
 
   struct Failure: Error {}

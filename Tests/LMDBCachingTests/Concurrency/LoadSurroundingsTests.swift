@@ -75,7 +75,8 @@ import Testing
     #expect(try sync { try cache.value(String.self, forKey: "key", options: options) { _ in "old" } } == "old")
     clock.advance(by: .seconds(15))
     #expect(try await found(cache, options, isTask: isTask) == "old")
-    #expect(try await becomesTrue { try cache.value(String.self, forKey: "key") == "the caller's" })
+    #expect(
+      try await becomesTrue(within: .seconds(600)) { try cache.value(String.self, forKey: "key") == "the caller's" })
     try await cache.close()
   }
 
@@ -147,7 +148,10 @@ import Testing
       for _ in 0..<100 { group.addTask { await Task.yield() } }
     }
     isReleased { $0 = true }
-    #expect(try await becomesTrue { try (0..<32).allSatisfy { try cache.value(Int.self, forKey: "\($0)") == 2 } })
+    #expect(
+      try await becomesTrue(within: .seconds(600)) {
+        try (0..<32).allSatisfy { try cache.value(Int.self, forKey: "\($0)") == 2 }
+      })
     try await cache.close()
   }
 }

@@ -5,7 +5,7 @@ import Testing
 @testable import LMDBCaching
 
 /// One load of a key in a process, whoever asks: threads and tasks together, through any object on the directory.
-@Suite(.timeLimit(.minutes(10))) struct SharedFlightTests {
+@Suite(.timeLimit(.minutes(30))) struct SharedFlightTests {
   let directory = CacheDirectory()
 
   struct Failure: Error, Equatable {}
@@ -66,12 +66,12 @@ import Testing
         return 1
       }
     }
-    #expect(try await becomesTrue { isLoading.current })
+    #expect(try await becomesTrue(within: .seconds(600)) { isLoading.current })
     let tasks = (0..<64).map { _ in
       Task { try await cache.value(Int.self, forKey: "key") { () async throws -> Int in 2 } }
     }
     // The pool is free: this task goes on, and others do.
-    #expect(try await becomesTrue { cache.statistics.misses == 65 })
+    #expect(try await becomesTrue(within: .seconds(600)) { cache.statistics.misses == 65 })
     #expect(await Task { 5 }.value == 5)
     isReleased { $0 = true }
     for task in tasks { #expect(try await task.value == 1) }
@@ -90,7 +90,7 @@ import Testing
         throw Failure()
       }
     }
-    #expect(try await becomesTrue { isLoading.current })
+    #expect(try await becomesTrue(within: .seconds(600)) { isLoading.current })
     let failures = Guarded(0)
     let threads = DispatchGroup()
     for _ in 0..<8 {
@@ -102,7 +102,7 @@ import Testing
     }
     await gate.open(whenWaiting: { cache.statistics.misses == 9 })
     await #expect(throws: Failure.self) { try await task.value }
-    #expect(try await becomesTrue { failures.current == 8 })
+    #expect(try await becomesTrue(within: .seconds(600)) { failures.current == 8 })
     #expect(cache.statistics.loads == 1)
     try await cache.close()
   }
@@ -119,18 +119,18 @@ import Testing
         return Task.isCancelled ? -1 : 1
       }
     }
-    #expect(try await becomesTrue { isLoading.current })
+    #expect(try await becomesTrue(within: .seconds(600)) { isLoading.current })
     let found = Guarded<Int?>(nil)
     let thread = DispatchGroup()
     inBackground(thread) {
       let value = try? cache.value(Int.self, forKey: "key", load: { 2 })
       found { $0 = value }
     }
-    #expect(try await becomesTrue { cache.statistics.misses == 2 })
+    #expect(try await becomesTrue(within: .seconds(600)) { cache.statistics.misses == 2 })
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
     await gate.open(whenWaiting: { true })
-    #expect(try await becomesTrue { found.current == 1 })
+    #expect(try await becomesTrue(within: .seconds(600)) { found.current == 1 })
     #expect(try cache.value(Int.self, forKey: "key") == 1)
     try await cache.close()
   }
@@ -148,13 +148,13 @@ import Testing
       }
       found { $0 = value }
     }
-    #expect(try await becomesTrue { isLoading.current })
+    #expect(try await becomesTrue(within: .seconds(600)) { isLoading.current })
     let task = Task { try await cache.value(Int.self, forKey: "key") { () async throws -> Int in 2 } }
-    #expect(try await becomesTrue { cache.statistics.misses == 2 })
+    #expect(try await becomesTrue(within: .seconds(600)) { cache.statistics.misses == 2 })
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
     isReleased { $0 = true }
-    #expect(try await becomesTrue { found.current == 1 })
+    #expect(try await becomesTrue(within: .seconds(600)) { found.current == 1 })
     #expect(try cache.value(Int.self, forKey: "key") == 1)
     try await cache.close()
   }
@@ -179,7 +179,7 @@ import Testing
       return try await cache.value(Int.self, forKey: "thread") { () async throws -> Int in 5 }
     }
     #expect(value == 5)
-    #expect(try await becomesTrue { found.current == 5 })
+    #expect(try await becomesTrue(within: .seconds(600)) { found.current == 5 })
     try await cache.close()
   }
 
@@ -274,7 +274,7 @@ import Testing
       }
       #expect(none == nil)
     }
-    #expect(try await becomesTrue { isLoading.current })
+    #expect(try await becomesTrue(within: .seconds(600)) { isLoading.current })
     let asks = DispatchGroup()
     if isTask {
       Task {
@@ -288,9 +288,9 @@ import Testing
         found { $0 = value }
       }
     }
-    #expect(try await becomesTrue { cache.statistics.misses == 2 })
+    #expect(try await becomesTrue(within: .seconds(600)) { cache.statistics.misses == 2 })
     isReleased { $0 = true }
-    #expect(try await becomesTrue { found.current == 3 })
+    #expect(try await becomesTrue(within: .seconds(600)) { found.current == 3 })
     #expect(try cache.value(Int.self, forKey: "key") == 3)
     try await cache.close()
   }

@@ -30,6 +30,7 @@ import Testing
   @Test(arguments: durations) func aDurationOfACall(_ word: String) throws {
     let lasts = Int64(word).map { $0 > 1 } ?? word.hasPrefix("max")
     let kept = lasts ? ProcessScript.Answer.text("v") : .text("nil")
+    let isNegative = word.hasPrefix("-") || word.hasPrefix("min")
     for clock in ["", " wall=1700000000000000000"] {
       let failures = try ProcessScript([
         ("open \(directory.path)\(clock)", .ok), ("set key v", .ok),
@@ -38,8 +39,9 @@ import Testing
         ("forget", .ok),
         ("get timed", word == "1" ? .anything : kept),
         ("memorytrimage \(word)", .ok), ("get key", .text("v")),
-        ("trimage \(word)", .ok), ("get key", lasts ? .text("v") : .noError), ("set key v", .ok),
-        ("agelimit \(word)", .ok), ("trimlimits", .ok), ("get key", lasts ? .text("v") : .noError),
+        ("trimage \(word)", isNegative ? .oneOf(["error invalidArgument"]) : .ok),
+        ("get key", lasts || isNegative ? .text("v") : .noError), ("set key v", .ok),
+        ("agelimit \(word)", .ok), ("trimlimits", .ok), ("get key", lasts || isNegative ? .text("v") : .noError),
         (clock.isEmpty ? "count" : "advance 1000000", .noError), ("autotrim \(word)", .ok),
         ("memoryautotrim \(word)", .ok), ("set key v", .ok), ("flush", .ok),
         (clock.isEmpty ? "count" : "advance 1000000", .noError), ("autotrim 0", .ok), ("memoryautotrim 0", .ok),

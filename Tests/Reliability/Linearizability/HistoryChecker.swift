@@ -6,6 +6,7 @@
 /// - No process sees a value again after it saw another one in its place.
 /// - A snapshot sees a batch whole.
 /// - Updates of a key are one after the other, whichever process makes them.
+/// - Of those that put something where nothing is one succeeds, and of those that take it one has it.
 package struct HistoryChecker: Sendable {
   /// In nanoseconds.
   package let bound: Int64
@@ -22,8 +23,9 @@ package struct HistoryChecker: Sendable {
       findings.note(.torn, reads[0], "a snapshot saw \(reads.map { String($0.value, radix: 16) })")
     }
     for (_, records) in Dictionary(grouping: records, by: \.key) {
-      KeyHistory(records, bound: bound).check(&findings)
+      KeyHistory(records.filter { $0.kind != .put && $0.kind != .take }, bound: bound).check(&findings)
       UpdateChain(records).check(&findings)
+      BoxHistory(records).check(&findings)
     }
     return findings
   }

@@ -6,6 +6,10 @@ package struct HistoryRecord: Sendable, Equatable {
     case read
     /// A read and a write as one: it found `previous`.
     case update
+    /// A write where nothing is; with the value 0 it was refused, since something was there.
+    case put
+    /// A removal that returns what it found; 0: nothing.
+    case take
   }
 
   /// Nanoseconds of the monotonic clock that all processes share.

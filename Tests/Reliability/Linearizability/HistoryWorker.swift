@@ -47,6 +47,10 @@ struct HistoryWorker {
     case 99..<110: try readPair()
     // So that others get to run, and commits fall everywhere.
     case 112..<130: try update()
+    case 130..<134: try compareAndSet()
+    case 134..<140: try useBox()
+    case 140..<150: try useTag()
+    case 150..<154: try moveExpiry()
     case 110..<112: usleep(UInt32(random.below(3_000)))
     default: try read()
     }
@@ -70,13 +74,78 @@ struct HistoryWorker {
     case SharedLoad.list: try cache.set([Int](repeating: value, count: 300), forKey: SharedLoad.names[key])
     case SharedLoad.file: try cache.set([Int](repeating: value, count: 2_000), forKey: SharedLoad.names[key])
     default:
-      if random.below(4) == 0 {
-        try cache.diskCache.set(value, forKey: SharedLoad.names[key])
-      } else {
-        try cache.set(value, forKey: SharedLoad.names[key])
+      switch random.below(8) {
+      case 0...1: try cache.diskCache.set(value, forKey: SharedLoad.names[key])
+      case 2: try cache.set(value, forKey: SharedLoad.names[key], expires: .unchanged)
+      default: try cache.set(value, forKey: SharedLoad.names[key])
       }
     }
     record(.set, key, value, from: start)
+  }
+
+  // MARK: Operations that depend on what is there
+
+  /// An update, if nobody else came in between.
+  private mutating func compareAndSet() throws {
+    let (key, value) = (SharedLoad.cell, newValue())
+    let name = SharedLoad.names[key]
+    let start = Self.now
+    // Its version first: what is read after it is as new, or the set is refused.
+    guard let entry = try cache.entry(forKey: name), let previous = try cache.value(Int.self, forKey: name) else {
+      return
+    }
+    let isStored =
+      random.below(2) == 0
+      ? try cache.set(value, forKey: name, ifVersion: entry.version, expires: .unchanged)
+      : try cache.diskCache.set(value, forKey: name, ifVersion: entry.version)
+    if isStored { record(.update, key, value, previous: previous, from: start) }
+  }
+
+  private mutating func useBox() throws {
+    let name = SharedLoad.names[SharedLoad.box]
+    let start = Self.now
+    if random.below(2) == 0 {
+      let value = newValue()
+      let isStored = try cache.setValueIfAbsent(value, forKey: name, expires: .after(.seconds(86_400)))
+      record(.put, SharedLoad.box, isStored ? value : 0, from: start)
+    } else {
+      let value = try cache.removeValue(Int.self, forKey: name)
+      record(.take, SharedLoad.box, value ?? 0, from: start)
+    }
+  }
+
+  private mutating func useTag() throws {
+    let key = SharedLoad.tagged
+    switch random.below(8) {
+    case 0...3:
+      let value = newValue()
+      let start = Self.now
+      try cache.set(value, forKey: SharedLoad.names[key], tags: [SharedLoad.tag, "another"])
+      record(.set, key, value, from: start)
+    case 4:
+      let start = Self.now
+      try cache.removeAll(taggedWith: SharedLoad.tag)
+      record(.remove, key, 0, from: start)
+    default:
+      let start = Self.now
+      let value = try cache.value(Int.self, forKey: SharedLoad.names[key]) ?? 0
+      record(.read, key, value, from: start)
+    }
+  }
+
+  /// Nobody is to see a value that it is not, nor an older one, for another expiry.
+  private mutating func moveExpiry() throws {
+    let key = random.below(2) == 0 ? SharedLoad.cell : key()
+    let name = SharedLoad.names[key]
+    switch random.below(3) {
+    case 0: try cache.touch(forKey: name, expires: .after(.seconds(86_400 + random.below(1_000))))
+    case 1: try cache.touch(forKey: name, expires: .never)
+    default:
+      guard key != SharedLoad.list, key != SharedLoad.file else { return }
+      let start = Self.now
+      let value = try cache.value(Int.self, forKey: name, slidingExpiry: .seconds(100_000)) ?? 0
+      record(.read, key, value, from: start)
+    }
   }
 
   private mutating func update() throws {

@@ -39,7 +39,12 @@ struct SharedLoad: Codable {
   static let counter = 14
   /// A pair whose values are in the value log. Some of its batches are larger than any segment of the journal.
   static let longPair = 15
-  static let names = (0..<17).map { "key\($0)" }
+  /// A key that always has a tag, and is removed by that alone.
+  static let tagged = 17
+  static let tag = "tag"
+  /// A key under which something is put where nothing is, and taken.
+  static let box = 18
+  static let names = (0..<19).map { "key\($0)" }
 
   /// What makes such a batch so large; nobody reads it.
   static let fillers = (0..<60).map { "filler\($0)" }

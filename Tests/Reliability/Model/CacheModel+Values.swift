@@ -60,9 +60,14 @@ extension CacheModel {
   }
 
   func put(_ key: String, _ value: ModelValue, _ expiry: Int?, _ cost: Int?) {
+    put(key, value, expires: expiry.map { time.now + Int64(max(0, $0)) * 1_000_000 }, cost: cost)
+  }
+
+  /// - Parameter expires: Nanoseconds since 1970; nil: never.
+  func put(_ key: String, _ value: ModelValue, expires: Int64?, cost: Int? = nil, tags: Set<String> = []) {
     entries[ModelKey(key)] = ModelEntry(
-      value: value, expires: expiry.map { time.now + Int64(max(0, $0)) * 1_000_000 },
-      cost: cost ?? value.size.map { key.utf8.count + $0 }, written: time.now, used: time.now)
+      value: value, expires: expires, cost: cost ?? value.size.map { key.utf8.count + $0 }, written: time.now,
+      used: time.now, tags: tags)
     noteLimits()
   }
 

@@ -91,8 +91,10 @@ final class CacheModel {
     case 90: try crash()
     case 91..<93: try toggleOther()
     case 93..<95: try compareCounts()
-    case 95..<98: try snapshot()
-    default: try load()
+    case 95..<97: try snapshot()
+    case 97: try load()
+    case 98: try useTags()
+    default: for _ in 0..<4 { try change() }
     }
     try compareChanges()
     cache._checkInvariants()

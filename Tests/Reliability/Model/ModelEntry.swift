@@ -8,4 +8,5 @@ struct ModelEntry {
   /// When it was set, and when it may have been read last.
   var written: Int64
   var used: Int64
+  var tags: Set<String> = []
 }

@@ -84,7 +84,8 @@
       let key = try key()
       let lengths = algorithm == .aesGCM ? [16, 24, 32] : [32]
       guard lengths.contains(key.count) else {
-        throw ValueTransformError("The encryption key has \(key.count) bytes; it needs \(lengths).")
+        throw ValueTransformError(
+          .unsuitableKey, "The encryption key has \(key.count) bytes. Give one of \(lengths).")
       }
       return SymmetricKey(data: key)
     }

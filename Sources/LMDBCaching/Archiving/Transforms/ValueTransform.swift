@@ -40,10 +40,3 @@ public struct ValueTransformContext: Sendable {
   /// The greatest length of a restored value, in bytes.
   public let maximumLength: Int
 }
-
-/// A transform could not be undone, or applied.
-public struct ValueTransformError: Error, CustomStringConvertible {
-  public let description: String
-
-  public init(_ description: String) { self.description = description }
-}

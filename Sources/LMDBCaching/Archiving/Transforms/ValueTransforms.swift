@@ -30,7 +30,10 @@ struct ValueTransforms: Sendable {
       do {
         let context = context(entry, applied + [transform.identifier])
         guard let transformed = try transform.apply(to: bytes, context) else {
-          if transform.isRequired { throw ValueTransformError("A transform that is required left it as it is.") }
+          if transform.isRequired {
+            throw ValueTransformError(
+              .left, "A transform that is required left it as it is. It must return what is to be stored, and not nil.")
+          }
           continue
         }
         bytes = transformed
@@ -48,11 +51,11 @@ struct ValueTransforms: Sendable {
   /// Returns the value as it was before `apply`.
   func restore(_ payload: UnsafeRawBufferPointer, _ entry: TransformedEntry) throws(CacheError) -> Data {
     guard let count = payload.first.map(Int.init), count > 0, payload.count > count else {
-      throw failed(entry, ValueTransformError("The list of its transforms is damaged."))
+      throw failed(entry, ValueTransformError(.damaged, "The list of its transforms is damaged. Write it anew."))
     }
     let applied = Array(payload[1...count])
     guard Set(applied).count == count else {
-      throw failed(entry, ValueTransformError("The list of its transforms names one twice."))
+      throw failed(entry, ValueTransformError(.damaged, "The list of its transforms names one twice. Write it anew."))
     }
     for transform in transforms where transform.isRequired && !applied.contains(transform.identifier) {
       throw untransformed(entry.key)
@@ -71,7 +74,7 @@ struct ValueTransforms: Sendable {
         throw failed(entry, error)
       }
       guard bytes.count <= Self.maximumLength else {
-        throw failed(entry, ValueTransformError("It is longer than 4 GiB."))
+        throw failed(entry, ValueTransformError(.tooLarge, "It is longer than 4 GiB. Write it anew, in parts."))
       }
     }
     return bytes

@@ -34,12 +34,13 @@
     public func restore(_ bytes: Data, _ context: ValueTransformContext) throws -> Data {
       let length = bytes.withUnsafeBytes { ZSTD_getFrameContentSize($0.baseAddress, $0.count) }
       guard length != czstd_contentsize_error(), length != czstd_contentsize_unknown() else {
-        throw ValueTransformError("It is no frame of Zstandard with a known length.")
+        throw ValueTransformError(.damaged, "It is no frame of Zstandard with a known length. Write it anew.")
       }
       // A frame of n bytes holds blocks of at most 128 KiB behind headers of three, so a longer one is made up. That
       // bounds what a few bytes can make this allocate.
       guard length <= UInt64(context.maximumLength), length / (128 << 10) <= UInt64(bytes.count) else {
-        throw ValueTransformError("Its frame of Zstandard claims to hold \(length) bytes, which cannot be.")
+        throw ValueTransformError(
+          .damaged, "Its frame of Zstandard claims to hold \(length) bytes, which cannot be. Write it anew.")
       }
       var restored = Data(count: Int(length))
       let written = restored.withUnsafeMutableBytes { target in
@@ -48,13 +49,16 @@
         }
       }
       try check(written)
-      guard written == restored.count else { throw ValueTransformError("Its frame of Zstandard ends too early.") }
+      guard written == restored.count else {
+        throw ValueTransformError(.damaged, "Its frame of Zstandard ends too early. Write it anew.")
+      }
       return restored
     }
 
     private func check(_ result: Int) throws {
       if ZSTD_isError(result) != 0 {
-        throw ValueTransformError("Zstandard: \(String(cString: ZSTD_getErrorName(result)))")
+        throw ValueTransformError(
+          .damaged, "Zstandard does not take it: \(String(cString: ZSTD_getErrorName(result))). Write it anew.")
       }
     }
   }

@@ -117,6 +117,7 @@ extension CacheEntry {
       cost: header.cost, size: size, format: header.format,
       created: Date(timeIntervalSince1970: Double(header.created)),
       lastAccess: Date(timeIntervalSince1970: Double(header.lastAccess)),
-      version: EntryVersion(stamp: header.stamp), tags: header.tags.map(EntryTags.init(copying:)))
+      version: EntryVersion(stamp: header.stamp), tags: header.tags.map(EntryTags.init(copying:)),
+      expires: header.expires)
   }
 }

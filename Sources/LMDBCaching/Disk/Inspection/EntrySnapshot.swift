@@ -91,7 +91,8 @@ final class EntrySnapshot {
         } else {
           let entry = committed!
           if order < 0, try FoundRecord(entry.key, entry.value) == nil {
-            let record = try fromDatabase { () throws(DataFileError) in try entry.value.beginning(RecordHeader.baseSize) }
+            let record = try fromDatabase { () throws(DataFileError) in try entry.value.beginning(RecordHeader.baseSize)
+            }
             onUnreadable(entry.key, record)
           }
           goesOn = try visit(

@@ -1,0 +1,30 @@
+import Foundation
+
+/// What is under a key of user defaults at one moment, to be held against what is there at another one.
+// Sendable: what user defaults hand out is never changed.
+struct StoredObject: @unchecked Sendable {
+  private let object: Any?
+
+  init(_ defaults: UserDefaults, _ key: String) { object = defaults.object(forKey: key) }
+
+  func isSame(as other: StoredObject) -> Bool {
+    switch (object, other.object) {
+    case (nil, nil): true
+    case (let object?, let other?): Self.areSame(object, other)
+    default: false
+    }
+  }
+
+  /// Whether two objects of property lists are equal. What is none is taken for another one.
+  private static func areSame(_ first: Any, _ second: Any) -> Bool {
+    switch (first, second) {
+    case (let first as [Any], let second as [Any]):
+      first.count == second.count && zip(first, second).allSatisfy(areSame)
+    case (let first as [String: Any], let second as [String: Any]):
+      first.count == second.count
+        && first.allSatisfy { name, value in second[name].map { areSame(value, $0) } ?? false }
+    case (let first as AnyHashable, let second as AnyHashable): first == second
+    default: false
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import Synchronization
+
+/// Tells the observer of one entry when that expires. Without it the observer would be told when the entry is removed from
+/// the disk, which is some time later.
+///
+/// The wall clock decides, which somebody may set: where it is not time yet, the alarm goes on waiting.
+final class ExpiryAlarm: Sendable {
+  /// How late it may ring.
+  private static let tolerance = Duration.milliseconds(10)
+
+  private struct State {
+    var timer: CacheTimer?
+    /// Nanoseconds since 1970; 0: never.
+    var expires: Int64 = 0
+  }
+
+  private let state = Mutex(State())
+  private let clock: CacheClock
+  private let key: String
+  private let mailbox: ChangeMailbox
+
+  init(_ clock: CacheClock, key: String, mailbox: ChangeMailbox) {
+    self.clock = clock
+    self.key = key
+    self.mailbox = mailbox
+  }
+
+  /// - Parameter expires: When to ring, in nanoseconds since 1970; 0: never.
+  func set(_ expires: Int64) {
+    if state.withLock({ $0.expires == expires }) { return }
+    // Made and ended without the lock: a timer may fire at once.
+    let timer = expires == 0 ? nil : startTimer(expires)
+    let old = state.withLock { state in
+      let old = state.timer
+      state = State(timer: timer, expires: expires)
+      return old
+    }
+    old?.cancel()
+  }
+
+  private func startTimer(_ expires: Int64) -> CacheTimer {
+    let (rest, overflow) = expires.subtractingReportingOverflow(clock.now)
+    let interval = Duration.nanoseconds(overflow ? .max : max(1, rest))
+    return clock.repeating(every: interval, tolerance: Self.tolerance) { [weak self] in self?.ring(expires) }
+  }
+
+  private func ring(_ expires: Int64) {
+    let isEarly = clock.now < expires
+    let old = state.withLock { state -> CacheTimer? in
+      guard state.expires == expires else { return nil }
+      defer { state = State() }
+      return state.timer
+    }
+    old?.cancel()
+    // Another entry is there by now, or somebody else rings.
+    guard old != nil else { return }
+    if isEarly { return set(expires) }
+    mailbox.push(.expired(key: key))?()
+  }
+}

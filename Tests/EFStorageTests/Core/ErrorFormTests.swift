@@ -1,0 +1,59 @@
+import EFStorageLMDBCache
+import EFStorageUserDefaults
+import Foundation
+import TestSupport
+import Testing
+
+/// What errors tell: a code to match on, a message with the remedy, and what is beneath it.
+@Suite struct ErrorFormTests {
+  private struct Unstorable: LMDBCacheStorable, UserDefaultsStorable {
+    struct Reason: Error {}
+    func asLMDBCacheStorable() -> Result<any NSCoding, any Error> { .failure(Reason()) }
+    static func fromLMDBCache(_ cache: LMDBCache, forKey key: String) -> Self? { nil }
+    func asUserDefaultsStorable() -> Result<any AsIsUserDefaultsStorable, any Error> { .failure(Reason()) }
+    static func fromUserDefaults(_ userDefaults: UserDefaults, forKey key: String) -> Self? { nil }
+  }
+
+  @Test func aFailure() throws {
+    let failures = Failures(of: "unstorable")
+    let temporary = TemporaryDefaults()
+    let reference = EFStorageUserDefaultsRef<Unstorable>.forKey("unstorable", in: temporary.defaults)
+    let failure = try #require(throws: EFStorageFailure.self) { try reference.storeContent(Unstorable()) }
+    #expect(failure.code == .conversion && failure.code == failure.kind)
+    #expect(failure.message.contains("\"unstorable\"") && failure.message.contains("Set a value that can be."))
+    #expect(failure.underlying is Unstorable.Reason)
+    #expect(failure.description == "conversion: \(failure.message) (Reason())")
+    #expect(failures.all.count == 1)
+  }
+
+  @Test func aValueThatUserDefaultsCannotHold() throws {
+    let failures = Failures(of: "dictionary")
+    let temporary = TemporaryDefaults()
+    let reference = EFStorageUserDefaultsRef<[String: Int?]>.forKey("dictionary", in: temporary.defaults)
+    let failure = try #require(throws: EFStorageFailure.self) { try reference.storeContent(["a": nil]) }
+    let error = try #require(failure.underlying as? UserDefaultsStorableError)
+    #expect(error.code == .unstorable && error.underlying == nil)
+    #expect(error.message.contains("\"a\"") && error.message.contains("Leave it out."))
+    #expect("\(error)" == "unstorable: \(error.message)")
+    temporary.defaults.set("text", forKey: "dictionary")
+    let unread = try #require(throws: EFStorageFailure.self) { try reference.loadContent() }
+    #expect((unread.underlying as? UserDefaultsStorableError)?.code == .unreadable)
+    withExtendedLifetime(failures) {}
+  }
+
+  @Test func aCompositionOfWhichOnePlaceFails() throws {
+    let failures = Failures(of: "composed")
+    let temporary = TemporaryDefaults()
+    let cache = try TemporaryDirectory().cache()
+    var composition =
+      EFStorageLMDBCache<Unstorable?>(wrappedValue: nil, forKey: "composed", in: cache)
+      + EFStorageUserDefaults<Unstorable?>(wrappedValue: nil, forKey: "composed", in: temporary.defaults)
+    let error = try #require(throws: EFStorageCompositionError.self) {
+      try composition.storeContent(.some(Unstorable()))
+    }
+    #expect(error.code == .both && error.message.contains("Write again"))
+    #expect((error.underlying as? EFStorageFailure)?.code == .conversion)
+    #expect(error.description.contains("first: ") && error.description.contains("second: "))
+    withExtendedLifetime(failures) {}
+  }
+}

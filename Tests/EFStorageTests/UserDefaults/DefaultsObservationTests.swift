@@ -1,0 +1,144 @@
+import EFStorageUserDefaults
+import Foundation
+import Observation
+import TestSupport
+import Testing
+
+/// What happens to a content in user defaults, as a sequence and as an object that Observation tracks.
+@Suite(.timeLimit(.minutes(30))) struct DefaultsObservationTests {
+  private let temporary = TemporaryDefaults()
+
+  private struct Point: Codable, Equatable, Sendable, UserDefaultsStorable { var x: Int }
+
+  private func reference<Content: UserDefaultsStorable>(
+    _ type: Content.Type = Content.self, _ key: String = "key"
+  ) -> EFStorageUserDefaultsRef<Content> { .forKey(key, in: temporary.defaults) }
+
+  @Test func thePresentContentAndThenEachThatFollows() async throws {
+    let reference = reference(Int.self)
+    var values = reference.values.makeAsyncIterator()
+    #expect(try await values.next() == .some(nil))
+    reference.content = 1
+    #expect(try await values.next() == 1)
+    // Others, and what is the same again, are none of it.
+    for number in 0..<100 { self.reference(Int.self, "key\(number)").content = number }
+    reference.content = 1
+    reference.content = 2
+    #expect(try await values.next() == 2)
+    reference.content = nil
+    #expect(try await values.next() == .some(nil))
+    #expect(try reference.storeContentIfAbsent { 3 })
+    #expect(try await values.next() == 3)
+    for number in 4...1_000 { reference.content = number }
+    #expect(try await values.next() == 1_000)
+    // Another one begins with what is there.
+    var others = reference.values.makeAsyncIterator()
+    #expect(try await others.next() == 1_000)
+  }
+
+  /// Also of what is written past the references, and through another object of the suite.
+  @Test func whatIsWrittenPastTheReferencesIsSeen() async throws {
+    let reference = reference(String.self)
+    var values = reference.values.makeAsyncIterator()
+    #expect(try await values.next() == .some(nil))
+    for text in ["a", "b", "c"] {
+      temporary.defaults.set(text, forKey: "key")
+      #expect(try await values.next() == text)
+    }
+    let other = try #require(UserDefaults(suiteName: temporary.suite))
+    other.set("d", forKey: "key")
+    #expect(try await values.next() == "d")
+    temporary.defaults.removeObject(forKey: "key")
+    #expect(try await values.next() == .some(nil))
+  }
+
+  @Test func collectionsAndCodableContentsAreToldApart() async throws {
+    let dictionary = reference([String: [Int]].self, "dictionary")
+    let point = reference(Point.self, "point")
+    var dictionaries = dictionary.values.makeAsyncIterator()
+    var points = point.values.makeAsyncIterator()
+    #expect(try await dictionaries.next() == .some(nil))
+    #expect(try await points.next() == .some(nil))
+    for number in 0..<5 {
+      dictionary.content = ["a": [1, 2, number], "b": []]
+      #expect(try await dictionaries.next() == ["a": [1, 2, number], "b": []])
+      point.content = Point(x: number)
+      #expect(try await points.next() == Point(x: number))
+    }
+  }
+
+  @Test func whatCannotBeReadIsToldOfAndWaitedOut() async throws {
+    let failures = Failures(of: "key")
+    temporary.defaults.set("text", forKey: "key")
+    let reference = reference(Int.self)
+    var values = reference.values.makeAsyncIterator()
+    await #expect(throws: EFStorageFailure.self) { try await values.next() }
+    #expect(failures.kinds.allSatisfy { $0 == .loading })
+    reference.content = 1
+    #expect(try await values.next() == 1)
+  }
+
+  @Test func itEndsWithItsTask() async throws {
+    let reference = reference(Int.self)
+    reference.content = 1
+    let (begun, seen) = (Guarded(false), Guarded<[Int?]>([]))
+    let task = Task {
+      for try await content in reference.values {
+        seen { $0.append(content) }
+        begun { $0 = true }
+      }
+    }
+    #expect(try await becomesTrue(within: .seconds(600)) { begun.current })
+    task.cancel()
+    try await task.value
+    #expect(seen.current == [1])
+  }
+
+  @Test func theProjectedValueHasThem() async throws {
+    let property = EFStorageUserDefaults(wrappedValue: 5, forKey: "property", in: temporary.defaults)
+    var values = property.projectedValue.values.makeAsyncIterator()
+    #expect(try await values.next() == .some(nil))
+    property.wrappedValue = 6
+    #expect(try await values.next() == 6)
+  }
+
+  // MARK: As an object
+
+  /// Reads in a tracked scope. The result becomes true when what was read has changed.
+  private func changed(after read: () -> Void) -> Guarded<Bool> {
+    let flag = Guarded(false)
+    withObservationTracking(read) { flag { $0 = true } }
+    return flag
+  }
+
+  @Test(arguments: ["reference", "defaults", "removal"]) func whoReadsItIsTold(_ what: String) async throws {
+    let reference = reference(Int.self)
+    reference.content = 1
+    let observed = reference.observed
+    let change = changed { #expect(observed.content == 1) }
+    switch what {
+    case "reference": reference.content = 2
+    case "defaults": temporary.defaults.set(2, forKey: "key")
+    default: observed.content = nil
+    }
+    #expect(try await becomesTrue(within: .seconds(600)) { change.current })
+    #expect(observed.content == (what == "removal" ? nil : 2))
+    // And once more.
+    let next = changed { _ = observed.content }
+    reference.content = 3
+    #expect(try await becomesTrue(within: .seconds(600)) { next.current })
+    #expect(observed.content == 3)
+  }
+
+  @Test func othersAreNoneOfIt() async throws {
+    let reference = reference(Int.self)
+    reference.content = 1
+    let observed = reference.observed
+    let change = changed { _ = observed.content }
+    for number in 0..<100 { self.reference(Int.self, "key\(number)").content = number }
+    reference.content = 1
+    // Several looks later.
+    try await Task.sleep(for: .milliseconds(300))
+    #expect(!change.current)
+  }
+}
