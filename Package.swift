@@ -149,12 +149,12 @@ let package = Package(
     .testTarget(
       name: "EFStorageTests",
       dependencies: [
-        "EFStorageConformance", "EFStorageCore", "EFStorageLMDBCache", "EFStorageUserDefaults", "LMDBCaching",
+        "EFStorageConformance", "EFStorageCore", "EFStorageLMDBCache", "EFStorageUserDefaults", "LMDBCaching", "Storez",
         "TestSupport", .product(name: "Logging", package: "swift-log"),
       ]),
     // No test depends on it: it would be linked into their program, and what it replaces be replaced there.
     .executableTarget(
-      name: "EFStorageTestProcess", dependencies: ["EFStorageLMDBCache", "EFStorageUserDefaults", "Storez"],
+      name: "EFStorageTestProcess", dependencies: ["EFStorageLMDBCache", "EFStorageUserDefaults"],
       path: "Tests/EFStorageTestProcess"),
     // Client code in the older language mode, without any of the settings below.
     .testTarget(

@@ -15,14 +15,13 @@ case "exit-defaults":
   try DefaultsLosses.exit(suite: arguments[1], content: Int(arguments[2])!, after: UInt32(arguments[3])!)
 case "churn-defaults": try DefaultsLosses.churn(suite: arguments[1])
 case "check-defaults": try DefaultsLosses.check(suite: arguments[1])
-case "share-default": try DefaultStore.run()
 case "persist-default": try DefaultsLosses.persist(suite: arguments[1], content: Int(arguments[2])!)
 default:
   print(
     """
     usage: write-defaults SUITE | read-defaults SUITE | serve-cache DIRECTORY | replacements DIRECTORY
          | fill-defaults SUITE | exit-defaults SUITE CONTENT MICROSECONDS | churn-defaults SUITE | check-defaults SUITE
-         | persist-default SUITE CONTENT | share-default
+         | persist-default SUITE CONTENT
     """)
   exit(64)
 }

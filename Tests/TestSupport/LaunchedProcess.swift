@@ -15,7 +15,8 @@ package final class LaunchedProcess: Sendable {
   /// What has been waited for has no number any more.
   private let ending = Mutex<ProcessOutcome.Ending?>(nil)
 
-  /// Starts a program. It has the three descriptors that are given and no other, a group of its own, and blocks no signal.
+  /// Starts a program. It has the three descriptors that are given and no other, a group of its own, blocks no signal, and
+  /// ignores none that a shell makes those ignore that it starts in the background.
   ///
   /// - Parameters:
   ///   - environment: All its variables; `nil`: those of this process.
@@ -40,7 +41,10 @@ package final class LaunchedProcess: Sendable {
     var none = sigset_t()
     sigemptyset(&none)
     posix_spawnattr_setsigmask(&attributes, &none)
-    var flags = Int32(POSIX_SPAWN_SETSIGMASK) | Int32(POSIX_SPAWN_SETPGROUP)
+    var interruptions = none
+    for signal in [SIGINT, SIGQUIT] { sigaddset(&interruptions, signal) }
+    posix_spawnattr_setsigdefault(&attributes, &interruptions)
+    var flags = Int32(POSIX_SPAWN_SETSIGMASK) | Int32(POSIX_SPAWN_SETPGROUP) | Int32(POSIX_SPAWN_SETSIGDEF)
     #if canImport(Darwin)
       flags |= POSIX_SPAWN_CLOEXEC_DEFAULT
     #else

@@ -40,7 +40,7 @@ final class ExpiryAlarm: Sendable {
 
   private func startTimer(_ expires: Int64) -> CacheTimer {
     let (rest, overflow) = expires.subtractingReportingOverflow(clock.now)
-    let interval = Duration.nanoseconds(overflow ? .max : max(1, rest))
+    let interval = Duration.nanoseconds(overflow ? (expires < 0 ? 1 : .max) : max(1, rest))
     return clock.repeating(every: interval, tolerance: Self.tolerance) { [weak self] in self?.ring(expires) }
   }
 

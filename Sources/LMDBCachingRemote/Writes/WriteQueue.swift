@@ -88,7 +88,10 @@ final class WriteQueue: Sendable {
     self.outbox = outbox
     self.gate = gate
     var state = State()
-    for item in items { outbox?.remove(state.insert(item, inPlaceOf: state.placesReplaced(by: item))) }
+    for item in items {
+      let replaced = state.insert(item, inPlaceOf: state.placesReplaced(by: item))
+      outbox?.remove(replaced)
+    }
     if let last = items.last?.number {
       // The server may have had later ones that the disk lost with the power: theirs are not used again.
       state.lastNumber = ((last >> 32) + 1) << 32
@@ -116,7 +119,8 @@ final class WriteQueue: Sendable {
         let places = state.placesReplaced(by: item)
         try check(places.reduce(state.size + item.size) { $0 - (state.items[$1]?.size ?? 0) }, state)
         try outbox?.keep(item)
-        outbox?.remove(state.insert(item, inPlaceOf: places))
+        let replaced = state.insert(item, inPlaceOf: places)
+        outbox?.remove(replaced)
       } else {
         let place = state.places[ByteKey(key)].map { $0 - state.first }
         try check(state.size + item.size - (place.flatMap { state.items[$0]?.size } ?? 0), state)

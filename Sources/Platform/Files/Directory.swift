@@ -81,20 +81,24 @@ package final class Directory: Sendable {
     }
   }
 
-  /// The same, which is made if there is none.
+  /// The same, which is made if there is none. One that was made and cannot be opened is removed again.
   ///
   /// - Parameter synchronized: Whether a new directory has to be there after a power cut.
   package func makeSubdirectory(_ name: String, synchronized: Bool = false) throws(SystemError) -> Directory {
     try Descriptors.checkName(name, "mkdirat")
     while true {
       let path = path(of: name)
-      if SystemCalls.makeDirectory(descriptor, name, path: path) == 0 {
-        if synchronized { try synchronize() }
-      } else if errno != EEXIST {
-        throw SystemError("mkdirat", path)
+      let isMade = SystemCalls.makeDirectory(descriptor, name, path: path) == 0
+      if !isMade, errno != EEXIST { throw SystemError("mkdirat", path) }
+      do throws(SystemError) {
+        if isMade, synchronized { try synchronize() }
+        // `nil`: removed again by somebody else.
+        if let directory = try subdirectory(name) { return directory }
+      } catch {
+        // Only an empty one goes. Why it could not be opened is what is told.
+        if isMade { _ = SystemCalls.remove(descriptor, Array(name.utf8CString), flags: AT_REMOVEDIR, path: path) }
+        throw error
       }
-      // `nil`: removed again by somebody else.
-      if let directory = try subdirectory(name) { return directory }
     }
   }
 

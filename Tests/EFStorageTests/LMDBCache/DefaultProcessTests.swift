@@ -1,5 +1,6 @@
 import EFStorageLMDBCache
 import Foundation
+import Storez
 import TestSupport
 import Testing
 
@@ -45,16 +46,27 @@ import Testing
     try cache.close()
   }
 
-  /// The store of typed keys and the properties that name no cache have one, which no cleaner of caches empties.
-  @Test func theDefaultsOfAnApplicationAreOneCache() throws {
-    let directory = try TemporaryDirectory()
-    let process = try ChildProcess(
-      "EFStorageTestProcess", ["share-default"],
-      environment: ["XDG_DATA_HOME": directory.url.path, "HOME": directory.url.path])
-    let lines = process.readRemaining()
-    #expect(lines.count == 4)
-    #expect(lines.first?.contains(directory.url.lastPathComponent) == true)
-    #expect(lines.dropFirst() == ["1", "2", "other 3 2"])
+  private static let visits = Key<GlobalNamespace, Int>(id: "visits", defaultValue: 0)
+
+  /// The store of typed keys and the properties that name no cache have one, which no cleaner of caches empties. In a
+  /// process of its own, since the place of a user's data is looked for once.
+  @Test func theDefaultsOfAnApplicationAreOneCache() async {
+    await #expect(processExitsWith: .success) {
+      let directory = try TemporaryDirectory()
+      setenv("XDG_DATA_HOME", directory.url.path, 1)
+      setenv("HOME", directory.url.path, 1)
+      let property = EFStorageLMDBCacheRef<Int>.forKey("visits")
+      property.content = 1
+      let store = try LMDBStore()
+      #expect(store.cache.directory.path.contains(directory.url.lastPathComponent))
+      #expect(store.get(Self.visits) == 1)
+      store.set(Self.visits, value: 2)
+      #expect(property.content == 2)
+      let other = try LMDBStore(name: "other")
+      other.set(Self.visits, value: 3)
+      #expect(other.cache.directory.lastPathComponent == "other")
+      #expect(other.get(Self.visits) == 3 && store.get(Self.visits) == 2)
+    }
   }
 
   /// Many rounds of both at once: each key ends with what the other process set.

@@ -95,7 +95,8 @@
         try cache.store.writer.run { .success(()) }
       }
       #expect(cache.health.isHealthy)
-      #expect(FaultInjection.end(session).triggered == 1)
+      // Once for the database's file, and once for the journal's.
+      #expect(FaultInjection.end(session).triggered == 2)
       try fill(cache)
       try cache.close()
     }

@@ -235,7 +235,6 @@ extension CacheModel {
     }
     // Upkeep would do so within a second; until then counts include them, and changes are told then.
     try cache.diskCache.sweepTags()
-    changes = self.cache.changes()
-    told = Set(entries.keys)
+    try followChanges()
   }
 }

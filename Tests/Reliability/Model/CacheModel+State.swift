@@ -48,8 +48,7 @@ extension CacheModel {
   private func begin() throws {
     time = .manual(clock)
     cache = try open()
-    changes = cache.changes()
-    told = Set(entries.keys)
+    try followChanges()
   }
 
   /// Goes on with a copy of the files as they are while nothing is committed: as after the death of the process.
@@ -82,6 +81,16 @@ extension CacheModel {
     }
   }
 
+  private func names(_ keys: Set<ModelKey>) -> String {
+    "[" + keys.map { String(decoding: $0.bytes.prefix(8), as: UTF8.self) }.sorted().joined(separator: ", ") + "]"
+  }
+
+  /// From what is there. Entries that have expired may have been removed already, and nobody tells of them again.
+  func followChanges() throws {
+    changes = cache.changes()
+    told = Set(try cache.entries().map { ModelKey($0.key) })
+  }
+
   /// Who follows the changes knows which keys there are.
   func compareChanges() throws {
     for change in changes.taken() {
@@ -97,7 +106,8 @@ extension CacheModel {
     let live = Set(entries.filter { $0.value.expires.map { $0 > latest } ?? true }.keys)
     // An expired entry is told of when it is removed.
     if !told.isSuperset(of: live) || !told.isSubset(of: entries.keys) {
-      throw ModelMismatch("the changes tell of \(told.count) keys, and there are \(live.count)")
+      let (missing, surplus) = (live.subtracting(told), told.subtracting(entries.keys))
+      throw ModelMismatch("the changes do not tell of \(names(missing)), and tell of \(names(surplus)) too much")
     }
   }
 }

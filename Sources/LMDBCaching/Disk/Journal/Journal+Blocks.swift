@@ -30,7 +30,7 @@ extension Journal {
     }
     if segments.isEmpty { return }
     var keepsBlocks = false
-    for segment in segments {
+    for segment in segments where !keepsBlocks {
       // It only takes space.
       do throws(SystemError) { try segment.giveBlocksBack() } catch { keepsBlocks = error.errno == EOPNOTSUPP }
     }
