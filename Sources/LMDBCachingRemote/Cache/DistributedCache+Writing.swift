@@ -172,13 +172,17 @@ extension DistributedCache {
     var request = WriteRequest()
     request.watches = writes.map { local.watchWrite($0.key, news) }
     var batch = WriteBatch(queue: nil, names, streamLength: configuration.rememberedChanges)
+    var keys: Set<ByteKey> = []
     func finish() {
       request.commands.append(batch.command)
       request.counts.append(batch.count)
       batch = WriteBatch(queue: nil, names, streamLength: configuration.rememberedChanges)
+      keys.removeAll(keepingCapacity: true)
     }
     for write in writes {
-      if batch.isFull { finish() }
+      // A batch makes sets, then removals: a key is in it once.
+      if batch.isFull || keys.contains(ByteKey(write.key)) { finish() }
+      keys.insert(ByteKey(write.key))
       if case .set(let entry) = write { batch.add(write.key, entry) } else { batch.add(write.key, nil) }
     }
     finish()

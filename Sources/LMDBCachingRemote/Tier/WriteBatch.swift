@@ -2,8 +2,8 @@ import Foundation
 import LMDBCaching
 import Platform
 
-/// Writes of single keys that the server makes as one, in their order. It stops at the first that it cannot make, and says
-/// of each that it made which revision it is.
+/// Writes of different keys that the server makes as one. It stops at the first that it cannot make, and says of each that
+/// it made which revision it is.
 struct WriteBatch: Sendable {
   /// What became of a write.
   enum Outcome: Sendable {
@@ -112,6 +112,7 @@ struct WriteBatch: Sendable {
   var isFull: Bool { count >= Self.length || bytes >= Self.size }
 
   /// - Parameters:
+  ///   - key: One that was not added yet.
   ///   - entry: What is set; `nil`: the entry is removed.
   ///   - number: At least 1.
   mutating func add(_ key: String, _ entry: PortableEntry?, number: Int = 1) {

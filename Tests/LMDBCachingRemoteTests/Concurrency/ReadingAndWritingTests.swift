@@ -90,6 +90,18 @@ import Testing
     try await wait { try (0..<300).allSatisfy { try second.cache.value(Int.self, forKey: "k\($0)") == nil } }
   }
 
+  /// Of several writes of one key in a request the last one is the one that stays.
+  @Test(arguments: [nil, .seconds(3_600)] as [Duration?])
+  func aKeyMayBeGivenTwice(_ lifetime: Duration?) async throws {
+    let (first, second) = (try Machine(server), try Machine(server))
+    try await first.cache.set([("a", 1), ("b", 1), ("a", 2), ("a", 3), ("b", 4)], expiresIn: lifetime)
+    for cache in [first.cache, second.cache] {
+      #expect(try await cache.value(Int.self, forKey: "a") == 3)
+      #expect(try await cache.value(Int.self, forKey: "b") == 4)
+    }
+    #expect(first.cache.statistics.requests == 1)
+  }
+
   @Test(arguments: [nil, "a/"]) func removalOfAllReachesAll(_ prefix: String?) async throws {
     let (first, second) = (try Machine(server), try Machine(server))
     for key in ["a/1", "a/2", "b/1"] { try await first.cache.set(key, forKey: key) }
