@@ -22,7 +22,9 @@ final class RedisProcess: Sendable {
       do {
         _ = try tier.sendAndWait([RemoteCommand([Data("PING".utf8)])], timeLimit: .seconds(5))
         return
-      } catch  where process.isRunning && Date() < limit {
+      } catch {
+        // Not as a condition of the catch, which compilers of Swift 6.3 do not survive.
+        guard process.isRunning, Date() < limit else { throw error }
         usleep(5_000)
       }
     }
