@@ -36,7 +36,7 @@ import Testing
     ["import", "x", "--from", "files"], ["import", "x", "--from", "mmkv", "--types", "a", "--cache", "./x"],
     ["import", "x", "--from", "mmkv", "--types", "a=text", "--cache", "./x"],
     ["import", "x", "--from", "files", "--types", "a=bool", "--cache", "./x"],
-    ["stat", "--depth", "2", "--cache", "./x"],
+    ["verify", "./x", "--cache", "./x"], ["stat", "--depth", "2", "--cache", "./x"],
     ["stat", "--top", "2", "--cache", "./x"],
     ["stat", "--prefixes", "--depth", "0", "--cache", "./x"], ["stat", "--prefixes", "--top", "0", "--cache", "./x"],
   ])

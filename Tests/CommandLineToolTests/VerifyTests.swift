@@ -96,7 +96,7 @@ import Testing
     // Everywhere, since pages that are free by now may have it, too.
     while let place = bytes.range(of: Data("of its own".utf8)) { bytes[place.lowerBound] ^= 1 }
     try bytes.write(to: data)
-    #expect(try await Tool.run("verify", scratch.cache).status == 0)
+    #expect(try await Tool.run("verify", "--cache", scratch.cache).status == 0)
     let result = try await Tool.run("verify", "--values", scratch.cache)
     #expect(result.status == 4 && result.text.contains("damaged entries") && result.text.contains("checksum"))
     let json = try await Tool.run("verify", "--values", "--json", scratch.cache)

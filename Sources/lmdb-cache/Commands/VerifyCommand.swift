@@ -27,12 +27,20 @@ struct VerifyCommand: ParsableCommand {
       """)
 
   @Argument(help: ArgumentHelp("\(CacheOption.explanation)", valueName: "dir"), completion: CacheCompletion.kind)
-  var cache: String
+  var directory: String?
+  @Option(
+    name: .long, help: ArgumentHelp("The same, as other commands take it.", valueName: "dir"),
+    completion: CacheCompletion.kind)
+  var cache: String?
   @Flag(help: "Compares the checksum of every entry and of its value.") var values = false
   @Flag(help: "Writes an object.") var json = false
 
+  func validate() throws {
+    if (directory == nil) == (cache == nil) { throw ValidationError("Name one cache, with --cache or without it.") }
+  }
+
   func run() throws {
-    let directory = try CacheLocation.directory(cache)
+    let directory = try CacheLocation.directory(directory ?? cache ?? "")
     // What may not be looked at is told of as what it is.
     guard [nil, EACCES].contains(Platform.statusError(ofFileAt: directory.path + "/data.mdb")) else {
       throw ToolError(.noInput, "there is no cache in \(directory.path)")

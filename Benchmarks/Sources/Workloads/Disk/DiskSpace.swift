@@ -24,9 +24,11 @@ enum DiskSpace {
   static func workload(_ removal: Removal, _ shape: DiskShape) -> Workload {
     Workload("disk.space.\(removal)", shape.parameters) { setting in
       let kind = DiskSubjectKind.diskCache()
-      // What is left, and 16 MB.
+      // What is left, and 16 MB. That is less than the journal of who writes all the time; where little is left, there has to
+      // be room for that, and for a segment of values that are written over.
       let live = removal == .everything ? 0 : shape.size * (shape.count / 10)
-      let limit = removal == .everything ? 8_000_000 : 2 * live + 16_000_000
+      let room = setting.scale == .full ? 0 : 64_000_000
+      let limit = removal == .everything ? 8_000_000 : 2 * live + 16_000_000 + room
       var directory: URL?
       var cache: DiskCache?
       var reader: StalledReader?
