@@ -111,7 +111,9 @@ let package = Package(
         "LMDBCaching",
         "LMDBCachingImport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-      ]),
+      ],
+      // In the program itself: what is installed is one file.
+      resources: [.embedInCode("Inspector/Page")]),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     .target(name: "TestSupport", dependencies: ["CTestSupport", "LMDB"], path: "Tests/TestSupport"),
     .testTarget(name: "PlatformTests", dependencies: ["Platform", "TestSupport"]),

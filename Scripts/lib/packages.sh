@@ -63,3 +63,13 @@ install_missing_packages() {
       ;;
   esac
 }
+
+# What the tests of the inspector's page use. Where it cannot be had they are left out, which is said and is no failure.
+install_browser() {
+  local name
+  for name in chromium chromium-browser google-chrome google-chrome-stable; do
+    if command -v "$name" >/dev/null; then return; fi
+  done
+  if command -v apt-get >/dev/null && (install_debian chromium) && command -v chromium >/dev/null; then return; fi
+  say "There is no Chromium, and it cannot be installed here: the inspector's page is not tried in a browser."
+}

@@ -11,8 +11,8 @@ struct LMDBCacheTool: ParsableCommand {
     discussion: """
       A cache is named with --cache: what holds a slash is the path of its directory (./thumbnails), anything else \
       the name of a cache in the user's directory for caches, or for data. Several processes may use a cache at once, \
-      so the tool may look into one that is in use. ls, get, stat and verify change nothing, and need no permission but \
-      to read. Data goes to standard output, messages to standard error.
+      so the tool may look into one that is in use. ls, get, stat, verify and serve change nothing, and need no \
+      permission but to read. Data goes to standard output, messages to standard error.
 
       Examples:
         lmdb-cache set greeting hello --cache ./demo
@@ -23,8 +23,8 @@ struct LMDBCacheTool: ParsableCommand {
     version: ToolVersion.current,
     subcommands: [
       ReplayCommand.self, GetCommand.self, SetCommand.self, RemoveCommand.self, ListCommand.self, StatCommand.self,
-      TrimCommand.self, ClearCommand.self, VerifyCommand.self, TopCommand.self, WatchCommand.self, ExportCommand.self,
-      ImportCommand.self, BackupCommand.self, RestoreCommand.self,
+      TrimCommand.self, ClearCommand.self, VerifyCommand.self, TopCommand.self, WatchCommand.self, ServeCommand.self,
+      ExportCommand.self, ImportCommand.self, BackupCommand.self, RestoreCommand.self,
     ]
   )
 

@@ -25,8 +25,13 @@ struct CacheOption: ParsableArguments {
 
   /// Runs `body` with the cache, which has to be there, and closes it. Writes are committed when this returns.
   func withExisting<R>(_ body: (DiskCache, Durability) throws -> R) throws -> R {
-    let (cache, durability) = try CacheOpening.existing(cache, Self.open)
-    return try Self.closing(cache) { cache in try body(cache, durability) }
+    try Self.withExisting(cache, body)
+  }
+
+  /// The same for what the option says.
+  static func withExisting<R>(_ argument: String, _ body: (DiskCache, Durability) throws -> R) throws -> R {
+    let (cache, durability) = try CacheOpening.existing(argument, open)
+    return try closing(cache) { cache in try body(cache, durability) }
   }
 
   /// The same for a cache that is created where there is none.

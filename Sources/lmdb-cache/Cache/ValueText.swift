@@ -3,54 +3,66 @@ import Foundation
 import FoundationArchives
 import LMDBCaching
 
-/// Values that are stored in binary, as text.
-enum ValueText {
+/// A value that is stored in binary, as text.
+struct ValueText {
+  let text: String
+  /// Whether there was more of it than the limit.
+  let isCut: Bool
+
+  init(_ text: String, isCut: Bool = false) {
+    self.text = text
+    self.isCut = isCut
+  }
+
   /// `nil` if its stored bytes are the best form of it.
-  static func text(of record: EntryRecord, in reader: CacheReader) throws -> String? {
+  ///
+  /// - Parameter limit: The most bytes of a notation, or some more.
+  init?(of record: EntryRecord, in reader: CacheReader, limit: Int = 1 << 20) throws {
     func value<V: Codable>(_ type: V.Type) throws -> V { try reader.value(type, of: record) }
     func list<Element: Codable & CustomStringConvertible>(_ type: [Element].Type) throws -> String {
       "[" + (try value(type)).map(\.description).joined(separator: ",") + "]"
     }
-    return switch record.format {
-    case .bool: try value(Bool.self).description
-    case .signedInteger: try value(Int64.self).description
-    case .unsignedInteger: try value(UInt64.self).description
-    case .double: try value(Double.self).description
-    case .float: try value(Float.self).description
-    case .date:
-      try value(Date.self).formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
-    case .uuid: try value(UUID.self).uuidString
-    case .url: try value(URL.self).absoluteString
-    case .int8Array: try list([Int8].self)
-    case .int16Array: try list([Int16].self)
-    case .int32Array: try list([Int32].self)
-    case .int64Array: try list([Int64].self)
-    case .uint16Array: try list([UInt16].self)
-    case .uint32Array: try list([UInt32].self)
-    case .uint64Array: try list([UInt64].self)
-    case .floatArray: try list([Float].self)
-    case .doubleArray: try list([Double].self)
-    case .cbor, .objectGraph: try diagnostic(reader.archive(of: record))
-    case .keyedArchive: try notation(reader.archive(of: record))
+    let text: String
+    switch record.format {
+    case .bool: text = try value(Bool.self).description
+    case .signedInteger: text = try value(Int64.self).description
+    case .unsignedInteger: text = try value(UInt64.self).description
+    case .double: text = try value(Double.self).description
+    case .float: text = try value(Float.self).description
+    case .date: text = try value(Date.self).formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    case .uuid: text = try value(UUID.self).uuidString
+    case .url: text = try value(URL.self).absoluteString
+    case .int8Array: text = try list([Int8].self)
+    case .int16Array: text = try list([Int16].self)
+    case .int32Array: text = try list([Int32].self)
+    case .int64Array: text = try list([Int64].self)
+    case .uint16Array: text = try list([UInt16].self)
+    case .uint32Array: text = try list([UInt32].self)
+    case .uint64Array: text = try list([UInt64].self)
+    case .floatArray: text = try list([Float].self)
+    case .doubleArray: text = try list([Double].self)
+    case .cbor, .objectGraph:
+      self = try Self.diagnostic(reader.archive(of: record), limit: limit)
+      return
+    case .keyedArchive:
+      guard let notation = Self.notation(try reader.archive(of: record), limit: limit) else { return nil }
+      self = notation
+      return
     // An array of bytes is bytes.
-    default: nil
+    default: return nil
     }
+    self.init(text)
   }
 
-  private static func diagnostic(_ archive: Data) throws -> String {
-    let diagnostic = try archive.withUnsafeBytes { try CBORDiagnostic($0.bytes) }
-    if diagnostic.isCut { noteCut() }
-    return diagnostic.text
+  /// CBOR in its diagnostic notation.
+  static func diagnostic(_ archive: Data, limit: Int) throws -> ValueText {
+    let diagnostic = try archive.withUnsafeBytes { try CBORDiagnostic($0.bytes, limit: limit) }
+    return ValueText(diagnostic.text, isCut: diagnostic.isCut)
   }
 
-  /// `nil` for what only claims to be an archive.
-  private static func notation(_ archive: Data) throws -> String? {
-    guard let notation = try? KeyedArchiveNotation(archive) else { return nil }
-    if notation.isCut { noteCut() }
-    return notation.text
-  }
-
-  private static func noteCut() {
-    StandardError.write("lmdb-cache: the value is too long to be shown whole; --raw writes all of it\n")
+  /// An archive of `NSKeyedArchiver`. `nil` for what only claims to be one.
+  static func notation(_ archive: Data, limit: Int) -> ValueText? {
+    guard let notation = try? KeyedArchiveNotation(archive, limit: limit) else { return nil }
+    return ValueText(notation.text, isCut: notation.isCut)
   }
 }

@@ -33,7 +33,7 @@ struct GetCommand: ParsableCommand {
       StandardError.write("lmdb-cache: there is no entry under \(Formatting.key(key))\n")
       throw ExitStatus.negative.code
     }
-    if !raw, Platform.standardOutputIsTerminal, !Self.isText(output) {
+    if !raw, Platform.standardOutputIsTerminal, !VisibleText.isText(output) {
       throw ToolError(
         .dataError,
         "the value, \(Formatting.grouped(output.count)) bytes, is no text: redirect it to a file, or give --raw")
@@ -41,17 +41,14 @@ struct GetCommand: ParsableCommand {
     try StandardOutput.write(output)
   }
 
-  /// Whether a terminal shows it as it is.
-  private static func isText(_ data: Data) -> Bool {
-    guard let text = String(validating: data, as: UTF8.self) else { return false }
-    return text.unicodeScalars.allSatisfy { scalar in
-      scalar == "\n" || scalar == "\t" || scalar.properties.generalCategory != .control
-    }
-  }
-
   private func output(from reader: CacheReader) throws -> Data? {
     guard let record = try reader.record(forKey: key) else { return nil }
-    if !raw, let text = try ValueText.text(of: record, in: reader) { return Data((text + "\n").utf8) }
+    if !raw, let value = try ValueText(of: record, in: reader) {
+      if value.isCut {
+        StandardError.write("lmdb-cache: the value is too long to be shown whole; --raw writes all of it\n")
+      }
+      return Data((value.text + "\n").utf8)
+    }
     return try reader.archive(of: record)
   }
 }

@@ -12,8 +12,9 @@ struct EntryDescription: Encodable {
   let created: Date
   let lastAccess: Date
 
-  init(_ entry: CacheEntry) {
-    key = entry.key
+  /// - Parameter key: What is shown in the place of the entry's key.
+  init(_ entry: CacheEntry, key: String? = nil) {
+    self.key = key ?? entry.key
     size = entry.size
     format = "\(entry.format)"
     cost = entry.cost

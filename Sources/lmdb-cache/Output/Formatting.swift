@@ -67,18 +67,26 @@ enum Formatting {
   static func date(_ date: Date) -> String { date.formatted(.iso8601) }
 
   /// A key on one line of a table: what would move the cursor is escaped as in a Swift string.
-  static func key(_ key: String) -> String {
-    var text = ""
-    for scalar in key.unicodeScalars {
-      switch scalar {
-      case "\n", "\r", "\t", "\\", "\0": text += scalar.escaped(asASCII: false)
-      default:
-        switch scalar.properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator: text += scalar.escaped(asASCII: true)
-        default: text.unicodeScalars.append(scalar)
-        }
+  static func key(_ key: String) -> String { visible(key, escaping: ["\n", "\r", "\t", "\\", "\0"]) }
+
+  /// Lines of text: what cannot be seen, or would change where the rest is shown, is escaped as in a Swift string.
+  static func lines(_ text: String) -> String { visible(text, escaping: ["\r", "\0"], keeping: ["\n", "\t"]) }
+
+  private static func visible(
+    _ string: String, escaping escaped: Set<Unicode.Scalar>, keeping kept: Set<Unicode.Scalar> = []
+  ) -> String {
+    var text = String.UnicodeScalarView()
+    for scalar in string.unicodeScalars {
+      if escaped.contains(scalar) {
+        text.append(contentsOf: scalar.escaped(asASCII: false).unicodeScalars)
+        continue
+      }
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator:
+        text.append(contentsOf: kept.contains(scalar) ? [scalar] : Array(scalar.escaped(asASCII: true).unicodeScalars))
+      default: text.append(scalar)
       }
     }
-    return text
+    return String(text)
   }
 }

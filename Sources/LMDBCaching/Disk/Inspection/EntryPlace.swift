@@ -1,8 +1,9 @@
 /// A place between the entries of a cache, behind the one that a page ended with.
 package struct EntryPlace: Hashable, Sendable {
-  let databaseKey: [UInt8]
+  /// What the database has that entry under. As a place any bytes will do: what there is behind them comes next.
+  package let databaseKey: [UInt8]
 
-  init(databaseKey: [UInt8]) { self.databaseKey = databaseKey }
+  package init(databaseKey: [UInt8]) { self.databaseKey = databaseKey }
 
   /// The place behind a key, whether or not there is such an entry.
   package init(after key: String) {

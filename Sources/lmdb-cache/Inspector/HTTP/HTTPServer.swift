@@ -1,0 +1,113 @@
+import Foundation
+
+/// Takes connections from this machine, each on a thread of its own, and no more than a number of them.
+///
+/// Every user of the machine may connect. Who is not let in by what the request says keeps a connection for seconds at most,
+/// and loses it to the next one where there are too many: strangers cannot keep the others out.
+// @unchecked: what changes is guarded by `lock`.
+final class HTTPServer: @unchecked Sendable {
+  let port: UInt16
+  private let descriptor: Int32
+  private let lock = NSCondition()
+  /// In the order in which they came, and whether they were let in.
+  private var connections: [(descriptor: Int32, isAdmitted: Bool)] = []
+
+  private static let greatestConnections = 64
+
+  /// - Parameter port: 0: one that is free.
+  init(port: UInt16) throws(ToolError) {
+    (descriptor, self.port) = try LoopbackSocket.listen(port: port)
+  }
+
+  deinit { LoopbackSocket.end(descriptor) }
+
+  /// Takes connections as long as the process lives.
+  ///
+  /// - Parameters:
+  ///   - admit: Throws for a request that is not let in, of which all but the body is known.
+  ///   - answer: Called on threads of the connections, several at a time.
+  func start(
+    admit: @escaping @Sendable (HTTPRequest) throws(HTTPRefusal) -> Void,
+    answer: @escaping @Sendable (HTTPRequest, HTTPConnection) throws(HTTPRefusal) -> HTTPAnswer
+  ) {
+    Self.onThread { [self] in
+      while true {
+        guard let descriptor = LoopbackSocket.accept(descriptor, within: 60_000) else { continue }
+        makeRoom(for: descriptor)
+        Self.onThread { [self] in
+          let connection = HTTPConnection(descriptor)
+          do throws(SocketEnd) {
+            try serve(connection, admit, answer)
+            connection.drain()
+          } catch {
+            // There is nobody to tell.
+          }
+          end(descriptor)
+        }
+      }
+    }
+  }
+
+  private static func onThread(_ body: @escaping @Sendable () -> Void) {
+    let thread = Thread(block: body)
+    // Values may nest.
+    thread.stackSize = 4 << 20
+    thread.start()
+  }
+
+  private func serve(
+    _ connection: HTTPConnection, _ admit: (HTTPRequest) throws(HTTPRefusal) -> Void,
+    _ answer: (HTTPRequest, HTTPConnection) throws(HTTPRefusal) -> HTTPAnswer
+  ) throws(SocketEnd) {
+    let answered: HTTPAnswer
+    var isHead = false
+    do throws(HTTPRefusal) {
+      guard var request = try connection.readHead() else { return }
+      isHead = request.method == "HEAD"
+      try admit(request)
+      keep(connection.descriptor)
+      request.body = try connection.readBody(of: request)
+      answered = try answer(request, connection)
+    } catch {
+      answered = .response(HTTPResponse(error))
+    }
+    switch answered {
+    case .response(let response): try connection.send(response, withoutBody: isHead)
+    case .stream(let response, let write):
+      try connection.write(response.head(length: nil))
+      if !isHead { try write(connection) }
+    }
+  }
+
+  // MARK: Connections
+
+  /// Waits until there are not too many; of those that were not let in the oldest one has to go.
+  private func makeRoom(for descriptor: Int32) {
+    lock.lock()
+    defer { lock.unlock() }
+    while connections.count >= Self.greatestConnections {
+      if let index = connections.firstIndex(where: { !$0.isAdmitted }) {
+        LoopbackSocket.interrupt(connections[index].descriptor)
+      }
+      _ = lock.wait(until: Date(timeIntervalSinceNow: 0.1))
+    }
+    connections.append((descriptor, isAdmitted: false))
+  }
+
+  private func keep(_ descriptor: Int32) {
+    lock.lock()
+    defer { lock.unlock() }
+    if let index = connections.firstIndex(where: { $0.descriptor == descriptor }) {
+      connections[index].isAdmitted = true
+    }
+  }
+
+  /// With the lock held, so that nobody interrupts another connection that has got its number.
+  private func end(_ descriptor: Int32) {
+    lock.lock()
+    defer { lock.unlock() }
+    connections.removeAll { $0.descriptor == descriptor }
+    LoopbackSocket.end(descriptor)
+    lock.signal()
+  }
+}

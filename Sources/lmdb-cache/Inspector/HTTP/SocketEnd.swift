@@ -1,0 +1,2 @@
+/// The other side of a connection is gone.
+struct SocketEnd: Error {}

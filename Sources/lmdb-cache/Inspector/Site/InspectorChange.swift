@@ -1,0 +1,5 @@
+/// What the inspector can do to a cache.
+enum InspectorChange: Equatable {
+  case removal(key: String)
+  case trim(TrimLimits)
+}

@@ -1,0 +1,32 @@
+import LMDBCaching
+
+/// An entry and its value, as the page shows them.
+struct InspectorEntry: Encodable {
+  let entry: EntryDescription
+  /// Whether the value is in the value log, and whether a transform, such as compression, was applied to it.
+  let isLogged, isTransformed: Bool
+  /// How often it was accessed again after a while, 3 at most.
+  let uses: Int
+  let views: [ValueView]
+
+  /// In bytes. What is longer is not read.
+  private static let greatestValue = 64 << 20
+
+  /// `nil`: there is no such entry.
+  init?(forKey key: String, in reader: CacheReader) throws {
+    guard let found = try reader.entry(forKey: key) else { return nil }
+    if found.size > Self.greatestValue {
+      entry = EntryDescription(found)
+      (isLogged, isTransformed, uses) = (true, false, 0)
+      let size = Formatting.bytes(found.size)
+      views = [
+        ValueView(kind: .note, title: "Value", text: "It has \(size), and is not shown here. lmdb-cache get writes it.")
+      ]
+      return
+    }
+    guard let record = try reader.record(forKey: key) else { return nil }
+    entry = EntryDescription(record.entry)
+    (isLogged, isTransformed, uses) = (record.isLogged, record.isTransformed, Int(record.uses))
+    views = try ValueViews(of: record, in: reader).views
+  }
+}

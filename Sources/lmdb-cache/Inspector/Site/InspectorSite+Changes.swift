@@ -1,0 +1,81 @@
+import Foundation
+import LMDBCaching
+import Synchronization
+
+extension InspectorSite {
+  /// Returns when what is being changed is changed as a whole; nothing more is.
+  func finishChanges() { changes.withLock { $0 = true } }
+
+  /// What is asked of the user before something is changed.
+  private struct Question: Encodable {
+    let confirmation: String
+    let question: String
+    let seconds = InspectorConfirmations.patience
+  }
+
+  private struct Outcome: Encodable {
+    /// How many entries went.
+    let removed: Int
+  }
+
+  /// Without a confirmation nothing is changed: the answer says what would be, and what to send for it.
+  func change(_ request: HTTPRequest) throws(HTTPRefusal) -> HTTPAnswer {
+    guard isWritable else { throw HTTPRefusal(403, "Nothing can be changed: serve was started without --writable.") }
+    let type = request.headers["content-type"]?.split(separator: ";").first?.trimmingCharacters(in: .whitespaces)
+    guard type?.lowercased() == "application/json" else { throw HTTPRefusal(415, "The body has to be JSON.") }
+    let asked =
+      request.path.last == "trim"
+      ? try InspectorChangeRequest(trim: request.body) : try InspectorChangeRequest(removal: request.body)
+    do {
+      guard let confirmation = asked.confirmation else {
+        let question = try self.question(about: asked.change)
+        let code = confirmations.ask(about: asked.change).text
+        return try .json(Question(confirmation: code, question: question), status: 202)
+      }
+      guard confirmations.take(confirmation, for: asked.change) else {
+        throw HTTPRefusal(409, "This was asked too long ago, or is done already. Ask again.")
+      }
+      return try .json(Outcome(removed: try make(asked.change)))
+    } catch {
+      throw Self.refusal(error)
+    }
+  }
+
+  private func question(about change: InspectorChange) throws -> String {
+    switch change {
+    case .removal(let key):
+      guard let entry = try reader.entry(forKey: key) else { throw Self.noEntry }
+      return "Remove this entry of \(Formatting.bytes(entry.size))? It cannot be undone."
+    case .trim(let limits):
+      let count = try reader.figures().entries
+      var kept: [String] = []
+      if let count = limits.count { kept.append("at most \(Formatting.grouped(count)) entries") }
+      if let cost = limits.cost { kept.append("a total cost of at most \(Formatting.grouped(cost))") }
+      if let age = limits.age { kept.append("only what was used in the last \(Formatting.age(seconds: Int(age)))") }
+      return "Keep \(kept.joined(separator: ", and ")) of now \(Formatting.grouped(count)) entries, and remove the "
+        + "least used others? It cannot be undone."
+    }
+  }
+
+  /// One at a time, and the cache is closed again: the inspector keeps nobody from anything.
+  private func make(_ change: InspectorChange) throws -> Int {
+    let result = changes.withLock { isOver in
+      Result {
+        if isOver { throw HTTPRefusal(503, "The server ends.") }
+        return try CacheOption.withExisting(cache) { cache, _ in
+          let before = try cache.entryCount()
+          switch change {
+          case .removal(let key):
+            guard try cache.containsValue(forKey: key) else { throw Self.noEntry }
+            try cache.write { batch in batch.removeValue(forKey: key) }
+            return 1
+          case .trim(let limits):
+            try limits.trim(cache)
+            return max(0, before - (try cache.entryCount()))
+          }
+        }
+      }
+    }
+    return try result.get()
+  }
+}

@@ -1,0 +1,40 @@
+import Foundation
+import LMDBCaching
+import Synchronization
+
+extension InspectorSite {
+  private static let greatestStreams = 16
+  private static let interval: Int32 = 1_000
+
+  /// What all processes do with the cache, every second, as `top` tells: server-sent events.
+  func events() throws -> HTTPAnswer {
+    let isTaken = streams.withLock { count in
+      if count >= Self.greatestStreams { return false }
+      count += 1
+      return true
+    }
+    guard isTaken else { throw HTTPRefusal(503, "The page is open too often already.") }
+    let response = HTTPResponse(type: "text/event-stream; charset=utf-8", Data())
+    return .stream(response) { [self] connection throws(SocketEnd) in
+      defer { streams.withLock { $0 -= 1 } }
+      var meter = ActivityMeter()
+      while true {
+        try connection.write(Data(event(&meter).utf8))
+        if connection.isAbandoned(within: Self.interval) { return }
+      }
+    }
+  }
+
+  private func event(_ meter: inout ActivityMeter) -> String {
+    let directory = reader.directory.path
+    do {
+      let activity = try CacheOpening.looking { try CacheActivity.read(path: directory) }
+      let sample = TopSample(directory: directory, activity, meter.update(with: activity))
+      return "event: sample\ndata: \(try JSONOutput.encode(sample, pretty: false))\n\n"
+    } catch {
+      // It may be made anew. A message has one line, or it would be several fields.
+      let message = Formatting.key(Self.refusal(error).message)
+      return "event: trouble\ndata: \(message)\n\n"
+    }
+  }
+}

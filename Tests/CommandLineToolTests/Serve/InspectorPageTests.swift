@@ -1,0 +1,219 @@
+import Foundation
+import LMDBCaching
+import TestSupport
+import Testing
+
+/// The page of `serve` in a browser, used by its keys. The tests of one browser each, one after the other: it is large.
+@Suite(.serialized, .enabled(if: Browser.path != nil, "no Chromium is installed"))
+struct InspectorPageTests {
+  let scratch = try! Scratch()
+
+  private func fill(_ body: (DiskCache) throws -> Void) throws {
+    let cache = try DiskCache(directory: URL(fileURLWithPath: scratch.cache))
+    try body(cache)
+    try cache.close()
+  }
+
+  private func fillSome() throws {
+    try fill { cache in
+      for number in 1_000..<1_300 { try cache.set("value \(number)", forKey: "key:\(number)") }
+      try cache.set(#"{"name":"Ada"}"#, forKey: "user:1")
+    }
+  }
+
+  private func opened(_ session: InspectorSession) throws -> Browser {
+    let browser = try Browser()
+    try browser.open(session.address)
+    #expect(try browser.shows("document.querySelector('.row') && document.activeElement.id === 'list'"))
+    return browser
+  }
+
+  /// Nothing went wrong, and nobody else was asked for anything.
+  private func expectPeace(_ browser: Browser, _ session: InspectorSession) throws {
+    #expect(browser.troubles == [])
+    let others = browser.requests.filter { !$0.hasPrefix(session.address) && $0 != "about:blank" }
+    #expect(others == [] && browser.requests.count > 10)
+  }
+
+  @Test func thePageIsUsedByKeysAlone() throws {
+    try fillSome()
+    let session = try InspectorSession(cache: scratch.cache)
+    let browser = try opened(session)
+    #expect(try browser.shows("document.getElementById('figures').textContent.includes('301')"))
+    #expect(try browser.text("document.getElementById('mode').textContent") == "read-only")
+    // Down the list, and into an entry.
+    try browser.press("ArrowDown")
+    try browser.press("ArrowDown")
+    try browser.press("Enter")
+    #expect(try browser.shows("document.querySelector('#entry pre')?.textContent === 'value 1002'"))
+    #expect(try browser.text("document.activeElement.id") == "entry")
+    try browser.press("Escape")
+    #expect(try browser.text("document.activeElement.id") == "list")
+    // Further than the first page.
+    try browser.press("End")
+    #expect(try browser.shows("document.querySelectorAll('.row').length === 301"))
+    // Search.
+    try browser.press("/")
+    #expect(try browser.text("document.activeElement.id") == "search")
+    try browser.type("USER")
+    #expect(try browser.shows("document.querySelectorAll('.row').length === 1"))
+    try browser.press("Enter")
+    #expect(try browser.shows("document.activeElement.id === 'list'"))
+    #expect(try browser.shows("document.querySelector('.row[aria-selected=true]')"))
+    try browser.press("Enter")
+    #expect(try browser.shows("document.querySelector('#entry pre')?.textContent.includes('\\n  \"name\": \"Ada\"')"))
+    // Help.
+    try browser.press("?")
+    #expect(try browser.shows("document.getElementById('help-dialog').open"))
+    try browser.press("Escape")
+    #expect(try browser.shows("!document.getElementById('help-dialog').open"))
+    // The map, and by a prefix of it back to the list.
+    try browser.press("2")
+    #expect(try browser.shows("document.querySelectorAll('.area').length === 2"))
+    _ = try browser.value("document.querySelector('.area').focus()")
+    try browser.press("Enter")
+    #expect(try browser.shows("document.getElementById('size-crumbs').textContent === 'All keyskey:'"))
+    try browser.press("Enter")
+    #expect(
+      try browser.shows(
+        "!document.getElementById('entries').hidden && document.getElementById('prefix').value === 'key:'"))
+    #expect(try browser.shows("document.querySelectorAll('.row').length === 200"))
+    try browser.press("3")
+    #expect(try browser.shows("document.querySelectorAll('#charts .chart').length === 4"))
+    try expectPeace(browser, session)
+  }
+
+  /// Everything that is in a cache is shown, and none of it does anything.
+  @Test func nothingInACacheCanScriptThePage() throws {
+    let attacks =
+      ServeTests.hostile + [
+        "<script>window.attacked=1</script>", "<svg onload=window.attacked=1>",
+        "{{constructor.constructor('window.attacked=1')()}}",
+        "<iframe srcdoc='<script>parent.attacked=1</script>'>", "<style>*{display:none}</style>",
+        "<base href=//example.org/>",
+        "<meta http-equiv=refresh content='0;url=https://example.org/'>",
+        "<link rel=stylesheet href=//example.org/x.css>",
+        "__proto__", "constructor",
+      ]
+    try fill { cache in
+      for attack in attacks {
+        try cache.set(attack, forKey: attack)
+        try cache.set(Data("<html><body onload=window.attacked=1>\(attack)".utf8), forKey: "bytes:" + attack)
+        try cache.set([attack: attack], forKey: "map/" + attack)
+        try cache.set("{\"\(attack.filter { $0 != "\"" && $0 != "\\" })\": 1}", forKey: "json:" + attack + ":x")
+      }
+      try cache.set(
+        Data(
+          "<svg xmlns='http://www.w3.org/2000/svg' onload='window.attacked=1'><script>window.attacked=1</script></svg>"
+            .utf8), forKey: "svg")
+      // A picture by its beginning, and a page by the rest.
+      try cache.set(Data("GIF89a<script>window.attacked=1</script>".utf8), forKey: "gif")
+    }
+    let session = try InspectorSession(cache: scratch.cache)
+    let browser = try opened(session)
+    let count = 4 * attacks.count + 2
+    #expect(try browser.shows("document.querySelectorAll('.row').length === \(count)"))
+    // No row is anything but text.
+    #expect(try browser.value("document.querySelectorAll('#list *:not(div):not(span)').length") as? Int == 0)
+    #expect(try browser.text("document.getElementById('list').textContent").contains("<img src=x onerror=alert(1)>"))
+    #expect(try browser.text("document.getElementById('list').textContent").contains("\\u{202E}exe.fdp"))
+    try browser.press("Home")
+    for index in 0..<count {
+      try browser.press("Enter")
+      #expect(
+        try browser.shows(
+          "document.querySelector('#row-\(index)').getAttribute('aria-selected') === 'true' && document.querySelector('#entry .choices')"
+            + " && document.querySelector('#entry h2').textContent === document.querySelector('#row-\(index) .key').textContent"
+        ))
+      // Each way to show it.
+      _ = try browser.value("document.querySelectorAll('#entry .choices button').forEach((button) => button.click())")
+      #expect(
+        try browser.value(
+          "document.querySelectorAll('#entry :is(script, iframe, svg, style, link, meta, base)').length") as? Int == 0)
+      try browser.press("Escape")
+      try browser.press("ArrowDown")
+    }
+    try browser.press("2")
+    #expect(try browser.shows("document.querySelector('.area')"))
+    #expect(try browser.value("window.attacked === undefined && location.href") as? String == session.address)
+    #expect(
+      try browser.value("document.querySelectorAll('iframe, base, object, embed, body style').length") as? Int == 0)
+    #expect(try browser.value("document.querySelectorAll('script').length") as? Int == 1)
+    try expectPeace(browser, session)
+  }
+
+  /// A picture of one pixel.
+  private static let png = Data(
+    base64Encoded:
+      "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")!
+
+  @Test func imagesAreShown() throws {
+    try fill { cache in try cache.set(Self.png, forKey: "thumbnail") }
+    let session = try InspectorSession(cache: scratch.cache)
+    let browser = try opened(session)
+    try browser.press("Enter")
+    #expect(try browser.shows("document.querySelector('#entry img')?.naturalWidth === 1"))
+    #expect(try browser.shows("document.querySelector('#entry').textContent.includes('1 × 1 pixels')"))
+    try expectPeace(browser, session)
+  }
+
+  @Test func anEntryIsRemovedByWhoSaysYesTwice() throws {
+    try fillSome()
+    let session = try InspectorSession(cache: scratch.cache, isWritable: true)
+    let browser = try opened(session)
+    #expect(try browser.shows("document.getElementById('mode').textContent === 'writable'"))
+    try browser.press("Home")
+    for answer in ["Escape", "Enter"] {
+      // The answer that changes nothing is the one that has the focus.
+      try browser.press("Delete")
+      #expect(try browser.shows("document.getElementById('question-dialog').open"))
+      #expect(try browser.text("document.getElementById('question-key').textContent") == "key:1000")
+      try browser.press(answer)
+      #expect(try browser.shows("!document.getElementById('question-dialog').open"))
+    }
+    #expect(try session.get("api/entry?key=key%3A1000").status == 200)
+    try browser.press("Delete")
+    #expect(try browser.shows("document.getElementById('question-dialog').open"))
+    try browser.press("Tab")
+    try browser.press("Enter")
+    #expect(try browser.shows("document.querySelector('.row').textContent.startsWith('key:1001')"))
+    #expect(try session.get("api/entry?key=key%3A1000").status == 404)
+    #expect(try session.get("api/entry?key=key%3A1001").status == 200)
+    try expectPeace(browser, session)
+  }
+
+  @Test func whatProcessesDoIsShownAsItHappens() throws {
+    var configuration = CacheConfiguration()
+    configuration.disk.mapSize = 1 << 26
+    let cache = try LMDBCache(directory: URL(fileURLWithPath: scratch.cache), configuration: configuration)
+    try cache.set("value", forKey: "key")
+    try cache.flush()
+    let session = try InspectorSession(cache: scratch.cache)
+    let browser = try opened(session)
+    try browser.press("3")
+    let isShown = try eventually {
+      for _ in 0..<100 { _ = try cache.value(String.self, forKey: "key") }
+      usleep(100_000)
+      return try browser.value("document.querySelectorAll('#charts .curve').length > 2") as? Bool == true
+    }
+    #expect(isShown)
+    #expect(try browser.text("document.getElementById('processes').textContent").contains("\(getpid())"))
+    #expect(try browser.text("document.getElementById('figures').textContent").contains("100.0 %"))
+    try cache.close()
+    try expectPeace(browser, session)
+  }
+
+  @Test func thePageIsLightOrDark() throws {
+    try fillSome()
+    let session = try InspectorSession(cache: scratch.cache)
+    let browser = try opened(session)
+    var grounds: [String] = []
+    for scheme in ["light", "dark"] {
+      try browser.call(
+        "Emulation.setEmulatedMedia", ["features": [["name": "prefers-color-scheme", "value": scheme]]])
+      grounds.append(try browser.text("getComputedStyle(document.body).backgroundColor"))
+    }
+    #expect(grounds == ["rgb(244, 246, 249)", "rgb(18, 21, 26)"])
+    try expectPeace(browser, session)
+  }
+}

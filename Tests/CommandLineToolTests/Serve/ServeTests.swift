@@ -1,0 +1,427 @@
+import Foundation
+import LMDBCaching
+import TestSupport
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// `serve`, spoken to by whoever may speak to it, and by whoever may not.
+@Suite struct ServeTests {
+  let scratch = try! Scratch()
+
+  private func fill(_ body: (DiskCache) throws -> Void) throws {
+    let cache = try DiskCache(directory: URL(fileURLWithPath: scratch.cache))
+    try body(cache)
+    try cache.close()
+  }
+
+  private func fillSome() throws {
+    try fill { cache in
+      for number in 1_000..<1_200 { try cache.set("value \(number)", forKey: "key:\(number)") }
+    }
+  }
+
+  private struct Listing: Decodable {
+    struct Entry: Decodable {
+      let key: String
+      let isCut: Bool
+    }
+    let entries: [Entry]
+    let next: String?
+  }
+
+  private struct Entry: Decodable {
+    struct View: Decodable {
+      let kind: String
+      let title: String
+      let text: String?
+      let shown: Int?
+    }
+    let views: [View]
+  }
+
+  private struct Question: Decodable {
+    let confirmation: String
+    let question: String
+  }
+
+  // MARK: Who may ask
+
+  @Test func thePageIsADocumentThatCanDoLittle() throws {
+    try fillSome()
+    let session = try InspectorSession(cache: scratch.cache)
+    #expect(session.token.count == 32)
+    let page = try session.get()
+    #expect(page.status == 200)
+    #expect(page.headers["content-type"] == "text/html; charset=utf-8")
+    let policy = try #require(page.headers["content-security-policy"])
+    for part in [
+      "default-src 'none'", "script-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
+    ] { #expect(policy.contains(part)) }
+    #expect(!policy.contains("unsafe"))
+    for response in [page, try session.get("api/entries"), try session.send("GET / HTTP/1.1\r\n\r\n")] {
+      #expect(response.headers["x-content-type-options"] == "nosniff")
+      #expect(response.headers["cache-control"] == "no-store")
+      #expect(response.headers["referrer-policy"] == "no-referrer")
+      #expect(response.headers["cross-origin-resource-policy"] == "same-origin")
+      #expect(response.headers["content-security-policy"]?.contains("default-src 'none'") == true)
+      // Nothing that lets another page read it.
+      #expect(response.headers["access-control-allow-origin"] == nil)
+    }
+    // The page is whole, and says nothing of any other place but the name of a vocabulary.
+    for name in page.text.matches(of: /(?:src|href)="([^"]+)"/).map({ String($0.1) }) {
+      let file = try session.get(name)
+      #expect(file.status == 200, "\(name)")
+      let addresses = file.text.replacing("http://www.w3.org/2000/svg", with: "")
+      #expect(!addresses.contains("http://") && !addresses.contains("https://"), "\(name)")
+    }
+  }
+
+  /// T is the token, H what the server is called.
+  @Test(arguments: [
+    ("GET /T/ HTTP/1.1\r\nHost: example.org", 421),
+    ("GET /T/ HTTP/1.1\r\nHost: 127.0.0.1", 421),
+    ("GET /T/ HTTP/1.1\r\nHost: 127.0.0.1.example.org:80", 421),
+    ("GET /T/ HTTP/1.1", 421),
+    ("GET /T/ HTTP/1.1\r\nHost: H\r\nHost: H", 400),
+    ("GET / HTTP/1.1\r\nHost: H", 403),
+    ("GET /0123456789abcdef0123456789abcdef/ HTTP/1.1\r\nHost: H", 403),
+    ("GET /T0/ HTTP/1.1\r\nHost: H", 403),
+    ("GET /api/entries HTTP/1.1\r\nHost: H", 403),
+    ("GET /T/ HTTP/1.1\r\nHost: H\r\nOrigin: http://example.org", 403),
+    ("GET /T/ HTTP/1.1\r\nHost: H\r\nOrigin: null", 403),
+    ("GET /T/api/entries HTTP/1.1\r\nHost: H\r\nSec-Fetch-Site: cross-site", 403),
+    ("GET /T/api/entries HTTP/1.1\r\nHost: H\r\nSec-Fetch-Site: same-site\r\nSec-Fetch-Mode: navigate", 403),
+    ("GET /T/ HTTP/1.1\r\nHost: H\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate", 200),
+    ("GET /T HTTP/1.1\r\nHost: H", 308),
+    ("HEAD /T/ HTTP/1.1\r\nHost: H", 200),
+    ("POST /T/ HTTP/1.1\r\nHost: H\r\nOrigin: http://H", 405),
+    ("GET /T/api/remove HTTP/1.1\r\nHost: H", 405),
+    ("PUT /T/ HTTP/1.1\r\nHost: H", 405),
+    ("POST /T/api/remove HTTP/1.1\r\nHost: H", 403),
+    ("GET /T/../../../../etc/passwd HTTP/1.1\r\nHost: H", 404),
+    ("GET /T/%2e%2e/%2e%2e/etc/passwd HTTP/1.1\r\nHost: H", 404),
+    ("GET /T/..%2f..%2fetc%2fpasswd HTTP/1.1\r\nHost: H", 404),
+    ("GET /T//etc/passwd HTTP/1.1\r\nHost: H", 404),
+    ("GET /T/%ff HTTP/1.1\r\nHost: H", 400),
+    ("GET /T/%zz HTTP/1.1\r\nHost: H", 400),
+    ("GET http://H/T/ HTTP/1.1\r\nHost: H", 400),
+    ("GET /T/ HTTP/2.0\r\nHost: H", 505),
+    ("GET /T/\r\nHost: H", 400),
+    ("GET  /T/ HTTP/1.1\r\nHost: H", 400),
+    ("GET /T/ HTTP/1.1\nHost: H", 400),
+    ("GET /T/ HTTP/1.1\r\nHost : H", 400),
+    ("GET /T/ HTTP/1.1\r\nHost: H\r\n folded", 400),
+    ("GET /T/ HTTP/1.1\r\nHost: H\r\nContent-Length: -1", 400),
+    ("GET /T/ HTTP/1.1\r\nHost: H\r\nContent-Length: +1", 400),
+    ("GET /T/ HTTP/1.1\r\nHost: H\r\nContent-Length: 65537", 413),
+    ("GET /T/ HTTP/1.1\r\nHost: H\r\nContent-Length: 99999999999999999999", 413),
+    ("GET /T/ HTTP/1.1\r\nHost: H\r\nTransfer-Encoding: chunked", 501),
+    ("GET /T/api/nothing HTTP/1.1\r\nHost: H", 404),
+    ("GET /T/api/entries?limit=0 HTTP/1.1\r\nHost: H", 400),
+    ("GET /T/api/entries?limit=501 HTTP/1.1\r\nHost: H", 400),
+    ("GET /T/api/entries?limit=x HTTP/1.1\r\nHost: H", 400),
+    ("GET /T/api/entries?after=%21 HTTP/1.1\r\nHost: H", 400),
+    ("GET /T/api/entry HTTP/1.1\r\nHost: H", 400),
+    ("GET /T/api/entry?key=none HTTP/1.1\r\nHost: H", 404),
+  ])
+  func requests(_ request: String, status: Int) throws {
+    try fillSome()
+    let session = try InspectorSession(cache: scratch.cache)
+    let bytes = request.replacing("/T", with: "/" + session.token).replacing("H\r\n", with: session.host + "\r\n")
+    let host = bytes.hasSuffix("H") ? bytes.dropLast() + session.host : bytes[...]
+    #expect(try session.send(host + "\r\n\r\n").status == status)
+    // Whatever it was, the next one is answered.
+    #expect(try session.get("api/summary").status == 200)
+  }
+
+  @Test func aRequestWithoutEndIsRefused() throws {
+    try fillSome()
+    let session = try InspectorSession(cache: scratch.cache)
+    let line = try session.send("GET /" + String(repeating: "a", count: 1 << 20))
+    #expect(line.status == 431)
+    let headers = (0..<200).map { "X-\($0): 1\r\n" }.joined()
+    #expect(try session.send(session.head("GET", "") + headers + "\r\n").status == 431)
+    #expect(try session.get("api/summary").status == 200)
+  }
+
+  /// More than are taken at a time: they lose their places to who asks for something.
+  @Test func connectionsThatAskForNothingKeepNobodyOut() throws {
+    try fillSome()
+    let session = try InspectorSession(cache: scratch.cache)
+    let silent = try (0..<150).map { _ in try RawConnection(port: session.port) }
+    for connection in silent.prefix(75) { connection.write(Data("GET /".utf8)) }
+    for _ in 0..<5 { #expect(try session.get("api/summary").status == 200) }
+    // In the end each is told, or just ended.
+    #expect([0, 408].contains(RawResponse(silent[149].readToEnd()).status))
+    #expect([0, 408].contains(RawResponse(silent[0].readToEnd()).status))
+  }
+
+  /// One that asks for everything and reads nothing.
+  @Test func aClientThatDoesNotReadKeepsNobodyOut() throws {
+    try fillSome()
+    let session = try InspectorSession(cache: scratch.cache)
+    let idle = try (0..<20).map { _ in try RawConnection(port: session.port) }
+    for connection in idle { connection.write(Data((session.head("GET", "api/events") + "\r\n").utf8)) }
+    let statuses = idle.map { RawResponse($0.read()).status }
+    #expect(statuses.filter { $0 == 200 }.count == 16 && statuses.filter { $0 == 503 }.count == 4)
+    #expect(try session.get("api/summary").status == 200)
+  }
+
+  @Test(.enabled(if: FileManager.default.fileExists(atPath: "/proc/net/tcp")))
+  func onlyThisMachineCanConnect() throws {
+    try fillSome()
+    let session = try InspectorSession(cache: scratch.cache)
+    let place = ":" + String(format: "%04X", session.port)
+    var listening: [String] = []
+    for path in ["/proc/net/tcp", "/proc/net/tcp6"] where FileManager.default.fileExists(atPath: path) {
+      for line in try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n") {
+        let columns = line.split(separator: " ").map(String.init)
+        // 0A: it listens.
+        if columns.count > 3, columns[1].hasSuffix(place), columns[3] == "0A" { listening.append(columns[1]) }
+      }
+    }
+    #expect(listening == ["0100007F" + place])
+  }
+
+  // MARK: How it begins and ends
+
+  @Test(arguments: [SIGINT, SIGTERM]) func aSignalEndsIt(_ number: Int32) throws {
+    try fillSome()
+    let session = try InspectorSession(cache: scratch.cache)
+    let stream = try RawConnection(port: session.port)
+    stream.write(Data((session.head("GET", "api/events") + "\r\n").utf8))
+    #expect(!stream.read().isEmpty)
+    session.process.signal(number)
+    // It has written its address and nothing else.
+    #expect(session.process.readToEnd().isEmpty)
+    #expect(session.process.end() == .exit(0))
+  }
+
+  @Test func whatIsNoCacheIsNotServed() async throws {
+    let missing = try await Tool.run("serve", "--cache", scratch.cache)
+    #expect(missing.status == 66 && missing.output.isEmpty && missing.errors.contains("there is no cache"))
+    try FileManager.default.createDirectory(atPath: scratch.cache, withIntermediateDirectories: true)
+    _ = try scratch.file("cache/data.mdb", Data(repeating: 7, count: 65_536))
+    let damaged = try await Tool.run("serve", "--cache", scratch.cache)
+    #expect([4, 65].contains(damaged.status) && damaged.output.isEmpty)
+  }
+
+  @Test func aPortThatIsTakenIsAnError() async throws {
+    try fillSome()
+    let session = try InspectorSession(cache: scratch.cache)
+    let second = try await Tool.run("serve", "--port", "\(session.port)", "--cache", scratch.cache)
+    #expect(second.status == 75 && second.errors.contains("--port"), "\(second.errors)")
+  }
+
+  // MARK: Entries
+
+  @Test func pagesOfTheListAreTheWholeList() throws {
+    try fill { cache in
+      for number in 0..<1_234 { try cache.set(number, forKey: "key:\(number)") }
+      try cache.set("long", forKey: String(repeating: "k", count: 600))
+      try cache.set("longer", forKey: String(repeating: "l", count: 5_000))
+      try cache.set("empty", forKey: "")
+    }
+    let session = try InspectorSession(cache: scratch.cache)
+    for search in ["", "&search=E"] {
+      var keys: [String] = []
+      var place = ""
+      repeat {
+        let listing: Listing = try session.json("api/entries?limit=100\(search)\(place)")
+        #expect(listing.entries.count <= 100)
+        #expect(listing.entries.filter(\.isCut).allSatisfy { $0.key.utf8.count == 4_096 })
+        keys += listing.entries.map(\.key)
+        place = listing.next.map { "&after=\(InspectorSession.escaped($0))" } ?? ""
+      } while place != ""
+      #expect(keys.count == (search == "" ? 1_237 : 1_234) && Set(keys).count == keys.count)
+    }
+    let found: Listing = try session.json("api/entries?search=KEY:99&prefix=key:9")
+    let expected = ([99] + Array(990...999)).map { "key:\($0)" }
+    #expect(Set(found.entries.map(\.key)) == Set(expected))
+  }
+
+  static let hostile = [
+    "<img src=x onerror=alert(1)>", "</script><script>alert(1)</script>", "javascript:alert(1)", "\"'`\\",
+    "\0\u{1}\u{7F}",
+    "\u{202E}exe.fdp", "a\r\nSet-Cookie: b=c", "\u{2028}\u{2029}", "%00%2e", "../../etc/passwd", "ключ 鍵 🔑", "e\u{301}",
+    " ",
+  ]
+
+  @Test(arguments: hostile) func anyKeyAndValueComesAsItIs(_ text: String) throws {
+    try fill { cache in try cache.set(text, forKey: text) }
+    let session = try InspectorSession(cache: scratch.cache)
+    let listing: Listing = try session.json("api/entries")
+    #expect(listing.entries.map { Array($0.key.utf8) } == [Array(text.utf8)])
+    let response = try session.get("api/entry?key=\(InspectorSession.escaped(text))")
+    #expect(response.status == 200)
+    #expect(response.headers["content-type"] == "application/json")
+    #expect(response.headers["set-cookie"] == nil)
+    let entry: Entry = try response.json()
+    #expect(entry.views.last?.kind == "hex")
+    // What would turn around the rest of a line is not in it.
+    #expect(
+      entry.views.allSatisfy { !($0.text ?? "").unicodeScalars.contains { "\u{202E}\0".unicodeScalars.contains($0) } })
+    #expect(try session.get("api/image?key=\(InspectorSession.escaped(text))").status == 415)
+  }
+
+  private struct Person: Codable {
+    var name: String
+    var age: Int
+  }
+
+  private func views(of value: some Codable & Sendable) throws -> [Entry.View] {
+    try fill { cache in try cache.set(value, forKey: "key") }
+    return try InspectorSession(cache: scratch.cache).json("api/entry?key=key", as: Entry.self).views
+  }
+
+  @Test func jsonIsIndentedAndKeepsItsDigits() throws {
+    let views = try views(of: #"{"a":[1.50,12345678901234567890],"b":{},"c":"}:,"}"#)
+    #expect(views.map(\.title) == ["JSON", "Text", "Bytes"])
+    #expect(
+      views[0].text
+        == """
+        {
+          "a": [
+            1.50,
+            12345678901234567890
+          ],
+          "b": {},
+          "c": "}:,"
+        }
+        """)
+  }
+
+  @Test func codableValuesAreShownInDiagnosticNotation() throws {
+    let views = try views(of: Person(name: "Ada", age: 36))
+    #expect(views.map(\.title) == ["CBOR", "Bytes"])
+    #expect(views[0].text == "{\n  \"age\": 36,\n  \"name\": \"Ada\"\n}")
+  }
+
+  @Test(arguments: [PropertyListSerialization.PropertyListFormat.binary, .xml])
+  func propertyListsAreRead(_ format: PropertyListSerialization.PropertyListFormat) throws {
+    let list: [String: Any] = ["limits": [1, 2]]
+    let views = try views(of: try PropertyListSerialization.data(fromPropertyList: list, format: format, options: 0))
+    #expect(views.map(\.title) == ["Property list", "Bytes"])
+    #expect(views[0].text == "{\n  \"limits\": [\n    1,\n    2\n  ]\n}")
+  }
+
+  @Test func numbersAndBytesAreShown() throws {
+    #expect(try views(of: 42).first?.text == "42")
+    let bytes = try views(of: Data([0, 65, 255]))
+    #expect(bytes.map(\.kind) == ["hex"])
+    #expect(bytes[0].text?.hasPrefix("00000000  00 41 ff") == true && bytes[0].text?.hasSuffix(" .A.\n") == true)
+  }
+
+  /// Of many megabytes some kilobytes, with the word for it.
+  @Test func whatIsLongIsCut() throws {
+    for value in [String(repeating: "läng ", count: 1 << 20), "[" + String(repeating: "1,", count: 1 << 20) + "1]"] {
+      try fill { cache in try cache.set(value, forKey: "key") }
+      let session = try InspectorSession(cache: scratch.cache)
+      let response = try session.get("api/entry?key=key")
+      #expect(response.status == 200 && response.body.count < 400_000)
+      let entry: Entry = try response.json()
+      #expect(entry.views.allSatisfy { $0.shown != nil && $0.shown! <= 100_000 })
+    }
+  }
+
+  @Test func onlyImagesAreImages() throws {
+    let png = Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) + Data("<script>".utf8)
+    try fill { cache in
+      try cache.set(png, forKey: "png")
+      try cache.set(Data("<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>".utf8), forKey: "svg")
+      try cache.set(Data("<html><script>alert(1)</script>".utf8), forKey: "html")
+    }
+    let session = try InspectorSession(cache: scratch.cache)
+    let image = try session.get("api/image?key=png")
+    #expect(image.status == 200 && image.body == png)
+    #expect(image.headers["content-type"] == "image/png")
+    #expect(image.headers["x-content-type-options"] == "nosniff")
+    #expect(image.headers["content-security-policy"]?.hasSuffix("sandbox") == true)
+    for key in ["svg", "html"] { #expect(try session.get("api/image?key=\(key)").status == 415) }
+  }
+
+  // MARK: Looking
+
+  @Test func lookingChangesNothing() throws {
+    try fillSome()
+    let before = try TreeImage(scratch.cache)
+    let session = try InspectorSession(cache: scratch.cache)
+    for path in [
+      "", "main.js", "api/summary", "api/entries", "api/entries?search=9", "api/entry?key=key%3A1000", "api/prefixes",
+    ] { #expect(try session.get(path).status == 200, "\(path)") }
+    let events = try RawConnection(port: session.port)
+    events.write(Data((session.head("GET", "api/events") + "\r\n").utf8))
+    _ = events.read()
+    #expect(try session.post("api/remove", #"{"key":"key:1000"}"#).status == 403)
+    #expect(try session.post("api/trim", #"{"count":0}"#).status == 403)
+    let after = try TreeImage(scratch.cache)
+    #expect(before.losses(in: after) == [] && before.additions(in: after) == [])
+  }
+
+  @Test func samplesComeEverySecond() throws {
+    try fillSome()
+    let session = try InspectorSession(cache: scratch.cache)
+    let connection = try RawConnection(port: session.port)
+    connection.write(Data((session.head("GET", "api/events") + "\r\n").utf8))
+    var text = ""
+    while text.components(separatedBy: "event: sample\ndata: {").count < 4 {
+      let more = connection.read()
+      if more.isEmpty { break }
+      text += String(decoding: more, as: UTF8.self)
+    }
+    #expect(text.components(separatedBy: "event: sample\ndata: {").count == 4)
+    #expect(text.contains("Content-Type: text/event-stream"))
+  }
+
+  // MARK: Changing
+
+  @Test func anEntryIsRemovedAfterAQuestion() async throws {
+    try fillSome()
+    let session = try InspectorSession(cache: scratch.cache, isWritable: true)
+    let remove = #"{"key":"key:1000"}"#
+    // Not without the page's origin, nor as a form would.
+    #expect(try session.post("api/remove", remove, origin: nil).status == 403)
+    #expect(try session.post("api/remove", remove, origin: "http://example.org").status == 403)
+    #expect(try session.post("api/remove", remove, type: "text/plain").status == 415)
+    #expect(try session.post("api/remove", "{").status == 400)
+    #expect(try session.post("api/remove", #"{"key":"none"}"#).status == 404)
+    let asked = try session.post("api/remove", remove)
+    #expect(asked.status == 202)
+    let question: Question = try asked.json()
+    #expect(question.question.contains("10 B"))
+    // Nothing has happened yet, and the answer is of this question alone.
+    #expect(try session.get("api/entry?key=key%3A1000").status == 200)
+    let code = question.confirmation
+    let other = #"{"key":"key:1001","confirmation":"\#(code)"}"#
+    #expect(try session.post("api/remove", other).status == 409)
+    let guessed = #"{"key":"key:1000","confirmation":"\#(String(code.reversed()))"}"#
+    #expect(try session.post("api/remove", guessed).status == 409)
+    let confirmed = #"{"key":"key:1000","confirmation":"\#(code)"}"#
+    #expect(try session.post("api/remove", confirmed).text == #"{"removed":1}"#)
+    #expect(try session.get("api/entry?key=key%3A1000").status == 404)
+    #expect(try session.post("api/remove", confirmed).status == 409)
+    #expect(try await Tool.run("get", "key:1000", "--cache", scratch.cache).status == 1)
+    #expect(try await Tool.run("get", "key:1001", "--cache", scratch.cache).text == "value 1001")
+    #expect(try await Tool.run("verify", "--values", scratch.cache).status == 0)
+  }
+
+  @Test func theCacheIsTrimmedAfterAQuestion() throws {
+    try fillSome()
+    let session = try InspectorSession(cache: scratch.cache, isWritable: true)
+    for limits in ["{}", #"{"count":-1}"#, #"{"age":-1}"#, #"{"cost":1e99}"#] {
+      #expect(try session.post("api/trim", limits).status == 400, "\(limits)")
+    }
+    let asked = try session.post("api/trim", #"{"count":50}"#)
+    #expect(asked.status == 202)
+    let question: Question = try asked.json()
+    #expect(question.question.contains("50") && question.question.contains("200"))
+    let other = #"{"count":0,"confirmation":"\#(question.confirmation)"}"#
+    #expect(try session.post("api/trim", other).status == 409)
+    let confirmed = #"{"count":50,"confirmation":"\#(question.confirmation)"}"#
+    #expect(try session.post("api/trim", confirmed).text == #"{"removed":150}"#)
+    #expect(try session.json("api/entries?limit=500", as: Listing.self).entries.count == 50)
+  }
+}

@@ -1,0 +1,152 @@
+import Foundation
+import TestSupport
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// A headless Chromium with one page, spoken to by its DevTools protocol through two pipes. Ended when it is released.
+final class Browser {
+  /// `nil` where none is installed.
+  static let path: String? = {
+    let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+    let names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
+    return names.lazy.flatMap { name in folders.map { "\($0)/\(name)" } }
+      .first { FileManager.default.isExecutableFile(atPath: $0) }
+  }()
+
+  private let process: LaunchedProcess
+  private let scratch: Scratch
+  private let commands = Pipe()
+  private let answers = Pipe()
+  private var received = Data()
+  private var number = 0
+  private var session: String?
+  /// What the browser told meanwhile.
+  private(set) var events: [(method: String, parameters: [String: Any])] = []
+
+  init() throws {
+    scratch = try Scratch()
+    // The descriptors of the protocol are 3 and 4. Without a sandbox of its own, which it cannot make everywhere: it sees
+    // pages of these tests alone.
+    process = try LaunchedProcess(
+      URL(fileURLWithPath: "/bin/sh"),
+      [
+        "-c", #"exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1"#, try #require(Self.path), "--headless=new",
+        "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-pipe", "--no-first-run",
+        "--disable-background-networking", "--user-data-dir=\(scratch.url.path)", "--window-size=1280,860",
+        "about:blank",
+      ], input: commands.fileHandleForReading, output: answers.fileHandleForWriting, errors: .nullDevice)
+    try commands.fileHandleForReading.close()
+    try answers.fileHandleForWriting.close()
+    let target = try call("Target.createTarget", ["url": "about:blank"])
+    let attached = try call("Target.attachToTarget", ["targetId": target["targetId"] ?? "", "flatten": true])
+    session = attached["sessionId"] as? String
+    for domain in ["Page", "Runtime", "Log", "Network"] { try call("\(domain).enable") }
+  }
+
+  deinit {
+    // With its children, which are in its group.
+    kill(-process.identifier, SIGKILL)
+    process.wait()
+  }
+
+  // MARK: The protocol
+
+  @discardableResult func call(_ method: String, _ parameters: [String: Any] = [:]) throws -> [String: Any] {
+    number += 1
+    var message: [String: Any] = ["id": number, "method": method, "params": parameters]
+    if let session { message["sessionId"] = session }
+    try commands.fileHandleForWriting.write(contentsOf: try JSONSerialization.data(withJSONObject: message) + [0])
+    while true {
+      let answer = try next()
+      if answer["id"] as? Int == number {
+        try #require(answer["error"] == nil, "\(method): \(answer)")
+        return answer["result"] as? [String: Any] ?? [:]
+      }
+      if let method = answer["method"] as? String {
+        events.append((method, answer["params"] as? [String: Any] ?? [:]))
+      }
+    }
+  }
+
+  private func next() throws -> [String: Any] {
+    while true {
+      if let end = received.firstIndex(of: 0) {
+        let message = received[..<end]
+        received = Data(received[(end + 1)...])
+        return try #require(try JSONSerialization.jsonObject(with: message) as? [String: Any])
+      }
+      var wait = pollfd(fd: answers.fileHandleForReading.fileDescriptor, events: Int16(POLLIN), revents: 0)
+      try #require(poll(&wait, 1, 120_000) > 0, "the browser says nothing")
+      let more = answers.fileHandleForReading.availableData
+      try #require(!more.isEmpty, "the browser has ended")
+      received += more
+    }
+  }
+
+  // MARK: The page
+
+  func open(_ address: String) throws {
+    try call("Page.navigate", ["url": address])
+    #expect(try shows("document.readyState === 'complete'"))
+  }
+
+  /// What an expression of the page's is.
+  func value(_ expression: String) throws -> Any? {
+    let result = try call(
+      "Runtime.evaluate", ["expression": expression, "returnByValue": true, "awaitPromise": true])
+    try #require(result["exceptionDetails"] == nil, "\(expression): \(result)")
+    return (result["result"] as? [String: Any])?["value"]
+  }
+
+  func text(_ expression: String) throws -> String { try value(expression) as? String ?? "" }
+
+  /// Whether an expression becomes true.
+  func shows(_ expression: String) throws -> Bool {
+    try eventually {
+      usleep(20_000)
+      return try value("Boolean(\(expression))") as? Bool == true
+    }
+  }
+
+  /// Presses a key, as a user would.
+  func press(_ key: String) throws {
+    let codes = [
+      "Enter": 13, "Escape": 27, "End": 35, "Home": 36, "ArrowUp": 38, "ArrowDown": 40, "Delete": 46, "Tab": 9,
+    ]
+    var event: [String: Any] = [
+      "type": "keyDown", "key": key, "code": key, "windowsVirtualKeyCode": codes[key] ?? 0,
+    ]
+    if key.count == 1 || key == "Enter" { event["text"] = key == "Enter" ? "\r" : key }
+    try call("Input.dispatchKeyEvent", event)
+    event["type"] = "keyUp"
+    event["text"] = nil
+    try call("Input.dispatchKeyEvent", event)
+  }
+
+  func type(_ text: String) throws { try call("Input.insertText", ["text": text]) }
+
+  // MARK: What it has noticed
+
+  /// Errors of the page, what its policy kept from happening among them, and dialogs of scripts.
+  var troubles: [String] {
+    events.filter { event in
+      switch event.method {
+      case "Runtime.exceptionThrown", "Page.javascriptDialogOpening": true
+      case "Runtime.consoleAPICalled": event.parameters["type"] as? String == "error"
+      case "Log.entryAdded": (event.parameters["entry"] as? [String: Any])?["level"] as? String != "verbose"
+      default: false
+      }
+    }.map { "\($0)" }
+  }
+
+  /// The addresses of all that was asked for.
+  var requests: [String] {
+    events.compactMap { event in
+      guard event.method == "Network.requestWillBeSent" else { return nil }
+      return (event.parameters["request"] as? [String: Any])?["url"] as? String
+    }
+  }
+}

@@ -1,0 +1,58 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `serve`, running, and requests to it. Ended when it is released.
+final class InspectorSession {
+  let process: ChildProcess
+  /// With the slash at its end.
+  let address: String
+  let port: UInt16
+  let token: String
+
+  init(_ arguments: [String]) throws {
+    process = try ChildProcess(Tool.executable, ["serve"] + arguments)
+    address = try #require(process.readLine())
+    let parts = address.split(separator: "/")
+    port = try #require(UInt16(parts[1].split(separator: ":")[1]))
+    token = String(parts[2])
+  }
+
+  convenience init(cache: String, isWritable: Bool = false) throws {
+    try self.init(["--cache", cache] + (isWritable ? ["--writable"] : []))
+  }
+
+  var host: String { "127.0.0.1:\(port)" }
+
+  /// What the server sends for these very bytes.
+  func send(_ bytes: String) throws -> RawResponse { try RawConnection(port: port).exchange(Data(bytes.utf8)) }
+
+  /// - Parameter path: Below the page's own address.
+  func get(_ path: String = "", headers: [String] = []) throws -> RawResponse {
+    try send(head("GET", path, headers) + "\r\n")
+  }
+
+  func head(_ method: String, _ path: String, _ headers: [String] = []) -> String {
+    (["\(method) /\(token)/\(path) HTTP/1.1", "Host: \(host)"] + headers).map { $0 + "\r\n" }.joined()
+  }
+
+  func json<Value: Decodable>(_ path: String, as type: Value.Type = Value.self) throws -> Value {
+    let response = try get(path)
+    #expect(response.status == 200, "\(path): \(response.text)")
+    return try response.json()
+  }
+
+  /// As the page does.
+  func post(
+    _ path: String, _ body: String, type: String = "application/json", origin: String? = "http://127.0.0.1"
+  ) throws -> RawResponse {
+    let headers =
+      ["Content-Type: \(type)", "Content-Length: \(body.utf8.count)"]
+      + (origin.map { ["Origin: \($0 == "http://127.0.0.1" ? "http://\(host)" : $0)"] } ?? [])
+    return try send(head("POST", path, headers) + "\r\n" + body)
+  }
+
+  static func escaped(_ key: String) -> String {
+    key.addingPercentEncoding(withAllowedCharacters: .alphanumerics)!
+  }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import Testing
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// A connection to a server of this machine, by the system's own calls: what it sends need not be a request.
+final class RawConnection {
+  private let descriptor: Int32
+
+  init(port: UInt16) throws {
+    #if canImport(Glibc)
+      descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    #else
+      descriptor = socket(AF_INET, SOCK_STREAM, 0)
+    #endif
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    let status = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    try #require(status == 0, "\(String(cString: strerror(errno)))")
+    // A server that does not answer fails a test, and does not keep it.
+    var limit = timeval(tv_sec: 60, tv_usec: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+  }
+
+  deinit { close(descriptor) }
+
+  /// Whether all of it was taken.
+  @discardableResult func write(_ data: Data) -> Bool {
+    var rest = data[...]
+    while !rest.isEmpty {
+      #if canImport(Glibc)
+        let flags = Int32(MSG_NOSIGNAL)
+      #else
+        let flags: Int32 = 0
+      #endif
+      let count = rest.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, flags) }
+      if count <= 0 { return false }
+      rest = rest.dropFirst(count)
+    }
+    return true
+  }
+
+  /// Some bytes; empty: there will be no more, or none came for a minute.
+  func read() -> Data {
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    let count = recv(descriptor, &buffer, buffer.count, 0)
+    return Data(buffer.prefix(max(0, count)))
+  }
+
+  func readToEnd() -> Data {
+    var data = Data()
+    while true {
+      let more = read()
+      if more.isEmpty { return data }
+      data += more
+    }
+  }
+
+  func exchange(_ data: Data) throws -> RawResponse {
+    write(data)
+    return RawResponse(readToEnd())
+  }
+}
