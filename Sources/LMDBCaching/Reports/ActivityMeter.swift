@@ -16,7 +16,7 @@ package struct ActivityMeter: Sendable {
   private var hasReading = false
 
   /// Nanoseconds after which a process would have said something new.
-  static let patience: Int64 = 2_500_000_000
+  static let silenceLimit: Int64 = 2_500_000_000
 
   package init() {}
 
@@ -49,6 +49,6 @@ package struct ActivityMeter: Sendable {
     let published = statistics.published.monotonic
     // Of another run of the system, or nobody's clock.
     guard published <= now else { return now }
-    return now - published > patience ? now : published
+    return now - published > silenceLimit ? now : published
   }
 }

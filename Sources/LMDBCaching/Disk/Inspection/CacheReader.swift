@@ -35,7 +35,7 @@ package final class CacheReader: @unchecked Sendable {
   /// How often a look is begun anew, because what it saw has passed.
   private static let greatestAttempts = 1_000
   /// After so many attempts what keeps changing is left out.
-  private static let patience = 3
+  private static let patientAttempts = 3
   /// Nanoseconds after which journals are read again, though nothing was committed.
   private static let journalAge: Int64 = 100_000_000
 
@@ -103,7 +103,7 @@ package final class CacheReader: @unchecked Sendable {
     var attempt = 0
     do throws(ReadingFailure) {
       while true {
-        let left = attempt < Self.patience ? [] : hasty
+        let left = attempt < Self.patientAttempts ? [] : hasty
         // What is known without some of the journals is for this look alone.
         defer { if !left.isEmpty { pending = PendingWrites(transactionID: .max) } }
         do throws(ReadingFailure) {

@@ -8,7 +8,7 @@ final class HTTPConnection {
   private var received = Data()
 
   /// Nanoseconds until all of a request has to be here.
-  private static let patience: UInt64 = 5_000_000_000
+  private static let requestLimit: UInt64 = 5_000_000_000
   /// Nanoseconds in which some of a response has to be taken.
   private static let stall: UInt64 = 15_000_000_000
   /// A key of 4 KiB, with each of its bytes escaped, is in the first line.
@@ -21,7 +21,7 @@ final class HTTPConnection {
 
   /// All but its body; `nil` if nothing came.
   func readHead() throws(HTTPRefusal) -> HTTPRequest? {
-    let deadline = Platform.nanoseconds() + Self.patience
+    let deadline = Platform.nanoseconds() + Self.requestLimit
     while true {
       // The end may come in two parts.
       if let range = received.range(of: Self.end) {
@@ -41,7 +41,7 @@ final class HTTPConnection {
 
   /// What comes behind it is not looked at.
   func readBody(of request: HTTPRequest) throws(HTTPRefusal) -> Data {
-    let deadline = Platform.nanoseconds() + Self.patience
+    let deadline = Platform.nanoseconds() + Self.requestLimit
     while received.count < request.bodyLength {
       guard readMore(before: deadline) else { throw HTTPRefusal(408, "The request did not come as a whole.") }
     }

@@ -12,7 +12,7 @@ final class InspectorConfirmations: Sendable {
   private let questions = Mutex<[Question]>([])
 
   /// Seconds in which a question is to be answered.
-  static let patience = 60
+  static let timeLimit = 60
   private static let greatestQuestions = 16
 
   /// Notes that a change may be made, once, if the code comes back in time.
@@ -22,7 +22,7 @@ final class InspectorConfirmations: Sendable {
       questions.removeAll { $0.end <= now }
       // Of too many the oldest one is forgotten.
       if questions.count >= Self.greatestQuestions { questions.removeFirst() }
-      questions.append(Question(change: change, code: code, end: now + UInt64(Self.patience) * 1_000_000_000))
+      questions.append(Question(change: change, code: code, end: now + UInt64(Self.timeLimit) * 1_000_000_000))
     }
     return code
   }

@@ -10,7 +10,7 @@ extension InspectorSite {
   private struct Question: Encodable {
     let confirmation: String
     let question: String
-    let seconds = InspectorConfirmations.patience
+    let seconds = InspectorConfirmations.timeLimit
   }
 
   private struct Outcome: Encodable {

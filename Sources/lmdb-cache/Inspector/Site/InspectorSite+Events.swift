@@ -8,14 +8,13 @@ extension InspectorSite {
 
   /// What all processes do with the cache, every second, as `top` tells: server-sent events.
   func events() throws -> HTTPAnswer {
-    let isTaken = streams.withLock { count in
-      if count >= Self.greatestStreams { return false }
-      count += 1
-      return true
+    guard streams.withLock({ $0 < Self.greatestStreams }) else {
+      throw HTTPRefusal(503, "The page is open too often already.")
     }
-    guard isTaken else { throw HTTPRefusal(503, "The page is open too often already.") }
     let response = HTTPResponse(type: "text/event-stream; charset=utf-8", Data())
     return .stream(response) { [self] connection throws(SocketEnd) in
+      // Counted where it is certain to end.
+      streams.withLock { $0 += 1 }
       defer { streams.withLock { $0 -= 1 } }
       var meter = ActivityMeter()
       while true {
