@@ -8,7 +8,7 @@ import Testing
 #endif
 
 /// `serve`, spoken to by whoever may speak to it, and by whoever may not.
-@Suite struct ServeTests {
+@Suite(.ownThreads) struct ServeTests {
   let scratch = try! Scratch()
 
   private func fill(_ body: (DiskCache) throws -> Void) throws {

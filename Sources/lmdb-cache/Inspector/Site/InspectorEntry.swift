@@ -3,10 +3,8 @@ import LMDBCaching
 /// An entry and its value, as the page shows them.
 struct InspectorEntry: Encodable {
   let entry: EntryDescription
-  /// Whether the value is in the value log, and whether a transform, such as compression, was applied to it.
-  let isLogged, isTransformed: Bool
-  /// How often it was accessed again after a while, 3 at most.
-  let uses: Int
+  /// Whether a transform, such as compression, was applied to the value. Absent in JSON: it was not read.
+  let isTransformed: Bool?
   let views: [ValueView]
 
   /// In bytes. What is longer is not read.
@@ -17,7 +15,7 @@ struct InspectorEntry: Encodable {
     guard let found = try reader.entry(forKey: key) else { return nil }
     if found.size > Self.greatestValue {
       entry = EntryDescription(found)
-      (isLogged, isTransformed, uses) = (true, false, 0)
+      isTransformed = nil
       let size = Formatting.bytes(found.size)
       views = [
         ValueView(kind: .note, title: "Value", text: "It has \(size), and is not shown here. lmdb-cache get writes it.")
@@ -26,7 +24,7 @@ struct InspectorEntry: Encodable {
     }
     guard let record = try reader.record(forKey: key) else { return nil }
     entry = EntryDescription(record.entry)
-    (isLogged, isTransformed, uses) = (record.isLogged, record.isTransformed, Int(record.uses))
+    isTransformed = record.isTransformed
     views = try ValueViews(of: record, in: reader).views
   }
 }

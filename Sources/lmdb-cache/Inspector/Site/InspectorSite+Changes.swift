@@ -52,8 +52,8 @@ extension InspectorSite {
       if let count = limits.count { kept.append("at most \(Formatting.grouped(count)) entries") }
       if let cost = limits.cost { kept.append("a total cost of at most \(Formatting.grouped(cost))") }
       if let age = limits.age { kept.append("only what was used in the last \(Formatting.age(seconds: Int(age)))") }
-      return "Keep \(kept.joined(separator: ", and ")) of now \(Formatting.grouped(count)) entries, and remove the "
-        + "least used others? It cannot be undone."
+      return "There are \(Formatting.grouped(count)) entries. Keep \(kept.joined(separator: ", and ")), and remove "
+        + "what has expired and the least used others? It cannot be undone."
     }
   }
 

@@ -1,0 +1,25 @@
+import Foundation
+import Testing
+
+/// Runs tests that block on threads of their own: those that tasks share are as many as the machine has cores, and other tests
+/// would wait for one, and miss what they look for.
+struct OwnThreads: TestTrait, SuiteTrait, TestScoping {
+  private final class Executor: TaskExecutor {
+    func enqueue(_ job: consuming ExecutorJob) {
+      let job = UnownedJob(job)
+      Thread.detachNewThread { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+  }
+
+  var isRecursive: Bool { true }
+
+  func provideScope(
+    for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+  ) async throws {
+    try await withTaskExecutorPreference(Executor()) { try await function() }
+  }
+}
+
+extension Trait where Self == OwnThreads {
+  static var ownThreads: Self { OwnThreads() }
+}
