@@ -94,7 +94,8 @@ import Testing
   @Test(arguments: [nil, .seconds(3_600)] as [Duration?])
   func aKeyMayBeGivenTwice(_ lifetime: Duration?) async throws {
     let (first, second) = (try Machine(server), try Machine(server))
-    try await first.cache.set([("a", 1), ("b", 1), ("a", 2), ("a", 3), ("b", 4)], expiresIn: lifetime)
+    let writes: [(key: String, value: Int)] = [("a", 1), ("b", 1), ("a", 2), ("a", 3), ("b", 4)]
+    try await first.cache.set(writes, expiresIn: lifetime)
     for cache in [first.cache, second.cache] {
       #expect(try await cache.value(Int.self, forKey: "a") == 3)
       #expect(try await cache.value(Int.self, forKey: "b") == 4)
