@@ -45,7 +45,8 @@ for name in ["Ada", "Grace", "Ada"] {
   print("\(name): \(portrait.colours.count) colours, seen \(portrait.visits) times")
 }
 
-// With blocks: done in the background, in the order of the calls.
+// With blocks: done in the background, in the order of the calls. The blocks themselves may run at the same time, so what
+// is to come after one is called for in it.
 let finished = DispatchSemaphore(value: 0)
 cache.setObject(NSString("for a moment"), forKey: "note") { error in
   if let error { print("not stored: \(error)") }
@@ -55,10 +56,10 @@ cache.object(forKey: "note") { key, result in
   case .success(let object): print("\(key):", (object as? NSString).map(String.init(describing:)) ?? "nothing")
   case .failure(let error): print("\(key) cannot be read: \(error)")
   }
-}
-cache.removeObject(forKey: "note") { key, error in
-  print("\(key) is removed:", error == nil)
-  finished.signal()
+  cache.removeObject(forKey: "note") { key, error in
+    print("\(key) is removed:", error == nil)
+    finished.signal()
+  }
 }
 finished.wait()
 
