@@ -52,6 +52,9 @@ package final class RedisServer: @unchecked Sendable {
   }
 
   private func launch(_ executable: URL, until limit: Date) throws -> Bool {
+    // A replica leaves what it was given at first, which it would begin with: old values, and not none.
+    let snapshot = directory.appendingPathComponent("dump.rdb")
+    if FileManager.default.fileExists(atPath: snapshot.path) { try FileManager.default.removeItem(at: snapshot) }
     let log = directory.appendingPathComponent("log")
     _ = FileManager.default.createFile(atPath: log.path, contents: nil)
     let arguments =
