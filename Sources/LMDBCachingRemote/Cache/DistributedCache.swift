@@ -31,7 +31,8 @@ import Synchronization
 ///
 /// **Writes.** A write that returned is on the server (``DistributedCacheConfiguration/WriteMode/through``), or in a queue
 /// of this process that its reads look into first (``DistributedCacheConfiguration/WriteMode/behind(limit:keptIn:)``). A
-/// thread that reads after it has written sees what it wrote, or what somebody wrote after it.
+/// thread that reads after it has written sees what it wrote, or what somebody wrote after it; but for moments where other
+/// processes share the directory, as the article on running a fleet says.
 ///
 /// **When the server fails.** Local hits go on at full speed. Reads of what is nowhere else find nothing, and loads are made
 /// here. A write-through throws, and what the local tiers have under the key goes, since nobody knows which value the others

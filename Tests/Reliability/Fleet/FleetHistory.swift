@@ -138,7 +138,8 @@ struct FleetHistory {
     }
     if FleetPlan.isContested(read.key) { return nil }
     let isOwn = FleetPlan.writer(of: read.key) == reader
-    let bound = isOwn ? 0 : bound(read, by: reader)
+    // Who shares its directory may find what the other one had fetched before.
+    let bound = isOwn && !FleetPlan.sharesDirectory(reader) ? 0 : bound(read, by: reader)
     guard let latest = latest(isOwn ? acknowledged[read.key] : arrived[read.key], before: read.start - bound) else {
       return nil
     }
@@ -164,7 +165,8 @@ struct FleetHistory {
     for (version, other) in writes[read.key] where other.start > arrived && !other.mayBeLost {
       let isOwn = other.machine == reader
       guard let end = isOwn ? other.acknowledged : other.arrived else { continue }
-      if end < read.start - (isOwn ? 0 : bound) { return (version, end, isOwn ? 0 : bound) }
+      let allowed = isOwn && !FleetPlan.sharesDirectory(reader) ? 0 : bound
+      if end < read.start - allowed { return (version, end, allowed) }
     }
     return nil
   }

@@ -31,6 +31,10 @@ struct FleetPlan {
     machine == sharingMachine ? queueMachines[0] : machine
   }
 
+  static func sharesDirectory(_ machine: Int) -> Bool {
+    machine == sharingMachine || machine == directory(of: sharingMachine)
+  }
+
   static func isContested(_ key: Int) -> Bool { key >= ownKeys }
   /// Of a key that one machine writes.
   static func writer(of key: Int) -> Int { key % machines }
