@@ -3,14 +3,17 @@ public struct CacheBatch: ~Copyable {
   let frames: BatchFrames
   /// The first failure; it makes the whole batch fail.
   private(set) var failure: CacheError?
-  let store: DiskStore
-  let transforms: ValueTransforms
+  /// Alone, and not what is taken from it: of what an initializer reads from an object for a structure that cannot be copied,
+  /// Swift 6.3 releases the last once too often when it optimizes.
+  private let cache: DiskCache
 
   init(_ cache: DiskCache, isAwaited: Bool) {
-    store = cache.store
-    transforms = cache.reader.transforms
-    frames = BatchFrames(isAwaited: isAwaited || store.durability == .full)
+    self.cache = cache
+    frames = BatchFrames(isAwaited: isAwaited || cache.store.durability == .full)
   }
+
+  var store: DiskStore { cache.store }
+  var transforms: ValueTransforms { cache.reader.transforms }
 
   /// Stores a value; see ``LMDBCache/set(_:forKey:expiresIn:cost:)``. It is archived at once. One that cannot be
   /// makes ``LMDBCache/write(waitsForCommit:_:)`` throw.

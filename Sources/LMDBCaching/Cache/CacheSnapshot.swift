@@ -3,15 +3,17 @@ import LMDB
 
 /// The disk tier as it was at one moment; lent to the body of ``LMDBCache/read(_:)`` and not usable outside it.
 public struct CacheSnapshot: ~Copyable {
-  private let store: DiskStore
-  private let reader: RecordReader
+  /// Alone, as in `CacheBatch`.
+  private let cache: DiskCache
   private let transaction: ReadTransaction
 
   init(_ cache: DiskCache, _ transaction: borrowing ReadTransaction) {
-    store = cache.store
-    reader = cache.reader
+    self.cache = cache
     self.transaction = transaction.alias()
   }
+
+  private var store: DiskStore { cache.store }
+  private var reader: RecordReader { cache.reader }
 
   /// Returns the value that was stored under `key`, or `nil` if there was none or it has expired.
   ///
