@@ -44,7 +44,9 @@ let package = Package(
         "Reporting", "Workloads", .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
     .testTarget(name: "ReportingTests", dependencies: ["Reporting"]),
-    .testTarget(name: "WorkloadsTests", dependencies: ["Reporting", "Workloads"]),
+    .testTarget(
+      name: "WorkloadsTests",
+      dependencies: ["Reporting", "Workloads", .product(name: "LMDBCaching", package: "LMDBCaching")]),
     // Compiles a file of the package's own tests, by a link.
     .executableTarget(
       name: "HookCheck",
