@@ -37,13 +37,15 @@ struct WriteSession: ~Copyable {
   }
 
   /// The same. Returns `false` if it has a tag whose entries were removed after it was written: then there is nothing under
-  /// the key.
+  /// the key, or what was written later.
   mutating func putUnlessRemoved(
     _ record: UnsafeRawBufferPointer, forKey key: UnsafeRawBufferPointer
   ) throws(LMDBError) -> Bool {
     guard let header = RecordHeader(record) else { return true }
     if header.hasTags, try isRemovedOrForgotten(header) {
-      _ = try remove(key, of: nil)
+      // Another process may have committed a later write first, which the removal is not of.
+      let present = try txn.withValue(forKey: key) { RecordHeader($0)?.stamp } ?? nil
+      if present ?? 0 < header.stamp { _ = try remove(key, of: nil) }
       return false
     }
     var old: RecordHeader?
