@@ -76,6 +76,8 @@ package final class FaultyTier: RemoteTier {
     }
   }
 
+  package func renewConnections() { tier.renewConnections() }
+
   package func close() { tier.close() }
 }
 

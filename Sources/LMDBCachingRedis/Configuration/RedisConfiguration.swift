@@ -20,8 +20,9 @@ public struct RedisConfiguration: Sendable {
   /// How many connections threads that wait may have at once, each its own: 8 by default. Further ones wait for one of
   /// them. Tasks share one connection more, on which their commands follow each other without waiting for replies.
   public var connections = 8
-  /// How long making a connection may take, with the look-up of the host's name and the password: 5 s by default. A request
-  /// waits for it no longer than its own time limit; the connection is there for the next one then.
+  /// How long making a connection may take, with the password: 5 s by default. The look-up of a host's name counts, and
+  /// takes as long as the system lets it: after a longer one there is no time left. A request waits for the connection no
+  /// longer than its own time limit; it is there for the next one then.
   public var connectTimeLimit = Duration.seconds(5)
   /// What the server lists the connections as: up to 64 letters, digits and hyphens.
   public var clientName = "lmdb-caching"

@@ -25,17 +25,17 @@ final class RedisConnector: Sendable {
   }
 
   private func connect() throws(RemoteTierError) -> RedisSession {
-    let limit = configuration.connectTimeLimit.clampedNanoseconds
+    // Of both attempts.
+    let deadline = MonotonicClock.nanoseconds.addingClamped(configuration.connectTimeLimit.clampedNanoseconds)
     if let address = redirection.withLock({ $0 }) {
       do throws(RemoteTierError) {
-        return try RedisSession(configuration, at: address, deadline: MonotonicClock.nanoseconds + limit)
+        return try RedisSession(configuration, at: address, deadline: deadline)
       } catch {
         // Another node of the cluster may have taken its place, which the others know.
         redirection.withLock { if $0 == address { $0 = nil } }
       }
     }
-    return try RedisSession(
-      configuration, at: configuration.address, deadline: MonotonicClock.nanoseconds + limit)
+    return try RedisSession(configuration, at: configuration.address, deadline: deadline)
   }
 
   /// Goes where a cluster says that the fleet's keys are.

@@ -40,7 +40,15 @@ final class RedisSession: @unchecked Sendable {
     }
     if configuration.database != 0 { add("SELECT", "\(configuration.database)") }
     add("CLIENT", "SETNAME", configuration.clientName)
-    let replies = try perform(commands, deadline: deadline)
+    let replies: [RemoteReply]
+    do throws(RemoteTierError) {
+      replies = try perform(commands, deadline: deadline)
+    } catch {
+      // It may be what the server has said before it ended the connection.
+      var failure = error
+      failure.message = configuration.withoutPassword(error.message)
+      throw failure
+    }
     for (command, reply) in zip(commands, replies) {
       guard case .error(let message) = reply else { continue }
       var error = RemoteTierError(reply: configuration.withoutPassword(message))

@@ -178,7 +178,7 @@ final class RedisSocket {
     if rest <= 0 { return nil }
     // It is set seldom: what it is set to serves what is shorter by a tenth or less, too.
     if rest > receiveLimit || rest < receiveLimit / 10 * 9 {
-      receiveLimit = rest + rest / 64
+      receiveLimit = rest.addingClamped(rest / 64)
       var limit = timeval()
       limit.tv_sec = numericCast(receiveLimit / 1_000_000_000)
       limit.tv_usec = numericCast(max(1, receiveLimit % 1_000_000_000 / 1_000))

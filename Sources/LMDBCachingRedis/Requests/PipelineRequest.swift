@@ -19,11 +19,8 @@ struct PipelineRequest: Sendable {
     self.commands = commands
     self.completion = completion
     count = commands.count
-    let now = MonotonicClock.nanoseconds
-    let (deadline, isOverflow) = now.addingReportingOverflow(timeLimit)
-    let (end, isLate) = deadline.addingReportingOverflow(max(timeLimit, Self.shortestGrace))
-    self.deadline = isOverflow ? .max : deadline
-    self.end = isOverflow || isLate ? .max : end
+    deadline = MonotonicClock.nanoseconds.addingClamped(timeLimit)
+    end = deadline.addingClamped(max(timeLimit, Self.shortestGrace))
   }
 
   var isAnswered: Bool { replies.count == count }

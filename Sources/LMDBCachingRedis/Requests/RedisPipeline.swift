@@ -95,7 +95,13 @@ final class RedisPipeline: @unchecked Sendable {
   }
 
   func close() {
-    state.withLock { $0.isClosed = true }
+    let arrival = state.withLock { state -> Result<RedisSession, RemoteTierError>? in
+      state.isClosed = true
+      defer { state.arrival = nil }
+      return state.arrival
+    }
+    // A connection that nobody has taken ends here, without the lock.
+    withExtendedLifetime(arrival) {}
     ring()
   }
 
@@ -171,7 +177,7 @@ final class RedisPipeline: @unchecked Sendable {
     if isStale, flying.allSatisfy(\.isAbandoned) {
       // The connection that is being made was begun before, too.
       if !isConnecting { isStale = false }
-      if session != nil { disconnect(Self.late, keepsWaiting: true) }
+      if session != nil { disconnect(Self.late) }
     }
     guard !waiting.isEmpty, !isStale else { return }
     if let session {
@@ -185,7 +191,8 @@ final class RedisPipeline: @unchecked Sendable {
       isConnecting = true
       connector.connect { [weak self] result in
         guard let self else { return }
-        state.withLock { $0.arrival = result }
+        // Nobody takes it once this is closed: it ends.
+        state.withLock { if !$0.isClosed { $0.arrival = result } }
         ring()
       }
     }
@@ -253,9 +260,12 @@ final class RedisPipeline: @unchecked Sendable {
     let now = MonotonicClock.nanoseconds
     if now < nextDeadline { return }
     var next = Int64.max
+    // A connection is not given up for one of them before those ahead of it have had their time.
+    var bound = Int64.min
     for index in flying.indices {
       if !flying[index].isAbandoned, flying[index].deadline <= now { flying[index].abandon(Self.late) }
-      next = min(next, flying[index].isAbandoned ? flying[index].end : flying[index].deadline)
+      bound = max(bound, flying[index].isAbandoned ? flying[index].end : flying[index].deadline)
+      next = min(next, flying[index].isAbandoned ? bound : flying[index].deadline)
     }
     for request in waiting where request.deadline <= now { request.completion?(.failure(Self.late)) }
     waiting.removeAll { $0.deadline <= now }
@@ -265,7 +275,7 @@ final class RedisPipeline: @unchecked Sendable {
   }
 
   /// The connection is of no use any more.
-  private func disconnect(_ error: RemoteTierError, keepsWaiting: Bool = false) {
+  private func disconnect(_ error: RemoteTierError) {
     var replies = error.code == .unreachable ? (session?.lastWords() ?? [])[...] : []
     session = nil
     let failed = flying

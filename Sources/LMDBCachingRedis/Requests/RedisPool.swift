@@ -34,7 +34,7 @@ final class RedisPool: @unchecked Sendable {
   }
 
   func perform(_ commands: [RemoteCommand], timeLimit: Int64) throws(RemoteTierError) -> [RemoteReply] {
-    let deadline = MonotonicClock.nanoseconds.addingReportingOverflow(timeLimit).partialValue
+    let deadline = MonotonicClock.nanoseconds.addingClamped(timeLimit)
     let (session, generation) = try take(deadline)
     do throws(RemoteTierError) {
       let replies = try session.perform(commands, deadline: deadline)

@@ -60,8 +60,7 @@ extension DistributedCache: ChangeSink {
       sweep()
     case .unheard(let start, let error):
       if let limit = configuration.servesUnheardFor?.clampedNanoseconds {
-        let (end, isOverflow) = (start ?? 0).addingReportingOverflow(limit)
-        gate.serveUnheard(until: start == nil ? .min : isOverflow ? .max : end)
+        gate.serveUnheard(until: start?.addingClamped(limit) ?? .min)
       }
       guard let error, !isUnheardLogged.exchange(true, ordering: .relaxed) else { return }
       local.log(

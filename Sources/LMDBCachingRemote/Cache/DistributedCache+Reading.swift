@@ -148,15 +148,26 @@ extension DistributedCache {
 
   /// What the server has; `nil` if it has nothing, or nothing that can be read: that is logged, and the next write of the
   /// key replaces it.
-  func entry(_ reply: RemoteReply, _ key: String) -> (entry: PortableEntry, revision: RemoteRevision)? {
+  private func entry(_ reply: RemoteReply, _ key: String) -> (entry: PortableEntry, revision: RemoteRevision)? {
     do {
-      guard let found = try RemoteEntry(reply) else { return nil }
-      return (try local.entry(reading: found.record, forKey: key), found.revision)
+      return try readEntry(reply, key)
     } catch {
-      client.counters.unreadable.add(1, ordering: .relaxed)
-      local.log(
-        .warning, "remote entry cannot be read, and counts as absent", ["key": "\(quoted(key))", "error": "\(error)"])
+      noteUnreadable(key, error)
       return nil
     }
+  }
+
+  /// What the server has; `nil` if it has nothing.
+  ///
+  /// - Throws: For what cannot be read, why not.
+  func readEntry(_ reply: RemoteReply, _ key: String) throws -> (entry: PortableEntry, revision: RemoteRevision)? {
+    guard let found = try RemoteEntry(reply) else { return nil }
+    return (try local.entry(reading: found.record, forKey: key), found.revision)
+  }
+
+  func noteUnreadable(_ key: String, _ error: any Error) {
+    client.counters.unreadable.add(1, ordering: .relaxed)
+    local.log(
+      .warning, "remote entry cannot be read, and counts as absent", ["key": "\(quoted(key))", "error": "\(error)"])
   }
 }

@@ -63,8 +63,8 @@ extension DistributedCache {
 
   private func standing(_ key: String, _ found: WriteQueue.Found) throws -> Standing {
     if case .value(let entry, let number) = found {
-      if entry.millisecondsToLive != 0 { return .waiting(entry) }
-      guard try queue?.expire(key, number: number) == true else { return .expired }
+      if entry.millisecondsToLive(at: local.now) != 0 { return .waiting(entry) }
+      guard queue?.expire(key, number: number) == true else { return .expired }
       try local.removeValue(forKey: key)
     } else if let found = try local.revision(forKey: key), found.revision != 0 {
       // Another process of the directory has fetched what is to be removed.

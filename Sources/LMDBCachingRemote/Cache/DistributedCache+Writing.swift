@@ -173,6 +173,7 @@ extension DistributedCache {
     request.watches = writes.map { local.watchWrite($0.key, news) }
     var batch = WriteBatch(queue: nil, names, streamLength: configuration.rememberedChanges)
     var keys: Set<ByteKey> = []
+    let now = local.now
     func finish() {
       request.commands.append(batch.command)
       request.counts.append(batch.count)
@@ -183,7 +184,8 @@ extension DistributedCache {
       // A batch makes sets, then removals: a key is in it once.
       if batch.isFull || keys.contains(ByteKey(write.key)) { finish() }
       keys.insert(ByteKey(write.key))
-      if case .set(let entry) = write { batch.add(write.key, entry) } else { batch.add(write.key, nil) }
+      let entry: PortableEntry? = if case .set(let entry) = write { entry } else { nil }
+      batch.add(write.key, entry, at: now)
     }
     finish()
     return request

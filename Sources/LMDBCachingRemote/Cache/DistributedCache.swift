@@ -102,7 +102,7 @@ public final class DistributedCache: Sendable {
     follower = ChangeFollower(client, names)
     let queues = try Self.queues(configuration.writes, local, gate)
     let senders = queues.map { [client, names] queue in
-      (queue, QueueSender(queue, client, names, streamLength: configuration.rememberedChanges))
+      (queue, QueueSender(queue, client, names, local, streamLength: configuration.rememberedChanges))
     }
     queue = senders.first?.0
     sender = senders.first?.1
@@ -132,7 +132,8 @@ public final class DistributedCache: Sendable {
         }
       }
       // Reads look into the first one only.
-      return WriteQueue(limit: limit, outbox: opened.outbox, items: items, gate: index == 0 ? gate : nil)
+      return WriteQueue(
+        limit: limit, outbox: opened.outbox, items: items, last: opened.last, gate: index == 0 ? gate : nil)
     }
   }
 

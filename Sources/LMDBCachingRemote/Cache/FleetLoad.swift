@@ -12,6 +12,8 @@ struct FleetLoad: Sendable {
   /// Of the entry that is here, and is loaded anew; 0: there is none.
   private let localRevision: UInt64
   private(set) var turn: LoadTurn
+  /// Whether it was told that what the server has cannot be read: it is looked at again and again.
+  private var isUnreadableNoted = false
 
   /// - Parameter isAnew: Whether an entry that is here is loaded anew: the same one of the server does not count then.
   init(_ key: String, _ cache: DistributedCache, isAnew: Bool) throws(CacheError) {
@@ -67,19 +69,26 @@ struct FleetLoad: Sendable {
     turn.didFail()
   }
 
-  private func value<V: Codable & Sendable>(
+  /// What has expired, or cannot be read as such a value, is loaded anew.
+  private mutating func value<V: Codable & Sendable>(
     _ type: V.Type, _ reply: RemoteReply, _ context: inout LoadContext
   ) -> V? {
-    guard let found = cache.entry(reply, key), localRevision == 0 || found.revision.packed != localRevision
-    else { return nil }
-    let revision = found.revision
-    var entry = found.entry
-    // What has expired, or is of another type, is loaded anew.
-    guard let value = try? cache.local.value(type, of: &entry) else { return nil }
-    cache.client.counters.hits.add(1, ordering: .relaxed)
-    cache.follower.note(revision)
-    context.inherit(entry, revision: revision.packed)
-    return value
+    do {
+      guard let found = try cache.readEntry(reply, key), localRevision == 0 || found.revision.packed != localRevision
+      else { return nil }
+      var entry = found.entry
+      guard let value = try cache.local.value(type, of: &entry) else { return nil }
+      cache.client.counters.hits.add(1, ordering: .relaxed)
+      cache.follower.note(found.revision)
+      context.inherit(entry, revision: found.revision.packed)
+      return value
+    } catch {
+      if !isUnreadableNoted {
+        isUnreadableNoted = true
+        cache.noteUnreadable(key, error)
+      }
+      return nil
+    }
   }
 
   // MARK: The end
@@ -100,7 +109,7 @@ struct FleetLoad: Sendable {
       release()
       return nil
     }
-    guard let (record, life) = entry.liveRecord else {
+    guard let (record, life) = entry.liveRecord(at: cache.local.now) else {
       release()
       return nil
     }
@@ -156,8 +165,7 @@ private struct Lease: Sendable {
   /// Gives it back, also if it was not taken yet: what was sent before can arrive after this. Until it was there, or has
   /// ended by itself.
   func releaseLater() {
-    let (end, isOverflow) = MonotonicClock.nanoseconds.addingReportingOverflow(duration)
-    releaseLater(after: Self.firstPause, until: isOverflow ? .max : end)
+    releaseLater(after: Self.firstPause, until: MonotonicClock.nanoseconds.addingClamped(duration))
   }
 
   private func releaseLater(after pause: Int64, until end: Int64) {

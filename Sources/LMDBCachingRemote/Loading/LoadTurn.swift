@@ -1,3 +1,5 @@
+import Platform
+
 /// What a machine does that needs a value that nobody here has. Pure: it asks for nothing itself.
 ///
 /// It looks whether the fleet has one. If not, one machine of the fleet takes the lease of the key and loads; the others look
@@ -24,10 +26,7 @@ struct LoadTurn: Sendable {
   private(set) var step = Step.look
 
   /// - Parameters: Nanoseconds of a clock that never goes back.
-  init(now: Int64, limit: Int64) {
-    let (sum, overflow) = now.addingReportingOverflow(limit)
-    end = overflow ? .max : sum
-  }
+  init(now: Int64, limit: Int64) { end = now.addingClamped(limit) }
 
   /// There is no value.
   mutating func didLook() { step = .ask }

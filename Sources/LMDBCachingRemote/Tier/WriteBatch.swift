@@ -1,6 +1,5 @@
 import Foundation
 import LMDBCaching
-import Platform
 
 /// Writes of different keys that the server makes as one. It stops at the first that it cannot make, and says of each that
 /// it made which revision it is.
@@ -114,13 +113,14 @@ struct WriteBatch: Sendable {
   /// - Parameters:
   ///   - key: One that was not added yet.
   ///   - entry: What is set; `nil`: the entry is removed.
+  ///   - now: By the clock of the local cache, which has said when it expires.
   ///   - number: At least 1.
-  mutating func add(_ key: String, _ entry: PortableEntry?, number: Int = 1) {
+  mutating func add(_ key: String, _ entry: PortableEntry?, at now: Int64, number: Int = 1) {
     keys.append(names.entry(key).bytes)
     keys.append(names.lease(key).bytes)
     arguments.append(number.bytes)
     arguments.append(key.bytes)
-    if let entry, let record = entry.liveRecord {
+    if let entry, let record = entry.liveRecord(at: now) {
       arguments.append(record.bytes)
       arguments.append((record.millisecondsToLive ?? 0).bytes)
       bytes += record.bytes.count
@@ -135,7 +135,7 @@ struct WriteBatch: Sendable {
 
   /// What became of the first writes, and why it ended there, if not all of them were made.
   static func outcomes(of reply: RemoteReply, count: Int) -> (made: [Outcome], failure: RemoteTierError?) {
-    guard case .array(let results) = reply else {
+    guard case .array(let results) = reply, results.count <= count else {
       return ([], RemoteTierError(.failed, "A script returned something else."))
     }
     var made: [Outcome] = []
@@ -154,17 +154,18 @@ struct WriteBatch: Sendable {
   }
 }
 
+// Times are nanoseconds since 1970 of the clock that has said when the entry expires.
 extension PortableEntry {
   /// What is sent of it, and for how long it lives from now on, `nil` for ever; nothing if it has expired.
-  var liveRecord: (bytes: Data, millisecondsToLive: Int?)? {
-    let life = millisecondsToLive
+  func liveRecord(at now: Int64) -> (bytes: Data, millisecondsToLive: Int?)? {
+    let life = millisecondsToLive(at: now)
     return life == 0 ? nil : (record, life)
   }
 
   /// How long it lives from now on; `nil` for ever, 0: not at all.
-  var millisecondsToLive: Int? {
+  func millisecondsToLive(at now: Int64) -> Int? {
     if expires == 0 { return nil }
-    let rest = expires.subtractingReportingOverflow(RealTimeClock.nanoseconds)
+    let rest = expires.subtractingReportingOverflow(now)
     if rest.overflow { return expires > 0 ? Int.max / 1_000_000 : 0 }
     return rest.partialValue <= 0 ? 0 : Int(rest.partialValue / 1_000_000) + 1
   }

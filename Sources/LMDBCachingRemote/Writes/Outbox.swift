@@ -14,7 +14,9 @@ final class Outbox: Sendable {
   struct Opened: Sendable {
     let outbox: Outbox
     /// In order.
-    var items: [WriteQueue.KeptItem]
+    let items: [WriteQueue.KeptItem]
+    /// The greatest number of all that is kept, of what cannot be read as well; 0: nothing is.
+    let last: Int
   }
 
   private static let lockSuffix = ".lock"
@@ -47,11 +49,17 @@ final class Outbox: Sendable {
       var found: [Opened] = []
       for name in try folder.names() where name.hasSuffix(lockSuffix) {
         guard let outbox = try take(String(name.dropLast(lockSuffix.count)), in: folder, local) else { continue }
-        let items = try outbox.items()
-        if items.isEmpty { outbox.end() } else { found.append(Opened(outbox: outbox, items: items)) }
+        let kept = try outbox.kept()
+        if kept.items.isEmpty {
+          outbox.end()
+        } else {
+          found.append(Opened(outbox: outbox, items: kept.items, last: kept.last))
+        }
       }
       while found.isEmpty {
-        if let outbox = try take(UUID().uuidString, in: folder, local) { found = [Opened(outbox: outbox, items: [])] }
+        if let outbox = try take(UUID().uuidString, in: folder, local) {
+          found = [Opened(outbox: outbox, items: [], last: 0)]
+        }
       }
       return found
     } catch {
@@ -120,11 +128,13 @@ final class Outbox: Sendable {
       ["directory": "\(path)", "entry": "\(Self.key(number))", "error": "\(error)"])
   }
 
-  /// What was kept, in order.
-  private func items() throws(CacheError) -> [WriteQueue.KeptItem] {
+  /// What was kept and can be read, in order, and the greatest number of all of it.
+  private func kept() throws(CacheError) -> (items: [WriteQueue.KeptItem], last: Int) {
     var items: [WriteQueue.KeptItem] = []
+    var last = 0
     for entry in try disk.entries() {
       guard let number = Int(entry.key, radix: 16) else { continue }
+      last = max(last, number)
       do throws(CacheError) {
         if let bytes = try disk.value(Data.self, forKey: entry.key) {
           items.append(WriteQueue.KeptItem(number: number, bytes: bytes))
@@ -134,7 +144,7 @@ final class Outbox: Sendable {
         noteUnreadable(number, error)
       }
     }
-    return items
+    return (items, last)
   }
 
   /// Sixteen digits, so that the order of the keys is that of the numbers.

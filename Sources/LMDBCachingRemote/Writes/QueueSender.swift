@@ -26,6 +26,8 @@ final class QueueSender: @unchecked Sendable {
   private let queue: WriteQueue
   private let client: RemoteClient
   private let names: RemoteNames
+  /// Whose clock the expiries are by.
+  private let local: LMDBCache
   private let streamLength: Int
   weak var owner: (any Owner)?
   private let turns = DispatchQueue(label: "LMDBCachingRemote.writes", qos: .userInitiated)
@@ -40,10 +42,11 @@ final class QueueSender: @unchecked Sendable {
   private var isSingle = false
   private var refusals = 0
 
-  init(_ queue: WriteQueue, _ client: RemoteClient, _ names: RemoteNames, streamLength: Int) {
+  init(_ queue: WriteQueue, _ client: RemoteClient, _ names: RemoteNames, _ local: LMDBCache, streamLength: Int) {
     self.queue = queue
     self.client = client
     self.names = names
+    self.local = local
     self.streamLength = streamLength
   }
 
@@ -99,12 +102,10 @@ final class QueueSender: @unchecked Sendable {
       return
     }
     var writes = WriteBatch(queue: names.queue(queue.identifier), names, streamLength: streamLength)
+    let now = local.now
     for item in isSingle ? batch.prefix(1) : batch[...] {
-      if case .set(let entry) = item.write {
-        writes.add(item.key, entry, number: item.number)
-      } else {
-        writes.add(item.key, nil, number: item.number)
-      }
+      let entry: PortableEntry? = if case .set(let entry) = item.write { entry } else { nil }
+      writes.add(item.key, entry, at: now, number: item.number)
     }
     let count = writes.count
     client.send([writes.command], .write, judge: { WriteBatch.outcomes(of: $0[0], count: count).failure }) {

@@ -36,13 +36,16 @@ extension WriteQueue {
 
   /// The first so many writes of the batch are on the server, and in the local tiers if they are to be there; or given up.
   func settle(_ count: Int) {
+    // Not under the lock, which every read takes: the disk may be slow. Nobody but the sender, which calls this, changes the
+    // batch.
+    let numbers = state.withLock { $0.batch.prefix(count).map(\.number) }
+    outbox?.remove(numbers)
     let waiters = state.withLock { state -> [@Sendable () -> Void] in
       let settled = state.batch.prefix(count)
       for item in settled {
         state.size -= item.size
         if item.isRemovalOfAll { state.removals[item.number] = nil }
       }
-      outbox?.remove(settled.map(\.number))
       state.batch.removeFirst(settled.count)
       guard state.isEmpty else { return [] }
       gate?.set(.waiting, false)

@@ -81,8 +81,9 @@ final class WriteQueue: Sendable {
   /// - Parameters:
   ///   - outbox: Keeps what waits, if that is to survive the process.
   ///   - items: What waits already, and is in the outbox.
+  ///   - last: The greatest number of what is in the outbox, also of what cannot be read and stays there; 0: nothing is.
   ///   - gate: Is told whether anything waits.
-  init(limit: Int, outbox: Outbox? = nil, items: [Item] = [], gate: LocalGate? = nil) {
+  init(limit: Int, outbox: Outbox? = nil, items: [Item] = [], last: Int = 0, gate: LocalGate? = nil) {
     identifier = outbox?.identifier ?? UUID().uuidString
     self.limit = limit
     self.outbox = outbox
@@ -92,8 +93,9 @@ final class WriteQueue: Sendable {
       let replaced = state.insert(item, inPlaceOf: state.placesReplaced(by: item))
       outbox?.remove(replaced)
     }
-    if let last = items.last?.number {
-      // The server may have had later ones that the disk lost with the power: theirs are not used again.
+    if last > 0 {
+      // The server may have had later ones that the disk lost with the power: theirs are not used again, nor are those of
+      // what cannot be read, which would be replaced on the disk, and taken for made by the server.
       state.lastNumber = ((last >> 32) + 1) << 32
     }
     gate?.set(.waiting, !state.isEmpty)
@@ -141,13 +143,14 @@ final class WriteQueue: Sendable {
 
   /// A value that waits has expired: it becomes a removal. What is being sent stays what it is.
   ///
+  /// What the outbox keeps stays, too: an expired value is sent as a removal, and found to have expired by the next process.
+  ///
   /// - Returns: Whether it is a removal now.
-  func expire(_ key: String, number: Int) throws(RemoteTierError) -> Bool {
-    try state.withLock { (state) throws(RemoteTierError) in
+  func expire(_ key: String, number: Int) -> Bool {
+    state.withLock { state in
       guard let place = state.places[ByteKey(key)], let old = state.items[place - state.first], old.number == number
       else { return false }
       let item = Item(number: number, key: key, write: .remove)
-      try outbox?.keep(item)
       state.items[place - state.first] = item
       state.size += item.size - old.size
       return true

@@ -206,6 +206,17 @@ import Testing
     #expect(!second.cache.health.areReadsSuspended)
   }
 
+  /// What cannot be read is told once, however often it is looked at while another machine has the turn.
+  @Test(arguments: [false, true]) func whatCannotBeReadIsToldOnceALoad(_ isDamaged: Bool) throws {
+    let (first, second) = (try Machine(server), try Machine(server) { $0.loadWaitLimit = .milliseconds(500) })
+    try first.cache.set("text", forKey: "k")
+    if isDamaged { try server.run("SET", "{lmdb-cache}:1:e:k", "nothing of a cache") }
+    try server.run("SET", "{lmdb-cache}:1:l:k", "somebody", "PX", "3600000")
+    #expect(try second.cache.value(Int.self, forKey: "k") { _ in 7 } == 7)
+    #expect(second.cache.statistics.unreadable == 1)
+    #expect(second.cache.statistics.hits == 0)
+  }
+
   private func value(_ machine: Machine, _ key: String) throws -> String {
     try machine.cache.value(String.self, forKey: key) { _ in "loaded" }
   }

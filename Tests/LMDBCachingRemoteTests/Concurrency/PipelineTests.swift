@@ -87,6 +87,37 @@ import Testing
     }
   }
 
+  /// A connection that is being made when nobody wants it any more ends.
+  @Test func noConnectionOutlivesTheEnd() throws {
+    let pipelines = try (0..<8).map { _ in try pipeline(idleTime: 10_000_000_000) }
+    server.suspend()
+    for pipeline in pipelines {
+      pipeline.send([RemoteCommand(["PING"])], timeLimit: 300_000_000_000) { _ in }
+      // So that some are being made, and others are not begun.
+      usleep(2_000)
+      pipeline.close()
+    }
+    server.resume()
+    // Its own is the one that is left.
+    try withExtendedLifetime(pipelines) {
+      try waitUntil {
+        guard case .bytes(let list) = try server.run("CLIENT", "LIST") else { return false }
+        return String(decoding: list, as: UTF8.self).split(separator: "\n").count == 1
+      }
+    }
+  }
+
+  /// A time that is too long to be added to the present one is for ever.
+  @Test func aPoolWaitsForEver() throws {
+    let pool = RedisPool(
+      limit: 1, RedisConnector(RedisConfiguration(unixSocket: server.socket)), onForeign: { _ in })
+    defer { pool.close() }
+    for _ in 0..<3 {
+      let replies = try pool.perform([RemoteCommand(["PING"])], timeLimit: .max)
+      #expect(replies == [.bytes(Data("PONG".utf8))])
+    }
+  }
+
   @Test func aPoolHandsOutAsManyAsItMay() throws {
     let pool = RedisPool(
       limit: 3, RedisConnector(RedisConfiguration(unixSocket: server.socket)), onForeign: { _ in })

@@ -29,9 +29,13 @@ import Testing
     #expect(try first.cache.value(Int.self, forKey: "k0") == nil)
     try first.cache.flush(timeLimit: .seconds(600))
     try waitUntil { try second.cache.value(Int.self, forKey: "k0") == nil }
-    // Its own changes have come back, and have not removed what it wrote.
-    try first.settle()
-    usleep(100_000)
+    // Its own changes have come back, since a later one has, and have not removed what it wrote.
+    try second.cache.set("old", forKey: "marker")
+    try second.cache.flush(timeLimit: .seconds(600))
+    #expect(try first.cache.value(String.self, forKey: "marker") == "old")
+    try second.cache.set("new", forKey: "marker")
+    try second.cache.flush(timeLimit: .seconds(600))
+    try waitUntil { try first.cache.value(String.self, forKey: "marker") == "new" }
     #expect(try first.cache.local.value(Int.self, forKey: "k1") == 49)
   }
 
@@ -110,6 +114,35 @@ import Testing
     #expect(second.cache.close(timeLimit: .milliseconds(100)) == 1)
   }
 
+  /// What expires while it waits is gone for this machine at once, and for the fleet once its turn has come.
+  @Test(arguments: [false, true]) func whatExpiresWhileItWaitsIsRemoved(_ isKept: Bool) throws {
+    let folder = folder()
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let clock = ManualClock()
+    var local = CacheConfiguration()
+    local.clock = .manual(clock)
+    let tier = FaultyTier(try server.tier())
+    let first = try Machine(tier, local: local) {
+      $0.writes = .behind(limit: 64 << 20, keptIn: isKept ? folder : nil)
+    }
+    let second = try Machine(server)
+    try second.cache.set("old", forKey: "k")
+    let gate = Gate()
+    tier.set { $0.has("EVAL") ? .delayRequest(gate) : .none }
+    try first.cache.set("first", forKey: "sent")
+    try waitUntil { gate.count == 1 }
+    try first.cache.set("short", forKey: "k", expiresIn: .seconds(60))
+    #expect(try first.cache.value(String.self, forKey: "k") == "short")
+    clock.advance(by: .seconds(61))
+    for _ in 0..<2 { #expect(try first.cache.value(String.self, forKey: "k") == nil) }
+    #expect(first.cache.statistics.waitingWrites == 2)
+    gate.open()
+    try first.cache.flush(timeLimit: .seconds(300))
+    try waitUntil { try second.cache.value(String.self, forKey: "k") == nil }
+    #expect(try Machine.find(String.self, "k", on: server) == nil)
+    #expect(try Machine.find(String.self, "sent", on: server) == "first")
+  }
+
   // MARK: Kept over the end of the process
 
   private func folder() -> URL {
@@ -176,6 +209,39 @@ import Testing
     try waitUntil { try second.cache.value(String.self, forKey: "k") == "second" }
   }
 
+  /// What is kept and cannot be read has numbers all the same: no new write is taken for one of them.
+  @Test func newWritesDoNotTakeThePlaceOfWhatCannotBeRead() throws {
+    let folder = folder()
+    defer { try? FileManager.default.removeItem(at: folder) }
+    do {
+      let tier = FaultyTier(try server.tier())
+      let first = try Machine(tier) { $0.writes = .behind(limit: 64 << 20, keptIn: folder) }
+      for key in 0..<5 {
+        try first.cache.set(key, forKey: "k\(key)")
+        try first.cache.flush(timeLimit: .seconds(300))
+      }
+      tier.set { $0.has("EVAL") ? .timeOut : .none }
+      try first.cache.set(5, forKey: "left")
+      #expect(first.cache.close(timeLimit: .zero) == 1)
+    }
+    var inverted = CacheConfiguration()
+    inverted.valueTransforms = [Inversion()]
+    let second = try Machine(server, local: inverted) { $0.writes = .behind(limit: 64 << 20, keptIn: folder) }
+    #expect(second.cache.statistics.waitingWrites == 0)
+    for key in 0..<7 {
+      try second.cache.set("new", forKey: "n\(key)")
+      try second.cache.flush(timeLimit: .seconds(300))
+    }
+    let reader = try Machine(server, local: inverted)
+    for key in 0..<7 { #expect(try reader.cache.value(String.self, forKey: "n\(key)") == "new") }
+    #expect(second.cache.close(timeLimit: .seconds(300)) == 0)
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+    let name = try #require(names.first { !$0.hasSuffix(".lock") })
+    let kept = try DiskCache(directory: folder.appendingPathComponent(name))
+    #expect(try kept.entries().map(\.key) == ["0000000000000006"])
+    try kept.close()
+  }
+
   @Test func processesHaveQueuesOfTheirOwnInOneFolder() throws {
     let folder = folder()
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -225,4 +291,14 @@ import Testing
     for key in 0..<100 { #expect(try await second.cache.value(Int.self, forKey: "k\(key)") == key) }
     #expect(await first.cache.close(timeLimit: .seconds(300)) == 0)
   }
+}
+
+/// Every value has to have gone through it.
+private struct Inversion: ValueTransform {
+  let identifier: UInt8 = 200
+  let isRequired = true
+
+  func apply(to bytes: Data, _ context: ValueTransformContext) -> Data? { Data(bytes.map { ~$0 }) }
+
+  func restore(_ bytes: Data, _ context: ValueTransformContext) -> Data { Data(bytes.map { ~$0 }) }
 }

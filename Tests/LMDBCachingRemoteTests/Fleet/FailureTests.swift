@@ -187,8 +187,8 @@ import Testing
     }
     #expect(!first.cache.health.areReadsSuspended && !first.cache.health.isHealthy)
     #expect(first.cache.health.failure?.code == .full)
-    // Also while it is tried whether it is full.
-    usleep(200_000)
+    // Also when it was tried once more.
+    #expect(throws: RemoteTierError.self) { try first.cache.set("more", forKey: "more") }
     #expect(first.cache.health.areWritesSuspended)
     try server.run("CONFIG", "SET", "maxmemory", "0")
     try waitUntil { (try? first.cache.set("more", forKey: "more")) != nil }
@@ -216,6 +216,35 @@ import Testing
     #expect(error?.code == .refused)
     guard case .error(let message) = try attempt(nil, nil)[0] else { throw NotInTime() }
     #expect(message.hasPrefix("NOPERM"))
+  }
+
+  /// What the article on running a fleet asks for is enough.
+  @Test(arguments: [false, true]) func aUserNeedsTheseCommandsAndNoOthers(_ isBehind: Bool) throws {
+    let commands = [
+      "get", "getrange", "set", "mset", "del", "unlink", "eval", "xadd", "xread", "xrange", "xrevrange", "scan",
+    ]
+    try server.run(["ACL", "SETUSER", "app", "on", ">word", "~{lmdb-cache}:*", "-@all"] + commands.map { "+" + $0 })
+    var configuration = RedisConfiguration(unixSocket: server.socket)
+    (configuration.username, configuration.password) = ("app", "word")
+    let first = try Machine(RedisTier(configuration)) { if isBehind { $0.writes = .behind(limit: 1 << 20) } }
+    let second = try Machine(RedisTier(configuration))
+    func flush() throws { try first.cache.flush(timeLimit: .seconds(300)) }
+    try first.cache.set(1, forKey: "p/plain")
+    try first.cache.set(2, forKey: "p/short", expiresIn: .seconds(36_000))
+    try first.cache.set((0..<3).map { ("many\($0)", $0) })
+    try flush()
+    #expect(try second.cache.value(Int.self, forKey: "p/plain") == 1)
+    #expect(try second.cache.value(Int.self, forKey: "p/short") == 2)
+    #expect(try second.cache.value(Int.self, forKey: "many2") == 2)
+    try first.cache.removeValue(forKey: "many2")
+    try flush()
+    try waitUntil { try second.cache.value(Int.self, forKey: "many2") == nil }
+    #expect(try first.cache.value(Int.self, forKey: "loaded") { _ in 3 } == 3)
+    #expect(try second.cache.value(Int.self, forKey: "loaded") { _ in 4 } == 3)
+    try first.cache.removeAll(withPrefix: "p/")
+    try flush()
+    for key in ["p/plain", "p/short"] { try waitUntil { try second.cache.value(Int.self, forKey: key) == nil } }
+    for machine in [first, second] { #expect(machine.cache.statistics.failures == 0) }
   }
 
   @Test func anythingButAServerIsAnError() throws {

@@ -178,6 +178,15 @@ import Testing
     #expect(error.isAboutOneRequest == message.contains("Protocol error"))
   }
 
+  @Test func aBatchHasNoMoreResultsThanWrites() {
+    let results = ["1-1", "1-2"].map { RemoteReply.bytes(Data($0.utf8)) }
+    for count in 0...3 {
+      let (made, failure) = WriteBatch.outcomes(of: .array(results), count: count)
+      #expect(made.count == (count < 2 ? 0 : 2))
+      #expect((failure?.code == .failed) == (count != 2))
+    }
+  }
+
   // MARK: Revisions that are awaited
 
   private func revision(_ time: Int) -> RemoteRevision { RemoteRevision("\(time)-0".utf8)! }
