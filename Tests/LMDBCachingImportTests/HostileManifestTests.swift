@@ -175,6 +175,53 @@ import Testing
     }
   }
 
+  /// Interior pages whose hundreds of children are all the next page: without an end for who visits them all.
+  @Test(arguments: ["manifest", "sqlite_master"]) func pagesThatLeadToEachOtherEnd(_ table: String) throws {
+    let writer = try YYCacheWriter(at: place.store)
+    try writer.add("first", try archive(NSString("x")))
+    for number in 0..<20 { try writer.add("\(number)", Data(count: 3_000)) }
+    let url = place.store.appendingPathComponent("manifest.sqlite")
+    var file = [UInt8](try Data(contentsOf: url))
+    let (size, last) = (4_096, file.count / 4_096)
+    // The first page has the file's header before its own.
+    let root = table == "manifest" ? try writer.rootPage(of: table) : 1
+    let start = root == 1 ? 100 : 0
+    var leaf = Array(file[(root - 1) * size..<root * size])
+    if start > 0 {
+      let count = Int(leaf[103]) << 8 | Int(leaf[104])
+      leaf.replaceSubrange(0..<8 + 2 * count, with: Array(leaf[100..<108 + 2 * count]))
+    }
+    func number(_ value: Int, _ length: Int) -> [UInt8] {
+      (0..<length).map { UInt8(truncatingIfNeeded: value >> (8 * (length - 1 - $0))) }
+    }
+    for depth in 0..<14 {
+      let begin = depth == 0 ? start : 0
+      var page = [UInt8](repeating: 0, count: size)
+      page.replaceSubrange(0..<begin, with: file[0..<begin])
+      let (count, child) = (300, last + depth + 1)
+      let content = size - 5 * count
+      let header = [5, 0, 0] + number(count, 2) + number(content, 2) + [0] + number(child, 4)
+      page.replaceSubrange(begin..<begin + 12, with: header)
+      for cell in 0..<count {
+        page.replaceSubrange(begin + 12 + 2 * cell..<begin + 14 + 2 * cell, with: number(content + 5 * cell, 2))
+        page.replaceSubrange(content + 5 * cell..<content + 5 * cell + 5, with: number(child, 4) + [1])
+      }
+      if depth == 0 { file.replaceSubrange((root - 1) * size..<root * size, with: page) } else { file += page }
+    }
+    file += leaf
+    file.replaceSubrange(28..<32, with: number(file.count / size, 4))
+    try Data(file).write(to: url)
+    let beginning = ContinuousClock.now
+    do {
+      let report = try run()
+      #expect(table == "manifest" && report.taken <= 21)
+    } catch {
+      #expect((error as? ImportError)?.code == .damagedSource, "\(error)")
+    }
+    // Without a bound it would take longer than there are days.
+    #expect(ContinuousClock.now - beginning < .seconds(600))
+  }
+
   @Test func aKeyIsTakenOnceThoughTheTableHasItTwice() throws {
     let writer = try YYCacheWriter(at: place.store, makesTable: false)
     try writer.execute(

@@ -72,7 +72,7 @@ struct MMKVFile {
   private static func directory(
     _ parent: Directory, _ name: String, _ path: String
   ) throws(ImportError) -> ImportError {
-    let names = try reading(path) { () throws(SystemError) in try parent.subdirectory(name)?.names() ?? [] }
+    let names = Set(try reading(path) { () throws(SystemError) in try parent.subdirectory(name)?.names() ?? [] })
     let files = names.filter { names.contains($0 + ".crc") }.sorted().prefix(10)
     return ImportError(
       .foreignSource,

@@ -28,8 +28,16 @@ final class SQLiteDatabase {
     sqlite3_extended_result_codes(connection, 1)
     sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, Int32(clamping: lengthLimit))
     // Functions that the schema calls are not to be trusted, and what a page says of itself is looked at.
-    try execute("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA query_only = ON")
+    // The schema is read at once, within bounds: pages that lead to each other again and again have no end.
+    sqlite3_progress_handler(connection, Self.greatestSchemaSteps, { _ in 1 }, nil)
+    defer { sqlite3_progress_handler(connection, 0, nil, nil) }
+    try execute(
+      "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA query_only = ON; "
+        + "SELECT 1 FROM main.sqlite_master LIMIT 1")
   }
+
+  /// Instructions of SQLite's; a schema takes some thousands.
+  private static let greatestSchemaSteps: Int32 = 1_000_000
 
   // Its statements are finalized: they hold it.
   deinit { sqlite3_close_v2(connection) }

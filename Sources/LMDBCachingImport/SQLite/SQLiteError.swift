@@ -6,8 +6,8 @@ struct SQLiteError: Error, CustomStringConvertible {
   let code: Int32
   let message: String
 
-  /// Whether the file is no sound database.
-  var isDamage: Bool { [SQLITE_CORRUPT, SQLITE_NOTADB].contains(code & 0xFF) }
+  /// Whether the file is no sound database. What is interrupted had no end.
+  var isDamage: Bool { [SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_INTERRUPT].contains(code & 0xFF) }
 
   var description: String { "SQLite: \(message) (\(code))" }
 }

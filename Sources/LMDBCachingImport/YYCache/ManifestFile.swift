@@ -44,6 +44,9 @@ final class ManifestFile {
     }
   }
 
+  /// How many rows are in it at most: none has fewer than eight bytes.
+  var greatestRowCount: Int { before.file.size / 8 }
+
   static func failure(_ error: SQLiteError, _ path: String) -> ImportError {
     error.isDamage
       ? ImportError(.damagedSource, "\(path) is no sound SQLite database.", underlying: error)

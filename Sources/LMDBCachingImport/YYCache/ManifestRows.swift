@@ -91,7 +91,9 @@ final class ManifestRows {
   /// How many rows there are; `nil` where that cannot be told, which is not a reason to read none.
   func count() -> Int? {
     do throws(SQLiteError) {
-      let statement = try file.database.prepare("SELECT count(*) FROM main.manifest")
+      // Pages that lead to each other again and again have rows without end.
+      let statement = try file.database.prepare("SELECT count(*) FROM (SELECT 1 FROM main.manifest LIMIT ?1)")
+      try statement.restart(Int64(file.greatestRowCount))
       return try statement.step() ? statement.integer(0).map { Int($0) } : nil
     } catch {
       return nil

@@ -60,7 +60,7 @@ struct ValueText {
     return ValueText(diagnostic.text, isCut: diagnostic.isCut)
   }
 
-  /// An archive of `NSKeyedArchiver`. `nil` for what only claims to be one.
+  /// An archive of `NSKeyedArchiver`. `nil` for what only claims to be one, whatever is wrong with it.
   static func notation(_ archive: Data, limit: Int) -> ValueText? {
     guard let notation = try? KeyedArchiveNotation(archive, limit: limit) else { return nil }
     return ValueText(notation.text, isCut: notation.isCut)

@@ -53,16 +53,20 @@ struct WatchCommand: ParsableCommand {
           isGone = false
         }
         var lines: [ChangeLine] = []
-        try CacheOpening.looking {
-          try follower.follow { event in
-            lines.append(ChangeLine(event, at: Date()))
-            if lines.count == 500 {
-              try write(lines)
-              lines = []
+        // What was told before a failure is not told again.
+        let result = Result {
+          try CacheOpening.looking {
+            try follower.follow { event in
+              lines.append(ChangeLine(event, at: Date()))
+              if lines.count == 500 {
+                try write(lines)
+                lines = []
+              }
             }
           }
         }
         try write(lines)
+        try result.get()
         lastSeen = Platform.nanoseconds()
       } catch {
         if StandardOutput.isClosed { return }

@@ -55,7 +55,10 @@ struct ExchangeImport {
   }
 
   private mutating func storePending() throws {
-    for (record, isTaken) in zip(pending, try isTaken()) {
+    let records = pending
+    pending.removeAll(keepingCapacity: true)
+    pendingSize = 0
+    for (record, isTaken) in zip(records, try isTaken(records)) {
       if isTaken {
         report.taken += 1
         report.takenBytes += record.size
@@ -63,13 +66,11 @@ struct ExchangeImport {
         report.present += 1
       }
     }
-    pending.removeAll(keepingCapacity: true)
-    pendingSize = 0
   }
 
-  private func isTaken() throws -> [Bool] {
-    guard let cache else { return pending.map { _ in true } }
-    guard report.isDryRun else { return try cache.take(pending, replacing: overwrites) }
-    return try pending.map { try overwrites || !cache.isPresent($0.key, nil) }
+  private func isTaken(_ records: [EntryRecord]) throws -> [Bool] {
+    guard let cache else { return records.map { _ in true } }
+    guard report.isDryRun else { return try cache.take(records, replacing: overwrites) }
+    return try records.map { try overwrites || !cache.isPresent($0.key, nil) }
   }
 }

@@ -21,6 +21,8 @@ final class ExchangeOutput {
     name = path
     // What is no file has no other name to get: a FIFO, say.
     if Platform.isFile(path) ?? true {
+      // Not the link gets what is written, but what it leads to.
+      let path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
       let (descriptor, temporary) = try Platform.makeTemporaryFile(beside: path)
       handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
       (temporaryPath, self.path) = (temporary, path)

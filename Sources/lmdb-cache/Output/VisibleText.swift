@@ -14,8 +14,17 @@ enum VisibleText {
   }
 
   /// Whether it is UTF-8 without control characters but some.
-  static func isText(_ data: Data, allowing controls: Set<Unicode.Scalar> = ["\n", "\t"]) -> Bool {
-    guard let text = String(validating: data, as: UTF8.self) else { return false }
+  ///
+  /// - Parameter limit: How many bytes are looked at.
+  static func isText(
+    _ data: Data, upTo limit: Int = .max, allowing controls: Set<Unicode.Scalar> = ["\n", "\t"]
+  ) -> Bool {
+    let part = data.prefix(limit)
+    // The last character may be cut, of up to four bytes.
+    let cuts = part.count < data.count ? 0..<4 : 0..<1
+    guard let text = cuts.lazy.compactMap({ String(validating: part.dropLast($0), as: UTF8.self) }).first else {
+      return false
+    }
     return text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control || controls.contains($0) }
   }
 }

@@ -87,7 +87,7 @@ enum Platform {
     return stat(path, &status) == 0 ? status.st_mode & S_IFMT == S_IFREG : nil
   }
 
-  /// Makes an empty file beside another one, or where it would be, that this user alone can read; a link is followed.
+  /// Makes an empty file beside another one, or where it would be, that this user alone can read.
   static func makeTemporaryFile(beside path: String) throws(ToolError) -> (descriptor: Int32, path: String) {
     let place = URL(fileURLWithPath: path).deletingLastPathComponent().path
     var template = Array("\(place)/.\(URL(fileURLWithPath: path).lastPathComponent).XXXXXX".utf8CString)

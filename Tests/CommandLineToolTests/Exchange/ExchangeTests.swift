@@ -268,6 +268,13 @@ import Testing
     #expect(try await Tool.run("export", "--cache", scratch.path("none"), "--output", file).status == 66)
     #expect(try String(contentsOfFile: file, encoding: .utf8) == "old")
     #expect(try await Tool.run("export", "--cache", scratch.cache, "--output", scratch.path("no/file")).status == 73)
+    // What a link leads to is written.
+    try Data("old".utf8).write(to: URL(fileURLWithPath: scratch.path("target")))
+    #expect(symlink("target", scratch.path("link")) == 0)
+    #expect(try await Tool.run("export", "--cache", scratch.cache, "--output", scratch.path("link")).status == 0)
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: scratch.path("link")) == "target")
+    #expect(try Data(contentsOf: URL(fileURLWithPath: scratch.path("target"))).starts(with: Data("{".utf8)))
+    for name in ["link", "target"] { try FileManager.default.removeItem(atPath: scratch.path(name)) }
     let full = try await Tool.run("export", "--cache", scratch.cache, "--output", "/dev/full")
     #expect(full.status == 74 && full.errors.contains("No space left"), "\(full.errors)")
     #expect(try await Tool.run("export", "--cache", scratch.cache, "--output", file).status == 0)

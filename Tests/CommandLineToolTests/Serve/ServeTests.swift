@@ -343,6 +343,42 @@ import Testing
     for key in ["svg", "html"] { #expect(try session.get("api/image?key=\(key)").status == 415) }
   }
 
+  /// Where the part that is looked at ends, a character may be cut.
+  @Test func longTextIsText() throws {
+    for shift in 0..<3 {
+      let text = "[\"" + String(repeating: " ", count: shift) + String(repeating: "ö€", count: 40_000) + "\"]"
+      try fill { cache in try cache.set(Data(text.utf8), forKey: "key") }
+      let session = try InspectorSession(cache: scratch.cache)
+      let entry: Entry = try session.json("api/entry?key=key")
+      #expect(entry.views.map(\.title) == ["JSON", "Text", "Bytes"])
+    }
+  }
+
+  @Test func anImageThatIsTooLargeIsToldOf() throws {
+    let png = Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) + Data(count: 17 << 20)
+    try fill { cache in try cache.set(png, forKey: "png") }
+    let session = try InspectorSession(cache: scratch.cache)
+    let entry: Entry = try session.json("api/entry?key=png")
+    #expect(entry.views.map(\.kind) == ["note", "hex"])
+    #expect(try session.get("api/image?key=png").status == 413)
+  }
+
+  /// Neither holds a page more of them than some MB.
+  @Test func pagesOfLongKeysAreShort() throws {
+    try fill { cache in
+      for number in 0..<20 { try cache.set(number, forKey: "\(number)" + String(repeating: "k", count: 1 << 20)) }
+    }
+    let session = try InspectorSession(cache: scratch.cache)
+    var (count, place): (Int, String?) = (0, nil)
+    repeat {
+      let after = place.map { "&after=" + InspectorSession.escaped($0) } ?? ""
+      let listing: Listing = try session.json("api/entries?limit=500\(after)")
+      #expect(listing.entries.allSatisfy { $0.isCut })
+      (count, place) = (count + listing.entries.count, listing.next)
+    } while place != nil
+    #expect(count == 20)
+  }
+
   // MARK: Looking
 
   @Test func lookingChangesNothing() throws {

@@ -27,11 +27,20 @@ function ask(text, subject, verb) {
   });
 }
 
+// There is one dialog: a second question would take the place of the first one, and its answer be that to both.
+let isAsking = false;
+
 /** Asks the server what would be done, the user whether it shall be, and has it done. Returns how many entries went. */
 async function change(name, body, subject, verb) {
-  const question = await server.change(name, body);
-  if (!await ask(question.question, subject, verb)) return null;
-  return (await server.change(name, { ...body, confirmation: question.confirmation })).removed;
+  if (isAsking) return null;
+  isAsking = true;
+  try {
+    const question = await server.change(name, body);
+    if (!await ask(question.question, subject, verb)) return null;
+    return (await server.change(name, { ...body, confirmation: question.confirmation })).removed;
+  } finally {
+    isAsking = false;
+  }
 }
 
 export async function remove(key) {

@@ -47,6 +47,9 @@ export const server = {
       onSample(JSON.parse(event.data));
     });
     events.addEventListener("trouble", (event) => onTrouble(event.data));
-    events.addEventListener("error", () => onTrouble("The server does not answer. Is lmdb-cache serve still running?"));
+    // One that is closed was refused, and is not tried again.
+    events.addEventListener("error", () => onTrouble(events.readyState === EventSource.CLOSED
+      ? "The server refuses live figures: the page may be open too often. Close some, and load it again."
+      : "The server does not answer. Is lmdb-cache serve still running?"));
   },
 };

@@ -117,13 +117,14 @@ final class InspectorSite: Sendable {
   static let noEntry = HTTPRefusal(404, "There is no such entry, or it has expired.")
 
   /// In bytes.
-  private static let greatestImage = 16 << 20
+  static let greatestImage = 16 << 20
+  static let tooLargeImage = "Images of more than \(Formatting.bytes(greatestImage)) are not shown."
 
   /// Those of kinds that are images and nothing else; the browser is told which, and not to guess.
   private func image(forKey key: String) throws -> HTTPAnswer {
     guard let entry = try reader.entry(forKey: key) else { throw Self.noEntry }
     guard entry.size <= Self.greatestImage else {
-      throw HTTPRefusal(413, "Images of more than \(Formatting.bytes(Self.greatestImage)) are not shown.")
+      throw HTTPRefusal(413, Self.tooLargeImage)
     }
     guard let record = try reader.record(forKey: key) else { throw Self.noEntry }
     let data = try reader.archive(of: record)

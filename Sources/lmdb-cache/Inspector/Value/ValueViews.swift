@@ -54,12 +54,17 @@ struct ValueViews {
 
   // MARK: By what the bytes look like
 
+  // What cannot be read as a form is not of it, whatever the reason.
+
   private mutating func addForm(of data: Data) {
     if let kind = ImageKind(data) {
-      views.append(ValueView(kind: .image, title: kind.name))
+      views.append(
+        record.entry.size <= InspectorSite.greatestImage
+          ? ValueView(kind: .image, title: kind.name)
+          : ValueView(kind: .note, title: kind.name, text: InspectorSite.tooLargeImage))
     } else if data.count <= Self.greatestDocument, let list = propertyList(data) {
       add(list, "Property list")
-    } else if VisibleText.isText(data.prefix(Self.greatestText), allowing: ["\n", "\r", "\t"])
+    } else if VisibleText.isText(data, upTo: Self.greatestText, allowing: ["\n", "\r", "\t"])
       || record.format == .string
     {
       if data.count <= Self.greatestDocument, Self.isJSON(data) {
