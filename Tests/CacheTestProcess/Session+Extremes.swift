@@ -89,19 +89,23 @@ extension Session {
   }
 
   #if os(Linux)
-    /// setlong KEY BYTES reserving|unreserved: stores so many zeros on the disk alone. They take no memory. Unreserved: as
-    /// on a file system that reserves no blocks, where a disk is found to be full in the middle of the value.
-    func setLongValue(_ key: String, _ size: Int, reserving: Bool) throws {
-      guard let memory = mmap(nil, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0),
+    /// Bytes that take no memory: their pages are never there.
+    private func withZeros<R>(_ count: Int, _ body: (Data) throws -> R) throws -> R {
+      guard let memory = mmap(nil, count, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0),
         memory != MAP_FAILED
       else { throw CacheError(.storageFailed, "no address space") }
-      defer { munmap(memory, size) }
-      let value = Data(bytesNoCopy: memory, count: size, deallocator: .none)
+      defer { munmap(memory, count) }
+      return try body(Data(bytesNoCopy: memory, count: count, deallocator: .none))
+    }
+
+    /// setlong KEY BYTES reserving|unreserved: stores so many zeros on the disk alone. Unreserved: as on a file system
+    /// that reserves no blocks, where a disk is found to be full in the middle of the value.
+    func setLongValue(_ key: String, _ size: Int, reserving: Bool) throws {
       let session = FaultInjection.begin(
         .directory(try opened().directory.path + "/values"),
         reserving ? [] : [.init(.fallocate, returns: 0, count: .max)])
       defer { FaultInjection.end(session) }
-      try opened().diskCache.set(value, forKey: key)
+      try withZeros(size) { try opened().diskCache.set($0, forKey: key) }
     }
 
     /// getlong KEY: its length on the disk; `damaged` if it has other bytes than zeros at some places.
@@ -113,14 +117,9 @@ extension Session {
       return length.map { $0 < 0 ? "damaged" : String($0) } ?? "nil"
     }
 
-    /// huge BYTES: a value that is too long. Its pages are never there.
+    /// huge BYTES: a value that is too long.
     func useHugeValue(_ size: Int) throws -> String {
       let cache = try opened()
-      guard let memory = mmap(nil, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0),
-        memory != MAP_FAILED
-      else { return "no address space" }
-      defer { munmap(memory, size) }
-      let value = Data(bytesNoCopy: memory, count: size, deallocator: .none)
       var codes: [String] = []
       func note(_ name: String, _ body: () throws -> Void) {
         do {
@@ -130,9 +129,11 @@ extension Session {
           if (error as? CacheError)?.code != .invalidArgument { codes.append("\(name) \(error)") }
         }
       }
-      note("set") { try cache.set(value, forKey: "huge") }
-      note("disk set") { try cache.diskCache.set(value, forKey: "huge") }
-      note("write") { try cache.write { $0.set(value, forKey: "huge") } }
+      try withZeros(size) { value in
+        note("set") { try cache.set(value, forKey: "huge") }
+        note("disk set") { try cache.diskCache.set(value, forKey: "huge") }
+        note("write") { try cache.write { $0.set(value, forKey: "huge") } }
+      }
       if cache.contains("huge") { codes.append("contains") }
       return codes.isEmpty ? "ok" : codes.joined(separator: "; ")
     }

@@ -1,16 +1,20 @@
 /// A write to one of two composed places failed, or to both. A place without an error has the new content; one with an
 /// error has the one before.
 public struct EFStorageCompositionError: Error, Sendable, CustomStringConvertible {
-  /// What was not written.
-  public enum Code: String, Sendable, CustomStringConvertible {
-    /// The first place; the second one was.
-    case first
-    /// The second place; the first one was.
-    case second
-    /// Neither.
-    case both
+  /// What was not written. An open set: newer versions may add codes, so keep a `default`.
+  public struct Code: Hashable, Sendable, CustomStringConvertible {
+    fileprivate enum Value: String, Sendable { case first, second, both }
+    fileprivate let value: Value
 
-    public var description: String { rawValue }
+    private init(_ value: Value) { self.value = value }
+    public var description: String { value.rawValue }
+
+    /// The first place; the second one was.
+    public static let first = Code(.first)
+    /// The second place; the first one was.
+    public static let second = Code(.second)
+    /// Neither.
+    public static let both = Code(.both)
   }
 
   public let code: Code
@@ -27,7 +31,7 @@ public struct EFStorageCompositionError: Error, Sendable, CustomStringConvertibl
 
   /// What happened, and what can be done about it.
   public var message: String {
-    switch code {
+    switch code.value {
     case .first:
       "The first of two composed storages was not written, and keeps what it had; the second was. Write again: what is "
         + "read is the first one's."

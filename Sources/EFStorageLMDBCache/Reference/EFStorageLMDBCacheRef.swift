@@ -111,17 +111,17 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
   func store(
     _ object: (any NSCoding)?, of content: @autoclosure () -> Content?, _ expiresIn: Duration?, _ cost: Int?
   ) throws(EFStorageFailure) {
-    guard let storage else { return try fail(.storage, DefaultCache.shared.reason, content()) }
+    guard let storage else { try fail(.storage, DefaultCache.shared.reason, content()) }
     do throws(CacheError) {
       try storage.setObject(object, forKey: key, expiresIn: expiresIn, cost: cost)
     } catch {
-      return try fail(error.code == .encodingFailed ? .conversion : .storage, error, content())
+      try fail(error.code == .encodingFailed ? .conversion : .storage, error, content())
     }
     failures.clear()
   }
 
   @usableFromInline @inline(never)
-  func fail(_ kind: EFStorageFailure.Kind, _ error: any Error, _ content: Content?) throws(EFStorageFailure) {
+  func fail(_ kind: EFStorageFailure.Kind, _ error: any Error, _ content: Content?) throws(EFStorageFailure) -> Never {
     let failure = report(failure(kind, error), writing: content)
     // The next read goes the long way, which clears the failure.
     entry?.forget()
@@ -139,21 +139,15 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
   func storeIfAbsent(_ makeContent: () -> Content, expiresIn: Duration?) throws(EFStorageFailure) -> Bool {
     guard isAbsent else { return false }
     let content = makeContent()
-    guard let storage else {
-      try fail(.storage, DefaultCache.shared.reason, content)
-      return false
-    }
+    guard let storage else { try fail(.storage, DefaultCache.shared.reason, content) }
     switch content.asLMDBCacheStorable() {
-    case .failure(let error):
-      try fail(.conversion, error, content)
-      return false
+    case .failure(let error): try fail(.conversion, error, content)
     case .success(let object):
       let isStored: Bool
       do throws(CacheError) {
         isStored = try storage.setObjectIfAbsent(object, forKey: key, expiresIn: expiresIn)
       } catch {
         try fail(error.code == .encodingFailed ? .conversion : .storage, error, content)
-        return false
       }
       if isStored { failures.clear() }
       return isStored

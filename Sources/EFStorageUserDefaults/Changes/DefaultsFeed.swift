@@ -12,6 +12,8 @@ import Synchronization
 final class DefaultsFeed: Sendable {
   static let shared = DefaultsFeed()
   private static let interval = DispatchTimeInterval.milliseconds(50)
+  /// So much later a look may be, so that the system wakes for several things at once.
+  private static let leeway = DispatchTimeInterval.milliseconds(10)
 
   private struct Watch {
     let key: KeyBytes
@@ -25,9 +27,8 @@ final class DefaultsFeed: Sendable {
   }
 
   /// What tells of changes past the references, while somebody watches.
+  // Sendable: neither a dispatch source nor an observation is changed after it was made, and both may be ended on any thread.
   private final class Looking: @unchecked Sendable {
-    // Unchecked: neither a dispatch source nor an observation is changed after it was made, and both may be ended on any
-    // thread.
     #if canImport(Darwin)
       private let observation: any NSObjectProtocol
 
@@ -42,7 +43,8 @@ final class DefaultsFeed: Sendable {
       private let timer = DispatchSource.makeTimerSource(queue: .global(qos: .utility))
 
       init(_ look: @escaping @Sendable () -> Void) {
-        timer.schedule(deadline: .now() + DefaultsFeed.interval, repeating: DefaultsFeed.interval)
+        timer.schedule(
+          deadline: .now() + DefaultsFeed.interval, repeating: DefaultsFeed.interval, leeway: DefaultsFeed.leeway)
         timer.setEventHandler(handler: look)
         timer.activate()
       }
@@ -53,7 +55,15 @@ final class DefaultsFeed: Sendable {
 
   private let state = Mutex(State())
 
-  private init() {}
+  init() {}
+
+  /// Whether looks are due, or the system's notifications are awaited.
+  var isLooking: Bool { state.withLock { $0.looking != nil } }
+
+  func isWatched(_ key: String) -> Bool {
+    let key = KeyBytes(key)
+    return state.withLock { $0.watches.values.contains { $0.key == key } }
+  }
 
   /// Yields whenever what is under the key may be another, at once if that was so since the last look.
   func watch(_ key: String) -> AsyncStream<Void> {

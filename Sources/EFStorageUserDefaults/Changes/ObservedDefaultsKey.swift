@@ -7,6 +7,9 @@ import Synchronization
 ///
 /// Threads: any.
 final class ObservedDefaultsKey: Observable, Sendable {
+  /// Between two tellings, so that a key that is written all the time does not keep its trackers busy.
+  private static let pause: Duration = .milliseconds(10)
+
   private let registrar = ObservationRegistrar()
   private let changes = Atomic<Int>(0)
   /// Of the changes, how many there were when the content was read last.
@@ -21,10 +24,12 @@ final class ObservedDefaultsKey: Observable, Sendable {
       var last = first
       for await _ in moments {
         let object = StoredObject(shared.defaults, key)
-        // Observation begins to watch when what it tracks has been read: a change in between is told again.
-        guard let observed = self else { return }
-        if !last.isSame(as: object) || observed.isUnseen { observed.tell() }
+        if last.isSame(as: object) { continue }
         last = object
+        guard let moment = self?.tell() else { return }
+        do { try await Task.sleep(for: Self.pause) } catch { return }
+        // Observation begins to watch when what it tracks has been read: a change in between is told again.
+        if self?.isUnseen(moment) == true { _ = self?.tell() }
       }
     }
     self.task.withLock { $0 = task }
@@ -36,13 +41,13 @@ final class ObservedDefaultsKey: Observable, Sendable {
   var moment: Int {
     registrar.access(self, keyPath: \.moment)
     let moment = changes.load(ordering: .acquiring)
-    seen.store(moment, ordering: .releasing)
+    seen.max(moment, ordering: .acquiringAndReleasing)
     return moment
   }
 
-  private var isUnseen: Bool { seen.load(ordering: .acquiring) < changes.load(ordering: .acquiring) }
-
-  private func tell() {
-    registrar.withMutation(of: self, keyPath: \.moment) { _ = changes.add(1, ordering: .acquiringAndReleasing) }
+  private func tell() -> Int {
+    registrar.withMutation(of: self, keyPath: \.moment) { changes.add(1, ordering: .acquiringAndReleasing).newValue }
   }
+
+  private func isUnseen(_ moment: Int) -> Bool { seen.load(ordering: .acquiring) < moment }
 }

@@ -23,7 +23,9 @@ struct StoredObject: @unchecked Sendable {
     case (let first as [String: Any], let second as [String: Any]):
       first.count == second.count
         && first.allSatisfy { name, value in second[name].map { areSame(value, $0) } ?? false }
-    case (let first as AnyHashable, let second as AnyHashable): first == second
+    // NaN is not equal to itself, and is the same content.
+    case (let first as AnyHashable, let second as AnyHashable):
+      first == second || (first != first && second != second)
     default: false
     }
   }

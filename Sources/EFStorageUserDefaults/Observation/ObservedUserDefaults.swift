@@ -9,7 +9,8 @@ public import Observation
 /// withObservationTracking { apply(theme.content ?? "light") } onChange: { refresh() }
 /// ```
 ///
-/// What is told, and when, is as ``UserDefaultsContents`` says, on a thread of Swift's pool. Keep it as long as it is read.
+/// What is told, and when, is as ``UserDefaultsContents`` says, on a thread of Swift's pool; a change within 10 ms of
+/// another one is told when these have passed. Keep it as long as it is read.
 public final class ObservedUserDefaults<Content: UserDefaultsStorable>: Observable {
   public let reference: EFStorageUserDefaultsRef<Content>
   private let observed: ObservedDefaultsKey

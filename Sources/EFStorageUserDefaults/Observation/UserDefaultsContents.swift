@@ -10,7 +10,7 @@ import Foundation
 /// Every iterator begins with the content that is there; of several changes that came before it asked it gives the last,
 /// and nothing where the content is the same again. It ends when its task is cancelled.
 ///
-/// A write of this process through a reference is told at once, one past the references within 50 ms. What another process
+/// A write of this process through a reference is told at once, one past the references within 60 ms. What another process
 /// writes is told when this one sees it: on Linux after the next `synchronize()`, which each change through a reference
 /// brings about within a tenth of a second, and on Apple's systems when a change in this process follows.
 public struct UserDefaultsContents<Content: UserDefaultsStorable>: AsyncSequence {

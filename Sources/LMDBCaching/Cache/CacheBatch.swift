@@ -3,8 +3,8 @@ public struct CacheBatch: ~Copyable {
   let frames: BatchFrames
   /// The first failure; it makes the whole batch fail.
   private(set) var failure: CacheError?
-  /// Alone, and not what is taken from it: of what an initializer reads from an object for a structure that cannot be copied,
-  /// Swift 6.3 releases the last once too often when it optimizes.
+  /// Alone, and not its store and transforms: of two properties that the initializer took out of the cache for this structure,
+  /// which cannot be copied, optimized code of Swift 6.3.1 released the second once too often.
   private let cache: DiskCache
 
   init(_ cache: DiskCache, isAwaited: Bool) {

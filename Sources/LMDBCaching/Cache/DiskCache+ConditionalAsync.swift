@@ -3,17 +3,13 @@
 // the others is one in a closure that is not asynchronous.
 
 extension DiskCache {
-  /// Gives the entry under `key` another expiry.
-  ///
-  /// - Returns: Whether there was an entry.
+  /// See ``LMDBCache/touch(forKey:expires:)``.
   @discardableResult
   public nonisolated(nonsending) func touch(forKey key: String, expires: Expiry) async throws(CacheError) -> Bool {
     try await background.perform(.write) { [self] () throws(CacheError) in try touch(forKey: key, expires: expires) }
   }
 
-  /// Stores a value, with tags if there are some, if there is none under `key`, or only one that has expired.
-  ///
-  /// - Returns: Whether it was stored. Of several callers, in this process and others, one is told so.
+  /// See ``LMDBCache/setValueIfAbsent(_:forKey:expires:cost:tags:)``.
   @discardableResult
   public nonisolated(nonsending) func setValueIfAbsent<V: Codable & Sendable>(
     _ value: V, forKey key: String, expires: Expiry = .never, cost: Int? = nil, tags: [String] = []
@@ -23,9 +19,7 @@ extension DiskCache {
     }
   }
 
-  /// Stores a value, with tags if there are some, in place of one that is still the one that was seen: compare-and-set.
-  ///
-  /// - Returns: Whether it was stored.
+  /// See ``LMDBCache/set(_:forKey:ifVersion:expires:cost:tags:)``.
   @discardableResult
   public nonisolated(nonsending) func set<V: Codable & Sendable>(
     _ value: V, forKey key: String, ifVersion version: EntryVersion, expires: Expiry = .never, cost: Int? = nil,
@@ -36,9 +30,7 @@ extension DiskCache {
     }
   }
 
-  /// Removes the entry under `key` if it is still the one that was seen.
-  ///
-  /// - Returns: Whether it was removed.
+  /// See ``LMDBCache/removeValue(forKey:ifVersion:)``.
   @discardableResult
   public nonisolated(nonsending) func removeValue(
     forKey key: String, ifVersion version: EntryVersion
@@ -48,10 +40,7 @@ extension DiskCache {
     }
   }
 
-  /// Changes the value under `key`, or makes one, or removes it. No other change comes in between.
-  ///
-  /// - Parameter change: As of the form for threads; it runs on the background queue.
-  /// - Returns: What was stored.
+  /// See ``LMDBCache/update(_:forKey:expires:cost:_:)``.
   @discardableResult
   public nonisolated(nonsending) func update<V: Codable & Sendable>(
     _ type: V.Type = V.self, forKey key: String, expires: Expiry = .unchanged, cost: Int? = nil,
@@ -62,9 +51,7 @@ extension DiskCache {
     }
   }
 
-  /// Adds to the integer under `key`, which is 0 where there is none.
-  ///
-  /// - Returns: The sum.
+  /// See ``LMDBCache/increment(forKey:by:expires:)``.
   @discardableResult
   public nonisolated(nonsending) func increment(
     forKey key: String, by amount: Int = 1, expires: Expiry = .unchanged
@@ -74,7 +61,7 @@ extension DiskCache {
     }
   }
 
-  /// Stores a value and returns the one that was there, or `nil` if there was none.
+  /// See ``LMDBCache/exchange(_:forKey:expires:cost:)``.
   @discardableResult
   public nonisolated(nonsending) func exchange<V: Codable & Sendable>(
     _ value: V, forKey key: String, expires: Expiry = .never, cost: Int? = nil
@@ -84,7 +71,7 @@ extension DiskCache {
     }
   }
 
-  /// Removes the entry under `key` and returns its value, or `nil` if there was none: of several callers one has it.
+  /// See ``LMDBCache/removeValue(_:forKey:)``.
   public nonisolated(nonsending) func removeValue<V: Codable & Sendable>(
     _ type: V.Type, forKey key: String
   ) async throws(CacheError) -> V? {

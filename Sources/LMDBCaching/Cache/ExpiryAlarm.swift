@@ -45,16 +45,16 @@ final class ExpiryAlarm: Sendable {
   }
 
   private func ring(_ expires: Int64) {
-    let isEarly = clock.now < expires
-    let old = state.withLock { state -> CacheTimer? in
-      guard state.expires == expires else { return nil }
-      defer { state = State() }
-      return state.timer
+    // Early by the wall clock: it waits on.
+    let next = clock.now < expires ? startTimer(expires) : nil
+    let (old, isCurrent) = state.withLock { state -> (CacheTimer?, Bool) in
+      // Another entry is there by now, or somebody else rings.
+      guard state.expires == expires, state.timer != nil else { return (next, false) }
+      let old = state.timer
+      state = next == nil ? State() : State(timer: next, expires: expires)
+      return (old, true)
     }
     old?.cancel()
-    // Another entry is there by now, or somebody else rings.
-    guard old != nil else { return }
-    if isEarly { return set(expires) }
-    mailbox.push(.expired(key: key))?()
+    if isCurrent, next == nil { mailbox.push(.expired(key: key))?() }
   }
 }

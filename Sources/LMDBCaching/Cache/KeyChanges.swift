@@ -8,6 +8,9 @@ package struct KeyChanges: Sendable {
   private var last: EntryVersion?
   /// Whether it was told that the entry has expired. It is told by the alarm, and again when the entry is removed.
   private var hasExpired = false
+  /// Whether it is told so once more, and nothing else. (Something else may have been told before it: of the changes of a key
+  /// that wait, the last one stays.)
+  private var isRepeated = false
 
   package init(_ cache: LMDBCache, key: String) {
     self.key = ByteKey(key)
@@ -25,13 +28,17 @@ package struct KeyChanges: Sendable {
     }
     while let change = await changes.next() {
       switch change {
-      case .missed, .removedAll: return true
+      case .missed, .removedAll:
+        isRepeated = false
+        return true
       case .expired(let key):
-        guard ByteKey(key) == self.key, !hasExpired else { continue }
-        hasExpired = true
+        guard ByteKey(key) == self.key else { continue }
+        (isRepeated, hasExpired) = (hasExpired, true)
         return true
       case .set(let key), .removed(let key), .evicted(let key):
-        if ByteKey(key) == self.key { return true }
+        guard ByteKey(key) == self.key else { continue }
+        isRepeated = false
+        return true
       }
     }
     return false
@@ -43,8 +50,9 @@ package struct KeyChanges: Sendable {
   /// - Parameter entry: `nil` if there is none on the disk.
   package mutating func isNew(_ entry: CacheEntry?) -> Bool {
     alarm.set(entry?.expires ?? 0)
-    if entry != nil { hasExpired = false }
     defer { last = entry?.version }
-    return entry == nil || entry?.version != last
+    guard let entry else { return !isRepeated }
+    hasExpired = false
+    return entry.version != last
   }
 }

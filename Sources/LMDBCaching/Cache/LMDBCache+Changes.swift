@@ -44,7 +44,7 @@ extension LMDBCache {
   /// ``changes(withPrefix:bufferingLimit:)`` tells them, and when it does. The last value is never missed; of those that
   /// nobody asked for in time only the last is given. One that is written while it is read may be given twice, and never is
   /// one given that is older than the one before. A value that expires is `nil` from its expiry on, which is told within
-  /// 10 ms.
+  /// 10 ms, unless the system's clock is set meanwhile, or the value is in memory alone, since the disk fails.
   ///
   /// ```swift
   /// for try await user in cache.observe(User.self, forKey: "user:42") { show(user) }

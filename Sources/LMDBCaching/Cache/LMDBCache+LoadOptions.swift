@@ -131,6 +131,7 @@ extension LMDBCache {
       if beginRefresh(key) {
         LoadQueue.run { [self] () async in
           defer { endRefresh(key) }
+          // A failure is noted where it happens.
           _ = try? await run(type, key, options, servesAbsence: servesAbsence, load)
         }
       }

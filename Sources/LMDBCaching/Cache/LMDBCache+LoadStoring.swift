@@ -1,4 +1,5 @@
 import Logging
+import Platform
 
 // What becomes of a value that was loaded.
 

@@ -47,7 +47,12 @@ extension LMDBCache {
     if let found = try memoryValue(of: ObjectIdentifier(type), forKey: key) {
       return unsafeDowncast(found, to: TypedMemoryValue<V>.self).value
     }
-    return try loadedValue(type, key, loadOptions(expiresIn: expiresIn, cost: cost)) { _ in try load() }
+    // What is not to be stored is not kept as an old value either.
+    let isStored = expiresIn.map { $0 > .zero } ?? true
+    return try loadedValue(type, key, loadOptions(expiresIn: expiresIn, cost: cost)) { context in
+      if !isStored { context.isStored = false }
+      return try load()
+    }
   }
 
   /// The same for tasks: while one loads, others that ask for the key wait without holding a thread.
@@ -64,7 +69,11 @@ extension LMDBCache {
     if let found = try memoryValue(of: ObjectIdentifier(type), forKey: key) {
       return unsafeDowncast(found, to: TypedMemoryValue<V>.self).value
     }
-    return try await loadedValue(type, key, loadOptions(expiresIn: expiresIn, cost: cost)) { _ in try await load() }
+    let isStored = expiresIn.map { $0 > .zero } ?? true
+    return try await loadedValue(type, key, loadOptions(expiresIn: expiresIn, cost: cost)) { context in
+      if !isStored { context.isStored = false }
+      return try await load()
+    }
   }
 
   /// The cache's own options, but for what a call names.

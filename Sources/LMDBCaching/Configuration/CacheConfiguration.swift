@@ -38,5 +38,8 @@ public struct CacheConfiguration: Sendable {
   /// Receives one structured event per noteworthy condition; never one per operation.
   public var logger = Logger(label: "lmdb-caching")
 
+  /// Whether a metrics system is told of it. A copy that is being made has a name that never comes again.
+  var reportsMetrics = true
+
   public init() {}
 }

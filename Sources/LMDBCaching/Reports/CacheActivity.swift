@@ -1,3 +1,5 @@
+import Platform
+
 /// What the processes that have a cache open do, as they publish it, and what its files take up: see
 /// ``read(path:)``.
 package struct CacheActivity: Sendable {
@@ -24,8 +26,8 @@ package struct CacheActivity: Sendable {
   package var latestCount: ProcessStatistics? { processes.max { $0.transaction < $1.transaction } }
 
   /// Entries in memory, and the sum of their costs, of all processes: what several have counts several times.
-  package var memoryCount: Int { processes.reduce(0) { $0.addingSaturating($1.memoryCount) } }
-  package var memoryCost: Int { processes.reduce(0) { $0.addingSaturating($1.memoryCost) } }
+  package var memoryCount: Int { processes.reduce(0) { $0.addingClamped($1.memoryCount) } }
+  package var memoryCost: Int { processes.reduce(0) { $0.addingClamped($1.memoryCost) } }
 
   /// Of all processes, each since it opened the cache.
   package var statistics: CacheStatistics {

@@ -12,7 +12,10 @@ final class CacheMetrics: @unchecked Sendable {
   /// What each counter has been told.
   private var told = [Int](repeating: 0, count: Handlers.counters.count)
 
-  init(directory: String, events: EventLog) {
+  private let isReported: Bool
+
+  init(directory: String, events: EventLog, isReported: Bool) {
+    self.isReported = isReported
     self.directory = directory
     self.events = events
   }
@@ -21,7 +24,7 @@ final class CacheMetrics: @unchecked Sendable {
 
   /// Calls `body` with the handlers, in turn with other events, if there is a metrics system.
   private func report(_ body: @escaping @Sendable (CacheMetrics, Handlers) -> Void) {
-    guard Self.isSystemInstalled else { return }
+    guard isReported, Self.isSystemInstalled else { return }
     events.perform { [self] in
       if handlers == nil, Self.isSystemInstalled { handlers = Handlers(directory: directory) }
       if let handlers { body(self, handlers) }

@@ -1,3 +1,5 @@
+import Platform
+
 extension CacheStatistics {
   /// What is counted, and never becomes less, but for ``loadTime``. In the order in which it is published: what is new comes
   /// last.
@@ -8,7 +10,7 @@ extension CacheStatistics {
   ]
 
   /// Reads of all tiers.
-  package var reads: Int { memoryHits.addingSaturating(diskHits).addingSaturating(misses) }
+  package var reads: Int { memoryHits.addingClamped(diskHits).addingClamped(misses) }
 
   /// What has been counted since it was as `earlier`.
   package func since(_ earlier: CacheStatistics) -> CacheStatistics {
@@ -20,7 +22,7 @@ extension CacheStatistics {
 
   /// Adds what another process counted.
   package mutating func add(_ other: CacheStatistics) {
-    for path in Self.counters { self[keyPath: path] = self[keyPath: path].addingSaturating(other[keyPath: path]) }
+    for path in Self.counters { self[keyPath: path] = self[keyPath: path].addingClamped(other[keyPath: path]) }
     loadTime += other.loadTime
   }
 }

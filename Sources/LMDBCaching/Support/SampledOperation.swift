@@ -1,8 +1,8 @@
 import CPlatform
 import Platform
 
-/// Operations of which some are timed, each kind for itself: of one thread about a thousand a second, and at most one of
-/// 1024.
+/// Operations of which some are timed, each kind for itself: of one thread about a thousand a second, and where there are
+/// more, one of 1024.
 ///
 /// An operation that is not timed costs a subtraction in the thread's own memory.
 enum SampledOperation: UInt32 {

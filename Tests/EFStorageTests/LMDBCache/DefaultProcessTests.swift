@@ -8,6 +8,7 @@ import Testing
 @Suite struct DefaultProcessTests {
   /// Text that lets somebody else write just before it is stored.
   private struct Interrupted: LMDBCacheStorable, Equatable {
+    // One test alone sets it, and has it called on its own thread.
     nonisolated(unsafe) static var interruption: (() -> Void)?
 
     var text: String

@@ -1,8 +1,9 @@
-import EFStorageUserDefaults
 import Foundation
 import Observation
 import TestSupport
 import Testing
+
+@testable import EFStorageUserDefaults
 
 /// What happens to a content in user defaults, as a sequence and as an object that Observation tracks.
 @Suite(.timeLimit(.minutes(30))) struct DefaultsObservationTests {
@@ -13,6 +14,16 @@ import Testing
   private func reference<Content: UserDefaultsStorable>(
     _ type: Content.Type = Content.self, _ key: String = "key"
   ) -> EFStorageUserDefaultsRef<Content> { .forKey(key, in: temporary.defaults) }
+
+  /// Returns when everybody has been woken twice since.
+  private func twoLooksLater() async {
+    var looks = DefaultsFeed.shared.watch("look").makeAsyncIterator()
+    for number in 0..<2 {
+      // Past the references, so that a look alone tells of it.
+      temporary.defaults.set(number, forKey: "look")
+      _ = await looks.next()
+    }
+  }
 
   @Test func thePresentContentAndThenEachThatFollows() async throws {
     let reference = reference(Int.self)
@@ -50,6 +61,35 @@ import Testing
     #expect(try await values.next() == "d")
     temporary.defaults.removeObject(forKey: "key")
     #expect(try await values.next() == .some(nil))
+  }
+
+  /// The first change through a reference has what is in the file read again.
+  @Test func whatAnotherProcessWritesIsSeen() async throws {
+    var values = reference(Int.self, "int").values.makeAsyncIterator()
+    #expect(try await values.next() == .some(nil))
+    let writer = try ChildProcess("EFStorageTestProcess", ["write-defaults", temporary.suite])
+    try #require(writer.end() == .exit(0))
+    reference(Int.self, "another").content = 1
+    #expect(try await values.next() == Int.max)
+  }
+
+  @Test func aContentThatIsNoNumberIsToldOnce() async throws {
+    let reference = reference(Double.self)
+    reference.content = .nan
+    let seen = Guarded<[Double?]>([])
+    let task = Task {
+      for try await content in reference.values {
+        seen { $0.append(content) }
+        if content == 1 { return }
+      }
+    }
+    #expect(try await becomesTrue(within: .seconds(600)) { !seen.current.isEmpty })
+    await twoLooksLater()
+    // Another NaN is the same.
+    reference.content = .nan
+    reference.content = 1
+    try await task.value
+    #expect(seen.current.count == 2 && seen.current.first??.isNaN == true && seen.current.last == 1)
   }
 
   @Test func collectionsAndCodableContentsAreToldApart() async throws {
@@ -137,8 +177,41 @@ import Testing
     let change = changed { _ = observed.content }
     for number in 0..<100 { self.reference(Int.self, "key\(number)").content = number }
     reference.content = 1
-    // Several looks later.
-    try await Task.sleep(for: .milliseconds(300))
+    await twoLooksLater()
     #expect(!change.current)
+  }
+
+  // MARK: Ends
+
+  @Test func itGoesWhenNobodyHasIt() async throws {
+    let key = UUID().uuidString
+    let reference = reference(Int.self, key)
+    weak let observed: ObservedUserDefaults<Int>?
+    do {
+      let object = reference.observed
+      observed = object
+      reference.content = 1
+      #expect(DefaultsFeed.shared.isWatched(key))
+      #expect(object.content == 1)
+    }
+    #expect(observed == nil)
+    #expect(try await becomesTrue(within: .seconds(600)) { !DefaultsFeed.shared.isWatched(key) })
+  }
+
+  /// A feed of its own: others watch the shared one.
+  @Test func nobodyLooksWhereNobodyWatches() {
+    let feed = DefaultsFeed()
+    #expect(!feed.isLooking)
+    for _ in 0..<3 {
+      var first: AsyncStream<Void>? = feed.watch("first")
+      var second: AsyncStream<Void>? = feed.watch("second")
+      #expect(feed.isLooking && feed.isWatched("first") && feed.isWatched("second"))
+      withExtendedLifetime(first) {}
+      first = nil
+      #expect(feed.isLooking && !feed.isWatched("first") && feed.isWatched("second"))
+      withExtendedLifetime(second) {}
+      second = nil
+      #expect(!feed.isLooking && !feed.isWatched("second"))
+    }
   }
 }

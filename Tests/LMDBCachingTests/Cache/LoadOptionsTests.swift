@@ -16,6 +16,8 @@ import Testing
   private func open(_ change: (inout CacheConfiguration) -> Void = { _ in }) throws -> LMDBCache {
     try directory.open {
       $0.clock = .manual(clock)
+      // In real time: on a machine that is busy nobody is to give up and load by himself.
+      $0.loadWaitLimit = .seconds(600)
       change(&$0)
     }
   }

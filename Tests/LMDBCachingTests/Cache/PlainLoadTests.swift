@@ -103,8 +103,10 @@ import Testing
   }
 
   /// A lifetime that the call gives, of zero or less, is none: the value is the callers', and not kept.
-  @Test(arguments: [false, true]) func nothingIsKeptForNoTime(_ isTask: Bool) async throws {
-    let cache = try open { _ in }
+  /// Nor as an old value that may be served.
+  @Test(arguments: [false, true], [Duration.zero, .seconds(5)])
+  func nothingIsKeptForNoTime(_ isTask: Bool, _ servedFor: Duration) async throws {
+    let cache = try open { $0.staleWhileRevalidate = servedFor }
     for (number, lifetime) in [Duration.zero, .seconds(-5)].enumerated() {
       #expect(try await value(cache, isTask: isTask, expiresIn: lifetime) { number } == number)
       #expect(try cache.value(Int.self, forKey: "key") == nil)

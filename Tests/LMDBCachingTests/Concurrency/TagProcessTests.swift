@@ -104,4 +104,21 @@ import Testing
     child.end()
     try cache.close()
   }
+
+  /// What was committed after the removal is there for the one whose write was removed, too, before it has committed it.
+  @Test func aWriteAfterARemovalIsSeenByAll() throws {
+    let cache = try directory.open()
+    let child = try cacheProcess()
+    #expect(child.run("open \(directory.path) interval=600000") == "ok")
+    #expect(child.run("settagged key waiting tag") == "ok")
+    try cache.removeAll(taggedWith: "tag")
+    try cache.set("later", forKey: "key", tags: ["tag"])
+    try cache.flush()
+    #expect(child.run("get key") == "later")
+    #expect(child.run("flush") == "ok")
+    #expect(child.run("get key") == "later")
+    #expect(try cache.value(String.self, forKey: "key") == "later")
+    child.end()
+    try cache.close()
+  }
 }

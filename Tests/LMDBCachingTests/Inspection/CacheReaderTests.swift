@@ -75,6 +75,8 @@ import Testing
     #expect(
       try reader.page(withPrefix: "key:", after: EntryPlace(after: "key:15x"), limit: 1).entries[0].key == "key:16")
     #expect(try reader.page(withPrefix: "key:", after: EntryPlace(after: "key:29"), limit: 1).entries.isEmpty)
+    // A place before the prefix.
+    #expect(try reader.page(withPrefix: "key:", after: EntryPlace(after: "a"), limit: 1).entries[0].key == "key:10")
     try cache.close()
   }
 

@@ -73,6 +73,24 @@ import Testing
     #expect(files.isEmpty)
   }
 
+  /// As a copy of the directory by links makes them, or another user leaves them.
+  @Test func filesThatCannotBeSweptKeepNobodyFromPublishing() throws {
+    let cache = try open()
+    let folder = directory.path + "/statistics"
+    try FileManager.default.createDirectory(
+      atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    let other = folder + "/0123456789abcdef.live"
+    try Data("LMDBCLS1".utf8).write(to: URL(fileURLWithPath: other))
+    #expect(link(other, folder + "/copy") == 0)
+    try cache.set("a", forKey: "a")
+    for _ in 0..<3 {
+      try makeRound(cache)
+      #expect(try read().processes.count == 1)
+      clock.advance(by: .seconds(61))
+    }
+    try cache.close()
+  }
+
   @Test func nothingIsWrittenWhileNothingChanges() throws {
     let cache = try open()
     try cache.set("a", forKey: "a")

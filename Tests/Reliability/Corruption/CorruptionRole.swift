@@ -41,7 +41,7 @@ enum CorruptionRole: TrialRole {
       do {
         let cache = try LMDBCache(directory: directory, configuration: CorruptionShape.configuration(verification))
         if cache.recovery != nil { recoveries += 1 }
-        readAll(cache)
+        readAll(cache, isTrimmed: !isFirst)
         enumerate(cache)
         let written = Data("written \(isFirst)".utf8)
         do {
@@ -57,7 +57,7 @@ enum CorruptionRole: TrialRole {
         // Values are moved out of sparse segments, and what nobody refers to goes.
         do { try cache.diskCache.sweepValues() } catch { errors += 1 }
         cache.memoryCache.removeAll()
-        readAll(cache)
+        readAll(cache, isTrimmed: !isFirst)
         if isFirst { try cache.trim(toCount: shape.keys.count) }
         try cache.close()
       } catch {
@@ -65,30 +65,38 @@ enum CorruptionRole: TrialRole {
       }
     }
 
-    private func readAll(_ cache: LMDBCache) {
+    private enum Found { case last, earlier, nothing, failure }
+
+    /// - Parameter isTrimmed: Whether any of the entries may have been removed.
+    private func readAll(_ cache: LMDBCache, isTrimmed: Bool) {
+      let found = shape.keys.map { (key: $0, what: read($0, cache)) }
+      if shape != .journal { return }
       var isBehindLoss = false
-      for key in shape.keys {
-        guard let isLast = read(key, cache) else { continue }
+      for (key, what) in found {
         // Writes are lost from some moment on, and none that was made after it is there.
-        if shape == .journal, isLast, isBehindLoss { wrong.append("\(key) has outlived a write before it") }
-        if !isLast { isBehindLoss = true }
+        if what == .last, isBehindLoss { wrong.append("\(key) has outlived a write before it") }
+        if what == .earlier { isBehindLoss = true }
       }
+      // A batch is there as a whole or not at all. What cannot be read is told.
+      var batch = Set(found.suffix(CorruptionShape.batchLength).map { $0.what })
+      batch.remove(.failure)
+      if isTrimmed { batch.remove(.nothing) }
+      if batch.count > 1 { wrong.append("a part of a batch") }
     }
 
-    /// Returns whether it is the last version; `nil` if there is no value.
-    private func read(_ key: String, _ cache: LMDBCache) -> Bool? {
+    private func read(_ key: String, _ cache: LMDBCache) -> Found {
       do {
         guard let value = try cache.value(Data.self, forKey: key) else {
           missing += 1
-          return nil
+          return .nothing
         }
-        if value == shape.value(key, CorruptionShape.lastVersion) { return true }
+        if value == shape.value(key, CorruptionShape.lastVersion) { return .last }
         let version = (1..<CorruptionShape.lastVersion).first { value == shape.value(key, $0) }
         if version != nil { earlier += 1 } else { wrong.append("\(key.prefix(20)) has \(value.count) other bytes") }
-        return false
+        return .earlier
       } catch {
         errors += 1
-        return nil
+        return .failure
       }
     }
 

@@ -69,6 +69,9 @@ enum CorruptionShape: String, CaseIterable {
     return configuration
   }
 
+  /// So many of the last keys are written as one batch where there is a journal.
+  static let batchLength = 4
+
   /// What of it is damaged.
   enum Target: String, CaseIterable { case database, values, journals }
 
@@ -123,8 +126,10 @@ enum CorruptionShape: String, CaseIterable {
       }
     }
     held.wait()
-    for key in keys.dropLast(4) { try cache.set(value(key, Self.lastVersion), forKey: key) }
-    try cache.write { batch in for key in keys.suffix(4) { batch.set(value(key, Self.lastVersion), forKey: key) } }
+    for key in keys.dropLast(Self.batchLength) { try cache.set(value(key, Self.lastVersion), forKey: key) }
+    try cache.write { batch in
+      for key in keys.suffix(Self.batchLength) { batch.set(value(key, Self.lastVersion), forKey: key) }
+    }
     written.signal()
     ended.wait()
     if let error = failure.current { throw error }

@@ -233,8 +233,9 @@ extension CacheModel {
       let name = String(decoding: key.bytes, as: UTF8.self)
       try ensure(!cache.contains(name), "\(name.prefix(8)) is there, and its tag was removed")
     }
-    // Upkeep would do so within a second; until then counts include them, and changes are told then.
+    // Upkeep would do so within a second; until then counts include them, and changes are told then. What has expired
+    // goes with them, and is told of as well: the model has it, as what is not served, until entries are counted.
     try cache.diskCache.sweepTags()
-    try followChanges()
+    try awaitRemovals()
   }
 }

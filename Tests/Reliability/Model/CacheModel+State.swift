@@ -91,8 +91,22 @@ extension CacheModel {
     told = Set(try cache.entries().map { ModelKey($0.key) })
   }
 
-  /// Who follows the changes knows which keys there are.
-  func compareChanges() throws {
+  /// What a tag removed before it was committed is told of when the database is read again: after 50 ms, or later where
+  /// the clock was moved while it was read.
+  func awaitRemovals() throws {
+    var step = Duration.milliseconds(50)
+    for _ in 0..<20 {
+      try takeChanges()
+      if told.isSubset(of: entries.keys) { return }
+      clock.advance(by: step)
+      time.advance(toAtLeast: time.now)
+      step *= 2
+      // Behind what the clock's timer had the writer do.
+      try cache.diskCache.betweenCommits {}
+    }
+  }
+
+  private func takeChanges() throws {
     for change in changes.taken() {
       switch change {
       case .set(let key): told.insert(ModelKey(key))
@@ -102,6 +116,11 @@ extension CacheModel {
       }
     }
     latest = max(latest, time.now)
+  }
+
+  /// Who follows the changes knows which keys there are.
+  func compareChanges() throws {
+    try takeChanges()
     if mayHaveEvicted { return }
     let live = Set(entries.filter { $0.value.expires.map { $0 > latest } ?? true }.keys)
     // An expired entry is told of when it is removed.

@@ -2,8 +2,8 @@ import Foundation
 import LMDBCaching
 import Reporting
 
-/// Until the disk has back what a removal frees, while another thread reads and, where something is left, one writes; what
-/// is left is told, and the longest that a read waited.
+/// Until the disk has back what a removal frees, while another thread reads and, where something is left, one writes;
+/// what is left a while later is told, and the longest that a read waited.
 enum DiskSpace {
   enum Removal: String, CaseIterable {
     case everything
@@ -20,6 +20,9 @@ enum DiskSpace {
 
   /// How many of the keys are written anew meanwhile.
   private static let written = 500
+  /// So long after the space is back, when it is within the limit in any case, what is left is read. The writer goes on
+  /// until then.
+  private static let pause: Duration = .seconds(3)
 
   static func workload(_ removal: Removal, _ shape: DiskShape) -> Workload {
     Workload("disk.space.\(removal)", shape.parameters) { setting in
@@ -33,6 +36,7 @@ enum DiskSpace {
       var cache: DiskCache?
       var reader: StalledReader?
       var writer: SteadyWriter?
+      var end: ContinuousClock.Instant?
       let value = shape.replacement
       let keys = shape.keys(seed: 12).strings
       return [
@@ -50,9 +54,10 @@ enum DiskSpace {
             writer = SteadyWriter { try opened.set(value, forKey: keys[$0 % some]) }
           },
           after: {
-            let writes = writer?.stop() ?? 0
             let wait = reader?.stop() ?? 0
+            while setting.scale == .full, let end, ContinuousClock.now - end < Self.pause { usleep(20_000) }
             let left = try allocated(directory!)
+            let writes = writer?.stop() ?? 0
             try cache?.close()
             cache = nil
             try setting.remove(directory!)
@@ -69,6 +74,7 @@ enum DiskSpace {
               if ContinuousClock.now - start > .seconds(120) { throw WorkloadError("The space is not given back.") }
               usleep(20_000)
             }
+            end = ContinuousClock.now
           })
       ]
     }

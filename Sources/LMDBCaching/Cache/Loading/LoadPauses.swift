@@ -1,3 +1,4 @@
+import Platform
 import Synchronization
 
 /// The keys whose loads failed, and until when they are not loaded anew if there is something to serve.

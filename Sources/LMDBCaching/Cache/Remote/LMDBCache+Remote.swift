@@ -30,6 +30,9 @@ extension LMDBCache {
   /// When an entry expires that lives for so long, in nanoseconds since 1970.
   package func expiry(after duration: Duration) -> Int64 { store.expiry(after: duration) }
 
+  /// The time by which entries expire, in nanoseconds since 1970.
+  package var now: Int64 { store.clock.now }
+
   /// Where the cache is.
   package var path: String { store.directory }
 

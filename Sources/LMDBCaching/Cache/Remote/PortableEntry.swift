@@ -1,7 +1,8 @@
 package import Foundation
 
 /// An entry that was archived here and can leave the machine, or came from another one and can be stored here.
-// Sendable: what `value` holds is shared between threads, as everything in the memory tier is.
+// Sendable: the header is detached, and refers to no memory; what `value` holds is shared between threads, as everything in
+// the memory tier is.
 package struct PortableEntry: @unchecked Sendable {
   package let key: String
   let header: RecordHeader

@@ -96,6 +96,7 @@ package struct CacheCopying {
     configuration.valueTransforms = []
     // What goes wrong is told by the error, and nothing goes on after it.
     configuration.logger = Logger(label: "lmdb-caching", factory: { _ in SwiftLogNoOpLogHandler() })
+    configuration.reportsMetrics = false
     let staged = try StagedCache(for: place, configuration)
     do {
       try source(

@@ -11,7 +11,7 @@ package struct CacheRestoration {
     package var backup: BackupReport
     /// Where the cache is now that was there before; `nil`: there was none, or it was removed.
     package var former: URL?
-    /// What of the backup could not be looked at.
+    /// What of the backup could not be looked at, and what could not be removed.
     package var notices: [String]
   }
 
@@ -41,6 +41,11 @@ package struct CacheRestoration {
       place = try self.place(of: target)
       // Found out before the work; and once more after it.
       try alone(with: target) { _ in }
+      // The copy is of who runs this, and its owner could not open it.
+      guard try calling("Looking at \(url.path)", { () throws(SystemError) in try target.isOwnedByUser() }) else {
+        throw CacheError(
+          .insecureDirectory, "\(target.path) belongs to another user. Restore as that user; nothing was changed.")
+      }
     } else {
       place = try NewPlace(url)
     }
@@ -50,11 +55,15 @@ package struct CacheRestoration {
     }
     try verifySource()
     var former: URL?
+    var notices: [String] = []
     let report = try CacheCopying(options: options).copy(source, to: place) { (staged, place) throws(CacheError) in
       guard let target else { return try staged.move(to: place) }
       former = try replace(target, at: place, with: staged)
+      if removesFormer, let notice = removeFormer(former, in: place) { notices.append(notice) } else if removesFormer {
+        former = nil
+      }
     }
-    return report.map { Report(backup: $0, former: former, notices: source.notices) }
+    return report.map { Report(backup: $0, former: former, notices: source.notices + notices) }
   }
 
   private func place(of directory: Directory) throws(CacheError) -> NewPlace {
@@ -104,23 +113,39 @@ package struct CacheRestoration {
   /// Gives the copy the place of the cache; returns where that is now.
   private func replace(
     _ target: Directory, at place: NewPlace, with staged: StagedCache
-  ) throws(CacheError) -> URL? {
+  ) throws(CacheError) -> URL {
     let name = try alone(with: target) { _ throws(CacheError) in
       try calling("Putting the copy in the place of \(place.path)") { () throws(SystemError) in
         guard try place.parent.identity(of: place.name) == target.identity else {
           throw SystemError("renameat", place.path, errno: EBUSY)
         }
         let former = try exchange(staged, with: place)
+        do throws(SystemError) { try place.parent.synchronize() } catch {
+          try undo(staged, at: place, former)
+          throw error
+        }
         staged.didMove()
-        try place.parent.synchronize()
         return former
       }
     }
-    if !removesFormer { return URL(fileURLWithPath: place.parent.path(of: name)) }
-    try calling("Removing the cache that was in \(place.path)") { () throws(SystemError) in
-      try place.parent.removeTree(name)
+    return URL(fileURLWithPath: place.parent.path(of: name))
+  }
+
+  private func undo(_ staged: StagedCache, at place: NewPlace, _ former: String) throws(SystemError) {
+    if former == staged.name, try place.parent.exchange(staged.name, place.name) { return }
+    try place.parent.rename(place.name, to: staged.name)
+    try place.parent.rename(former, to: place.name)
+  }
+
+  /// The copy is in its place, whatever becomes of what was there. Returns why that is not gone, if it is not.
+  private func removeFormer(_ former: URL?, in place: NewPlace) -> String? {
+    guard let former else { return nil }
+    do throws(SystemError) {
+      try place.parent.removeTree(former.lastPathComponent)
+      return nil
+    } catch {
+      return "\(former.path), which was there before, could not be removed: \(error). Remove it."
     }
-    return nil
   }
 
   /// - Returns: The name that the cache has now.

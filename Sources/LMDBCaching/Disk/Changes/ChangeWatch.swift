@@ -147,10 +147,7 @@ final class ChangeWatch: @unchecked Sendable {
   }
 
   /// The keys that are known and were not met: they may have been removed.
-  var unmet: [String] {
-    if isFirstScan { return [] }
-    return stamps.filter { $0.value.scan != scan }.map(\.key.string)
-  }
+  var unmet: [String] { stamps.filter { $0.value.scan != scan }.map(\.key.string) }
 
   func noteRemoved(_ key: String) -> ChangeMailbox.Delivery? {
     forget(key)

@@ -1,4 +1,5 @@
 import LMDB
+import Platform
 
 extension EntryDatabase {
   /// What is in use of the value log, as committed.
@@ -9,7 +10,7 @@ extension EntryDatabase {
     var transactionID: UInt64 = 0
 
     /// Bytes of the log's entries.
-    var bytes: Int { segments.values.reduce(0) { $0.addingSaturating($1.bytes) } }
+    var bytes: Int { segments.values.reduce(0) { $0.addingClamped($1.bytes) } }
   }
 
   func valueUsage() throws(CacheError) -> ValueUsage {

@@ -44,8 +44,7 @@ struct WriteSession: ~Copyable {
     guard let header = RecordHeader(record) else { return true }
     if header.hasTags, try isRemovedOrForgotten(header) {
       // Another process may have committed a later write first, which the removal is not of.
-      let present = try txn.withValue(forKey: key) { RecordHeader($0)?.stamp } ?? nil
-      if present ?? 0 < header.stamp { _ = try remove(key, of: nil) }
+      _ = try remove(key, of: nil) { $0.stamp < header.stamp }
       return false
     }
     var old: RecordHeader?

@@ -91,12 +91,13 @@ package final class CacheFollower {
     repeat {
       let isFirst = watch.isFirstScan
       let (met, next) = try reader.scan(prefix, after: place, limit: Self.pageLength, .live) {
-        [watch] (found, met: inout [Met]) throws(ReadingFailure) in
+        [watch] (found, met: inout [Met], bytes) throws(ReadingFailure) in
         let key = String(utf8: found.key)
         let stamp = found.header.stamp
         let isKnown = isFirst || watch.isKnown(key, stamp: stamp)
         met.append(
           Met(key: key, stamp: stamp, expires: found.header.expires, entry: isKnown ? nil : found.entry))
+        bytes += found.key.count
       }
       for one in met {
         if one.expires != 0 { first = min(first, one.expires) }

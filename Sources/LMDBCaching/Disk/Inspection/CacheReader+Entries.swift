@@ -23,7 +23,7 @@ extension CacheReader {
   /// - Parameters:
   ///   - place: Where the page before ended; `nil` for the first one.
   ///   - limit: How many records are looked at, at least 1. A page may be empty and not be the last one, and has fewer
-  ///     entries where others commit all the time.
+  ///     entries where others commit all the time, or keys are long: it ends with 4 MiB of them.
   package func page(
     withPrefix prefix: String = "", after place: EntryPlace? = nil, limit: Int
   ) throws(CacheError) -> Page {
@@ -34,7 +34,9 @@ extension CacheReader {
     _ prefix: String, after place: EntryPlace?, limit: Int, _ selection: EntrySelection
   ) throws(CacheError) -> Page {
     let (entries, next) = try scan(prefix, after: place, limit: limit, selection) {
-      (found, entries: inout [CacheEntry]) throws(ReadingFailure) in entries.append(found.entry)
+      (found, entries: inout [CacheEntry], bytes) throws(ReadingFailure) in
+      entries.append(found.entry)
+      bytes += entries[entries.count - 1].key.utf8.count
     }
     return Page(entries: entries, next: next)
   }
@@ -53,18 +55,22 @@ extension CacheReader {
     } while place != nil
   }
 
+  /// What the elements of one page may take, in bytes, before its last one.
+  private static let bytesAtOnce = 4 << 20
+
+  /// Calls `note` with the records of a page, which adds to the elements, and to the bytes that they take.
   func scan<Element>(
     _ prefix: String, after place: EntryPlace?, limit: Int, _ selection: EntrySelection,
-    _ note: (FoundRecord, inout [Element]) throws(ReadingFailure) -> Void
+    _ note: (FoundRecord, inout [Element], inout Int) throws(ReadingFailure) -> Void
   ) throws(CacheError) -> (elements: [Element], next: EntryPlace?) {
     try look("Listing \(path)") { (snapshot) throws(ReadingFailure) in
       // What is read at once becomes shorter the faster others write.
       let limit = max(1, min(max(1, limit), 1 << 20) >> min(20, 2 * snapshot.attempt))
-      var elements: [Element] = []
+      var (elements, bytes): ([Element], Int) = ([], 0)
       let next = try withUTF8Bytes(of: prefix) { (prefix) throws(ReadingFailure) in
         try snapshot.scan(prefix, after: place, limit: limit, selection) { (found) throws(ReadingFailure) in
-          try note(found, &elements)
-          return true
+          try note(found, &elements, &bytes)
+          return bytes < Self.bytesAtOnce
         }
       }
       return (elements, next)

@@ -45,25 +45,25 @@ extension CacheReader {
       if case .metadata(let metadata)? = try snapshot.metadata() {
         figures.durability = metadata.durability
         let change = try snapshot.pendingChange()
-        figures.entries = max(0, metadata.count + (change?.entries ?? 0))
+        figures.entries = max(0, metadata.count.addingClamped(change?.entries ?? 0))
         figures.totalCost = Int(clamping: metadata.cost + (change?.cost ?? 0))
         figures.countsPendingWrites = change != nil
       }
       figures.pendingWrites = snapshot.pending.count
-      let used = try snapshot.valueUsage().values.reduce(0) { $0.addingSaturating($1.bytes) }
+      let used = try snapshot.valueUsage().values.reduce(0) { $0.addingClamped($1.bytes) }
       return (figures, used)
     }
     try calling(activity) { () throws(SystemError) in
-      let pages = figures.database.branchPages.addingSaturating(figures.database.leafPages)
-        .addingSaturating(figures.database.overflowPages)
-      let used = pages.multipliedSaturating(by: figures.database.pageSize)
+      let pages = figures.database.branchPages.addingClamped(figures.database.leafPages)
+        .addingClamped(figures.database.overflowPages)
+      let used = pages.multipliedClamped(by: figures.database.pageSize)
       let allocated = try place.status(of: CacheDirectory.dataName)?.allocatedBytes ?? 0
-      figures.liveBytes = used.addingSaturating(usedValues)
+      figures.liveBytes = used.addingClamped(usedValues)
       figures.freeBytes = max(0, allocated - used)
       figures.bytesOnDisk = try Self.ifAllowed { () throws(SystemError) in try place.allocatedBytes() }
       let segments = try Self.ifAllowed { () throws(SystemError) in
         try ValueFolder(cache: place).segments().reduce(0) {
-          $0.addingSaturating(max(0, $1.size - ValueSegment.headerSize))
+          $0.addingClamped(max(0, $1.size - ValueSegment.headerSize))
         }
       }
       figures.deadBytes = max(0, (segments ?? 0) - usedValues)

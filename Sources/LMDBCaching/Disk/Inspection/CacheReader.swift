@@ -172,8 +172,15 @@ package final class CacheReader: @unchecked Sendable {
     }
     // The death of a process leaves every value; a power cut may not.
     return try PendingWrites(images, cursor, transactionID: id, clearedAt: cleared, databaseKey) {
-      (pointer) throws(SystemError) in
-      isOfThisRun ? try values.isPresent(pointer) : try values.isIntact(pointer)
+      (pointer, journal) throws(ReadingFailure) in
+      let isThere = try fromFiles { () throws(SystemError) in
+        isOfThisRun ? try values.isPresent(pointer) : try values.isIntact(pointer)
+      }
+      // It may be gone since it was committed, and replaced.
+      if !isThere, try fromDatabase({ () throws(DataFileError) in try file.lastTransactionID() }) != id {
+        throw .passed(journal: journal)
+      }
+      return isThere
     }
   }
 

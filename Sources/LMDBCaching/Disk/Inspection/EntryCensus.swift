@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 
 /// What a cache's entries add up to: by the beginnings of their keys, by their formats, sizes and ages.
 ///
@@ -13,14 +14,14 @@ package struct EntryCensus: Sendable {
 
     mutating func add(_ entry: CacheEntry) {
       entries += 1
-      bytes = bytes.addingSaturating(entry.size)
-      cost = cost.addingSaturating(entry.cost)
+      bytes = bytes.addingClamped(entry.size)
+      cost = cost.addingClamped(entry.cost)
     }
 
     mutating func add(_ other: Group) {
-      entries = entries.addingSaturating(other.entries)
-      bytes = bytes.addingSaturating(other.bytes)
-      cost = cost.addingSaturating(other.cost)
+      entries = entries.addingClamped(other.entries)
+      bytes = bytes.addingClamped(other.bytes)
+      cost = cost.addingClamped(other.cost)
     }
   }
 

@@ -41,11 +41,12 @@ final class EntrySnapshot {
       let value = try fromDatabase { () throws(DataFileError) in try cursor.find(databaseKey) }
       let entry = pending.entry(databaseKey)
       var result: R?
-      if let value, entry == nil, try FoundRecord(databaseKey, value) == nil {
+      let committed = try value.flatMap { (value) throws(ReadingFailure) in try FoundRecord(databaseKey, value) }
+      if let value, entry == nil, committed == nil {
         let record = try fromDatabase { () throws(DataFileError) in try value.beginning(RecordHeader.baseSize) }
         throw .cache(.unreadable(record, String(utf8: key)))
       }
-      try newest(databaseKey, value, entry) { (found) throws(ReadingFailure) in
+      try newest(databaseKey, committed, entry) { (found) throws(ReadingFailure) in
         // Under a digest there may be another one.
         if found.key.elementsEqual(fast: key), try isShown(found, selection) { result = try body(found) }
       }
@@ -70,7 +71,10 @@ final class EntrySnapshot {
   ) throws(ReadingFailure) -> EntryPlace? {
     var left = limit
     for range in KeyRange.ranges(ofPrefix: prefix) where range.isLong || place.map({ !$0.isLong }) ?? true {
-      let after = place.flatMap { $0.isLong == range.isLong ? $0.databaseKey : nil }
+      // A place before them all is none among them.
+      let after = place.flatMap {
+        $0.isLong == range.isLong && !$0.databaseKey.lexicographicallyPrecedes(range.start) ? $0.databaseKey : nil
+      }
       var (committed, waiting) = try start(range, after)
       while true {
         if let entry = committed, !range.contains(entry.key) { committed = nil }
@@ -90,13 +94,13 @@ final class EntrySnapshot {
           }
         } else {
           let entry = committed!
-          if order < 0, try FoundRecord(entry.key, entry.value) == nil {
+          let found = try FoundRecord(entry.key, entry.value)
+          if order < 0, found == nil {
             let record = try fromDatabase { () throws(DataFileError) in try entry.value.beginning(RecordHeader.baseSize)
             }
             onUnreadable(entry.key, record)
           }
-          goesOn = try visit(
-            entry.key, entry.value, order == 0 ? pending.entries[waiting] : nil, prefix, selection, body)
+          goesOn = try visit(entry.key, found, order == 0 ? pending.entries[waiting] : nil, prefix, selection, body)
           last = goesOn && left > 0 ? nil : Array(entry.key)
         }
         if let last { return EntryPlace(databaseKey: last) }
@@ -132,12 +136,12 @@ final class EntrySnapshot {
   }
 
   private func visit(
-    _ databaseKey: UnsafeRawBufferPointer, _ value: UnmappedValue?, _ entry: PendingWrites.Entry?,
+    _ databaseKey: UnsafeRawBufferPointer, _ committed: FoundRecord?, _ entry: PendingWrites.Entry?,
     _ prefix: UnsafeRawBufferPointer, _ selection: EntrySelection,
     _ body: (FoundRecord) throws(ReadingFailure) -> Bool
   ) throws(ReadingFailure) -> Bool {
     var goesOn = true
-    try newest(databaseKey, value, entry) { (found) throws(ReadingFailure) in
+    try newest(databaseKey, committed, entry) { (found) throws(ReadingFailure) in
       if found.key.hasPrefix(prefix), try isShown(found, selection) { goesOn = try body(found) }
     }
     return goesOn
@@ -147,10 +151,9 @@ final class EntrySnapshot {
 
   /// Calls `body` with what is under a key of the database, unless that was removed.
   private func newest(
-    _ databaseKey: UnsafeRawBufferPointer, _ value: UnmappedValue?, _ entry: PendingWrites.Entry?,
+    _ databaseKey: UnsafeRawBufferPointer, _ committed: FoundRecord?, _ entry: PendingWrites.Entry?,
     _ body: (FoundRecord) throws(ReadingFailure) -> Void
   ) throws(ReadingFailure) {
-    let committed = try value.flatMap { (value) throws(ReadingFailure) in try FoundRecord(databaseKey, value) }
     if let entry, committed.map({ $0.header.stamp < entry.stamp }) ?? true {
       if entry.isRemoval { return }
       try pending.record(of: entry).withBytes { (bytes) throws(ReadingFailure) in

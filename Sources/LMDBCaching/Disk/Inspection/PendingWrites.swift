@@ -39,10 +39,10 @@ struct PendingWrites {
 
   /// - Parameters:
   ///   - images: Read before the state was the last one.
-  ///   - isIntact: Whether a value is where its pointer says.
+  ///   - isIntact: Whether a value is where its pointer says; the identifier is that of the journal.
   init(
     _ images: [JournalImage], _ cursor: UnmappedCursor, transactionID: UInt64, clearedAt cleared: UInt64,
-    _ databaseKey: DatabaseKey, isIntact: (ValuePointer) throws(SystemError) -> Bool
+    _ databaseKey: DatabaseKey, isIntact: (ValuePointer, UInt64) throws(ReadingFailure) -> Bool
   ) throws(ReadingFailure) {
     self.transactionID = transactionID
     for journal in images {
@@ -69,11 +69,11 @@ struct PendingWrites {
 
   /// Leaves out what comes from the first write on whose value is nowhere, as a replay does.
   private static func cutOff(
-    _ frames: inout [Int], of journal: JournalImage, _ isIntact: (ValuePointer) throws(SystemError) -> Bool
+    _ frames: inout [Int], of journal: JournalImage, _ isIntact: (ValuePointer, UInt64) throws(ReadingFailure) -> Bool
   ) throws(ReadingFailure) {
     for (position, index) in frames.enumerated() {
       guard let pointer = journal.pointers[index] else { continue }
-      if try fromFiles({ () throws(SystemError) in try isIntact(pointer) }) { continue }
+      if try isIntact(pointer, journal.identifier) { continue }
       var end = position
       while end > 0, journal.frames[frames[end - 1]].isContinued { end -= 1 }
       frames.removeSubrange(end...)
@@ -121,8 +121,6 @@ struct PendingWrites {
       return newest
     }
   }
-
-  var isEmpty: Bool { count == 0 }
 
   // MARK: By keys of the database
 

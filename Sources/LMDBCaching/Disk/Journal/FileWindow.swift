@@ -9,7 +9,7 @@ final class FileWindow {
 
   deinit { buffer.deallocate() }
 
-  /// Bytes of a file, aligned to 16 if the offset is; `nil` if they are not within `limits`, or the file has become shorter.
+  /// Bytes of a file, aligned to 8 if the offset is; `nil` if they are not within `limits`, or the file has become shorter.
   /// They are valid until the next call.
   func bytes(
     at offset: Int, count: Int, _ limits: Range<Int>, of file: borrowing File

@@ -113,7 +113,7 @@ final class Journal: @unchecked Sendable {
   var fill: (used: Int, size: Int, isHealthy: Bool) {
     lock.withLock {
       let waiting = state.sealed + [state.active].compactMap(\.self)
-      let used = waiting.reduce(0) { $0.addingSaturating($1.used - JournalSegment.headerSize) }
+      let used = waiting.reduce(0) { $0.addingClamped($1.used - JournalSegment.headerSize) }
       let size = max(0, (state.file?.map.size ?? 0) - JournalFile.headerSize)
       return (used, size, state.gate.failure == nil && unrecorded == nil)
     }

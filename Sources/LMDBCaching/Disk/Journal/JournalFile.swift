@@ -19,6 +19,8 @@ import Platform
 /// and is applied by whoever finds it.
 struct JournalFile: ~Copyable {
   static let headerSize = 4096
+  /// Of a file that may be a journal: a forged one says that it has more.
+  static let maximumSize = (1 << 30) + headerSize
   static let segmentCount = 4
   private static let magic: UInt64 = 0x314E_4A43_4244_4D4C  // "LMDBCJN1"
   private static let magicBytes = withUnsafeBytes(of: magic.littleEndian) { Array($0) }

@@ -51,7 +51,9 @@ final class JournalImage {
     guard let file = try folder.open(name) else { return nil }
     let status = try file.status()
     var header = [UInt8](repeating: 0, count: 40)
-    guard status.size >= JournalFile.headerSize, try file.read(&header), JournalFile.isOurs(header) else { return nil }
+    guard JournalFile.headerSize...JournalFile.maximumSize ~= status.size, try file.read(&header),
+      JournalFile.isOurs(header)
+    else { return nil }
     let layout = header.withUnsafeBytes { JournalFile.layout($0, size: status.size) }
     identity = status.identity
     identifier = layout?.identifier ?? 0

@@ -6,14 +6,19 @@ extension JournalSegment {
 
   /// Gives back the blocks that an empty segment has beyond its beginning.
   ///
-  /// - Throws: What the system does, `EOPNOTSUPP` where the file system has no holes. Then, too, nothing is stored there
-  ///   before ``reserve(_:)``.
+  /// - Throws: What the system does, `EOPNOTSUPP` where the file system has no holes: then it keeps them all. After any other
+  ///   error nothing is stored there before ``reserve(_:)``.
   func giveBlocksBack() throws(SystemError) {
     precondition(isEmpty, "a segment with frames keeps its blocks")
     guard case .journal(let memory) = owner, let part = blocksToGiveBack(memory.map) else { return }
     // Before anything else: what becomes of the blocks if it fails, is not known.
+    let all = ready
     ready = part.lowerBound - (base - memory.map.base)
-    try memory.giveBack(part)
+    do throws(SystemError) { try memory.giveBack(part) } catch {
+      // Nothing was done.
+      if error.errno == EOPNOTSUPP { ready = all }
+      throw error
+    }
   }
 
   /// Whether ``giveBlocksBack()`` would do anything.

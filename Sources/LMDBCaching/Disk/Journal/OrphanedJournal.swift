@@ -3,7 +3,6 @@ import Platform
 /// The journal of a process that is gone, locked by this one and read into memory.
 struct OrphanedJournal: ~Copyable {
   /// Larger than any journal that can be configured: what is larger was not made by this package.
-  private static let maximumSize = (1 << 30) + JournalFile.headerSize
 
   let name: String
   private let folder: Directory
@@ -26,7 +25,7 @@ struct OrphanedJournal: ~Copyable {
     guard try lock.file.read(&beginning) else { return nil }
     guard JournalFile.isOurs(beginning) || beginning.allSatisfy({ $0 == 0 }) else { return nil }
     let contents = UnsafeMutableRawBufferPointer.allocate(
-      byteCount: size <= Self.maximumSize ? size : 0, alignment: 64)
+      byteCount: size <= JournalFile.maximumSize ? size : 0, alignment: 64)
     var found: (identifier: UInt64, runs: [JournalRun])?
     do throws(SystemError) {
       if try lock.file.read(contents) { found = JournalFile.runs(in: UnsafeRawBufferPointer(contents)) }

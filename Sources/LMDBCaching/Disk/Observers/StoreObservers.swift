@@ -67,7 +67,7 @@ final class StoreObservers: @unchecked Sendable {
     lock.withLock {
       announced.reduce((count: 0, cost: 0)) { sum, observer in
         let size = observer.size
-        return (sum.count.addingSaturating(size.count), sum.cost.addingSaturating(size.cost))
+        return (sum.count.addingClamped(size.count), sum.cost.addingClamped(size.cost))
       }
     }
   }

@@ -144,6 +144,13 @@ final class RecordReader: Sendable {
       found = try withPendingRecord(key) { record, position in
         outcome { () throws(CacheError) in try database.parse(record, key, position, copy) }
       }
+      if case .some(.some(let waiting)) = found, let tags = waiting.tags,
+        try isRemoved(tags, writtenAt: waiting.header.stamp)
+      {
+        // What another process committed after that removal is there; what is older the waiting write was in place of.
+        let committed = try database.record(key, copy: copy)
+        found = .some(committed.flatMap { $0.header.stamp > waiting.header.stamp ? $0 : nil })
+      }
     }
     let record = if let found { found } else { try database.record(key, copy: copy) }
     if let record { try requireTransforms(record.header, key) }
@@ -194,8 +201,11 @@ final class RecordReader: Sendable {
   /// The header under `key` without its value, and the position it was read at; the checksum is not looked at.
   func header(_ key: CacheKey) throws(CacheError) -> StoredHeader? {
     guard let found = try newestHeader(key) else { return nil }
-    if let tags = found.tags, try isRemoved(tags, writtenAt: found.header.stamp) { return nil }
-    return found
+    guard let tags = found.tags, try isRemoved(tags, writtenAt: found.header.stamp) else { return found }
+    // If the removed one waits, there may be a later one.
+    guard let later = try database.header(key), later.header.stamp > found.header.stamp else { return nil }
+    if let tags = later.tags, try isRemoved(tags, writtenAt: later.header.stamp) { return nil }
+    return later
   }
 
   private func newestHeader(_ key: CacheKey) throws(CacheError) -> StoredHeader? {
@@ -223,14 +233,17 @@ final class RecordReader: Sendable {
     if journal.hasPending.load(ordering: .acquiring) {
       found = try withPendingRecord(key) { record, _ in outcome { () throws(CacheError) in try entry(key, record) } }
     }
-    if found == nil {
-      found = try database.borrowRecord(key) { record in
-        outcome { () throws(CacheError) in try entry(key, record) }
-      }?.get()
-    }
+    if found == nil { found = .some(try committedEntry(key)) }
     guard case .some(.some(let entry)) = found else { return nil }
-    if let tags = entry.tags, try isRemoved(tags, writtenAt: entry.version.stamp) { return nil }
-    return entry
+    guard let tags = entry.tags, try isRemoved(tags, writtenAt: entry.version.stamp) else { return entry }
+    // If the removed one waits, there may be a later one.
+    guard let later = try committedEntry(key), later.version.stamp > entry.version.stamp else { return nil }
+    if let tags = later.tags, try isRemoved(tags, writtenAt: later.version.stamp) { return nil }
+    return later
+  }
+
+  private func committedEntry(_ key: CacheKey) throws(CacheError) -> CacheEntry? {
+    try database.borrowRecord(key) { record in outcome { () throws(CacheError) in try entry(key, record) } }?.get()
   }
 
   private func entry(_ key: CacheKey, _ record: UnsafeRawBufferPointer) throws(CacheError) -> CacheEntry? {

@@ -50,16 +50,19 @@ struct StatisticsFolder {
   func sweep(except own: UInt64?) throws(SystemError) {
     guard let folder = try folder() else { return }
     for name in try folder.names() {
-      guard let identifier = Self.identifier(of: name), identifier != own,
-        try folder.status(of: name)?.kind == .regular,
-        let file = try folder.open(name, requiresOneName: true)
-      else { continue }
-      let lock = FileLock(file)
-      guard try lock.tryLock(.exclusive), try lock.file.isStill(name, in: folder), try Self.isOurs(lock.file) else {
-        continue
-      }
-      try folder.remove(name)
+      guard let identifier = Self.identifier(of: name), identifier != own else { continue }
+      // One that cannot be opened, or not be removed, is somebody else's to remove.
+      do throws(SystemError) { try Self.removeIfOver(name, in: folder) } catch { continue }
     }
+  }
+
+  private static func removeIfOver(_ name: String, in folder: Directory) throws(SystemError) {
+    guard try folder.status(of: name)?.kind == .regular, let file = try folder.open(name, requiresOneName: true) else {
+      return
+    }
+    let lock = FileLock(file)
+    guard try lock.tryLock(.exclusive), try lock.file.isStill(name, in: folder), try isOurs(lock.file) else { return }
+    try folder.remove(name)
   }
 
   /// Whether it begins as it should, or has not been written yet: its owner died, or the power was cut.

@@ -78,7 +78,7 @@ final class DiskStore: Sendable {
     records = RecordReader(journal, database, valueReader, .none, recency)
     let feed = ChangeFeed(opened.environment)
     changes = ChangeTeller(feed, records)
-    metrics = CacheMetrics(directory: directory.path, events: events)
+    metrics = CacheMetrics(directory: directory.path, events: events, isReported: configuration.reportsMetrics)
     committer = Committer(database, journal, durability: durability, metrics, events: events)
     writer = Writer(
       journal, committer, groupCommitInterval: configuration.disk.groupCommitInterval.clampedNanoseconds,

@@ -1,3 +1,5 @@
+import Platform
+
 /// What the disk tier keeps within. Trims work on a copy.
 struct DiskLimits: Sendable {
   var count: Int
@@ -14,6 +16,6 @@ struct DiskLimits: Sendable {
 
   /// Whether the tier is so far over a limit that it is trimmed at once and not at the next interval: a tenth.
   func isFarExceeded(by metadata: CacheMetadata) -> Bool {
-    metadata.count > count.addingSaturating(count / 10) || metadata.totalCost > cost.addingSaturating(cost / 10)
+    metadata.count > count.addingClamped(count / 10) || metadata.totalCost > cost.addingClamped(cost / 10)
   }
 }

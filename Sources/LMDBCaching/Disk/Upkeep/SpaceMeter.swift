@@ -19,12 +19,12 @@ final class SpaceMeter: Sendable {
     let (used, allocated) = (try usedByDatabase(), try allocatedByDatabase())
     let segments = try calling(activity) { () throws(SystemError) in
       try ValueFolder(cache: current.value).segments().reduce(0) {
-        $0.addingSaturating(max(0, $1.size - ValueSegment.headerSize))
+        $0.addingClamped(max(0, $1.size - ValueSegment.headerSize))
       }
     }
     // Another process may write meanwhile.
     let reserved = min(values.reservedBytes, max(0, segments - usage.bytes))
-    statistics.liveBytes += used.addingSaturating(usage.bytes)
+    statistics.liveBytes += used.addingClamped(usage.bytes)
     statistics.deadBytes += max(0, segments - usage.bytes - reserved)
     statistics.freeBytes += max(0, allocated - used) + reserved
   }

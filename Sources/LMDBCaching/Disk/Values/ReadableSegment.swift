@@ -21,7 +21,7 @@ final class ReadableSegment: Sendable {
     let page = MemoryMap.pageSize
     let status = try self.file.status()
     // A file that somebody made can be of any length.
-    mapSize = max(segmentSize, status.size).addingSaturating(page - 1) / page * page
+    mapSize = max(segmentSize, status.size).addingClamped(page - 1) / page * page
     // Of others' files the system does not tell what is in memory.
     isMapTried = Atomic(!maps || status.owner != geteuid())
   }

@@ -1,5 +1,6 @@
 import LMDB
 import Logging
+import Platform
 import Synchronization
 
 /// Commits batches of the journal to the database, each as one transaction. On the writer thread.
@@ -163,7 +164,7 @@ final class Committer: @unchecked Sendable {
       // What readers that died kept from being used again may be enough.
       if try database.environment.checkReaders() > 0 { return true }
       let size = try database.environment.info().mapSize
-      try database.environment.growMap(to: size.multipliedSaturating(by: 2))
+      try database.environment.growMap(to: size.multipliedClamped(by: 2))
       events.log(.notice, "cache map grown", ["directory": "\(database.directoryName)", "bytes": "\(size * 2)"])
       return true
     } catch {

@@ -1,3 +1,5 @@
+import Platform
+
 /// Decides what the writer thread does next. Pure: it knows no thread, no lock and no clock but the times it is given.
 ///
 ///     running ──close()──▶ closing ──next() says .end, end()──▶ ended
@@ -175,14 +177,5 @@ enum WriterMachine: ~Copyable {
       self = .ended(failure)
       return nil
     }
-  }
-}
-
-extension Int64 {
-  /// The sum, or the nearest value there is.
-  @inline(__always)
-  func addingClamped(_ other: Int64) -> Int64 {
-    let (sum, overflow) = addingReportingOverflow(other)
-    return overflow ? (other < 0 ? .min : .max) : sum
   }
 }

@@ -84,14 +84,15 @@ package enum UntrustedKind: String, CaseIterable, Sendable {
     switch (value, object) {
     case (.null, is NSNull): true
     case (.bool(let value), let object as NSNumber): object.boolValue == value
-    case (.integer(let value), let object as NSNumber): object.int64Value == value
-    case (.unsigned(let value), let object as NSNumber): object.uint64Value == value
-    case (.double(let value), let object as NSNumber): object.doubleValue == value || value.isNaN
+    case (.integer(let value), let object as NSNumber): object.isEqual(NSNumber(value: value))
+    case (.unsigned(let value), let object as NSNumber): object.isEqual(NSNumber(value: value))
+    case (.double(let value), let object as NSNumber):
+      object.doubleValue == value || value.isNaN && object.doubleValue.isNaN
     case (.string(let value), let object as NSString): value == object as String
     case (.data(let value), let object as NSData): value == Data(bytes: object.bytes, count: object.length)
     case (.date(let value), let object as NSDate):
       object.timeIntervalSinceReferenceDate == value.timeIntervalSinceReferenceDate
-        || value.timeIntervalSinceReferenceDate.isNaN
+        || value.timeIntervalSinceReferenceDate.isNaN && object.timeIntervalSinceReferenceDate.isNaN
     case (.url(let value), let object as NSURL): object.absoluteString == value.absoluteString
     case (.uuid(let value), let object as NSUUID): object as UUID == value
     case (.array(let values), let object as NSArray):
