@@ -23,8 +23,9 @@ package struct CacheRestoration {
   ///   - url: Where the cache is, or is to be.
   ///   - removingFormer: Whether a cache that is there is removed. Otherwise it gets another name.
   /// - Returns: `nil`: it was cancelled.
-  /// - Throws: `.busy` if a process has the cache open, or writes to the backup; `.damagedDatabase` or `.corruptedRecord` for a
-  ///   backup that is damaged, `.invalidDirectory` for a directory of something else. The cache is as it was then.
+  /// - Throws: `.busy` if a process has the cache open, or writes to the backup; `.damagedDatabase` or
+  ///   `.corruptedRecord` for a backup that is damaged, `.invalidDirectory` for a directory of something else. The cache
+  ///   is as it was then.
   package static func run(
     from source: CacheReader, to url: URL, removingFormer: Bool, _ options: CacheCopying.Options
   ) throws(CacheError) -> Report? {
@@ -59,9 +60,8 @@ package struct CacheRestoration {
     let report = try CacheCopying(options: options).copy(source, to: place) { (staged, place) throws(CacheError) in
       guard let target else { return try staged.move(to: place) }
       former = try replace(target, at: place, with: staged)
-      if removesFormer, let notice = removeFormer(former, in: place) { notices.append(notice) } else if removesFormer {
-        former = nil
-      }
+      guard removesFormer else { return }
+      if let notice = removeFormer(former, in: place) { notices.append(notice) } else { former = nil }
     }
     return report.map { Report(backup: $0, former: former, notices: source.notices + notices) }
   }
