@@ -103,14 +103,16 @@ extension LMDBCache {
         LoadQueue.run { [self] () -> Void in
           defer { endRefresh(key) }
           // A failure is noted where it happens.
-          _ = try? run(type, key, options, servesAbsence: servesAbsence, load)
+          _ = try? run(type, key, options, servesAbsence: servesAbsence, waitingFor: loadWaitLimit, load)
         }
       }
       return value
     case .fallback, .missing:
       let result = Result {
-        try LoadQueue.wait(options.timeLimit, key) { [self] in
-          try run(type, key, options, servesAbsence: servesAbsence, load)
+        try awaiting(options.timeLimit, key) { (found) -> V?? in
+          Self.adopt(found, servesAbsence: servesAbsence)
+        } load: { [self] (waitLimit) -> V? in
+          try run(type, key, options, servesAbsence: servesAbsence, waitingFor: waitLimit, load)
         }
       }
       return try served(result, key, options, standing)
@@ -274,11 +276,11 @@ extension LMDBCache {
   // MARK: Loading
 
   private func run<V: Codable & Sendable>(
-    _ type: V.Type, _ key: String, _ options: LoadOptions, servesAbsence: Bool,
+    _ type: V.Type, _ key: String, _ options: LoadOptions, servesAbsence: Bool, waitingFor waitLimit: Duration,
     _ load: @escaping @Sendable (inout LoadContext) throws -> V?
   ) throws -> V? {
     while true {
-      let result = try store.flights.value(ByteKey(key), waitingFor: loadWaitLimit) { run -> any Sendable in
+      let result = try store.flights.value(ByteKey(key), waitingFor: waitLimit) { run -> any Sendable in
         begin(run)
         defer { end(run) }
         func loadAndKeep() throws -> V? {
@@ -293,8 +295,7 @@ extension LMDBCache {
         return try leasing(
           key, look: { loadedMeanwhile(type, key, servesAbsence: servesAbsence) }, load: loadAndKeep)
       }
-      // Somebody may have loaded a value of another type, or that there is none where there has to be one.
-      if let value = result as? V?, servesAbsence || value != nil { return value }
+      if let value: V? = Self.adopt(result, servesAbsence: servesAbsence) { return value }
     }
   }
 
@@ -319,9 +320,15 @@ extension LMDBCache {
         return try await leasing(
           key, look: { loadedMeanwhile(type, key, servesAbsence: servesAbsence) }, load: loadAndKeep)
       }
-      // Somebody may have loaded a value of another type, or that there is none where there has to be one.
-      if let value = result as? V?, servesAbsence || value != nil { return value }
+      if let value: V? = Self.adopt(result, servesAbsence: servesAbsence) { return value }
     }
+  }
+
+  /// What a load returned that was somebody else's, perhaps: `nil` if it is a value of another type, or that there is none
+  /// where there has to be one.
+  private static func adopt<V>(_ result: any Sendable, servesAbsence: Bool) -> V?? {
+    guard let value = result as? V?, servesAbsence || value != nil else { return nil }
+    return .some(value)
   }
 
   /// What another load, of this process or another one, may have left since: `.some(nil)` that there is none. The read as

@@ -14,20 +14,16 @@ enum LoadQueue {
     Load.handingOver(isAwaited: false) { _ = Task(operation: load) }
   }
 
-  /// What `load` returns, if it does so in time; it goes on in any case.
-  ///
-  /// - Throws: `.loadTimedOut`, and what `load` throws.
-  static func wait<R: Sendable>(
-    _ limit: Duration?, _ key: String, _ load: @escaping @Sendable () throws -> R
-  ) throws -> R {
-    guard let limit else { return try load() }
+  /// Returns what `load` returns, or `nil` if that takes longer than the limit; it goes on in any case.
+  static func wait<R: Sendable>(_ limit: Duration, _ load: @escaping @Sendable () throws -> R) throws -> R? {
     let outcome = AwaitedResult<Result<R, any Error>>()
     Load.handingOver(isAwaited: true) { LoadExecutor.run { outcome.finish(Result { try load() }) } }
-    guard let result = outcome.wait(limit) else { throw timedOut(key, limit) }
-    return try result.get()
+    return try outcome.wait(limit)?.get()
   }
 
-  /// The same in a task. One that is cancelled cancels the load.
+  /// What `load` returns, if it does so in time; it goes on in any case. A caller that is cancelled cancels it.
+  ///
+  /// - Throws: `.loadTimedOut`, and what `load` throws.
   static func wait<R: Sendable>(
     _ limit: Duration?, _ key: String, _ load: @escaping @Sendable () async throws -> R
   ) async throws -> R {
@@ -52,7 +48,7 @@ enum LoadQueue {
     }
   }
 
-  private static func timedOut(_ key: String, _ limit: Duration) -> CacheError {
+  static func timedOut(_ key: String, _ limit: Duration) -> CacheError {
     CacheError(
       .loadTimedOut,
       "The value of \(quoted(key)) was not loaded within \(limit). The load goes on, and is stored when it ends.")

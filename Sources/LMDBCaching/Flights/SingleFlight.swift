@@ -13,6 +13,15 @@ import Synchronization
 final class SingleFlight: Sendable {
   typealias Outcome = Result<any Sendable, any Error>
 
+  /// What a caller finds that waits for somebody else's load.
+  enum Encounter {
+    case ended(Outcome)
+    /// It still runs, after this wait: shorter than the caller's limit if it may be one of a circle.
+    case running(Duration)
+    /// There is none, or the caller must not wait for it: it loads by itself.
+    case none
+  }
+
   private struct State {
     /// The latest flight of each key.
     var flights: [ByteKey: Flight] = [:]
@@ -50,17 +59,31 @@ final class SingleFlight: Sendable {
       return try outcome.get()
     }
     var isCircle = false
-    let outcome = WaitGraph.waiting(for: flight.load) { outlook -> Outcome? in
+    let encounter = meet(flight, waiter, waitingFor: limit, isCircle: &isCircle)
+    if case .ended(let outcome) = encounter { return try outcome.get() }
+    let own = try Load(key, of: self, isStored: !isCircle)
+    return try WaitGraph.waiting(for: own) { _ in try own.run { try load(own) } }
+  }
+
+  /// Waits for the load of the key that is under way, on the caller's thread. Starts none.
+  func encounter(_ key: ByteKey, waitingFor limit: Duration) -> Encounter {
+    guard let (flight, waiter) = state.withLock({ $0.join(key) }) else { return .none }
+    var isCircle = false
+    return meet(flight, waiter, waitingFor: limit, isCircle: &isCircle)
+  }
+
+  private func meet(
+    _ flight: Flight, _ waiter: Flight.Waiter, waitingFor limit: Duration, isCircle: inout Bool
+  ) -> Encounter {
+    WaitGraph.waiting(for: flight.load) { outlook in
       isCircle = outlook == .circle
       if isCircle || flight.isOfTask && LoadExecutor.isOnPool {
         leave(flight, waiter, with: nil)
-        return nil
+        return .none
       }
-      return wait(for: flight, waiter, Self.limit(outlook, limit))
+      let limit = Self.limit(outlook, limit)
+      return wait(for: flight, waiter, limit).map { .ended($0) } ?? .running(limit)
     }
-    if let outcome { return try outcome.get() }
-    let own = try Load(key, of: self, isStored: !isCircle)
-    return try WaitGraph.waiting(for: own) { _ in try own.run { try load(own) } }
   }
 
   /// Blocks until the load ends, or the limit is over: nil.

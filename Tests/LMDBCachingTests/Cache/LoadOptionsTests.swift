@@ -284,6 +284,38 @@ import Testing
     try cache.close()
   }
 
+  @Test func callersOfASourceThatHangsTakeUpOneThread() async throws {
+    let (cache, source) = (try open(), Source())
+    let gate = source.hold()
+    let hurried = Self.options(10) { $0.timeLimit = .milliseconds(1) }
+    // More than there are threads for loads.
+    for _ in 0..<200 {
+      #expect(
+        errorCode { try wait { try cache.value(Int.self, forKey: "key", options: hurried) { _ in try source.load() } } }
+          == .loadTimedOut)
+    }
+    let patient = Self.options(10) { $0.timeLimit = .seconds(600) }
+    #expect(try wait { try cache.value(Int.self, forKey: "other", options: patient) { _ in 7 } } == 7)
+    #expect(try await becomesTrue { source.arrivals.load(ordering: .sequentiallyConsistent) == 1 })
+    gate.signal()
+    #expect(try await becomesTrue { try cache.value(Int.self, forKey: "key") == 1 })
+    try await cache.close()
+  }
+
+  @Test func aCallerWithATimeLimitGetsWhatSomebodyElseLoads() async throws {
+    let (cache, source) = (try open(), Source())
+    let gate = source.hold()
+    let options = Self.options(10) { $0.timeLimit = .seconds(600) }
+    async let first = value(cache, source, options, isTask: false)
+    #expect(try await becomesTrue { source.arrivals.load(ordering: .sequentiallyConsistent) == 1 })
+    async let others = [value(cache, source, options, isTask: false), value(cache, source, options, isTask: true)]
+    gate.signal()
+    #expect(try await first == 1)
+    #expect(try await others == [1, 1])
+    #expect(source.calls == 1)
+    try await cache.close()
+  }
+
   @Test(arguments: [false, true]) func aSlowSourceIsNotWaitedForForEver(_ isTask: Bool) async throws {
     let (cache, source) = (try open(), Source())
     let options = Self.options(10) {

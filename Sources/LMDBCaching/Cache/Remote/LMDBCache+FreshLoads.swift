@@ -11,9 +11,11 @@ extension LMDBCache {
   ) throws -> V {
     let options = options ?? diskCache.configuration.loadOptions
     try options.validate()
-    return try LoadQueue.wait(options.timeLimit, key) { [self] in
+    return try awaiting(options.timeLimit, key) { found in
+      (found as? FreshValue<V>)?.value
+    } load: { [self] waitLimit in
       while true {
-        let result = try store.flights.value(ByteKey(key), waitingFor: loadWaitLimit) { [self] run -> any Sendable in
+        let result = try store.flights.value(ByteKey(key), waitingFor: waitLimit) { [self] run -> any Sendable in
           begin(run)
           defer { end(run) }
           var context = LoadContext(unstored: key, options)
