@@ -146,7 +146,7 @@ import Testing
     try fill(10)
     let process = try LaunchedProcess(
       URL(fileURLWithPath: "/usr/bin/env"), Self.limited + [Tool.path, "backup", backup, "--cache", scratch.cache],
-      input: .nullDevice, output: FileHandle.nullDevice)
+      input: .nullDevice, output: FileHandle.nullDevice, errors: .nullDevice)
     #expect(process.wait().status == 74)
     #expect(try scratch.names == ["cache"])
   }

@@ -166,7 +166,7 @@ import Testing
     let idle = try (0..<20).map { _ in try RawConnection(port: session.port) }
     for connection in idle { connection.write(Data((session.head("GET", "api/events") + "\r\n").utf8)) }
     let statuses = idle.map { RawResponse($0.read()).status }
-    #expect(statuses.filter { $0 == 200 }.count == 16 && statuses.filter { $0 == 503 }.count == 4)
+    #expect(statuses.filter { $0 == 200 }.count == 16 && statuses.filter { $0 == 503 }.count == 4, "\(statuses)")
     #expect(try session.get("api/summary").status == 200)
   }
 

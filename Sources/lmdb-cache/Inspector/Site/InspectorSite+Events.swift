@@ -1,6 +1,5 @@
 import Foundation
 import LMDBCaching
-import Synchronization
 
 extension InspectorSite {
   private static let greatestStreams = 16
@@ -8,14 +7,12 @@ extension InspectorSite {
 
   /// What all processes do with the cache, every second, as `top` tells: server-sent events.
   func events() throws -> HTTPAnswer {
-    guard streams.withLock({ $0 < Self.greatestStreams }) else {
+    guard let place = StreamPlace(of: streams, Self.greatestStreams) else {
       throw HTTPRefusal(503, "The page is open too often already.")
     }
     let response = HTTPResponse(type: "text/event-stream; charset=utf-8", Data())
     return .stream(response) { [self] connection throws(SocketEnd) in
-      // Counted where it is certain to end.
-      streams.withLock { $0 += 1 }
-      defer { streams.withLock { $0 -= 1 } }
+      defer { withExtendedLifetime(place) {} }
       var meter = ActivityMeter()
       while true {
         try connection.write(Data(event(&meter).utf8))

@@ -11,7 +11,7 @@ final class InspectorSite: Sendable {
   let confirmations = InspectorConfirmations()
   /// Held while the cache is changed; whether it is not to be any more.
   let changes = Mutex(false)
-  let streams = Mutex(0)
+  let streams = StreamPlace.Count()
   private let token = InspectorToken()
   private let hosts: [String]
 
