@@ -14,8 +14,15 @@ let package = Package(
     .library(name: "LMDBCachingLifecycle", targets: ["LMDBCachingLifecycle"]),
     .library(name: "LMDBCachingTracing", targets: ["LMDBCachingTracing"]),
   ],
+  // Those of LMDBCaching: with them it is built as its own tests build it, and need not be built again for these.
+  traits: ["Compression", "Encryption"],
   dependencies: [
-    .package(name: "LMDBCaching", path: ".."),
+    .package(
+      name: "LMDBCaching", path: "..",
+      traits: [
+        .trait(name: "Compression", condition: .when(traits: ["Compression"])),
+        .trait(name: "Encryption", condition: .when(traits: ["Encryption"])),
+      ]),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),

@@ -20,6 +20,10 @@ require_swift() {
   fi
 }
 
+# As "swift build". SwiftPM hands the compiler traits in the order of a set, which is another one each time, and then builds
+# everything anew: not with this variable.
+swift_build() { SWIFT_DETERMINISTIC_HASHING=1 swift build "$@"; }
+
 # Of a Debian package. The status of one that was removed is "config-files", and of an unknown one there is none.
 is_installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
 
