@@ -37,7 +37,7 @@ public struct LoadTracing: LoadInstrument {
     }
   }
 
-  private var current: any LegacyTracer { tracer ?? InstrumentationSystem.legacyTracer }
+  private var current: any Tracer { tracer ?? InstrumentationSystem.tracer }
 
   private func describe(_ load: LoadDescription, in span: any Span) {
     if recordsKeys { span.attributes["cache.key"] = load.key }
