@@ -94,7 +94,7 @@ let package = Package(
     .target(name: "EFStorageCore"),
     .target(name: "EFStorageLMDBCache", dependencies: ["EFStorageCore", "LMDBCaching"]),
     .target(name: "EFStorageConformance", dependencies: ["EFStorageCore"]),
-    .target(name: "FoundationArchives", dependencies: ["FoundationObjects", "Platform"]),
+    .target(name: "FoundationArchives", dependencies: ["CBORCoding", "FoundationObjects", "Platform"]),
     .target(name: "EFStorageUserDefaults", dependencies: ["EFStorageCore", "FoundationArchives"]),
     .target(name: "GarageStorage", dependencies: ["LMDB", "Platform"]),
     .target(
@@ -118,13 +118,18 @@ let package = Package(
     .target(name: "TestSupport", dependencies: ["CTestSupport", "LMDB"], path: "Tests/TestSupport"),
     .testTarget(name: "PlatformTests", dependencies: ["Platform", "TestSupport"]),
     .testTarget(name: "CBORCodingTests", dependencies: ["CBORCoding", "FoundationObjects", "TestSupport"]),
+    // What releases have written, in `Fixtures`, and how it is written.
+    .target(
+      name: "FormatFixtures",
+      dependencies: ["GarageStorage", "LMDBCaching", "TestSupport", .product(name: "Logging", package: "swift-log")],
+      path: "Tests/FormatFixtures", exclude: ["Fixtures"]),
     // What the tests start as other processes.
     .executableTarget(name: "LMDBTestProcess", dependencies: ["LMDB"], path: "Tests/LMDBTestProcess"),
     .testTarget(name: "LMDBTests", dependencies: ["LMDB", "LMDBTestProcess", "Platform", "TestSupport"]),
     .executableTarget(
       name: "CacheTestProcess",
       dependencies: [
-        "LMDB", "LMDBCaching", "Platform", .product(name: "Logging", package: "swift-log"),
+        "FormatFixtures", "LMDB", "LMDBCaching", "Platform", .product(name: "Logging", package: "swift-log"),
         .product(name: "Metrics", package: "swift-metrics"),
         .product(name: "MetricsTestKit", package: "swift-metrics"),
       ],
@@ -132,8 +137,8 @@ let package = Package(
     .testTarget(
       name: "LMDBCachingTests",
       dependencies: [
-        "CBORCoding", "CXXHash", "CXXHashWide", "LMDBCaching", "LMDB", "CacheTestProcess", "Platform", "TestSupport",
-        .product(name: "Logging", package: "swift-log"),
+        "CBORCoding", "CXXHash", "CXXHashWide", "FormatFixtures", "LMDBCaching", "LMDB", "CacheTestProcess", "Platform",
+        "TestSupport", .product(name: "Logging", package: "swift-log"),
       ]),
     .testTarget(
       name: "LMDBCachingImportTests",
@@ -167,7 +172,9 @@ let package = Package(
       name: "GarageTestProcess", dependencies: ["GarageStorage", "WriteLog"], path: "Tests/GarageTestProcess"),
     .testTarget(
       name: "GarageStorageTests",
-      dependencies: ["GarageStorage", "GarageTestProcess", "LMDB", "Platform", "TestSupport", "WriteLog"]),
+      dependencies: [
+        "FormatFixtures", "GarageStorage", "GarageTestProcess", "LMDB", "Platform", "TestSupport", "WriteLog",
+      ]),
     .testTarget(
       name: "GarageStorageSwift5Tests", dependencies: ["GarageStorage"], swiftSettings: [.swiftLanguageMode(.v5)]),
     .testTarget(

@@ -120,6 +120,7 @@ final class Session {
     func number(_ index: Int) -> Int { Int(words[index])! }
     switch words[0] {
     case "open": try open(words)
+    case "fixture": try writeFixture(text(1), to: text(2))
     case "set": try opened().set(text(2), forKey: text(1))
     case "write": try opened().write(waitsForCommit: true) { $0.set(text(2), forKey: text(1)) }
     case "batch": try opened().write { $0.set(text(2), forKey: text(1)) }

@@ -1,0 +1,5 @@
+/// A value without an identifier: it is found by its content.
+package struct FixtureShelf: Codable, Hashable, Sendable {
+  package var words: [String]
+  package var width: Int?
+}

@@ -1,0 +1,142 @@
+import FormatFixtures
+import Foundation
+import TestSupport
+import Testing
+
+@testable import LMDBCaching
+
+/// What a release has written is read, and is what this version writes.
+@Suite struct WrittenFormatTests {
+  let directory = CacheDirectory()
+
+  /// The files that a killed process has left: on this machine, or on another one.
+  private func fill(_ origin: FixtureOrigin) throws {
+    switch origin {
+    case .release(let version): try FixtureArchive.unpack("cache", of: version, into: directory.url)
+    case .current:
+      let outcome = try BoundedProcess.run("CacheTestProcess", input: ["fixture cache \(directory.path)"], within: 300)
+      try #require(outcome.ending == .signal(9), "\(outcome)")
+    }
+    #expect(directory.journals.count == 1 && !directory.segments.isEmpty)
+  }
+
+  private func verify(pendingWrites: ClosedRange<Int>) throws {
+    let report = try CacheInspection.verify(directory: directory.url, checksValues: true)
+    #expect(report.file != nil && report.damagedEntries == 0 && report.notices == [])
+    #expect(report.entries >= CacheFixture.waiting.count && report.values == report.entries)
+    #expect(pendingWrites.contains(report.pendingWrites), "\(report.pendingWrites)")
+  }
+
+  private func expect(_ value: FixtureValue, _ entry: CacheEntry?) throws {
+    let entry = try #require(entry, "\(value.key)")
+    #expect(entry.key == value.key && entry.expiration == value.expiration, "\(value.key)")
+    #expect(entry.created == CacheFixture.date, "\(value.key)")
+    if let cost = value.cost { #expect(entry.cost == cost, "\(value.key)") }
+    for tag in value.tags { #expect(entry.isTagged(tag), "\(value.key)") }
+    #expect(entry.isTagged("shared") == value.tags.contains("shared"), "\(value.key)")
+  }
+
+  @Test(arguments: FixtureOrigin.all) func aLookFindsEverything(_ origin: FixtureOrigin) throws {
+    try fill(origin)
+    let before = try TreeImage(directory.path)
+    try verify(pendingWrites: CacheFixture.waiting.count...10_000)
+    let clock = CacheClock.manual(CacheFixture.laterClock())
+    let reader = try #require(try CacheReader(directory: directory.url, clock: clock))
+    for value in CacheFixture.values {
+      #expect(try value.isFound(in: reader), "\(value.key)")
+      try expect(value, try reader.entry(forKey: value.key))
+    }
+    for key in CacheFixture.goneKeys + CacheFixture.absentKeys {
+      #expect(try reader.entry(forKey: key) == nil, "\(key)")
+    }
+    var keys: [String] = []
+    try reader.forEachPage { entries in
+      keys += entries.map(\.key)
+      return true
+    }
+    #expect(keys.count == CacheFixture.values.count)
+    #expect(Set(keys) == Set(CacheFixture.values.map(\.key)))
+    for key in CacheFixture.loadedKeys {
+      let record = try #require(try reader.record(forKey: key))
+      // In whole seconds: a share of a lifetime is not exact.
+      let (expires, refresh, kept) = (record.expires, record.refresh, record.kept)
+      #expect((expires - refresh + 500_000_000) / 1_000_000_000 == Int64(CacheFixture.lifetime / 2))
+      #expect((kept - expires) / 1_000_000_000 == Int64(CacheFixture.keptFor))
+    }
+    #expect(reader.notices == [])
+    #expect(try TreeImage(directory.path) == before)
+  }
+
+  @Test(arguments: FixtureOrigin.all) func everythingIsRead(_ origin: FixtureOrigin) throws {
+    try fill(origin)
+    let cache = try directory.open { $0.clock = .manual(CacheFixture.laterClock()) }
+    #expect(cache.recovery == nil && cache.health.isHealthy)
+    #expect(cache.statistics.replayedWrites >= CacheFixture.waiting.count)
+    for value in CacheFixture.values {
+      #expect(try value.isFound(in: cache), "\(value.key)")
+      try expect(value, try cache.entry(forKey: value.key))
+    }
+    for key in CacheFixture.goneKeys { #expect(try cache.entry(forKey: key) == nil, "\(key)") }
+    let keys = try cache.entries().map(\.key)
+    #expect(keys.count == CacheFixture.values.count)
+    #expect(Set(keys) == Set(CacheFixture.values.map(\.key)))
+    // That there is nothing is known, so nothing is loaded.
+    for key in CacheFixture.absentKeys {
+      #expect(try cache.optionalValue(String.self, forKey: key) { _ in "loaded" } == nil, "\(key)")
+    }
+    #expect(cache.statistics.loads == 0 && cache.statistics.corruptedRecords == 0)
+    try cache.close()
+    try verify(pendingWrites: 0...0)
+  }
+
+  /// By the clock of this machine, whatever it says.
+  @Test(arguments: FixtureOrigin.all) func theCacheGoesOn(_ origin: FixtureOrigin) throws {
+    try fill(origin)
+    let removed = CacheFixture.places.map { "\($0):tagged" }
+    // Those that no clock of these years ends.
+    let values = CacheFixture.values.filter {
+      !removed.contains($0.key) && ($0.expiration == nil || $0.expiration == CacheFixture.farDate)
+    }
+    let changed = CacheFixture.places.map { "\($0):counter" }
+    let first = try directory.open()
+    for value in values { #expect(try value.isFound(in: first), "\(value.key)") }
+    for place in CacheFixture.places { try first.removeAll(taggedWith: "\(place):red") }
+    for key in changed { #expect(try first.increment(forKey: key) == 43) }
+    try first.set("new", forKey: "new", tags: ["waiting:red"])
+    try first.close()
+    try verify(pendingWrites: 0...0)
+    let second = try directory.open()
+    #expect(second.recovery == nil && second.health.isHealthy)
+    for value in values where !changed.contains(value.key) {
+      #expect(try value.isFound(in: second), "\(value.key)")
+    }
+    for key in removed { #expect(try second.entry(forKey: key) == nil, "\(key)") }
+    for key in changed { #expect(try second.value(Int.self, forKey: key) == 43) }
+    #expect(try second.value(String.self, forKey: "new") == "new")
+    try second.close()
+  }
+
+  #if Compression && Encryption
+    @Test(arguments: FixtureOrigin.all) func transformedValuesAreRead(_ origin: FixtureOrigin) throws {
+      switch origin {
+      case .release(let version): try FixtureArchive.unpack("transformed", of: version, into: directory.url)
+      case .current: try TransformedFixture.write(to: directory.url)
+      }
+      let transforms = TransformedFixture.transforms
+      let clock = CacheClock.manual(CacheFixture.laterClock())
+      let reader = try #require(try CacheReader(directory: directory.url, valueTransforms: transforms, clock: clock))
+      for value in TransformedFixture.values { #expect(try value.isFound(in: reader), "\(value.key)") }
+      let cache = try directory.open { configuration in
+        configuration.clock = clock
+        configuration.valueTransforms = transforms
+      }
+      #expect(cache.recovery == nil && cache.health.isHealthy)
+      #expect(cache.count == TransformedFixture.values.count)
+      for value in TransformedFixture.values {
+        #expect(try value.isFound(in: cache), "\(value.key)")
+        try expect(value, try cache.entry(forKey: value.key))
+      }
+      try cache.close()
+    }
+  #endif
+}
