@@ -164,7 +164,7 @@ public struct EFStorageConformance<Wrapper: EFSingleInstanceStorageReferenceWrap
         first.content = nil
         second.content = nil
       }
-      var both = wrapper("first", default: contents[0]) + wrapper("second", default: contents[1])
+      let both = wrapper("first", default: contents[0]) + wrapper("second", default: contents[1])
       report.expect(both.wrappedValue == contents[0], "The default of a composition is not its first part's.")
       second.content = contents[1]
       report.expect(both.wrappedValue == contents[1], "A composition does not read its second part.")

@@ -8,7 +8,11 @@ package enum PropertyListValue {
   /// The value that an object is, or nil where it is no `Value`.
   package static func read<Value>(_ type: Value.Type, from object: Any) -> Value? {
     guard let object = unwrapped(object) else { return nil }
-    if let type = type as? any PropertyListReadable.Type { return type.read(object) as? Value }
+    if let type = type as? any PropertyListReadable.Type {
+      // A cast of nil to an optional would be its nil.
+      guard let value = type.read(object) else { return nil }
+      return value as? Value
+    }
     return object as? Value
   }
 

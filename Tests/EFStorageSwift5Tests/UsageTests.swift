@@ -129,7 +129,7 @@ struct UsageTests {
     let settings = Settings()
     #expect(settings.hasPaidBefore)
     #expect(settings.mixedType == "1551")
-    var changed = settings
+    let changed = settings
     changed.mixedType = "Brand New"
     #expect(UserDefaults.standard.object(forKey: "sameKey") is String)
     #expect(settings.mixedType == "Brand New")

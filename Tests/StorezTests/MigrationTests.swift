@@ -32,6 +32,136 @@ struct MigrationTests {
     #expect(store.defaults.string(forKey: "old") == "old")
   }
 
+  /// Where something is stored while a migration is under way.
+  enum Moment: CaseIterable { case closure, processChange, willChange }
+
+  /// A key that stores something at a moment, and a closure that does. Returns what the hooks noted.
+  private func migrating(
+    at moment: Moment, store other: @escaping @Sendable () -> Void,
+    _ migrate: (RecordingKey<String>, @escaping @Sendable () -> Void) -> Void
+  ) -> [String] {
+    let recorder = Recorder()
+    Recorder.$current.withValue(recorder) {
+      var key = RecordingKey(stringValue: "new", defaultValue: "")
+      if moment == .processChange {
+        key.process = { value in
+          other()
+          return value
+        }
+      }
+      if moment == .willChange {
+        key.read = {
+          other()
+          return ""
+        }
+      }
+      migrate(key) { if moment == .closure { other() } }
+    }
+    return recorder.taken
+  }
+
+  @Test(arguments: Moment.allCases) func whatIsStoredMeanwhileIsNewer(_ moment: Moment) throws {
+    let store = store
+    store.defaults.set("old", forKey: "old")
+    let notes = migrating(at: moment) {
+      store.defaults.set("newer", forKey: "new")
+    } _: { key, other in
+      let migration = UserDefaultsStore.Migration(to: key, from: "old") { _ in
+        other()
+        return "migrated"
+      }
+      #expect(throws: Never.self) { try store.throwing { $0.migrate([migration]) } }
+    }
+    #expect(notes == (moment == .closure ? [] : ["process  migrated", "will  migrated ", "pre"]))
+    #expect(store.defaults.string(forKey: "new") == "newer")
+    #expect(store.defaults.string(forKey: "old") == "old")
+  }
+
+  @Test(arguments: Moment.allCases) func whatIsStoredInACacheMeanwhileIsNewer(_ moment: Moment) throws {
+    let temporary = try TemporaryCache()
+    let (cache, store) = (temporary.cache, temporary.store)
+    try cache.set(7, forKey: "old")
+    let notes = migrating(at: moment) {
+      do { try cache.set("newer", forKey: "new") } catch { Issue.record(error) }
+    } _: { key, other in
+      let migration = LMDBStore.Migration(to: key, from: "old", as: Int.self) { number in
+        other()
+        return "\(number)"
+      }
+      #expect(throws: Never.self) { try store.throwing { $0.migrate([migration]) } }
+    }
+    #expect(notes == (moment == .closure ? [] : ["process  7", "will  7 ", "pre"]))
+    #expect(try cache.value(String.self, forKey: "new") == "newer")
+    #expect(try cache.value(Int.self, forKey: "old") == 7)
+  }
+
+  /// Nor is what was read replaced, or removed, when it has been written meanwhile.
+  @Test(arguments: Moment.allCases) func anOldValueThatIsWrittenMeanwhileStays(_ moment: Moment) throws {
+    let temporary = try TemporaryCache()
+    let (cache, store) = (temporary.cache, temporary.store)
+    let write: @Sendable () -> Void = {
+      do { try cache.set(8, forKey: "old") } catch { Issue.record(error) }
+    }
+    try cache.set(7, forKey: "old")
+    _ = migrating(at: moment, store: write) { key, other in
+      store.migrate([
+        LMDBStore.Migration(to: key, from: "old", as: Int.self) { number in
+          other()
+          return "\(number)"
+        }
+      ])
+    }
+    #expect(try cache.value(String.self, forKey: "new") == "7")
+    #expect(try cache.value(Int.self, forKey: "old") == 8)
+    // Under its own name.
+    try cache.set(7, forKey: "new")
+    let rewrite: @Sendable () -> Void = {
+      do { try cache.set(8, forKey: "new") } catch { Issue.record(error) }
+    }
+    let notes = migrating(at: moment, store: rewrite) { key, other in
+      store.migrate([
+        LMDBStore.Migration(to: key, from: "new", as: Int.self) { number in
+          other()
+          return "\(number)"
+        }
+      ])
+    }
+    #expect(!notes.contains("post"))
+    #expect(try cache.value(Int.self, forKey: "new") == 8)
+  }
+
+  @Test(arguments: Moment.allCases) func whatCanBeReadMeanwhileIsNotReplaced(_ moment: Moment) throws {
+    let store = store
+    store.defaults.set(5, forKey: "new")
+    let notes = migrating(at: moment) {
+      store.defaults.set("newer", forKey: "new")
+    } _: { key, other in
+      let migration = UserDefaultsStore.Migration(to: key, from: "new") { _ in
+        other()
+        return "migrated"
+      }
+      store.migrate([migration])
+    }
+    #expect(!notes.contains("post"))
+    #expect(store.defaults.string(forKey: "new") == "newer")
+  }
+
+  @Test func aNilIsNoValueOverANewerOne() {
+    let store = store
+    store.defaults.set("old", forKey: "old")
+    let nothing = UserDefaultsStore.Migration(to: Weather.city, from: "old") { _ in
+      store.defaults.set("newer", forKey: "weather:city")
+      return .some(nil)
+    }
+    store.migrate([nothing])
+    #expect(store.get(Weather.city) == "newer")
+    #expect(store.defaults.string(forKey: "old") == "old")
+    store.set(Weather.city, value: nil)
+    store.migrate([UserDefaultsStore.Migration(to: Weather.city, from: "old") { _ in .some(nil) }])
+    #expect(store.get(Weather.city) == nil)
+    #expect(store.defaults.object(forKey: "old") == nil)
+  }
+
   @Test func whatIsSkippedOrFailsStays() throws {
     store.defaults.set("old", forKey: "old")
     store.migrate([UserDefaultsStore.Migration(to: Weather.city, from: "old") { _ in nil }])

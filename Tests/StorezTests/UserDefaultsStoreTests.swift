@@ -64,6 +64,12 @@ import Testing
       let key = Key<GlobalNamespace, Nested?>(id: "nested", defaultValue: nil)
       let error = #expect(throws: StorezFailure.self) { try store.throwing { $0.set(key, value: Nested()) } }
       #expect(error?.code == .encoding)
+      let holder = Key<GlobalNamespace, NSArray?>(id: "holder", defaultValue: nil)
+      let inner = #expect(throws: StorezFailure.self) {
+        try store.throwing { $0.set(holder, value: NSArray(array: [Nested()])) }
+      }
+      #expect(inner?.code == .encoding)
+      #expect(store.defaults.object(forKey: "holder") == nil)
       let temporary = try TemporaryCache()
       try temporary.store.throwing { $0.set(key, value: Nested()) }
       #expect(try temporary.store.throwing { $0.get(key) } != nil)
@@ -97,6 +103,60 @@ import Testing
     #expect(store.get(Key<GlobalNamespace, NSNumber?>(id: "int", defaultValue: nil)) == 3)
     #expect(store.get(Key<GlobalNamespace, String?>(id: "string", defaultValue: nil)) == "text")
     #expect(store.get(Key<GlobalNamespace, [Int]>(id: "array", defaultValue: [])) == [1, 2])
+  }
+
+  @Test func dataThatOthersWroteAsItIsIsRead() throws {
+    let archive = try NSKeyedArchiver.archivedData(withRootObject: NSString("text"), requiringSecureCoding: false)
+    for (number, data) in [Data([1, 2]), Data(), Data("[1]".utf8), archive].enumerated() {
+      let id = "data\(number)"
+      store.defaults.set(data, forKey: id)
+      let key = Key<GlobalNamespace, Data>(id: id, defaultValue: Data([9]))
+      #expect(try store.throwing { $0.get(key) } == data)
+      let optional = Key<GlobalNamespace, Data?>(id: id, defaultValue: nil)
+      #expect(try store.throwing { $0.get(optional) } == data)
+      let object = Key<GlobalNamespace, NSData?>(id: id, defaultValue: nil)
+      #expect(try store.throwing { $0.get(object) } == NSData(data: data))
+    }
+    // What is no data is none of it.
+    let text = Key<GlobalNamespace, String>(id: "data0", defaultValue: "none")
+    let error = #expect(throws: StorezFailure.self) { try store.throwing { $0.get(text) } }
+    #expect(error?.code == .decoding)
+    let bytes = Key<GlobalNamespace, NSString?>(id: "data0", defaultValue: nil)
+    #expect(throws: StorezFailure.self) { try store.throwing { $0.get(bytes) } }
+  }
+
+  /// As for numbers that are in the defaults as they are.
+  @Test(arguments: [false, true]) func aNumberOfWhichTheTypeHasNoExactValueIsReported(_ isArchived: Bool) throws {
+    func put(_ number: Any, _ object: NSNumber, _ id: String) {
+      if isArchived {
+        store.set(Key<GlobalNamespace, NSNumber>(id: id, defaultValue: 0), value: object)
+      } else {
+        store.defaults.set(number, forKey: id)
+      }
+    }
+    func expectFailure<K: KeyType>(_ key: K) where K.ValueType: Codable & Equatable {
+      let error = #expect(throws: StorezFailure.self) { try store.throwing { $0.get(key) } }
+      #expect(error?.code == .decoding)
+      #expect(store.get(key) == key.defaultValue)
+    }
+    put(21.5, NSNumber(value: 21.5), "fraction")
+    put(1e300, NSNumber(value: 1e300), "large")
+    put(Int.max, NSNumber(value: Int.max), "integer")
+    put(2.0, NSNumber(value: 2.0), "whole")
+    expectFailure(Key<GlobalNamespace, Int>(id: "fraction", defaultValue: -1))
+    expectFailure(Key<GlobalNamespace, Int?>(id: "fraction", defaultValue: nil))
+    expectFailure(Key<GlobalNamespace, Bool>(id: "fraction", defaultValue: false))
+    expectFailure(Key<GlobalNamespace, Int>(id: "large", defaultValue: -1))
+    expectFailure(Key<GlobalNamespace, Float>(id: "large", defaultValue: -1))
+    expectFailure(Key<GlobalNamespace, Double>(id: "integer", defaultValue: -1))
+    expectFailure(Key<GlobalNamespace, Bool>(id: "whole", defaultValue: false))
+    #expect(store.get(Key<GlobalNamespace, Double>(id: "fraction", defaultValue: 0)) == 21.5)
+    #expect(store.get(Key<GlobalNamespace, Int>(id: "integer", defaultValue: 0)) == Int.max)
+    #expect(store.get(Key<GlobalNamespace, Int>(id: "whole", defaultValue: 0)) == 2)
+    // So it can be migrated where it is.
+    let key = Key<GlobalNamespace, Int>(id: "fraction", defaultValue: 0)
+    store.migrate([UserDefaultsStore.Migration(to: key, from: "fraction") { _ in 22 }])
+    #expect(try store.throwing { $0.get(key) } == 22)
   }
 
   @Test func whatTheOriginalWroteIsRead() throws {

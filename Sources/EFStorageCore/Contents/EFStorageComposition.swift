@@ -13,13 +13,15 @@
 /// What the first place has and cannot read it reports, and the content is that of the second. So both may have the same
 /// key and read it as different types.
 ///
+/// Who is told of a failure may read and set the property: nothing of it is accessed meanwhile.
+///
 /// Reading changes nothing unless `backfillsFirst` asks for it: then a content that only the second place has is written
 /// to the first. That never replaces what the first place has and cannot read.
 @propertyWrapper
 public struct EFStorageComposition<A: EFStorage, B: EFStorage, Content>: EFStorage
 where A.Content == Content, B.Content == Content {
-  private var a: A
-  private var b: B
+  private let a: Place<A>
+  private let b: Place<B>
   private let backfillsFirst: Bool
 
   /// - Parameters:
@@ -27,27 +29,38 @@ where A.Content == Content, B.Content == Content {
   ///   - b: The place that is read if `a` has nothing.
   ///   - backfillsFirst: Whether reading what only `b` has writes it to `a`.
   public init(_ a: A, _ b: B, backfillsFirst: Bool = false) {
-    self.a = a
-    self.b = b
+    self.a = Place(a)
+    self.b = Place(b)
     self.backfillsFirst = backfillsFirst
   }
 
   public var wrappedValue: Content {
-    get { content ?? a.wrappedValue }
-    set { content = newValue }
+    get { content ?? a.current.wrappedValue }
+    nonmutating set { content = newValue }
   }
 
   public var content: Content? {
     get {
       // Through `content`, not `loadContent()`: what cannot be read is reported by the place itself.
-      if let content = a.content { return content }
-      guard let content = b.content else { return nil }
+      if let content = a.current.content { return content }
+      guard let content = b.current.content else { return nil }
       if backfillsFirst { backfill(content) }
       return content
     }
-    set {
-      a.content = newValue
-      b.content = newValue
+    nonmutating set {
+      a.change { $0.content = newValue }
+      b.change { $0.content = newValue }
+    }
+  }
+
+  /// A member of the content. Setting it reads, changes and writes the whole content; two threads that do so at the
+  /// same time can lose one of the changes.
+  public subscript<Value>(dynamicMember keyPath: WritableKeyPath<Content, Value>) -> Value {
+    get { wrappedValue[keyPath: keyPath] }
+    nonmutating set {
+      var content = wrappedValue
+      content[keyPath: keyPath] = newValue
+      wrappedValue = content
     }
   }
 
@@ -56,12 +69,12 @@ where A.Content == Content, B.Content == Content {
   public func loadContent() throws -> Content? {
     var unreadable: (any Error)?
     do {
-      if let content = try a.loadContent() { return content }
+      if let content = try a.current.loadContent() { return content }
     } catch {
       unreadable = error
     }
     do {
-      if let content = try b.loadContent() {
+      if let content = try b.current.loadContent() {
         if backfillsFirst && unreadable == nil { backfill(content) }
         return content
       }
@@ -72,18 +85,17 @@ where A.Content == Content, B.Content == Content {
     return nil
   }
 
-  public mutating func storeContent(_ content: Content?) throws {
-    let first = failure { try a.storeContent(content) }
-    let second = failure { try b.storeContent(content) }
+  public func storeContent(_ content: Content?) throws {
+    let first = failure { try a.change { try $0.storeContent(content) } }
+    let second = failure { try b.change { try $0.storeContent(content) } }
     if first == nil && second == nil { return }
     throw EFStorageCompositionError(first: first, second: second)
   }
 
   /// Writes to the first place what was found in the second, if the first has nothing, rather than something unreadable.
   private func backfill(_ content: Content) {
-    guard a.isAbsent else { return }
-    var a = a
-    a.content = content
+    guard a.current.isAbsent else { return }
+    a.change { $0.content = content }
   }
 
   private func failure(_ body: () throws -> Void) -> (any Error)? {

@@ -25,16 +25,16 @@ public struct EFStorageMigrate<A: EFStorage, OldContent, Content>: EFStorage whe
   public var wrappedValue: Content {
     get { content ?? migrator(a.wrappedValue) }
     // The old form is left as it is.
-    set {}
+    nonmutating set {}
   }
 
   public var content: Content? {
     get { a.content.map(migrator) }
-    set {}
+    nonmutating set {}
   }
 
   public func loadContent() throws -> Content? { try a.loadContent().map(migrator) }
 
   /// Does nothing.
-  public mutating func storeContent(_ content: Content?) throws {}
+  public func storeContent(_ content: Content?) throws {}
 }

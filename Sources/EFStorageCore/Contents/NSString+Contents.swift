@@ -9,6 +9,24 @@
     }
   }
 
+  // Who is told of a failure may use the property, of which nothing is accessed meanwhile: so these do not mutate.
+
+  extension EFStorageComposition where Content: NSString {
+    /// The content as a Swift string.
+    public var string: String {
+      get { wrappedValue as String }
+      nonmutating set { wrappedValue = Content(string: newValue) }
+    }
+  }
+
+  extension SomeEFStorage where Content: NSString {
+    /// The content as a Swift string.
+    public var string: String {
+      get { wrappedValue as String }
+      set { wrappedValue = Content(string: newValue) }
+    }
+  }
+
   extension EFOptionalContentWrapper where Content: NSString {
     /// The content as a Swift string.
     public var string: String? {

@@ -6,23 +6,36 @@
 ///     + EFStorageUserDefaults(wrappedValue: 14, forKey: "textSize"))
 /// var fontSize: Int
 /// ```
+///
+/// Who is told of a failure may read and set the property: nothing of it is accessed meanwhile.
 @propertyWrapper
 public class SomeEFStorage<Storage: EFStorage, Content>: EFStorage where Storage.Content == Content {
-  private var storage: Storage
+  private let place: Place<Storage>
 
-  public init(_ storage: Storage) { self.storage = storage }
+  public init(_ storage: Storage) { place = Place(storage) }
 
   public var wrappedValue: Content {
-    get { storage.wrappedValue }
-    set { storage.wrappedValue = newValue }
+    get { place.current.wrappedValue }
+    set { place.change { $0.wrappedValue = newValue } }
   }
 
   public var content: Content? {
-    get { storage.content }
-    set { storage.content = newValue }
+    get { place.current.content }
+    set { place.change { $0.content = newValue } }
   }
 
-  public func loadContent() throws -> Content? { try storage.loadContent() }
+  /// A member of the content. Setting it reads, changes and writes the whole content; two threads that do so at the
+  /// same time can lose one of the changes.
+  public subscript<Value>(dynamicMember keyPath: WritableKeyPath<Content, Value>) -> Value {
+    get { wrappedValue[keyPath: keyPath] }
+    set {
+      var content = wrappedValue
+      content[keyPath: keyPath] = newValue
+      wrappedValue = content
+    }
+  }
 
-  public func storeContent(_ content: Content?) throws { try storage.storeContent(content) }
+  public func loadContent() throws -> Content? { try place.current.loadContent() }
+
+  public func storeContent(_ content: Content?) throws { try place.change { try $0.storeContent(content) } }
 }

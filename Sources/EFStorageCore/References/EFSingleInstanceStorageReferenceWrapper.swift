@@ -77,6 +77,17 @@ extension EFSingleInstanceStorageReferenceWrapper {
     }
   }
 
+  /// A member of the content. Setting it reads, changes and writes the whole content; two threads that do so at the
+  /// same time can lose one of the changes.
+  public subscript<Value>(dynamicMember keyPath: WritableKeyPath<Content, Value>) -> Value {
+    get { wrappedValue[keyPath: keyPath] }
+    // Who is told of a failure may use the property, of which nothing is accessed meanwhile.
+    nonmutating set {
+      var wrapper = self
+      wrapper.wrappedValue[keyPath: keyPath] = newValue
+    }
+  }
+
   public func loadContent() throws -> Content? { try _ref.loadContent() }
 
   public func storeContent(_ content: Content?) throws {

@@ -10,7 +10,10 @@ public import Observation
 /// ```
 ///
 /// What is told, and when, is as ``UserDefaultsContents`` says, on a thread of Swift's pool; a change within 10 ms of
-/// another one is told when these have passed. Keep it as long as it is read.
+/// another one is told when these have passed. One that comes after the content was read, and before the closure has ended
+/// that Observation tracks, can be told when it has ended only, and is: within 10 ms and as long again as it went on since,
+/// or an hour if that is less. (If the content changes 64 times meanwhile, perhaps with the next change only.) Keep it as
+/// long as it is read.
 public final class ObservedUserDefaults<Content: UserDefaultsStorable>: Observable {
   public let reference: EFStorageUserDefaultsRef<Content>
   private let observed: ObservedDefaultsKey

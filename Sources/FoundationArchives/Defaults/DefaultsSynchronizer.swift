@@ -94,18 +94,14 @@ package final class DefaultsSynchronizer: Sendable {
 
   /// Sets an object unless there is one, in one step for all threads and for all processes that use this function.
   ///
-  /// - Parameter onDamage: as for ``noteChange(of:onDamage:)``.
+  /// - Parameters:
+  ///   - onDamage: as for ``noteChange(of:onDamage:)``.
+  ///   - besides: What is changed in the same step if it is set.
   /// - Returns: Whether it was set.
   package func add(
-    _ object: Any, forKey key: String, to defaults: UserDefaults, onDamage: @escaping @Sendable (DefaultsDamage) -> Void
+    _ object: Any, forKey key: String, to defaults: UserDefaults,
+    onDamage: @escaping @Sendable (DefaultsDamage) -> Void, besides: () -> Void = {}
   ) -> Bool {
-    func addHere() -> Bool {
-      changing {
-        if defaults.object(forKey: key) != nil { return false }
-        defaults.set(object, forKey: key)
-        return true
-      }
-    }
     var isAdded = false
     var damage: DefaultsDamage?
     #if !canImport(Darwin)
@@ -115,7 +111,7 @@ package final class DefaultsSynchronizer: Sendable {
           let locked = try file.lock(within: Self.lockTimeout)
           // Reads what other processes have written.
           damage = try write(defaults, locked)
-          isAdded = addHere()
+          isAdded = addHere(object, key, defaults, besides)
           if isAdded { damage = try write(defaults, locked) ?? damage }
           locked.removeUnneededCopy()
           writing.unlock()
@@ -128,10 +124,19 @@ package final class DefaultsSynchronizer: Sendable {
       }
     #endif
     // Other processes cannot be asked.
-    isAdded = isAdded || addHere()
+    if !isAdded { isAdded = addHere(object, key, defaults, besides) }
     if isAdded { noteChange(of: defaults, onDamage: onDamage) }
     if let damage { onDamage(damage) }
     return isAdded
+  }
+
+  private func addHere(_ object: Any, _ key: String, _ defaults: UserDefaults, _ besides: () -> Void) -> Bool {
+    changing {
+      if defaults.object(forKey: key) != nil { return false }
+      defaults.set(object, forKey: key)
+      besides()
+      return true
+    }
   }
 
   // MARK: Files

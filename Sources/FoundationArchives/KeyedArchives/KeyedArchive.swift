@@ -1,13 +1,16 @@
+import CBORCoding
 package import Foundation
 
 /// Objects in the archives that `NSKeyedArchiver` writes.
 package enum KeyedArchive {
-  /// - Throws: what the archiver reports, or, on Linux, ``UnnamedClassError``.
+  /// - Throws: what the archiver reports, or, on Linux, ``UnnamedClassError``, and what the archiver would end the process
+  ///   for in an object inside.
   package static func data(of object: any NSCoding) throws -> Data {
     #if !canImport(Darwin)
       // Foundation here ends the process when it meets a class that it has no name for.
       let name = String(reflecting: type(of: object))
       guard name.split(separator: ".").count == 2 else { throw UnnamedClassError(name) }
+      try CBORKeyedArchiver.rehearse(object)
     #endif
     return try NSKeyedArchiver.archivedData(withRootObject: object, requiringSecureCoding: false)
   }

@@ -24,12 +24,7 @@ enum ObjectArchiver {
         return try result.get()
       }
     #endif
-    let data = try archiving(object) {
-      #if !canImport(Darwin)
-        try CBORKeyedArchiver.rehearse(object)
-      #endif
-      return try KeyedArchive.data(of: object)
-    }
+    let data = try archiving(object) { try KeyedArchive.data(of: object) }
     return try data.withBytes { (bytes) throws(CacheError) in try body(.keyedArchive, bytes) }
   }
 

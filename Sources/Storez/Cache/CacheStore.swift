@@ -84,6 +84,7 @@ public final class CacheStore: Store, Sendable {
       } else {
         cache.removeValue(forKey: key.stringValue)
       }
+      return true
     }
   }
 }

@@ -11,6 +11,8 @@ protocol EntryCodec<Value>: SendableMetatype {
   static func value(in cache: LMDBCache, _ key: String) throws(CacheError) -> Value?
   /// Returns `nil` if nothing is to be stored.
   static func archive(_ value: Value, _ cache: LMDBCache) throws(CacheError) -> ArchivedValue?
+  /// An object that the cache stores in the same form, for a write under a condition; `nil` if nothing is to be stored.
+  static func object(for value: Value) throws(CacheError) -> (any NSCoding)?
 }
 
 enum CodableEntry<Value: Codable>: EntryCodec {
@@ -21,6 +23,8 @@ enum CodableEntry<Value: Codable>: EntryCodec {
   static func archive(_ value: Value, _ cache: LMDBCache) throws(CacheError) -> ArchivedValue? {
     try cache.archive(value)
   }
+
+  static func object(for value: Value) -> (any NSCoding)? { CacheValue.make(value) }
 }
 
 enum CodingEntry<Value: NSCoding>: EntryCodec {
@@ -34,6 +38,8 @@ enum CodingEntry<Value: NSCoding>: EntryCodec {
   static func archive(_ value: Value, _ cache: LMDBCache) throws(CacheError) -> ArchivedValue? {
     try cache.archive(object: value)
   }
+
+  static func object(for value: Value) -> (any NSCoding)? { value }
 }
 
 enum ConvertibleEntry<Value: LMDBConvertible>: EntryCodec {
@@ -43,6 +49,10 @@ enum ConvertibleEntry<Value: LMDBConvertible>: EntryCodec {
 
   static func archive(_ value: Value, _ cache: LMDBCache) throws(CacheError) -> ArchivedValue? {
     try cache.archive(value.storedForm())
+  }
+
+  static func object(for value: Value) throws(CacheError) -> (any NSCoding)? {
+    CacheValue.make(try value.storedForm())
   }
 }
 
@@ -61,5 +71,10 @@ enum NullableEntry<Codec: EntryCodec>: EntryCodec {
       throw CacheError(.encodingFailed, ConversionError.innerNil(Codec.Value?.self).description)
     }
     return try Codec.archive(value, cache)
+  }
+
+  static func object(for value: Codec.Value?) throws(CacheError) -> (any NSCoding)? {
+    guard let value else { return nil }
+    return try Codec.object(for: value)
   }
 }

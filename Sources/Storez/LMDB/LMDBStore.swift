@@ -56,34 +56,17 @@ public final class LMDBStore: Store, Sendable {
     }
   }
 
-  /// - Parameter oldKey: The key of an entry that is removed in the same step.
-  @discardableResult
-  func set<K: KeyType, C: EntryCodec<K.ValueType>>(
-    _ key: K, _ value: K.ValueType, _ codec: C.Type, reportsUnreadable: Bool = true, removing oldKey: String? = nil
-  ) -> Bool {
-    var access = access(key, codec)
-    access.reportsUnreadable = reportsUnreadable
-    return access.set(value) {
+  func set<K: KeyType, C: EntryCodec<K.ValueType>>(_ key: K, _ value: K.ValueType, _ codec: C.Type) {
+    _ = access(key, codec).set(value) {
       try C.archive($0, cache)
     } write: { archived in
-      if let oldKey {
-        try move(archived, from: oldKey, to: key.stringValue)
-      } else if let archived {
-        try cache.set(archived, forKey: key.stringValue)
-      } else {
-        try cache.removeValue(forKey: key.stringValue)
-      }
+      try write(archived, forKey: key.stringValue)
+      return true
     }
   }
-}
 
-extension LMDBStore {
-  /// In one step: a crash leaves both entries as they were, or as they are to be.
-  private func move(_ archived: ArchivedValue?, from oldKey: String, to key: String) throws {
-    try cache.write { batch in
-      if let archived { try batch.set(archived, forKey: key) } else { batch.removeValue(forKey: key) }
-      batch.removeValue(forKey: oldKey)
-    }
+  func write(_ archived: ArchivedValue?, forKey key: String) throws(CacheError) {
+    if let archived { try cache.set(archived, forKey: key) } else { try cache.removeValue(forKey: key) }
   }
 }
 

@@ -27,9 +27,11 @@ struct Access<K: KeyType> {
     }
   }
 
-  /// Sets the value, with all hooks. Returns `false` if that failed, which was reported.
+  /// Sets the value, with all hooks. Returns `false` if that failed, which was reported, or was not to be.
+  ///
+  /// - Parameter write: Writes, and returns whether it did: if not, what is there has been found to be newer.
   func set<Encoded>(
-    _ value: K.ValueType, encode: (K.ValueType) throws -> Encoded, write: (Encoded) throws -> Void
+    _ value: K.ValueType, encode: (K.ValueType) throws -> Encoded, write: (Encoded) throws -> Bool
   ) -> Bool {
     SettingLock.withLock {
       // One that cannot be read is replaced all the same.
@@ -44,7 +46,7 @@ struct Access<K: KeyType> {
       key.willChange(oldValue, newValue: newValue)
       K.NamespaceType.preCommitHook()
       do {
-        try write(encoded)
+        guard try write(encoded) else { return false }
       } catch {
         return fail(.storage, "The new value of \"\(key.stringValue)\" was not written; the old one stays.", error)
       }

@@ -16,7 +16,12 @@ enum CodingDefaults<Value: NSCoding>: DefaultsCodec {
 
   static func value(of object: Any) throws -> Value {
     if let data = object as? Data, !(Value.self is NSData.Type) || KeyedDefaults.isArchive(data) {
-      return try KeyedArchive.object(Value.self, from: data)
+      do {
+        return try KeyedArchive.object(Value.self, from: data)
+      } catch {
+        // Data that others wrote as it is may be an archive of something else.
+        guard Value.self is NSData.Type else { throw error }
+      }
     }
     // What others wrote, as it is.
     if let value = object as? Value ?? FoundationObject.bridging(object) as? Value { return value }
@@ -44,7 +49,8 @@ enum ConvertibleDefaults<Value: UserDefaultsConvertible>: DefaultsCodec {
   }
 }
 
-/// JSON: an array of the one value, in a `Data`.
+/// JSON: an array of the one value, in a `Data`. So data that others wrote as it is and that reads as such JSON, or as an
+/// archive, is taken for that.
 enum CodableDefaults<Value: Codable>: DefaultsCodec {
   static func object(for value: Value) throws -> Any? {
     if PropertyListValue.isInnerNil(value) { throw ConversionError.innerNil(Value.self) }
@@ -58,6 +64,15 @@ enum CodableDefaults<Value: Codable>: DefaultsCodec {
       if let value = PropertyListValue.read(Value.self, from: object) { return value }
       throw ConversionError.notDecoded(Value.self, object)
     }
+    do {
+      return try stored(data)
+    } catch {
+      if let value = PropertyListValue.read(Value.self, from: data) { return value }
+      throw error
+    }
+  }
+
+  private static func stored(_ data: Data) throws -> Value {
     if KeyedDefaults.isArchive(data), let value = try KeyedDefaults.value(Value.self, from: data) { return value }
     guard let value = try JSON.value([Value].self, from: data).first else {
       throw ConversionError.notDecoded(Value.self, data)

@@ -1,4 +1,5 @@
 public import Foundation
+import FoundationArchives
 
 extension UserDefaultsStore {
   /// Moves a value from a plain key of user defaults to a typed one.
@@ -15,7 +16,11 @@ extension UserDefaultsStore {
   /// which is newer, if the closure returns `nil`, or if the value cannot be stored, which is reported. So it can be done
   /// at every start.
   ///
-  /// The old key may be the new one's name: its value is replaced unless it can be read as the new type.
+  /// That nothing is under the new key is seen once more in the step that writes: what was stored there while the closure
+  /// or a hook ran, by whichever thread or process, stays, and so does the old value. No further hook is called then.
+  ///
+  /// The old key may be the new one's name: its value is replaced unless it can be read as the new type, now or in the step
+  /// that writes.
   public struct Migration: Sendable {
     let perform: @Sendable (UserDefaultsStore) -> Void
 
@@ -69,9 +74,41 @@ extension UserDefaultsStore {
       guard let old = defaults.object(forKey: oldKey) else { return }
       let newKey = key.stringValue
       let isInPlace = oldKey.utf8.elementsEqual(newKey.utf8)
-      guard isInPlace ? !isReadable(old, as: codec) : defaults.object(forKey: newKey) == nil else { return }
-      guard let value = processor(old) else { return }
-      set(key, value, codec, reportsUnreadable: !isInPlace, removing: isInPlace ? nil : oldKey)
+      func isDue() -> Bool {
+        let object = defaults.object(forKey: newKey)
+        return isInPlace ? object.map { !isReadable($0, as: codec) } ?? false : object == nil
+      }
+      // Once more after the closure, which may take its time.
+      guard isDue(), let value = processor(old), isDue() else { return }
+      if isInPlace {
+        set(key, value, codec, reportsUnreadable: false) { object in
+          try write(object, newKey) { isDue() }
+        }
+      } else {
+        set(key, value, codec) { try move($0, from: oldKey, to: newKey) }
+      }
+    }
+  }
+
+  /// In one step, so that the file has both changes or none. Returns `false`, and changes nothing, if something is under
+  /// the new key.
+  private func move(_ object: Any?, from oldKey: String, to key: String) throws -> Bool {
+    guard let object else {
+      let isAbsent = DefaultsSynchronizer.shared.changing {
+        guard defaults.object(forKey: key) == nil else { return false }
+        defaults.removeObject(forKey: oldKey)
+        return true
+      }
+      if isAbsent { noteChange() }
+      return isAbsent
+    }
+    if suite == nil { _ = try StandardKeys.all(in: defaults) }
+    return DefaultsSynchronizer.shared.add(object, forKey: key, to: defaults, onDamage: onDamage) {
+      if suite == nil {
+        // That it can be was seen above. If another process has damaged the list since, `clear()` will say so.
+        do { try StandardKeys.insert(key, in: defaults) } catch {}
+      }
+      defaults.removeObject(forKey: oldKey)
     }
   }
 

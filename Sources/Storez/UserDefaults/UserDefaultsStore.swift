@@ -82,36 +82,45 @@ public final class UserDefaultsStore: Store, @unchecked Sendable {
     }
   }
 
-  @discardableResult
+  func set<K: KeyType, C: DefaultsCodec<K.ValueType>>(_ key: K, _ value: K.ValueType, _ codec: C.Type) {
+    set(key, value, codec) { try write($0, key.stringValue) { true } }
+  }
+
+  /// - Parameter write: Writes the object, or removes what is there, and returns whether it did.
   func set<K: KeyType, C: DefaultsCodec<K.ValueType>>(
-    _ key: K, _ value: K.ValueType, _ codec: C.Type, reportsUnreadable: Bool = true, removing oldKey: String? = nil
-  ) -> Bool {
+    _ key: K, _ value: K.ValueType, _ codec: C.Type, reportsUnreadable: Bool = true, write: (Any?) throws -> Bool
+  ) {
     var access = access(key, codec)
     access.reportsUnreadable = reportsUnreadable
-    return access.set(value) {
+    _ = access.set(value) {
       if suite == nil { try StandardKeys.checkName(key.stringValue) }
       return try C.object(for: $0)
     } write: {
-      try write($0, key.stringValue, removing: oldKey)
+      try write($0)
     }
   }
 
-  /// In one step, so that the file has both changes or none.
-  private func write(_ object: Any?, _ key: String, removing oldKey: String?) throws {
-    try DefaultsSynchronizer.shared.changing {
+  /// - Parameter condition: Whether to write, asked when no other thread changes anything.
+  /// - Returns: What the condition did.
+  func write(_ object: Any?, _ key: String, if condition: () -> Bool) throws -> Bool {
+    let isWritten = try DefaultsSynchronizer.shared.changing {
+      guard condition() else { return false }
       if let object {
         if suite == nil { try StandardKeys.insert(key, in: defaults) }
         defaults.set(object, forKey: key)
       } else {
         defaults.removeObject(forKey: key)
       }
-      if let oldKey { defaults.removeObject(forKey: oldKey) }
+      return true
     }
-    noteChange()
+    if isWritten { noteChange() }
+    return isWritten
   }
 
-  private func noteChange() {
-    DefaultsSynchronizer.shared.noteChange(of: defaults) { [reporter] in reporter.report(Self.failure($0)) }
+  func noteChange() { DefaultsSynchronizer.shared.noteChange(of: defaults, onDamage: onDamage) }
+
+  var onDamage: @Sendable (DefaultsDamage) -> Void {
+    { [reporter] damage in reporter.report(Self.failure(damage)) }
   }
 
   private static func failure(_ damage: DefaultsDamage) -> StorezFailure {

@@ -1,14 +1,127 @@
 import EFStorageLMDBCache
 import EFStorageUserDefaults
 import Foundation
+import TestSupport
 import Testing
 
+/// Properties of every kind under one key, as somebody's class has them. One that is used while it is being accessed ends
+/// the process.
+// Sendable: one thread alone uses it.
+final class FailingSettings: @unchecked Sendable {
+  struct Size: Codable, Equatable, Sendable, LMDBCacheStorable, UserDefaultsStorable { var points: Int }
+
+  enum Property: CaseIterable { case wrapped, composed, member, memberOfWrapped, memberOfComposed }
+
+  typealias Composition = EFStorageComposition<EFStorageLMDBCache<Size>, EFStorageUserDefaults<Size>, Size>
+
+  @SomeEFStorage<Composition, Size> var wrapped: Size
+  @EFStorageComposition<EFStorageLMDBCache<Size>, EFStorageUserDefaults<Size>, Size> var composed: Size
+  @EFStorageLMDBCache var alone: Size
+
+  init(_ key: String, _ cache: LMDBCache, _ defaults: UserDefaults) {
+    let first = EFStorageLMDBCache(wrappedValue: Size(points: 0), forKey: key, in: cache)
+    let second = EFStorageUserDefaults(wrappedValue: Size(points: 0), forKey: key, in: defaults)
+    _wrapped = SomeEFStorage(first + second)
+    _composed = EFStorageComposition(first, second)
+    _alone = first
+  }
+
+  subscript(_ property: Property) -> Int {
+    get {
+      switch property {
+      case .wrapped, .memberOfWrapped: wrapped.points
+      case .composed, .memberOfComposed: composed.points
+      case .member: alone.points
+      }
+    }
+    set {
+      switch property {
+      case .wrapped: wrapped = Size(points: newValue)
+      case .composed: composed = Size(points: newValue)
+      case .member: _alone.points = newValue
+      case .memberOfWrapped: _wrapped.points = newValue
+      case .memberOfComposed: _composed.points = newValue
+      }
+    }
+  }
+}
+
+/// A place that has its content in itself.
+private struct OwnPlace: EFStorage {
+  var content: String?
+  var wrappedValue: String {
+    get { content ?? "" }
+    set { content = newValue }
+  }
+}
+
 struct CompositionTests {
+  /// Uses the property at the first failure. Returns what it was then.
+  private func using(
+    _ property: FailingSettings.Property, of settings: FailingSettings, _ key: String, setting value: Int,
+    while body: () -> Void
+  ) -> Int? {
+    let (isTold, seen) = (Guarded(false), Guarded<Int?>(nil))
+    let observation = EFStorageFailure.observe { failure in
+      guard failure.key == key else { return }
+      let wasTold = isTold { isTold in
+        defer { isTold = true }
+        return isTold
+      }
+      if wasTold { return }
+      let number = settings[property]
+      seen { $0 = number }
+      settings[property] = value
+    }
+    body()
+    observation.cancel()
+    return seen.current
+  }
+
+  /// Exclusive access is for the time of a setter: nothing else of the property may be used meanwhile.
+  @Test(arguments: FailingSettings.Property.allCases)
+  func whoIsToldOfAFailedWriteMayUseTheProperty(_ property: FailingSettings.Property) throws {
+    let key = "told of writing \(property)"
+    let (directory, temporary) = (try TemporaryDirectory(), TemporaryDefaults())
+    let cache = try directory.cache()
+    let settings = FailingSettings(key, cache, temporary.defaults)
+    try cache.close()
+    let seen = using(property, of: settings, key, setting: 3) { settings[property] = 1 }
+    #expect(seen == 0)
+    // Of the two the one that began first is the last to write.
+    #expect(settings[property] == (property == .member ? 0 : 1))
+  }
+
+  @Test(arguments: FailingSettings.Property.allCases)
+  func whoIsToldOfAFailedReadMayUseTheProperty(_ property: FailingSettings.Property) throws {
+    let key = "told of reading \(property)"
+    let (directory, temporary) = (try TemporaryDirectory(), TemporaryDefaults())
+    let cache = try directory.cache()
+    try cache.set("text", forKey: key)
+    let settings = FailingSettings(key, cache, temporary.defaults)
+    let seen = using(property, of: settings, key, setting: 3) { _ = settings[property] }
+    #expect(seen == 0)
+    #expect(settings[property] == 3)
+    #expect(try cache.value(FailingSettings.Size.self, forKey: key) == FailingSettings.Size(points: 3))
+  }
+
+  @Test func aPlaceThatHasItsContentInItselfKeepsIt() throws {
+    let both = OwnPlace(content: nil) + OwnPlace(content: "second")
+    #expect(both.wrappedValue == "second")
+    both.wrappedValue = "both"
+    #expect(both.content == "both")
+    try both.storeContent(nil)
+    #expect(both.content == nil && both.wrappedValue == "")
+    @SomeEFStorage(OwnPlace(content: "old")) var single: String
+    single = "new"
+    #expect(single == "new")
+  }
+
   @Test func secondWriteFails() throws {
     let directory = try TemporaryDirectory()
     let first = try directory.cache("first")
     let second = try directory.cache("second")
-    var both =
+    let both =
       EFStorageLMDBCache(wrappedValue: 0, forKey: "composed", in: first)
       + EFStorageLMDBCache(wrappedValue: 0, forKey: "composed", in: second)
     both.wrappedValue = 1
@@ -29,7 +142,7 @@ struct CompositionTests {
     let directory = try TemporaryDirectory()
     let first = try directory.cache("first")
     let second = try directory.cache("second")
-    var both =
+    let both =
       EFStorageLMDBCache(wrappedValue: 0, forKey: "composed2", in: first)
       + EFStorageLMDBCache(wrappedValue: 0, forKey: "composed2", in: second)
     try first.close()
@@ -55,7 +168,7 @@ struct CompositionTests {
 
   @Test func removingRemovesBoth() throws {
     let cache = try TemporaryDirectory().cache()
-    var both =
+    let both =
       EFStorageLMDBCache(wrappedValue: 1, forKey: "a", in: cache)
       + EFStorageLMDBCache(wrappedValue: 2, forKey: "b", in: cache)
     both.wrappedValue = 5
@@ -83,7 +196,7 @@ struct CompositionTests {
     let cache = try directory.cache()
     let failures = Failures(of: "one")
     try cache.set(3.0, forKey: "one")
-    var both = EFStorageComposition(
+    let both = EFStorageComposition(
       EFStorageLMDBCache<String>(wrappedValue: "none", forKey: "one", in: cache),
       EFStorageMigrate(
         from: EFStorageLMDBCache<Double>(wrappedValue: 0, forKey: "one", in: cache), by: { String($0) }))

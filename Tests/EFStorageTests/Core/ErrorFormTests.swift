@@ -45,7 +45,7 @@ import Testing
     let failures = Failures(of: "composed")
     let temporary = TemporaryDefaults()
     let cache = try TemporaryDirectory().cache()
-    var composition =
+    let composition =
       EFStorageLMDBCache<Unstorable?>(wrappedValue: nil, forKey: "composed", in: cache)
       + EFStorageUserDefaults<Unstorable?>(wrappedValue: nil, forKey: "composed", in: temporary.defaults)
     let error = try #require(throws: EFStorageCompositionError.self) {

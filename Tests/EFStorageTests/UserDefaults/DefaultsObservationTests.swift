@@ -170,6 +170,48 @@ import Testing
     #expect(observed.content == 3)
   }
 
+  /// Observation watches from the end of the closure on, and others have seen the change by then.
+  @Test(arguments: [1, 2, 70]) func whatChangesWhileItIsReadIsToldAfterwards(_ count: Int) async throws {
+    let reference = reference(Int.self)
+    reference.content = 0
+    let observed = reference.observed
+    let (change, isRead, areOthersTold) = (Guarded(false), Guarded(false), Guarded(false))
+    let latest = Guarded<Guarded<Bool>?>(nil)
+    /// On another thread, where it is no part of what this one tracks.
+    @Sendable func changedForAnother() -> Guarded<Bool> {
+      onThread(stack: 1 << 20) {
+        let flag = Guarded(false)
+        withObservationTracking {
+          _ = observed.content
+        } onChange: {
+          flag { $0 = true }
+        }
+        return flag
+      }
+    }
+    inBackground(DispatchGroup()) {
+      withObservationTracking {
+        _ = observed.content
+        for number in 1...count {
+          let other = changedForAnother()
+          reference.content = number
+          if !eventually(within: .seconds(300), { other.current }) { return }
+        }
+        let last = changedForAnother()
+        latest { $0 = last }
+        areOthersTold { $0 = true }
+      } onChange: {
+        change { $0 = true }
+      }
+      isRead { $0 = true }
+    }
+    #expect(try await becomesTrue(within: .seconds(600)) { isRead.current })
+    #expect(areOthersTold.current)
+    #expect(try await becomesTrue(within: .seconds(600)) { change.current })
+    // Who knows of it already is left alone.
+    #expect(latest.current?.current == false)
+  }
+
   @Test func othersAreNoneOfIt() async throws {
     let reference = reference(Int.self)
     reference.content = 1

@@ -3,6 +3,14 @@ import Foundation
 import TestSupport
 import Testing
 
+private enum Outer {
+  final class Inner: NSObject, NSCoding {
+    override init() {}
+    required init?(coder: NSCoder) {}
+    func encode(with coder: NSCoder) {}
+  }
+}
+
 struct UserDefaultsTests {
   @Test func everyTypeReachesASecondProcess() throws {
     let temporary = TemporaryDefaults()
@@ -61,6 +69,22 @@ struct UserDefaultsTests {
     #expect(failures.kinds == [.conversion])
     #expect(temporary.defaults.string(forKey: "alien") == "there")
   }
+
+  #if !canImport(Darwin)
+    /// Foundation's archiver on Linux ends the process for it, so that this is for one of its own.
+    @Test func whatHoldsAnObjectThatHasNoNameIsReported() async {
+      await #expect(processExitsWith: .success) {
+        let temporary = TemporaryDefaults()
+        let failures = Failures(of: "holder")
+        let reference = EFStorageUserDefaultsRef<NSArray>.forKey("holder", in: temporary.defaults)
+        reference.content = NSArray(array: [NSNumber(value: 1)])
+        reference.content = NSArray(array: [Outer.Inner()])
+        reference.content = NSArray(array: [NSDictionary(dictionary: ["key": NSArray(array: [Outer.Inner()])])])
+        #expect(failures.kinds == [.conversion, .conversion])
+        #expect(reference.content == NSArray(array: [NSNumber(value: 1)]))
+      }
+    }
+  #endif
 
   @Test func nilRemoves() {
     let temporary = TemporaryDefaults()
