@@ -186,6 +186,45 @@ import Testing
     }
   }
 
+  final class Boss: Human {}
+
+  final class Seat: NSObject, MappableObject {
+    var human: Human?
+    var boss: Boss?
+    override required init() {}
+    static var objectMapping: ObjectMapping {
+      let mapping = ObjectMapping(for: Seat.self)
+      mapping.addMappings(["human": \Seat.human, "boss": \Seat.boss])
+      return mapping
+    }
+  }
+
+  final class Team: NSObject, MappableObject {
+    var name = ""
+    var seats: [Seat] = []
+    override required init() {}
+    static var objectMapping: ObjectMapping {
+      let mapping = ObjectMapping(for: Team.self)
+      mapping.addMappings(["name": \Team.name, "seats": \Team.seats])
+      mapping.identifyingAttribute = "name"
+      return mapping
+    }
+  }
+
+  /// Whether the object was made already, for a property that can hold it, or not.
+  @Test(arguments: [["human", "boss"], ["boss", "human"], ["boss"]])
+  func anOptionalThatCannotHoldTheObjectIsAnErrorAndIsKept(properties: [String]) throws {
+    let garage = Garage(with: [.inMemory])
+    try garage.parkObject(human("1"))
+    let reference = #"{"gs_identifier":"1","gs_type":"\#(TypeIdentity.of(Human.self).name)"}"#
+    let seats = properties.map { #"{"\#($0)":\#(reference)}"# }.joined(separator: ",")
+    let text = #"{"name":"t","seats":[\#(seats)]}"#
+    try garage.put(text, type: Team.self, "t")
+    let error = failure { try garage.retrieveObject(Team.self, identifier: "t") }
+    #expect(error?.code == .undecodable && error?.message.contains(".boss") == true)
+    #expect(try garage.content(Team.self, "t") == text)
+  }
+
   @Test func damagedContentIsAnError() throws {
     let garage = Garage(with: [.inMemory])
     for text in [

@@ -127,6 +127,83 @@ import Testing
     }
   }
 
+  /// Holds the first who comes until it is opened.
+  final class Gate: Sendable {
+    private let wasReached = Guarded(false)
+    let isReached = DispatchSemaphore(value: 0)
+    let isOpen = DispatchSemaphore(value: 0)
+
+    func pass() {
+      let isFirst = wasReached { wasReached in
+        defer { wasReached = true }
+        return !wasReached
+      }
+      guard isFirst else { return }
+      isReached.signal()
+      _ = isOpen.wait(timeout: .now() + .seconds(60))
+    }
+  }
+
+  final class Leaf: Codable, Identifiable {
+    /// Where those wait who make one.
+    static let gate = Gate()
+
+    let id: String
+
+    private enum CodingKeys: CodingKey { case id }
+
+    init(_ id: String) { self.id = id }
+
+    init(from decoder: any Decoder) throws {
+      id = try decoder.container(keyedBy: CodingKeys.self).decode(String.self, forKey: .id)
+      Self.gate.pass()
+    }
+  }
+
+  final class Twig: Codable, Identifiable {
+    let id: String
+    let one: Leaf
+    let other: Leaf
+
+    init(_ id: String, _ leaf: Leaf) {
+      self.id = id
+      one = leaf
+      other = leaf
+    }
+  }
+
+  final class Tree: Mappable {
+    var id = "tree"
+    @Reference var leaf: Leaf?
+    @Reference var twig: Twig?
+  }
+
+  // @unchecked: read only.
+  struct Shared: @unchecked Sendable { let tree: Tree }
+
+  @Test func twoThreadsThatMakeAnObjectGetOneInstance() throws {
+    let garage = Garage(with: [.inMemory])
+    let tree = Tree()
+    let parked = Leaf("leaf")
+    tree.leaf = parked
+    tree.twig = Twig("twig", parked)
+    try garage.park(tree)
+    let shared = Shared(tree: try #require(try garage.retrieve(Tree.self, identifier: "tree")))
+    concurrently(2) { thread in
+      if thread == 0 {
+        // Is in the middle of the leaf while the other thread makes it.
+        _ = shared.tree.twig
+      } else {
+        _ = Leaf.gate.isReached.wait(timeout: .now() + .seconds(60))
+        _ = shared.tree.leaf
+        Leaf.gate.isOpen.signal()
+      }
+    }
+    let leaf = try #require(shared.tree.leaf)
+    let twig = try #require(shared.tree.twig)
+    #expect(twig.one === leaf && twig.other === leaf)
+  }
+
   @Test func anUnreadReferenceLeavesTheObjectAsItIs() throws {
     try Kind.inMemory.with { garage in
       try park(in: garage)

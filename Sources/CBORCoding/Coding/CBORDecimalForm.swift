@@ -1,4 +1,5 @@
 import Foundation
+import FoundationObjects
 
 /// How a `Decimal` is a data item: a decimal fraction (tag 4), with the mantissa as small as it gets; NaN is the
 /// floating-point NaN.
@@ -40,7 +41,6 @@ enum CBORDecimalForm {
       mantissa /= 10
       exponent += 1
     }
-    // From text, since arithmetic takes trailing zeros off the mantissa, and then has no exponent for large values.
-    return Decimal(string: "\(isNegative ? "-" : "")\(mantissa)e\(exponent)")
+    return Decimal(mantissa: mantissa, isNegative: isNegative, exponent: exponent)
   }
 }

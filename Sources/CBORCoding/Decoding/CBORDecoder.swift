@@ -32,9 +32,12 @@ public struct CBORDecoder: Sendable {
   /// never overflows.
   public var maximumDepth = 512
 
-  /// The longest input that is decoded, in bytes; at most 4 GiB. What an array or a map takes in memory can be
-  /// sixteen times its size, and more by what the type makes of it.
+  /// The longest input that is decoded, in bytes; at most 4 GiB, also with definite lengths in the place of indefinite
+  /// ones. What an array or a map takes in memory can be sixteen times its size, and more by what the type makes of it.
   public var maximumSize = Int(UInt32.max) - 1
+
+  /// The longest document that positions of 32 bits reach, as input and in its definite form. Lower in tests.
+  package var longestDocument = Int(UInt32.max) - 1
 
   public init() {}
 
@@ -50,7 +53,7 @@ public struct CBORDecoder: Sendable {
   package func decode<T: Decodable>(_ type: T.Type, from bytes: UnsafeRawBufferPointer) throws -> T {
     let session: CBORDecodingSession
     do throws(CBORError) {
-      guard bytes.count <= min(maximumSize, Int(UInt32.max) - 1) else { throw CBORError(.tooLarge, at: 0) }
+      guard bytes.count <= min(maximumSize, longestDocument) else { throw CBORError(.tooLarge, at: 0) }
       session = try CBORDecodingSession.open(bytes, self)
     } catch {
       throw DecodingError.dataCorrupted(

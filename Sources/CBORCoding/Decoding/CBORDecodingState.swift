@@ -42,7 +42,7 @@ struct CBORDecodingState: ~Copyable {
     document = CBORDocument(bytes)
     if try CBORScanner.scan(bytes, maximumDepth: scanDepth, into: &tape) {
       var writer = CBORWriter(capacity: bytes.count)
-      try CBORDefiniteForm.write(bytes, tape, to: &writer)
+      try CBORDefiniteForm.write(bytes, tape, to: &writer, limit: options.longestDocument)
       // The writer is not written to any more, so that its bytes stay where they are.
       document = CBORDocument(writer.withBytes { bytes in bytes })
       definite = consume writer

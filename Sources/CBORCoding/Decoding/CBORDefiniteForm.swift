@@ -3,8 +3,12 @@
 /// Documents with indefinite lengths come from other programs; this package never writes them.
 enum CBORDefiniteForm {
   /// The same items with definite lengths. `tape` is that of a scan of `bytes`.
+  ///
+  /// They may be longer: from 256 elements on, a head with their count takes more than one without and a break.
+  ///
+  /// - Throws: `.tooLarge` as soon as there are more than `limit` bytes.
   static func write(
-    _ bytes: UnsafeRawBufferPointer, _ tape: borrowing CBORTape, to writer: inout CBORWriter
+    _ bytes: UnsafeRawBufferPointer, _ tape: borrowing CBORTape, to writer: inout CBORWriter, limit: Int
   ) throws(CBORError) {
     var reader = CBORReader(bytes)
     var entry = 0
@@ -22,6 +26,7 @@ enum CBORDefiniteForm {
       case .unsigned, .negative, .tag, .simple:
         writer.append(UnsafeRawBufferPointer(rebasing: bytes[start..<reader.offset]))
       }
+      guard writer.count <= limit else { throw CBORError(.tooLarge, at: start) }
     }
   }
 

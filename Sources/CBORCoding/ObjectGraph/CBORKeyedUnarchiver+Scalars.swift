@@ -38,7 +38,10 @@
       let head = try head(&reader)
       switch head.major {
       case .unsigned: return Double(head.argument)
-      case .negative: return -1 - Double(head.argument)
+      case .negative:
+        // -1 - n, rounded once.
+        let (magnitude, overflow) = head.argument.addingReportingOverflow(1)
+        return overflow ? -0x1p64 : -Double(magnitude)
       default:
         guard let value = head.double ?? head.boolean.map({ $0 ? 1 : 0 }) else { throw mismatch("a number", at: start) }
         return value

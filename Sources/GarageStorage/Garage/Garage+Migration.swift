@@ -10,6 +10,9 @@ extension Garage {
   /// statuses are kept, and whatever points to one of them points to it under the new type: objects of all types are looked
   /// through for that. So the old type may be parked, and migrated, again. If there is none, nothing happens.
   ///
+  /// What was stored inside an object of the old type, and has an identifier of its own now, is parked on its own. If
+  /// that is taken, the object which is parked already counts, or else the first of those that were stored inside.
+  ///
   /// - Parameter oldClassName: The old type's name, with its module or without: "App.OldPerson" or "OldPerson".
   /// - Throws: ``GarageError/Code/migrationConflict`` if several types have that name, or if an identifier is taken by an
   ///   object of the new type; ``GarageError/Code/undecodable`` and what else retrieving and parking throw. Nothing was
@@ -38,9 +41,13 @@ extension Garage {
           var changes = PendingChanges()
           for key in keys {
             guard let object = try session.root(newType, key) else { continue }
-            let parking = ParkingSession(self, dates: encoding, for: .reparking)
+            // What it points to is parked already, unless it was stored in place and has an identifier now.
+            let parking = ParkingSession(self, dates: encoding) { other in
+              try changes.objects[other] != nil || session.isThere(other)
+            }
             parking.add(root: object, key: key)
-            changes.merge(try self.changes(parking: try parking.finish()))
+            let parked = try self.changes(parking: try parking.finish())
+            changes.merge(parked)
           }
           return changes
         }

@@ -20,7 +20,10 @@ extension Optional: MappedContainer {
   static func decodeMapped(_ json: JSONValue, _ decoder: TreeDecoder) throws -> Wrapped? {
     // As with optional properties of Codable types: what points to a deleted object is nil.
     if try json == .null || decoder.session.isMissing(Wrapped.self, json) { return nil }
-    return try MappedValue.value(Wrapped.self, json, decoder) as? Wrapped
+    guard let value = try MappedValue.value(Wrapped.self, json, decoder) as? Wrapped else {
+      throw decoder.mismatch(Wrapped.self)
+    }
+    return value
   }
 }
 

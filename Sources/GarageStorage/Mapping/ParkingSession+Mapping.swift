@@ -39,7 +39,9 @@ extension ParkingSession {
     guard type.objectMapping.identifyingAttribute == nil else {
       let key = try Self.key(ofMapped: object)
       slot.set(.reference(to: key))
-      return wait(key, (object as? any Syncable)?.syncStatus) { try $0.encodeProperties(of: object, into: $1, at: []) }
+      return try wait(key, (object as? any Syncable)?.syncStatus) {
+        try $0.encodeProperties(of: object, into: $1, at: [])
+      }
     }
     try encodeProperties(of: object, into: slot, at: path)
     // Nothing else tells that it is of a subclass: without its name it would be read as what is declared.

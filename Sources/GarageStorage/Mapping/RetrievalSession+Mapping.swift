@@ -35,7 +35,11 @@ extension RetrievalSession {
     mapped type: T.Type, _ reference: ObjectReference, _ decoder: TreeDecoder
   ) throws -> Any {
     let key = ObjectKey(reference)
-    if let object = made(key) { return object }
+    if let object = made(key) {
+      // Made for another property, which may be declared with another class.
+      guard object is T else { throw wrongClass(key.type, type, decoder) }
+      return object
+    }
     guard let record = try record(key) else { throw missing(reference, decoder.codingPath) }
     guard key.type != TypeIdentity.of(type).name else {
       return try object(mapped: type, key, record, from: decoder.codingPath)
@@ -48,11 +52,15 @@ extension RetrievalSession {
     _ name: String, of type: T.Type, _ decoder: TreeDecoder
   ) throws -> any MappableObject.Type {
     guard let other = TypeIdentity.type(named: name) as? any MappableObject.Type, other is T.Type else {
-      throw decoder.corrupted(
-        "There is an object of the class \(name) in place of \(TypeIdentity.of(type).name); the program has no such "
-          + "class, or not as a subclass")
+      throw wrongClass(name, type, decoder)
     }
     return other
+  }
+
+  private func wrongClass(_ name: String, _ type: Any.Type, _ decoder: TreeDecoder) -> DecodingError {
+    decoder.corrupted(
+      "There is an object of the class \(name) in place of \(TypeIdentity.of(type).name); the program has no such class, "
+        + "or not as a subclass")
   }
 
   private func makeOther<T: MappableObject>(

@@ -9,8 +9,6 @@ final class ParkingSession {
   enum Purpose {
     /// Roots are parked, and the objects that they point to.
     case parking
-    /// Roots alone are parked: what they point to is parked already.
-    case reparking
     /// The JSON is what identifies the root. It says nothing of sync statuses, which are not content.
     case identifying
   }
@@ -33,7 +31,9 @@ final class ParkingSession {
   let garage: AnyObject?
   /// `nil` for the garage's own form.
   private let dates: JSONEncoder.DateEncodingStrategy?
-  let purpose: Purpose
+  private let purpose: Purpose
+  /// Whether an object that is pointed to has its place already, and is left as it is.
+  private let isParked: (ObjectKey) throws -> Bool
 
   private var roots: [Waiting] = []
   private var rootIndexes: [ObjectKey: Int] = [:]
@@ -47,10 +47,14 @@ final class ParkingSession {
   /// What went wrong first where nothing could be thrown.
   private var failure: GarageError?
 
-  init(_ garage: AnyObject?, dates: JSONEncoder.DateEncodingStrategy?, for purpose: Purpose = .parking) {
+  init(
+    _ garage: AnyObject?, dates: JSONEncoder.DateEncodingStrategy?, for purpose: Purpose = .parking,
+    isParked: @escaping (ObjectKey) throws -> Bool = { _ in false }
+  ) {
     self.garage = garage
     self.dates = dates
     self.purpose = purpose
+    self.isParked = isParked
   }
 
   // MARK: - Roots
@@ -123,8 +127,7 @@ final class ParkingSession {
     {
       let key = ObjectKey(identity, identifier)
       slot.set(.reference(to: key))
-      wait(key, (value as? any Syncable)?.syncStatus) { try $0.encodeInPlace(value, into: $1, at: []) }
-      return
+      return try wait(key, (value as? any Syncable)?.syncStatus) { try $0.encodeInPlace(value, into: $1, at: []) }
     }
     try encodeInPlace(value, into: slot, at: path)
     if identity.isSyncable { keepStatus(of: value, in: slot) }
@@ -133,8 +136,8 @@ final class ParkingSession {
   /// Lets a nested object be parked after the current one, if it is not yet.
   func wait(
     _ key: ObjectKey, _ status: SyncStatus?, encode: @escaping (ParkingSession, EncodingSlot) throws -> Void
-  ) {
-    guard purpose == .parking, seen.insert(key).inserted else { return }
+  ) throws {
+    guard purpose == .parking, seen.insert(key).inserted, try !isParked(key) else { return }
     waiting.append(Waiting(key: key, status: status, encode: encode))
   }
 

@@ -91,9 +91,14 @@ final class RetrievalSession {
     } catch let error as DecodingError {
       throw error.naming(key.label)
     }
-    made[key] = value
-    // The same object may have been made by another thread that resolves a reference.
-    return type(of: value) is AnyClass ? try cast(identities.insert(value as AnyObject, key), key) : value
+    guard type(of: value) is AnyClass else {
+      made[key] = value
+      return value
+    }
+    // Another thread that resolves a reference may have made it meanwhile. That one counts, here too from now on.
+    let object = identities.insert(value as AnyObject, key)
+    made[key] = object
+    return try cast(object, key)
   }
 
   /// The object that JSON refers to, of `type` or a subclass of it.
@@ -127,8 +132,11 @@ final class RetrievalSession {
   }
 
   func isThere(_ reference: ObjectReference) throws -> Bool {
-    let key = ObjectKey(reference)
-    return try made(key) != nil || record(key) != nil
+    try isThere(ObjectKey(reference))
+  }
+
+  func isThere(_ key: ObjectKey) throws -> Bool {
+    try made(key) != nil || record(key) != nil
   }
 
   func record(_ key: ObjectKey) throws -> StoredRecord? {

@@ -1,4 +1,5 @@
 import Foundation
+import FoundationObjects
 import TestSupport
 import Testing
 
@@ -122,6 +123,25 @@ import Testing
     } else {
       #expect(try decoded(Decimal.self, hex) == Decimal(string: text))
     }
+  }
+
+  /// The initializer that the readers of CBOR and of keyed archives share.
+  @Test(
+    arguments: [
+      "1", "10", "50", "10000000000000000000", "18446744073709551615", "18446744073709551616",
+      "340282366920938463463374607431768211450", "340282366920938463463374607431768211455",
+    ],
+    [-128, -101, -100, -1, 0, 100, 101, 127])
+  func everyMantissaCanHaveEveryExponent(digits: String, exponent: Int) throws {
+    let mantissa = try #require(UInt128(digits))
+    for isNegative in [false, true] {
+      let expected = try #require(Decimal(string: "\(isNegative ? "-" : "")\(digits)e\(exponent)"))
+      let decimal = Decimal(mantissa: mantissa, isNegative: isNegative, exponent: exponent)
+      #expect(decimal == expected && decimal?.isNaN == false)
+    }
+    #expect(Decimal(mantissa: 0, isNegative: true, exponent: exponent) == 0)
+    #expect(Decimal(mantissa: mantissa, isNegative: false, exponent: 128) == nil)
+    #expect(Decimal(mantissa: mantissa, isNegative: false, exponent: -129) == nil)
   }
 
   // MARK: Data, UUID, URL

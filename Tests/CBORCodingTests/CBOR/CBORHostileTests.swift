@@ -145,6 +145,25 @@ import Testing
     }
   }
 
+  // MARK: Size
+
+  /// Arrays of 256 elements, of 258 bytes with a break at their end and of 259 with their count: 1034 and 1037 in all.
+  @Test(arguments: [(1_033, false), (1_034, false), (1_036, false), (1_037, true)])
+  func theDefiniteFormHasTheSameLimit(_ limit: Int, _ isRead: Bool) throws {
+    let array = [UInt8](repeating: 0, count: 256)
+    var document: [UInt8] = [0x9F]
+    for _ in 0..<4 { document += [0x9F] + array + [0xFF] }
+    document.append(0xFF)
+    var decoder = CBORDecoder()
+    decoder.longestDocument = limit
+    do {
+      let read = try decoder.decode([[UInt8]].self, from: Data(document))
+      #expect(isRead && read == [[UInt8]](repeating: array, count: 4))
+    } catch DecodingError.dataCorrupted(let context) {
+      #expect(!isRead && (context.underlyingError as? CBORCodingError)?.code == .tooLarge)
+    }
+  }
+
   // MARK: Time
 
   @Test func largeMapsAreReadInAnyOrder() throws {

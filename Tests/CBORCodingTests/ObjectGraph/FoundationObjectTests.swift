@@ -32,7 +32,7 @@ import Testing
       NSNumber(value: Float(0.1)), NSNumber(value: 0.1), NSNumber(value: 3.0), NSNumber(value: Double.infinity),
       NSNumber(value: Double.leastNonzeroMagnitude),
     ].map { sample($0) }
-    + [0, 0.1, -0.1, 700_000_001.5, -1e15, 1e300, 978_307_200.000_000_1, .infinity].map {
+    + [0, 0.1, -0.1, 700_000_001.5, -1e15, -9_007_200_233_048_194, 1e300, 978_307_200.000_000_1, .infinity].map {
       sample(NSDate(timeIntervalSinceReferenceDate: $0))
     }
     + ["http://example.org/a?b=c#d", "a/b", "file:///tmp/%C3%A4", "mailto:a@b"].map { sample(NSURL(string: $0)!) }
@@ -175,6 +175,17 @@ import Testing
     #expect(notification2.name == notification.name && notification2.object as? String == "o")
     #expect(notification2.userInfo?["k"] as? Int == 5)
     #expect((try roundTrip(NSDecimalNumber.notANumber) as? NSDecimalNumber)?.decimalValue.isNaN == true)
+  }
+
+  /// Also those whose mantissa cannot give its zeros to the exponent.
+  @Test(arguments: [
+    "50e127", "-50e127", "1000e127", "100000000000000000000e127", "340282366920938463463374607431768211450e127",
+    "18446744073709551616e101", "-18446744073709551615e-101", "1e-100", "10e-128", "5e-128", "-70e100", "0",
+  ])
+  func decimalNumbersComeBackWithEveryExponent(_ text: String) throws {
+    let decimal = try #require(Decimal(string: text))
+    let back = try #require(try roundTrip(NSDecimalNumber(decimal: decimal)) as? NSDecimalNumber)
+    #expect(back.decimalValue == decimal && !back.decimalValue.isNaN)
   }
 
   /// To compare such sets and dictionaries ends the process, on Linux.

@@ -35,6 +35,20 @@ import Testing
     }
   }
 
+  /// Integers that are no floating-point number, and those beside them: rounded once, to the nearest.
+  @Test(
+    arguments: [
+      9_007_199_254_740_991, 9_007_199_254_740_992, 9_007_199_254_740_993, 9_007_199_254_740_994, 9_007_199_254_740_995,
+      36_028_797_018_963_971, UInt64(Int64.max), UInt64.max - 2_048, UInt64.max - 1_024, UInt64.max - 1, UInt64.max,
+    ] as [UInt64])
+  func negativeIntegersAreReadAsTheNearestNumber(_ argument: UInt64) throws {
+    let digits = String(argument, radix: 16)
+    let data = Data(hex: "a161613b" + String(repeating: "0", count: 16 - digits.count) + digits)
+    let unarchiver = try CBORKeyedUnarchiver(forReadingFrom: data)
+    #expect(unarchiver.decodeDouble(forKey: "a") == Double("\(-1 - Int128(argument))"))
+    #expect(unarchiver.error == nil)
+  }
+
   @Test func numbersAreReadAsEachOtherIfNothingIsLost() throws {
     try scripted { coder in
       coder.encode(7 as Int, forKey: "int")
