@@ -182,6 +182,120 @@ struct InspectorPageTests {
     try expectPeace(browser, session)
   }
 
+  /// Answers that come in faster succession than those of the server.
+  enum Haste: String, CaseIterable, Sendable {
+    case doubleClick, clicksAtOnce, enterTwice, heldEnter
+
+    func confirm(in browser: Browser) throws {
+      switch self {
+      case .doubleClick: try browser.click(on: "#question-yes", counts: [1, 2])
+      case .clicksAtOnce:
+        let click = "document.getElementById('question-yes').click()"
+        _ = try browser.value("\(click); \(click)")
+      case .enterTwice:
+        for key in ["Tab", "Enter", "Enter"] { try browser.press(key) }
+      case .heldEnter:
+        try browser.press("Tab")
+        try browser.press("Enter", repeats: 30)
+      }
+    }
+  }
+
+  private func isAsked(_ browser: Browser, within limit: Duration = .seconds(60)) throws -> Bool {
+    try eventually(within: limit) {
+      usleep(20_000)
+      return try browser.value("document.getElementById('question-dialog').open") as? Bool == true
+    }
+  }
+
+  /// How often something was posted, with what the page has done about every press and click before.
+  private func postCount(_ browser: Browser) throws -> Int {
+    #expect(try browser.value("fetch('api/summary').then((response) => response.ok)") as? Bool == true)
+    return browser.postCount
+  }
+
+  @Test(arguments: Haste.allCases) func whoConfirmsTwiceRemovesOneEntry(_ haste: Haste) throws {
+    try fillSome()
+    let session = try InspectorSession(cache: scratch.cache, isWritable: true)
+    let browser = try opened(session)
+    #expect(try browser.shows("document.getElementById('mode').textContent === 'writable'"))
+    try browser.press("Home")
+    try browser.press("Delete", repeats: 30)
+    try browser.press("Delete")
+    #expect(try isAsked(browser))
+    #expect(try browser.text("document.getElementById('question-key').textContent") == "key:1000")
+    #expect(try postCount(browser) == 1)
+    try haste.confirm(in: browser)
+    #expect(try browser.shows("document.querySelector('.row').textContent.startsWith('key:1001')"))
+    // The question and the confirmation.
+    #expect(try postCount(browser) == 2)
+    #expect(try browser.value("document.getElementById('question-dialog').open") as? Bool == false)
+    #expect(try session.get("api/entry?key=key%3A1000").status == 404)
+    // The page goes on. Where the second press has opened the entry that is next, the keys go there first.
+    let asksAgain = try eventually {
+      for key in ["Escape", "Home", "Delete"] { try browser.press(key) }
+      return try isAsked(browser, within: .seconds(2))
+    }
+    #expect(asksAgain)
+    #expect(try browser.text("document.getElementById('question-key').textContent") == "key:1001")
+    try browser.press("Escape")
+    #expect(try browser.shows("!document.getElementById('question-dialog').open"))
+    #expect(try session.get("api/entry?key=key%3A1001").status == 200)
+    #expect(try browser.value("document.querySelectorAll('.row[aria-selected=true]').length") as? Int == 1)
+    // The second press may have asked for the entry that went.
+    #expect(browser.troubles.allSatisfy { $0.contains("404") }, "\(browser.troubles)")
+  }
+
+  /// What is pressed for too long, or twice, was pressed before there was anything to read.
+  @Test func aQuestionIsNotAnsweredByWhatHasAskedIt() throws {
+    try fillSome()
+    let session = try InspectorSession(cache: scratch.cache, isWritable: true)
+    let browser = try opened(session)
+    #expect(try browser.shows("document.getElementById('mode').textContent === 'writable'"))
+    let button = "#entry button.danger"
+    try browser.press("Home")
+    try browser.press("Enter")
+    #expect(try browser.shows("document.querySelector('\(button)')"))
+    try browser.click(on: button, counts: [1, 2])
+    #expect(try isAsked(browser))
+    #expect(try postCount(browser) == 1)
+    // The second one of two clicks, had it come later.
+    try browser.click(on: "#question-yes", counts: [2])
+    #expect(try postCount(browser) == 1)
+    #expect(try isAsked(browser))
+    try browser.press("Escape")
+    #expect(try browser.shows("!document.getElementById('question-dialog').open"))
+    _ = try browser.value("document.querySelector('\(button)').focus()")
+    try browser.press("Enter", repeats: 100)
+    #expect(try isAsked(browser))
+    #expect(try postCount(browser) == 2)
+    #expect(try session.get("api/entry?key=key%3A1000").status == 200)
+    try browser.click(on: "#question-yes")
+    #expect(try browser.shows("document.querySelector('.row').textContent.startsWith('key:1001')"))
+    #expect(try postCount(browser) == 3)
+    try expectPeace(browser, session)
+  }
+
+  /// What is removed need not be what is chosen in the list.
+  @Test func whoeverHasMovedOnStaysThere() throws {
+    try fillSome()
+    let session = try InspectorSession(cache: scratch.cache, isWritable: true)
+    let browser = try opened(session)
+    #expect(try browser.shows("document.getElementById('mode').textContent === 'writable'"))
+    try browser.press("Home")
+    try browser.press("Enter")
+    #expect(try browser.shows("document.querySelector('#entry button.danger')"))
+    for key in ["Escape", "ArrowDown", "ArrowDown", "ArrowDown"] { try browser.press(key) }
+    try browser.click(on: "#entry button.danger")
+    #expect(try isAsked(browser))
+    #expect(try browser.text("document.getElementById('question-key').textContent") == "key:1000")
+    try browser.click(on: "#question-yes")
+    #expect(try browser.shows("document.querySelector('.row').textContent.startsWith('key:1001')"))
+    let chosen = "[...document.querySelectorAll('.row[aria-selected=true] .key')].map((key) => key.textContent).join()"
+    #expect(try browser.text(chosen) == "key:1003")
+    try expectPeace(browser, session)
+  }
+
   @Test func whatProcessesDoIsShownAsItHappens() throws {
     var configuration = CacheConfiguration()
     configuration.disk.mapSize = 1 << 26

@@ -112,7 +112,9 @@ final class Browser {
   }
 
   /// Presses a key, as a user would.
-  func press(_ key: String) throws {
+  ///
+  /// - Parameter repeats: How often it is repeated because it is held.
+  func press(_ key: String, repeats: Int = 0) throws {
     let codes = [
       "Enter": 13, "Escape": 27, "End": 35, "Home": 36, "ArrowUp": 38, "ArrowDown": 40, "Delete": 46, "Tab": 9,
     ]
@@ -121,12 +123,33 @@ final class Browser {
     ]
     if key.count == 1 || key == "Enter" { event["text"] = key == "Enter" ? "\r" : key }
     try call("Input.dispatchKeyEvent", event)
+    event["autoRepeat"] = true
+    for _ in 0..<repeats { try call("Input.dispatchKeyEvent", event) }
+    event["autoRepeat"] = nil
     event["type"] = "keyUp"
     event["text"] = nil
     try call("Input.dispatchKeyEvent", event)
   }
 
   func type(_ text: String) throws { try call("Input.insertText", ["text": text]) }
+
+  /// Clicks where an element is now, whatever is there at the later clicks.
+  ///
+  /// - Parameter counts: For each click its number among those that follow each other closely: 1 and 2 are a double click.
+  func click(on selector: String, counts: [Int] = [1]) throws {
+    let place = try text(
+      "(({ x, y, width, height }) => `${x + width / 2} ${y + height / 2}`)"
+        + "(document.querySelector('\(selector)').getBoundingClientRect())"
+    ).split(separator: " ").compactMap { Double($0) }
+    try #require(place.count == 2)
+    for count in counts {
+      for type in ["mousePressed", "mouseReleased"] {
+        try call(
+          "Input.dispatchMouseEvent",
+          ["type": type, "x": place[0], "y": place[1], "button": "left", "clickCount": count])
+      }
+    }
+  }
 
   // MARK: What it has noticed
 
@@ -148,5 +171,13 @@ final class Browser {
       guard event.method == "Network.requestWillBeSent" else { return nil }
       return (event.parameters["request"] as? [String: Any])?["url"] as? String
     }
+  }
+
+  /// How often the page has posted something.
+  var postCount: Int {
+    events.filter { event in
+      event.method == "Network.requestWillBeSent"
+        && (event.parameters["request"] as? [String: Any])?["method"] as? String == "POST"
+    }.count
   }
 }

@@ -56,7 +56,10 @@ export async function remove(key) {
 
 /** @param done Called when entries may have gone. */
 export function setUpDialogs(done) {
-  byId("question-yes").addEventListener("click", () => byId("question-dialog").close("yes"));
+  byId("question-yes").addEventListener("click", (event) => {
+    // The second click of two in a row is for what was there before the question.
+    if (event.detail < 2) byId("question-dialog").close("yes");
+  });
   byId("question-no").addEventListener("click", () => byId("question-dialog").close("no"));
   byId("trim-no").addEventListener("click", () => byId("trim-dialog").close());
   byId("trim").addEventListener("click", () => {

@@ -175,7 +175,8 @@ export class EntryList {
       return;
     }
     await this.#pane.open(entry.key);
-    if (movesFocus) this.#pane.focus();
+    // Another entry may have been chosen meanwhile, or this one removed.
+    if (movesFocus && this.#pane.key === entry.key) this.#pane.focus();
   }
 
   #key(event) {
@@ -189,7 +190,7 @@ export class EntryList {
     if (event.key in moves) this.#select(moves[event.key]);
     else if (event.key === "Enter") this.#open(this.#selected, true);
     else if (event.key === "Delete" && this.#selected >= 0 && !this.#entries[this.#selected].isCut) {
-      this.#remove(this.#entries[this.#selected].key);
+      if (!event.repeat) this.#remove(this.#entries[this.#selected].key);
     } else return;
     event.preventDefault();
   }
@@ -198,7 +199,9 @@ export class EntryList {
   drop(key) {
     const index = this.#entries.findIndex((entry) => entry.key === key && !entry.isCut);
     if (index < 0) return;
-    const selected = this.#selected;
+    // Whoever has moved on meanwhile stays there.
+    const selected = this.#selected > index ? this.#selected - 1 : this.#selected;
+    this.#row(this.#selected)?.setAttribute("aria-selected", "false");
     this.#row(index).remove();
     this.#entries.splice(index, 1);
     [...this.#list.children].slice(index).forEach((row, offset) => {

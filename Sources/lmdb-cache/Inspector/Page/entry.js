@@ -67,7 +67,10 @@ export class EntryPane {
       el("button", { "aria-pressed": "false", on: { click: () => show(index) } }, view.title)));
     const row = el("div", { class: "title-row" }, choices);
     if (this.#canRemove) {
-      row.append(el("button", { class: "danger quiet", on: { click: () => this.#onRemove(key) } }, "Remove…"));
+      row.append(el("button", { class: "danger quiet", on: { click: (event) => {
+        // The second click of two in a row is for the answer that was here.
+        if (event.detail < 2) this.#onRemove(key);
+      } } }, "Remove…"));
     }
     this.#pane.replaceChildren(this.#heading(key), list, row, content);
     if (views.length > 0) show(0);

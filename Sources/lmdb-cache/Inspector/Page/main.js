@@ -127,6 +127,13 @@ server.follow((sample) => {
 
 byId("help").addEventListener("click", () => byId("help-dialog").showModal());
 
+// A key that is held is pressed once: it would answer a question that it has asked.
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || !event.repeat) return;
+  event.preventDefault();
+  event.stopPropagation();
+}, { capture: true });
+
 document.addEventListener("keydown", (event) => {
   if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey || document.querySelector("dialog[open]")) return;
   const isTyping = event.target instanceof HTMLInputElement;
