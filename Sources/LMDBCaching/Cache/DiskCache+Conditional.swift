@@ -26,9 +26,22 @@ extension DiskCache {
     }
   }
 
+  /// The header of the entry under `key`, or `nil` if there is none, or it has expired.
+  ///
+  /// - Throws: as ``isPresent(_:_:)``: nobody knows when such an entry expires.
+  private func readableHeader(_ key: CacheKey) throws(CacheError) -> RecordHeader? {
+    while true {
+      if let header = try store.liveHeader(key) { return header }
+      // Only one that was written in between is found, and is looked for again.
+      if try reader.entry(key) == nil { return nil }
+    }
+  }
+
   /// Whether there is an entry, be it in memory only.
+  ///
+  /// - Throws: `.unsupportedRecord` and `.corruptedRecord` for one that cannot be read: it is no empty place.
   func isPresent(_ key: CacheKey, _ memory: MemoryTier?) throws(CacheError) -> Bool {
-    if try store.stamp(key) != 0 { return true }
+    if try reader.entry(key) != nil { return true }
     guard let memory else { return false }
     return try memory.valueAlone(key, in: store) != nil
   }
@@ -94,7 +107,7 @@ extension DiskCache {
         }
         while true {
           let condition = try store.condition(key)
-          let current = try store.liveHeader(key)
+          let current = try readableHeader(key)
           var header = try store.header(for: key, format, bytes, expires: current?.expires ?? 0, cost: cost)
           header.tags = tags?.hashes
           let isDone = try put(
@@ -177,7 +190,7 @@ extension DiskCache {
     return try CacheKey.with(key) { (key) throws(CacheError) in
       while true {
         let condition = try store.condition(key)
-        guard let header = try store.liveHeader(key) else { return false }
+        guard let header = try readableHeader(key) else { return false }
         if let later, header.expires == 0 || header.expires >= later { return true }
         let time = try expires.nanoseconds(in: store, current: header.expires)
         if time == header.expires { return true }
@@ -186,8 +199,8 @@ extension DiskCache {
     }
   }
 
-  /// A value that is long stays where it is. One that was encrypted is encrypted again, since the expiry is authenticated
-  /// with it.
+  /// A value that is long stays where it is. One that went through transforms goes through them again: encryption
+  /// authenticates the expiry with it, and which transforms they were is only known where the value is.
   private func touch(
     _ key: CacheKey, _ header: RecordHeader, expires: Int64, through memory: MemoryTier?,
     if condition: EntryCondition?

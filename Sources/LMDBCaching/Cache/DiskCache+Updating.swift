@@ -92,7 +92,17 @@ extension DiskCache {
 
   private func tags(_ key: String, _ memory: MemoryTier?) throws(CacheError) -> EntryTags? {
     try CacheKey.with(key) { (key) throws(CacheError) in
-      if let memory, memory.contains(key.string) { return memory.tagMark(key)?.tags }
+      if let memory {
+        // One look: between two the entry may go, and one that is not here is not one without tags.
+        switch memory.look(up: key.string, hash: key.hash, as: ObjectIdentifier(EntryTags.self), in: store) {
+        case .hit(let value), .otherType(let value):
+          // The read of the value has counted.
+          memory.noteNoHit()
+          return value.tagMark?.tags
+        case .unvalidated: memory.noteNoHit()
+        case .miss, .closed: break
+        }
+      }
       return try store.header(key)?.tags
     }
   }

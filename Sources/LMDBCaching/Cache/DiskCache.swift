@@ -254,11 +254,7 @@ public final class DiskCache: Sendable {
 
   /// See ``LMDBCache/containsValue(forKey:)``.
   public func containsValue(forKey key: String) throws(CacheError) -> Bool {
-    try checkOpen()
-    return try CacheKey.with(key) { (key) throws(CacheError) in
-      guard let header = try store.header(key)?.header else { return false }
-      return !header.isExpired(at: store.clock.now)
-    }
+    try entry(forKey: key) != nil
   }
 
   /// Commits everything written so far, without waiting for the disk longer than the durability asks.

@@ -16,11 +16,12 @@ extension LMDBCache {
   /// written again before its change was taken has one change, the last; so a key may be told more than once too, and a
   /// removal also if there was nothing.
   ///
-  /// **When.** What this process does is told before the call that does it returns. What another process does is told
-  /// after it was committed (``CacheConfiguration/Disk/groupCommitInterval`` of that process, or at once if it
-  /// waits for the commit) and noticed, within 55 ms; then the entries under the prefix are read through, in the background,
-  /// which takes half a microsecond each. The next look comes no sooner than after ten times the time that took: with
-  /// 60,000 entries under the prefix and a process that writes all the time, after a third of a second.
+  /// **When.** What this process does is told before the call that does it returns, but for removals by tag, which are
+  /// found like another process's changes. What another process does is told after it was committed
+  /// (``CacheConfiguration/Disk/groupCommitInterval`` of that process, or at once if it waits for the commit) and noticed,
+  /// within 55 ms; then the entries under the prefix are read through, in the background, which takes half a microsecond
+  /// each. The next look comes no sooner than after ten times the time that took: with 60,000 entries under the prefix and
+  /// a process that writes all the time, after a third of a second.
   ///
   /// **Limits.** At most `bufferingLimit` changes, and 1 MiB of keys, wait to be taken. When there are more they are
   /// dropped, and ``CacheChange/missed`` takes their place. Changes of other processes are told one by one for up to

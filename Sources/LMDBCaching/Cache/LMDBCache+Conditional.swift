@@ -10,21 +10,27 @@ extension LMDBCache {
   /// Returns what is known of an entry without reading its value, or `nil` if there is none or it has expired. Does not
   /// count as an access.
   ///
-  /// - Throws: `.closed`, `.storageFailed`, `.corruptedRecord`.
+  /// - Throws: `.closed`, `.storageFailed`, `.corruptedRecord`, `.unsupportedRecord`.
   public func entry(forKey key: String) throws(CacheError) -> CacheEntry? { try diskCache.entry(forKey: key) }
 
   /// Stores a value under `key`; see ``set(_:forKey:expiresIn:cost:)``.
   ///
   /// - Parameter expires: When the entry expires; `.unchanged` for when the one in its place would have.
+  /// - Throws: as ``set(_:forKey:expiresIn:cost:)``; with `.unchanged` also as
+  ///   ``setValueIfAbsent(_:forKey:expires:cost:)``.
   public func set<V: Codable & Sendable>(
     _ value: V, forKey key: String, expires: Expiry, cost: Int? = nil
   ) throws(CacheError) {
     try diskCache.set(value, forKey: key, expires: expires, cost: cost, tags: nil, through: memoryCache)
   }
 
-  /// Gives the entry under `key` another expiry. The value is not read, and one that is long not written again.
+  /// Gives the entry under `key` another expiry. A value that is long is neither read nor written again, unless it went
+  /// through ``CacheConfiguration/valueTransforms``: encryption authenticates the expiry with it, so it is restored,
+  /// transformed and written anew, also where it was compressed only.
   ///
   /// - Returns: Whether there was an entry.
+  /// - Throws: as ``setValueIfAbsent(_:forKey:expires:cost:)``, and for a value that went through transforms as
+  ///   ``value(_:forKey:)``.
   @discardableResult
   public func touch(forKey key: String, expires: Expiry) throws(CacheError) -> Bool {
     try diskCache.touch(forKey: key, expires: expires, through: memoryCache)
@@ -35,8 +41,9 @@ extension LMDBCache {
   /// Stores a value if there is none under `key`, or only one that has expired.
   ///
   /// - Returns: Whether it was stored. Of several callers, in this process and others, one is told so.
-  /// - Throws: as ``set(_:forKey:expiresIn:cost:)``. While other processes have the cache open also `.storageFailed`,
-  ///   `.noSpace` and the like, since it needs the disk, and `.lockTimeout`.
+  /// - Throws: as ``set(_:forKey:expiresIn:cost:)``; `.unsupportedRecord` or `.corruptedRecord` where there is an entry that
+  ///   cannot be read, which is kept. While other processes have the cache open also `.storageFailed`, `.noSpace` and the
+  ///   like, since it needs the disk, and `.lockTimeout`.
   @discardableResult
   public func setValueIfAbsent<V: Codable & Sendable>(
     _ value: V, forKey key: String, expires: Expiry = .never, cost: Int? = nil

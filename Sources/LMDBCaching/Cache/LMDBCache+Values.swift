@@ -95,8 +95,8 @@ extension LMDBCache {
   }
 
   /// Whether there is an entry under `key` that has not expired. Does not count as an access. False when the
-  /// cache is closed or cannot be read, which is logged: before a default takes the place of what may be there, ask
-  /// ``containsValue(forKey:)``.
+  /// cache is closed, or it or the entry cannot be read, which is logged: before a default takes the place of what may be
+  /// there, ask ``containsValue(forKey:)``.
   public func contains(_ key: String) -> Bool {
     if diskCache.contains(key) { return true }
     do throws(CacheError) { return try isInMemoryOnly(key) } catch { return false }
@@ -104,7 +104,8 @@ extension LMDBCache {
 
   /// The same, but throws where it cannot be known.
   ///
-  /// - Throws: `.closed`, `.storageFailed`, `.damagedDatabase`.
+  /// - Throws: `.closed`, `.storageFailed`, `.damagedDatabase`; `.unsupportedRecord` or `.corruptedRecord` where there is an
+  ///   entry that cannot be read.
   public func containsValue(forKey key: String) throws(CacheError) -> Bool {
     if try diskCache.containsValue(forKey: key) { return true }
     return try isInMemoryOnly(key)

@@ -235,13 +235,6 @@ public final class MemoryTier: Sendable {
     return nil
   }
 
-  /// The tags of the entry, if it is here and has some.
-  func tagMark(_ key: CacheKey) -> TagMark? {
-    let access = memory.access(key.string, hash: key.hash) { entry in entry.value }
-    if case .hit(let value) = access { return value.tagMark }
-    return nil
-  }
-
   /// Returns the value, whatever its type, of an entry that is nowhere else, since it could not be recorded. To be asked
   /// when the disk has none: what is here then, and no other process has written after, is no removed one, but where a
   /// removal of many is on its way. Gone when another process writes anything: it may have removed the entry.
@@ -332,5 +325,14 @@ extension MemoryTier: DiskStoreObserver {
     memory.lastAccess(key, hash: memory.hash(of: key)).map { UInt32(clamping: Int64($0)) }
   }
 
-  func didEvict(_ key: String, stamp: UInt64) { memory.discard(key, hash: memory.hash(of: key), stamp: stamp) }
+  func didEvict(_ key: String, stamp: UInt64, moment: UInt64) {
+    memory.discard(key, hash: memory.hash(of: key), stamp: stamp, moment: moment)
+  }
+
+  func didEvictAll(stamp: UInt64, moment: UInt64) {
+    // For copies of what was read meanwhile.
+    defer { versions.advanceAll() }
+    memory.advanceAllStripes(to: moment)
+    memory.removeAll(olderThan: stamp &+ 1)
+  }
 }

@@ -11,8 +11,11 @@ public import Observation
 ///
 /// Reading it reads the cache: it is never older than what the cache returns. A change, or an expiry, is told a moment after
 /// it, on a thread of Swift's pool, when another process makes it within 55 ms after its commit; and no more than a hundred
-/// times a second. The last change is never missed. It costs what an observer of changes costs: see
-/// ``LMDBCache/changes(withPrefix:bufferingLimit:)``. It keeps the cache alive.
+/// times a second. The last change is never missed. One that comes after the value was read, and before the closure has
+/// ended that Observation tracks, can be told when it has ended only, and is: within 10 ms and as long again as it went
+/// on since, or an hour if that is less. (If the entry changes 64 times meanwhile, perhaps with the next change only.)
+/// It costs what an observer of changes costs: see ``LMDBCache/changes(withPrefix:bufferingLimit:)``. It keeps the
+/// cache alive.
 ///
 /// Threads: any.
 public final class ObservedValue<Value: Codable & Sendable>: Observable, Sendable {

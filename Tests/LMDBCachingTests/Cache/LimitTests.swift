@@ -241,22 +241,62 @@ import Testing
     try cache.close()
   }
 
-  @Test func freeDiskSpaceIsLeft() throws {
+  /// Whatever the entries cost.
+  @Test(arguments: [nil, 0, 1, 1 << 50] as [Int?]) func freeDiskSpaceIsLeft(_ cost: Int?) throws {
     let cache = try open()
-    try fill(cache, 50)
+    try fill(cache, 50, cost: cost)
     cache.diskCache.freeDiskSpaceLimit = 1
     try cache.diskCache.trimToLimits()
     #expect(cache.count == 50)
-    let free = try Paths.freeSpace(at: directory.path)
-    // A little more than there is, in entries that cost enough to tell.
-    for index in 0..<50 { try cache.set(index, forKey: key(index), cost: free) }
-    cache.diskCache.freeDiskSpaceLimit = free + free / 2
-    try cache.diskCache.trimToLimits()
-    #expect((40..<50).contains(cache.count))
+    // No disk has that.
     cache.diskCache.freeDiskSpaceLimit = .max
     try cache.diskCache.trimToLimits()
     #expect(cache.count == 0)
     try cache.close()
+  }
+
+  struct Shortage: Sendable, CustomTestStringConvertible {
+    var count: Int
+    var cost: Int
+    var missing: Int
+    var used = 1_000 << 20
+    /// What is to be left; `nil`: that says nothing.
+    var leftCount: Int?
+    var leftCost: Int?
+    var testDescription: String { "\(count) of \(cost), \(missing) of \(used) missing" }
+  }
+
+  static let shortages = [
+    // Costs that are bytes, that are numbers of entries, and large ones.
+    Shortage(count: 10_000, cost: 1_000 << 20, missing: 1 << 20, leftCost: 999 << 20),
+    Shortage(count: 10_000, cost: 10_000, missing: 1 << 20, leftCost: 9_990),
+    Shortage(count: 10_000, cost: 1_000 << 40, missing: 1 << 20, leftCost: 999 << 40),
+    Shortage(count: 10_000, cost: .max, missing: 500 << 20, leftCost: Int.max / 2),
+    // No costs, or of a few entries only.
+    Shortage(count: 10_000, cost: 0, missing: 1 << 20, leftCount: 9_990),
+    Shortage(count: 10_000, cost: 1, missing: 1 << 20, leftCount: 9_990),
+    // The least that can go is one.
+    Shortage(count: 10, cost: 10, missing: 1, leftCost: 9),
+    Shortage(count: 10, cost: 0, missing: 1, leftCount: 9),
+    // More than there is.
+    Shortage(count: 10, cost: 100, missing: .max, leftCost: 0),
+    Shortage(count: 10, cost: 0, missing: .max, used: 0, leftCount: 0),
+    Shortage(count: 0, cost: 0, missing: 1 << 20, leftCost: 0),
+  ]
+
+  /// The costs of entries need not be bytes: the same share of them goes as of the bytes.
+  @Test(arguments: shortages) func whatGoesForFreeSpaceIsAShare(_ shortage: Shortage) {
+    func goal(_ goal: TrimGoal) -> TrimGoal {
+      Trimmer.goal(
+        goal, freeing: shortage.missing, of: shortage.used, count: shortage.count, cost: shortage.cost)
+    }
+    let free = goal(TrimGoal(lastAccess: 7))
+    #expect(free.count == shortage.leftCount ?? .max)
+    #expect(free.cost == shortage.leftCost ?? .max)
+    #expect(free.lastAccess == 7)
+    // Another limit that asks for more is kept.
+    let limited = goal(TrimGoal(count: 1, cost: 1))
+    #expect(limited.count == min(1, free.count) && limited.cost == min(1, free.cost))
   }
 
   @Test func theMemoryTierHoldsItsOwnLimits() throws {
@@ -290,6 +330,26 @@ import Testing
     try cache.close()
   }
 
+  /// A read that began before an entry was evicted does not bring it back.
+  @Test(arguments: [0, 1]) func whatIsEvictedWhileItIsReadIsNotServedFromMemory(_ count: Int) throws {
+    let cache = try open()
+    try cache.set(SlowlyDecoded(number: 1), forKey: key(0))
+    clock.advance(by: .seconds(1))
+    try cache.set(SlowlyDecoded(number: 2), forKey: key(1))
+    try cache.flush()
+    cache.memoryCache.removeAll()
+    let read = try SlowlyDecoded.$whileDecoding.withValue({
+      do { try cache.diskCache.trim(toCount: count) } catch { Issue.record(error) }
+    }) {
+      try cache.value(SlowlyDecoded.self, forKey: key(0))
+    }
+    #expect(read?.number == 1)
+    #expect(try !cache.containsValue(forKey: key(0)) && !cache.memoryCache.contains(key(0)))
+    #expect(try cache.value(SlowlyDecoded.self, forKey: key(0)) == nil)
+    #expect(try cache.value(SlowlyDecoded.self, forKey: key(1))?.number == (count == 0 ? nil : 2))
+    try cache.close()
+  }
+
   @Test func trimmingManyEntriesIsExact() throws {
     let cache = try open()
     // More than one part of a scan, and of a removal.
@@ -305,5 +365,23 @@ import Testing
     #expect(cache.totalCost == 20_000)
     #expect(try cache.entries().map(\.key) == (15_000..<25_000).map(key))
     try cache.close()
+  }
+}
+
+/// While it is decoded other things happen.
+private struct SlowlyDecoded: Codable, Sendable {
+  @TaskLocal static var whileDecoding: @Sendable () -> Void = {}
+  let number: Int
+
+  init(number: Int) { self.number = number }
+
+  init(from decoder: any Decoder) throws {
+    number = try decoder.singleValueContainer().decode(Int.self)
+    Self.whileDecoding()
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(number)
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import LMDB
+import Platform
 import TestSupport
 import Testing
 
@@ -116,6 +117,33 @@ import Testing
     let cache = try directory.open { $0.durability = .ordered }
     #expect(try cache.value(Int.self, forKey: "key") == 1)
     try cache.close()
+  }
+
+  /// The last steps may fail. The object lives on, and nobody takes it for a process that has the cache open.
+  @Test(arguments: [(Durability.fast, FaultInjection.Call.envSync), (.fast, .syncfs), (.ordered, .flock)])
+  func aClosedCacheHasNothingOpenAlsoIfThatFails(
+    _ durability: Durability, _ call: FaultInjection.Call
+  ) throws {
+    let change: @Sendable (inout CacheConfiguration) -> Void = {
+      neverCommitting(&$0)
+      $0.durability = durability
+      $0.clock = .manual(ManualClock())
+    }
+    let cache = try directory.open(change)
+    try cache.set("v", forKey: "key")
+    try cache.flush()
+    let session = FaultInjection.begin(.directory(directory.path), [.init(call, returns: EIO)])
+    #expect(errorCode { try cache.close() } == .storageFailed)
+    #expect(FaultInjection.end(session).triggered == 1)
+    #expect(directory.journals.isEmpty)
+    let lock = try ProcessLock(Directory(path: directory.path), timeout: 1_000_000)
+    #expect(try lock.isOnlyProcess())
+    try lock.unlock()
+    let again = try directory.open(change)
+    #expect(try again.value(String.self, forKey: "key") == "v")
+    try again.close()
+    #expect(!directory.names().contains(FastSession.name))
+    withExtendedLifetime(cache) {}
   }
 
   @Test func arguments() throws {

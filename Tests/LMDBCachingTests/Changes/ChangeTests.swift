@@ -78,6 +78,66 @@ import Testing
     try cache.close()
   }
 
+  /// Of a tag nothing is told when it is removed, and the first look at the database does not find what was there.
+  @Test(arguments: [true, false], [true, false])
+  func whatATagRemovesAsTheObservationBeginsIsMissed(_ isCommitted: Bool, _ isBatch: Bool) throws {
+    let cache = try open()
+    try cache.set("v", forKey: "k", tags: ["t"])
+    if isCommitted { try cache.flush() }
+    let writer = HeldWriter(cache.store)
+    let changes = cache.changes()
+    #expect(try cache.value(String.self, forKey: "k") == "v")
+    if isBatch {
+      try cache.write { $0.removeAll(taggedWith: "t") }
+    } else {
+      try cache.removeAll(taggedWith: "t")
+    }
+    writer.release()
+    try cache.settle()
+    #expect(changes.taken() == [.missed])
+    try cache.close()
+  }
+
+  @Test func whatATagRemovedBeforeTheObservationIsNoNews() throws {
+    let cache = try open()
+    try cache.set("v", forKey: "k", tags: ["t"])
+    try cache.flush()
+    try cache.removeAll(taggedWith: "t")
+    let changes = cache.changes()
+    try cache.settle()
+    #expect(changes.taken() == [])
+    try cache.close()
+  }
+
+  /// Where nobody listens a trim notes nothing of what it removes. Who comes before it is committed may read it.
+  @Test func whoComesDuringATrimIsTold() throws {
+    let cache = try directory.openDisk { configuration in
+      neverCommitting(&configuration)
+      configuration.clock = .manual(clock)
+    }
+    let store = cache.store
+    for index in 0..<2 { try cache.set(index, forKey: "k\(index)") }
+    try cache.flush()
+    let onlooker = Onlooker()
+    let evictions = Guarded(0)
+    onlooker.didEvictAll = { evictions { $0 += 1 } }
+    let begun = Guarded<CacheChanges?>(nil)
+    let willCommit = store.database.willCommit
+    store.database.willCommit = {
+      willCommit()
+      if begun.current != nil { return }
+      store.add(onlooker)
+      begun { $0 = cache.changes() }
+    }
+    try cache.trim(toCount: 1)
+    try store.onWriterThread { .success(()) }
+    #expect(begun.current?.taken() == [.missed])
+    #expect(evictions.current == 1)
+    store.database.willCommit = willCommit
+    store.remove(onlooker)
+    try cache.close()
+  }
+
   static let long = String(repeating: "long", count: 200)
 
   struct Boundary: Sendable, CustomTestStringConvertible {

@@ -45,6 +45,39 @@ import Testing
     #expect(errorCode { _ = try observed.read() } == .closed)
   }
 
+  /// Observation watches from the end of the closure on, and others have seen the change by then.
+  @Test(arguments: [1, 2, 70]) func whatChangesWhileItIsReadIsToldAfterwards(_ count: Int) async throws {
+    let cache = try directory.open()
+    try cache.set(0, forKey: "key")
+    let observed = cache.observed(Int.self, forKey: "key")
+    let (change, isRead, areOthersTold) = (Flag(), Flag(), Flag())
+    let latest = Guarded<Flag?>(nil)
+    /// On another thread, where it is no part of what this one tracks.
+    @Sendable func changedForAnother() -> Flag { onThread(stack: 1 << 20) { changed { _ = observed.value } } }
+    inBackground(DispatchGroup()) {
+      withObservationTracking {
+        _ = observed.value
+        for number in 1...count {
+          let other = changedForAnother()
+          try? cache.set(number, forKey: "key")
+          if !eventually({ other.isSet }) { return }
+        }
+        let last = changedForAnother()
+        latest { $0 = last }
+        areOthersTold.set()
+      } onChange: {
+        change.set()
+      }
+      isRead.set()
+    }
+    #expect(try await becomesTrue(within: .seconds(300)) { isRead.isSet })
+    #expect(areOthersTold.isSet)
+    #expect(try await becomesTrue(within: .seconds(300)) { change.isSet })
+    // Who knows of it already is left alone.
+    #expect(latest.current?.isSet == false)
+    try await cache.close()
+  }
+
   @Test func othersAreNoneOfIt() async throws {
     let cache = try directory.open()
     try cache.set(1, forKey: "key")

@@ -118,4 +118,63 @@ import Testing
     child.end()
     try cache.close()
   }
+
+  /// What another process does while a key is loaded under which there is nothing.
+  enum Meanwhile: CaseIterable, Sendable {
+    case removalByPrefix, removalByTag, removalOfAll, write, writeOfAnotherKey
+
+    var line: String {
+      switch self {
+      case .removalByPrefix: "removeprefix user:"
+      case .removalByTag: "removetag users"
+      case .removalOfAll: "removeall"
+      case .write: "set user:1 new"
+      case .writeOfAnotherKey: "set user:2 new"
+      }
+    }
+
+    /// What is found afterwards.
+    var found: String? {
+      switch self {
+      case .removalByPrefix, .removalByTag, .removalOfAll: nil
+      case .write: "new"
+      case .writeOfAnotherKey: "old"
+      }
+    }
+  }
+
+  @Test(arguments: Meanwhile.allCases) func aWriteOfAnotherProcessWins(_ meanwhile: Meanwhile) throws {
+    let cache = try directory.open()
+    let child = try cacheProcess()
+    #expect(child.run("open \(directory.path)") == "ok")
+    let value = try cache.value(String.self, forKey: "user:1") { () throws -> String in
+      #expect(child.run(meanwhile.line) == "ok")
+      #expect(child.run("flush") == "ok")
+      return "old"
+    }
+    #expect(value == "old")
+    #expect(try cache.value(String.self, forKey: "user:1") == meanwhile.found)
+    child.end()
+    try cache.close()
+  }
+
+  /// Others commit what it had written.
+  @Test func aRemovalOfAProcessThatDiesWins() throws {
+    let cache = try directory.open()
+    let child = try cacheProcess()
+    #expect(child.run("open \(directory.path) interval=600000") == "ok")
+    let value = try cache.value(String.self, forKey: "user:1") { () throws -> String in
+      let position = cache.store.foreignPosition
+      #expect(child.run("removeprefix user:") == "ok")
+      child.kill()
+      #expect(
+        try eventually {
+          try cache.store.database.removalMarks().prefix != 0 && cache.store.foreignPosition != position
+        })
+      return "old"
+    }
+    #expect(value == "old")
+    #expect(try cache.value(String.self, forKey: "user:1") == nil)
+    try cache.close()
+  }
 }

@@ -43,4 +43,39 @@ import Testing
     for key in 0..<keys { #expect(try cache.value(Int.self, forKey: "\(key)") == nil) }
     try cache.close()
   }
+
+  enum Change: CaseIterable, Sendable {
+    case update, increment, exchange
+  }
+
+  /// Memory may drop the entry at any moment of a change, also between two looks at it.
+  @Test(arguments: Change.allCases) func aChangeKeepsTheTagsOfWhatMemoryDrops(_ change: Change) throws {
+    let directory = CacheDirectory()
+    let cache = try directory.open()
+    try cache.set(0, forKey: "key", tags: ["tag"])
+    let isDone = Guarded(false)
+    concurrently(2) { thread in
+      if thread == 1 {
+        while !isDone.current { cache.memoryCache.removeAll() }
+        return
+      }
+      defer { isDone { $0 = true } }
+      do {
+        for number in 1...5_000 {
+          switch change {
+          case .update: try cache.update(Int.self, forKey: "key") { $0 = number }
+          case .increment: try cache.increment(forKey: "key")
+          case .exchange: try cache.exchange(number, forKey: "key")
+          }
+        }
+      } catch {
+        Issue.record(error)
+      }
+    }
+    // Once lost they do not come back.
+    #expect(try cache.entry(forKey: "key")?.isTagged("tag") == true)
+    try cache.removeAll(taggedWith: "tag")
+    #expect(try cache.value(Int.self, forKey: "key") == nil)
+    try cache.close()
+  }
 }

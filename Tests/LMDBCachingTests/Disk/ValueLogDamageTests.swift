@@ -217,6 +217,35 @@ import Testing
     try reopened.close()
   }
 
+  /// Whoever can write to the directory can make a record that refers to any place.
+  @Test(arguments: [1 << 20, 1 << 40, 1 << 62, .max - 64] as [Int])
+  func aPointerToMoreThanThereIsIsDamage(_ length: Int) throws {
+    let log = try values.log()
+    let value = try values.append(1, to: log)
+    try log.synchronize()
+    let pointer = value.pointer
+    let forged = ValuePointer(segment: pointer.segment, offset: pointer.offset, length: length, hash: pointer.hash)
+    let place = CurrentDirectory(try Directory(path: directory.path))
+    // As the inspector opens it, which knows of no length, and as a cache does.
+    for segmentSize in [0, 1 << 20] {
+      let reader = ValueReader(place, segmentSize: segmentSize)
+      guard case .damaged = try reader.read(forged) else {
+        Issue.record("it was read")
+        continue
+      }
+      guard case .damaged = try reader.withValue(forged, { $0.count }) else {
+        Issue.record("it was lent")
+        continue
+      }
+      guard case .value = try reader.read(pointer) else {
+        Issue.record("what is there was not read")
+        continue
+      }
+    }
+    value.end()
+    log.close()
+  }
+
   // MARK: Devices
 
   /// A system tells once that it could not write, and takes the bytes for written from then on.

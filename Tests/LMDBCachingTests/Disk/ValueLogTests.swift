@@ -166,6 +166,65 @@ import Testing
     try cache.close()
   }
 
+  /// What was looked at before its record was committed is in use, and unused again, before the next look.
+  @Test func aSnapshotMissesNothingOfWhatWasLookedAtBefore() throws {
+    let cache = try values.open { neverCommitting(&$0) }
+    let store = cache.store
+    func look() throws {
+      try store.onWriterThread {
+        store.valueKeeper.makeRound()
+        return .success(())
+      }
+    }
+    // It has a segment of its own, whose length never changes.
+    let value = Data(repeating: 7, count: 40_000)
+    try cache.set(value, forKey: "key")
+    try look()
+    try cache.flush()
+    try cache.read { snapshot in
+      try cache.removeValue(forKey: "key")
+      try cache.flush()
+      try look()
+      try look()
+      #expect(try snapshot.value(Data.self, forKey: "key") == value)
+    }
+    try cache.diskCache.sweepValues()
+    #expect(directory.segments.isEmpty)
+    try cache.close()
+  }
+
+  /// Another process goes on with a segment that was found unused, and lets go of it, before the next look.
+  @Test func aSnapshotOfAnotherProcessMissesNothingOfWhatWasTakenUpAgain() throws {
+    let cache = try values.open { neverCommitting(&$0) }
+    try values.fill(cache, 0..<1)
+    cache.store.values.retire(try #require(cache.store.values.active).identifier)
+    try cache.flush()
+    let text = String(repeating: "x", count: 5_000)
+    let (writer, reader) = (try cacheProcess(), try cacheProcess())
+    try cache.read { _ in
+      try cache.removeAll()
+      try cache.flush()
+      // This snapshot keeps it.
+      try cache.diskCache.sweepValues()
+      #expect(directory.segments.count == 1)
+      // Its clock stands still, and so do its own looks.
+      #expect(writer.run("open \(directory.path) wall=1700000000000000000") == "ok")
+      #expect(writer.run("set text \(text)") == "ok")
+      #expect(writer.run("flush") == "ok")
+      #expect(directory.segments.count == 1, "it was not taken up again")
+      #expect(reader.run("open \(directory.path)") == "ok")
+      #expect(reader.run("snapshot text") == "held")
+      #expect(writer.run("remove text") == "ok")
+      #expect(writer.run("close") == "ok")
+    }
+    try cache.diskCache.sweepValues()
+    #expect(reader.run("release") == text)
+    #expect(reader.run("close") == "ok")
+    try cache.diskCache.sweepValues()
+    #expect(directory.segments.isEmpty)
+    try cache.close()
+  }
+
   @Test func bytesStayWhileTheyAreBorrowed() throws {
     let cache = try values.open()
     let large = Data(repeating: 9, count: 100_000)

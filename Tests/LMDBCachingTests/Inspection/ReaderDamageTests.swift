@@ -100,6 +100,91 @@ import Testing
     #expect(reader.notices.count == 1 && reader.notices[0].contains(crashed.journals[0]))
   }
 
+  /// Files as a process leaves them that was killed after a write.
+  private func killed() throws -> (CacheDirectory, journal: String) {
+    let cache = try directory.open {
+      neverCommitting(&$0)
+      $0.disk.journalSize = 1 << 16
+    }
+    try cache.set("v", forKey: "key")
+    let crashed = directory.crashed(cache)
+    try cache.close()
+    return (crashed, try #require(crashed.journals.first))
+  }
+
+  /// The reader tells that a journal is damaged, and shows nothing of it; who opens the cache sets it aside.
+  private func expectDamaged(_ journal: String, in crashed: CacheDirectory) throws {
+    let before = try TreeImage(crashed.path)
+    let reader = try crashed.reader()
+    #expect(try reader.entry(forKey: "key") == nil)
+    #expect(reader.notices.count == 1 && reader.notices.allSatisfy { $0.contains(journal) })
+    #expect(try TreeImage(crashed.path) == before)
+    let reopened = try crashed.open()
+    #expect(try reopened.value(String.self, forKey: "key") == nil)
+    try reopened.close()
+    #expect(crashed.journals.contains(JournalName.folder + "/" + JournalFolder.damagedName))
+  }
+
+  /// A longer one than any is nobody's journal, and not read. Most of these is a hole, which costs nothing on the disk.
+  @Test(arguments: [(0, true), (1, false), (7 << 30, false)])
+  func aJournalThatIsLargerThanAnyIsNone(_ excess: Int, _ isOne: Bool) throws {
+    let (crashed, journal) = try killed()
+    try #require(truncate(crashed.path + "/" + journal, off_t(JournalFile.maximumSize + excess)) == 0)
+    let reader = try crashed.reader()
+    let expected: String? = isOne ? "v" : nil
+    #expect(try reader.value(String.self, forKey: "key") == expected)
+    #expect(try reader.figures().pendingWrites == (isOne ? 1 : 0))
+    #expect(reader.notices == [])
+    // A replay would read all of the one that is as long as may be.
+    if isOne { return }
+    let reopened = try crashed.open()
+    #expect(try reopened.value(String.self, forKey: "key") == nil)
+    try reopened.close()
+  }
+
+  /// What the header says of the segments, under the checksum that belongs to it.
+  static let claims: [(size: UInt64, count: UInt64)] = [
+    (.max, 1), (0xFFFF_FFFF_FFFF_FFF8, 1), (0x8000_0000_0000_0000, 2), (0x4000_0000_0000_0000, 4),
+    (0x1000_0000_0000_0000, 16), (0x4_0000_0000, 4), (0x100_0000, 4), (8, 0), (8, 65), (8, .max), (0, .max),
+  ]
+
+  @Test(arguments: claims)
+  func aJournalThatClaimsMoreThanItHasIsDamaged(_ claim: (size: UInt64, count: UInt64)) throws {
+    let (crashed, name) = try killed()
+    var journal = crashed.contents(name)
+    func store(_ number: UInt64, _ offset: Int) {
+      withUnsafeBytes(of: number.littleEndian) { journal.replaceSubrange(offset..<offset + 8, with: $0) }
+    }
+    store(claim.size, 16)
+    store(claim.count, 24)
+    let check = journal.withUnsafeBytes { RecordHeader.keyHash(UnsafeRawBufferPointer(rebasing: $0[..<32])) }
+    store(check, 32)
+    crashed.write(journal, to: name)
+    try expectDamaged(name, in: crashed)
+  }
+
+  @Test(arguments: [1, 8, 4_096, 1 << 15]) func aJournalThatWasCutOffIsDamaged(_ length: Int) throws {
+    let (crashed, name) = try killed()
+    crashed.write(crashed.contents(name).dropLast(length), to: name)
+    try expectDamaged(name, in: crashed)
+  }
+
+  /// A frame that claims more than its segment has ends it.
+  @Test(arguments: [24, 28], [.max, .max - 7, 1 << 31, 1 << 24] as [UInt32])
+  func aFrameThatClaimsMoreThanThereIsIsNone(_ offset: Int, _ length: UInt32) throws {
+    let (crashed, name) = try killed()
+    var journal = crashed.contents(name)
+    let frame = JournalFileTests.frames(journal)[0].range.lowerBound
+    withUnsafeBytes(of: length.littleEndian) {
+      journal.replaceSubrange(frame + offset..<frame + offset + 4, with: $0)
+    }
+    crashed.write(journal, to: name)
+    let reader = try crashed.reader()
+    #expect(try reader.entry(forKey: "key") == nil)
+    #expect(try reader.figures().pendingWrites == 0)
+    #expect(reader.notices == [])
+  }
+
   /// The longest header is in front of a value that has pages of its own.
   @Test func theCostOfAnEntryWithManyTagsIsCountedAfterAnUncleanExit() throws {
     let cache = try directory.open()

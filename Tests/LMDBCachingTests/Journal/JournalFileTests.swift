@@ -177,8 +177,8 @@ import Testing
     var journal = crashed.contents(name)
     withUnsafeBytes(of: size.littleEndian) { journal.replaceSubrange(16..<24, with: $0) }
     // With the check that belongs to it.
-    let hash = journal.withUnsafeBytes { RecordHeader.keyHash(UnsafeRawBufferPointer(rebasing: $0[..<24])) }
-    withUnsafeBytes(of: hash.littleEndian) { journal.replaceSubrange(24..<32, with: $0) }
+    let hash = journal.withUnsafeBytes { RecordHeader.keyHash(UnsafeRawBufferPointer(rebasing: $0[..<32])) }
+    withUnsafeBytes(of: hash.littleEndian) { journal.replaceSubrange(32..<40, with: $0) }
     crashed.write(journal, to: name)
     let contents = try Self.contents(crashed)
     #expect(contents["base"] == "committed" && contents["key2"] == "base")

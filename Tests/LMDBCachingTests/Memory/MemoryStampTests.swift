@@ -76,6 +76,26 @@ import Testing
     #expect(value == nil)
   }
 
+  @Test func whatWasReadBeforeAnEvictionElsewhereStaysOut() throws {
+    _ = store.insert("key", hash: hash, value: 1, stamp: 10)
+    let token = try #require(store.token(hash: hash))
+    #expect(store.discard("key", hash: hash, stamp: 10, moment: 20))
+    #expect(store.promote("key", hash: hash, value: 1, stamp: 10, token: token) == .superseded)
+    #expect(value == nil)
+    // Also where nothing was here yet; and nothing newer goes.
+    let second = try #require(store.token(hash: hash))
+    _ = store.insert("key", hash: hash, value: 2, stamp: 30)
+    #expect(!store.discard("key", hash: hash, stamp: 10, moment: 40))
+    #expect(value == 2)
+    #expect(store.promote("key", hash: hash, value: 1, stamp: 35, token: second) == .superseded)
+    // One that is told late changes nothing.
+    let third = try #require(store.token(hash: hash))
+    #expect(third == 40)
+    #expect(!store.discard("key", hash: hash, stamp: 10, moment: 35))
+    #expect(store.promote("key", hash: hash, value: 3, stamp: 30, token: third) == .done)
+    #expect(value == 3)
+  }
+
   @Test func aClosedStoreTellsSo() {
     _ = store.insert("key", hash: hash, value: 1, stamp: 10)
     store.close()

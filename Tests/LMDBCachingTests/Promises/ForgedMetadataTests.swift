@@ -27,6 +27,16 @@ import Testing
     #expect(failures == [])
   }
 
+  /// Nobody counts anew what is marked as sound, and one more than this cannot be counted.
+  @Test(arguments: [.max, .max - 1, .min, -1] as [Int])
+  func aForgedCountOfASoundCacheHarmsNothing(_ count: Int) throws {
+    let cache = try ForgedCache()
+    try cache.forgeMetadata { ForgedField.count.put(UInt64(bitPattern: Int64(count)), into: &$0) }
+    try TestingMark.write(in: cache.directory.path)
+    let failures = try cache.use()
+    #expect(failures == [])
+  }
+
   /// A record of another length, the checksum of its beginning right.
   @Test(arguments: [0, 1, 8, 15, 16, 95, 97, 100, 400, 5_000])
   func aRecordOfAnyLengthHarmsNothing(_ length: Int) throws {

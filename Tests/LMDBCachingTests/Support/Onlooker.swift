@@ -7,6 +7,7 @@ final class Onlooker: DiskStoreObserver, @unchecked Sendable {
   var willChange: () -> Void = {}
   /// Called when a removal is recorded, and no memory tier that was added later has followed it yet.
   var didRemoveAll: () -> Void = {}
+  var didEvictAll: () -> Void = {}
 
   func willChange(_ key: String, hash: UInt64, stamp: UInt64, isReadable: Bool) { willChange() }
   func beginChange(_ key: String, hash: UInt64, stamp: UInt64) {}
@@ -15,7 +16,8 @@ final class Onlooker: DiskStoreObserver, @unchecked Sendable {
   func didChange(_ key: String, hash: UInt64, stamp: UInt64) {}
   func didRemoveAll(withPrefix prefix: String, stamp: UInt64) { didRemoveAll() }
   func lastAccess(of key: String) -> UInt32? { nil }
-  func didEvict(_ key: String, stamp: UInt64) {}
+  func didEvict(_ key: String, stamp: UInt64, moment: UInt64) {}
+  func didEvictAll(stamp: UInt64, moment: UInt64) { didEvictAll() }
   func recordReads() {}
   func storeWillClose() {}
   var size: (count: Int, cost: Int) { (0, 0) }

@@ -16,6 +16,4 @@ enum Paths {
   }
 
   static func identity(of path: String) throws(SystemError) -> FileIdentity? { try Directory.identity(ofPath: path) }
-
-  static func freeSpace(at path: String) throws(SystemError) -> Int { try Directory(path: path).freeSpace() }
 }

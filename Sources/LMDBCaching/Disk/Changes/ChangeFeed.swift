@@ -13,6 +13,9 @@ final class ChangeFeed: Sendable {
   let followedTransaction = Atomic<UInt64>(0)
   /// On the monotonic clock, the time before which nobody follows again.
   let nextFollow = Atomic<Int64>(.min)
+  /// How often this process removed entries without telling whose: by a tag, or when nobody seemed to listen. It grows
+  /// when reads find them gone already. So whoever notes it, and then reads what is to go, will find another number.
+  private let removals = Atomic<UInt64>(0)
 
   private struct State {
     var watches: [ChangeWatch] = []
@@ -48,6 +51,11 @@ final class ChangeFeed: Sendable {
   }
 
   var watches: [ChangeWatch] { state.withLock { $0.watches } }
+
+  var untoldRemovals: UInt64 { removals.load(ordering: .acquiring) }
+
+  /// To be called when a read by anybody finds the entries gone.
+  func noteUntoldRemoval() { removals.wrappingAdd(1, ordering: .releasing) }
 
   /// Makes the database be read again: this process's own commit may have removed what others wrote after a removal.
   func followAgain() { followedTransaction.store(0, ordering: .releasing) }

@@ -29,7 +29,8 @@ final class ChangeFollower: Sendable {
   /// Begins to observe. From its return on every change is told.
   func observe(withPrefix prefix: String, mailbox: ChangeMailbox, trackingLimit: Int) -> ChangeWatch {
     let watch = ChangeWatch(
-      prefix: prefix, mailbox: mailbox, position: database.foreignPosition, limit: trackingLimit)
+      prefix: prefix, mailbox: mailbox, position: database.foreignPosition, untoldRemovals: feed.untoldRemovals,
+      limit: trackingLimit)
     feed.add(watch) {
       clock.repeating(every: ChangeFeed.interval) { [weak self] in self?.followIfNeeded() }
     }
@@ -112,7 +113,7 @@ final class ChangeFollower: Sendable {
     }
     var isComplete = false
     feed.deliver { _ in
-      let delivery = watch.endScan(position: database.foreignPosition)
+      let delivery = watch.endScan(position: database.foreignPosition, untoldRemovals: feed.untoldRemovals)
       isComplete = !watch.isFirstScan
       return [delivery].compactMap(\.self)
     }

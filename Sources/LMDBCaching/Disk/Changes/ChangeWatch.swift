@@ -13,7 +13,7 @@ final class ChangeWatch: @unchecked Sendable {
   let mailbox: ChangeMailbox
 
   enum Knowledge: Equatable {
-    /// Nothing was read yet; while no other process commits, nothing is missing.
+    /// Nothing was read yet; while no other process commits, and this one removes nothing untold, nothing is missing.
     case nothing(since: UInt64)
     case stamps
     /// Of how many entries, and the sum of what is made of their keys and stamps, or `nil` if it is not known any more.
@@ -22,6 +22,8 @@ final class ChangeWatch: @unchecked Sendable {
 
   private(set) var knowledge: Knowledge
   private let limit: Int
+  /// As of the beginning of the observation.
+  private let untoldRemovals: UInt64
   private var stamps: [ByteKey: Known] = [:]
   private var bytes = 0
   private var clearStamp: UInt64 = 0
@@ -38,11 +40,13 @@ final class ChangeWatch: @unchecked Sendable {
 
   /// - Parameters:
   ///   - position: The newest transaction of another process when the observation began.
+  ///   - untoldRemovals: See ``ChangeFeed/untoldRemovals``; as of when the observation began.
   ///   - limit: How many entries are known one by one at most.
-  init(prefix: String, mailbox: ChangeMailbox, position: UInt64, limit: Int) {
+  init(prefix: String, mailbox: ChangeMailbox, position: UInt64, untoldRemovals: UInt64 = 0, limit: Int) {
     self.prefix = prefix
     self.mailbox = mailbox
     self.limit = limit
+    self.untoldRemovals = untoldRemovals
     knowledge = .nothing(since: position)
   }
 
@@ -154,13 +158,15 @@ final class ChangeWatch: @unchecked Sendable {
     return mailbox.push(.removed(key: key))
   }
 
-  /// - Parameter position: The newest transaction of another process now.
-  func endScan(position: UInt64) -> ChangeMailbox.Delivery? {
+  /// - Parameters:
+  ///   - position: The newest transaction of another process now.
+  ///   - untoldRemovals: How many there are now.
+  func endScan(position: UInt64, untoldRemovals: UInt64 = 0) -> ChangeMailbox.Delivery? {
     switch knowledge {
     case .nothing(let since):
       knowledge = scanIsTooLong ? .digest(digest) : .stamps
       // What was met may be newer than the observation, or missing.
-      return position == since ? nil : mailbox.push(.missed)
+      return position == since && untoldRemovals == self.untoldRemovals ? nil : mailbox.push(.missed)
     case .stamps: return nil
     case .digest(let old):
       if old == digest { return nil }

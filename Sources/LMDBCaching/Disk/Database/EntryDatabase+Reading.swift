@@ -61,12 +61,24 @@ extension EntryDatabase {
     }
   }
 
-  /// The same as of a snapshot.
+  /// The same as of a snapshot, but throws where there is a record that cannot be read.
   func header(_ key: CacheKey, in txn: borrowing ReadTransaction) throws(CacheError) -> RecordHeader? {
     try accessing("Reading \(quoted(key.string))") { () throws(LMDBError) in
-      guard let header = try storedHeader(key, in: txn), try !Self.isRemoved(header, in: txn) else { return nil }
-      return header.detached
+      try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) in
+        try liveHeader(key, databaseKey, in: txn)
+      }
+    }.get()
+  }
+
+  private func liveHeader(
+    _ key: CacheKey, _ databaseKey: UnsafeRawBufferPointer, in txn: borrowing ReadTransaction
+  ) throws(LMDBError) -> Result<RecordHeader?, CacheError> {
+    let found = try txn.withValue(forKey: databaseKey) { bytes -> Result<RecordHeader?, CacheError> in
+      guard let header = RecordHeader(bytes) else { return .failure(unreadable(bytes, key.string)) }
+      return .success(header.belongs(to: key.utf8, in: bytes) ? header : nil)
     }
+    guard case .success(let header?)? = found else { return found ?? .success(nil) }
+    return .success(try Self.isRemoved(header, in: txn) ? nil : header.detached)
   }
 
   /// Its tags are good in the transaction.

@@ -21,7 +21,7 @@ extension EntryDatabase {
     return status
   }
 
-  private static func tagStatus(_ txn: borrowing ReadTransaction) throws(LMDBError) -> TagStatus {
+  static func tagStatus(_ txn: borrowing ReadTransaction) throws(LMDBError) -> TagStatus {
     try TagStatus.key.withBytes { (key) throws(LMDBError) in try txn.withValue(forKey: key) { TagStatus($0) } }
       ?? TagStatus()
   }

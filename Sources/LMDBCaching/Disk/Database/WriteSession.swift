@@ -12,6 +12,8 @@ struct WriteSession: ~Copyable {
   let foreignClearStamp: UInt64
   /// By how much the use of the value log's segments changes.
   private var usage: [UInt64: SegmentUsage] = [:]
+  /// Whether entries were removed by a prefix, or would have been if there were any.
+  private var isPrefixRemoved = false
   private let databaseKey: DatabaseKey
   private let environment: Environment
 
@@ -149,15 +151,19 @@ struct WriteSession: ~Copyable {
   }
 
   /// The stamp of the record under a key, or 0 if there is none or it has expired.
+  ///
+  /// - Parameter unreadable: The error of a record that has no header of this version: what it is nobody knows.
   func stamp(
-    _ databaseKey: UnsafeRawBufferPointer, of cacheKey: UnsafeRawBufferPointer, at now: Int64
-  ) throws(LMDBError) -> UInt64 {
-    try txn.withValue(forKey: databaseKey) { (bytes) throws(LMDBError) -> UInt64 in
-      guard let header = RecordHeader(bytes), header.belongs(to: cacheKey, in: bytes), !header.isExpired(at: now),
-        try !isRemoved(header)
-      else { return 0 }
-      return header.stamp
-    } ?? 0
+    _ databaseKey: UnsafeRawBufferPointer, of cacheKey: UnsafeRawBufferPointer, at now: Int64,
+    unreadable: (UnsafeRawBufferPointer) -> CacheError
+  ) throws(LMDBError) -> Result<UInt64, CacheError> {
+    try txn.withValue(forKey: databaseKey) { (bytes) throws(LMDBError) -> Result<UInt64, CacheError> in
+      guard let header = RecordHeader(bytes) else { return .failure(unreadable(bytes)) }
+      guard header.belongs(to: cacheKey, in: bytes), !header.isExpired(at: now), try !isRemoved(header) else {
+        return .success(0)
+      }
+      return .success(header.stamp)
+    } ?? .success(0)
   }
 
   /// Gives a record another expiry. Returns `false` if it is damaged, or there is none.
@@ -238,6 +244,7 @@ struct WriteSession: ~Copyable {
   mutating func removeAll(
     withPrefix prefix: UnsafeRawBufferPointer, where condition: (RecordHeader) -> Bool = { _ in true }
   ) throws(LMDBError) {
+    isPrefixRemoved = true
     var removed: [(RecordHeader, UInt64, ValuePointer?, keyLength: Int)] = []
     try txn.withCursor { (cursor) throws(LMDBError) in
       for range in KeyRange.ranges(ofPrefix: prefix) {
@@ -276,7 +283,7 @@ struct WriteSession: ~Copyable {
 
   /// Removes every entry that is committed, with whole pages at a time.
   mutating func removeAllEntries() throws(LMDBError) {
-    let kept = try committedStamps() + tagRecords()
+    let kept = try committedStamps() + tagRecords() + prefixMarkRecords()
     try txn.removeAll()
     for (key, value) in kept {
       try key.withBytes { (key) throws(LMDBError) in
@@ -374,6 +381,7 @@ struct WriteSession: ~Copyable {
 
   /// Writes what is counted, and commits.
   consuming func commit(_ tracker: TransactionTracker) throws(LMDBError) {
+    if isPrefixRemoved { try markPrefixRemoval() }
     try EntryDatabase.write(metadata, txn)
     try writeUsage()
     let position = position

@@ -2,8 +2,6 @@ import Platform
 
 /// The journal of a process that is gone, locked by this one and read into memory.
 struct OrphanedJournal: ~Copyable {
-  /// Larger than any journal that can be configured: what is larger was not made by this package.
-
   let name: String
   private let folder: Directory
   private let lock: FileLock
@@ -24,6 +22,7 @@ struct OrphanedJournal: ~Copyable {
     // An owner that died before it had written anything leaves an empty file, a power cut one of zeros.
     guard try lock.file.read(&beginning) else { return nil }
     guard JournalFile.isOurs(beginning) || beginning.allSatisfy({ $0 == 0 }) else { return nil }
+    // Larger than any journal that can be configured: what is larger was not made by this package.
     let contents = UnsafeMutableRawBufferPointer.allocate(
       byteCount: size <= JournalFile.maximumSize ? size : 0, alignment: 64)
     var found: (identifier: UInt64, runs: [JournalRun])?

@@ -23,7 +23,11 @@ protocol DiskStoreObserver: AnyObject, Sendable {
   /// Seconds since 1970 of the last access that the tier knows of.
   func lastAccess(of key: String) -> UInt32?
   /// The entry that `stamp` wrote was removed from the disk to keep a limit, or since it had expired.
-  func didEvict(_ key: String, stamp: UInt64)
+  ///
+  /// - Parameter moment: A stamp that was taken since: nothing read before may enter the tier under keys of this hash.
+  func didEvict(_ key: String, stamp: UInt64, moment: UInt64)
+  /// The same of every entry, up to the one that `stamp` wrote.
+  func didEvictAll(stamp: UInt64, moment: UInt64)
   /// What is read without the tier noticing is to be read through it once more, so that ``lastAccess(of:)`` knows.
   func recordReads()
   /// From its return on nothing may be read from the store's files.

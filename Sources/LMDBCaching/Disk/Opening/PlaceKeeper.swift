@@ -14,7 +14,8 @@ import Synchronization
 ///
 /// A directory that is renamed stays the store's, wherever it is. One that is deleted is made anew at its path, unless
 /// another store of this process has come to be there.
-// Sendable: the hooks are set once; the rest is Sendable.
+// Sendable: the hooks are set once; `untoldJournal` is the writer thread's, or opening's before that is started; the rest
+// is Sendable.
 final class PlaceKeeper: @unchecked Sendable {
   private let place: Mutex<StorePlace>
   private let current: CurrentDirectory
@@ -35,6 +36,8 @@ final class PlaceKeeper: @unchecked Sendable {
   var didReopen: () -> Void = {}
 
   private let isReopeningQueued = Atomic<Bool>(false)
+  /// A new journal that ``didRenewJournal`` was not told of without an error yet.
+  private var untoldJournal: UInt64?
 
   init(
     _ place: StorePlace, _ current: CurrentDirectory, _ database: EntryDatabase, _ journal: Journal,
@@ -95,7 +98,12 @@ final class PlaceKeeper: @unchecked Sendable {
   func bringFilesIntoPlace() throws(CacheError) {
     let displacement = try displacement()
     if !displacement.isEmpty { try bringIntoPlace(displacement) }
-    try calling("Restoring the values of \(database.directoryName)") { () throws(SystemError) in try restoreValues() }
+    try calling("Restoring the values of \(database.directoryName)") { () throws(SystemError) in
+      // What failed before is made up for, though all files are in their places now.
+      if let journal = untoldJournal { try didRenewJournal(journal) }
+      untoldJournal = nil
+      try restoreValues()
+    }
   }
 
   private func bringIntoPlace(_ displacement: StoreDisplacement) throws(CacheError) {
@@ -124,8 +132,8 @@ final class PlaceKeeper: @unchecked Sendable {
       // A journal without a name is applied by nobody. What waits in it is committed at once.
       try calling("Making the journal in \(database.directoryName)") { () throws(SystemError) in
         try journal.lock.withLock { () throws(SystemError) in try journal.renewFile() }
-        if let identifier = journal.identifier { try didRenewJournal(identifier) }
       }
+      untoldJournal = journal.identifier
     }
     didReopen()
     database.counters.reopenings.increment()

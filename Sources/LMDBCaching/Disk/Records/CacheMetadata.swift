@@ -6,6 +6,8 @@ struct CacheMetadata {
   static let size = 96
   static let version: UInt32 = 1
   private static let costLimit = Int128(1) << 126
+  /// More entries than any disk holds, and far from where one more could not be counted.
+  private static let countLimit = Int.max / 2
   /// `FF` and `m`.
   static let key: [UInt8] = [DatabaseKey.reservedMarker, UInt8(ascii: "m")]
 
@@ -85,8 +87,8 @@ struct CacheMetadata {
   /// Whether a cache can have got here. A checksum says that nobody changed the record by accident; whoever can write to
   /// the directory can make one.
   private var isPlausible: Bool {
-    count >= 0 && (0..<Self.costLimit).contains(cost) && (0...count).contains(expiring) && lastStamp < StampClock.limit
-      && clearStamp <= lastStamp && stampBase < StampClock.limit
+    (0..<Self.countLimit).contains(count) && (0..<Self.costLimit).contains(cost) && (0...count).contains(expiring)
+      && lastStamp < StampClock.limit && clearStamp <= lastStamp && stampBase < StampClock.limit
   }
 
   /// Puts the checksum in front of what it is of.

@@ -69,7 +69,10 @@ extension DiskStore {
           if !isRemovalAnnounced { database.tracker.beginRemoval() }
           isRemovalAnnounced = true
           let frame = batch.frame(of: entry)
-          if frame.operation == .removeTag { journal.tagRemovals.note(frame.tag, stamp: stamp) }
+          if frame.operation == .removeTag {
+            journal.tagRemovals.note(frame.tag, stamp: stamp)
+            feed.noteUntoldRemoval()
+          }
           observers.announceAll(frame.scope, stamp)
         }
         return stamp
@@ -82,7 +85,7 @@ extension DiskStore {
       observers.endRemovals(firstStamp...outcome.stamp)
       database.tracker.endRemoval()
     }
-    // Those who watch learn of tags when the database is read again.
+    // Those who watch learn of tags when the database is read again: nobody knows whose they are.
     try outcome.checkCommitted()
     if waitsForCommit { try commitPending() }
     return true

@@ -70,7 +70,7 @@ extension DiskStore {
     }
   }
 
-  /// The stamp of the entry that is there; 0: none, or one that has expired.
+  /// The stamp of the entry that is there; 0: none, one that has expired, or one that cannot be read.
   func stamp(_ key: CacheKey) throws(CacheError) -> UInt64 {
     try liveHeader(key)?.stamp ?? 0
   }
@@ -164,6 +164,8 @@ extension DiskStore {
     case waits
     /// The entry cannot be read, and was not touched.
     case damaged
+    /// There is something that is no entry of this version, and not nothing. It was not replaced.
+    case unreadable(CacheError)
     /// Another process has to commit first: the owner of this journal.
     case unsettled(FileIdentity)
   }
@@ -218,6 +220,7 @@ extension DiskStore {
       case .refused: return WriteOutcome(stamp: 0, isRefused: true)
       case .waits: continue
       case .damaged: throw database.corrupted(key.string)
+      case .unreadable(let error): throw error
       case .unsettled(let journal):
         if MonotonicClock.nanoseconds >= deadline {
           throw .lockTimeout(directory, LockHolder.exclusive(of: journal))
@@ -241,11 +244,17 @@ extension DiskStore {
     return try database.databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(CacheError) in
       try database.transactIfNeeded("Changing \(quoted(key.string))", makingRoom: committer.makeRoom) {
         (session) throws(LMDBError) in
-        let current = try session.stamp(databaseKey, of: key.utf8, at: clock.now)
+        let current = try session.stamp(databaseKey, of: key.utf8, at: clock.now) { bytes in
+          database.unreadable(bytes, key.string)
+        }
         var stamp: UInt64 = 0
         let refusal = journal.lock.withLock { () -> Transacted? in
           if journal.waits(key, position: foreignPosition) { return .waits }
-          if current != expected { return .refused }
+          switch current {
+          case .success(let current): if current != expected { return .refused }
+          // It is no entry that somebody has seen.
+          case .failure(let error): return expected == 0 ? .unreadable(error) : .refused
+          }
           // Greater than those of whatever it replaces, in whichever process that was written.
           journal.state.stamps.advance(to: max(session.metadata.lastStamp, session.foreignClearStamp))
           stamp = journal.state.stamps.next(clock)

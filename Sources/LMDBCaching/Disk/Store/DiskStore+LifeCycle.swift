@@ -10,11 +10,12 @@ extension DiskStore {
     directory path: String, configuration: CacheConfiguration, databaseKey: DatabaseKey = DatabaseKey()
   ) throws(CacheError) -> DiskStore {
     try configuration.validate()
-    let cache = try CacheDirectory(path: path, allowsOtherUsers: configuration.disk.allowsOtherUsers)
     return try OpenDirectories.open(
-      cache.directory,
+      { () throws(CacheError) in
+        try CacheDirectory(path: path, allowsOtherUsers: configuration.disk.allowsOtherUsers)
+      },
       share: { (store) throws(CacheError) in try store.share(configuration) },
-      make: { () throws(CacheError) in try make(cache, configuration, databaseKey) })
+      make: { (cache) throws(CacheError) in try make(cache, configuration, databaseKey) })
   }
 
   private static func make(
@@ -54,11 +55,19 @@ extension DiskStore {
     let location = journal.end()
     values.close()
     defer { environment.close() }
-    if failure == nil { try endAsLastProcess() }
-    try calling("Closing the cache in \(directory)") { () throws(SystemError) in
-      try place.processLock.unlock()
+    // Whatever becomes of one step, the others are made: this object may live on, and its lock would be a process's.
+    let end = outcome { () throws(CacheError) in
+      guard failure == nil else { return }
+      try endAsLastProcess()
+    }
+    let activity = "Closing the cache in \(directory)"
+    let unlocking = outcome { () throws(CacheError) in
+      try calling(activity) { () throws(SystemError) in try place.processLock.unlock() }
+    }
+    let removal = outcome { () throws(CacheError) in
       // With writes that could not be committed the journal stays: the next to open the directory applies it.
-      if let location, failure == nil {
+      guard let location, failure == nil else { return }
+      try calling(activity) { () throws(SystemError) in
         try JournalFolder(cache: place.directory).remove(location.identifier, location.identity)
       }
     }
@@ -69,6 +78,7 @@ extension DiskStore {
           + "are applied when it is opened again.", underlying: failure.error)
     }
     if let failure = journal.takeUnrecorded("is lost") { throw failure }
+    for step in [end, unlocking, removal] { try step.get() }
   }
 
   /// What the last process to close does. Not while another one is looking who is there: it may be missed then, and miss

@@ -10,7 +10,8 @@ import Synchronization
 /// not while files are opened or closed.
 ///
 /// A store whose directory was renamed keeps its entry; another directory at its old path is another one. A store whose
-/// directory was deleted goes over to the one that is at its path, if it can ``claim(_:for:)`` it.
+/// directory was deleted, also while it is being opened, goes over to the one that is at its path, if it can
+/// ``claim(_:from:)`` it.
 enum OpenDirectories {
   private enum Phase {
     case opening(by: UInt)
@@ -19,6 +20,8 @@ enum OpenDirectories {
   }
 
   private struct Entry {
+    /// Which opening made it. Its directory may be another one when that ends.
+    let number: Int
     var phase: Phase
     var directory: Directory
     weak var store: DiskStore?
@@ -43,19 +46,24 @@ enum OpenDirectories {
   private static let process = Atomic<Int>(0)
   // Guarded by `lock`.
   private nonisolated(unsafe) static var entries: [FileIdentity: Entry] = [:]
+  // Guarded by `lock`.
+  private nonisolated(unsafe) static var lastNumber = 0
 
   /// The store of a directory: the one that this process has open, or the one that `make` opens.
   ///
   /// Each call is ended by one ``release(_:)``.
   ///
-  /// - Throws: What `make` throws, or `share`, which checks whether a store that is open will do. `.busy` on a thread that
-  ///   is opening this very directory.
+  /// - Parameter look: Opens the directory. It is called again if that was deleted before its turn came.
+  /// - Throws: What `look` and `make` throw, or `share`, which checks whether a store that is open will do. `.busy` on
+  ///   a thread that is opening this very directory.
   static func open(
-    _ directory: Directory, share: (DiskStore) throws(CacheError) -> Void,
-    make: () throws(CacheError) -> DiskStore
+    _ look: () throws(CacheError) -> CacheDirectory, share: (DiskStore) throws(CacheError) -> Void,
+    make: (CacheDirectory) throws(CacheError) -> DiskStore
   ) throws(CacheError) -> DiskStore {
     while true {
-      switch try begin(directory) {
+      let cache = try look()
+      switch try begin(cache.directory) {
+      case .lookAgain: continue
       case .share(let store):
         do throws(CacheError) {
           try share(store)
@@ -65,13 +73,13 @@ enum OpenDirectories {
           _ = outcome { () throws(CacheError) in try store.release() }
           throw error
         }
-      case .make:
+      case .make(let number):
         do throws(CacheError) {
-          let store = try make()
-          finishOpening(directory, store)
+          let store = try make(cache)
+          finishOpening(number, store)
           return store
         } catch {
-          remove(directory.identity)
+          removeOpening(number)
           throw error
         }
       }
@@ -80,7 +88,9 @@ enum OpenDirectories {
 
   private enum Start {
     case share(DiskStore)
-    case make
+    case make(Int)
+    /// The directory was deleted, and nobody has it: nothing could be made in it.
+    case lookAgain
   }
 
   private static func begin(_ directory: Directory) throws(CacheError) -> Start {
@@ -89,9 +99,13 @@ enum OpenDirectories {
     let process = process.load(ordering: .relaxed)
     while true {
       guard let (identity, entry) = find(directory, process) else {
-        entries[directory.identity] = Entry(
-          phase: .opening(by: PlatformThread.current), directory: directory, process: process)
-        return .make
+        // Whoever was waited for may have gone over to the directory that took the place of this one.
+        if isDeleted(directory) { return .lookAgain }
+        lastNumber += 1
+        insert(
+          Entry(
+            number: lastNumber, phase: .opening(by: PlatformThread.current), directory: directory, process: process))
+        return .make(lastNumber)
       }
       switch entry.phase {
       case .open(let openers):
@@ -116,17 +130,33 @@ enum OpenDirectories {
       entries[directory.identity] = nil
     }
     for (identity, entry) in entries where entry.process == process && entry.directory.path == directory.path {
-      // What cannot be looked at is taken for somewhere else.
-      let isDeleted = outcome { () throws(SystemError) in try CacheDirectory(entry.directory).isDeleted() }
-      if case .success(true) = isDeleted { return (identity, entry) }
+      if isDeleted(entry.directory) { return (identity, entry) }
     }
     return nil
   }
 
-  private static func finishOpening(_ directory: Directory, _ store: DiskStore) {
+  /// Whether a directory has no name any more. One that cannot be looked at is taken for one that has.
+  private static func isDeleted(_ directory: Directory) -> Bool {
+    let result = outcome { () throws(SystemError) -> Bool in
+      guard try CacheDirectory(directory).isDeleted() else { return false }
+      // Some file systems do not count the names of directories.
+      return try !directory.isStillAtItsPath()
+    }
+    if case .success(true) = result { return true }
+    return false
+  }
+
+  /// With the lock held.
+  private static func insert(_ entry: Entry) {
+    let identity = entry.directory.identity
+    // A number that the system gives again: whoever was in that directory has let go of it.
+    for other in Array(entries.keys) { entries[other]?.former.remove(identity) }
+    entries[identity] = entry
+  }
+
+  private static func finishOpening(_ number: Int, _ store: DiskStore) {
     lock.withLock {
-      // It may have gone over to another directory already.
-      if let identity = identity(of: store) ?? (entries[directory.identity] == nil ? nil : directory.identity) {
+      if let identity = identity(ofOpening: number) {
         entries[identity]?.phase = .open(openers: 1)
         entries[identity]?.store = store
       }
@@ -139,14 +169,19 @@ enum OpenDirectories {
     entries.first { $0.value.store === store }?.key
   }
 
-  private static func remove(_ identity: FileIdentity) {
+  /// With the lock held.
+  private static func identity(ofOpening number: Int) -> FileIdentity? {
+    entries.first { $0.value.number == number }?.key
+  }
+
+  private static func removeOpening(_ number: Int) {
     lock.withLock {
-      entries[identity] = nil
+      if let identity = identity(ofOpening: number) { entries[identity] = nil }
       lock.signalAll(.progress)
     }
   }
 
-  /// Lets a store whose directory was deleted go over to another one.
+  /// Lets a store whose directory was deleted, or its opening, go over to another one.
   ///
   /// - Throws: `.busy` if another store of this process is there.
   static func claim(_ directory: Directory, from old: FileIdentity) throws(CacheError) {
@@ -161,11 +196,18 @@ enum OpenDirectories {
           "The directory \(directory.path) was deleted, and this process has opened the one that took its place as "
             + "another cache. Close this one.")
       }
-      guard var entry = entries.removeValue(forKey: old) else { return }
+      guard let present = identity(from: old, process), var entry = entries.removeValue(forKey: present) else { return }
       entry.directory = directory
       entry.former.insert(old)
-      entries[directory.identity] = entry
+      insert(entry)
     }
+  }
+
+  /// The entry of who is in a directory, or has come from it: what an earlier attempt has claimed may be deleted, too.
+  /// With the lock held.
+  private static func identity(from old: FileIdentity, _ process: Int) -> FileIdentity? {
+    if entries[old]?.process == process { return old }
+    return entries.first { $0.value.process == process && $0.value.former.contains(old) }?.key
   }
 
   /// Ends one opening. Returns whether it was the last: then ``closed(_:)`` has to follow.

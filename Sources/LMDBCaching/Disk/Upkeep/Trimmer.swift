@@ -59,13 +59,47 @@ final class Trimmer: Sendable {
       }
       // What is freed is used again before the files grow, and is given back soon.
       let missing = limits.freeDiskSpace - free
-      if missing > 0 { goal.cost = min(goal.cost, max(0, metadata.totalCost - missing)) }
+      if missing > 0 {
+        goal = Self.goal(
+          goal, freeing: missing, of: try usedBytes(), count: metadata.count, cost: metadata.totalCost)
+      }
     }
     let isSweepDue = try database.tagStatus().isSweepDue
     let isNeeded =
       metadata.count > goal.count || metadata.totalCost > goal.cost || goal.lastAccess > 0 || metadata.expiring > 0
       || isSweepDue
     return isNeeded ? goal : nil
+  }
+
+  /// Lowers a goal so that about so many bytes become free. A cost may be anything, and not bytes: so the same share goes
+  /// of the costs as of the bytes.
+  ///
+  /// - Parameters:
+  ///   - used: Bytes that all entries take.
+  ///   - count: Number of all entries.
+  ///   - cost: The sum of their costs.
+  static func goal(_ goal: TrimGoal, freeing missing: Int, of used: Int, count: Int, cost: Int) -> TrimGoal {
+    let used = Int128(max(1, used))
+    let missing = min(Int128(missing), used)
+    /// Rounded down: something has to go.
+    func rest(of total: Int) -> Int { Int(Int128(total) * (used - missing) / used) }
+    var goal = goal
+    // Where entries cost nothing the others would go for them.
+    if cost >= count {
+      goal.cost = min(goal.cost, rest(of: cost))
+    } else {
+      goal.count = min(goal.count, rest(of: count))
+    }
+    return goal
+  }
+
+  /// Bytes of the database's pages in use and of the values in the log.
+  private func usedBytes() throws(CacheError) -> Int {
+    let info = try database.accessing("Measuring \(database.directoryName)") { () throws(LMDBError) in
+      try database.environment.info()
+    }
+    let pages = info.branchPages + info.leafPages + info.overflowPages
+    return try (pages * info.pageSize).addingClamped(database.valueUsage().bytes)
   }
 
   /// Removes what was removed by a tag, if there may be any.
@@ -137,8 +171,21 @@ final class Trimmer: Sendable {
       try session.removeAllEntries()
     }
     counters.evictions.increment(by: count)
-    for observer in observers.all { observer.didRemoveAll(withPrefix: "", stamp: stamp &+ 1) }
+    tellEvictionOfAll(observers.all, stamp)
     changes.noteRemoval(ofAll: "", stamp: stamp, lastStamp: 0)
+  }
+
+  private func tellEvictionOfAll(_ observers: [any DiskStoreObserver], _ stamp: UInt64) {
+    if observers.isEmpty { return }
+    let moment = presentMoment()
+    for observer in observers { observer.didEvictAll(stamp: stamp, moment: moment) }
+  }
+
+  /// A stamp of now, for memory tiers to tell what they read before from what they read after. To be taken after the
+  /// commit: until then readers find what is removed.
+  private func presentMoment() -> UInt64 {
+    let journal = writer.journal
+    return journal.lock.withLock { journal.state.stamps.next(clock) }
   }
 
   private func plan(_ goal: TrimGoal, _ removedTags: [UInt64: UInt64]) throws(CacheError) -> TrimPlan {
@@ -195,12 +242,13 @@ final class Trimmer: Sendable {
   private func remove(
     _ victims: PackedKeys, from start: inout Int, _ plan: TrimPlan, _ scan: TrimScan, _ removalLength: Int
   ) throws(CacheError) -> Int {
-    let observers = observers.all
-    let isTold = !observers.isEmpty || changes.isObserved
+    let isTold = observers.count.load(ordering: .acquiring) > 0 || changes.isObserved
     var told: [Removed] = []
     var (removed, expired, untagged) = (0, 0, 0)
+    var lastStamp: UInt64 = 0
     start = try database.transact("Trimming \(database.directoryName)") { [start] (session) throws(LMDBError) in
       (removed, expired, untagged, told) = (0, 0, 0, [])
+      lastStamp = session.metadata.lastStamp
       return try session.remove(victims, from: start, count: removalLength, bytes: Self.removalBytes) { entry in
         let standing = scan.standing(of: entry)
         guard plan.chooses(standing) else { return false }
@@ -221,12 +269,29 @@ final class Trimmer: Sendable {
         return true
       }
     }
-    // The memory tiers hold nothing that the disk does not.
-    for observer in observers { for entry in told { observer.didEvict(entry.key, stamp: entry.stamp) } }
-    for entry in told { changes.noteRemoval(entry.key, entry.stamp, entry.cause) }
+    if isTold {
+      tell(told)
+    } else if removed > 0 {
+      // Who came since may have read what is gone, and nobody knows what that is.
+      tellEvictionOfAll(observers.all, lastStamp)
+      changes.feed.noteUntoldRemoval()
+    }
     counters.expirations.increment(by: expired)
     counters.evictions.increment(by: removed - expired - untagged)
     return removed
+  }
+
+  private func tell(_ told: [Removed]) {
+    if told.isEmpty { return }
+    // The memory tiers hold nothing that the disk does not. Those count, too, that came since the transaction began.
+    let observers = observers.all
+    if !observers.isEmpty {
+      let moment = presentMoment()
+      for observer in observers {
+        for entry in told { observer.didEvict(entry.key, stamp: entry.stamp, moment: moment) }
+      }
+    }
+    for entry in told { changes.noteRemoval(entry.key, entry.stamp, entry.cause) }
   }
 
   /// Writes the noted accesses into their records.

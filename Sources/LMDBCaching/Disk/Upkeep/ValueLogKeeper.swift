@@ -5,9 +5,9 @@ import Synchronization
 
 /// Gives the disk back what the value log has and nothing refers to. On the writer thread, about every second.
 ///
-/// A segment that the database counts no use of is removed when every snapshot, of any process, sees that, and when a power
-/// cut cannot undo it. One of which less than half is in use is emptied first, in short steps between commits; so are short
-/// ones where there are many.
+/// A segment that nobody has, and that the database counts no use of, is removed when every snapshot, of any process,
+/// sees that, and when a power cut cannot undo it. One of which less than half is in use is emptied first, in short steps
+/// between commits; so are short ones where there are many.
 // Sendable: what changes is the writer thread's, or opening's before that is started.
 final class ValueLogKeeper: @unchecked Sendable {
   /// Bytes. What is not in use below that is not worth the work.
@@ -29,8 +29,16 @@ final class ValueLogKeeper: @unchecked Sendable {
   private let segmentSize: Int
   private let events: EventLog
 
-  /// The transaction as of which nothing refers to a segment.
-  private var unused: [UInt64: UInt64] = [:]
+  /// A segment that nothing refers to, as it was while nobody had it.
+  private struct Unused {
+    /// The transaction as of which it was.
+    let transactionID: UInt64
+    /// Bytes. Whoever goes on with it, and lets go of it again, leaves it longer.
+    let size: Int
+  }
+
+  /// By their identifiers, those that have to wait.
+  private var unused: [UInt64: Unused] = [:]
   /// The segment that is being emptied.
   private var emptying: SegmentEmptying?
   /// What was in use of a segment that could not be emptied: a value of it is damaged, say.
@@ -63,7 +71,7 @@ final class ValueLogKeeper: @unchecked Sendable {
     if database.isOutOfService.load(ordering: .acquiring) { return }
     reader.forgetRemoved()
     let position = database.environment.lastPosition()
-    if position == lastPosition, emptying == nil, unused.isEmpty { return }
+    if position == lastPosition, emptying == nil { return }
     do throws(CacheError) {
       lastPosition = try look() ? nil : position
     } catch {
@@ -75,6 +83,8 @@ final class ValueLogKeeper: @unchecked Sendable {
 
   /// Everything at once, however little there is to gain.
   func sweep() throws(CacheError) {
+    // What it leaves has to wait for something.
+    lastPosition = nil
     for _ in 0..<100 where try !look(leastDead: 0, leastDeadOfActive: 0) { return }
   }
 
@@ -85,8 +95,7 @@ final class ValueLogKeeper: @unchecked Sendable {
       guard try database.valueUsage().segments[active.identifier] == nil else { return }
       log.retire(active.identifier)
       releaseCommitted()
-      try noteUnused(database.valueUsage())
-      _ = try removeUnused()
+      _ = try removeUnused(of: segments(), database.valueUsage())
     }
   }
 
@@ -102,21 +111,16 @@ final class ValueLogKeeper: @unchecked Sendable {
   ) throws(CacheError) -> Bool {
     releaseCommitted()
     let usage = try database.valueUsage()
-    let found = try noteUnused(usage)
-    let isWaiting = try removeUnused()
+    let found = try segments()
+    let isWaiting = try removeUnused(of: found, usage)
     let isEnding = endSparseActive(usage, leastDead: leastDeadOfActive)
     let isEmptying = try emptySparse(sparse(found, usage, leastDead: leastDead))
     return isWaiting || isEnding || isEmptying || log.hasRetired
   }
 
-  /// Returns all segments there are.
-  @discardableResult
-  private func noteUnused(_ usage: EntryDatabase.ValueUsage) throws(CacheError) -> [ValueFolder.Found] {
-    let found = try calling(activity) { () throws(SystemError) in try folder.segments() }
-    let active = log.active?.identifier
-    let now = found.map(\.identifier).filter { usage.segments[$0] == nil && $0 != active }
-    unused = Dictionary(uniqueKeysWithValues: now.map { ($0, unused[$0] ?? usage.transactionID) })
-    return found
+  /// All there are.
+  private func segments() throws(CacheError) -> [ValueFolder.Found] {
+    try calling(activity) { () throws(SystemError) in try folder.segments() }
   }
 
   private func releaseCommitted() {
@@ -126,24 +130,53 @@ final class ValueLogKeeper: @unchecked Sendable {
   // MARK: Segments that nothing refers to
 
   /// Returns whether some have to wait.
-  private func removeUnused() throws(CacheError) -> Bool {
-    var isSynchronized = durability != .ordered
-    for (identifier, transaction) in unused where try database.allReadersSee(transaction) {
-      let lock = try calling(activity) { () throws(SystemError) in try folder.take(identifier) }
-      // Nobody else appends to it now, so what is counted now is what counts.
-      guard let lock, try database.areFilesInPlace(), try database.valueUsage().segments[identifier] == nil else {
-        continue
-      }
-      // A power cut might undo the transaction that removed the last of its values.
-      if !isSynchronized { try database.synchronize() }
-      isSynchronized = true
-      try calling(activity) { () throws(SystemError) in try folder.remove(identifier) }
-      _ = consume lock
-      unused[identifier] = nil
-      events.log(.debug, "cache values removed", ["segment": "\(ValueSegment.name(identifier))"])
-    }
+  private func removeUnused(
+    of found: [ValueFolder.Found], _ usage: EntryDatabase.ValueUsage
+  ) throws(CacheError) -> Bool {
+    let active = log.active?.identifier
+    let candidates = found.filter { usage.segments[$0.identifier] == nil && $0.identifier != active }
+    let identifiers = Set(candidates.map(\.identifier))
+    unused = unused.filter { identifiers.contains($0.key) }
+    var (isWaiting, synchronized) = (false, UInt64(0))
+    for segment in candidates where try !removeIfUnused(segment, &synchronized) { isWaiting = true }
     reader.forgetRemoved()
-    return !unused.isEmpty
+    return isWaiting
+  }
+
+  /// Returns whether it is removed.
+  ///
+  /// One that is unused while somebody has it may be in use before the next look, and unused again: a snapshot in
+  /// between refers to it. So it is noted while nobody has it, and anew if somebody had it since.
+  ///
+  /// - Parameter synchronized: The transaction up to which a power cut undoes nothing.
+  private func removeIfUnused(_ segment: ValueFolder.Found, _ synchronized: inout UInt64) throws(CacheError) -> Bool {
+    let identifier = segment.identifier
+    if let known = unused[identifier], known.size == segment.size, try !database.allReadersSee(known.transactionID) {
+      return false
+    }
+    let lock = try calling(activity) { () throws(SystemError) in try folder.take(identifier) }
+    guard let lock else { return false }
+    // Nobody else appends to it now, so what is counted now is what counts.
+    let usage = try database.valueUsage()
+    let size = try calling(activity) { () throws(SystemError) in try folder.size(identifier) }
+    guard let size, usage.segments[identifier] == nil else {
+      unused[identifier] = nil
+      return false
+    }
+    var noted = Unused(transactionID: usage.transactionID, size: size)
+    if let known = unused[identifier], known.size == size { noted = known }
+    unused[identifier] = noted
+    guard try database.allReadersSee(noted.transactionID), try database.areFilesInPlace() else { return false }
+    // A power cut might undo the transaction that removed the last of its values.
+    if durability == .ordered, synchronized < noted.transactionID {
+      try database.synchronize()
+      synchronized = usage.transactionID
+    }
+    try calling(activity) { () throws(SystemError) in try folder.remove(identifier) }
+    _ = consume lock
+    unused[identifier] = nil
+    events.log(.debug, "cache values removed", ["segment": "\(ValueSegment.name(identifier))"])
+    return true
   }
 
   // MARK: Segments of which little is in use

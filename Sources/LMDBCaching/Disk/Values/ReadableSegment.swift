@@ -33,6 +33,12 @@ final class ReadableSegment: Sendable {
 
   func synchronize() throws(SystemError) { try file.synchronize() }
 
+  /// Whether a value may end there. As far as every segment may get the system is not asked: it is found out by reading.
+  func mayReach(_ end: Int) throws(SystemError) -> Bool {
+    if end <= mapSize { return true }
+    return try file.status().size >= end
+  }
+
   /// Fills `bytes` with what is at an offset; `false` if the file ends before.
   func read(_ bytes: UnsafeMutableRawBufferPointer, at offset: Int) throws(SystemError) -> Bool {
     if let mapped = mappedBytes(at: offset, count: bytes.count) {

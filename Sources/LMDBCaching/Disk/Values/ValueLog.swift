@@ -303,7 +303,8 @@ final class ValueLog: Sendable {
   func restoreDeleted() throws(SystemError) {
     let folder = folder
     for segment in state.withLock(\.held) where try !folder.has(segment.identifier, segment.lock.file) {
-      state.withLock { if $0.active === segment { $0.active = nil } }
+      // It has the only copy, and is kept until there is another one: putting it back may fail.
+      retire(segment.identifier)
       waitForWriters(segment)
       let (tail, owner) = state.withLock { _ in (segment.tail, segment.owner) }
       let lock = try folder.restore(segment.identifier, segment.lock.file, size: tail)
@@ -323,7 +324,7 @@ final class ValueLog: Sendable {
   /// Goes on with another journal, since the old one was deleted.
   func follow(journal owner: UInt64) throws(SystemError) {
     try state.withLock { (state) throws(SystemError) in
-      for segment in state.held {
+      for segment in state.held where segment.owner != owner {
         try ValueSegment.writeOwner(owner, segment.lock.file)
         segment.owner = owner
       }

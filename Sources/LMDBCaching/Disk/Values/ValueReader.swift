@@ -49,6 +49,8 @@ final class ValueReader: Sendable {
   }
 
   private func read(_ pointer: ValuePointer, of segment: ReadableSegment) throws(SystemError) -> Reading<Data> {
+    // Before there is memory for it.
+    guard let end = pointer.end, try segment.mayReach(end) else { return .damaged }
     guard let memory = malloc(max(1, pointer.length)) else {
       throw SystemError("malloc", current.value.path, errno: ENOMEM)
     }

@@ -114,11 +114,18 @@ extension MemoryStore {
   }
 
   /// Removes the entry that `stamp` wrote; not a mutation. False when it is not there any more.
+  ///
+  /// - Parameter moment: A stamp that was taken since the entry was removed elsewhere: no value read there before is
+  ///   promoted from now on. 0: nobody removed it there.
   @inlinable @discardableResult
-  package func discard(_ key: Key, hash: UInt64, stamp: UInt64) -> Bool {
+  package func discard(_ key: Key, hash: UInt64, stamp: UInt64, moment: UInt64 = 0) -> Bool {
     var releases = Releases()
     guard let shard = lockShard(hash: hash) else { return false }
     var isFound = false
+    if moment > 0 {
+      let stripe = stripe(shard, hash)
+      if moment > stripe.pointee { stripe.pointee = moment }
+    }
     if let place = shard.pointee.core.find(key, hash: hash), stamps(shard, place).pointee.stamp == stamp {
       take(shard, place: place, &releases)
       isFound = true
@@ -150,7 +157,7 @@ extension MemoryStore {
     return .done
   }
 
-  /// Records a mutation of every key.
+  /// Records a mutation of every key, or that every entry was removed elsewhere before `stamp`.
   package func advanceAllStripes(to stamp: UInt64) {
     // Shards may be merged or split meanwhile; a new shard's stripes are the latest of any shard's, so none goes back.
     for number in 0..<Self.shardCount {

@@ -1,0 +1,16 @@
+import LMDB
+
+extension EntryDatabase {
+  /// What is committed of removals of many entries.
+  func removalMarks() throws(CacheError) -> RemovalMarks {
+    try accessing("Reading what was removed from \(directoryName)") { () throws(LMDBError) in
+      try environment.withReadTransaction { (txn) throws(LMDBError) in
+        let prefix = try RemovalMarks.prefixKey.withBytes { (key) throws(LMDBError) in
+          try txn.withValue(forKey: key) { RemovalMarks.prefixMark($0) } ?? 0
+        }
+        return RemovalMarks(
+          clear: try Self.metadata(txn).clearStamp, tag: try Self.tagStatus(txn).last, prefix: prefix)
+      }
+    }
+  }
+}

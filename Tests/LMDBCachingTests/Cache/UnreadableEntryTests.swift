@@ -1,0 +1,115 @@
+import Foundation
+import LMDB
+import TestSupport
+import Testing
+
+@testable import LMDBCaching
+
+/// Records of a version that is not this one: what they are nobody knows, and they are no empty places.
+@Suite struct UnreadableEntryTests {
+  enum Company: CaseIterable, Sendable {
+    case none
+    /// Another process has the cache open.
+    case process
+  }
+
+  enum Version: CaseIterable, Sendable {
+    case newer, damaged
+
+    var byte: UInt8 { self == .newer ? RecordHeader.version + 1 : 0 }
+    var code: CacheError.Code { self == .newer ? .unsupportedRecord : .corruptedRecord }
+  }
+
+  /// What asks whether there is an entry, or depends on it.
+  enum Attempt: CaseIterable, Sendable {
+    case contains, containsOnDisk, containsInSnapshot, entry, setIfAbsent, setOnDiskIfAbsent, setObjectIfAbsent, touch
+    case setUnchanged, update, take
+
+    func make(_ cache: LMDBCache) throws {
+      switch self {
+      case .contains: _ = try cache.containsValue(forKey: "key")
+      case .containsOnDisk: _ = try cache.diskCache.containsValue(forKey: "key")
+      case .containsInSnapshot: _ = try cache.read { try $0.contains("key") }
+      case .entry: _ = try cache.entry(forKey: "key")
+      case .setIfAbsent: try cache.setValueIfAbsent("new", forKey: "key")
+      case .setOnDiskIfAbsent: try cache.diskCache.setValueIfAbsent("new", forKey: "key")
+      case .setObjectIfAbsent: try cache.setObjectIfAbsent(NSString(string: "new"), forKey: "key")
+      case .touch: try cache.touch(forKey: "key", expires: .never)
+      case .setUnchanged: try cache.set("new", forKey: "key", expires: .unchanged)
+      case .update: try cache.update(String.self, forKey: "key") { $0 = "new" }
+      case .take:
+        let entry = try ImportedEntry(
+          key: "key", value: .bytes(Data("new".utf8)), created: nil, lastAccess: nil, expires: 0)
+        _ = try cache.diskCache.take([entry], replacing: false, beside: cache.memoryCache)
+      }
+    }
+  }
+
+  let directory = CacheDirectory()
+
+  /// A cache with one entry, whose record is of that version.
+  private func open(_ version: Version) throws -> LMDBCache {
+    let cache = try directory.open()
+    try cache.set("kept", forKey: "key", expiresIn: .seconds(86_400))
+    try cache.flush()
+    cache.memoryCache.removeAll()
+    let transaction = try cache.store.environment.beginWrite()
+    try [UInt8]("key".utf8).withBytes { (key) throws(LMDBError) in
+      var record = try transaction.withValue(forKey: key) { Array($0) }!
+      record[4] = version.byte
+      try record.withBytes { (record) throws(LMDBError) in try transaction.put(record, forKey: key) }
+    }
+    try transaction.commit()
+    return cache
+  }
+
+  private func record(_ cache: LMDBCache) throws -> [UInt8]? {
+    try cache.store.environment.withReadTransaction { (txn) throws(LMDBError) in
+      try [UInt8]("key".utf8).withBytes { (key) throws(LMDBError) in
+        try txn.withValue(forKey: key) { (value) throws(LMDBError) in [UInt8](value) }
+      }
+    }
+  }
+
+  @Test(arguments: Company.allCases, Version.allCases) func isNoEmptyPlace(
+    _ company: Company, _ version: Version
+  ) throws {
+    let cache = try open(version)
+    let child = try company == .process ? cacheProcess() : nil
+    if let child { #expect(child.run("open \(directory.path)") == "ok") }
+    let kept = try #require(try record(cache))
+    for attempt in Attempt.allCases {
+      #expect(errorCode { try attempt.make(cache) } == version.code, "\(attempt)")
+      try cache.flush()
+      #expect(try record(cache) == kept, "\(attempt)")
+    }
+    #expect(errorCode { try cache.value(String.self, forKey: "key") } == version.code)
+    #expect(!cache.contains("key"))
+    // One that is to take its place, whatever it is, does.
+    try cache.set("replaced", forKey: "key")
+    try cache.flush()
+    cache.memoryCache.removeAll()
+    #expect(try cache.value(String.self, forKey: "key") == "replaced")
+    #expect(try cache.containsValue(forKey: "key") && !cache.setValueIfAbsent("late", forKey: "key"))
+    child?.end()
+    try cache.close()
+  }
+
+  /// Where other processes have the cache open nothing was looked at before: the transaction finds it.
+  @Test(arguments: Version.allCases) func isNotReplacedInATransaction(_ version: Version) throws {
+    let cache = try open(version)
+    let child = try cacheProcess()
+    #expect(child.run("open \(directory.path)") == "ok")
+    let kept = try record(cache)
+    let put = { (stamp: UInt64) throws(CacheError) -> Bool in
+      try cache.diskCache.put(
+        "new", "key", expires: 0, cost: nil, tags: nil, through: nil, if: .stamp(stamp))
+    }
+    #expect(errorCode { try put(0) } == version.code)
+    // Somebody else's entry is another one.
+    #expect(try !put(1))
+    #expect(try record(cache) == kept)
+    child.end()
+    try cache.close()
+  }
+}
