@@ -65,8 +65,13 @@ struct PathHints: ~Copyable {
 
   @inline(__always)
   private func line(_ hash: UInt64) -> UnsafeMutablePointer<Atomic<UInt64>>? {
+    line(hash, mask.load(ordering: .relaxed))
+  }
+
+  @inline(__always)
+  private func line(_ hash: UInt64, _ mask: UInt64) -> UnsafeMutablePointer<Atomic<UInt64>>? {
     guard let base = UnsafeMutableRawPointer(bitPattern: base.load(ordering: .acquiring)) else { return nil }
-    let number = Int(truncatingIfNeeded: hash & mask.load(ordering: .relaxed))
+    let number = Int(truncatingIfNeeded: hash & mask)
     return (base + number &* Self.lineSize).assumingMemoryBound(to: Atomic<UInt64>.self)
   }
 
@@ -79,8 +84,10 @@ struct PathHints: ~Copyable {
   /// The slots on the way to a key of this hash, and above them the place in the leaf, or `nil` if nothing is known.
   @inline(__always)
   func path(_ hash: UInt64) -> UInt64? {
-    guard let line = line(hash) else { return nil }
-    return Self.path(hash, in: line) ?? pathBeforeGrowth(hash, line)
+    // Loaded once: the table may grow meanwhile, and what was before the line would not be in it.
+    let mask = mask.load(ordering: .relaxed)
+    guard let line = line(hash, mask) else { return nil }
+    return Self.path(hash, in: line) ?? pathBeforeGrowth(hash, line, mask)
   }
 
   @inline(__always)
@@ -94,8 +101,9 @@ struct PathHints: ~Copyable {
 
   /// Looks where the key's line was in a table of half the size.
   @inline(never)
-  private func pathBeforeGrowth(_ hash: UInt64, _ line: UnsafeMutablePointer<Atomic<UInt64>>) -> UInt64? {
-    let mask = mask.load(ordering: .relaxed)
+  private func pathBeforeGrowth(
+    _ hash: UInt64, _ line: UnsafeMutablePointer<Atomic<UInt64>>, _ mask: UInt64
+  ) -> UInt64? {
     guard mask >= UInt64(Self.fewestLines), hash & (mask + 1) >> 1 != 0 else { return nil }
     let distance = Int(truncatingIfNeeded: (mask + 1) >> 1) &* Self.ways
     guard let path = Self.path(hash, in: line - distance) else { return nil }

@@ -32,8 +32,16 @@ package struct FileSizeSignal {
     if isUnchanged { return }
     var only = Self.only
     var pending = sigset_t()
-    var signal: Int32 = 0
-    if sigpending(&pending) == 0, sigismember(&pending, SIGXFSZ) == 1 { _ = sigwait(&only, &signal) }
+    if sigpending(&pending) == 0, sigismember(&pending, SIGXFSZ) == 1 {
+      #if os(Linux)
+        // Without waiting: one that was sent to the process another thread may have taken meanwhile.
+        var none = timespec()
+        while sigtimedwait(&only, nil, &none) < 0, errno == EINTR {}
+      #else
+        var signal: Int32 = 0
+        _ = sigwait(&only, &signal)
+      #endif
+    }
     let status = pthread_sigmask(SIG_UNBLOCK, &only, nil)
     precondition(status == 0, "pthread_sigmask failed")
   }

@@ -11,7 +11,13 @@ import Synchronization
 package final class ReaderStripes: @unchecked Sendable {
   // Unchecked because of the pointer: what it points to are locks, and it is never freed.
 
-  package static let shared = ReaderStripes()
+  // Held during a fork: whoever reads in the parent is not in the child, and would keep its lock there for ever.
+  package static let shared: ReaderStripes = {
+    let status = pthread_atfork(
+      { ReaderStripes.shared.lockAll() }, { ReaderStripes.shared.unlockAll() }, { ReaderStripes.shared.unlockAll() })
+    precondition(status == 0, "pthread_atfork failed")
+    return ReaderStripes()
+  }()
 
   /// Two cache lines apart, as the prefetcher fetches pairs.
   static var stride: Int { 128 }
@@ -39,14 +45,19 @@ package final class ReaderStripes: @unchecked Sendable {
     #else
       let thread = UInt(pthread_self())
     #endif
-    let number = Int(bitPattern: (thread &* 0x9E37_79B9_7F4A_7C15) &>> shift)
-    return (memory + number &* Self.stride).assumingMemoryBound(to: ShortLock.self)
+    return lock(Int(bitPattern: (thread &* 0x9E37_79B9_7F4A_7C15) &>> shift))
+  }
+
+  @inline(__always)
+  private func lock(_ number: Int) -> UnsafeMutablePointer<ShortLock> {
+    (memory + number &* Self.stride).assumingMemoryBound(to: ShortLock.self)
   }
 
   /// Returns when every read that was going on has ended.
   func waitForReaders() {
-    for number in 0..<count {
-      (memory + number * Self.stride).assumingMemoryBound(to: ShortLock.self).pointee.withLock {}
-    }
+    for number in 0..<count { lock(number).pointee.withLock {} }
   }
+
+  private func lockAll() { for number in 0..<count { lock(number).pointee.lock() } }
+  private func unlockAll() { for number in 0..<count { lock(number).pointee.unlock() } }
 }

@@ -95,7 +95,11 @@ final class DisposalQueue<Element>: @unchecked Sendable {
     if isSynchronous, Thread.isMainThread { return withExtendedLifetime(element) { readers.wait() } }
     // Not bounded: a value that must die on the main thread must not die elsewhere.
     let box = Box(element)
-    DispatchQueue.main.async { [readers] in withExtendedLifetime(box) { readers.wait() } }
+    DispatchQueue.main.async { [readers] in
+      readers.wait()
+      // Taken out there: this thread may be the last to let go of the box.
+      box.element = nil
+    }
   }
 
   private func takeBuffer() -> (UnsafeMutablePointer<Element>, Int)? {
@@ -118,9 +122,9 @@ final class DisposalQueue<Element>: @unchecked Sendable {
     if surplus { elements.deallocate() }
   }
 
-  // Unchecked: an element is a pair of `Sendable` values.
+  // Unchecked: an element is a pair of `Sendable` values, which the main thread takes out.
   private final class Box: @unchecked Sendable {
-    let element: Element
+    var element: Element?
     init(_ element: consuming Element) { self.element = element }
   }
 }
