@@ -73,6 +73,11 @@ struct InspectorPageTests {
     _ = try browser.value("document.querySelector('.area').focus()")
     try browser.press("Enter")
     #expect(try browser.shows("document.getElementById('size-crumbs').textContent === 'All keyskey:'"))
+    // The map is drawn anew when it was counted, which takes longer than the way there.
+    #expect(
+      try browser.shows(
+        "document.getElementById('counted').textContent.startsWith('300 entries') && "
+          + "document.activeElement.matches('.area')"))
     try browser.press("Enter")
     #expect(
       try browser.shows(
