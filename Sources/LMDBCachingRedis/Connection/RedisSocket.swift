@@ -125,15 +125,32 @@ final class RedisSocket {
   /// Receives what has arrived.
   ///
   /// - Returns: How many bytes; `nil`: none yet.
-  func receive(into buffer: UnsafeMutableRawBufferPointer, isWaiting: Bool = false) throws(RemoteTierError) -> Int? {
-    let flags = isWaiting ? 0 : Int32(MSG_DONTWAIT)
+  func receive(into buffer: UnsafeMutableRawBufferPointer) throws(RemoteTierError) -> Int? {
     while true {
-      let count = recv(descriptor, buffer.baseAddress, buffer.count, flags)
-      if count > 0 { return count }
-      if count == 0 { throw RemoteTierError(.unreachable, "The server has closed the connection.") }
-      if errno == EINTR { continue }
-      if errno == EAGAIN || errno == EWOULDBLOCK { return nil }
-      throw Self.failure("Receiving", "recv", "the server", errno)
+      switch try received(buffer, Int32(MSG_DONTWAIT)) {
+      case .bytes(let count): return count
+      case .nothing: return nil
+      case .interrupted: continue
+      }
+    }
+  }
+
+  private enum Reception {
+    case bytes(Int)
+    case nothing
+    case interrupted
+  }
+
+  private func received(
+    _ buffer: UnsafeMutableRawBufferPointer, _ flags: Int32
+  ) throws(RemoteTierError) -> Reception {
+    let count = recv(descriptor, buffer.baseAddress, buffer.count, flags)
+    if count > 0 { return .bytes(count) }
+    if count == 0 { throw RemoteTierError(.unreachable, "The server has closed the connection.") }
+    switch errno {
+    case EINTR: return .interrupted
+    case EAGAIN, EWOULDBLOCK: return .nothing
+    default: throw Self.failure("Receiving", "recv", "the server", errno)
     }
   }
 
@@ -174,18 +191,25 @@ final class RedisSocket {
   func receive(
     into buffer: UnsafeMutableRawBufferPointer, before deadline: Int64
   ) throws(RemoteTierError) -> Int? {
-    let rest = deadline - MonotonicClock.nanoseconds
-    if rest <= 0 { return nil }
-    // It is set seldom: what it is set to serves what is shorter by a tenth or less, too.
-    if rest > receiveLimit || rest < receiveLimit / 10 * 9 {
-      receiveLimit = rest.addingClamped(rest / 64)
-      var limit = timeval()
-      limit.tv_sec = numericCast(receiveLimit / 1_000_000_000)
-      limit.tv_usec = numericCast(max(1, receiveLimit % 1_000_000_000 / 1_000))
-      guard setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size)) == 0 else {
-        throw Self.failure("Waiting", "setsockopt", "the server", errno)
+    while true {
+      let rest = deadline - MonotonicClock.nanoseconds
+      if rest <= 0 { return nil }
+      // It is set seldom: what it is set to serves what is shorter by a tenth or less, too.
+      if rest > receiveLimit || rest < receiveLimit / 10 * 9 {
+        receiveLimit = rest.addingClamped(rest / 64)
+        var limit = timeval()
+        limit.tv_sec = numericCast(receiveLimit / 1_000_000_000)
+        limit.tv_usec = numericCast(max(1, receiveLimit % 1_000_000_000 / 1_000))
+        guard setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size)) == 0 else {
+          throw Self.failure("Waiting", "setsockopt", "the server", errno)
+        }
+      }
+      switch try received(buffer, 0) {
+      case .bytes(let count): return count
+      case .nothing: return nil
+      // By a signal. The system begins the whole wait anew, so what is left of it is to be set.
+      case .interrupted: continue
       }
     }
-    return try receive(into: buffer, isWaiting: true)
   }
 }

@@ -35,6 +35,12 @@ extension DistributedCache: ChangeSink {
     client.counters.gaps.add(1, ordering: .relaxed)
     // First: what is stored after this was fetched after it, and what was stored before is older than the stamp.
     local.supersedeLoads(news)
+    // What is in memory alone cannot be held against the server.
+    if local.mayHaveUnrecorded {
+      do throws(CacheError) { try local.removeAll() } catch {
+        local.log(.error, "old values could not be removed", ["error": "\(error)"])
+      }
+    }
     revalidation.begin(at: local.presentStamp)
     // After that: a sweep that is just ending looks whether there is more to check when it has opened the gate.
     gate.set(.checking, true)
@@ -105,7 +111,16 @@ extension DistributedCache: ChangeSink {
   private func check(_ keys: [String]) throws {
     let checks = try keys.compactMap { key in try check(key).map { (key, $0) } }
     if checks.isEmpty { return }
-    let replies = try client.sendAndWait(checks.map(\.1.command), .read)
+    let replies: [RemoteReply]
+    do throws(RemoteTierError) {
+      replies = try client.sendAndWait(checks.map(\.1.command), .read)
+    } catch {
+      guard error.isOfAnotherType else { throw error }
+      // Of one of them. What is there is not what is local.
+      if checks.count == 1 { return try local.invalidate(checks[0].0, below: checks[0].1.revision + 1, news) }
+      for (key, _) in checks { try self.check([key]) }
+      return
+    }
     for ((key, check), reply) in zip(checks, replies) where !isNewest(reply, check) {
       try local.invalidate(key, below: check.revision + 1, news)
     }

@@ -37,7 +37,7 @@ extension DistributedCache {
       do throws(RemoteTierError) {
         return didCheck(key, check, try client.sendAndWait([check.command], .read)[0])
       } catch {
-        return unchecked
+        return error.isOfAnotherType ? didCheck(key, check, .null) : unchecked
       }
     }
   }
@@ -48,7 +48,7 @@ extension DistributedCache {
     case .check(let check):
       let reply: RemoteReply
       do throws(RemoteTierError) { reply = try await client.send([check.command], .read)[0] } catch {
-        return unchecked
+        return error.isOfAnotherType ? didCheck(key, check, .null) : unchecked
       }
       return didCheck(key, check, reply)
     }

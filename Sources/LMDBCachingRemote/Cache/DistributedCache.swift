@@ -108,6 +108,7 @@ public final class DistributedCache: Sendable {
     sender = senders.first?.1
     orphans = Array(senders.dropFirst())
     for (_, sender) in senders { sender.owner = self }
+    sender?.predecessors = orphans.map(\.queue)
     // Nothing is known of what the directory holds.
     revalidation.begin(at: local.presentStamp)
     gate.set(.checking, true)

@@ -63,12 +63,19 @@ struct RemoteScript: Sendable {
     return id
     """)
 
-  /// Removes entries that are older than a revision. `KEYS`: entries. `ARGV`: its two numbers.
+  /// Removes entries that are older than a revision, and what is no entry. `KEYS`: entries. `ARGV`: its two numbers.
   static let removeOlder = RemoteScript(
     """
     local removed = 0
     for _, key in ipairs(KEYS) do
-      local time, count = string.match(redis.call('GETRANGE', key, 0, 47), '^(%d+)-(%d+)\\n')
+      local start = redis.pcall('GETRANGE', key, 0, 47)
+      if type(start) == 'table' then
+        if not string.find(start.err, 'WRONGTYPE', 1, true) then
+          return start
+        end
+        start = ''
+      end
+      local time, count = string.match(start, '^(%d+)-(%d+)\\n')
       time, count = tonumber(time), tonumber(count)
       local bound, boundCount = tonumber(ARGV[1]), tonumber(ARGV[2])
       if time == nil or time < bound or time == bound and count < boundCount then

@@ -96,6 +96,9 @@ public struct RemoteTierError: Error, Sendable, Hashable, CustomStringConvertibl
     code == .failed && ["Protocol error", "exceeds maximum allowed size"].contains { message.contains($0) }
   }
 
+  /// Whether there is something else under the key than a string, which somebody else has put there.
+  var isOfAnotherType: Bool { code == .failed && message.contains("WRONGTYPE") }
+
   /// Whether the server the connection leads to is no primary that serves: the address may lead to another one by now.
   package static func isOfAnotherServer(reply: String) -> Bool {
     let message = reply.hasPrefix("-") ? String(reply.dropFirst()) : reply

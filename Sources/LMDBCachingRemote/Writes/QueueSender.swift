@@ -30,6 +30,9 @@ final class QueueSender: @unchecked Sendable {
   private let local: LMDBCache
   private let streamLength: Int
   weak var owner: (any Owner)?
+  /// What processes that have ended left, which is older than all that this queue is given: it goes first. Set before
+  /// anything is sent.
+  var predecessors: [WriteQueue] = []
   private let turns = DispatchQueue(label: "LMDBCachingRemote.writes", qos: .userInitiated)
   private let isSending = Atomic<Bool>(false)
   private let isStopped = Atomic<Bool>(false)
@@ -78,6 +81,12 @@ final class QueueSender: @unchecked Sendable {
   private func sendNext() {
     if isStopped.load(ordering: .acquiring) { return isSending.store(false, ordering: .releasing) }
     if batch.isEmpty {
+      if let first = predecessors.first(where: { $0.count > 0 }) {
+        // Reads find what waits here meanwhile.
+        _ = first.whenEmpty { [weak self] in self?.turns.async { [weak self] in self?.sendNext() } }
+        return
+      }
+      predecessors = []
       batch = queue.nextBatch()
       watches = batch.map { owner?.watch($0) }
       isSingle = false

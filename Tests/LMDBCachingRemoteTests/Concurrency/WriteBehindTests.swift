@@ -261,6 +261,39 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
   }
 
+  /// What was left is older than all that its heir writes, however long it takes to be sent.
+  @Test func whatProcessesHaveLeftGoesBeforeWhatTheirHeirWrites() throws {
+    let folder = folder()
+    defer { try? FileManager.default.removeItem(at: folder) }
+    server.suspend()
+    do {
+      let machines = try (0..<2).map { _ in try machine(keptIn: folder) }
+      for machine in machines {
+        for number in 0..<1_000 { try machine.cache.set(number, forKey: "k\(number)") }
+        try machine.cache.set("old", forKey: "last")
+      }
+      for machine in machines { machine.cache.close(timeLimit: .zero) }
+    }
+    server.resume()
+    let heir = try machine(keptIn: folder)
+    try heir.cache.set("new", forKey: "last")
+    #expect(try heir.cache.value(String.self, forKey: "last") == "new")
+    #expect(heir.cache.close(timeLimit: .seconds(300)) == 0)
+    let reader = try Machine(server)
+    #expect(try reader.cache.value(String.self, forKey: "last") == "new")
+  }
+
+  @Test func aRemovalOfAllTakesWhatIsNoEntry() throws {
+    let machine = try machine()
+    try server.run("RPUSH", "{\(machine.cache.configuration.prefix)}:1:e:list", "a")
+    try machine.cache.set(1, forKey: "k")
+    try machine.cache.removeAll()
+    try machine.cache.set(2, forKey: "after")
+    #expect(machine.cache.close(timeLimit: .seconds(300)) == 0)
+    let reader = try Machine(server)
+    #expect(try reader.cache.value(Int.self, forKey: "after") == 2)
+  }
+
   @Test func aFolderThatIsNoneIsAnError() throws {
     let file = folder()
     try Data("mine".utf8).write(to: file)

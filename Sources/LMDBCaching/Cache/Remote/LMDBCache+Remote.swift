@@ -14,6 +14,9 @@ extension LMDBCache {
     }
   }
 
+  /// Whether values may be in memory only, since the disk failed at some time. They have no revision.
+  package var mayHaveUnrecorded: Bool { store.observers.haveUnrecorded.load(ordering: .acquiring) }
+
   /// When what was loaded expires; nanoseconds since 1970, or 0: never.
   package func expiry(of context: LoadContext, _ options: LoadOptions?) -> Int64 {
     let options = options ?? diskCache.configuration.loadOptions
