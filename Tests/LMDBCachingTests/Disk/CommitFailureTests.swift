@@ -346,6 +346,30 @@ import Testing
     try cache.close()
   }
 
+  /// Another process has committed it since.
+  @Test func whatIsNewerThanWhatCouldNotBeRecordedIsRead() throws {
+    let cache = try directory.open(neverCommitting)
+    let journal = cache.store.journal
+    let stamp = journal.lock.withLock { journal.state.stamps.next(cache.store.clock) }
+    try cache.set("newer", forKey: "key")
+    try cache.flush()
+    journal.lock.withLock {
+      var hidden = HiddenKeys()
+      Array("key".utf8).withUnsafeBytes { hidden.insert(.key($0), stamp: stamp) }
+      journal.hide(hidden)
+    }
+    cache.memoryCache.removeAll()
+    #expect(try cache.containsValue(forKey: "key"))
+    #expect(try cache.value(String.self, forKey: "key") == "newer")
+    cache.memoryCache.removeAll()
+    #expect(try cache.values(String.self, forKeys: ["key"]) == ["newer"])
+    #expect(try cache.diskCache.value(String.self, forKey: "key") == "newer")
+    #expect(try !cache.setValueIfAbsent("other", forKey: "key"))
+    try cache.flush()
+    #expect(try cache.value(String.self, forKey: "key") == "newer")
+    try cache.close()
+  }
+
   @Test func aJournalThatCannotBeMadeKeepsValuesInMemory() throws {
     let clock = ManualClock()
     let cache = try directory.open { $0.clock = .manual(clock) }

@@ -11,7 +11,7 @@ extension Journal {
     let hidden = state.hidden.stamp(of: key.utf8)
     if hidden == 0 { return lookup }
     if case .found(let frame) = lookup, frame.stamp > hidden { return lookup }
-    return .removed
+    return .hidden(hidden)
   }
 
   @inline(__always)

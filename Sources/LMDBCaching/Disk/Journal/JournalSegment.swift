@@ -27,6 +27,9 @@ final class JournalSegment {
     case unknown
     case removed
     case found(JournalFrame)
+    /// What is committed counts only if it is newer than this stamp: a later write of this process could not be recorded.
+    /// Of the journal as a whole.
+    case hidden(UInt64)
   }
 
   /// Whose the memory is.

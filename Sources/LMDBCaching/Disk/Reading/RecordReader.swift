@@ -141,10 +141,13 @@ final class RecordReader: Sendable {
   ) throws(CacheError) -> StoredRecord<P>? {
     var found: StoredRecord<P>??
     if journal.hasPending.load(ordering: .acquiring) {
-      found = try withPendingRecord(key) { record, position in
+      var hidden: UInt64 = 0
+      found = try withPendingRecord(key, hidden: &hidden) { record, position in
         outcome { () throws(CacheError) in try database.parse(record, key, position, copy) }
       }
-      if case .some(.some(let waiting)) = found, let tags = waiting.tags,
+      if hidden > 0 {
+        found = .some(try database.record(key, copy: copy).flatMap { $0.header.stamp > hidden ? $0 : nil })
+      } else if case .some(.some(let waiting)) = found, let tags = waiting.tags,
         try isRemoved(tags, writtenAt: waiting.header.stamp)
       {
         // What another process committed after that removal is there; what is older the waiting write was in place of.
@@ -182,10 +185,13 @@ final class RecordReader: Sendable {
   }
 
   /// Calls `body` with the record of a write that is not committed. Returns `nil` if there is none, and the database
-  /// is to be asked; `.some(nil)` if it is a removal.
+  /// is to be asked; `.some(nil)` if it is a removal, or `hidden` is set.
+  ///
+  /// - Parameter hidden: Set to a stamp if what the database has is older than a write that could not be recorded, unless it
+  ///   is of a later stamp: another process has committed it then.
   @inline(__always)
   private func withPendingRecord<R>(
-    _ key: CacheKey, _ body: (UnsafeRawBufferPointer, UInt64) -> Result<R?, CacheError>
+    _ key: CacheKey, hidden: inout UInt64, _ body: (UnsafeRawBufferPointer, UInt64) -> Result<R?, CacheError>
   ) throws(CacheError) -> R?? {
     journal.lock.lock()
     defer { journal.lock.unlock() }
@@ -194,6 +200,9 @@ final class RecordReader: Sendable {
     switch journal.lookup(key, position: position) {
     case .unknown: return nil
     case .removed: return .some(nil)
+    case .hidden(let stamp):
+      hidden = stamp
+      return .some(nil)
     case .found(let frame): return .some(try body(frame.record, position).get())
     }
   }
@@ -210,9 +219,11 @@ final class RecordReader: Sendable {
 
   private func newestHeader(_ key: CacheKey) throws(CacheError) -> StoredHeader? {
     if journal.hasPending.load(ordering: .acquiring) {
-      let pending = try withPendingRecord(key) { record, position in
+      var hidden: UInt64 = 0
+      let pending = try withPendingRecord(key, hidden: &hidden) { record, position in
         .success(RecordHeader(record).map { StoredHeader($0, validated: position) })
       }
+      if hidden > 0 { return try database.header(key).flatMap { $0.header.stamp > hidden ? $0 : nil } }
       if let pending { return pending }
     }
     return try database.header(key)
@@ -231,7 +242,11 @@ final class RecordReader: Sendable {
   func entry(_ key: CacheKey) throws(CacheError) -> CacheEntry? {
     var found: CacheEntry??
     if journal.hasPending.load(ordering: .acquiring) {
-      found = try withPendingRecord(key) { record, _ in outcome { () throws(CacheError) in try entry(key, record) } }
+      var hidden: UInt64 = 0
+      found = try withPendingRecord(key, hidden: &hidden) { record, _ in
+        outcome { () throws(CacheError) in try entry(key, record) }
+      }
+      if hidden > 0 { found = .some(try committedEntry(key).flatMap { $0.version.stamp > hidden ? $0 : nil }) }
     }
     if found == nil { found = .some(try committedEntry(key)) }
     guard case .some(.some(let entry)) = found else { return nil }
@@ -286,7 +301,8 @@ final class RecordReader: Sendable {
     var isElsewhere = journal.hasPending.load(ordering: .acquiring)
     if isElsewhere {
       // A pending record moves when it is committed, and must be copied under the lock.
-      let pending: Void?? = try withPendingRecord(key) { _, _ in .success(()) }
+      var hidden: UInt64 = 0
+      let pending: Void?? = try withPendingRecord(key, hidden: &hidden) { _, _ in .success(()) }
       isElsewhere = pending != nil
     }
     var isFound = false
