@@ -95,7 +95,7 @@ let package = Package(
     .target(name: "EFStorageLMDBCache", dependencies: ["EFStorageCore", "LMDBCaching"]),
     .target(name: "EFStorageConformance", dependencies: ["EFStorageCore"]),
     .target(name: "FoundationArchives", dependencies: ["CBORCoding", "FoundationObjects", "Platform"]),
-    .target(name: "EFStorageUserDefaults", dependencies: ["EFStorageCore", "FoundationArchives"]),
+    .target(name: "EFStorageUserDefaults", dependencies: ["EFStorageCore", "FoundationArchives", "Platform"]),
     .target(name: "GarageStorage", dependencies: ["LMDB", "Platform"]),
     .target(
       name: "Storez",

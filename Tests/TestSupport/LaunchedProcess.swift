@@ -29,7 +29,7 @@ package final class LaunchedProcess: Sendable {
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     // Above the three first, so that none of them is replaced before it is used.
-    let sources = [input, output, errors ?? .standardError].map { fcntl($0.fileDescriptor, F_DUPFD_CLOEXEC, 3) }
+    let sources = try [input, output, errors ?? .standardError].map(Self.duplicate)
     defer { for source in sources where source >= 0 { close(source) } }
     for (target, source) in sources.enumerated() {
       posix_spawn_file_actions_adddup2(&actions, source, Int32(target))
@@ -62,6 +62,15 @@ package final class LaunchedProcess: Sendable {
       throw POSIXError(POSIXErrorCode(rawValue: status) ?? .EINVAL, userInfo: [NSFilePathErrorKey: executable.path])
     }
     identifier = child
+  }
+
+  /// Foundation's null device has no descriptor on Linux: the program would have that of this process in its place.
+  private static func duplicate(_ handle: FileHandle) throws -> Int32 {
+    let null = handle.fileDescriptor < 0 ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1
+    defer { if null >= 0 { close(null) } }
+    let descriptor = fcntl(null < 0 ? handle.fileDescriptor : null, F_DUPFD_CLOEXEC, 3)
+    guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EBADF) }
+    return descriptor
   }
 
   /// One that nobody waited for would stay in the system's table.

@@ -1,95 +1,34 @@
 import Foundation
 import FoundationArchives
-import Observation
-import Synchronization
+import Platform
 
 /// Tells Observation of what happens to one key of user defaults. Whoever reads the content reads ``moment`` before it.
 ///
-/// Observation begins to watch a reader when the whole closure has ended that it tracks, and tells it nothing of what was
-/// told before. So a change is told again, later and later: who was still in the closure hears of it then. Nobody else is
-/// to: a reader is in the slot of the moment that it has read, and what is told again is told to the slots of other
-/// moments. (The slots are used in turn. A reader that is still in its closure when its slot is the present one again hears
-/// of the next change.) The cache's `ObservedKey` does the same.
-///
 /// Threads: any.
-final class ObservedDefaultsKey: Observable, Sendable {
-  /// Between two changes that are told, so that a key that is written all the time does not keep its trackers busy; and
-  /// before the last one is told again.
-  private static let pause: Duration = .milliseconds(10)
-  /// Each pause before the last change is told once more is twice the one before, up to this.
-  private static let longestPause: Duration = .seconds(3_600)
-  private static let slotCount = 64
-
-  private struct Tasks {
-    var following: Task<Void, Never>?
-    /// Tells the last change again.
-    var retelling: Task<Void, Never>?
-  }
-
-  private let registrar = ObservationRegistrar()
-  /// Changed by the task that follows only.
-  private let changes = Atomic<Int>(0)
-  private let tasks = Mutex(Tasks())
+final class ObservedDefaultsKey: Sendable {
+  private let changed: ObservedMoment
+  private let following: Task<Void, Never>
 
   init(_ defaults: UserDefaults, _ key: String) {
     // From now on, not from when the task runs.
     let moments = DefaultsFeed.shared.watch(key)
     let (first, shared) = (StoredObject(defaults, key), SharedDefaults(defaults: defaults))
-    let task = Task { [weak self] in
+    let changed = ObservedMoment()
+    self.changed = changed
+    following = Task { [weak changed] in
       var last = first
       for await _ in moments {
         let object = StoredObject(shared.defaults, key)
         if last.isSame(as: object) { continue }
         last = object
-        guard self?.tell() != nil else { return }
-        do { try await Task.sleep(for: Self.pause) } catch { return }
+        guard changed?.advance() != nil else { return }
+        do { try await Task.sleep(for: ObservedMoment.pause) } catch { return }
       }
     }
-    tasks.withLock { $0.following = task }
   }
 
-  deinit {
-    tasks.withLock { tasks in
-      tasks.following?.cancel()
-      tasks.retelling?.cancel()
-    }
-  }
+  deinit { following.cancel() }
 
   /// How often the content has changed. Reading it has Observation watch it.
-  var moment: Int {
-    let moment = changes.load(ordering: .acquiring)
-    let slot = moment % Self.slotCount
-    registrar.access(self, keyPath: \ObservedDefaultsKey.[slot])
-    return moment
-  }
-
-  /// What Observation knows the readers of a moment by.
-  private subscript(slot: Int) -> Int { slot }
-
-  private func tell(_ slot: Int) { registrar.withMutation(of: self, keyPath: \ObservedDefaultsKey.[slot]) {} }
-
-  private func tell() {
-    let moment = changes.load(ordering: .relaxed)
-    // Who is there since an earlier turn, before those come who read from now on.
-    tell((moment + 1) % Self.slotCount)
-    changes.store(moment + 1, ordering: .releasing)
-    tell(moment % Self.slotCount)
-    let task = Task { [weak self] in
-      var pause = Self.pause
-      while true {
-        do { try await Task.sleep(for: pause) } catch { return }
-        guard self?.tellAgain() != nil else { return }
-        pause = min(pause * 2, Self.longestPause)
-      }
-    }
-    tasks.withLock { tasks in
-      tasks.retelling?.cancel()
-      tasks.retelling = task
-    }
-  }
-
-  private func tellAgain() {
-    let moment = changes.load(ordering: .acquiring)
-    for earlier in max(0, moment + 1 - Self.slotCount)..<moment { tell(earlier % Self.slotCount) }
-  }
+  var moment: Int { changed.present }
 }

@@ -120,6 +120,26 @@ import Testing
     try waitUntil { try second.cache.value(String.self, forKey: "k1") == "new" }
   }
 
+  /// A check of it is an error, and keeps nothing else from being checked.
+  @Test func somethingElseUnderAKeyIsNotWhatIsLocal() throws {
+    let directory = FileManager.default.temporaryDirectory.appendingPathComponent("m-\(UUID().uuidString)")
+    do {
+      let machine = try Machine(server, directory: directory, keepsDirectory: true)
+      for key in ["other", "same"] { try machine.cache.set("old", forKey: key) }
+    }
+    let key = { (name: String, prefix: String) in "{\(prefix)}:1:e:\(name)" }
+    let machine = try Machine(server, directory: directory, settles: false) { configuration in
+      #expect(throws: Never.self) {
+        try server.run("DEL", key("other", configuration.prefix))
+        try server.run("RPUSH", key("other", configuration.prefix), "a")
+      }
+    }
+    try machine.settle()
+    #expect(try machine.cache.value(String.self, forKey: "other") == nil)
+    #expect(try machine.cache.value(String.self, forKey: "same") == "old")
+    #expect(try machine.cache.local.value(String.self, forKey: "other") == nil)
+  }
+
   @Test func whatADirectoryHoldsIsCheckedFirst() throws {
     let directory = FileManager.default.temporaryDirectory.appendingPathComponent("m-\(UUID().uuidString)")
     let writer = try Machine(server)
