@@ -243,7 +243,7 @@ if Context.environment["LMDBCACHING_DOCUMENTATION"] != nil {
 if Context.environment["LMDBCACHING_TESTS"] == "concurrency" {
   let suites = [
     "CBORCodingTests", "EFStorageKeychainAccessTests", "EFStorageTests", "GarageStorageTests", "LMDBCachingImportTests",
-    "LMDBCachingRemoteTests", "LMDBCachingTests", "LMDBTests", "StorezTests",
+    "LMDBCachingRemoteTests", "LMDBCachingTests", "LMDBTests", "PlatformTests", "StorezTests",
   ]
   package.products.removeAll { $0.name == "lmdb-cache" }
   package.targets.removeAll {

@@ -162,14 +162,23 @@ final class Session {
       }
     #if os(Linux)
       case "fork":
-        // A child that does nothing, and outlives this process.
+        // A child that does nothing, and outlives this process. The answer waits until the child runs: what it lets go
+        // of as it begins, it holds until then.
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { return "no" }
         let child = fork()
         if child == 0 {
-          for descriptor in Int32(0)...2 { Glibc.close(descriptor) }
-          alarm(60)
+          for descriptor in [0, 1, 2, ends[1]] { Glibc.close(descriptor) }
+          alarm(600)
           while true { pause() }
         }
+        Glibc.close(ends[1])
+        var byte: UInt8 = 0
+        while read(ends[0], &byte, 1) < 0 && errno == EINTR {}
+        Glibc.close(ends[0])
         return String(child)
+      case "loadinchild": return try loadInChild(text(1))
+      case "loadwithoutthread": return try loadWithoutThread()
     #endif
     case "close":
       Stage.shared.enter(nil)
@@ -177,7 +186,15 @@ final class Session {
       cache = nil
     #if os(Linux)
       case "addressspace":
-        // So many bytes more than there are mapped now.
+        // So many bytes more than there are mapped now; and the stack of a thread takes so many.
+        if words.count > 2 {
+          let attributes = UnsafeMutablePointer<pthread_attr_t>.allocate(capacity: 1)
+          pthread_attr_init(attributes)
+          pthread_attr_setstacksize(attributes, number(2))
+          typealias SetDefault = @convention(c) (UnsafeRawPointer) -> Int32
+          let setDefault = unsafeBitCast(dlsym(nil, "pthread_setattr_default_np"), to: SetDefault.self)
+          if setDefault(attributes) != 0 { return "no" }
+        }
         let pages = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")[0]
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit)

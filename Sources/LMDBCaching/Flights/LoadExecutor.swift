@@ -1,23 +1,36 @@
-import Dispatch
 import Platform
+import Synchronization
 
 /// Where loads run beside their callers: those of the background, and those that have a time limit.
 ///
 /// They are tasks, so that they have the task-local values of their callers, such as the span that is a trace's parent.
 /// They run on threads of their own, since they may block: neither Swift's pool nor that of Dispatch, which on Linux has as
 /// many threads as there are processors, is kept from other work by them. There are as many threads as loads, up to
-/// ``maximumCount``; one that has had nothing to do for a while ends.
-// Sendable: what changes is touched with the lock held only.
-final class LoadExecutor: TaskExecutor, @unchecked Sendable {
-  private static let shared = LoadExecutor()
-  /// With more loads at a time the others wait.
-  private static let maximumCount = 128
-  private static let idleTime: Int64 = 5_000_000_000
+/// a limit; one that has had nothing to do for a while ends.
+final class LoadExecutor: TaskExecutor {
+  /// That of this process: in a child of `fork` the parent's threads are missing.
+  private static var shared: LoadExecutor {
+    let known = latest.load(ordering: .acquiring)
+    if let executor = executor(at: known), executor.process == getpid() { return executor }
+    // Never released: somebody may have it.
+    let new = Unmanaged.passRetained(LoadExecutor())
+    let (isExchanged, present) = latest.compareExchange(
+      expected: known, desired: UInt(bitPattern: new.toOpaque()), ordering: .acquiringAndReleasing)
+    if isExchanged { return new.takeUnretainedValue() }
+    new.release()
+    return executor(at: present).unsafelyUnwrapped
+  }
 
-  private let lock = ConditionLock()
-  private var jobs: [UnownedJob] = []
-  private var count = 0
-  private var idleCount = 0
+  /// Its address; 0: none yet.
+  private static let latest = Atomic<UInt>(0)
+
+  private static func executor(at address: UInt) -> LoadExecutor? {
+    UnsafeRawPointer(bitPattern: address).map { Unmanaged.fromOpaque($0).takeUnretainedValue() }
+  }
+
+  private let process = getpid()
+  /// With more loads at a time the others wait.
+  private let threads = ThreadPool(name: "LMDB loads", maximumCount: 128)
 
   private init() {}
 
@@ -34,46 +47,10 @@ final class LoadExecutor: TaskExecutor, @unchecked Sendable {
     }
   }
 
+  /// Where the system allows no more threads a load waits for one. (Dispatch would make the caller wait, whatever its limit
+  /// of time is.)
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    let needsThread = lock.withLock {
-      jobs.append(job)
-      if idleCount >= jobs.count {
-        lock.signalAll(.work)
-        return false
-      }
-      if count == Self.maximumCount { return false }
-      count += 1
-      return true
-    }
-    if needsThread { startThread() }
-  }
-
-  private func startThread() {
-    do throws(SystemError) {
-      try PlatformThread.start(name: "LMDB loads") { [self] in runJobs() }
-    } catch {
-      // As many threads as the system allows: Dispatch may have one to spare.
-      DispatchQueue.global().async { [self] in runJobs() }
-    }
-  }
-
-  /// What a thread does until there is nothing to do.
-  private func runJobs() {
-    while let job = nextJob() { job.runSynchronously(on: asUnownedTaskExecutor()) }
-  }
-
-  private func nextJob() -> UnownedJob? {
-    lock.withLock {
-      idleCount += 1
-      defer { idleCount -= 1 }
-      var hasTime = true
-      while jobs.isEmpty, hasTime { hasTime = lock.wait(for: .work, nanoseconds: Self.idleTime) }
-      if jobs.isEmpty {
-        count -= 1
-        return nil
-      }
-      return jobs.removeFirst()
-    }
+    threads.run { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
   }
 }

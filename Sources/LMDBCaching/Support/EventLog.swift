@@ -1,28 +1,38 @@
-import Dispatch
 import Logging
 import Platform
 import Synchronization
 
-/// Hands log events to the logger on a queue of its own, in their order.
+/// Hands log events to the logger on a thread of its own, in their order.
 ///
 /// A log handler is somebody else's code: it may be slow, and may use the cache or open another one. So it is never called
-/// by a thread that holds a lock, nor by the writer thread.
+/// by a thread that holds a lock, nor by the writer thread. Behind one that hangs events wait, up to a limit.
 final class EventLog: Sendable {
   /// The threads that are in a log handler, or another piece of somebody else's code, of any log.
   private static let handlers = Mutex<Set<UInt>>([])
 
   private let logger: Logger
-  private let queue = DispatchQueue(label: "LMDBCaching.events", qos: .utility)
+  private let thread = ThreadPool(name: "LMDB events", idleTime: 1_000_000_000)
+  private static let limit = 10_000
+  /// Events that were left out.
+  private let omitted = Atomic<Int>(0)
 
   init(_ logger: Logger) { self.logger = logger }
 
   func log(_ level: Logger.Level, _ message: Logger.Message, _ metadata: Logger.Metadata) {
-    perform { [logger] in logger.log(level: level, message, metadata: metadata) }
+    guard thread.waitingCount < Self.limit else {
+      omitted.add(1, ordering: .relaxed)
+      return
+    }
+    perform { [self] in
+      logger.log(level: level, message, metadata: metadata)
+      let count = omitted.exchange(0, ordering: .relaxed)
+      if count > 0 { logger.warning("events were not logged in time, and left out", metadata: ["count": "\(count)"]) }
+    }
   }
 
   /// Calls somebody else's code, in turn with the events.
   func perform(_ work: @escaping @Sendable () -> Void) {
-    queue.async {
+    thread.run {
       let thread = PlatformThread.current
       Self.handlers.withLock { _ = $0.insert(thread) }
       work()
@@ -34,6 +44,6 @@ final class EventLog: Sendable {
   /// without any lock.
   func drain() {
     if Self.handlers.withLock({ $0.contains(PlatformThread.current) }) { return }
-    queue.sync {}
+    thread.drain()
   }
 }

@@ -65,13 +65,17 @@ import Testing
 
   #if os(Linux)
     /// `ulimit -v`: what was written first makes way for what is written last.
-    @Test(.disabled(if: Sanitizer.address.isActive, "the sanitizer's own memory counts against the limit"))
-    func aMapThatMayNotGrowEvicts() throws {
+    ///
+    /// There is room for the heap, and none for a map of twice the size beside this one; nor for another thread, if its stack
+    /// is that large.
+    @Test(
+      .disabled(if: Sanitizer.address.isActive, "the sanitizer's own memory counts against the limit"),
+      arguments: [8, 1_024])
+    func aMapThatMayNotGrowEvicts(mebibytesOfStack: Int) throws {
       let child = try cacheProcess()
       let size = 24 << 20
       #expect(child.run("open \(directory.path) interval=1 map=\(size) journal=1048576 threshold=1048576") == "ok")
-      // Room for the heap, and none for a map of twice the size beside this one.
-      #expect(child.run("addressspace \(size + size / 2)") == "ok")
+      #expect(child.run("addressspace \(size + size / 2) \(mebibytesOfStack << 20)") == "ok")
       let count = 2_500
       child.send("range key 0 \(count) 20000")
       var answered = 0

@@ -1,4 +1,3 @@
-import Dispatch
 import Platform
 import Synchronization
 
@@ -21,7 +20,7 @@ final class ValueLog: Sendable {
   /// What is written to the device early are whole parts of this many bytes.
   private static let earlyPart = 1 << 20
   /// Telling the system to write takes half as long as the writing to the page cache.
-  private static let earlyWriting = DispatchQueue(label: "LMDBCaching.earlyWriting", qos: .default)
+  private static let earlyWriting = ThreadPool(name: "LMDB writing")
   /// How many segments of others a process looks at for one to go on with.
   private static let maximumLooks = 64
 
@@ -126,7 +125,7 @@ final class ValueLog: Sendable {
     guard isAwaited, isSynchronized else { return }
     let start = place.offset / Self.earlyPart * Self.earlyPart
     let end = (place.offset + place.size) / Self.earlyPart * Self.earlyPart
-    if start < end { Self.earlyWriting.async { segment.lock.file.startWriting(start..<end) } }
+    if start < end { Self.earlyWriting.run(isKept: false) { segment.lock.file.startWriting(start..<end) } }
   }
 
   /// Ends with a value that could not be written. Where others may have been written behind its place, that stays as it is,

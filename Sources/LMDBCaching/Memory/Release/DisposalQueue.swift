@@ -1,12 +1,13 @@
 import Dispatch
 import Foundation
+import Platform
 public import Synchronization
 
 /// Releases what a cache removed: later, off the thread that removed it, and never more than so much of it.
 ///
-/// Elements wait in a buffer of 1,024, which a utility queue empties within about a millisecond. When that is full,
-/// because the queue is starved or evictions outrun it, the caller releases its element itself. Nothing is released while
-/// somebody may be reading it: whoever releases waits for the readers first, once for a whole buffer.
+/// Elements wait in a buffer of 1,024, which another thread empties within about a millisecond. When that is full, because
+/// the thread is starved or evictions outrun it, or there is none, the caller releases its element itself. Nothing is
+/// released while somebody may be reading it: whoever releases waits for the readers first, once for a whole buffer.
 @usableFromInline
 final class DisposalQueue<Element>: @unchecked Sendable {
   // Unchecked because of the buffer, which is only used under the lock. The elements are `Sendable` keys and values.
@@ -63,11 +64,12 @@ final class DisposalQueue<Element>: @unchecked Sendable {
   func releaseInBulk(_ work: @escaping @Sendable () -> Void) -> Bool {
     guard mode.load(ordering: .relaxed) == Mode.background else { return false }
     guard !hasBulk.exchange(true, ordering: .acquiring) else { return false }
-    disposals.async {
+    let hasThread = disposals.run(isKept: false) {
       work()
       self.hasBulk.store(false, ordering: .releasing)
     }
-    return true
+    if !hasThread { hasBulk.store(false, ordering: .releasing) }
+    return hasThread
   }
 
   /// Releases what waits, on the caller's thread.
@@ -81,12 +83,12 @@ final class DisposalQueue<Element>: @unchecked Sendable {
 
   @usableFromInline @inline(never)
   func schedule(soon: Bool) {
-    // The delay lets elements gather: one wake-up then serves many.
-    if soon {
-      disposals.async { self.drain() }
-    } else {
-      disposals.asyncAfter(deadline: .now() + .milliseconds(1)) { self.drain() }
+    let hasThread = disposals.run(isKept: false) {
+      // Lets elements gather: one wake-up then serves many.
+      if !soon { MonotonicClock.sleep(nanoseconds: 1_000_000) }
+      self.drain()
     }
+    if !hasThread { drain() }
   }
 
   @usableFromInline @inline(never)
@@ -129,4 +131,4 @@ final class DisposalQueue<Element>: @unchecked Sendable {
   }
 }
 
-private let disposals = DispatchQueue(label: "LMDBCaching.disposal", qos: .utility, attributes: .concurrent)
+private let disposals = ThreadPool(name: "LMDB disposal", maximumCount: 4)
