@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #if defined(__linux__)
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #elif defined(__APPLE__)
@@ -178,6 +180,19 @@ int64_t cplatform_file_system(int descriptor) {
   (void)descriptor;
   errno = ENOTSUP;
   return -1;
+#endif
+}
+
+void cplatform_disable_copy_on_write(int descriptor) {
+#if defined(__linux__)
+  // The only one of Linux's own that has the flag. (XFS copies what is shared by a reflink, and keeps room for it.)
+  if (cplatform_file_system(descriptor) != 0x9123683E) return;
+  int flags = 0;
+  if (ioctl(descriptor, FS_IOC_GETFLAGS, &flags) != 0) return;
+  flags |= FS_NOCOW_FL;
+  ioctl(descriptor, FS_IOC_SETFLAGS, &flags);
+#else
+  (void)descriptor;
 #endif
 }
 

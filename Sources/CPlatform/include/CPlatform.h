@@ -63,6 +63,10 @@ void cplatform_start_writing(int descriptor, int64_t offset, int64_t count);
 /// `f_type` of statfs(2), the file system's magic number; -1: the call failed, or the system has none.
 int64_t cplatform_file_system(int descriptor);
 
+/// Has Btrfs write a file, which is still empty, in its place, where it would write elsewhere and need room for that. Does
+/// nothing on other file systems.
+void cplatform_disable_copy_on_write(int descriptor);
+
 /// Takes (1), gives back (0) or asks for (-1) an exclusive lock on the byte at an offset, which belongs to the open file
 /// description. Returns 0 if that was done, or nobody has it; 1 if another one has it; -1 and `errno` for a failure.
 /// Where the system has no such locks, everything is granted.

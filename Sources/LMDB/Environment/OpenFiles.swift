@@ -114,6 +114,7 @@ struct OpenFiles {
       // is used there.
       let isInUse = try file.isLockedElsewhere()
       let size = isInUse && status.size > 0 ? status.size : max(status.size, lockFileSize(options))
+      if status.size == 0 { file.disableCopyOnWrite() }
       if status.allocatedBytes < size { try file.reserve(size) }
       return status.identity
     } catch {

@@ -5,7 +5,8 @@
 /// given by a path with links in it.
 package final class Directory: Sendable {
   let descriptor: Int32
-  /// Absolute, without links, `.`, `..` or a trailing slash: the path that it had when it was opened.
+  /// Absolute, without links, `.`, `..` or a trailing slash: the path that it had when it was opened. One that is reached
+  /// through another root (`/proc/…/root`) has no such path here, and is called as it was when it was opened.
   package let path: String
   package let identity: FileIdentity
 
@@ -23,14 +24,17 @@ package final class Directory: Sendable {
     path: String, creating: Bool = false, synchronized: Bool = false
   ) throws(SystemError) {
     if creating { try Self.make(path, synchronized: synchronized) }
-    while true {
+    for attempt in 0... {
       let descriptor = try Descriptors.open(
         AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK, path: path, checksName: false)
       do throws(SystemError) {
         let identity = FileIdentity(try Descriptors.status(descriptor, path: path))
-        let canonical = try Self.canonicalPath(path)
+        // Where that is another directory again and again, a link leads to another root.
+        let isElsewhere = attempt >= Self.renamingLimit && path.hasPrefix("/")
+        let canonical = isElsewhere ? path : try Self.canonicalPath(path)
         // Renamed in between: look again.
         guard try Self.identity(ofPath: canonical) == identity else {
+          if attempt >= 2 * Self.renamingLimit { throw SystemError("realpath", path, errno: ELOOP) }
           Descriptors.close(descriptor)
           continue
         }
@@ -41,7 +45,10 @@ package final class Directory: Sendable {
         throw error
       }
     }
+    preconditionFailure("Numbers do not end.")
   }
+
+  private static let renamingLimit = 20
 
   /// The same for one that may be missing: `nil` if there is none.
   package convenience init?(existing path: String) throws(SystemError) {

@@ -76,6 +76,10 @@ package struct File: ~Copyable, Sendable {
 
   // MARK: - Size
 
+  /// Has a file that is still empty keep its blocks when it is written again, on a file system that would choose others
+  /// (Btrfs): there reserved blocks are good for the first time only.
+  package borrowing func disableCopyOnWrite() { cplatform_disable_copy_on_write(descriptor) }
+
   /// Makes the file at least `size` bytes long, all of them with blocks, so that writing them through a map cannot fail.
   /// Only for a file that no other process writes at that moment.
   package borrowing func preallocate(_ size: Int) throws(SystemError) { try preallocate(0..<size) }

@@ -7,6 +7,7 @@ package final class MemoryMap: @unchecked Sendable {
   /// Bytes.
   package let size: Int
   private let protection: Int32
+  private let process = getpid()
 
   /// Bytes of a page of memory.
   package static let pageSize = Int(sysconf(Int32(_SC_PAGESIZE)))
@@ -53,5 +54,6 @@ package final class MemoryMap: @unchecked Sendable {
     offset >= 0 && count >= 0 && offset <= size - count && cplatform_is_resident(base + offset, count) == 1
   }
 
-  deinit { munmap(base, size) }
+  /// A child has nothing there that is not inherited: something of its own may be at these addresses by now.
+  deinit { if getpid() == process { munmap(base, size) } }
 }

@@ -25,7 +25,11 @@ package struct FileLock: ~Copyable, Sendable {
   /// For a lock on a directory, which gets a descriptor of its own for it.
   package init(_ directory: Directory) throws(SystemError) { self.init(try directory.openItself()) }
 
-  deinit { ForkedLocks.remove(file.descriptor) }
+  deinit {
+    // First: a child that is forked from here on has a copy that nobody would take away.
+    _ = flock(file.descriptor, LOCK_UN)
+    ForkedLocks.remove(file.descriptor)
+  }
 
   /// Takes the lock, or changes how it is held. Returns `false` if others are in the way.
   ///

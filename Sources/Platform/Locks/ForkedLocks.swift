@@ -80,20 +80,28 @@ enum ForkedLocks {
     #if os(Linux)
       // open(2): nothing but its path is usable. Swift does not see the constant, which is for GNU sources only.
       let oPath: Int32 = 0o10000000
-      let useless = open("/", oPath | O_CLOEXEC)
+      func openSomething() -> Int32 { open("/", oPath | O_CLOEXEC) }
     #else
-      let useless = open("/dev/null", O_RDONLY | O_CLOEXEC)
+      func openSomething() -> Int32 { open("/dev/null", O_RDONLY | O_CLOEXEC) }
     #endif
+    var useless = openSomething()
+    var isInPlace = false
     var block: UnsafeMutablePointer<Block>? = first
     while let current = block {
       for index in 0..<Block.count {
         let descriptor = current.pointee.places[index].exchange(0, ordering: .relaxed) - 1
         if descriptor < 0 { continue }
-        if useless >= 0 { _ = dup2(useless, descriptor) } else { Descriptors.close(descriptor) }
+        if useless < 0 {
+          // There was no descriptor left. What is given up makes room, and nobody else here can take its number.
+          Descriptors.close(descriptor)
+          useless = openSomething()
+          isInPlace = useless == descriptor
+        }
+        if useless >= 0, useless != descriptor { _ = dup2(useless, descriptor) }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
       }
       block = current.pointee.next.load(ordering: .acquiring)
     }
-    if useless >= 0 { Descriptors.close(useless) }
+    if useless >= 0, !isInPlace { Descriptors.close(useless) }
   }
 }

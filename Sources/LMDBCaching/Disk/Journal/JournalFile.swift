@@ -60,6 +60,7 @@ struct JournalFile: ~Copyable {
     _ file: borrowing File, _ size: Int, _ name: String, in folder: Directory
   ) throws(SystemError) -> MemoryMap {
     do throws(SystemError) {
+      file.disableCopyOnWrite()
       // The magic first: what has none is never taken for a journal.
       try file.write(magicBytes, at: 0)
       try file.preallocate(size)
