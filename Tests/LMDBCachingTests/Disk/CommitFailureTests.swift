@@ -370,6 +370,50 @@ import Testing
     try cache.close()
   }
 
+  /// A write that waits for the disk is not acknowledged for being in memory.
+  @Test func withFullDurabilityAWriteThatCannotBeRecordedChangesNothing() throws {
+    let clock = ManualClock()
+    func open() throws -> LMDBCache {
+      try directory.open {
+        $0.durability = .full
+        $0.disk.inlineThreshold = 1_000
+        $0.clock = .manual(clock)
+      }
+    }
+    var cache = try open()
+    let (short, long) = (Data("old".utf8), Data(repeating: 1, count: 5_000))
+    try cache.set(short, forKey: "short")
+    try cache.set(long, forKey: "long")
+    try cache.close()
+    cache = try open()
+    #expect(try cache.value(Data.self, forKey: "long") == long)
+    let session = fail(.openat, ENOSPC)
+    #expect(errorCode { try cache.set(Data("new".utf8), forKey: "short") } == .noSpace)
+    #expect(errorCode { try cache.set(Data(count: 6_000), forKey: "long") } == .noSpace)
+    #expect(errorCode { try cache.removeValue(forKey: "short") } == .noSpace)
+    #expect(errorCode { try cache.removeAll(withPrefix: "s") } == .noSpace)
+    #expect(errorCode { try cache.removeAll() } == .noSpace)
+    #expect(errorCode { try cache.setValueIfAbsent(1, forKey: "absent") } == .noSpace)
+    for _ in 0..<2 {
+      #expect(try cache.value(Data.self, forKey: "short") == short)
+      #expect(try cache.value(Data.self, forKey: "long") == long)
+      #expect(try cache.value(Int.self, forKey: "absent") == nil)
+      cache.memoryCache.removeAll()
+    }
+    FaultInjection.end(session)
+    clock.advance(by: .seconds(60))
+    #expect(
+      eventually {
+        clock.advance(by: .seconds(1))
+        return errorCode { try cache.set(Data("new".utf8), forKey: "short") } == nil
+      })
+    try cache.close()
+    cache = try open()
+    #expect(try cache.value(Data.self, forKey: "short") == Data("new".utf8))
+    #expect(try cache.value(Data.self, forKey: "long") == long)
+    try cache.close()
+  }
+
   @Test func aJournalThatCannotBeMadeKeepsValuesInMemory() throws {
     let clock = ManualClock()
     let cache = try directory.open { $0.clock = .manual(clock) }

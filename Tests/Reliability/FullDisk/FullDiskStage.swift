@@ -1,4 +1,5 @@
 import Foundation
+import LMDBCaching
 import TestSupport
 
 #if canImport(Glibc)
@@ -264,11 +265,14 @@ struct FullDiskStage: TrialRole {
     let words = command.split(separator: " ").map { Int($0) }
     let answer = try ask(command)
     // A write that is cut short by the end of the disk is an I/O error before there is no space.
-    let isRefused = ["error noSpace", "error storageFailed"].contains(answer) && command.hasPrefix("batch")
+    // Batches are written or not; with full durability so is everything: nothing of it is in memory only.
+    let isRefused =
+      ["error noSpace", "error storageFailed"].contains(answer)
+      && (command.hasPrefix("batch") || durability == "\(Durability.full.rawValue)")
     guard isRefused || answer == "ok" || answer == "error notCommitted" else {
       throw FullDiskFailure(message: "\(command): \(answer)")
     }
-    figures[answer == "ok" ? "writes" : isRefused ? "batches refused" : "writes not committed yet", default: 0] += 1
+    figures[answer == "ok" ? "writes" : isRefused ? "writes refused" : "writes not committed yet", default: 0] += 1
     if isRefused { return }
     switch command.prefix(3) {
     case "set": note(words[1]!, words[2]!)

@@ -84,7 +84,7 @@ extension DiskStore {
     do throws(CacheError) {
       value = try appendValue(payload, key: key)
     } catch {
-      if observer == nil || error.code == .closed { throw error }
+      if observer == nil || durability == .full || error.code == .closed { throw error }
       journal.lock.withLock { if journal.state.gate.failure == nil { writer.note(error) } }
       return try hide(key, error, if: condition)
     }
@@ -219,7 +219,7 @@ extension DiskStore {
   }
 
   /// Appends to the journal: see ``Journal/append(size:hiding:large:body:)``. Waits for the commit where the write is in no
-  /// journal, and in ``Durability/full``.
+  /// journal, and in ``Durability/full``, which acknowledges nothing that is in memory only.
   @inline(__always)
   func append(
     size: Int, hiding scope: HiddenKeys.Scope?, if condition: (() -> Bool)? = nil,
@@ -227,7 +227,8 @@ extension DiskStore {
   ) throws(CacheError) -> WriteOutcome {
     if !journal.hasFile.load(ordering: .relaxed) { try prepareJournal() }
     var (stamp, position): (UInt64, UInt64) = (0, 0)
-    let appended = try journal.append(size: size, hiding: scope, if: condition, large: large) { segment in
+    let hidden = durability == .full ? nil : scope
+    let appended = try journal.append(size: size, hiding: hidden, if: condition, large: large) { segment in
       stamp = body(segment)
       position = database.foreignPosition
       return stamp
