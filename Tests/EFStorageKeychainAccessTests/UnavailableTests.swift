@@ -203,6 +203,17 @@ import Testing
     #expect(keychain.allItems().isEmpty)
     #expect(errors.all.map(\.code) == Array(repeating: .serviceUnavailable, count: 11))
     #expect(!errors.all.contains { "\($0)".contains("top secret") })
+    // What is replaced may be the last to hold its owner, who sets another one as it goes.
+    let isGone = Guarded(false)
+    do {
+      let owner = LastWish {
+        Keychain.failureHandler = original
+        isGone { $0 = true }
+      }
+      Keychain.failureHandler = { _ in withExtendedLifetime(owner) {} }
+    }
+    Keychain.failureHandler = { errors.append($0) }
+    #expect(isGone.current)
   }
 }
 

@@ -28,6 +28,21 @@ struct EdgeTests {
     #expect(failures.current.map(\.code) == [.decoding, .decoding])
   }
 
+  /// What is replaced may be the last to hold its owner, who lets go of the store as it goes.
+  @Test func anOwnerMaySetTheHandlerAsItGoes() {
+    let store = CacheStore()
+    let isGone = Guarded(false)
+    do {
+      let owner = LastWish {
+        store.onFailure = nil
+        isGone { $0 = true }
+      }
+      store.onFailure = { _ in withExtendedLifetime(owner) {} }
+    }
+    store.onFailure = nil
+    #expect(isGone.current)
+  }
+
   @Test func innerNilsAreKeptOrReported() throws {
     let key = Key<Animals, Int??>(id: "nested", defaultValue: .some(.some(9)))
     let memory = CacheStore()

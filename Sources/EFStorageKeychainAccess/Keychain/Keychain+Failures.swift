@@ -8,7 +8,14 @@ extension Keychain {
   /// called on the thread that the failure is on, outside of every lock. An error never holds a secret.
   public static var failureHandler: @Sendable (KeychainError) -> Void {
     get { handler.withLock { $0 } }
-    set { handler.withLock { $0 = newValue } }
+    set {
+      // The old one goes after the lock: it may be the last to hold an owner whose `deinit` comes here.
+      let old = handler.withLock { handler in
+        defer { handler = newValue }
+        return handler
+      }
+      withExtendedLifetime(old) {}
+    }
   }
 
   private static let handler = Mutex<@Sendable (KeychainError) -> Void> { error in

@@ -34,6 +34,8 @@ public final class DiskCache: Sendable {
 
   /// Opens, or makes, the cache in a directory; see ``LMDBCache/init(directory:configuration:)``. The memory limits
   /// of the configuration mean nothing here.
+  ///
+  /// - Throws: as ``LMDBCache/init(directory:configuration:)``.
   public init(directory: URL, configuration: CacheConfiguration = CacheConfiguration()) throws(CacheError) {
     guard directory.isFileURL else {
       throw CacheError(.invalidArgument, "\(directory) is no file URL; make one with URL(fileURLWithPath:).")
@@ -67,9 +69,10 @@ public final class DiskCache: Sendable {
   /// See ``LMDBCache/close()``.
   public func close() throws(CacheError) {
     if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
+    // Before any lock: it may be held by a thread that is not there.
+    if store.environment.isForked { return }
     let timer = maintenance.withLock { $0.timer.take() }
     timer?.cancel()
-    if store.environment.isForked { return }
     observers.end(store.feed)
     defer { events.drain() }
     try store.release()

@@ -11,6 +11,8 @@ extension LMDBCache {
 
   /// Opens, or makes, a cache in one of the user's directories; see ``init(name:in:configuration:)``. An opening may have to
   /// verify a file, to bring in what a process has left that died, or to wait for another one.
+  ///
+  /// - Throws: as ``init(directory:configuration:)``.
   public nonisolated(nonsending) static func open(
     name: String, in place: UserDirectory = .caches, configuration: CacheConfiguration? = nil
   ) async throws(CacheError) -> LMDBCache {
@@ -20,6 +22,8 @@ extension LMDBCache {
   }
 
   /// Opens, or makes, the cache in a directory; see ``init(directory:configuration:)``.
+  ///
+  /// - Throws: as that.
   public nonisolated(nonsending) static func open(
     directory: URL, configuration: CacheConfiguration = CacheConfiguration()
   ) async throws(CacheError) -> LMDBCache {

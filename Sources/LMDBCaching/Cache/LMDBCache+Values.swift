@@ -1,4 +1,5 @@
 public import Foundation
+import LMDB
 
 extension LMDBCache {
   // MARK: Reading
@@ -35,9 +36,17 @@ extension LMDBCache {
   /// The value in memory, if it is of this very type and no other process has replaced it.
   @usableFromInline
   func memoryValue(of type: ObjectIdentifier, forKey key: String) throws(CacheError) -> MemoryValue? {
+    try checkNotForked()
     if _slowPath(SampledOperation.memoryHit.isDue) { return try timedMemoryValue(of: type, forKey: key) }
     return try memoryValue(
       of: type, forKey: key, hash: memoryCache.hash(of: key), tick: memoryCache.tick, isFetched: false)
+  }
+
+  /// Throws in a forked child, whatever is in memory: the parent may have stored something newer since, and the locks may be
+  /// held by threads that are not here.
+  @inline(__always)
+  func checkNotForked() throws(CacheError) {
+    if _slowPath(store.environment.isForked) { throw .forked }
   }
 
   @inline(never)
@@ -49,6 +58,8 @@ extension LMDBCache {
     return value
   }
 
+  /// After ``checkNotForked()``.
+  ///
   /// - Parameters: As of ``MemoryTier/look(up:hash:as:in:tick:isFetched:)``.
   @inline(__always)
   func memoryValue(
@@ -112,7 +123,8 @@ extension LMDBCache {
   }
 
   private func isInMemoryOnly(_ key: String) throws(CacheError) -> Bool {
-    try CacheKey.with(key) { (key) throws(CacheError) in try memoryCache.valueAlone(key, in: store) != nil }
+    try checkNotForked()
+    return try CacheKey.with(key) { (key) throws(CacheError) in try memoryCache.valueAlone(key, in: store) != nil }
   }
 
   /// Reads from the disk and keeps the value in memory, unless the key is written meanwhile.
@@ -193,7 +205,7 @@ extension LMDBCache {
   ///     bytes: key and archived value.
   /// - Throws: `.encodingFailed`, `.closed`, `.invalidArgument`; with ``Durability/full`` also `.notCommitted`.
   ///   A full or failing disk is no error: the value is then kept in memory, as long as there is room and no other
-  ///   process writes, and ``health`` says so.
+  ///   process writes, and ``health`` says so. With ``Durability/full`` it is one, and nothing is changed.
   public func set<V: Codable & Sendable>(
     _ value: V, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil
   ) throws(CacheError) {
@@ -213,7 +225,9 @@ extension LMDBCache {
   }
 
   /// Removes every entry, in every process that shares the directory. Nothing written before comes back, also
-  /// not from journals of processes that die.
+  /// not from journals of processes that die. Where the disk is full or fails, ``health`` says so, and this process finds
+  /// nothing; what could not be removed may be there again if it dies. With ``Durability/full`` it throws instead, and
+  /// nothing is removed.
   public func removeAll() throws(CacheError) { try diskCache.removeAll(withPrefix: nil, through: memoryCache) }
 
   /// Removes every entry whose key starts with `prefix`, byte for byte.

@@ -6,7 +6,8 @@ import Synchronization
 /// others.
 ///
 /// A read looks into memory, then on the disk; what it finds there it keeps in memory. A write goes to both
-/// before it returns, and then survives the death of the process (see ``Durability`` for power cuts).
+/// before it returns, and then survives the death of the process, unless the disk is full or fails (see ``Durability``,
+/// also for power cuts).
 ///
 /// Keys are any strings; two keys are the same if their UTF-8 is, byte for byte. (Swift's `==` takes "é" in one
 /// and in two scalars for the same; two tiers that disagree on it would lose values.) Values of different types
@@ -35,7 +36,9 @@ import Synchronization
 /// this package, take part in none of this.
 ///
 /// **Errors.** What cannot be read is an error and stays where it is. When the disk is full or fails, the cache
-/// goes on in memory and ``health`` says so.
+/// goes on in memory and ``health`` says so; what it could not record is lost if the process dies, and what that replaced
+/// or removed may be there again. With ``Durability/full`` writes throw then, and change nothing; batches and removals by
+/// tag do in every mode.
 public final class LMDBCache: Sendable {
   let store: DiskStore
   /// The memory tier: its limits, counts and trims.
@@ -68,10 +71,12 @@ public final class LMDBCache: Sendable {
   /// what it was changed to. Each object has everything else for itself: its memory tier, how values are loaded, archived
   /// and transformed, and its log. What the disk tier itself logs goes to the logger of the first one.
   ///
-  /// - Throws: ``CacheError`` with `.invalidDirectory`, `.permissionDenied`, `.remoteFileSystem`,
-  ///   `.durabilityMismatch`, `.configurationMismatch`, `.unsupportedVersion`, `.invalidArgument`, `.noSpace` or `.storageFailed`;
-  ///   `.corruptedRecord` for a directory that holds something else; `.damagedDatabase` for a damaged cache that other
-  ///   processes have open. One that nobody else has open is set aside and made anew: see ``recovery``.
+  /// - Throws: ``CacheError`` with `.invalidArgument`, `.invalidDirectory`, `.insecureDirectory`, `.permissionDenied`,
+  ///   `.readOnlyFileSystem`, `.remoteFileSystem`, `.durabilityMismatch`, `.configurationMismatch`, `.unsupportedVersion`,
+  ///   `.processNamespaceMismatch`, `.lockTimeout`, `.busy`, `.noSpace` or `.storageFailed`; `.corruptedRecord` for a
+  ///   database of another program; `.damagedDatabase` for a damaged cache that other processes have open, or that
+  ///   ``CacheConfiguration/Disk/recoversFromDamage`` says not to touch. Any other damaged one is set aside and made anew:
+  ///   see ``recovery``.
   public init(directory: URL, configuration: CacheConfiguration = CacheConfiguration()) throws(CacheError) {
     diskCache = try DiskCache(directory: directory, configuration: configuration)
     store = diskCache.store
@@ -87,7 +92,7 @@ public final class LMDBCache: Sendable {
 
   /// Commits what waits and ends the use of this object; everything else throws ``CacheError/Code/closed`` from
   /// now on. The files are closed when every cache of this process on the directory is. Calling it again does
-  /// nothing. What is not closed is closed when it is released, and what was written is safe without it.
+  /// nothing. What is not closed is closed when it is released, and what could be recorded is safe without it.
   ///
   /// - Throws: `.notCommitted` if the last writes could not be committed; they are in the journal. `.noSpace` or
   ///   `.storageFailed` if something written since the last ``flush()`` could not be recorded, and is lost. The cache is
@@ -98,9 +103,9 @@ public final class LMDBCache: Sendable {
   }
 
   private func tearDown() {
+    // First: in a forked child any lock may be held by a thread that is not there.
+    if store.environment.isForked { return memoryCache.abandon() }
     memoryCache.close()
-    // In a forked child the store's lock may be held by a thread that is not there.
-    if store.environment.isForked { return }
     // What is loaded now is told of no writes any more.
     store.journal.lock.withLock { memoryCache.loads.close() }
     store.remove(memoryCache)
@@ -121,7 +126,8 @@ public final class LMDBCache: Sendable {
   /// What this object and its disk tier have done since they were opened, and what the files are used for.
   public var statistics: CacheStatistics {
     var statistics = diskCache.statistics
-    memoryCache.add(to: &statistics)
+    // Its counters are under locks that in a forked child nobody may release.
+    if !store.environment.isForked { memoryCache.add(to: &statistics) }
     return statistics
   }
 

@@ -14,7 +14,8 @@ struct ChangeQueue {
   private var count = 0
   private var bytes = 0
 
-  init(limit: Int) { self.limit = max(1, limit) }
+  /// - Parameter limit: How many wait at most. More than is ever reached is taken for that: it is multiplied.
+  init(limit: Int) { self.limit = min(max(1, limit), 1 << 40) }
 
   mutating func append(_ change: CacheChange) {
     switch change {

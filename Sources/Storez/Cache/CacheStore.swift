@@ -82,7 +82,7 @@ public final class CacheStore: Store, Sendable {
       if let object {
         cache.set(CachedBox(value: object), forKey: key.stringValue)
       } else {
-        cache.removeValue(forKey: key.stringValue)
+        cache.removeObject(forKey: key.stringValue)
       }
       return true
     }

@@ -3,8 +3,10 @@ import Synchronization
 
 /// Tells what fails in one store.
 final class FailureReporter: Sendable {
+  typealias Handler = @Sendable (StorezFailure) -> Void
+
   private struct State {
-    var handler: (@Sendable (StorezFailure) -> Void)?
+    var handler: Handler?
     /// What was found when the store was made, before anybody could set a handler.
     var early: StorezFailure?
     /// The UTF-8 of the keys of which it was told that their values cannot be read.
@@ -16,15 +18,18 @@ final class FailureReporter: Sendable {
 
   private let state = Mutex(State())
 
-  var handler: (@Sendable (StorezFailure) -> Void)? {
+  var handler: Handler? {
     get { state.withLock { $0.handler } }
     set {
-      let early = state.withLock { state in
+      let (old, early) = state.withLock { state -> (Handler?, StorezFailure?) in
+        let old = state.handler
         state.handler = newValue
-        guard newValue != nil else { return StorezFailure?.none }
+        guard newValue != nil else { return (old, nil) }
         defer { state.early = nil }
-        return state.early
+        return (old, state.early)
       }
+      // After the lock: it may be the last to hold an owner whose `deinit` comes here.
+      withExtendedLifetime(old) {}
       if let early { newValue?(early) }
     }
   }

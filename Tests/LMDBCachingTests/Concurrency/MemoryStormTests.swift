@@ -48,6 +48,30 @@ import Testing
     #expect(cache.count <= 64)
   }
 
+  /// Also of what was just being stored by somebody who went by the old limit.
+  @Test(arguments: [20, 100_000]) func aLowerLimitHoldsWhenItsSetterReturns(_ limit: Int) {
+    let cache = MemoryCache<Int, Int>(countLimit: 0)
+    let isDone = Flag()
+    let failures = Guarded(0)
+    concurrently(3) { worker in
+      if worker == 0 {
+        for _ in 0..<3_000 {
+          cache.countLimit = limit
+          cache.countLimit = 0
+          if cache.count != 0 { failures { $0 += 1 } }
+        }
+        return isDone.value.store(true, ordering: .relaxed)
+      }
+      var number = worker
+      while !isDone.value.load(ordering: .relaxed) {
+        cache.set(number, forKey: number & 63)
+        number &+= 1
+      }
+    }
+    #expect(failures.current == 0)
+    #expect(cache.count == 0)
+  }
+
   @Test func readersRunThroughATrim() {
     let cache = MemoryCache<Int, Int>()
     for number in 0..<50_000 { cache.set(number, forKey: number) }

@@ -21,6 +21,7 @@
       try cache.set(1, forKey: "committed")
       try cache.flush()
       try cache.set(2, forKey: "pending")
+      try cache.setObject(NSString("text"), forKey: "object")
       let result = inForkedChild {
         guard code({ () throws(CacheError) in try cache.set(3, forKey: "child") }) == .forked else { return 1 }
         guard code({ () throws(CacheError) in try cache.removeAll() }) == .forked else { return 2 }
@@ -28,13 +29,65 @@
           return 3
         }
         guard code({ () throws(CacheError) in _ = try cache.entries() }) == .forked else { return 4 }
+        // What is in memory, too: the parent may have stored something newer since.
+        let keys = ["committed", "pending"]
+        for key in keys {
+          guard code({ () throws(CacheError) in _ = try cache.value(Int.self, forKey: key) }) == .forked else {
+            return 7
+          }
+          guard errorCode({ try cache.value(Int.self, forKey: key, load: { 5 }) }) == .forked else { return 8 }
+        }
+        guard code({ () throws(CacheError) in _ = try cache.values(Int.self, forKeys: keys) }) == .forked else {
+          return 9
+        }
+        guard code({ () throws(CacheError) in _ = try cache.object(forKey: "object") }) == .forked else { return 10 }
         guard !cache.health.isHealthy else { return 5 }
         return code({ () throws(CacheError) in try cache.close() }) == nil ? 0 : 6
       }
       #expect(result == 0)
       #expect(cache.health.isHealthy)
       try cache.set(4, forKey: "later")
-      #expect(try cache.entries().map(\.key) == ["committed", "later", "pending"])
+      #expect(try cache.entries().map(\.key) == ["committed", "later", "object", "pending"])
+      try cache.close()
+    }
+
+    /// Is refused, then closes the cache; 0 in a forked child.
+    private func ending(of cache: LMDBCache) -> Int32 {
+      let refusal = code { () throws(CacheError) in _ = try cache.value(Int.self, forKey: "key") }
+      let failure = code { () throws(CacheError) in try cache.close() }
+      return failure != nil ? 1 : refusal != .forked ? 2 : 0
+    }
+
+    /// Whatever locks the threads of the parent hold at that moment, the child waits for none.
+    @Test func theChildOfABusyParentClosesItsCache() throws {
+      let directories = [CacheDirectory(), CacheDirectory()]
+      let cache = try directories[0].open()
+      try cache.set(1, forKey: "key")
+      // In the parent first: see limitForkedChild().
+      let other = try directories[1].open()
+      try other.close()
+      #expect(ending(of: other) == 2)
+      let isDone = Guarded(false)
+      let failures = Guarded(0)
+      let group = DispatchGroup()
+      for thread in 0..<4 {
+        inBackground(group) {
+          var number = 0
+          while !isDone.current {
+            do { try cache.set(number, forKey: "\(thread) \(number % 100)") } catch { failures { $0 += 1 } }
+            // Holds one lock of the memory tier after the other.
+            cache.memoryCache.trim(toAge: .seconds(86_400))
+            number += 1
+          }
+        }
+      }
+      var results: [Int32] = []
+      while results.count < 50, results.last ?? 0 == 0 { results.append(inForkedChild { ending(of: cache) }) }
+      isDone { $0 = true }
+      group.wait()
+      #expect(results == Array(repeating: 0, count: 50))
+      #expect(failures.current == 0)
+      #expect(try cache.value(Int.self, forKey: "key") == 1)
       try cache.close()
     }
 

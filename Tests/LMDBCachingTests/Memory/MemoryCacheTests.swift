@@ -199,6 +199,29 @@ import Testing
     #expect(cache.count == 0)
   }
 
+  /// What is replaced may be the last to hold its owner, who lets go of the cache as it goes.
+  @Test func anOwnerMaySetTheHandlersAsItGoes() {
+    let cache = MemoryCache<Int, Int>()
+    let count = Guarded(0)
+    do {
+      let owner = LastWish {
+        cache.didReceiveMemoryWarning = nil
+        count { $0 += 1 }
+      }
+      cache.didReceiveMemoryWarning = { withExtendedLifetime(owner) {} }
+    }
+    cache.didReceiveMemoryWarning = nil
+    do {
+      let owner = LastWish {
+        cache.didEnterBackground = nil
+        count { $0 += 1 }
+      }
+      cache.didEnterBackground = { withExtendedLifetime(owner) {} }
+    }
+    cache.didEnterBackground = nil
+    #expect(count.current == 2)
+  }
+
   @Test func statisticsCount() {
     let cache = MemoryCache<Int, Int>(countLimit: 10)
     for number in 0..<20 { cache.set(number, forKey: number) }

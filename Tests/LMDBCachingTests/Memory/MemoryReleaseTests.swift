@@ -1,6 +1,8 @@
+import Dispatch
 import Foundation
 import LMDBCaching
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite struct MemoryReleaseTests {
@@ -67,6 +69,62 @@ import Testing
     cache.removeAll()
     _ = release.wait(for: 100)
     #expect(cache.count == 0)
+  }
+
+  /// What is not kept is released as what was removed: with no lock held.
+  @Test(arguments: [(0, Int.max), (10, 10)])
+  func neitherDoesOneThatIsNotAdmitted(_ countLimit: Int, _ costLimit: Int) {
+    for asynchronously in [true, false] {
+      let cache = MemoryCache<Int, Tracked>(countLimit: countLimit, costLimit: costLimit)
+      cache.releasesAsynchronously = asynchronously
+      let release = Release()
+      let hasEnded = finishes {
+        // The first has room, or not; the next takes its place, or not.
+        for number in 0..<5 {
+          cache.set(
+            Tracked { [weak cache] in
+              _ = cache?.value(forKey: 0)
+              cache?.removeValue(forKey: 1)
+              release.note()
+            }, forKey: number % 2, cost: number == 0 ? 1 : 11)
+        }
+        _ = release.wait(for: 5)
+      }
+      #expect(hasEnded)
+    }
+  }
+
+  enum Removal: CaseIterable { case object, setOfNil, many, setOfNoDuration }
+
+  /// The main queue's work need not be done on the main thread here: the queue tells.
+  private static let isMain = DispatchSpecificKey<Bool>()
+
+  @Test(arguments: Removal.allCases)
+  func whatNobodyAsksForDiesOnTheMainThreadIfSoAsked(_ removal: Removal) async throws {
+    DispatchQueue.main.setSpecific(key: Self.isMain, value: true)
+    let cache = MemoryCache<Int, Tracked>()
+    cache.releasesOnMainThread = true
+    let places = Guarded<[Bool]>([])
+    let tracked: @Sendable () -> Tracked = {
+      Tracked {
+        let isMain = DispatchQueue.getSpecific(key: Self.isMain) == true
+        places { $0.append(isMain) }
+      }
+    }
+    cache.set(tracked(), forKey: 1)
+    await Task.detached {
+      switch removal {
+      case .object: cache.removeObject(forKey: 1)
+      case .setOfNil: cache.setObject(nil, forKey: 1)
+      case .many: cache.removeValues(forKeys: [0, 1])
+      case .setOfNoDuration: cache.set(tracked(), forKey: 1, expiresIn: .zero)
+      }
+    }.value
+    #expect(cache.count == 0)
+    // Of the last one also the value that was not stored.
+    let count = removal == .setOfNoDuration ? 2 : 1
+    #expect(try await becomesTrue { places.current.count == count })
+    #expect(places.current.allSatisfy { $0 })
   }
 
   @Test func everythingIsReleasedWithTheCache() {

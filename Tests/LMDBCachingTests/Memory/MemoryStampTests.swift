@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import LMDBCaching
@@ -49,6 +50,27 @@ import Testing
     let later = store.token(hash: hash)!
     #expect(store.promote("key", hash: hash, value: 3, stamp: 15, token: later) == .done)
     #expect(value == 3)
+  }
+
+  /// What comes too late is released with no lock held.
+  @Test func aLateValueMayUseTheStoreAsItGoes() {
+    let store = MemoryStore<String, LastWish>(keepsStamps: true)
+    store.setsRelease(asynchronously: false, onMainThread: false)
+    let hash = hash
+    let count = Guarded(0)
+    let hasEnded = finishes {
+      let late: () -> LastWish = {
+        LastWish { [weak store] in
+          _ = store?.contains("key", hash: hash)
+          count { $0 += 1 }
+        }
+      }
+      let token = store.token(hash: hash)!
+      store.remove("key", hash: hash, stamp: 20)
+      _ = store.insert("key", hash: hash, value: late(), stamp: 10)
+      _ = store.promote("key", hash: hash, value: late(), stamp: 10, token: token)
+    }
+    #expect(hasEnded && count.current == 2)
   }
 
   @Test func aRemovalOfEverythingKeepsNewerEntries() {

@@ -39,7 +39,7 @@ extension MemoryCache {
   public func trim(toAge age: Duration) { store.trim(toAge: age) }
 
   /// Whether removed values are released on a background queue (or asynchronously on the main thread) rather than by
-  /// the thread that removed them. Default true.
+  /// the thread that removed them. Default true. Not those that ``removeValue(forKey:)`` returns.
   public var releasesAsynchronously: Bool {
     get { store.releasesAsynchronously }
     set { store.setsRelease(asynchronously: newValue, onMainThread: store.releasesOnMainThread) }

@@ -32,7 +32,7 @@ extension MemoryCache {
     for (key, value) in values { set(value, forKey: key, expiresIn: duration, cost: cost) }
   }
 
-  /// Removes the values stored under keys, one after the other.
+  /// Removes the values stored under keys, one after the other, as ``removeObject(forKey:)`` does each.
   @inlinable
-  public func removeValues(forKeys keys: some Sequence<Key>) { for key in keys { removeValue(forKey: key) } }
+  public func removeValues(forKeys keys: some Sequence<Key>) { for key in keys { removeObject(forKey: key) } }
 }

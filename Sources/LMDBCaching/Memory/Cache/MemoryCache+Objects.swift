@@ -12,12 +12,12 @@ extension MemoryCache {
   /// Stores an object under `key`, or with `nil` removes what is there.
   @inlinable
   public func setObject(_ object: consuming Value?, forKey key: Key, cost: Int = 0) {
-    if let object { set(object, forKey: key, cost: cost) } else { removeValue(forKey: key) }
+    if let object { set(object, forKey: key, cost: cost) } else { removeObject(forKey: key) }
   }
 
-  /// Removes the object under `key`, if there is one.
+  /// Removes the object under `key`, if there is one, and releases it as an evicted one.
   @inlinable
-  public func removeObject(forKey key: Key) { removeValue(forKey: key) }
+  public func removeObject(forKey key: Key) { store.drop(key, hash: store.hash(of: key)) }
 
   /// Removes every object.
   public func removeAllObjects() { removeAll() }

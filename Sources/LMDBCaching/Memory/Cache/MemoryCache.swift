@@ -78,8 +78,8 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     var expires = Int64.max
     if let duration {
       guard let moment = store.moment(after: duration) else {
-        _ = store.remove(key, hash: hash)
-        return
+        store.drop(key, hash: hash)
+        return store.refuse(value)
       }
       expires = moment
     }
@@ -87,6 +87,9 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
   }
 
   /// Removes and returns the value stored under `key`, or `nil` if there was none, or it had expired.
+  ///
+  /// The value is the caller's then, and released where the caller lets go of it, also if it is not looked at, whatever
+  /// ``releasesAsynchronously`` and ``releasesOnMainThread`` say. ``removeObject(forKey:)`` follows them.
   @inlinable @discardableResult
   public func removeValue(forKey key: Key) -> Value? {
     store.remove(key, hash: store.hash(of: key))

@@ -25,7 +25,9 @@ final class MemoryPressure: Sendable {
 
   /// Changes the state, and listens for the system's warnings while anything would come of one.
   func update(_ change: (inout State) -> Void) {
-    state.withLock { state in
+    // What is replaced goes after the lock: it may be the last to hold an owner whose `deinit` comes here.
+    let old = state.withLock { state in
+      let old = state
       change(&state)
       if state.removesAllOnWarning || state.didReceiveWarning != nil {
         if state.subscription == nil {
@@ -34,7 +36,9 @@ final class MemoryPressure: Sendable {
       } else {
         state.subscription = nil
       }
+      return old
     }
+    withExtendedLifetime(old) {}
   }
 
   func warn() {

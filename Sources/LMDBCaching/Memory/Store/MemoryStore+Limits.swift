@@ -22,7 +22,15 @@ extension MemoryStore {
     }
   }
 
+  /// Not to be called with a shard's lock held.
   private func limitsChanged() {
+    // A writer goes by the limits that it read under its shard's lock. One that read the old ones is in the totals when it
+    // has let go of that: only then do the totals say what is to be evicted.
+    for number in 0..<Self.shardCount {
+      let shard = shard(number)
+      shard.pointee.lock()
+      shard.pointee.unlockUnchanged()
+    }
     trim(toCount: countLimit, toCost: costLimit)
     reshard()
   }

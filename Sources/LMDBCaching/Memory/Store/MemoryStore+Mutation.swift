@@ -17,7 +17,8 @@ extension MemoryStore {
     finish(key, hash: hash, isOver: isOver, expires: expires, releases)
   }
 
-  /// Removes and returns a value that has not expired: for an owner that keeps no stamps.
+  /// Removes and returns a value that has not expired: for an owner that keeps no stamps. Where nobody asks for it there is
+  /// `drop(_:hash:)`.
   @inlinable
   package func remove(_ key: Key, hash: UInt64) -> Value? {
     guard let shard = lockShard(hash: hash) else { return nil }
@@ -42,6 +43,23 @@ extension MemoryStore {
     return pair.value
   }
 
+  /// Removes a value that nobody asks for: it is released where the policy says, as an evicted one is.
+  @inlinable
+  package func drop(_ key: Key, hash: UInt64) {
+    guard let shard = lockShard(hash: hash) else { return }
+    guard let place = shard.pointee.core.find(key, hash: hash) else { return shard.pointee.unlockUnchanged() }
+    var releases = Releases()
+    if isExpired(shard, place) { shard.pointee.core.expirations &+= 1 }
+    take(shard, place: place, &releases)
+    shard.pointee.core.shrinkAfterRemoval()
+    shard.pointee.unlock()
+    release(releases)
+  }
+
+  /// Releases a value that is not stored where the policy says.
+  @inlinable
+  package func refuse(_ value: consuming Value) { release(Pair(key: nil, value: value)) }
+
   // MARK: Under the lock
 
   /// Inserts or replaces, evicting from the shard; true when another shard must evict too.
@@ -56,6 +74,8 @@ extension MemoryStore {
     let costLimit = costLimits.load(ordering: .relaxed)
     if cost > costLimit || countLimit == 0 {
       if let place { take(shard, place: place, &releases) }
+      // It goes after the lock too: its `deinit` may use the store.
+      releases.append(Pair(key: nil, value: value))
       return false
     }
     let clamped = Int64(clamping: min(max(cost, 0), Int(clamping: Int64(1) << 55)))

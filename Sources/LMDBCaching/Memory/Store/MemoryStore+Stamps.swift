@@ -68,6 +68,7 @@ extension MemoryStore {
         &releases)
     } else {
       removeOlder(shard, key, hash: hash, stamp: stamp, &releases)
+      releases.append(Pair(key: nil, value: value))
     }
     versions?.advance(hash: hash)
     shard.pointee.unlock()
@@ -95,6 +96,8 @@ extension MemoryStore {
       isOver = put(
         shard, key, value, hash: hash, cost: cost, expires: expires, stamp: stamp, validated: validated, tick: tick,
         &releases)
+    } else {
+      releases.append(Pair(key: nil, value: value))
     }
     shard.pointee.unlock()
     finish(key, hash: hash, isOver: isOver, expires: isAllowed ? expires : .max, releases)
