@@ -48,20 +48,43 @@ struct RemoteScript: Sendable {
     return id
     """)
 
-  /// Tells the fleet of a removal of many. `KEYS` as of ``beginRemoval``. `ARGV`: the stream's length, the prefix, and of a
-  /// queue the number.
-  static let endRemoval = RemoteScript(
+  /// What tells a server from another one that takes its place, and from itself before a restart or a fail-over; empty if
+  /// the user may not ask.
+  static let identity = RemoteScript(identityFunction + "return identity()")
+
+  private static let identityFunction =
     """
-    if KEYS[2] and tonumber(redis.call('GET', KEYS[2]) or '0') >= tonumber(ARGV[3]) then
-      return ''
+    local function identity()
+      local server = redis.pcall('INFO', 'server')
+      local replication = redis.pcall('INFO', 'replication')
+      if type(server) ~= 'string' or type(replication) ~= 'string' then
+        return ''
+      end
+      return (string.match(server, 'run_id:(%w+)') or '') .. (string.match(replication, 'master_replid:(%w+)') or '')
     end
-    local id = redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[1], '*', 'p', ARGV[2])
-    if KEYS[2] then
-      redis.call('SET', KEYS[2], ARGV[3], 'PX', 604800000)
-      redis.call('DEL', KEYS[3])
-    end
-    return id
-    """)
+
+    """
+
+  /// What ``endRemoval`` returns on a server that is another one.
+  static let anotherServer = Data("another".utf8)
+
+  /// Tells the fleet of a removal of many. `KEYS` as of ``beginRemoval``. `ARGV`: the stream's length, the prefix, what
+  /// ``identity`` returned, and of a queue the number.
+  static let endRemoval = RemoteScript(
+    identityFunction + """
+      if KEYS[2] and tonumber(redis.call('GET', KEYS[2]) or '0') >= tonumber(ARGV[4]) then
+        return ''
+      end
+      if identity() ~= ARGV[3] then
+        return 'another'
+      end
+      local id = redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[1], '*', 'p', ARGV[2])
+      if KEYS[2] then
+        redis.call('SET', KEYS[2], ARGV[4], 'PX', 604800000)
+        redis.call('DEL', KEYS[3])
+      end
+      return id
+      """)
 
   /// Removes entries that are older than a revision, and what is no entry. `KEYS`: entries. `ARGV`: its two numbers.
   static let removeOlder = RemoteScript(

@@ -121,6 +121,27 @@ import Testing
     try second.settle()
   }
 
+  /// It has no revision that could be held against the server's.
+  @Test func whatIsInMemoryAloneIsLetGoOfAfterAGap() throws {
+    let tier = try faulty()
+    let (first, second) = (try Machine(server), try Machine(tier))
+    let gaps = second.cache.statistics.gaps
+    tier.set { $0.isBlocking ? .timeOut : .none }
+    try server.run("CLIENT", "KILL", "TYPE", "normal")
+    try waitUntil { !second.cache.health.isInTouch }
+    // A disk on which no journal can be made.
+    try Data().write(to: second.directory.appendingPathComponent("journals"))
+    try waitUntil { (try? second.cache.set("old", forKey: "k")) != nil }
+    guard case .memoryOnly = second.cache.local.health else { throw NotInTime() }
+    #expect(try second.cache.value(String.self, forKey: "k") == "old")
+    try waitUntil { (try? first.cache.set("new", forKey: "k")) != nil }
+    try server.run("XTRIM", "{lmdb-cache}:1:changes", "MAXLEN", "0")
+    tier.set { _ in .none }
+    try waitUntil { second.cache.statistics.gaps > gaps }
+    try second.settle()
+    #expect(try second.cache.value(String.self, forKey: "k") == "new")
+  }
+
   private func waiting<R>(_ machine: Machine, _ body: (DistributedCache) throws -> R) throws -> R {
     try body(machine.cache)
   }
