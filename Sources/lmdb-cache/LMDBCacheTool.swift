@@ -40,12 +40,21 @@ struct LMDBCacheTool: ParsableCommand {
     } catch let error as CacheError {
       fail(ToolError(error))
     } catch {
-      exit(withError: error)
+      end(with: error)
     }
   }
 
+  /// The parser's own ending; what its messages quote may come from anywhere, as arguments do that a script passes on.
+  private static func end(with error: any Error) -> Never {
+    let code = exitCode(for: error)
+    let message = fullMessage(for: error)
+    if code.isSuccess || message.isEmpty { exit(withError: error) }
+    StandardError.write(Formatting.lines(message) + "\n")
+    exit(withError: code)
+  }
+
   private static func fail(_ error: ToolError) -> Never {
-    StandardError.write("lmdb-cache: \(error.message)\n")
+    StandardError.tell(error.message)
     exit(withError: ExitCode(error.status.rawValue))
   }
 }

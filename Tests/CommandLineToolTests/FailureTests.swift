@@ -58,6 +58,21 @@ import Testing
     #expect(help.text.contains("Exit codes:"))
   }
 
+  /// A name that would clear the screen, and write a line of its own.
+  @Test(arguments: [["get", "key", "--cache"], ["verify"], ["import", "--cache", "./x"]])
+  func whatIsQuotedInMessagesIsEscaped(_ words: [String]) async throws {
+    let result = try await run(words + [scratch.path("a\u{1B}[2J\nlmdb-cache: fake")])
+    #expect(result.status == 66 && result.output.isEmpty)
+    #expect(!result.errors.utf8.contains(0x1B) && result.errors.contains("fake"), "\(result.errors)")
+    let messages = result.errors.split(separator: "\n").filter { $0.hasPrefix("lmdb-cache: ") }
+    #expect(messages.count == 1, "\(messages)")
+  }
+
+  @Test func whatIsQuotedOfWrongUsageIsEscaped() async throws {
+    let result = try await run(["get", "key", "--cache", "./x", "--\u{1B}[2J"])
+    #expect(result.status == 64 && !result.errors.isEmpty && !result.errors.utf8.contains(0x1B), "\(result.errors)")
+  }
+
   @Test func inputThatIsNotThereIs66() async throws {
     let replay = try await run(["replay", scratch.path("nope"), "--format", "text", "--cache", scratch.cache])
     #expect(replay.status == 66)

@@ -15,6 +15,12 @@ import Testing
   ])
   func keysStayOnTheirLine(_ key: String, _ text: String) { #expect(Formatting.key(key) == text) }
 
+  @Test func messagesKeepTheirLinesAndNobodyElses() {
+    let text = "first \\n\u{1B}[2J\rsecond\nthird"
+    #expect(Formatting.message(text) == #"first \n\u{1B}[2J\rsecond"# + "\n  third")
+    #expect(Formatting.line(text) == #"first \n\u{1B}[2J\rsecond\nthird"#)
+  }
+
   @Test(arguments: [
     (0, "0 B"), (999, "999 B"), (1_000, "1.00 kB"), (1_234, "1.23 kB"), (9_994, "9.99 kB"), (9_996, "10.0 kB"),
     (99_960, "100 kB"), (999_499, "999 kB"), (999_500, "1.00 MB"), (16_785_408, "16.8 MB"), (Int.max, "9.22 EB"),

@@ -137,6 +137,40 @@ import Testing
     #expect(report.refusals.first?.key == "link" && report.refusals.first?.message.contains("symbolic link") == true)
   }
 
+  /// There are files in it.
+  @Test func aDirectoryThatIsTooDeepIsAFailure() async throws {
+    let deep = (0..<80).map { "d\($0)/" }.joined()
+    let path = try files(["a": "1", deep + "b": "2"])
+    let report = try await summary(path, "--from", "files", status: 65)
+    #expect(report.taken == 1 && report.refusalCounts == ["unreadable": 1])
+  }
+
+  /// The entry is in the manifest, and is not taken.
+  @Test func aLinkInThePlaceOfAValueIsAFailure() async throws {
+    let store = scratch.path("store")
+    try FileManager.default.copyItem(atPath: Self.fixture, toPath: store)
+    let values = store + "/data"
+    let name = try #require(try FileManager.default.contentsOfDirectory(atPath: values).first)
+    try FileManager.default.moveItem(atPath: values + "/" + name, toPath: scratch.path("moved"))
+    try FileManager.default.createSymbolicLink(
+      atPath: values + "/" + name, withDestinationPath: scratch.path("moved"))
+    let report = try await summary(store, "--from", "yycache", status: 65)
+    #expect(report.taken == 211 && report.refused == 1 && report.refusalCounts["unreadable"] == 1)
+  }
+
+  /// A name that would clear the screen, and write a line of its own.
+  @Test func namesAreEscapedWhereTheyAreShown() async throws {
+    let folder = scratch.path("store")
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    try FileManager.default.createSymbolicLink(
+      atPath: folder + "/a\u{1B}[2J\nfake", withDestinationPath: "/etc/passwd")
+    let result = try await Tool.run("import", folder, "--from", "pincache", "--cache", scratch.cache)
+    #expect(result.status == 0 && result.text.contains("symbolic link"))
+    let text = result.text + result.errors
+    #expect(!text.utf8.contains(0x1B), "\(text)")
+    #expect(!text.split(separator: "\n").contains { $0.hasPrefix("fake") }, "\(text)")
+  }
+
   @Test func anInterruptedImportGoesOn() async throws {
     for number in 0..<40 {
       for file in 0..<100 { _ = try files(["\(number)/\(file)": String(repeating: "\(file)", count: 2_000)]) }

@@ -104,6 +104,16 @@ import Testing
     #expect(raw == Data([1, 0, 0, 0, 0xFE, 0xFF, 0xFF, 0xFF, 3, 0, 0, 0]))
   }
 
+  /// What Foundation's format ends the process for.
+  @Test(arguments: [(Double.nan, "nan"), (Double.infinity, "inf"), (-Double.infinity, "-inf"), (1e300, "1e+300")])
+  func aDateThatNoCalendarHasIsANumber(_ seconds: Double, _ text: String) async throws {
+    let cache = try DiskCache(directory: URL(fileURLWithPath: scratch.cache))
+    try cache.set(Date(timeIntervalSinceReferenceDate: seconds), forKey: "date")
+    try await cache.close()
+    let result = try await Tool.run("get", "date", "--cache", scratch.cache)
+    #expect(result.status == 0 && result.text == text + "\n", "\(result.errors)")
+  }
+
   @Test func codableValuesAndObjectsAreShownAsStored() async throws {
     let cache = try DiskCache(directory: URL(fileURLWithPath: scratch.cache))
     try cache.set(User(name: "Ada"), forKey: "user")

@@ -241,4 +241,15 @@ import Testing
     #expect(MMKVTypes().type(of: "any") == .raw)
     #expect(types == types && types != ["a*": .int32])
   }
+
+  /// Beginnings that are equal as Swift compares strings are two, as keys are.
+  @Test func typesAreFoundByTheBytesOfTheirBeginnings() {
+    let types: MMKVTypes = ["\u{E9}*": .int32, "e\u{301}*": .string]
+    #expect(types.type(of: "\u{E9}x") == .int32 && types.type(of: "e\u{301}x") == .string)
+    let (first, second): (MMKVTypes, MMKVTypes) = (["\u{E9}*": .int32], ["e\u{301}*": .int32])
+    #expect(first != second)
+    // A sign that an asterisk makes one character with.
+    let arabic: MMKVTypes = ["\u{600}*": .bool]
+    #expect(arabic.type(of: "\u{600}1") == .bool)
+  }
 }

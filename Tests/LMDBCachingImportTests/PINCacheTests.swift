@@ -1,6 +1,7 @@
 import Foundation
 import LMDBCaching
 import LMDBCachingImport
+import TestSupport
 import Testing
 
 /// What is particular to PINCache.
@@ -36,6 +37,20 @@ import Testing
         "folder": .notAFile, "100%": .unreadableKey, "cut": .damagedValue, "link": .notAFile, "fifo": .notAFile,
       ])
     #expect(try cache.entries().map(\.key) == ["key"])
+  }
+
+  /// Each key is looked at once, and not once for each reference.
+  @Test(arguments: WideArchive.allCases) func whatIsReferredToOftenIsLookedThroughOnce(_ wide: WideArchive) throws {
+    try PINCacheWriter.add("key", wide.data, to: place)
+    let cache = try place.cache()
+    let work = CacheImport(from: .pinCache(directory: place.store))
+    let taken = Guarded<Int?>(nil)
+    #expect(
+      finishes {
+        let report = try? work.run(into: cache)
+        taken { $0 = report?.taken }
+      })
+    #expect(taken.current == 1)
   }
 
   @Test func theLastChangeIsTheLastAccess() throws {

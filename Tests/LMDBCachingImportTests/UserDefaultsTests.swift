@@ -66,8 +66,6 @@ import Testing
     "<plist><dict><key>a</key><true/><key>a</key><false/></dict></plist>",
     "<!DOCTYPE plist [<!ENTITY x \"y\">]><plist><dict/></plist>",
     "<plist><dict><key>a</key>" + String(repeating: "<array>", count: 100_000),
-    "<plist><dict><key>a</key>" + String(repeating: "<array>", count: 400)
-      + String(repeating: "</array>", count: 400) + "</dict></plist>",
   ])
   func whatIsNoDictionaryIsAnError(_ text: String) throws {
     try place.write(text.utf8, to: "store")
@@ -76,7 +74,7 @@ import Testing
   }
 
   /// An array of arrays, each of which holds the next one twice.
-  @Test func aListThatWouldBeEndlessIsAnError() throws {
+  @Test func aValueThatWouldBeEndlessIsRefused() throws {
     var bytes = Array("bplist00".utf8)
     var offsets: [Int] = []
     offsets.append(bytes.count)
@@ -94,7 +92,45 @@ import Testing
     bytes += [0, 0, 0, 0, 0, 0, 2, 1]
     for word in [offsets.count, 0, table] { bytes += withUnsafeBytes(of: UInt64(word).bigEndian) { Array($0) } }
     try place.write(bytes, to: "store")
-    #expect(importErrorCode { try run(place.cache()) } == .damagedSource)
+    let report = try run(place.cache())
+    #expect(report.taken == 0 && reasons(report) == ["a": .damagedValue])
+  }
+
+  private func write(_ entries: String) throws {
+    try place.write("<plist><dict><key>good</key><integer>1</integer>\(entries)</dict></plist>".utf8, to: "store")
+  }
+
+  @Test(arguments: [130, 400]) func aValueThatNestsTooDeeplyIsRefusedByItself(_ depth: Int) throws {
+    let value = String(repeating: "<array>", count: depth) + String(repeating: "</array>", count: depth)
+    try write("<key>deep</key>\(value)<key>last</key><true/>")
+    let cache = try place.cache()
+    let report = try run(cache)
+    #expect(report.isComplete && report.taken == 2 && report.refused == 1)
+    #expect(reasons(report) == ["deep": .damagedValue])
+    #expect(try cache.value(Int.self, forKey: "good") == 1 && cache.value(Bool.self, forKey: "last") == true)
+  }
+
+  /// Equal as Swift compares strings, and two keys of a cache.
+  @Test func keysOfOneCharacterInTwoFormsAreTwo() throws {
+    try write("<key>\u{E9}</key><string>one</string><key>e\u{301}</key><string>two</string>")
+    let cache = try place.cache()
+    #expect(try run(cache).taken == 3)
+    #expect(try cache.value(String.self, forKey: "\u{E9}") == "one")
+    #expect(try cache.value(String.self, forKey: "e\u{301}") == "two")
+  }
+
+  /// Which no dictionary of Swift's can have.
+  @Test func equalKeysInAValueAreThatValuesAlone() throws {
+    try write("<key>d</key><dict><key>\u{E9}</key><true/><key>e\u{301}</key><true/></dict>")
+    let report = try run(place.cache())
+    #expect(report.taken == 1 && reasons(report) == ["d": .damagedValue])
+  }
+
+  @Test func aKeyThatIsTooLongIsRefusedAsAKey() throws {
+    let key = String(repeating: "k", count: 16 << 20 + 1)
+    try write("<key>\(key)</key><true/>")
+    let report = try run(place.cache())
+    #expect(report.taken == 1 && report.refusalCounts == [.unreadableKey: 1])
   }
 
   @Test func whatLooksLikeAReferenceIsADictionary() throws {

@@ -154,6 +154,77 @@ final class Archived: NSObject, NSCoding {
     #expect(throws: KeyedArchiveError.self) { try KeyedArchiveNotation(Data("bplist00 and no more".utf8)) }
   }
 
+  /// Each key is looked at once, and not once for each reference.
+  @Test(arguments: WideArchive.allCases) func whatIsReferredToOftenIsLookedThroughOnce(_ wide: WideArchive) {
+    let data = wide.data
+    let text = Guarded("")
+    #expect(
+      finishes {
+        let notation = try? KeyedArchiveNotation(data)
+        text { $0 = notation?.text ?? "" }
+      })
+    #expect(text.current.hasPrefix("[#2=NSNull{") && text.current.hasSuffix(", #2#]"))
+  }
+
+  /// Thirty thousand numbers that all stand for one object, which has many fields: each number is an object to its readers.
+  @Test func anObjectOfManyNumbersIsNotReadForEver() {
+    let data = Self.objectOfManyNumbers(30_000, fields: 10_000)
+    let notation = Guarded<KeyedArchiveNotation?>(nil)
+    #expect(
+      finishes {
+        let made = try? KeyedArchiveNotation(data)
+        notation { $0 = made }
+      })
+    #expect(notation.current?.isCut == true && notation.current?.text.hasPrefix(#"["", "", "#) == true)
+    let failure = Guarded("")
+    #expect(
+      finishes {
+        do { _ = try KeyedArchive.root(of: data) } catch { failure { $0 = "\(error)" } }
+      })
+    #expect(failure.current.contains("more often"))
+  }
+
+  /// An array of them, as a binary list. Empty strings, with many fields that those of strings have not.
+  private static func objectOfManyNumbers(_ count: Int, fields: Int) -> Data {
+    var nodes: [[UInt8]] = []
+    func digits(_ value: Int, _ count: Int) -> [UInt8] {
+      (0..<count).reversed().map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
+    }
+    func add(_ node: [UInt8]) -> Int {
+      nodes.append(node)
+      return nodes.count - 1
+    }
+    func head(_ kind: UInt8, _ count: Int) -> [UInt8] { [kind << 4 | 15, 0x12] + digits(count, 4) }
+    func text(_ text: String) -> Int { add(head(5, text.utf8.count) + Array(text.utf8)) }
+    func uid(_ number: Int) -> Int { add([0x83] + digits(number, 4)) }
+    func array(_ places: [Int]) -> Int { add(head(0xA, places.count) + places.flatMap { digits($0, 2) }) }
+    func dictionary(_ entries: [(key: Int, value: Int)]) -> Int {
+      let places = entries.map(\.key) + entries.map(\.value)
+      return add(head(0xD, entries.count) + places.flatMap { digits($0, 2) })
+    }
+    let (classKey, nameKey, empty) = (text("$class"), text("$classname"), text(""))
+    let more = (0..<fields).map { (key: text("k\($0)"), value: empty) }
+    let own: [(key: Int, value: Int)] = [(classKey, uid(2)), (text("NS.string"), empty)]
+    let object = dictionary(own + more)
+    let elements = array((0..<count).map { uid(4 + $0) })
+    let described = ["NSString", "NSArray"].map { dictionary([(nameKey, text($0))]) }
+    let root = dictionary([(classKey, uid(3)), (text("NS.objects"), elements)])
+    let objects = array([text("$null"), root] + described + [Int](repeating: object, count: count))
+    let top = dictionary([
+      (text("$archiver"), text("NSKeyedArchiver")), (text("$version"), add([0x12] + digits(100_000, 4))),
+      (text("$top"), dictionary([(text("root"), uid(1))])), (text("$objects"), objects),
+    ])
+    var bytes = Array("bplist00".utf8)
+    var offsets: [UInt8] = []
+    for node in nodes {
+      offsets += digits(bytes.count, 4)
+      bytes += node
+    }
+    let table = bytes.count
+    bytes += offsets + [0, 0, 0, 0, 0, 0, 4, 2]
+    return Data(bytes + digits(nodes.count, 8) + digits(top, 8) + digits(table, 8))
+  }
+
   @Test func rangesAndAttributesComeBack() throws {
     let indexes = NSMutableIndexSet(indexesIn: NSRange(location: 1, length: 3))
     indexes.add(in: NSRange(location: 300, length: 200))

@@ -20,11 +20,14 @@ struct KeyedArchiveGraph {
   }
 
   /// The value of an object.
-  func object(_ number: Int) throws(KeyedArchiveError) -> PropertyListNode {
+  func object(_ number: Int) throws(KeyedArchiveError) -> PropertyListNode { try list[place(of: number)] }
+
+  /// Where an object is in the list. Several numbers may stand for one.
+  func place(of number: Int) throws(KeyedArchiveError) -> Int32 {
     guard objects.indices.contains(number) else {
       throw KeyedArchiveError("The archive refers to an object that is not there (\(number)).")
     }
-    return list[objects[number]]
+    return objects[number]
   }
 
   /// Whether it is the object that stands for nil.

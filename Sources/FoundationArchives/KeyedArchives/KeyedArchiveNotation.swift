@@ -5,17 +5,19 @@ import FoundationObjects
 ///
 /// Strings, numbers, bytes, arrays and dictionaries as in CBOR's diagnostic notation, dates as in ISO 8601. Of every other
 /// object the class and what it encoded: `User{name: "Ada"}`. One that is referred to from several places has a label
-/// where it is written, and is meant by it elsewhere: `[#2=["a"], #2#]`.
+/// where it is written, and is meant by it elsewhere: `[#2=["a"], #2#]`. In time and memory proportional to the archive's
+/// length.
 package struct KeyedArchiveNotation {
   /// The notation, up to the limit.
   package let text: String
-  /// Whether the limit was reached, or objects nest more deeply than is shown; "…" stands for what is left out.
+  /// Whether the limit was reached, or objects nest more deeply than is shown, or refer to what is long too often; "…"
+  /// stands for what is left out.
   package let isCut: Bool
 
   /// - Parameter limit: The most bytes of text, or some more for the end of a number or an escape.
   /// - Throws: ``KeyedArchiveError``: the data is no archive, or one that was damaged.
   package init(_ data: Data, limit: Int = 1 << 20) throws(KeyedArchiveError) {
-    var printer = KeyedArchivePrinter(try KeyedArchiveGraph(data), limit: limit)
+    var printer = KeyedArchivePrinter(try KeyedArchiveGraph(data), length: data.count, limit: limit)
     try printer.printTop()
     text = printer.out.isFull ? printer.out.text + "…" : printer.out.text
     isCut = printer.out.isCut
@@ -31,9 +33,13 @@ private struct KeyedArchivePrinter {
   /// How often each object is referred to.
   private var references: [Int]
   private var isWritten: [Bool]
+  private var classNames = KeyedArchiveClassNames()
+  /// What may still be looked up. No archive of the archiver's needs as much.
+  private var left: Int
 
-  init(_ graph: KeyedArchiveGraph, limit: Int) {
+  init(_ graph: KeyedArchiveGraph, length: Int, limit: Int) {
     self.graph = graph
+    left = 1 << 16 + 8 * length
     out = Notation(limit: limit)
     references = Array(repeating: 0, count: graph.objects.count)
     isWritten = Array(repeating: false, count: graph.objects.count)
@@ -60,10 +66,7 @@ private struct KeyedArchivePrinter {
   private mutating func print(_ node: PropertyListNode, depth: Int) throws(KeyedArchiveError) {
     if out.isFull { return out.cut() }
     // Made up lists may hold themselves.
-    guard depth < Self.maximumDepth else {
-      out.append("…")
-      return out.cut()
-    }
+    guard depth < Self.maximumDepth else { return leaveOut() }
     switch node {
     case .uid(let number): try printObject(number, depth: depth)
     case .boolean(let value): out.append("\(value)")
@@ -75,6 +78,7 @@ private struct KeyedArchivePrinter {
     case .string(let text): out.append(quoted: text)
     case .array(let values): try printList(values, depth: depth + 1)
     case .dictionary:
+      guard charge(node) else { return leaveOut() }
       guard let entries = graph.list.entries(node) else {
         throw KeyedArchiveError("A dictionary has keys that are no text, or there twice.")
       }
@@ -82,25 +86,37 @@ private struct KeyedArchivePrinter {
     }
   }
 
+  private mutating func leaveOut() {
+    out.append("…")
+    out.cut()
+  }
+
+  /// Takes what it costs to look up the entries of a dictionary. Returns `false` if that is too much.
+  private mutating func charge(_ node: PropertyListNode) -> Bool {
+    guard left >= 0 else { return false }
+    left -= 1 + graph.list.weight(node)
+    return left >= 0
+  }
+
   private mutating func printObject(_ number: Int, depth: Int) throws(KeyedArchiveError) {
     let node = try graph.object(number)
     if graph.isNil(number) { return out.append("null") }
     guard case .dictionary = node else { return try print(node, depth: depth) }
+    if isWritten[number] { return out.append("#\(number)#") }
+    guard charge(node) else { return leaveOut() }
     guard let fields = graph.list.entries(node) else {
       throw KeyedArchiveError("An object has fields whose names are no text, or there twice.")
     }
-    if isWritten[number] { return out.append("#\(number)#") }
     isWritten[number] = true
     if references[number] > 1 { out.append("#\(number)=") }
     try printObject(fields, className(fields), depth: depth + 1)
   }
 
-  private func className(_ fields: [String: Int32]) throws(KeyedArchiveError) -> String {
+  private mutating func className(_ fields: [String: Int32]) throws(KeyedArchiveError) -> String {
     guard let index = fields["$class"], case .uid(let number) = graph.list[index],
-      let description = graph.list.entries(try graph.object(number)), let name = description["$classname"],
-      case .string(let text) = graph.list[name]
+      let name = try classNames.name(number, in: graph)
     else { throw KeyedArchiveError("An object has no class.") }
-    return text
+    return name
   }
 
   private mutating func printObject(
@@ -171,9 +187,11 @@ private struct KeyedArchivePrinter {
   }
 
   private mutating func print(date seconds: TimeInterval) {
+    let date = Date(timeIntervalSinceReferenceDate: seconds)
     // What no calendar has is written as a number.
-    guard abs(seconds) < 1e11 else { return out.append(seconds) }
-    let style = Date.ISO8601FormatStyle(includingFractionalSeconds: seconds != seconds.rounded())
-    out.append(Date(timeIntervalSinceReferenceDate: seconds).formatted(style))
+    guard let text = date.iso8601Text(includingFractionalSeconds: seconds != seconds.rounded()) else {
+      return out.append(seconds)
+    }
+    out.append(text)
   }
 }

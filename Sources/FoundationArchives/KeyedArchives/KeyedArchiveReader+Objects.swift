@@ -46,7 +46,7 @@
 
     /// An object that has a class.
     private func coded(_ value: PropertyListNode) throws(KeyedArchiveError) -> AnyObject {
-      guard let fields = graph.list.entries(value), let reference = fields["$class"],
+      guard let fields = try fields(of: value), let reference = fields["$class"],
         case .uid(let number) = graph.list[reference]
       else { throw KeyedArchiveError("There is an object without a class, or with a key twice.") }
       let described = try described(number)
@@ -89,7 +89,7 @@
     /// The class that an object of the archive describes.
     private func described(_ number: Int) throws(KeyedArchiveError) -> KeyedArchiveClass {
       if let known = classes[number] { return known }
-      guard let fields = graph.list.entries(try graph.object(number)), let entry = fields["$classname"],
+      guard let fields = try fields(of: graph.object(number)), let entry = fields["$classname"],
         case .string(let name) = graph.list[entry]
       else { throw KeyedArchiveError("There is something else where a class was expected.") }
       guard let found = KeyedArchiveClass.find(name) else {

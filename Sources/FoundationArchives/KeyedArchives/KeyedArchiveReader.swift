@@ -40,6 +40,9 @@
     private var nesting = Nesting(maximumDepth: KeyedArchiveReader.maximumDepth)
     var failure: (any Error)?
     var budget: ReadingBudget
+    /// What may still be looked up: many numbers may stand for one object with many fields, and many objects have one long
+    /// key. No archive of the archiver's needs as much.
+    private var lookups: Int
     private var isFinished = false
 
     /// - Throws: ``KeyedArchiveError``: the data is no archive.
@@ -49,6 +52,7 @@
       states = Array(repeating: .unread, count: graph.objects.count)
       frame = Frame(fields: graph.top)
       budget = ReadingBudget(comparisons: 1 << 20 + 64 * graph.objects.count)
+      lookups = 1 << 20 + 8 * data.count
       super.init()
     }
 
@@ -77,6 +81,15 @@
     }
 
     func leave() { depth -= 1 }
+
+    /// The fields of an object, or of the description of a class; `nil` for what is neither.
+    func fields(of node: PropertyListNode) throws(KeyedArchiveError) -> [String: Int32]? {
+      lookups -= 1 + graph.list.weight(node)
+      guard lookups >= 0 else {
+        throw KeyedArchiveError("The archive refers to its own parts more often than an archiver does.")
+      }
+      return graph.list.entries(node)
+    }
 
     // MARK: NSCoder
 

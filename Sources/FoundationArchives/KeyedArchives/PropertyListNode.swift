@@ -41,6 +41,17 @@ struct PropertyListNodes {
 
   init() {}
 
+  /// What it takes to make the entries of a dictionary, in proportion to its keys and to their lengths. Of a list that is
+  /// read once for each value of it that is about as many as its bytes; a list that refers to one of its parts again and
+  /// again, or to a long key, may ask for far more.
+  func weight(_ node: PropertyListNode) -> Int {
+    guard case .dictionary(let keys, _) = node else { return 0 }
+    return keys.reduce(keys.count) { sum, key in
+      guard case .string(let name) = self[key] else { return sum }
+      return sum + name.utf8.count >> 3
+    }
+  }
+
   /// Returns the entries of a dictionary, or `nil` if it is none, or a key is no text or there twice.
   func entries(_ node: PropertyListNode) -> [String: Int32]? {
     guard case .dictionary(let keys, let values) = node else { return nil }

@@ -32,7 +32,13 @@ extension KeyedArchive {
 private struct PlainArchiveReader {
   private let graph: KeyedArchiveGraph
   private var reading: PlainReading
+  private var classNames = KeyedArchiveClassNames()
+  /// The fields of objects that have many, by their places: those are looked up for every reference to them.
+  private var wideFields: [Int32: [String: Int32]] = [:]
   private(set) var isExact = true
+
+  /// More fields than any class has that is plain data.
+  private static let greatestWidth = 16
 
   init(_ graph: KeyedArchiveGraph, length: Int) {
     self.graph = graph
@@ -42,19 +48,28 @@ private struct PlainArchiveReader {
   mutating func value(_ node: PropertyListNode) throws(KeyedArchiveError) -> PlainValue? {
     guard case .uid(let number) = node else { return reading.leaf(node) }
     if graph.isNil(number) { return nil }
-    let object = try graph.object(number)
-    guard case .dictionary = object else { return reading.leaf(object) }
-    guard let fields = graph.list.entries(object), let reference = fields["$class"],
-      case .uid(let described) = graph.list[reference]
-    else { throw KeyedArchiveError("There is an object without a class, or with a key twice.") }
-    return try self.object(try className(described), fields)
+    let place = try graph.place(of: number)
+    guard case .dictionary = graph.list[place] else { return reading.leaf(graph.list[place]) }
+    guard let fields = try fields(at: place) else { return nil }
+    guard let reference = fields["$class"], case .uid(let described) = graph.list[reference] else {
+      throw Self.withoutClass
+    }
+    guard let name = try classNames.name(described, in: graph) else {
+      throw KeyedArchiveError("There is something else where a class was expected.")
+    }
+    return try self.object(name, fields)
   }
 
-  private func className(_ number: Int) throws(KeyedArchiveError) -> String {
-    guard let description = graph.list.entries(try graph.object(number)), let name = description["$classname"],
-      case .string(let text) = graph.list[name]
-    else { throw KeyedArchiveError("There is something else where a class was expected.") }
-    return text
+  private static let withoutClass = KeyedArchiveError("There is an object without a class, or with a key twice.")
+
+  /// Returns `nil` if to look them up would be too much.
+  private mutating func fields(at place: Int32) throws(KeyedArchiveError) -> [String: Int32]? {
+    if let known = wideFields[place] { return known }
+    let object = graph.list[place]
+    guard reading.take(graph.list.weight(object)) else { return nil }
+    guard let fields = graph.list.entries(object) else { throw Self.withoutClass }
+    if fields.count > Self.greatestWidth { wideFields[place] = fields }
+    return fields
   }
 
   private mutating func object(

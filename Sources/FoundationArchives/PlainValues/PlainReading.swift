@@ -9,9 +9,22 @@ struct PlainReading {
   private static let maximumDepth = 128
 
   private var left: Int
+  /// What may be made in vain, of values that cannot be read, before it is taken from ``left``.
+  private var spare: Int
   private var depth = 0
 
-  init(length: Int) { left = 1 << 16 + 8 * length }
+  init(length: Int) {
+    left = 1 << 16 + 8 * length
+    spare = 8 * left
+  }
+
+  /// This state with what was made since then, in vain, taken into account.
+  func afterFailure(_ failed: PlainReading) -> PlainReading {
+    var next = self
+    let wasted = left - failed.left
+    if wasted <= spare { next.spare -= wasted } else { next.left = failed.left }
+    return next
+  }
 
   /// Takes a value of so many bytes from what may be made. Returns `false` if that is too much.
   mutating func take(_ bytes: Int) -> Bool {

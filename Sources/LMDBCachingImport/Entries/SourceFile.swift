@@ -30,7 +30,12 @@ enum SourceFile {
     of name: String, in directory: Directory, limit: Int, size: Int? = nil
   ) throws(EntryFailure) -> Data {
     let file: File?
-    do throws(SystemError) { file = try directory.open(name) } catch { throw EntryFailure(error) }
+    do throws(SystemError) { file = try directory.open(name) } catch {
+      let failure = EntryFailure(error)
+      guard failure.reason == .notAFile else { throw failure }
+      // The entry is there, and its value is not taken: unlike a link that is no entry of anything.
+      throw EntryFailure(.unreadable, "The file of the value was not opened, and the entry not taken: \(error)")
+    }
     guard let file else { throw EntryFailure(.missingValue, "The file of the value, \(name), is not there.") }
     let status: FileStatus
     do throws(SystemError) { status = try file.status() } catch { throw EntryFailure(error) }

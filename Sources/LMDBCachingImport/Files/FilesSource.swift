@@ -86,7 +86,10 @@ struct FilesSource: EntrySource {
       // The cache itself, which is being written.
       if status.identity == cache { return nil }
       guard levels.count < Self.greatestDepth else {
-        throw EntryFailure(.notAFile, "It is a directory, and \(Self.greatestDepth) others are above it.")
+        throw EntryFailure(
+          .unreadable,
+          "It is a directory, and \(Self.greatestDepth) others are above it: what is in it was not taken. Import it by "
+            + "itself.")
       }
       do throws(SystemError) {
         if let below = try directory.subdirectory(name) { levels.append(try Self.level(below, prefix: key + "/")) }

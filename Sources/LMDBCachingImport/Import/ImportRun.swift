@@ -7,6 +7,8 @@ package struct ImportRun {
   /// What is stored together.
   private static let batchCount = 256
   private static let batchSize = 1 << 20
+  /// Bytes of the longest key that a cache takes.
+  private static let greatestKey = 16 << 20
   /// Nanoseconds between two reports of progress.
   private static let progressInterval: Int64 = 100_000_000
 
@@ -108,6 +110,12 @@ package struct ImportRun {
       return
     }
     let key = options.keyPrefix + entry.key
+    guard key.utf8.count <= Self.greatestKey else {
+      return refuse(
+        ImportRefusal(
+          key: entry.key,
+          EntryFailure(.unreadableKey, "The key has \(key.utf8.count) bytes, and one of a cache has at most 16 MiB.")))
+    }
     // Before its value is read, which may take long. It is looked for again when it is stored.
     if options.existing == .kept, let cache, try asking({ () throws(CacheError) in try cache.isPresent(key, memory) }) {
       report.present += 1

@@ -11,7 +11,7 @@ import LMDBCaching
 public struct MMKVTypes: Sendable, Equatable, ExpressibleByDictionaryLiteral {
   private var exact: [ByteKey: MMKVType] = [:]
   /// The longest first.
-  private var beginnings: [(beginning: String, type: MMKVType)] = []
+  private var beginnings: [(beginning: ByteKey, type: MMKVType)] = []
 
   public init() {}
 
@@ -22,8 +22,9 @@ public struct MMKVTypes: Sendable, Equatable, ExpressibleByDictionaryLiteral {
 
   /// Gives a type to a key, or to all that begin so if an asterisk is at the end.
   public mutating func set(_ type: MMKVType, for pattern: String) {
-    if pattern.hasSuffix("*") {
-      set(type, forAllWith: String(pattern.dropLast()))
+    // By scalars: with some of them an asterisk would be one character.
+    if pattern.unicodeScalars.last == "*" {
+      set(type, forAllWith: String(pattern.unicodeScalars.dropLast()))
     } else {
       set(type, forKey: pattern)
     }
@@ -33,14 +34,15 @@ public struct MMKVTypes: Sendable, Equatable, ExpressibleByDictionaryLiteral {
   public mutating func set(_ type: MMKVType, forKey key: String) { exact[ByteKey(key)] = type }
 
   private mutating func set(_ type: MMKVType, forAllWith beginning: String) {
-    beginnings.removeAll { $0.beginning == beginning }
-    let place = beginnings.firstIndex { $0.beginning.utf8.count < beginning.utf8.count } ?? beginnings.endIndex
-    beginnings.insert((beginning, type), at: place)
+    let key = ByteKey(beginning)
+    beginnings.removeAll { $0.beginning == key }
+    let place = beginnings.firstIndex { $0.beginning.string.utf8.count < beginning.utf8.count } ?? beginnings.endIndex
+    beginnings.insert((key, type), at: place)
   }
 
   /// The type of the value under a key.
   public func type(of key: String) -> MMKVType {
-    exact[ByteKey(key)] ?? beginnings.first { key.utf8.starts(with: $0.beginning.utf8) }?.type ?? .raw
+    exact[ByteKey(key)] ?? beginnings.first { key.utf8.starts(with: $0.beginning.string.utf8) }?.type ?? .raw
   }
 
   public static func == (first: MMKVTypes, second: MMKVTypes) -> Bool {

@@ -7,32 +7,38 @@ import Platform
 struct UserDefaultsSource: EntrySource {
   private static let greatestSize = 256 << 20
 
-  private let entries: [PlainValue.Entry]
+  private var entries: PropertyListEntries
   private var index = -1
 
-  var count: Int? { entries.count }
+  var count: Int? { entries.keys.count }
 
   init(_ path: String, _ context: SourceContext) throws(ImportError) {
     let file = try SourceFile.open(path)
     let bytes = try reading(path) { () throws(SystemError) in try file.readToEnd(limit: Self.greatestSize) }
-    let value: PlainValue
+    let entries: PropertyListEntries?
     do throws(KeyedArchiveError) {
-      value = try PropertyList.value(of: Data(bytes))
+      entries = try PropertyListEntries(Data(bytes))
     } catch {
       throw ImportError(
         .damagedSource, "\(path) is no property list that can be read: binary, or XML.", underlying: error)
     }
-    guard case .dictionary(let entries) = value else {
+    guard let entries else {
       throw ImportError(.foreignSource, "\(path) is a property list, and no dictionary: there are no keys in it.")
     }
-    self.entries = entries.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+    self.entries = entries
   }
 
   mutating func next() throws(ImportError) -> SourceStep? {
-    guard index + 1 < entries.count else { return nil }
+    guard index + 1 < entries.keys.count else { return nil }
     index += 1
-    return .entry(SourceEntry(key: entries[index].key))
+    return .entry(SourceEntry(key: entries.keys[index]))
   }
 
-  mutating func value() throws(EntryFailure) -> ImportedValue { .plain(entries[index].value) }
+  mutating func value() throws(EntryFailure) -> ImportedValue {
+    do throws(KeyedArchiveError) {
+      return .plain(try entries.value(index))
+    } catch {
+      throw EntryFailure(.damagedValue, "The value cannot be read: \(error)")
+    }
+  }
 }

@@ -16,9 +16,9 @@ struct CacheOption: ParsableArguments {
     // So that it is known what cannot be shown before anything is.
     _ = try reader.position()
     let notices = reader.notices
-    for notice in notices { StandardError.write("lmdb-cache: \(notice)\n") }
+    for notice in notices { StandardError.tell(notice) }
     defer {
-      for notice in reader.notices where !notices.contains(notice) { StandardError.write("lmdb-cache: \(notice)\n") }
+      for notice in reader.notices where !notices.contains(notice) { StandardError.tell(notice) }
     }
     return try body(reader)
   }

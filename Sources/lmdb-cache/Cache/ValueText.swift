@@ -29,7 +29,10 @@ struct ValueText {
     case .unsignedInteger: text = try value(UInt64.self).description
     case .double: text = try value(Double.self).description
     case .float: text = try value(Float.self).description
-    case .date: text = try value(Date.self).formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+    case .date:
+      let date = try value(Date.self)
+      // What no calendar has is written as a number: seconds since 2001.
+      text = date.iso8601Text(includingFractionalSeconds: true) ?? date.timeIntervalSinceReferenceDate.description
     case .uuid: text = try value(UUID.self).uuidString
     case .url: text = try value(URL.self).absoluteString
     case .int8Array: text = try list([Int8].self)

@@ -38,7 +38,7 @@ struct BackupCommand: ParsableCommand {
     options.isCancelled = { interruption.hasHappened }
     guard let report = try backUp(options, bar) else { throw ToolError(.interrupted, "interrupted") }
     bar.end()
-    for error in report.damage { StandardError.write("lmdb-cache: \(error.message)\n") }
+    for error in report.damage { StandardError.tell(error.message) }
     let summary = CopySummary(directory: URL(fileURLWithPath: destination).path, report)
     try StandardOutput.write(json ? JSONOutput.encode(summary) + "\n" : summary.text)
     if report.damagedEntries > 0 {

@@ -67,8 +67,8 @@ struct ExportCommand: ParsableCommand {
       // What waits only becomes more while nothing is committed.
       let after = try (reader.position(), reader.figures())
       if after.0 != before.0 || after.1.pendingWrites != figures.pendingWrites {
-        StandardError.write(
-          "lmdb-cache: the cache was written to meanwhile: what was written is of no one moment (--consistent)\n")
+        StandardError.tell(
+          "the cache was written to meanwhile: what was written is of no one moment (--consistent)")
       }
       return damaged
     }
@@ -88,7 +88,7 @@ struct ExportCommand: ParsableCommand {
       try forEachRecord(
         { error in
           damaged += 1
-          StandardError.write("lmdb-cache: \(error.message)\n")
+          StandardError.tell(error.message)
         },
         { record in
           try writer.write(record)

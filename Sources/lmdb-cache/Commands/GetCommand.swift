@@ -30,7 +30,7 @@ struct GetCommand: ParsableCommand {
 
   func run() throws {
     guard let output = try option.withReader({ reader in try output(from: reader) }) else {
-      StandardError.write("lmdb-cache: there is no entry under \(Formatting.key(key))\n")
+      StandardError.tell("there is no entry under \(Formatting.key(key))")
       throw ExitStatus.negative.code
     }
     if !raw, Platform.standardOutputIsTerminal, !VisibleText.isText(output) {
@@ -45,7 +45,7 @@ struct GetCommand: ParsableCommand {
     guard let record = try reader.record(forKey: key) else { return nil }
     if !raw, let value = try ValueText(of: record, in: reader) {
       if value.isCut {
-        StandardError.write("lmdb-cache: the value is too long to be shown whole; --raw writes all of it\n")
+        StandardError.tell("the value is too long to be shown whole; --raw writes all of it")
       }
       return Data((value.text + "\n").utf8)
     }

@@ -79,7 +79,7 @@ struct ImportCommand: ParsableCommand {
 
   private func requireComplete(_ summary: ImportSummary) throws {
     if summary.isComplete { return }
-    StandardError.write("lmdb-cache: interrupted; run the same command again to go on\n")
+    StandardError.tell("interrupted; run the same command again to go on")
     throw ExitStatus.interrupted.code
   }
 
@@ -106,8 +106,8 @@ struct ImportCommand: ParsableCommand {
     try result.get()
     try requireComplete(summary)
     if reader.unreadable > 0 {
-      StandardError.write(
-        "lmdb-cache: \(Formatting.grouped(reader.unreadable)) more could not be read when it was exported\n")
+      StandardError.tell(
+        "\(Formatting.grouped(reader.unreadable)) more could not be read when it was exported")
     }
   }
 

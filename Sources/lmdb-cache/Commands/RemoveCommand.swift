@@ -38,7 +38,7 @@ struct RemoveCommand: ParsableCommand {
       return try remove(keys, from: cache)
     }
     if missing.isEmpty { return }
-    for name in missing { StandardError.write("lmdb-cache: \(name)\n") }
+    for name in missing { StandardError.tell(name) }
     throw ExitStatus.negative.code
   }
 

@@ -90,14 +90,14 @@ struct ReplayCommand: ParsableCommand {
   }
 
   private func conclude(_ report: ReplayReport) throws {
-    if report.health != "healthy" { StandardError.write("lmdb-cache: the disk failed: \(report.health)\n") }
+    if report.health != "healthy" { StandardError.tell("the disk failed: \(report.health)") }
     if report.wrongValues > 0 {
       throw ToolError(
         .dataError,
         "\(Formatting.grouped(report.wrongValues)) wrong: not what a replay with --value-bytes \(valueBytes) stores")
     }
     if report.isInterrupted {
-      StandardError.write("lmdb-cache: interrupted\n")
+      StandardError.tell("interrupted")
       throw ExitStatus.interrupted.code
     }
   }

@@ -39,7 +39,7 @@ struct RestoreCommand: ParsableCommand {
     let report = try CacheRestoration.run(from: reader, to: directory, removingFormer: replace, options)
     guard let report else { throw ToolError(.interrupted, "interrupted; the cache is as it was") }
     bar.end()
-    for notice in report.notices { StandardError.write("lmdb-cache: \(notice)\n") }
+    for notice in report.notices { StandardError.tell(notice) }
     let summary = CopySummary(directory: directory.path, report.backup, former: report.former?.path)
     try StandardOutput.write(json ? JSONOutput.encode(summary) + "\n" : summary.text)
   }

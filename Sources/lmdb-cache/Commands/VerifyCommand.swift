@@ -57,7 +57,7 @@ struct VerifyCommand: ParsableCommand {
     }
     let summary = VerificationSummary(directory: directory.path, report, checksValues: values)
     try StandardOutput.write(json ? JSONOutput.encode(summary) + "\n" : summary.table)
-    for notice in report.notices { StandardError.write("lmdb-cache: \(notice)\n") }
+    for notice in report.notices { StandardError.tell(notice) }
     if report.damagedEntries > 0 { throw ExitStatus.damaged.code }
   }
 }

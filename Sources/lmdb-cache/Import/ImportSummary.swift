@@ -42,7 +42,9 @@ struct ImportSummary: Encodable {
     table.append(["already there", Formatting.grouped(present)])
     table.append(["expired", Formatting.grouped(expired)])
     table.append(["not taken", Formatting.grouped(refused)])
-    let lines = refusals.map { "\($0.key.isEmpty ? "" : Formatting.key($0.key) + ": ")\($0.message)\n" }
+    let lines = refusals.map {
+      "\($0.key.isEmpty ? "" : Formatting.key($0.key) + ": ")\(Formatting.line($0.message))\n"
+    }
     let more = refusalCounts.values.reduce(0, +) - refusals.count
     return table.text + lines.joined() + (more > 0 ? "… and \(Formatting.grouped(more)) more like these\n" : "")
   }

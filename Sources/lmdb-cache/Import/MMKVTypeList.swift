@@ -11,11 +11,11 @@ struct MMKVTypeList: ExpressibleByArgument {
   init?(argument: String) {
     var types = MMKVTypes()
     for part in Self.parts(argument) {
-      guard let equals = part.lastIndex(where: { $0.character == "=" }),
+      guard let equals = part.lastIndex(where: { $0.scalar == "=" }),
         let type = MMKVType(rawValue: Self.text(part[(equals + 1)...]))
       else { return nil }
       let pattern = part[..<equals]
-      if let last = pattern.last, last.character == "*", !last.isLiteral {
+      if let last = pattern.last, last.scalar == "*", !last.isLiteral {
         types.set(type, for: Self.text(pattern))
       } else {
         types.set(type, forKey: Self.text(pattern))
@@ -24,24 +24,29 @@ struct MMKVTypeList: ExpressibleByArgument {
     self.types = types
   }
 
+  /// Not a character: with some letters a comma or an asterisk would be one.
   private struct Letter {
-    let character: Character
+    let scalar: Unicode.Scalar
     let isLiteral: Bool
   }
 
-  private static func text(_ letters: ArraySlice<Letter>) -> String { String(letters.map(\.character)) }
+  private static func text(_ letters: ArraySlice<Letter>) -> String {
+    var scalars = String.UnicodeScalarView()
+    scalars.append(contentsOf: letters.map(\.scalar))
+    return String(scalars)
+  }
 
   /// What is between the commas.
   private static func parts(_ argument: String) -> [[Letter]] {
     var parts: [[Letter]] = [[]]
     var isLiteral = false
-    for character in argument {
-      switch character {
+    for scalar in argument.unicodeScalars {
+      switch scalar {
       case "\\" where !isLiteral:
         isLiteral = true
         continue
       case "," where !isLiteral: parts.append([])
-      default: parts[parts.count - 1].append(Letter(character: character, isLiteral: isLiteral))
+      default: parts[parts.count - 1].append(Letter(scalar: scalar, isLiteral: isLiteral))
       }
       isLiteral = false
     }

@@ -68,9 +68,9 @@ struct CacheSummary: Encodable {
 
   var table: String {
     var table = TextTable([.left, .left])
-    table.append(["directory", directory])
+    table.append(["directory", Formatting.key(directory)])
     table.append(["durability", durability])
-    table.append(["health", health])
+    table.append(["health", Formatting.line(health)])
     table.append(["entries", Formatting.grouped(entries)])
     table.append(["total cost", Formatting.grouped(totalCost)])
     table.append(["bytes on disk", bytesOnDisk.map(Formatting.grouped) ?? "not all may be looked at"])

@@ -21,6 +21,6 @@ struct CopySummary: Encodable {
     var table = TextTable([.left, .right])
     table.append(["entries", Formatting.grouped(entries)])
     table.append(["bytes", Formatting.bytes(bytes)])
-    return table.text + (former.map { "The cache that was there is now \($0)\n" } ?? "")
+    return table.text + (former.map { "The cache that was there is now \(Formatting.key($0))\n" } ?? "")
   }
 }

@@ -69,6 +69,12 @@ enum Formatting {
   /// A key on one line of a table: what would move the cursor is escaped as in a Swift string.
   static func key(_ key: String) -> String { visible(key, escaping: ["\n", "\r", "\t", "\\", "\0"]) }
 
+  /// A text of ours with names or keys in it, which stays on its line. Those that are escaped already stay as they are.
+  static func line(_ text: String) -> String { visible(text, escaping: ["\n", "\r", "\t", "\0"]) }
+
+  /// A message: the lines that it may have after the first are indented, so that none can pass for another message.
+  static func message(_ text: String) -> String { lines(text).replacing("\n", with: "\n  ") }
+
   /// Lines of text: what cannot be seen, or would change where the rest is shown, is escaped as in a Swift string.
   static func lines(_ text: String) -> String { visible(text, escaping: ["\r", "\0"], keeping: ["\n", "\t"]) }
 

@@ -54,7 +54,7 @@ struct VerificationSummary: Encodable {
 
   var table: String {
     var table = TextTable([.left, .left])
-    table.append(["directory", directory])
+    table.append(["directory", Formatting.key(directory)])
     if let bytes, let pages, let pageSize, let depth, let branchPages, let leafPages, let overflowPages, let freePages,
       let lastTransaction
     {
@@ -77,6 +77,6 @@ struct VerificationSummary: Encodable {
     if pendingWrites > 0 { table.append(["waiting writes", Formatting.grouped(pendingWrites)]) }
     if let entries { table.append(["entries read", Formatting.grouped(entries)]) }
     if damagedEntries > 0 { table.append(["damaged entries", Formatting.grouped(damagedEntries)]) }
-    return table.text + damage.map { "\($0.message)\n" }.joined()
+    return table.text + damage.map { Formatting.line($0.message) + "\n" }.joined()
   }
 }

@@ -23,6 +23,14 @@ import Testing
     #expect(confirmations.take(codes[16], for: change, now: 1))
   }
 
+  /// Keys that are equal as Swift compares strings are two.
+  @Test func anAnswerIsForTheBytesOfAKey() {
+    let confirmations = InspectorConfirmations()
+    let code = confirmations.ask(about: .removal(key: "\u{E9}"), now: 0).text
+    #expect(!confirmations.take(code, for: .removal(key: "e\u{301}"), now: 1))
+    #expect(confirmations.take(code, for: .removal(key: "\u{E9}"), now: 1))
+  }
+
   @Test func tokensDifferAndMatchThemselves() {
     let tokens = (0..<100).map { _ in InspectorToken() }
     #expect(Set(tokens.map(\.text)).count == 100)

@@ -315,6 +315,19 @@ import Testing
     #expect(bytes[0].text?.hasPrefix("00000000  00 41 ff") == true && bytes[0].text?.hasSuffix(" .A.\n") == true)
   }
 
+  /// What Foundation's format ends the process for.
+  @Test func datesThatNoCalendarHasAreShown() throws {
+    let dates: [Double] = [.nan, .infinity, -Double.infinity, 1e300]
+    try fill { cache in
+      for (index, seconds) in dates.enumerated() {
+        try cache.set(Date(timeIntervalSinceReferenceDate: seconds), forKey: "date\(index)")
+      }
+    }
+    let session = try InspectorSession(cache: scratch.cache)
+    for index in dates.indices { #expect(try session.get("api/entry?key=date\(index)").status == 200) }
+    #expect(try session.get("api/summary").status == 200)
+  }
+
   /// Of many megabytes some kilobytes, with the word for it.
   @Test func whatIsLongIsCut() throws {
     for value in [String(repeating: "läng ", count: 1 << 20), "[" + String(repeating: "1,", count: 1 << 20) + "1]"] {
