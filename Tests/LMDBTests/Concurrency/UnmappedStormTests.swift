@@ -28,6 +28,8 @@ import Testing
           while round < 300 || looks.load(ordering: .relaxed) < 200 || longLooks.load(ordering: .relaxed) < 20 {
             try fill(environment, round)
             round += 1
+            // A long look passes between two commits only: there is the more time for one, the longer it takes.
+            if round > 300 { MonotonicClock.sleep(nanoseconds: min(Int64(round - 300), 200) * 500_000) }
             if round > 200_000 { return }
           }
           return
