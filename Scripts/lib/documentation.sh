@@ -1,10 +1,11 @@
 # The blocks of Swift in README.md and in the documentation articles, as sources of the target DocumentationTests; those of
 # Integrations/README.md as sources of the one there. To be sourced.
 #
-# A block becomes a function, with `import` lines moved above it and what Tests/DocumentationTests/Surroundings.swift
-# declares in reach, and those of the articles of a module import it. One with an extension, a protocol or a property
-# wrapper stays at the top of its file, and the other documents see what it declares. Errors are reported at the lines of
-# the document. Code that is not to be compiled has another language than `swift` after its fence, or none.
+# A block becomes a function, with what Tests/DocumentationTests/Surroundings.swift declares in reach. One with `import`
+# lines has these above it and no others: whoever copies it has to get on with them. Every other one imports Foundation, the
+# cache and the module that the article is of. One with an extension, a protocol or a property wrapper stays at the top of
+# its file, and the other documents see what it declares. Errors are reported at the lines of the document. Code that is
+# not to be compiled has another language than `swift` after its fence, or none.
 
 blocks=Tests/DocumentationTests/Blocks
 
@@ -32,13 +33,13 @@ extract_blocks_of() {
         name = file
         gsub(/.*\//, "", name)
         sub(/\.swift$/, "", name)
-        head = "import Foundation\nimport LMDBCaching\nimport " module "\n" imports
+        head = imports == "" ? "import Foundation\nimport LMDBCaching\nimport " module "\n" : imports
         if (is_top_level) {
           printf "%s%s%s", head, place, block > file
         } else {
           # Only where something is awaited: an asynchronous function prefers asynchronous overloads.
           effects = is_asynchronous ? "async throws" : "throws"
-          printf "%sfunc %s(_ cache: LMDBCache) %s {\n%s%s#sourceLocation()\n}\n", head, name, effects, place, block > file
+          printf "%sfunc %s(_ cache: ExampleCache) %s {\n%s%s#sourceLocation()\n}\n", head, name, effects, place, block > file
         }
         close(file)
       }

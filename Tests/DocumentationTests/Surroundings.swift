@@ -1,6 +1,10 @@
 import Foundation
+import LMDBCaching
 
 // What the documentation's examples take for granted.
+
+/// What `cache` is in each of them, also where a block does not import what declares it.
+typealias ExampleCache = LMDBCache
 
 struct User: Codable, Sendable, Equatable {
   var id: Int

@@ -24,7 +24,8 @@ public struct LMDBPersistDriver: PersistDriver {
   /// - Parameters:
   ///   - prefix: What the cache's keys begin with, where others use the cache too.
   ///   - isShared: Whether other processes have the cache open: what is set or removed is then there for them when the call
-  ///     returns. It takes as long as a commit; otherwise they see it some milliseconds later.
+  ///     returns. It takes as long as a commit; otherwise they see it up to the group-commit interval (50 ms by default)
+  ///     and a commit later.
   ///   - closesCache: Whether ``shutdown()`` closes the cache. Otherwise it commits what was written.
   public init(_ cache: LMDBCache, prefix: String = "", isShared: Bool = true, closesCache: Bool = true) {
     self.cache = cache

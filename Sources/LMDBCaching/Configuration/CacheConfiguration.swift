@@ -19,7 +19,7 @@ public struct CacheConfiguration: Sendable {
   public var loadWaitLimit: Duration = .seconds(10)
 
   /// How values are loaded where a read says nothing else: see ``LMDBCache/value(_:forKey:options:load:)``. Those that say
-  /// `expiresIn` or `cost` have the rest from here.
+  /// `expiresIn` or `cost` have the rest from here. ``LoadOptions/refreshAhead`` needs a ``LoadOptions/lifetime`` here, too.
   public var loadOptions = LoadOptions()
 
   /// What runs around every load: spans for tracing, say, as `LMDBCachingTracing` makes them.

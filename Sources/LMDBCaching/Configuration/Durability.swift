@@ -1,7 +1,9 @@
 /// What a write promises once it has returned.
 ///
 /// The choice is stored with the cache; processes that share a directory have to agree on it.
-/// In every mode a write that has returned survives the death of its process.
+/// In every mode a write that has returned survives the death of its process, if it could be recorded: on a disk that is
+/// full or fails an ``LMDBCache`` keeps it in memory only, and ``LMDBCache/health`` says so. With ``full``, and in a
+/// ``DiskCache``, such a write throws and changes nothing.
 public enum Durability: UInt8, Sendable, CaseIterable {
   /// Group commits that reach the disk in order. After a power cut the cache is consistent and misses at
   /// most the last group commit and what waited for the next.

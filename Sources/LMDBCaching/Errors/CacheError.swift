@@ -28,17 +28,20 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     public static let encodingFailed = Code(.encodingFailed)
     /// The entry could not be unarchived. The entry is kept.
     public static let decodingFailed = Code(.decodingFailed)
-    /// The bytes of the entry are not those that were written: its checksum does not match.
+    /// The bytes of the entry are not those that were written: its checksum does not match. At opening: the database is
+    /// another program's, or the cache's own record in it is missing or damaged.
     public static let corruptedRecord = Code(.corruptedRecord)
     /// The entry was written by a newer version of this package.
     public static let unsupportedRecord = Code(.unsupportedRecord)
-    /// The directory cannot hold a cache: not a directory, or not creatable.
+    /// The directory cannot hold a cache: it is none, or cannot be made, or is not empty and no cache; or a link, a FIFO, a
+    /// file with other names or somebody's file is in the place of one of the cache's. Nothing was changed.
     public static let invalidDirectory = Code(.invalidDirectory)
     /// The operating system refused access to the directory or to a file in it.
     public static let permissionDenied = Code(.permissionDenied)
     /// The directory is on a remote file system, where memory maps and locks cannot be trusted.
     public static let remoteFileSystem = Code(.remoteFileSystem)
-    /// Another process, or an earlier run, uses this directory with another ``Durability``.
+    /// Another process, another cache of this process, or an earlier run, uses this directory with another ``Durability``.
+    /// Also at opening a cache with ``Durability/fast`` that was open when the operating system stopped, with another one.
     public static let durabilityMismatch = Code(.durabilityMismatch)
     /// This process has the directory open with another ``CacheConfiguration/disk``, or another clock.
     public static let configurationMismatch = Code(.configurationMismatch)
@@ -56,15 +59,19 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     /// kept.
     public static let untransformed = Code(.untransformed)
     /// The database's file is damaged. While it is open: nothing is read from it or written to it any more, and the
-    /// next opening verifies it. At opening: other processes have it open, so that it cannot be set aside.
+    /// next opening verifies it. At opening: other processes have it open, so that it cannot be set aside, or
+    /// ``CacheConfiguration/Disk/recoversFromDamage`` is off.
     public static let damagedDatabase = Code(.damagedDatabase)
-    /// Another process is at the cache, and was for too long or is not to be disturbed. Try again.
+    /// Another process is at the cache, and was for too long or is not to be disturbed: try again. Also where this very
+    /// thread is opening the directory, or where the directory was deleted and another cache of this process has the one in
+    /// its place.
     public static let busy = Code(.busy)
     /// The cache was damaged, and made anew when it was opened: see ``CacheRecovery``.
     public static let rebuilt = Code(.rebuilt)
     /// Another process holds a lock of the cache for longer than ``CacheConfiguration/Disk/lockTimeout``: it is suspended, say.
+    /// At opening, of conditional writes beside other processes, and as the reason of ``CacheHealth/memoryOnly(_:)``.
     public static let lockTimeout = Code(.lockTimeout)
-    /// The cache is open in a process of another PID namespace, of another container, say.
+    /// At opening: the cache is open in a process of another PID namespace, of another container, say.
     public static let processNamespaceMismatch = Code(.processNamespaceMismatch)
     /// The directory belongs to another user, or others may write to it: see
     /// ``CacheConfiguration/Disk/allowsOtherUsers``.

@@ -12,7 +12,8 @@ public import LMDBCaching
 /// entry of the cache under the key's name, stored as the cache itself stores it. Where there is none ``get(_:)`` returns
 /// the key's default; so it does where it cannot be read, which is reported and kept.
 ///
-/// A cache may lose entries: one with limits evicts them. Give a store that must not lose anything a cache without.
+/// A cache may lose entries: one with limits evicts them. Give a store that must not lose anything a cache without. What is
+/// set while the disk is full or fails is in memory only, and the cache's `health` says so.
 ///
 /// Any thread may use it. A value that is not Sendable is shared between the threads that get it.
 public final class LMDBStore: Store, Sendable {
@@ -23,7 +24,7 @@ public final class LMDBStore: Store, Sendable {
   ///
   /// - Parameter name: The cache's name; `nil` for the application's own, which is also the default cache of
   ///   `EFStorageLMDBCache`: a key of the store names the same entry there.
-  /// - Throws: `CacheError`, as opening the cache does.
+  /// - Throws: `CacheError`, as `LMDBCache.init(directory:configuration:)`.
   public convenience init(name: String? = nil) throws(CacheError) {
     try self.init(cache: LMDBCache(name: name ?? LMDBCache.defaultName, in: .data))
   }
