@@ -39,7 +39,8 @@ import Testing
       batch.set(1, forKey: "b")
       batch.removeValue(forKey: "a4")
     }
-    #expect(changes.taken() == [.set(key: "a1"), .removed(key: "a4")])
+    // A scan that is under way may tell of the removal first.
+    #expect(changes.taken().sorted { "\($0)" < "\($1)" } == [.removed(key: "a4"), .set(key: "a1")])
     try other.removeAll(withPrefix: "a5")
     #expect(changes.taken() == [.removedAll(prefix: "a5")])
     try cache.diskCache.removeAll()

@@ -154,7 +154,9 @@ final class ChangeWatch: @unchecked Sendable {
   /// The keys that are known and were not met: they may have been removed.
   var unmet: [String] { stamps.filter { $0.value.scan != scan }.map(\.key.string) }
 
+  /// Of an unmet key, unless that was told meanwhile.
   func noteRemoved(_ key: String) -> ChangeMailbox.Delivery? {
+    guard let known = stamps[ByteKey(key)], known.scan != scan else { return nil }
     forget(key)
     return mailbox.push(.removed(key: key))
   }
