@@ -30,6 +30,11 @@ struct StoreOpening {
   func run() throws(CacheError) -> Opened {
     // Until the database is open: who comes meanwhile finds this process here.
     let opening = try OpeningLock(directory, timeout: timeout)
+    // A backup may have been put into its place while the lock was waited for.
+    if displaced == nil, try calling(activity, { () throws(SystemError) in try !directory.isStillAtItsPath() }) {
+      throw CacheError(
+        .busy, "Another directory has taken the place of \(directory.path) while it was being opened. Open it again.")
+    }
     try cache.requireCache()
     let (processLock, isShared) = try calling(activity) { () throws(SystemError) in
       let processLock =

@@ -53,15 +53,18 @@ enum OpenDirectories {
   ///
   /// Each call is ended by one ``release(_:)``.
   ///
-  /// - Parameter look: Opens the directory. It is called again if that was deleted before its turn came.
+  /// - Parameter look: Opens the directory. It is called again if that was deleted, or another one
+  ///   has taken its place, before its turn came.
   /// - Throws: What `look` and `make` throw, or `share`, which checks whether a store that is open will do. `.busy` on
   ///   a thread that is opening this very directory.
   static func open(
     _ look: () throws(CacheError) -> CacheDirectory, share: (DiskStore) throws(CacheError) -> Void,
     make: (CacheDirectory) throws(CacheError) -> DiskStore
   ) throws(CacheError) -> DiskStore {
+    var attempts = 0
     while true {
       let cache = try look()
+      attempts += 1
       switch try begin(cache.directory) {
       case .lookAgain: continue
       case .share(let store):
@@ -80,10 +83,19 @@ enum OpenDirectories {
           return store
         } catch {
           removeOpening(number)
+          // Where another directory has taken its place, that is the one that is meant.
+          if attempts < attemptLimit, isElsewhere(cache.directory) { continue }
           throw error
         }
       }
     }
+  }
+
+  private static let attemptLimit = 20
+
+  private static func isElsewhere(_ directory: Directory) -> Bool {
+    if case .success(false) = outcome({ () throws(SystemError) in try directory.isStillAtItsPath() }) { return true }
+    return false
   }
 
   private enum Start {
