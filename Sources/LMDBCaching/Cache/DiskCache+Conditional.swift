@@ -19,11 +19,21 @@ extension DiskCache {
 
   /// When an entry expires; 0: never.
   func expires(_ key: String, _ memory: MemoryTier?) throws(CacheError) -> Int64 {
-    try CacheKey.with(key) { (key) throws(CacheError) in
-      // An earlier one may be when it is to be loaded anew.
-      if memory?.expires(key) == .max { return 0 }
-      return try store.header(key)?.header.expires ?? 0
-    }
+    try CacheKey.with(key) { (key) throws(CacheError) in try expires(key, memory) }
+  }
+
+  private func expires(_ key: CacheKey, _ memory: MemoryTier?) throws(CacheError) -> Int64 {
+    // An earlier one may be when it is to be loaded anew.
+    if memory?.expires(key) == .max { return 0 }
+    if let header = try store.header(key)?.header { return header.expires }
+    return try expiresAlone(key, memory)
+  }
+
+  /// When an entry expires that could not be recorded, which nothing but the memory tier knows; 0: never, or there is none.
+  private func expiresAlone(_ key: CacheKey, _ memory: MemoryTier?) throws(CacheError) -> Int64 {
+    guard let memory, try memory.valueAlone(key, in: store) != nil, let time = memory.expires(key), time != .max
+    else { return 0 }
+    return time
   }
 
   /// The header of the entry under `key`, or `nil` if there is none, or it has expired.
@@ -108,7 +118,8 @@ extension DiskCache {
         while true {
           let condition = try store.condition(key)
           let current = try readableHeader(key)
-          var header = try store.header(for: key, format, bytes, expires: current?.expires ?? 0, cost: cost)
+          let time = if let current { current.expires } else { try expiresAlone(key, memory) }
+          var header = try store.header(for: key, format, bytes, expires: time, cost: cost)
           header.tags = tags?.hashes
           let isDone = try put(
             memoryValue, key, header, tags, bytes, through: memory, if: condition ?? .stamp(current?.stamp ?? 0))
@@ -190,7 +201,15 @@ extension DiskCache {
     return try CacheKey.with(key) { (key) throws(CacheError) in
       while true {
         let condition = try store.condition(key)
-        guard let header = try readableHeader(key) else { return false }
+        guard let header = try readableHeader(key) else {
+          if let memory, try memory.valueAlone(key, in: store) != nil {
+            throw CacheError(
+              .notCommitted,
+              "The entry \(quoted(key.string)) is in memory only, since it could not be recorded: its expiry cannot be "
+                + "changed. Set it again when the cause is gone, which health says.")
+          }
+          return false
+        }
         if let later, header.expires == 0 || header.expires >= later { return true }
         let time = try expires.nanoseconds(in: store, current: header.expires)
         if time == header.expires { return true }

@@ -414,6 +414,62 @@ import Testing
     try cache.close()
   }
 
+  /// What could not be recorded expires as it would have, whatever is written in its place.
+  @Test func anEntryInMemoryOnlyKeepsItsExpiry() throws {
+    let clock = ManualClock()
+    let cache = try directory.open {
+      $0.disk.inlineThreshold = 1_000
+      $0.clock = .manual(clock)
+    }
+    try cache.increment(forKey: "warm")
+    try cache.flush()
+    let sessions = failValues()
+    for key in ["a", "b", "c"] {
+      try cache.set(String(repeating: "v", count: 5_000), forKey: key, expiresIn: .seconds(10))
+    }
+    try cache.update(String.self, forKey: "a") { $0 = "short" }
+    try cache.set("short", forKey: "b", expires: .unchanged)
+    #expect(errorCode { try cache.touch(forKey: "c", expires: .after(.seconds(1_000))) } == .notCommitted)
+    #expect(try cache.value(String.self, forKey: "a") == "short")
+    #expect(try cache.value(String.self, forKey: "c") != nil)
+    for session in sessions { FaultInjection.end(session) }
+    clock.advance(by: .seconds(11))
+    for key in ["a", "b", "c"] { #expect(try cache.value(String.self, forKey: key) == nil) }
+    _ = errorCode { try cache.close() }
+  }
+
+  /// A snapshot, or a copy, with what was replaced would be older than what was read.
+  @Test func noSnapshotHasWhatIsHidden() throws {
+    let clock = ManualClock()
+    let copy = CacheDirectory()
+    let cache = try directory.open {
+      $0.disk.inlineThreshold = 1_000
+      $0.clock = .manual(clock)
+    }
+    try cache.set("old", forKey: "key")
+    try cache.flush()
+    let sessions = failValues()
+    let new = String(repeating: "n", count: 5_000)
+    try cache.set(new, forKey: "key")
+    #expect(try cache.value(String.self, forKey: "key") == new)
+    do {
+      let seen = try cache.read { try $0.value(String.self, forKey: "key") }
+      #expect(seen != "old")
+    } catch let error as CacheError { #expect(error.code == .notCommitted) }
+    #expect(errorCode { try cache.backUp(to: copy.url("copy")) } == .noSpace)
+    for session in sessions { FaultInjection.end(session) }
+    _ = errorCode { try cache.close() }
+  }
+
+  /// No value that is long can be written.
+  private func failValues() -> [FaultInjection.SessionID] {
+    [
+      FaultInjection.begin(
+        .directory(directory.path + "/values"),
+        [.init(.pwrite, returns: ENOSPC, count: .max), .init(.fallocate, returns: ENOSPC, count: .max)])
+    ]
+  }
+
   @Test func aJournalThatCannotBeMadeKeepsValuesInMemory() throws {
     let clock = ManualClock()
     let cache = try directory.open { $0.clock = .manual(clock) }

@@ -122,6 +122,9 @@ extension Journal {
   }
 
   /// Notes that a value is in memory only, for good: the next flush says so.
+  /// Why something that was written since the last flush could not be recorded, if so it is.
+  var unflushable: CacheError? { lock.withLock { state.unflushable } }
+
   func noteUnrecorded(_ error: CacheError) { lock.withLock { state.unflushable = error } }
 
   /// Has ``unrecorded`` tell of a value that never came here: it could not be archived, say. With the lock held.

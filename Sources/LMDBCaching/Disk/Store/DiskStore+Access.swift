@@ -28,7 +28,8 @@ extension DiskStore {
 
   /// Calls `body` with a snapshot that includes every write that returned before.
   func withSnapshot<R>(_ body: (borrowing ReadTransaction) -> R) throws(CacheError) -> R {
-    try commitPending()
+    // What is hidden is older than what was acknowledged, and would be in the snapshot.
+    try journal.commitPending(includesHidden: true)
     return try database.accessing("Opening a snapshot of \(directory)") { () throws(LMDBError) in
       try environment.withReadTransaction { (txn) throws(LMDBError) in body(txn) }
     }
