@@ -16,7 +16,7 @@
 /// Who is told of a failure may read and set the property: nothing of it is accessed meanwhile.
 ///
 /// Reading changes nothing unless `backfillsFirst` asks for it: then a content that only the second place has is written
-/// to the first. That never replaces what the first place has and cannot read.
+/// to the first. That never replaces what the first place has and cannot read, nor what is stored there meanwhile.
 @propertyWrapper
 public struct EFStorageComposition<A: EFStorage, B: EFStorage, Content>: EFStorage
 where A.Content == Content, B.Content == Content {
@@ -44,7 +44,7 @@ where A.Content == Content, B.Content == Content {
       // Through `content`, not `loadContent()`: what cannot be read is reported by the place itself.
       if let content = a.current.content { return content }
       guard let content = b.current.content else { return nil }
-      if backfillsFirst { backfill(content) }
+      if backfillsFirst { backfill() }
       return content
     }
     nonmutating set {
@@ -75,7 +75,7 @@ where A.Content == Content, B.Content == Content {
     }
     do {
       if let content = try b.current.loadContent() {
-        if backfillsFirst && unreadable == nil { backfill(content) }
+        if backfillsFirst && unreadable == nil { backfill() }
         return content
       }
     } catch {
@@ -92,10 +92,26 @@ where A.Content == Content, B.Content == Content {
     throw EFStorageCompositionError(first: first, second: second)
   }
 
+  /// Stores the content in both places, unless one of them has one.
+  ///
+  /// - Returns: Whether the first place has stored it.
+  /// - Throws: as ``storeContent(_:)`` does.
+  public func storeContentIfAbsent(_ makeContent: () -> Content?) throws -> Bool {
+    guard isAbsent, let content = makeContent() else { return false }
+    var isStored = false
+    let first = failure { isStored = try a.change { try $0.storeContentIfAbsent { content } } }
+    // What somebody else has stored there meanwhile is the content now.
+    if first == nil && !isStored { return false }
+    let second = failure { _ = try b.change { try $0.storeContentIfAbsent { content } } }
+    if first == nil && second == nil { return true }
+    throw EFStorageCompositionError(first: first, second: second)
+  }
+
   /// Writes to the first place what was found in the second, if the first has nothing, rather than something unreadable.
-  private func backfill(_ content: Content) {
-    guard a.current.isAbsent else { return }
-    a.change { $0.content = content }
+  private func backfill() {
+    // The second place is asked again, after the first: what was removed from both meanwhile is not to come back. A place
+    // reports its failure.
+    do { _ = try a.change { try $0.storeContentIfAbsent { b.current.content } } } catch {}
   }
 
   private func failure(_ body: () throws -> Void) -> (any Error)? {

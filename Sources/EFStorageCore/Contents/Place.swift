@@ -18,10 +18,10 @@ final class Place<Storage> {
     return copy!
   }
 
-  func change(_ body: (inout Storage) throws -> Void) rethrows {
+  func change<R>(_ body: (inout Storage) throws -> R) rethrows -> R {
     var copy = current
     // What was there is released after the lock: a `deinit` may use the property.
     defer { lock.withLock { _ in swap(&storage, &copy) } }
-    try body(&copy)
+    return try body(&copy)
   }
 }

@@ -38,4 +38,8 @@ public class SomeEFStorage<Storage: EFStorage, Content>: EFStorage where Storage
   public func loadContent() throws -> Content? { try place.current.loadContent() }
 
   public func storeContent(_ content: Content?) throws { try place.change { try $0.storeContent(content) } }
+
+  public func storeContentIfAbsent(_ makeContent: () -> Content?) throws -> Bool {
+    try place.change { try $0.storeContentIfAbsent(makeContent) }
+  }
 }

@@ -95,6 +95,11 @@ extension EFSingleInstanceStorageReferenceWrapper {
     try ref.storeContent(content)
   }
 
+  public func storeContentIfAbsent(_ makeContent: () -> Content?) throws -> Bool {
+    guard _ref.isAbsent, let content = makeContent() else { return false }
+    return try _ref.storeContentIfAbsent { content }
+  }
+
   public var debugDescription: String { "\(Ref.Storage.self)[\(key)] : \(content ?? makeDefaultContent())" }
 }
 

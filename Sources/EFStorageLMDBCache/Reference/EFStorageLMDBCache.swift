@@ -93,6 +93,10 @@ public struct EFStorageLMDBCache<Content: LMDBCacheStorable>: EFSingleInstanceSt
 
   public func storeContent(_ content: Content?) throws { try storage.ref.store(content, expiresIn: expiresIn) }
 
+  public func storeContentIfAbsent(_ makeContent: () -> Content?) throws -> Bool {
+    try storage.ref.storeIfAbsent(makeContent, expiresIn: expiresIn)
+  }
+
   public func removeContentFromUnderlyingStorage() { content = nil }
 }
 

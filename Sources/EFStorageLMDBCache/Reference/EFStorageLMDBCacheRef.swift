@@ -129,16 +129,15 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
   }
 
   public func storeContentIfAbsent(_ makeContent: () -> Content) throws -> Bool {
-    try storeIfAbsent(makeContent, expiresIn: nil)
+    try storeIfAbsent({ makeContent() }, expiresIn: nil)
   }
 
   /// Stores a content unless something is stored, readable or not: nobody's write is replaced, by whichever way and in
   /// whichever process it is made.
   ///
   /// - Returns: Whether it was stored.
-  func storeIfAbsent(_ makeContent: () -> Content, expiresIn: Duration?) throws(EFStorageFailure) -> Bool {
-    guard isAbsent else { return false }
-    let content = makeContent()
+  func storeIfAbsent(_ makeContent: () -> Content?, expiresIn: Duration?) throws(EFStorageFailure) -> Bool {
+    guard isAbsent, let content = makeContent() else { return false }
     guard let storage else { try fail(.storage, DefaultCache.shared.reason, content) }
     switch content.asLMDBCacheStorable() {
     case .failure(let error): try fail(.conversion, error, content)

@@ -76,6 +76,6 @@ final class PropertyStorage<Content: LMDBCacheStorable> {
   /// Whether the default was stored.
   private func storeDefaultIfAbsent(_ makeContent: () -> Content) -> Bool {
     // The reference reports a failure.
-    do { return try ref.storeIfAbsent(makeContent, expiresIn: expiresIn) } catch { return false }
+    do { return try ref.storeIfAbsent({ makeContent() }, expiresIn: expiresIn) } catch { return false }
   }
 }

@@ -55,6 +55,34 @@ private struct OwnPlace: EFStorage {
   }
 }
 
+/// A text, during whose conversion something else can happen.
+private struct HookedText: Equatable, LMDBCacheStorable, UserDefaultsStorable {
+  @TaskLocal static var whileConverting: (@Sendable () -> Void)?
+
+  var text: String
+
+  private func converting<R>(_ body: () -> R) -> R {
+    let hook = Self.whileConverting
+    // What the hook stores has none.
+    Self.$whileConverting.withValue(nil) { hook?() }
+    return body()
+  }
+
+  func asLMDBCacheStorable() -> Result<any NSCoding, any Error> { converting { text.asLMDBCacheStorable() } }
+
+  static func fromLMDBCache(_ cache: LMDBCache, forKey key: String) -> HookedText? {
+    String.fromLMDBCache(cache, forKey: key).map { HookedText(text: $0) }
+  }
+
+  func asUserDefaultsStorable() -> Result<any AsIsUserDefaultsStorable, any Error> {
+    converting { text.asUserDefaultsStorable() }
+  }
+
+  static func fromUserDefaults(_ userDefaults: UserDefaults, forKey key: String) -> HookedText? {
+    String.fromUserDefaults(userDefaults, forKey: key).map { HookedText(text: $0) }
+  }
+}
+
 struct CompositionTests {
   /// Uses the property at the first failure. Returns what it was then.
   private func using(
@@ -166,6 +194,65 @@ struct CompositionTests {
     #expect(try cache.value(forKey: "first") == (isAskedFor ? "old" : nil))
   }
 
+  private static func backfilling(
+    _ cache: LMDBCache
+  ) -> EFStorageComposition<EFStorageLMDBCache<HookedText>, EFStorageLMDBCache<HookedText>, HookedText> {
+    EFStorageComposition(
+      EFStorageLMDBCache(wrappedValue: HookedText(text: ""), forKey: "first", in: cache, expiresIn: .seconds(3600)),
+      EFStorageLMDBCache(wrappedValue: HookedText(text: ""), forKey: "second", in: cache), backfillsFirst: true)
+  }
+
+  private static func backfilling(
+    _ cache: LMDBCache, _ temporary: TemporaryDefaults
+  ) -> EFStorageComposition<EFStorageUserDefaults<HookedText>, EFStorageLMDBCache<HookedText>, HookedText> {
+    EFStorageComposition(
+      EFStorageUserDefaults(wrappedValue: HookedText(text: ""), forKey: "first", in: temporary.defaults),
+      EFStorageLMDBCache(wrappedValue: HookedText(text: ""), forKey: "second", in: cache), backfillsFirst: true)
+  }
+
+  /// A read is no reason for a write to be lost.
+  @Test func backfillingKeepsWhatIsStoredInACacheMeanwhile() throws {
+    let directory = try TemporaryDirectory()
+    let cache = try directory.cache()
+    try cache.set("old", forKey: "second")
+    let set: @Sendable () -> Void = { Self.backfilling(cache).wrappedValue = HookedText(text: "newer") }
+    let read = HookedText.$whileConverting.withValue(set) { Self.backfilling(cache).wrappedValue }
+    #expect(read.text == "old")
+    #expect(Self.backfilling(cache).wrappedValue.text == "newer")
+    #expect(try cache.value(String.self, forKey: "first") == "newer")
+  }
+
+  @Test func backfillingKeepsWhatIsStoredInDefaultsMeanwhile() throws {
+    let (directory, temporary) = (try TemporaryDirectory(), TemporaryDefaults())
+    let cache = try directory.cache()
+    try cache.set("old", forKey: "second")
+    let set: @Sendable () -> Void = { Self.backfilling(cache, temporary).wrappedValue = HookedText(text: "newer") }
+    let read = HookedText.$whileConverting.withValue(set) { Self.backfilling(cache, temporary).wrappedValue }
+    #expect(read.text == "old")
+    #expect(Self.backfilling(cache, temporary).wrappedValue.text == "newer")
+    #expect(temporary.defaults.string(forKey: "first") == "newer")
+  }
+
+  @Test func storingWhereNothingIs() throws {
+    let directory = try TemporaryDirectory()
+    let cache = try directory.cache()
+    let both =
+      EFStorageLMDBCache(wrappedValue: "", forKey: "a", in: cache)
+      + EFStorageLMDBCache(wrappedValue: "", forKey: "b", in: cache)
+    #expect(try both.storeContentIfAbsent { nil } == false)
+    #expect(cache.count == 0)
+    #expect(try both.storeContentIfAbsent { "one" })
+    #expect(try cache.value(forKey: "a") == "one" && cache.value(forKey: "b") == "one")
+    let wrapped = SomeEFStorage(both)
+    #expect(try wrapped.storeContentIfAbsent { "two" } == false)
+    try cache.removeObject(forKey: "a")
+    #expect(try both.storeContentIfAbsent { "two" } == false)
+    #expect(both.content == "one" && cache.count == 1)
+    var own = OwnPlace(content: nil)
+    let isStored = [try own.storeContentIfAbsent { "one" }, try own.storeContentIfAbsent { "two" }]
+    #expect(isStored == [true, false] && own.content == "one")
+  }
+
   @Test func removingRemovesBoth() throws {
     let cache = try TemporaryDirectory().cache()
     let both =
@@ -223,5 +310,57 @@ struct CompositionTests {
     size = "large"
     #expect(size == "large")
     #expect(try cache.value(forKey: "points") == 12)
+  }
+
+  /// What was removed does not come back in its old form.
+  @Test func nilRemovesTheOldForm() throws {
+    let temporary = TemporaryDefaults()
+    temporary.defaults.set(12, forKey: "points")
+    @EFStorageComposition(
+      EFStorageUserDefaults<String?>(wrappedValue: nil, forKey: "size", in: temporary.defaults),
+      EFStorageMigrate(
+        from: EFStorageUserDefaults<Int>(wrappedValue: 0, forKey: "points", in: temporary.defaults),
+        by: { points -> String? in "\(points) pt" }))
+    var size: String?
+    #expect(size == "12 pt")
+    size = "large"
+    #expect(temporary.defaults.integer(forKey: "points") == 12)
+    size = nil
+    #expect(size == nil)
+    #expect(temporary.defaults.object(forKey: "points") == nil)
+  }
+
+  @Test func noContentRemovesTheOldForm() throws {
+    let directory = try TemporaryDirectory()
+    let cache = try directory.cache()
+    let size = EFStorageComposition(
+      EFStorageLMDBCache<String>(wrappedValue: "none", forKey: "size", in: cache),
+      EFStorageMigrate(
+        from: EFStorageLMDBCache<Int>(wrappedValue: 0, forKey: "points", in: cache), by: { "\($0) pt" }))
+    try cache.set(12, forKey: "points")
+    #expect(size.content == "12 pt")
+    size.content = nil
+    #expect(size.content == nil && cache.count == 0)
+    try cache.set(14, forKey: "points")
+    try size.storeContent(nil)
+    #expect(size.content == nil && cache.count == 0)
+  }
+
+  /// A null in a cache is a content of the new form.
+  @Test func aNullUnderTheKeyOfBothFormsStays() throws {
+    let directory = try TemporaryDirectory()
+    let cache = try directory.cache()
+    let failures = Failures(of: "null of both")
+    let both = EFStorageComposition(
+      EFStorageLMDBCache<String?>(wrappedValue: "none", forKey: "null of both", in: cache),
+      EFStorageMigrate(
+        from: EFStorageLMDBCache<Int>(wrappedValue: 0, forKey: "null of both", in: cache),
+        by: { points -> String? in "\(points) pt" }))
+    try cache.set(12, forKey: "null of both")
+    #expect(both.wrappedValue == "12 pt")
+    both.wrappedValue = nil
+    #expect(both.wrappedValue == nil)
+    #expect(cache.count == 1)
+    #expect(Set(failures.kinds) == [.loading])
   }
 }
