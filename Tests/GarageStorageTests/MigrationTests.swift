@@ -225,4 +225,109 @@ import Testing
     encoder.outputFormatting = .sortedKeys
     #expect(String(decoding: try encoder.encode(owner), as: UTF8.self) == #"{"home":{"city":"Rome"},"name":"Sam"}"#)
   }
+
+  // MARK: - Objects that are found by their content
+
+  struct OldAddress: Codable, Hashable, Syncable {
+    var city: String
+    var zip: String
+    var syncStatus = SyncStatus.undetermined
+
+    private enum CodingKeys: CodingKey { case city, zip }
+
+    init(_ city: String, _ zip: String, _ status: SyncStatus = .undetermined) {
+      self.city = city
+      self.zip = zip
+      syncStatus = status
+    }
+  }
+
+  struct NewAddress: Codable, Hashable, Syncable {
+    var city: String
+    var syncStatus = SyncStatus.undetermined
+
+    private enum CodingKeys: CodingKey { case city }
+
+    init(_ city: String) { self.city = city }
+  }
+
+  @Test(arguments: Kind.allCases, [true, false])
+  func whatIsFoundByItsContentIsFoundByTheNewOne(kind: Kind, autosaves: Bool) throws {
+    try kind.with { garage in
+      try garage.parkAll([OldAddress("Rome", "1", .synced), OldAddress("Oslo", "2", .syncing)])
+      garage.isAutosaveEnabled = autosaves
+      try garage.migrateAll(fromOldClassName: "OldAddress", to: NewAddress.self)
+      try garage.save()
+
+      let rome = NewAddress("Rome")
+      #expect(try garage.retrieveAll(OldAddress.self).isEmpty)
+      #expect(try garage.syncStatus(for: rome) == .synced)
+      #expect(try garage.retrieve(NewAddress.self, identifier: garage.identifier(for: rome))?.city == "Rome")
+      try garage.setSyncStatus(.notSynced, for: rome)
+      #expect(try garage.retrieveAll(NewAddress.self, withStatus: .notSynced).map(\.city) == ["Rome"])
+      #expect(try garage.retrieveAll(NewAddress.self, withStatus: .synced).isEmpty)
+      try garage.park(rome)
+      #expect(try garage.retrieveAll(NewAddress.self).count == 2)
+      try garage.delete(rome)
+      #expect(try garage.retrieveAll(NewAddress.self).map(\.city) == ["Oslo"])
+      #expect(try garage.syncStatus(for: NewAddress("Oslo")) == .syncing)
+    }
+  }
+
+  @Test(arguments: Kind.allCases)
+  func twoObjectsDoNotBecomeOne(kind: Kind) throws {
+    try kind.with { garage in
+      func migrate() throws { try garage.migrateAll(fromOldClassName: "OldAddress", to: NewAddress.self) }
+      try garage.parkAll([OldAddress("Rome", "1"), OldAddress("Rome", "2")])
+      #expect(failure { try migrate() }?.code == .migrationConflict)
+      #expect(try garage.retrieveAll(OldAddress.self).count == 2)
+      #expect(try garage.retrieveAll(NewAddress.self).isEmpty)
+      // Nor with one that is there already.
+      try garage.delete(OldAddress("Rome", "2"))
+      try garage.park(NewAddress("Rome"))
+      #expect(failure { try migrate() }?.code == .migrationConflict)
+      #expect(try garage.retrieveAll(OldAddress.self).count == 1)
+      try garage.delete(NewAddress("Rome"))
+      try migrate()
+      #expect(try garage.retrieveAll(NewAddress.self).map(\.city) == ["Rome"])
+    }
+  }
+
+  struct OldNumber: Codable, Hashable, Syncable {
+    var number: Int
+    var syncStatus = SyncStatus.undetermined
+
+    private enum CodingKeys: CodingKey { case number }
+
+    init(_ number: Int, _ status: SyncStatus) {
+      self.number = number
+      syncStatus = status
+    }
+  }
+
+  /// One more each time that it is read.
+  struct NewNumber: Codable, Hashable, Syncable {
+    var number: Int
+    var syncStatus = SyncStatus.undetermined
+
+    private enum CodingKeys: CodingKey { case number }
+
+    init(_ number: Int) { self.number = number }
+
+    init(from decoder: any Decoder) throws {
+      number = try decoder.container(keyedBy: CodingKeys.self).decode(Int.self, forKey: .number) + 1
+    }
+  }
+
+  @Test(arguments: Kind.allCases)
+  func anObjectMayGetTheContentThatAnotherOneHad(kind: Kind) throws {
+    try kind.with { garage in
+      try garage.parkAll([OldNumber(1, .synced), OldNumber(2, .syncing), OldNumber(3, .notSynced)])
+      try garage.migrateAll(fromOldClassName: "OldNumber", to: NewNumber.self)
+      #expect(try garage.retrieveAll(NewNumber.self).count == 3)
+      #expect(try garage.syncStatus(for: NewNumber(2)) == .synced)
+      #expect(try garage.syncStatus(for: NewNumber(3)) == .syncing)
+      #expect(try garage.syncStatus(for: NewNumber(4)) == .notSynced)
+    }
+  }
 }

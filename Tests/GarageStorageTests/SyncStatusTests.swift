@@ -84,4 +84,74 @@ import Testing
       #expect(store.recordsRead.load(ordering: .relaxed) - before == 5)
     }
   }
+
+  struct Stop: Codable, Equatable, Syncable {
+    var name: String
+    var syncStatus = SyncStatus.notSynced
+
+    private enum CodingKeys: CodingKey { case name }
+
+    init(_ name: String, _ status: SyncStatus) {
+      self.name = name
+      syncStatus = status
+    }
+  }
+
+  struct Tour: Codable, Identifiable {
+    var id = "tour"
+    var first: Stop
+    var others: [Stop]
+  }
+
+  /// What a new instance has is not what was parked.
+  @Test(arguments: Kind.allCases, SyncStatus.allCases)
+  func aNestedValueKeepsItsStatus(kind: Kind, status: SyncStatus) throws {
+    try kind.with { garage in
+      try garage.park(Tour(first: Stop("Rome", status), others: [Stop("Oslo", status)]))
+      let tour = try #require(try garage.retrieve(Tour.self, identifier: "tour"))
+      #expect(tour.first == Stop("Rome", status) && tour.others == [Stop("Oslo", status)])
+    }
+  }
+
+  final class MappedStop: NSObject, MappableObject, Syncable {
+    var name = ""
+    var syncStatus = SyncStatus.synced
+
+    override required init() {}
+
+    static var objectMapping: ObjectMapping {
+      let mapping = ObjectMapping(for: MappedStop.self)
+      mapping.addMappings(["name": \MappedStop.name])
+      return mapping
+    }
+  }
+
+  final class MappedTour: NSObject, MappableObject {
+    var name = ""
+    var stop: MappedStop?
+
+    override required init() {}
+
+    static var objectMapping: ObjectMapping {
+      let mapping = ObjectMapping(for: MappedTour.self)
+      mapping.addMappings(["name": \MappedTour.name, "stop": \MappedTour.stop])
+      mapping.identifyingAttribute = "name"
+      return mapping
+    }
+  }
+
+  @Test(arguments: Kind.allCases, SyncStatus.allCases)
+  func aNestedMappedObjectKeepsItsStatus(kind: Kind, status: SyncStatus) throws {
+    try kind.with { garage in
+      let tour = MappedTour()
+      tour.name = "tour"
+      let stop = MappedStop()
+      stop.name = "Rome"
+      stop.syncStatus = status
+      tour.stop = stop
+      try garage.parkObject(tour)
+      let found = try #require(try garage.retrieveObject(MappedTour.self, identifier: "tour"))
+      #expect(found.stop?.name == "Rome" && found.stop?.syncStatus == status)
+    }
+  }
 }

@@ -10,13 +10,16 @@ extension Garage {
   /// statuses are kept, and whatever points to one of them points to it under the new type: objects of all types are looked
   /// through for that. So the old type may be parked, and migrated, again. If there is none, nothing happens.
   ///
+  /// Objects that were found by their content, of a type without an identifier, are found by their content as the new
+  /// type has it, if that is such a type too.
+  ///
   /// What was stored inside an object of the old type, and has an identifier of its own now, is parked on its own. If
   /// that is taken, the object which is parked already counts, or else the first of those that were stored inside.
   ///
   /// - Parameter oldClassName: The old type's name, with its module or without: "App.OldPerson" or "OldPerson".
-  /// - Throws: ``GarageError/Code/migrationConflict`` if several types have that name, or if an identifier is taken by an
-  ///   object of the new type; ``GarageError/Code/undecodable`` and what else retrieving and parking throw. Nothing was
-  ///   changed then.
+  /// - Throws: ``GarageError/Code/migrationConflict`` if several types have that name, if an identifier is taken by an
+  ///   object of the new type, or if two objects would be one by their content; ``GarageError/Code/undecodable`` and what
+  ///   else retrieving and parking throw. Nothing was changed then.
   public func migrateAll<T: Codable>(fromOldClassName oldClassName: String, to newType: T.Type) throws {
     let names = try read { view in
       let types = try view.types()
@@ -38,6 +41,8 @@ extension Garage {
       let encoding = encodingOverride
       try change { _ in
         try retrieving { session in
+          let contentKeys = try self.contentKeys(of: keys, newType, session)
+          let taken = Set(contentKeys.values)
           var changes = PendingChanges()
           for key in keys {
             guard let object = try session.root(newType, key) else { continue }
@@ -45,14 +50,42 @@ extension Garage {
             let parking = ParkingSession(self, dates: encoding) { other in
               try changes.objects[other] != nil || session.isThere(other)
             }
-            parking.add(root: object, key: key)
+            let new = contentKeys[key] ?? key
+            parking.add(root: object, key: new)
             let parked = try self.changes(parking: try parking.finish())
             changes.merge(parked)
+            guard new != key else { continue }
+            if let status = try session.record(key)?.status { changes.setStatus(status, new) }
+            // Another object may have come to be under it.
+            if !taken.contains(key) { changes.delete(key) }
           }
           return changes
         }
       }
     }
+  }
+
+  /// The keys of objects that are found by their content, as it is now. Empty if the new type has an identifier.
+  private func contentKeys<T: Codable>(
+    of keys: [ObjectKey], _ type: T.Type, _ session: RetrievalSession
+  ) throws -> [ObjectKey: ObjectKey] {
+    let identity = TypeIdentity.of(type)
+    guard !identity.isIdentifiable, type is any Hashable.Type else { return [:] }
+    let vacated = Set(keys)
+    var contentKeys: [ObjectKey: ObjectKey] = [:]
+    var taken: Set<ObjectKey> = []
+    for key in keys {
+      guard let object = try session.root(type, key) else { continue }
+      // An identifier of the old type's own may be what others point to.
+      let new = ContentDigest.isText(key.identifier) ? try ParkingSession.key(of: object) : key
+      let isThere = vacated.contains(new) ? false : try session.isThere(new)
+      guard taken.insert(new).inserted, !isThere else {
+        throw GarageError.migrationConflict(
+          "Two objects have the same content as \(identity.shortName). Delete one of them, and migrate again.")
+      }
+      contentKeys[key] = new
+    }
+    return contentKeys
   }
 
   /// Moves the objects to the new type, with what they have stored, and turns all references to them.

@@ -141,10 +141,11 @@ final class ParkingSession {
     waiting.append(Waiting(key: key, status: status, encode: encode))
   }
 
-  /// Stores the sync status of an object that has no place of its own in its JSON, unless it is the one it has anyway.
+  /// Stores the sync status of an object that has no place of its own in its JSON. Any status: what a new instance has is
+  /// up to its type.
   func keepStatus(of value: Any, in slot: EncodingSlot) {
-    guard purpose != .identifying, let status = (value as? any Syncable)?.syncStatus, status != .undetermined,
-      slot.isObject, !slot.hasMember(JSONValue.statusMember)
+    guard purpose != .identifying, let status = (value as? any Syncable)?.syncStatus, slot.isObject,
+      !slot.hasMember(JSONValue.statusMember)
     else { return }
     slot.newMember(JSONValue.statusMember).set(.number(String(status.rawValue)))
   }
