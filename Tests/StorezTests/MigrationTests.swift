@@ -224,4 +224,57 @@ struct MigrationTests {
     #expect(try cache.value(String.self, forKey: "old") == "text")
     #expect(store.get(Weather.city) == nil)
   }
+
+  #if !canImport(Darwin)
+    /// A text, during whose decoding something else happens.
+    struct HookedText: Codable, Sendable {
+      static let whileDecoding = Guarded<(@Sendable () -> Void)?>(nil)
+
+      var text: String
+
+      init(_ text: String) { self.text = text }
+
+      init(from decoder: any Decoder) throws {
+        Self.whileDecoding.current?()
+        text = try decoder.singleValueContainer().decode(String.self)
+      }
+
+      func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(text)
+      }
+    }
+
+    /// A type's own decoding may open other defaults, and so wait for who has begun to write or to open some: nothing is
+    /// locked meanwhile that these wait for.
+    @Test func otherDefaultsAreOpenedWhileTheOldValueIsRead() throws {
+      let configuration = ProcessInfo.processInfo.environment["XDG_CONFIG_HOME"] ?? NSHomeDirectory() + "/.config"
+      try FileManager.default.createDirectory(atPath: configuration, withIntermediateDirectories: true)
+      let (areOpened, suites) = (Guarded<[Bool]>([]), Guarded<[String]>([]))
+      defer {
+        for suite in suites.current {
+          for name in ["\(suite).plist", ".\(suite).plist.copy"] {
+            try? FileManager.default.removeItem(atPath: "\(configuration)/\(name)")
+          }
+        }
+      }
+      HookedText.whileDecoding { hook in
+        hook = {
+          let suite = "storez-test-" + UUID().uuidString
+          suites { $0.append(suite) }
+          // A damaged file is opened as any other one is written.
+          let isThere = FileManager.default.createFile(atPath: "\(configuration)/\(suite).plist", contents: Data())
+          let isOpened = finishes { _ = UserDefaultsStore(suite: suite) }
+          areOpened { $0.append(isThere && isOpened) }
+        }
+      }
+      let key = Key<Weather, HookedText>(id: "hooked", defaultValue: HookedText(""))
+      store.defaults.set(Data("[7]".utf8), forKey: key.stringValue)
+      store.migrate([UserDefaultsStore.Migration(to: key, from: key.stringValue) { _ in HookedText("seven") }])
+      HookedText.whileDecoding { $0 = nil }
+      // Before the closure, after it, and before it is written.
+      #expect(areOpened.current.count > 2 && areOpened.current.allSatisfy { $0 })
+      #expect(store.get(key).text == "seven")
+    }
+  #endif
 }

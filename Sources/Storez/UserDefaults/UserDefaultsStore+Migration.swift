@@ -81,9 +81,7 @@ extension UserDefaultsStore {
       // Once more after the closure, which may take its time.
       guard isDue(), let value = processor(old), isDue() else { return }
       if isInPlace {
-        set(key, value, codec, reportsUnreadable: false) { object in
-          try write(object, newKey) { isDue() }
-        }
+        set(key, value, codec, reportsUnreadable: false) { try replaceUnreadable(newKey, $0, codec) }
       } else {
         set(key, value, codec) { try move($0, from: oldKey, to: newKey) }
       }
@@ -109,6 +107,37 @@ extension UserDefaultsStore {
         do { try StandardKeys.insert(key, in: defaults) } catch {}
       }
       defaults.removeObject(forKey: oldKey)
+    }
+  }
+
+  /// Writes an object, unless what is under the key can be read by now. Returns whether it did.
+  ///
+  /// Reading may run the program's code, which may use other defaults. So it is done before the step that writes, in which
+  /// nothing else can be waited for; this one sees that the same object is still there.
+  private func replaceUnreadable<C: DefaultsCodec>(_ key: String, _ object: Any?, _ codec: C.Type) throws -> Bool {
+    // Others may write after each look. Then the old value stays, as after every other write in between.
+    for _ in 0..<8 {
+      guard let judged = defaults.object(forKey: key), !isReadable(judged, as: codec) else { return false }
+      let isWritten = try write(object, key) {
+        defaults.object(forKey: key).map { Self.areSame($0, judged) } ?? false
+      }
+      if isWritten { return true }
+    }
+    return false
+  }
+
+  /// Whether two objects of property lists are equal.
+  private static func areSame(_ first: Any, _ second: Any) -> Bool {
+    switch (first, second) {
+    case (let first as [Any], let second as [Any]):
+      first.count == second.count && zip(first, second).allSatisfy { areSame($0, $1) }
+    case (let first as [String: Any], let second as [String: Any]):
+      first.count == second.count
+        && first.allSatisfy { name, value in second[name].map { areSame(value, $0) } ?? false }
+    // NaN is not equal to itself, and is the same object.
+    case (let first as AnyHashable, let second as AnyHashable):
+      first == second || (first != first && second != second)
+    default: false
     }
   }
 
