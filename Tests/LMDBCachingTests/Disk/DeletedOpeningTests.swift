@@ -123,4 +123,42 @@ import Testing
     try second.release()
     try cache.close()
   }
+
+  #if os(Linux)
+    /// A backup is put into its place while somebody waits to open it: that is what is opened.
+    @Test func anOpeningThatHasWaitedOpensWhatIsThereThen() throws {
+      let (other, former) = (CacheDirectory(), CacheDirectory())
+      for (place, value) in [(directory, "old"), (other, "new")] {
+        let cache = try place.open()
+        try cache.set(value, forKey: "key")
+        try cache.close()
+      }
+      // As one who restores does.
+      let lock = try FileLock(Directory(path: directory.path))
+      #expect(try lock.tryLock(.exclusive))
+      let (found, group) = (Guarded<String?>(nil), DispatchGroup())
+      inBackground(group) { [directory] in
+        do {
+          let cache = try directory.open()
+          let value = try cache.value(String.self, forKey: "key")
+          found { $0 = value }
+          try cache.close()
+        } catch { Issue.record(error) }
+      }
+      // It has the directory open, and its lock's descriptor: it waits.
+      #expect(eventually { descriptors(of: directory.path) >= 3 })
+      try Paths.move(directory.path, to: former.path + "/moved")
+      try Paths.move(other.path, to: directory.path)
+      try lock.unlock()
+      group.wait()
+      #expect(found.current == "new")
+    }
+
+    private func descriptors(of path: String) -> Int {
+      let descriptors = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+      return descriptors.count {
+        (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + $0)) == path
+      }
+    }
+  #endif
 }
