@@ -99,7 +99,8 @@ public final class DiskCache: Sendable {
   /// others that open the directory later find the new cache sound.
   public var recovery: CacheRecovery? { store.recovery }
 
-  /// What the directory's disk tier has done since this process opened it, and what its files are used for.
+  /// What the directory's disk tier has done since this process opened it, and what its files are used for. Looks at the
+  /// files: it takes some microseconds.
   public var statistics: CacheStatistics {
     var statistics = CacheStatistics()
     store.counters.add(to: &statistics)
@@ -109,6 +110,13 @@ public final class DiskCache: Sendable {
       try store.meter.add(to: &statistics)
     }
     return statistics
+  }
+
+  /// ``CacheStatistics/diskHits`` alone, which needs no look at the files.
+  package var diskHits: Int {
+    var statistics = CacheStatistics()
+    store.counters.add(to: &statistics)
+    return statistics.diskHits
   }
 
   // MARK: Limits. They belong to the directory: every cache of this process on it shares them.

@@ -80,7 +80,7 @@ final class TraceReplay: Sendable {
     let expected = UnsafeMutableRawBufferPointer.allocate(byteCount: valueBytes, alignment: 8)
     defer { expected.deallocate() }
     // What the disk has answered so far: only a thread that is alone can tell its own hits by it.
-    var diskHits = threads == 1 ? cache.diskCache.statistics.diskHits : nil
+    var diskHits = threads == 1 ? cache.diskCache.diskHits : nil
     for start in stride(from: index * Self.block, to: trace.requests.count, by: threads * Self.block) {
       if interruption.hasHappened || hasFailed.load(ordering: .relaxed) { return }
       let block = trace.requests[start..<min(start + Self.block, trace.requests.count)]
@@ -102,7 +102,7 @@ final class TraceReplay: Sendable {
     if let found {
       times.hits.record(answered - asked)
       if let known = diskHits {
-        let now = cache.diskCache.statistics.diskHits
+        let now = cache.diskCache.diskHits
         if now == known { times.memoryHits.record(answered - asked) } else { times.diskHits.record(answered - asked) }
         diskHits = now
       }
