@@ -1,5 +1,6 @@
 public import EFStorageCore
 import Foundation
+import FoundationArchives
 
 /// The content of a reference, and then each that takes its place: what ``EFStorageUserDefaultsRef/values`` returns.
 ///

@@ -30,7 +30,7 @@ extension LMDBCache {
   ///
   /// - Returns: Whether there was an entry.
   /// - Throws: as ``setValueIfAbsent(_:forKey:expires:cost:)``, and for a value that went through transforms as
-  ///   ``value(_:forKey:)``.
+  ///   ``value(_:forKey:)``. `.notCommitted` for an entry that is in memory only.
   @discardableResult
   public func touch(forKey key: String, expires: Expiry) throws(CacheError) -> Bool {
     try diskCache.touch(forKey: key, expires: expires, through: memoryCache)

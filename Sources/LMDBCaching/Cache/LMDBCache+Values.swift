@@ -264,7 +264,8 @@ extension LMDBCache {
   /// Keep `body` short: while a snapshot is open the file cannot reuse pages and grows. It reads the disk tier
   /// only and counts no access.
   ///
-  /// - Throws: ``CacheError``, or what `body` throws, whatever its type.
+  /// - Throws: ``CacheError``, or what `body` throws, whatever its type. `.notCommitted` as long as a write cannot be
+  ///   committed, or is in memory only: the snapshot would be older than what was read.
   public func read<R>(_ body: (borrowing CacheSnapshot) throws -> R) throws -> R { try diskCache.read(body) }
 
   /// Calls `body` with the archived bytes of a value where they lie, without a copy. Returns `nil` if there is

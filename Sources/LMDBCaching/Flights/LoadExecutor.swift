@@ -5,13 +5,12 @@ import Synchronization
 ///
 /// They are tasks, so that they have the task-local values of their callers, such as the span that is a trace's parent.
 /// They run on threads of their own, since they may block: neither Swift's pool nor that of Dispatch, which on Linux has as
-/// many threads as there are processors, is kept from other work by them. There are as many threads as loads, up to
-/// a limit; one that has had nothing to do for a while ends.
+/// many threads as there are processors, is kept from other work by them. There are as many threads as loads, up to 128.
 final class LoadExecutor: TaskExecutor {
   /// That of this process: in a child of `fork` the parent's threads are missing.
   private static var shared: LoadExecutor {
     let known = latest.load(ordering: .acquiring)
-    if let executor = executor(at: known), executor.process == getpid() { return executor }
+    if let executor = executor(at: known), executor.threads.isOfThisProcess { return executor }
     // Never released: somebody may have it.
     let new = Unmanaged.passRetained(LoadExecutor())
     let (isExchanged, present) = latest.compareExchange(
@@ -28,7 +27,6 @@ final class LoadExecutor: TaskExecutor {
     UnsafeRawPointer(bitPattern: address).map { Unmanaged.fromOpaque($0).takeUnretainedValue() }
   }
 
-  private let process = getpid()
   /// With more loads at a time the others wait.
   private let threads = ThreadPool(name: "LMDB loads", maximumCount: 128)
 

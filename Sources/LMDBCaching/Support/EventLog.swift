@@ -5,7 +5,8 @@ import Synchronization
 /// Hands log events to the logger on a thread of its own, in their order.
 ///
 /// A log handler is somebody else's code: it may be slow, and may use the cache or open another one. So it is never called
-/// by a thread that holds a lock, nor by the writer thread. Behind one that hangs events wait, up to a limit.
+/// by a thread that holds a lock, nor by the writer thread. Behind one that hangs 10,000 log events wait; how many were left
+/// out is logged when it goes on.
 final class EventLog: Sendable {
   /// The threads that are in a log handler, or another piece of somebody else's code, of any log.
   private static let handlers = Mutex<Set<UInt>>([])

@@ -24,17 +24,19 @@ package final class Directory: Sendable {
     path: String, creating: Bool = false, synchronized: Bool = false
   ) throws(SystemError) {
     if creating { try Self.make(path, synchronized: synchronized) }
-    for attempt in 0... {
+    var attempts = 0
+    while true {
       let descriptor = try Descriptors.open(
         AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK, path: path, checksName: false)
       do throws(SystemError) {
         let identity = FileIdentity(try Descriptors.status(descriptor, path: path))
         // Where that is another directory again and again, a link leads to another root.
-        let isElsewhere = attempt >= Self.renamingLimit && path.hasPrefix("/")
+        let isElsewhere = attempts >= Self.renamingLimit && path.hasPrefix("/")
         let canonical = isElsewhere ? path : try Self.canonicalPath(path)
         // Renamed in between: look again.
         guard try Self.identity(ofPath: canonical) == identity else {
-          if attempt >= 2 * Self.renamingLimit { throw SystemError("realpath", path, errno: ELOOP) }
+          if attempts >= 2 * Self.renamingLimit { throw SystemError("realpath", path, errno: ELOOP) }
+          attempts += 1
           Descriptors.close(descriptor)
           continue
         }
@@ -45,7 +47,6 @@ package final class Directory: Sendable {
         throw error
       }
     }
-    preconditionFailure("Numbers do not end.")
   }
 
   private static let renamingLimit = 20

@@ -79,6 +79,9 @@ package final class ThreadPool: Sendable {
     self.idleTime = idleTime
   }
 
+  /// Whether this is not a child of the process that made it.
+  package var isOfThisProcess: Bool { getpid() == process }
+
   /// How many pieces of work no thread has begun with.
   package var waitingCount: Int { lock.withLock { state.count } }
 
@@ -87,7 +90,7 @@ package final class ThreadPool: Sendable {
   /// - Returns: Whether a thread does it. In a child `false`, and it is forgotten.
   @discardableResult
   package func run(isKept: Bool = true, _ body: @escaping @Sendable () -> Void) -> Bool {
-    guard getpid() == process else { return false }
+    guard isOfThisProcess else { return false }
     let (number, needsThread) = lock.withLock { () -> (Int?, Bool) in
       // Those that are being started may fail.
       if !isKept, state.threads == maximumCount, state.starting == maximumCount { return (nil, false) }
@@ -123,7 +126,7 @@ package final class ThreadPool: Sendable {
   /// Returns when everything was done that was there. Does it itself where there is no thread that could. Not to be called by
   /// what is being done.
   package func drain() {
-    guard getpid() == process else { return }
+    guard isOfThisProcess else { return }
     let last = lock.withLock { state.last }
     while true {
       let isDone = lock.withLock {

@@ -117,28 +117,11 @@ extension UserDefaultsStore {
   private func replaceUnreadable<C: DefaultsCodec>(_ key: String, _ object: Any?, _ codec: C.Type) throws -> Bool {
     // Others may write after each look. Then the old value stays, as after every other write in between.
     for _ in 0..<8 {
-      guard let judged = defaults.object(forKey: key), !isReadable(judged, as: codec) else { return false }
-      let isWritten = try write(object, key) {
-        defaults.object(forKey: key).map { Self.areSame($0, judged) } ?? false
-      }
-      if isWritten { return true }
+      let judged = StoredObject(defaults, key)
+      guard let present = judged.object, !isReadable(present, as: codec) else { return false }
+      if try write(object, key, if: { StoredObject(defaults, key).isSame(as: judged) }) { return true }
     }
     return false
-  }
-
-  /// Whether two objects of property lists are equal.
-  private static func areSame(_ first: Any, _ second: Any) -> Bool {
-    switch (first, second) {
-    case (let first as [Any], let second as [Any]):
-      first.count == second.count && zip(first, second).allSatisfy { areSame($0, $1) }
-    case (let first as [String: Any], let second as [String: Any]):
-      first.count == second.count
-        && first.allSatisfy { name, value in second[name].map { areSame(value, $0) } ?? false }
-    // NaN is not equal to itself, and is the same object.
-    case (let first as AnyHashable, let second as AnyHashable):
-      first == second || (first != first && second != second)
-    default: false
-    }
   }
 
   private func isReadable<C: DefaultsCodec>(_ object: Any, as codec: C.Type) -> Bool {

@@ -1,13 +1,13 @@
-import Foundation
+package import Foundation
 
 /// What is under a key of user defaults at one moment, to be held against what is there at another one.
 // Sendable: what user defaults hand out is never changed.
-struct StoredObject: @unchecked Sendable {
-  private let object: Any?
+package struct StoredObject: @unchecked Sendable {
+  package let object: Any?
 
-  init(_ defaults: UserDefaults, _ key: String) { object = defaults.object(forKey: key) }
+  package init(_ defaults: UserDefaults, _ key: String) { object = defaults.object(forKey: key) }
 
-  func isSame(as other: StoredObject) -> Bool {
+  package func isSame(as other: StoredObject) -> Bool {
     switch (object, other.object) {
     case (nil, nil): true
     case (let object?, let other?): Self.areSame(object, other)
