@@ -70,7 +70,7 @@ public final class DiskCache: Sendable {
   public func close() throws(CacheError) {
     if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
     // Before any lock: it may be held by a thread that is not there.
-    if store.environment.isForked { return }
+    if store.isForked { return }
     let timer = maintenance.withLock { $0.timer.take() }
     timer?.cancel()
     observers.end(store.feed)
@@ -81,7 +81,7 @@ public final class DiskCache: Sendable {
   func checkOpen() throws(CacheError) {
     if isClosed.load(ordering: .relaxed) { throw .closed }
     // Its locks may be held by threads that are not here, and its journal is the parent's.
-    if store.environment.isForked { throw .forked }
+    if store.isForked { throw .forked }
   }
 
   /// See ``LMDBCache/flush()``.
@@ -92,7 +92,7 @@ public final class DiskCache: Sendable {
 
   /// The state of this tier.
   public var health: CacheHealth {
-    isClosed.load(ordering: .relaxed) || store.environment.isForked ? .closed : store.health
+    isClosed.load(ordering: .relaxed) || store.isForked ? .closed : store.health
   }
 
   /// What opening had to set aside because it was damaged, or `nil` if nothing was. Only the process that did so knows:

@@ -1,5 +1,4 @@
 public import Foundation
-import LMDB
 
 extension LMDBCache {
   // MARK: Reading
@@ -46,7 +45,7 @@ extension LMDBCache {
   /// held by threads that are not here.
   @inline(__always)
   func checkNotForked() throws(CacheError) {
-    if _slowPath(store.environment.isForked) { throw .forked }
+    if _slowPath(store.isForked) { throw .forked }
   }
 
   @inline(never)

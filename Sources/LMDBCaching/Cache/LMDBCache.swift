@@ -104,7 +104,7 @@ public final class LMDBCache: Sendable {
 
   private func tearDown() {
     // First: in a forked child any lock may be held by a thread that is not there.
-    if store.environment.isForked { return memoryCache.abandon() }
+    if store.isForked { return memoryCache.abandon() }
     memoryCache.close()
     // What is loaded now is told of no writes any more.
     store.journal.lock.withLock { memoryCache.loads.close() }
@@ -127,7 +127,7 @@ public final class LMDBCache: Sendable {
   public var statistics: CacheStatistics {
     var statistics = diskCache.statistics
     // Its counters are under locks that in a forked child nobody may release.
-    if !store.environment.isForked { memoryCache.add(to: &statistics) }
+    if !store.isForked { memoryCache.add(to: &statistics) }
     return statistics
   }
 
