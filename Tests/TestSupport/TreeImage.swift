@@ -7,7 +7,7 @@ package struct TreeImage: Equatable, Sendable {
     let mode: UInt32
     let inode: UInt64
     /// Of a file, or where a link leads.
-    let contents: [UInt8]
+    let contents: Data
   }
 
   private var nodes: [String: Node] = [:]
@@ -22,10 +22,10 @@ package struct TreeImage: Equatable, Sendable {
       throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
     }
     let kind = status.st_mode & S_IFMT
-    var contents: [UInt8] = []
+    var contents = Data()
     switch kind {
-    case S_IFREG: contents = Array(try Data(contentsOf: URL(fileURLWithPath: path)))
-    case S_IFLNK: contents = Array(try FileManager.default.destinationOfSymbolicLink(atPath: path).utf8)
+    case S_IFREG: contents = try Data(contentsOf: URL(fileURLWithPath: path))
+    case S_IFLNK: contents = Data(try FileManager.default.destinationOfSymbolicLink(atPath: path).utf8)
     default: break
     }
     nodes[name] = Node(

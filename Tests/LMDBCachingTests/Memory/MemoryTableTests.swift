@@ -13,12 +13,18 @@ import Testing
     for place in 0..<table.capacity where table.words[place] != 0 {
       let slot = table.slot(at: place)
       found += 1
-      #expect(table.entries[place].value == model[slot]?.value, "\(note), slot \(slot)")
-      #expect(UInt32(truncatingIfNeeded: table.words[place] >> 32) == model[slot]?.tag, "\(note), slot \(slot)")
-      var probe = table.home(of: model[slot]?.tag ?? 0)
+      guard let (tag, value) = model[slot] else {
+        Issue.record("\(note): slot \(slot) is not in the model")
+        continue
+      }
+      if table.entries[place].value != value { Issue.record("\(note): another value in slot \(slot)") }
+      if UInt32(truncatingIfNeeded: table.words[place] >> 32) != tag { Issue.record("\(note): tag of slot \(slot)") }
+      var probe = table.home(of: tag)
       while probe != place {
-        #expect(table.words[probe] != 0, "\(note): a gap before slot \(slot)")
-        if table.words[probe] == 0 { break }
+        if table.words[probe] == 0 {
+          Issue.record("\(note): a gap before slot \(slot)")
+          break
+        }
         probe = table.next(probe)
       }
     }
