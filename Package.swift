@@ -115,7 +115,7 @@ let package = Package(
       // In the program itself: what is installed is one file.
       resources: [.embedInCode("Inspector/Page")]),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
-    .target(name: "TestSupport", dependencies: ["CTestSupport", "LMDB"], path: "Tests/TestSupport"),
+    .target(name: "TestSupport", dependencies: ["CTestSupport", "LMDB", "Platform"], path: "Tests/TestSupport"),
     .testTarget(name: "PlatformTests", dependencies: ["Platform", "TestSupport"]),
     .testTarget(name: "CBORCodingTests", dependencies: ["CBORCoding", "FoundationObjects", "TestSupport"]),
     // What releases have written, in `Fixtures`, and how it is written.

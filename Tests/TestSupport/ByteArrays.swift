@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 
 // The standard library's own go element by element through generic code where nothing is optimized: one test that sorts
 // and compares keys took a minute with them.
@@ -11,6 +12,5 @@ package func areEqual(_ first: [UInt8]?, _ second: [UInt8]?) -> Bool {
 
 /// Byte order, shorter first: LMDB's order of keys.
 package func isInOrder(_ first: [UInt8], _ second: [UInt8]) -> Bool {
-  let order = memcmp(first, second, min(first.count, second.count))
-  return order == 0 ? first.count < second.count : order < 0
+  first.withUnsafeBytes { first in second.withUnsafeBytes { first.precedes($0) } }
 }
