@@ -24,7 +24,7 @@ import Testing
     #expect(try await cache.update(Int.self, forKey: "a") { $0 = ($0 ?? 0) * 2 } == 14)
     await #expect(throws: Failure.self) { try await cache.update(Int.self, forKey: "a") { _ in throw Failure() } }
     let version = try #require(try cache.entry(forKey: "a")).version
-    #expect(try await cache.touch(forKey: "a", expires: .after(.seconds(100))))
+    #expect(try await cache.touch(forKey: "a", expires: .after(.seconds(86_400))))
     #expect(try await !cache.touch(forKey: "none", expires: .never))
     #expect(try await !cache.set(0, forKey: "a", ifVersion: version))
     #expect(try await !cache.removeValue(forKey: "a", ifVersion: version))
@@ -37,7 +37,7 @@ import Testing
     #expect(try cache.value(Int.self, forKey: "a") == nil)
     #expect(try await cache.removeValue(Int.self, forKey: "b") == 1)
     #expect(try await cache.removeValue(Int.self, forKey: "b") == nil)
-    try await cache.set("committed", forKey: "c", expires: .after(.seconds(100)), tags: ["t"], waitsForCommit: true)
+    try await cache.set("committed", forKey: "c", expires: .after(.seconds(86_400)), tags: ["t"], waitsForCommit: true)
     if let child { #expect(child.run("get c") == "committed") }
     let expiration = try #require(try cache.entry(forKey: "c")?.expiration)
     try await cache.set("again", forKey: "c", expires: .unchanged, waitsForCommit: true)
@@ -59,7 +59,7 @@ import Testing
     #expect(try await cache.increment(forKey: "a", by: 4) == 5)
     #expect(try await cache.exchange(7, forKey: "a") == 5)
     #expect(try await cache.update(Int.self, forKey: "a") { $0 = ($0 ?? 0) * 2 } == 14)
-    #expect(try await cache.touch(forKey: "a", expires: .after(.seconds(100))))
+    #expect(try await cache.touch(forKey: "a", expires: .after(.seconds(86_400))))
     let entry = try #require(try cache.entry(forKey: "a"))
     #expect(try await cache.set(20, forKey: "a", ifVersion: entry.version, tags: ["t"]))
     try await cache.removeAll(taggedWithAnyOf: ["t"])
