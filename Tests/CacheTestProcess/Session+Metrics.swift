@@ -15,6 +15,13 @@ extension Session {
         try opened().diskCache.autoTrimInterval = .milliseconds(Int(words[1])!)
       }
       return "ok"
+    // A metrics system whose timers hang until "resume".
+    case "stall":
+      MetricsSystem.bootstrap(StalledMetrics(Self.metrics))
+      return "ok"
+    case "resume":
+      StalledMetrics.resume()
+      return "ok"
     case "counter": return String(Self.metrics.counterTotal(label: label(words)))
     case "timer": return String(Self.metrics.timers(label: label(words)).reduce(0) { $0 + $1.values.count })
     // What is told last, and "none" without such a gauge.

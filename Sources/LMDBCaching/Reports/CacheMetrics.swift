@@ -22,21 +22,24 @@ final class CacheMetrics: @unchecked Sendable {
 
   static var isSystemInstalled: Bool { !(MetricsSystem.factory is NOOPMetricsHandler) }
 
-  /// Calls `body` with the handlers, in turn with other events, if there is a metrics system.
-  private func report(_ body: @escaping @Sendable (CacheMetrics, Handlers) -> Void) {
+  /// Calls `body` with the handlers, in turn with other events, if there is a metrics system, unless too many events wait
+  /// and it is not `isEssential`.
+  private func report(isEssential: Bool = false, _ body: @escaping @Sendable (CacheMetrics, Handlers) -> Void) {
     guard isReported, Self.isSystemInstalled else { return }
-    events.perform { [self] in
+    let work: @Sendable () -> Void = { [self] in
       if handlers == nil, Self.isSystemInstalled { handlers = Handlers(directory: directory) }
       if let handlers { body(self, handlers) }
     }
+    if isEssential { events.perform(work) } else { events.performIfInTime(work) }
   }
 
   func noteLoad(nanoseconds: Int64) { report { $1.loads.recordNanoseconds(nanoseconds) } }
 
   func noteCommit(nanoseconds: Int64) { report { $1.commits.recordNanoseconds(nanoseconds) } }
 
-  func record(_ statistics: CacheStatistics, count: Int, cost: Int) {
-    report { (own, handlers) in
+  /// What is not told because too many events wait is told by the next call; the last one is told in any case.
+  func record(_ statistics: CacheStatistics, count: Int, cost: Int, isLast: Bool) {
+    report(isEssential: isLast) { (own, handlers) in
       for (index, (counter, value)) in handlers.counters.enumerated() {
         // What was read while others changed may be behind what it was.
         let new = value(statistics) - own.told[index]
@@ -52,7 +55,7 @@ final class CacheMetrics: @unchecked Sendable {
 
   /// The cache is closed: its files are used for nothing any more.
   func end() {
-    report { (own, handlers) in
+    report(isEssential: true) { (own, handlers) in
       for (gauge, _) in handlers.gauges { gauge.destroy() }
       handlers.count.destroy()
       handlers.cost.destroy()

@@ -5,8 +5,8 @@ import Synchronization
 /// Hands log events to the logger on a thread of its own, in their order.
 ///
 /// A log handler is somebody else's code: it may be slow, and may use the cache or open another one. So it is never called
-/// by a thread that holds a lock, nor by the writer thread. Behind one that hangs 10,000 log events wait; how many were left
-/// out is logged when it goes on.
+/// by a thread that holds a lock, nor by the writer thread. Behind one that hangs 10,000 events wait; how many log events
+/// were left out is logged when it goes on.
 final class EventLog: Sendable {
   /// The threads that are in a log handler, or another piece of somebody else's code, of any log.
   private static let handlers = Mutex<Set<UInt>>([])
@@ -20,18 +20,25 @@ final class EventLog: Sendable {
   init(_ logger: Logger) { self.logger = logger }
 
   func log(_ level: Logger.Level, _ message: Logger.Message, _ metadata: Logger.Metadata) {
-    guard thread.waitingCount < Self.limit else {
-      omitted.add(1, ordering: .relaxed)
-      return
-    }
-    perform { [self] in
+    let isLogged = performIfInTime { [self] in
       logger.log(level: level, message, metadata: metadata)
       let count = omitted.exchange(0, ordering: .relaxed)
       if count > 0 { logger.warning("events were not logged in time, and left out", metadata: ["count": "\(count)"]) }
     }
+    if !isLogged { omitted.add(1, ordering: .relaxed) }
   }
 
-  /// Calls somebody else's code, in turn with the events.
+  /// Calls somebody else's code, in turn with the events, unless so many wait that this one is left out.
+  ///
+  /// - Returns: Whether it will be called.
+  @discardableResult
+  func performIfInTime(_ work: @escaping @Sendable () -> Void) -> Bool {
+    guard thread.waitingCount < Self.limit else { return false }
+    perform(work)
+    return true
+  }
+
+  /// Calls somebody else's code, in turn with the events, however many wait.
   func perform(_ work: @escaping @Sendable () -> Void) {
     thread.run {
       let thread = PlatformThread.current

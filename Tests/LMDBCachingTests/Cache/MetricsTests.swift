@@ -40,4 +40,19 @@ import Testing
     expect("gauge entries", "none")
     child.end()
   }
+
+  @Test func nothingPilesUpBehindAHandlerThatHangs() throws {
+    let child = try cacheProcess()
+    #expect(child.run("open \(directory.path)") == "ok")
+    #expect(child.run("stall") == "ok")
+    #expect(child.run("loads key 10100 1") == "10100")
+    #expect(child.run("resume") == "ok")
+    #expect(child.run("close") == "ok")
+    #expect(child.run("counter loads") == "10100")
+    let times = try #require(child.run("timer load_duration").flatMap { Int($0) })
+    #expect(times > 9_000)
+    // The one that hangs, and those that wait behind it.
+    #expect(times <= 10_001)
+    child.end()
+  }
 }

@@ -89,20 +89,20 @@ final class Maintenance: Sendable {
   /// Tells the metrics system of everything once more, before the files are closed.
   func recordLastMetrics() {
     do throws(CacheError) {
-      try recordMetrics()
+      try recordMetrics(isLast: true)
     } catch {
       events.log(.warning, "cache not measured", ["directory": "\(database.directoryName)", "error": "\(error)"])
     }
     metrics.end()
   }
 
-  private func recordMetrics() throws(CacheError) {
+  private func recordMetrics(isLast: Bool = false) throws(CacheError) {
     guard CacheMetrics.isSystemInstalled else { return }
     var statistics = observers.statistics
     database.counters.add(to: &statistics)
     journal.writes.add(to: &statistics)
     try meter.add(to: &statistics)
     let metadata = try database.metadata()
-    metrics.record(statistics, count: metadata.count, cost: metadata.totalCost)
+    metrics.record(statistics, count: metadata.count, cost: metadata.totalCost, isLast: isLast)
   }
 }
