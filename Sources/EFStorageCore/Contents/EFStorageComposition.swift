@@ -16,7 +16,8 @@
 /// Who is told of a failure may read and set the property: nothing of it is accessed meanwhile.
 ///
 /// Reading changes nothing unless `backfillsFirst` asks for it: then a content that only the second place has is written
-/// to the first. That never replaces what the first place has and cannot read, nor what is stored there meanwhile.
+/// to the first. That never replaces what the first place has and cannot read, nor what is stored there meanwhile. A
+/// removal by another thread, between the last look at the second place and the write to the first, can be undone by it.
 @propertyWrapper
 public struct EFStorageComposition<A: EFStorage, B: EFStorage, Content>: EFStorage
 where A.Content == Content, B.Content == Content {
