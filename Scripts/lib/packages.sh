@@ -24,6 +24,15 @@ require_swift() {
 # everything anew: not with this variable.
 swift_build() { SWIFT_DETERMINISTIC_HASHING=1 swift build "$@"; }
 
+# For a build from nothing, which takes a third less processor time so: one compiler makes all of a module, and what others
+# import of it. Of the debug information there is what a trace of a crash shows. With one thread alone there would not be an
+# object file for each source, which the package manager expects.
+whole_modules=(
+  -Xswiftc -whole-module-optimization -Xswiftc -no-emit-module-separately-wmo -Xswiftc -disable-batch-mode
+  -Xswiftc -num-threads -Xswiftc 2
+  -Xswiftc -gline-tables-only
+)
+
 # Of a Debian package. The status of one that was removed is "config-files", and of an unknown one there is none.
 is_installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
 
