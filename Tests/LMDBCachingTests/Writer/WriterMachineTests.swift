@@ -78,6 +78,48 @@ import Testing
     #expect(after == .wait(Self.second))
   }
 
+  /// With a stream of writes a commit is always due, and a trim would never be made.
+  @Test func commitsAndJobsTakeTurns() {
+    var machine = WriterMachine(now: 0)
+    let busy = JournalSituation(hasSealed: true, hasJobs: true)
+    var actions: [WriterMachine.Action] = []
+    for _ in 0..<4 {
+      let action = next(machine, busy, at: 0)
+      actions.append(action)
+      if action == .commit { _ = machine.didCommit() } else { machine.didRunJob() }
+    }
+    #expect(actions == [.commit, .runJob, .commit, .runJob])
+    // What a job commits itself is no turn.
+    _ = machine.didCommit()
+    machine.didRunJob()
+    let action = next(machine, busy, at: 0)
+    #expect(action == .commit)
+  }
+
+  /// A long job lets commits go first, also when a round is due and other jobs wait.
+  @Test func aCommitIsDueWhateverElseThereIsToDo() {
+    var machine = WriterMachine(now: 0)
+    let now = 5 * Self.second
+    func isDue(_ machine: borrowing WriterMachine, _ situation: JournalSituation) -> Bool {
+      machine.isCommitDue(situation, now: now, groupCommitInterval: Self.interval)
+    }
+    let busy = JournalSituation(hasSealed: true, hasJobs: true)
+    let (due, young, idle) = (isDue(machine, busy), isDue(machine, Self.active(since: now)), isDue(machine, .init()))
+    #expect(due && !young && !idle)
+    _ = machine.didCommit()
+    let again = isDue(machine, busy)
+    #expect(again)
+    machine.didFail(error, now: now)
+    let failing = isDue(machine, busy)
+    #expect(!failing)
+    _ = machine.close()
+    let closing = isDue(machine, busy)
+    #expect(closing)
+    machine.end()
+    let ended = isDue(machine, busy)
+    #expect(!ended)
+  }
+
   // MARK: Failing
 
   @Test func failuresPutCommitsOffForAGrowingWhile() {

@@ -76,6 +76,7 @@ final class Writer: @unchecked Sendable {
         lock.unlock()
         job()
         lock.lock()
+        machine.didRunJob()
       case .makeRounds:
         lock.unlock()
         makeRounds()
@@ -138,7 +139,9 @@ final class Writer: @unchecked Sendable {
     // A commit that makes room is under way already.
     if isCommitting { return }
     lock.lock()
-    if case .commit = nextAction() { commit() }
+    if machine.isCommitDue(journal.situation, now: clock.monotonic, groupCommitInterval: groupCommitInterval) {
+      commit()
+    }
     lock.unlock()
   }
 

@@ -15,6 +15,8 @@ enum WriterMachine: ~Copyable {
     var failure: CommitFailure?
     /// When to look after the files and after processes that died, on the monotonic clock.
     var nextRound: Int64
+    /// Whether a commit was made, or has failed, since the last job: it is a job's turn.
+    var owesJob = false
     /// Whether a commit was attempted since closing began.
     var hasTriedSinceClosing = false
   }
@@ -52,6 +54,8 @@ enum WriterMachine: ~Copyable {
   ) -> Action {
     // Before a commit that is due: where one always is, the writes of a process that died would never be seen.
     if now >= schedule.nextRound { return .makeRounds }
+    // In turn, since with a stream of writes a commit may always be due. A job that asks for a commit is followed by it.
+    if situation.hasJobs && schedule.owesJob { return .runJob }
     var deadline = schedule.nextRound
     if situation.isPending && situation.canCommit {
       if let failure = schedule.failure, now < failure.retryAt {
@@ -65,6 +69,17 @@ enum WriterMachine: ~Copyable {
     if situation.hasJobs { return .runJob }
     // A manual clock does not move by itself: look again now and then.
     return .wait(max(1, min(deadline - now, roundInterval)))
+  }
+
+  /// Whether a commit is due, whatever else there is to do: for a job that lets it go first.
+  borrowing func isCommitDue(_ situation: JournalSituation, now: Int64, groupCommitInterval: Int64) -> Bool {
+    switch self {
+    case .running(let schedule):
+      if let failure = schedule.failure, now < failure.retryAt { return false }
+      return situation.isPending && situation.canCommit && Self.isCommitDue(situation, now, groupCommitInterval)
+    case .closing(let schedule): return Self.nextWhileClosing(schedule, situation, now) == .commit
+    case .ended: return false
+    }
   }
 
   private static func nextWhileClosing(_ schedule: Schedule, _ situation: JournalSituation, _ now: Int64) -> Action {
@@ -83,6 +98,7 @@ enum WriterMachine: ~Copyable {
   /// Returns the failure that is over, if there was one.
   mutating func didCommit() -> CommitFailure? {
     update { schedule in
+      schedule.owesJob = true
       defer { schedule.failure = nil }
       return schedule.failure
     } ?? nil
@@ -92,6 +108,7 @@ enum WriterMachine: ~Copyable {
   @discardableResult
   mutating func didFail(_ error: CacheError, now: Int64) -> Bool {
     update { schedule in
+      schedule.owesJob = true
       let attempts = (schedule.failure?.attempts ?? 0) + 1
       // Out of service: there is nothing to try again.
       if schedule.failure?.retryAt == .max { return false }
@@ -114,6 +131,8 @@ enum WriterMachine: ~Copyable {
   mutating func forgetFailure() {
     update { if $0.failure?.retryAt != .max { $0.failure = nil } }
   }
+
+  mutating func didRunJob() { update { $0.owesJob = false } }
 
   mutating func didMakeRounds(now: Int64) {
     update { $0.nextRound = now.addingClamped(Self.roundInterval) }
