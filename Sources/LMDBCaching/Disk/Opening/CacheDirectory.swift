@@ -134,8 +134,8 @@ struct CacheDirectory: Sendable {
     case Self.dataName: try plain(name, .database)
     // LMDB's, and worth nothing without the data file.
     case Self.lockName:
-      // In a cache it may be anything after a power cut: LMDB makes it anew.
-      try plain(name, regular(name, NewDatabase.isLockFile).isOwn ? .neutral : .blank)
+      // In a cache it may be anything after a power cut: LMDB makes it anew. One that this process has open is not opened.
+      try plain(name, isLockFileOurs() ? .neutral : .blank)
     case Self.truncatedName: try plain(name, .stranger)
     case JournalName.folder: try folder(name, identifier: JournalName.identifier(of:), JournalFile.isOurs)
     case ValueFolder.name: try folder(name, identifier: ValueSegment.identifier(ofName:), ValueSegment.isOurs)
@@ -148,6 +148,13 @@ struct CacheDirectory: Sendable {
     default:
       Quarantine.number(ofName: name) == nil ? .stranger : .blank
     }
+  }
+
+  private func isLockFileOurs() throws(SystemError) -> Bool {
+    let finding = try LockFile.whileClosed(in: directory) { () throws(SystemError) in
+      try regular(Self.lockName, NewDatabase.isLockFile)
+    }
+    return finding?.isOwn ?? true
   }
 
   private func regular(

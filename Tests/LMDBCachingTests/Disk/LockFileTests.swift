@@ -1,0 +1,41 @@
+#if os(Linux)
+  import Foundation
+  import TestSupport
+  import Testing
+
+  @testable import LMDBCaching
+
+  /// The locks that LMDB has on its lock file. Closing any descriptor of the file ends them, and others take this process
+  /// for a dead one then.
+  @Suite struct LockFileTests {
+    let directory = CacheDirectory()
+
+    /// How many locks this process has on the file, as the system lists them.
+    private func locks() throws -> Int {
+      var status = stat()
+      try #require(lstat(directory.path + "/lock.mdb", &status) == 0)
+      let list = try String(contentsOfFile: "/proc/locks", encoding: .utf8)
+      return list.split(separator: "\n").count { line in
+        // 1: POSIX  ADVISORY  READ 1234 08:01:5678 0 0
+        let words = line.split(separator: " ")
+        return words.count > 5 && words[1] == "POSIX" && words[4] == "\(getpid())"
+          && words[5].hasSuffix(":\(status.st_ino)")
+      }
+    }
+
+    @Test(arguments: ["processes.lock", "journals"]) func goingOverToOtherFilesKeepsThem(_ name: String) throws {
+      let cache = try directory.open()
+      try cache.set("value", forKey: "key")
+      try cache.flush()
+      #expect(try cache.diskCache.value(String.self, forKey: "key") == "value")
+      let before = try locks()
+      #expect(before > 0)
+      try FileManager.default.removeItem(atPath: directory.path + "/" + name)
+      #expect(eventually { FileManager.default.fileExists(atPath: directory.path + "/" + name) })
+      try cache.flush()
+      #expect(try locks() == before)
+      #expect(try cache.diskCache.value(String.self, forKey: "key") == "value")
+      try cache.close()
+    }
+  }
+#endif
