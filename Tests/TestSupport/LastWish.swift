@@ -6,3 +6,13 @@ package final class LastWish: Sendable {
 
   deinit { wish() }
 }
+
+/// Its archive says nothing of it.
+extension LastWish: Codable {
+  package convenience init(from decoder: any Decoder) throws { self.init {} }
+
+  package func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(0)
+  }
+}

@@ -27,8 +27,12 @@ extension EFStorageFailure {
 
   /// Tells the observers. For containers, which then call their reference's hook.
   public func report() {
-    let bodies = Self.observers.withLock { Array($0.values) }
-    for body in bodies { body(self) }
+    // Each is looked up just before its call: another one may have cancelled it.
+    let identifiers = Self.observers.withLock { Array($0.keys) }
+    for identifier in identifiers {
+      let body = Self.observers.withLock { $0[identifier] }
+      body?(self)
+    }
   }
 
   /// What the containers' hooks do unless they are replaced: write a line to the standard error, and in a debug build
@@ -51,7 +55,7 @@ extension EFStorageFailure {
 
     deinit { cancel() }
 
-    /// No call begins after this.
+    /// No call begins after this; one that another thread has begun may go on.
     public func cancel() { _ = EFStorageFailure.observers.withLock { $0.removeValue(forKey: ObjectIdentifier(self)) } }
   }
 }

@@ -10,17 +10,21 @@ package final class FailureRecord: Sendable {
   package var last: EFStorageFailure? { hasFailure.load(ordering: .acquiring) ? failure.withLock { $0 } : nil }
 
   package func note(_ new: EFStorageFailure) {
-    failure.withLock {
-      $0 = new
-      hasFailure.store(true, ordering: .releasing)
-    }
+    replace(by: new)
   }
 
   package func clear() {
     guard hasFailure.load(ordering: .relaxed) else { return }
+    replace(by: nil)
+  }
+
+  /// What was there is released after the lock: an error may use the reference in its `deinit`.
+  private func replace(by new: EFStorageFailure?) {
+    var new = new
+    let isFailure = new != nil
     failure.withLock {
-      $0 = nil
-      hasFailure.store(false, ordering: .releasing)
+      swap(&$0, &new)
+      hasFailure.store(isFailure, ordering: .releasing)
     }
   }
 }

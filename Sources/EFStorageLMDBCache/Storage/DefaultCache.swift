@@ -23,7 +23,11 @@ final class DefaultCache: Sendable {
       }
       return cache
     }
-    set { state.withLock { $0 = newValue.map(State.cache) ?? .unopened } }
+    set {
+      var new = newValue.map(State.cache) ?? .unopened
+      // What was there is released after the lock: closing it calls somebody else's code.
+      state.withLock { swap(&$0, &new) }
+    }
   }
 
   /// Why a reference that was made with the default cache has none.

@@ -21,8 +21,9 @@ extension UserDefaults: EFUnderlyingStorage {
   public static var defaultForEFStorage: UserDefaults {
     get { replacement.withLock { $0?.defaults } ?? .standard }
     set {
-      let shared = SharedDefaults(defaults: newValue)
-      replacement.withLock { $0 = shared }
+      var shared: SharedDefaults? = SharedDefaults(defaults: newValue)
+      // What was there is released after the lock: a subclass may do anything in its `deinit`.
+      replacement.withLock { swap(&$0, &shared) }
     }
   }
 

@@ -63,15 +63,14 @@ final class QueueSender: @unchecked Sendable {
 
   /// Calls `body` when nothing waits, or the time is over.
   func drain(timeLimit: Duration, _ body: @escaping @Sendable () -> Void) {
-    let isDone = Atomic<Bool>(false)
-    let done: @Sendable () -> Void = {
-      if !isDone.exchange(true, ordering: .acquiringAndReleasing) { body() }
-    }
+    // The timer outlives what it is for, and must not keep that alive.
+    let once = Once(body)
+    let done: @Sendable () -> Void = { once.call() }
     let waiter = queue.whenEmpty(done)
     if waiter == 0 { return }
     wake()
-    turns.asyncAfter(deadline: .now() + .nanoseconds(Int(max(0, timeLimit.clampedNanoseconds)))) { [queue] in
-      queue.forget(waiter: waiter)
+    turns.asyncAfter(deadline: .now() + .nanoseconds(Int(max(0, timeLimit.clampedNanoseconds)))) { [weak queue] in
+      queue?.forget(waiter: waiter)
       done()
     }
   }

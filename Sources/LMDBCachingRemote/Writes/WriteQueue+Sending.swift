@@ -40,18 +40,20 @@ extension WriteQueue {
     // batch.
     let numbers = state.withLock { $0.batch.prefix(count).map(\.number) }
     outbox?.remove(numbers)
-    let waiters = state.withLock { state -> [@Sendable () -> Void] in
+    // The values are released after the lock.
+    let (waiters, settled) = state.withLock { state -> ([@Sendable () -> Void], ArraySlice<Item>) in
       let settled = state.batch.prefix(count)
       for item in settled {
         state.size -= item.size
         if item.isRemovalOfAll { state.removals[item.number] = nil }
       }
       state.batch.removeFirst(settled.count)
-      guard state.isEmpty else { return [] }
+      guard state.isEmpty else { return ([], settled) }
       gate?.set(.waiting, false)
       defer { state.waiters = [:] }
-      return Array(state.waiters.values)
+      return (Array(state.waiters.values), settled)
     }
+    withExtendedLifetime(settled) {}
     for waiter in waiters { waiter() }
   }
 
@@ -71,24 +73,24 @@ extension WriteQueue.State {
     }
   }
 
-  /// - Returns: The numbers of those that it takes the place of.
-  mutating func insert(_ item: WriteQueue.Item, inPlaceOf replaced: [Int]) -> [Int] {
+  /// - Returns: Those that it takes the place of, which are not to be released with a lock held.
+  mutating func insert(_ item: WriteQueue.Item, inPlaceOf replaced: [Int]) -> [WriteQueue.Item] {
     guard item.isRemovalOfAll else { return insert(item, inPlaceOf: replaced.first).map { [$0] } ?? [] }
-    let numbers = replaced.compactMap { place -> Int? in
+    let dropped = replaced.compactMap { place -> WriteQueue.Item? in
       items[place].map { places[ByteKey($0.key)] = nil }
       return drop(place)
     }
     removals[item.number] = item.key
     append(item)
-    return numbers
+    return dropped
   }
 
   /// The same for a write of one key.
-  mutating func insert(_ item: WriteQueue.Item, inPlaceOf replaced: Int?) -> Int? {
-    let number = replaced.flatMap { drop($0) }
+  mutating func insert(_ item: WriteQueue.Item, inPlaceOf replaced: Int?) -> WriteQueue.Item? {
+    let old = replaced.flatMap { drop($0) }
     places[ByteKey(item.key)] = first + items.count
     append(item)
-    return number
+    return old
   }
 
   private mutating func append(_ item: WriteQueue.Item) {
@@ -100,12 +102,12 @@ extension WriteQueue.State {
   }
 
   /// Forgets the write at an index, and leaves its place.
-  private mutating func drop(_ index: Int) -> Int? {
+  private mutating func drop(_ index: Int) -> WriteQueue.Item? {
     guard let item = items[index] else { return nil }
     items[index] = nil
     count -= 1
     size -= item.size
-    return item.number
+    return item
   }
 
   /// Closes the gaps.

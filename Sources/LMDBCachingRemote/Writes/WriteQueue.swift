@@ -91,7 +91,7 @@ final class WriteQueue: Sendable {
     var state = State()
     for item in items {
       let replaced = state.insert(item, inPlaceOf: state.placesReplaced(by: item))
-      outbox?.remove(replaced)
+      outbox?.remove(replaced.map(\.number))
     }
     if last > 0 {
       // The server may have had later ones that the disk lost with the power: theirs are not used again, nor are those of
@@ -114,24 +114,28 @@ final class WriteQueue: Sendable {
   ///
   /// - Throws: `.queueFull`, `.notKept`, `.closed`
   func add(_ key: String, _ write: Write) throws(RemoteTierError) {
-    try state.withLock { (state) throws(RemoteTierError) in
+    // Released after the lock: the `deinit` of a value may use the cache.
+    let replaced = try state.withLock { (state) throws(RemoteTierError) -> [Item] in
       if state.isSealed { throw .cacheClosed }
+      let replaced: [Item]
       let item = Item(number: state.lastNumber + 1, key: key, write: write)
       if item.isRemovalOfAll {
         let places = state.placesReplaced(by: item)
         try check(places.reduce(state.size + item.size) { $0 - (state.items[$1]?.size ?? 0) }, state)
         try outbox?.keep(item)
-        let replaced = state.insert(item, inPlaceOf: places)
-        outbox?.remove(replaced)
+        replaced = state.insert(item, inPlaceOf: places)
       } else {
         let place = state.places[ByteKey(key)].map { $0 - state.first }
         try check(state.size + item.size - (place.flatMap { state.items[$0]?.size } ?? 0), state)
         try outbox?.keep(item)
-        if let old = state.insert(item, inPlaceOf: place) { outbox?.remove([old]) }
+        replaced = state.insert(item, inPlaceOf: place).map { [$0] } ?? []
       }
+      if !replaced.isEmpty { outbox?.remove(replaced.map(\.number)) }
       // Most of the time something waits already. The lock orders this.
       if let gate, !gate.has(.waiting) { gate.set(.waiting, true) }
+      return replaced
     }
+    withExtendedLifetime(replaced) {}
   }
 
   private func check(_ size: Int, _ state: State) throws(RemoteTierError) {
@@ -147,14 +151,16 @@ final class WriteQueue: Sendable {
   ///
   /// - Returns: Whether it is a removal now.
   func expire(_ key: String, number: Int) -> Bool {
-    state.withLock { state in
+    // Released after the lock, as above.
+    let expired = state.withLock { state -> Item? in
       guard let place = state.places[ByteKey(key)], let old = state.items[place - state.first], old.number == number
-      else { return false }
+      else { return nil }
       let item = Item(number: number, key: key, write: .remove)
       state.items[place - state.first] = item
       state.size += item.size - old.size
-      return true
+      return old
     }
+    return expired != nil
   }
 
   /// Takes nothing any more.
