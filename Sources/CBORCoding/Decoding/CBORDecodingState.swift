@@ -38,7 +38,7 @@ struct CBORDecodingState: ~Copyable {
     if !options.userInfo.isEmpty { userInfo = options.userInfo }
     nesting = Nesting(maximumDepth: options.maximumDepth)
     // A value that takes the last level may itself be some arrays and tags: a decimal fraction with a bignum.
-    let scanDepth = options.maximumDepth + 4
+    let scanDepth = min(options.maximumDepth, .max - 4) + 4
     document = CBORDocument(bytes)
     if try CBORScanner.scan(bytes, maximumDepth: scanDepth, into: &tape) {
       var writer = CBORWriter(capacity: bytes.count)

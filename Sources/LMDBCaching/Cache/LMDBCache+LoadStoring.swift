@@ -18,9 +18,10 @@ extension LMDBCache {
         guard let value else { return try keepAbsence(key, context, options, load) }
         try ValueArchiver.withArchive(of: value) { (format, bytes) throws(CacheError) in
           let inherited = context.inherited
-          let expires = inherited.expires ?? context.lifetime.map { store.expiry(after: options.shortened($0)) } ?? 0
+          let lifetime = inherited.expires == nil ? context.lifetime.map(options.shortened) : context.lifetime
+          let expires = inherited.expires ?? lifetime.map { store.expiry(after: $0) } ?? 0
           var header = try store.header(for: key, format, bytes, expires: expires, cost: context.cost)
-          options.setTimes(of: &header, lifetime: context.lifetime, now: store.clock.now)
+          options.setTimes(of: &header, lifetime: lifetime, now: store.clock.now)
           header.revision = inherited.revision
           let tags = if let tags = inherited.tags { tags } else { try EntryTags.make(context.tags) }
           header.tags = tags?.hashes

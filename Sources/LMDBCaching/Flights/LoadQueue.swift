@@ -34,7 +34,8 @@ enum LoadQueue {
       try await withCheckedThrowingContinuation { continuation in
         race.begin(continuation)
         let timer = Task {
-          do { try await Task.sleep(for: limit) } catch { return }
+          // The moment at which it ends has to be one that a duration can be made of.
+          do { try await Task.sleep(for: .nanoseconds(limit.clampedNanoseconds)) } catch { return }
           race.end(.failure(timedOut(key, limit)))
         }
         Task {

@@ -1,4 +1,5 @@
 import LMDBCaching
+import Platform
 
 /// When a remote tier that fails is asked again. A value: whoever has it guards it.
 ///
@@ -65,14 +66,14 @@ struct CircuitBreaker: Sendable {
       lastFailure = now
       return false
     case .closed:
-      state = .open(until: now + jittered(random))
+      state = .open(until: now.addingClamped(jittered(random)))
       (lastFailure, failure) = (now, error)
       return true
     case .open: return false
     case .trying(let trial):
       if start < trial { return false }
-      pause = min(pause * 2, settings.longestPause.clampedNanoseconds)
-      state = .open(until: now + jittered(random))
+      pause = min(pause.multipliedClamped(by: 2), settings.longestPause.clampedNanoseconds)
+      state = .open(until: now.addingClamped(jittered(random)))
       (lastFailure, failure) = (now, error)
       return false
     }

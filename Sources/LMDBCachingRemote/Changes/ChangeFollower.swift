@@ -62,7 +62,7 @@ final class ChangeFollower: @unchecked Sendable {
   }
 
   private static func lag(_ state: State, now: Int64) -> Int64 {
-    state.reader.isAtEnd ? 0 : state.reader.distance + max(0, now - state.asOf)
+    state.reader.isAtEnd ? 0 : state.reader.distance.addingClamped(max(0, now - state.asOf))
   }
 
   /// Something is stored here that a change of this revision made.

@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 
 /// Where a machine is in the stream of the fleet's changes, and what the server's replies mean for that. A value that asks
 /// for nothing itself.
@@ -43,7 +44,7 @@ struct StreamReader: Sendable {
   var isAtEnd: Bool { position >= newest }
 
   /// How much later than the last change that was read the newest one is, in nanoseconds of the server's clock.
-  var distance: Int64 { isAtEnd ? 0 : newest.milliseconds(since: position) * 1_000_000 }
+  var distance: Int64 { isAtEnd ? 0 : newest.milliseconds(since: position).multipliedClamped(by: 1_000_000) }
 
   /// Something is stored here that a change made which may not have been read yet.
   mutating func note(_ revision: RemoteRevision) { if revision > position { unconfirmed.insert(revision) } }

@@ -26,6 +26,13 @@ import Testing
     }
   }
 
+  @Test(arguments: [Int.max, .max - 3, .max - 4]) func anyDepthIsADepth(_ depth: Int) throws {
+    var decoder = CBORDecoder()
+    var encoder = CBOREncoder()
+    (decoder.maximumDepth, encoder.maximumDepth) = (depth, depth)
+    #expect(try decoder.decode([[Int]].self, from: encoder.encode([[1]])) == [[1]])
+  }
+
   @Test func theDepthIsTheCallers() throws {
     var decoder = CBORDecoder()
     var encoder = CBOREncoder()

@@ -1,4 +1,5 @@
 import Foundation
+import LMDBCaching
 import Metrics
 import MetricsTestKit
 import TestSupport
@@ -70,6 +71,59 @@ import Testing
     // Another one may not be.
     breaker { $0.endPause(now: 1) }
     #expect(breaker { $0.isAllowed(now: 1) })
+  }
+
+  @Test func aPauseMayBeForEver() {
+    var settings = BreakerSettings()
+    (settings.failures, settings.firstPause, settings.longestPause) = (1, .seconds(Int64.max), .seconds(Int64.max))
+    let breaker = Guarded(CircuitBreaker(settings))
+    for now in [0, 1, 2] as [Int64] {
+      _ = breaker { $0.noteFailure(Self.failure, now: now, since: now, random: 0) }
+      #expect(breaker { !$0.isAllowed(now: .max - 1) })
+      breaker { $0.endPause(now: now) }
+      #expect(breaker { $0.isAllowed(now: now) })
+    }
+  }
+
+  /// A value's `deinit` may use the cache, which looks into the queue.
+  @Test func theQueueReleasesValuesAfterItsLock() throws {
+    let directory = FileManager.default.temporaryDirectory.appendingPathComponent("m-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let cache = try LMDBCache(directory: directory)
+    let queue = WriteQueue(limit: 1 << 20)
+    let released = Guarded(0)
+    func add(_ key: String) throws {
+      let value = LastWish {
+        _ = queue.find("key")
+        released { $0 += 1 }
+      }
+      let entry = try cache.archive(value, forKey: key, expires: 0, cost: nil, tags: [])
+      try queue.add(key, .set(entry))
+    }
+    try add("key")
+    try add("key")
+    #expect(released.current == 1)
+    #expect(queue.expire("key", number: 2) && released.current == 2)
+    for key in ["a", "b", "c"] { try add(key) }
+    try queue.add("", .removeAll)
+    #expect(released.current == 5)
+    try add("d")
+    queue.settle(queue.nextBatch().count)
+    queue.settle(queue.nextBatch().count)
+    #expect(released.current == 6)
+    try cache.close()
+  }
+
+  /// What waited for an empty queue is let go of when it was, long before its time is over.
+  @Test func aTimerKeepsNothingAlive() {
+    let wish = Guarded(false)
+    var kept: LastWish? = LastWish { wish { $0 = true } }
+    let once = Once { [kept] in _ = kept }
+    kept = nil
+    #expect(!wish.current)
+    once.call()
+    #expect(wish.current)
+    once.call()
   }
 
   @Test func pausesDiffer() {

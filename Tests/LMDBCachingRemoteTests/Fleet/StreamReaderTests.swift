@@ -148,4 +148,12 @@ import Testing
     #expect(try !Self.follow(&reader, Self.page(["2006-0"], newest: "2006-0")).hasGap)
     #expect(reader.isAtEnd && reader.distance == 0)
   }
+
+  /// Somebody else's entry, or a server whose clock is far ahead.
+  @Test func noDistanceIsTooLong() throws {
+    var reader = try Self.connected()
+    _ = reader.connectCommands()
+    #expect(try reader.didConnect(Self.connection(last: "17592186044415-0", has: true)) == .connected(hasGap: false))
+    #expect(!reader.isAtEnd && reader.distance == .max)
+  }
 }

@@ -111,7 +111,7 @@ import Testing
     cache.memoryCache.autoTrimInterval = .seconds(Int64.max)
     cache.diskCache.autoTrimInterval = .seconds(Int64.max)
     for index in 0..<20 { try cache.set(index, forKey: "key\(index)") }
-    try cache.set(1, forKey: "expiring", expiresIn: .seconds(Int64.max))
+    try cache.set(1, forKey: "expiring", expiresIn: .seconds(Int64.max) * 2)
     try cache.flush()
     for index in 0..<20 { #expect(try cache.value(Int.self, forKey: "key\(index)") == index) }
     for entry in try cache.entries() { #expect(entry.size > 0) }
@@ -124,6 +124,18 @@ import Testing
     try cache.set(1, forKey: "key")
     _ = try cache.value(Int.self, forKey: "key")
     try cache.close()
+  }
+
+  /// Also longer ones than 64 bits of seconds hold.
+  @Test(
+    arguments: [
+      (.zero, 0), (.seconds(-1), -1_000_000_000), (.nanoseconds(Int64.max), .max), (.nanoseconds(Int64.min), .min),
+      (.nanoseconds(Int64.min + 1), .min + 1), (.nanoseconds(Int64.max - 1), .max - 1),
+      (.seconds(Int64.max), .max), (.seconds(Int64.min), .min), (.seconds(Int64.max) * 3, .max),
+      (.seconds(Int64.min) * 3, .min), (Duration(attoseconds: .max), .max), (Duration(attoseconds: .min), .min),
+    ] as [(Duration, Int64)])
+  func everyDurationIsNanoseconds(_ duration: Duration, _ nanoseconds: Int64) {
+    #expect(duration.clampedNanoseconds == nanoseconds)
   }
 
   @Test func longIntervalsAreTimersToo() {

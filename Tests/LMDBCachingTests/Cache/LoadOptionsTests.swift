@@ -148,6 +148,29 @@ import Testing
     try await cache.close()
   }
 
+  /// The share is of the life that each value has.
+  @Test func shorterLivesAreRefreshedAheadToo() throws {
+    let cache = try open()
+    let options = Self.options(100) { ($0.refreshAhead, $0.jitter) = (0.8, 1) }
+    for number in 0..<50 {
+      _ = try cache.value(Int.self, forKey: "\(number)", options: options) { _ in number }
+      let header = try #require(
+        try CacheKey.with("\(number)") { (key) throws(CacheError) in try cache.store.liveHeader(key) })
+      let life = header.expires - clock.now
+      #expect(abs(header.refresh - clock.now - life / 5 * 4) < 1_000)
+    }
+    try cache.close()
+  }
+
+  @Test func anyTimeLimitIsOne() async throws {
+    let (cache, source) = (try open(), Source())
+    let options = Self.options(10) { $0.timeLimit = .seconds(Int64.max) }
+    #expect(try await value(cache, source, options, isTask: true) == 1)
+    try await cache.removeAll()
+    #expect(try await value(cache, source, options, isTask: false) == 2)
+    try await cache.close()
+  }
+
   @Test(arguments: Place.allCases, [false, true]) func anExpiredValueIsServedWhileTheSourceFails(
     _ place: Place, _ isTask: Bool
   ) async throws {

@@ -28,6 +28,10 @@ struct ValueTransforms: Sendable {
     var applied: [UInt8] = []
     for transform in transforms {
       do {
+        // What comes out of the last one is looked at where it is stored.
+        if bytes.count > Self.maximumLength {
+          throw ValueTransformError(.tooLarge, "Between two transforms it is longer than 4 GiB. Write it in parts.")
+        }
         let context = context(entry, applied + [transform.identifier])
         guard let transformed = try transform.apply(to: bytes, context) else {
           if transform.isRequired {

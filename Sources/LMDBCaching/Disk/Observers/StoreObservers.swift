@@ -87,7 +87,7 @@ final class StoreObservers: @unchecked Sendable {
   @inline(__always)
   func announce(_ key: String, _ hash: UInt64, _ stamp: UInt64, isReadable: Bool = true) {
     versions.advance(hash: hash)
-    if !unplaced.isEmpty { noteNewer { $0 == key } }
+    if !unplaced.isEmpty { noteNewer { KeyIdentity.same($0, key) } }
     for observer in announced { observer.willChange(key, hash: hash, stamp: stamp, isReadable: isReadable) }
   }
 

@@ -90,6 +90,8 @@ final class ValueLogKeeper: @unchecked Sendable {
 
   /// Before the cache is closed: a segment of its own that nothing refers to need not stay until the next opening.
   func finish() {
+    // Its lock goes with it: others may go on.
+    emptying = nil
     guard journal.lock.withLock({ journal.state.gate.failure == nil }), let active = log.active else { return }
     _ = outcome { () throws(CacheError) in
       guard try database.valueUsage().segments[active.identifier] == nil else { return }

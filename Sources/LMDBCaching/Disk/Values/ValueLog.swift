@@ -223,8 +223,9 @@ final class ValueLog: Sendable {
       try ValueSegment.writeOwner(owner, lock.file)
       let size = ValueEntry.padded(try lock.file.status().size)
       let segment = GrowingSegment(found.identifier, owner: owner, lock, tail: size)
-      // What its writer left may not be on the disk.
+      // What its writer left may not be on the disk, nor the segment's name.
       segment.isDirty.store(true, ordering: .relaxed)
+      state.hasNewNames = true
       return segment
     }
     return nil

@@ -5,7 +5,8 @@
 /// equivalence class: a composed and a decomposed "é" are two keys. Limits hold whenever a call returns; an expired
 /// value is never returned. Unless it is said otherwise it holds a million values: `MemoryCache(configuration: .unlimited)`
 /// lifts that. Values are released after the cache's locks, by default on a background queue, so a
-/// value's `deinit` may use the cache.
+/// value's `deinit` may use the cache. A key's `==` and `hash(into:)` may not, nor wait for anybody who does: they are called
+/// while a part of the cache is locked.
 ///
 /// ```swift
 /// let cache = MemoryCache<String, Image>(countLimit: 1_000)
