@@ -62,6 +62,11 @@ final class Flight: Sendable {
     }
   }
 
+  /// How many wait, its leader included. For tests: who has missed an entry has not joined its flight yet.
+  var waiterCount: Int {
+    state.withLock { $0.waits.values.count { if case .left = $0 { false } else { true } } }
+  }
+
   /// Has `resumption` called, once: with the outcome, or with what the waiter leaves with.
   func wait(as waiter: Waiter, _ resumption: @escaping Resumption) {
     let result = state.withLock { state -> SingleFlight.Outcome?? in

@@ -161,6 +161,9 @@ final class SingleFlight: Sendable {
     }
   }
 
+  /// See ``Flight/waiterCount``; 0 if no load of the key is under way.
+  func waiterCount(_ key: ByteKey) -> Int { state.withLock { $0.flights[key]?.waiterCount ?? 0 } }
+
   private func leave(_ flight: Flight, _ waiter: Flight.Waiter, with outcome: Outcome?) {
     if flight.leave(waiter, with: outcome) { retire(flight) }
   }

@@ -1,4 +1,5 @@
 public import Foundation
+import Platform
 
 /// The decoders of what is read from a disk, each by itself: for those who try them with bytes that were made up.
 ///
@@ -164,7 +165,7 @@ extension JournalFile {
     defer { buffer.deallocate() }
     buffer.initializeMemory(as: UInt8.self, repeating: 0)
     let base = buffer.baseAddress.unsafelyUnwrapped
-    writeHeader(to: base, identifier: identifier, segmentSize: segmentSize, count: segments)
+    writeHeader(to: base, identifier: identifier, segmentSize: segmentSize, count: segments, boot: .unknown)
     let generation: UInt64 = 1
     base.storeBytes(of: generation, toByteOffset: headerSize, as: UInt64.self)
     var position = base + headerSize + JournalSegment.headerSize

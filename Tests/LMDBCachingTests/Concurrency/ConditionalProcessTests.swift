@@ -53,6 +53,28 @@ import Testing
     first.end()
   }
 
+  /// Who comes does not see that another process is here, and has to tell it all the same.
+  @Test func noIncrementIsLostWhereSomebodyDeletesTheProcessesLock() throws {
+    let first = try cacheProcess()
+    #expect(first.run("open \(directory.path) interval=20") == "ok")
+    #expect(first.run("increments key 100 1") == "ok")
+    func isRevoked() -> Bool {
+      directory.contents(directory.journals[0])[ExclusiveUse.revokedOffset..<ExclusiveUse.revokedOffset + 4]
+        .contains { $0 != 0 }
+    }
+    // It is alone, and knows it.
+    #expect(!isRevoked())
+    first.send("increments key 2000 1")
+    try FileManager.default.removeItem(at: directory.url("processes.lock"))
+    let cache = try directory.open()
+    #expect(isRevoked())
+    for _ in 0..<300 { try cache.increment(forKey: "key") }
+    #expect(first.readLine() == "ok")
+    #expect(try cache.increment(forKey: "key") == 2_401)
+    first.end()
+    try cache.close()
+  }
+
   /// What was answered is there, and of what was not answered one at most.
   @Test func whatAKilledProcessHadChangedIsThere() throws {
     for round in 0..<8 {

@@ -96,13 +96,41 @@ import Testing
     #expect(try directory.isMarkedSound())
   }
 
+  /// Damage that somebody has found is not forgotten since another process marks the file as sound meanwhile.
+  @Test func aVoidMarkStaysUntilTheFileIsVerified() throws {
+    try directory.open().close()
+    let place = try Directory(path: directory.path)
+    func write(wasVerified: Bool) throws -> Bool {
+      try CleanExitMark.write(in: place, durability: .ordered, .use, wasVerified: wasVerified)
+    }
+    #expect(try write(wasVerified: false))
+    do {
+      // Another process is just writing it.
+      let lock = FileLock(try place.create("clean-exit"))
+      #expect(try lock.tryLock(.exclusive))
+      #expect(try !write(wasVerified: false))
+      try CleanExitMark.makeVoid(in: place)
+    }
+    #expect(try CleanExitMark.isVoid(in: place))
+    #expect(try !write(wasVerified: false))
+    #expect(try CleanExitMark.isVoid(in: place))
+    #expect(try write(wasVerified: true))
+    #expect(try !CleanExitMark.isVoid(in: place))
+    // Without a mark nothing says that the file is sound, and nobody may say so now.
+    try place.remove("clean-exit")
+    try CleanExitMark.makeVoid(in: place)
+    #expect(try place.identity(of: "clean-exit") == nil)
+    try CleanExitMark.makeVoid(in: place, durability: .ordered)
+    #expect(try !write(wasVerified: false))
+  }
+
   /// A process that finds the file at rest marks its state. The one that goes on writing sees to its own mark.
   @Test func theMarkIsOfWhoWrites() throws {
     let clock = ManualClock()
     let cache = try directory.open { $0.clock = .manual(clock) }
     try cache.set("v", forKey: "key")
     try cache.flush()
-    try CleanExitMark.write(in: Directory(path: directory.path), durability: .ordered, .run)
+    try CleanExitMark.write(in: Directory(path: directory.path), durability: .ordered, .run, wasVerified: true)
     try cache.set("w", forKey: "key")
     try cache.flush()
     #expect(try !directory.isMarkedSound())

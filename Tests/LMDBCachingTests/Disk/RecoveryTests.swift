@@ -178,6 +178,23 @@ import Testing
     try cache.close()
   }
 
+  /// Somebody may have deleted what says that another process is here. Its journal, which is locked, says so, too.
+  @Test func damageBesideAnotherProcessThatWritesChangesNothing() throws {
+    try fill()
+    directory.damage { $0.removeLast($0.count / 2) }
+    let before = directory.contents("data.mdb")
+    do {
+      let journal = try JournalFolder(cache: Directory(path: directory.path)).makeFile(size: 1 << 16)
+      #expect(errorCode { try directory.open() } == .damagedDatabase)
+      #expect(directory.contents("data.mdb") == before)
+      #expect(quarantines.isEmpty)
+      withExtendedLifetime(journal.identifier) {}
+    }
+    let cache = try directory.open()
+    #expect(cache.recovery != nil)
+    try cache.close()
+  }
+
   /// LMDB does not write pages that are free again when their transaction ends.
   @Test func aFileWithoutItsLastFreePagesIsOpenedBesideOthers() throws {
     let cache = try directory.open()
@@ -304,7 +321,7 @@ import Testing
   @Test func alwaysVerifiesWhatIsMarkedSound() throws {
     try fill()
     directory.miscount()
-    try CleanExitMark.write(in: Directory(path: directory.path), durability: .ordered, .disk)
+    try CleanExitMark.write(in: Directory(path: directory.path), durability: .ordered, .disk, wasVerified: true)
     var cache = try directory.open()
     #expect(cache.recovery == nil)
     #expect(try cache.value(String.self, forKey: "key 1") == "value 1")

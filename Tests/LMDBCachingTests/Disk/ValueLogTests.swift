@@ -30,6 +30,28 @@ import Testing
     try reopened.close()
   }
 
+  /// A caller may have the identifier of a journal in whose place another one has come meanwhile.
+  @Test func aSegmentStaysWithTheJournalThatItGoesTo() throws {
+    let log = try values.log()
+    let first = try values.append(0, to: log)
+    try log.follow(journal: 2)
+    let second = try values.append(1, to: log)
+    let name = String(try #require(directory.segments.first).dropFirst("values/".count))
+    let identifier = try #require(ValueSegment.identifier(ofName: name))
+    let file = try Directory(path: directory.url("values").path).create(name)
+    #expect(try ValueSegment.owner(file, identifier: identifier) == 2)
+    first.end()
+    second.end()
+    log.close()
+  }
+
+  @Test func nothingIsAppendedToAClosedLog() throws {
+    let log = try values.log()
+    log.close()
+    #expect(throws: SystemError.self) { try values.append(0, to: log) }
+    #expect(directory.segments.isEmpty)
+  }
+
   /// Sparse segments are emptied, and all that nothing refers to goes.
   @Test(arguments: Durability.allCases) func spaceIsGivenBack(_ durability: Durability) throws {
     let cache = try values.open { $0.durability = durability }

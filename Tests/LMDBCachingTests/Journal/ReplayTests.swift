@@ -196,6 +196,53 @@ import Testing
     try cache.close()
   }
 
+  /// Whoever knows that a process has died may remove what it wrote, before the others have noticed.
+  @Test(arguments: ["key", "prefix", "batch", "condition"])
+  func aRemovalIsNotUndoneByWhatADeadProcessLeft(_ what: String) throws {
+    let (crashed, path) = try directoryWithOrphan()
+    let (name, contents) = (crashed.journals[0], crashed.contents(crashed.journals[0]))
+    try FileManager.default.removeItem(atPath: path)
+    // A manual clock: nothing looks for journals by itself.
+    let cache = try crashed.open {
+      neverCommitting(&$0)
+      $0.clock = .manual(ManualClock(now: 2_000_000_000_000_000_000))
+    }
+    if what == "condition" {
+      try cache.set("committed", forKey: "key")
+      try cache.flush()
+    }
+    crashed.write(contents, to: name)
+    switch what {
+    case "key": try cache.removeValue(forKey: "key")
+    case "prefix": try cache.removeAll(withPrefix: "k")
+    case "batch": try cache.write { $0.removeValue(forKey: "key") }
+    default: #expect(try cache.removeValue(String.self, forKey: "key") != nil)
+    }
+    try cache.flush()
+    try cache.store.onWriterThread { .success(cache.store.peers.takeOver()) }
+    #expect(!crashed.journals.contains(name))
+    cache.memoryCache.removeAll()
+    #expect(try cache.value(String.self, forKey: "key") == nil)
+    #expect(cache.count == 0)
+    try cache.close()
+  }
+
+  /// The journal goes on from what was committed to a database that is gone.
+  @Test func whatWaitsSurvivesADatabaseThatIsDeletedAfterItsProcessDied() throws {
+    let cache = try directory.open {
+      neverCommitting(&$0); $0.disk.journalSize = 64 << 10
+    }
+    try cache.set("committed", forKey: "a")
+    try cache.flush()
+    try cache.set("waits", forKey: "b")
+    let crashed = directory.crashed(cache)
+    try cache.close()
+    for name in ["data.mdb", "clean-exit"] { try? FileManager.default.removeItem(at: crashed.url(name)) }
+    let reopened = try crashed.open()
+    #expect(try reopened.entries().map(\.key) == ["b"])
+    try reopened.close()
+  }
+
   @Test func thePlaceOfAReaderThatDiedIsFree() throws {
     func dieInASnapshot() throws {
       let child = try cacheProcess()

@@ -55,6 +55,15 @@ final class CacheDirectory: Sendable {
     return copy
   }
 
+  /// Makes the journals ones of another run of the system, as after a power cut.
+  func makeJournalsOlder() {
+    for name in journals {
+      var journal = contents(name)
+      journal.replaceSubrange(40..<56, with: repeatElement(7, count: 16))
+      write(journal, to: name)
+    }
+  }
+
   /// A configuration for tests: silent, with a small map.
   static func configuration(_ change: (inout CacheConfiguration) -> Void = { _ in }) -> CacheConfiguration {
     var configuration = CacheConfiguration()

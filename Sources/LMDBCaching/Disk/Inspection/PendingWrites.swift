@@ -47,11 +47,19 @@ struct PendingWrites {
     self.transactionID = transactionID
     for journal in images {
       var frames = journal.frames(after: try Self.committedStamp(of: journal.identifier, cursor))
-      try Self.cutOff(&frames, of: journal, isIntact)
+      var missing: Set<Int> = []
+      for index in frames {
+        guard let pointer = journal.pointers[index], try !isIntact(pointer, journal.identifier) else { continue }
+        missing.insert(index)
+        if !journal.isOfThisRun { break }
+      }
+      if let first = missing.first, !journal.isOfThisRun { Self.cutOff(&frames, of: journal, at: first) }
       if frames.isEmpty { continue }
       journals.append(journal)
       count += frames.count
-      for index in frames { add(index, of: journal, clearedAt: cleared, databaseKey) }
+      for index in frames {
+        add(index, of: journal, isValueMissing: missing.contains(index), clearedAt: cleared, databaseKey)
+      }
     }
     sortEntries()
   }
@@ -67,22 +75,15 @@ struct PendingWrites {
     }
   }
 
-  /// Leaves out what comes from the first write on whose value is nowhere, as a replay does.
-  private static func cutOff(
-    _ frames: inout [Int], of journal: JournalImage, _ isIntact: (ValuePointer, UInt64) throws(ReadingFailure) -> Bool
-  ) throws(ReadingFailure) {
-    for (position, index) in frames.enumerated() {
-      guard let pointer = journal.pointers[index] else { continue }
-      if try isIntact(pointer, journal.identifier) { continue }
-      var end = position
-      while end > 0, journal.frames[frames[end - 1]].isContinued { end -= 1 }
-      frames.removeSubrange(end...)
-      return
-    }
+  /// Leaves out what comes from a write on that a power cut took, as a replay does.
+  private static func cutOff(_ frames: inout [Int], of journal: JournalImage, at lost: Int) {
+    var end = frames.firstIndex(of: lost)!
+    while end > 0, journal.frames[frames[end - 1]].isContinued { end -= 1 }
+    frames.removeSubrange(end...)
   }
 
   private mutating func add(
-    _ index: Int, of journal: JournalImage, clearedAt cleared: UInt64, _ databaseKey: DatabaseKey
+    _ index: Int, of journal: JournalImage, isValueMissing: Bool, clearedAt cleared: UInt64, _ databaseKey: DatabaseKey
   ) {
     let frame = journal.frames[index]
     switch frame.operation {
@@ -93,7 +94,8 @@ struct PendingWrites {
       journal.withKey(of: frame) { databaseKey.withDatabaseKey($0) { keys += $0 } }
       entries.append(
         Entry(
-          stamp: frame.stamp, isRemoval: frame.operation == .remove, journal: Int32(journals.count - 1),
+          stamp: frame.stamp, isRemoval: frame.operation == .remove || isValueMissing,
+          journal: Int32(journals.count - 1),
           frame: Int32(index), keyLength: Int32(keys.count - start), keyStart: start))
     case .removePrefix:
       prefixes.append(HiddenKeys.Prefix(bytes: journal.withKey(of: frame) { Array($0) }, stamp: frame.stamp))

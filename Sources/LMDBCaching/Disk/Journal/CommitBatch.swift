@@ -7,6 +7,10 @@ struct CommitBatch {
   let isComplete: Bool
   /// The journal's identifier, or `nil` before its file is made.
   let journal: UInt64?
+
+  /// Whether something is removed so that nothing in the database tells of it: an older write that is committed later would
+  /// be there again.
+  var leavesNothing: Bool { !hidden.isEmpty || segments.contains(where: \.leavesNothing) }
 }
 
 /// What came of it.

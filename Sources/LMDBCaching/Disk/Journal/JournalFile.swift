@@ -10,6 +10,7 @@ import Platform
 ///         16      8  bytes of a segment
 ///         24      8  number of segments
 ///         32      8  XXH3 of what is before
+///         40     16  the operating system's run that it is of; 0: not known
 ///         64      8  two words of ``ExclusiveUse``, 64 bytes apart
 ///       4096      …  the segments: see ``JournalSegment``
 ///
@@ -40,7 +41,8 @@ struct JournalFile: ~Copyable {
     let lock = try Self.makeLocked(name, in: folder)
     let map = try Self.map(lock.file, Self.headerSize + Self.segmentCount * segmentSize, name, in: folder)
     identity = try lock.file.identity()
-    Self.writeHeader(to: map.base, identifier: identifier, segmentSize: segmentSize, count: Self.segmentCount)
+    Self.writeHeader(
+      to: map.base, identifier: identifier, segmentSize: segmentSize, count: Self.segmentCount, boot: .current)
     // Until its process has found out that there is nobody else.
     ExclusiveUse(journal: map.base).revoke()
     memory = JournalMemory(lock, map)
@@ -71,12 +73,16 @@ struct JournalFile: ~Copyable {
     }
   }
 
-  static func writeHeader(to base: UnsafeMutableRawPointer, identifier: UInt64, segmentSize: Int, count: Int) {
+  static func writeHeader(
+    to base: UnsafeMutableRawPointer, identifier: UInt64, segmentSize: Int, count: Int, boot: BootIdentifier
+  ) {
     base.storeBytes(of: magic, as: UInt64.self)
     base.storeBytes(of: identifier, toByteOffset: 8, as: UInt64.self)
     base.storeBytes(of: UInt64(segmentSize), toByteOffset: 16, as: UInt64.self)
     base.storeBytes(of: UInt64(count), toByteOffset: 24, as: UInt64.self)
     base.storeBytes(of: cxxhash_64(base, 32, 0), toByteOffset: 32, as: UInt64.self)
+    base.storeBytes(of: boot.high.littleEndian, toByteOffset: 40, as: UInt64.self)
+    base.storeBytes(of: boot.low.littleEndian, toByteOffset: 48, as: UInt64.self)
   }
 
   /// Whether a file that begins so is a journal, as far as it was written.
@@ -93,6 +99,19 @@ struct JournalFile: ~Copyable {
       JournalSegment(
         in: memory, at: Self.headerSize + $0 * segmentSize, capacity: segmentSize, seed: identifier)
     }
+  }
+
+  /// Bytes of the header that are written once.
+  static let fieldsSize = 56
+
+  /// The operating system's run that a journal is of.
+  ///
+  /// - Parameter header: Its first ``fieldsSize`` bytes, or more. It may be damaged, or cut off.
+  static func boot(_ header: UnsafeRawBufferPointer) -> BootIdentifier {
+    guard header.count >= fieldsSize else { return .unknown }
+    return BootIdentifier(
+      high: UInt64(littleEndian: header.load(fromByteOffset: 40, as: UInt64.self)),
+      low: UInt64(littleEndian: header.load(fromByteOffset: 48, as: UInt64.self)))
   }
 
   /// What a journal's header says of it.

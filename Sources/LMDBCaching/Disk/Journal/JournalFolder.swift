@@ -28,6 +28,15 @@ struct JournalFolder: Sendable {
     try JournalFile(in: try cache.makeSubdirectory(JournalName.folder), size: size)
   }
 
+  /// Whether a process lives that a journal belongs to, but for this one's own.
+  func hasOwner(but own: UInt64?) throws(SystemError) -> Bool {
+    for identifier in try identifiers() where identifier != own {
+      guard let file = try folder()?.open(JournalName.of(identifier), .writing, requiresOneName: true) else { continue }
+      if try !FileLock(file).tryLock(.exclusive) { return true }
+    }
+    return false
+  }
+
   /// The journal of a process that is gone. Returns `nil` if its owner lives, another process is at it, it is gone, or it
   /// is no journal.
   func orphan(_ identifier: UInt64) throws(SystemError) -> OrphanedJournal? {

@@ -36,6 +36,8 @@ final class JournalImage {
   let identity: FileIdentity
   /// Whether the header is damaged, so that nothing can be read.
   let isDamaged: Bool
+  /// See ``OrphanedJournal/isOfThisRun``.
+  let isOfThisRun: Bool
   private let file: File
   private(set) var frames: [Frame] = []
   /// Where the values are of frames that put one which is in the value log, by their indexes.
@@ -50,7 +52,7 @@ final class JournalImage {
   init?(in folder: Directory, name: String) throws(SystemError) {
     guard let file = try folder.open(name) else { return nil }
     let status = try file.status()
-    var header = [UInt8](repeating: 0, count: 40)
+    var header = [UInt8](repeating: 0, count: JournalFile.fieldsSize)
     guard JournalFile.headerSize...JournalFile.maximumSize ~= status.size, try file.read(&header),
       JournalFile.isOurs(header)
     else { return nil }
@@ -58,7 +60,8 @@ final class JournalImage {
     identity = status.identity
     identifier = layout?.identifier ?? 0
     // The header is written when the file has its blocks.
-    isDamaged = layout == nil && header[8...].contains { $0 != 0 }
+    isDamaged = layout == nil && header[8..<40].contains { $0 != 0 }
+    isOfThisRun = header.withUnsafeBytes { JournalFile.boot($0) }.isKnownToBe(.current)
     self.file = file
     guard let layout else { return }
     let window = FileWindow()
@@ -114,13 +117,13 @@ final class JournalImage {
 
   // MARK: What is in it
 
-  /// The frames that are newer than `watermark`, as indexes, oldest first, up to the first gap: see
-  /// ``JournalRun/frames(of:after:ignoringGaps:)``.
+  /// The frames that are newer than `watermark`, as indexes, oldest first; up to the first gap, if a power cut may have left
+  /// one: see ``JournalRun/frames(of:after:ignoringGaps:)``.
   func frames(after watermark: UInt64) -> [Int] {
     var last = watermark
     var found: [Int] = []
     for run in runs {
-      guard run.previous <= last else { break }
+      guard run.previous <= last || isOfThisRun else { break }
       found += run.frames.filter { frames[$0].stamp > watermark }
       last = max(last, frames[run.frames.upperBound - 1].stamp)
     }

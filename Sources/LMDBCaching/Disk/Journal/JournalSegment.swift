@@ -50,6 +50,8 @@ final class JournalSegment {
   /// The tags whose entries are removed, by their hashes, with the stamps of the removals.
   private(set) var tagRemovals: [UInt64: UInt64] = [:]
   private(set) var lastStamp: UInt64 = 0
+  /// Whether there is a removal by key or prefix: once it is committed, nothing in the database tells of it.
+  private(set) var leavesNothing = false
 
   /// Which filling of a segment this is; counted by the store.
   var number = 0
@@ -121,6 +123,7 @@ final class JournalSegment {
     count = 0
     clearStamp = 0
     lastStamp = 0
+    leavesNothing = false
     prefixRemovals = []
     tagRemovals = [:]
     words.update(repeating: 0, count: mask + 1)
@@ -142,6 +145,7 @@ final class JournalSegment {
   }
 
   func remove(key: UnsafeRawBufferPointer, hash: UInt64, stamp: UInt64, flags: JournalFrame.Flags) {
+    leavesNothing = true
     append(.remove, key: key, stamp: stamp, flags: flags, recordLength: 0, hash: hash, fill: { _ in })
   }
 
@@ -194,7 +198,10 @@ final class JournalSegment {
         place, flags: index + 1 < batch.entries.count ? .batchContinues : [], stamp: stamp, keyLength: keyLength,
         recordLength: recordLength, seed: seed)
       switch frame.operation {
-      case .put, .remove: self.index(frame.key, entry.keyIdentity ?? 0, offset: start + entry.offset)
+      case .put: self.index(frame.key, entry.keyIdentity ?? 0, offset: start + entry.offset)
+      case .remove:
+        leavesNothing = true
+        self.index(frame.key, entry.keyIdentity ?? 0, offset: start + entry.offset)
       case .removeAll: forgetAll(stamp: stamp)
       case .removePrefix: forget(prefix: frame.key, stamp: stamp)
       case .removeTag: tagRemovals[frame.tag] = stamp
@@ -247,6 +254,7 @@ final class JournalSegment {
 
   private func forget(prefix: UnsafeRawBufferPointer, stamp: UInt64) {
     forgetIndexed { $0.key.hasPrefix(prefix) }
+    leavesNothing = true
     prefixRemovals.append(PrefixRemoval(prefix: Array(prefix), stamp: stamp))
   }
 

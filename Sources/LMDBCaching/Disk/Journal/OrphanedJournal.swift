@@ -9,6 +9,8 @@ struct OrphanedJournal: ~Copyable {
   let identifier: UInt64
   /// Oldest first; valid as long as this value lives.
   let runs: [JournalRun]
+  /// Whether it was made since the system was started: then no power cut has taken anything away from it.
+  let isOfThisRun: Bool
   /// Whether the header is damaged, so that nothing can be read.
   private let isDamaged: Bool
 
@@ -38,6 +40,7 @@ struct OrphanedJournal: ~Copyable {
     self.contents = contents
     identifier = found?.identifier ?? 0
     runs = found?.runs ?? []
+    isOfThisRun = JournalFile.boot(UnsafeRawBufferPointer(contents)).isKnownToBe(.current)
     // The header is written when the file has its blocks.
     isDamaged = found == nil && contents.count >= JournalFile.headerSize && contents[8..<40].contains { $0 != 0 }
   }

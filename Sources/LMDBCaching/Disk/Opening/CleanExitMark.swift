@@ -89,13 +89,37 @@ struct CleanExitMark {
   }
 
   /// Marks the file as it is now.
-  static func write(in directory: Directory, durability: Durability, _ scope: Scope) throws(SystemError) {
-    guard let state = try DataFileState(directory: directory) else { return }
-    try CleanExitMark(durability: durability, scope: scope, boot: BootIdentifier.current, state: state)
-      .write(in: directory)
+  ///
+  /// - Parameter wasVerified: All of it was read, by the only process. If not, a void mark stays.
+  /// - Returns: Whether it is marked. It is not if another process is just changing the mark.
+  @discardableResult
+  static func write(
+    in directory: Directory, durability: Durability, _ scope: Scope, wasVerified: Bool
+  ) throws(SystemError) -> Bool {
+    guard let state = try DataFileState(directory: directory) else { return false }
+    let mark = CleanExitMark(durability: durability, scope: scope, boot: BootIdentifier.current, state: state)
+    return try whileLocked(in: directory) { (file, isLocked) throws(SystemError) in
+      guard isLocked else { return false }
+      if !wasVerified, try isVoid(in: directory) { return false }
+      try file.write(mark.bytes, at: 0)
+      return true
+    }
   }
 
-  private func write(in directory: Directory) throws(SystemError) {
+  /// Nanoseconds to wait for another process, which writes a few bytes.
+  private static let longestWait: Int64 = 100_000_000
+
+  /// Makes the file if there is none, and calls `body` while no other process changes it: it is told whether that is so, or
+  /// the other one did not end.
+  private static func whileLocked<R>(
+    in directory: Directory, _ body: (borrowing File, _ isLocked: Bool) throws(SystemError) -> R
+  ) throws(SystemError) -> R {
+    let lock = FileLock(try directory.create(name, requiresOneName: true))
+    let isLocked = try lock.lock(.exclusive, within: longestWait)
+    return try body(lock.file, isLocked)
+  }
+
+  private var bytes: [UInt8] {
     var bytes = [UInt8](repeating: 0, count: Self.size)
     bytes.withUnsafeMutableBytes { bytes in
       bytes.storeBytes(of: Self.magic.littleEndian, as: UInt64.self)
@@ -107,20 +131,29 @@ struct CleanExitMark {
       state.write(to: UnsafeMutableRawBufferPointer(rebasing: bytes[32..<88]))
       bytes.storeBytes(of: cxxhash_64(bytes.baseAddress!, 88, 0).littleEndian, toByteOffset: 88, as: UInt64.self)
     }
-    // In place and at once: two processes that write it together leave one of the two, or a void one.
-    let file = try directory.create(Self.name, requiresOneName: true)
-    try file.write(bytes, at: 0)
+    return bytes
   }
 
   /// Makes the next opening verify. The file stays: it says that the directory is a cache, and with which durability.
-  static func makeVoid(in directory: Directory) throws(SystemError) {
-    switch try read(in: directory) {
-    case .none, .void, .newerVersion: return
-    case .mark(let mark):
+  ///
+  /// Where another process has the mark for longer than it may, it is made void all the same.
+  ///
+  /// - Parameter durability: The cache's; where there is no mark that tells it, one is made. `nil`: there is nothing to do
+  ///   then.
+  static func makeVoid(in directory: Directory, durability: Durability? = nil) throws(SystemError) {
+    if durability == nil, case .none = try read(in: directory) { return }
+    try whileLocked(in: directory) { (file, _) throws(SystemError) in
+      let known: Durability?
+      switch try read(in: directory) {
+      case .newerVersion: return
+      case .none, .void: known = durability
+      case .mark(let mark): known = mark.durability
+      }
+      guard let known else { return }
       // No file has the number 0.
       let state = [UInt8](repeating: 0, count: DataFileState.size).withUnsafeBytes { DataFileState($0) }
-      try CleanExitMark(durability: mark.durability, scope: .run, boot: mark.boot, state: state)
-        .write(in: directory)
+      let void = CleanExitMark(durability: known, scope: .run, boot: BootIdentifier.current, state: state)
+      try file.write(void.bytes, at: 0)
     }
   }
 }

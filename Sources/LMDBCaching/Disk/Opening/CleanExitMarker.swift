@@ -25,18 +25,18 @@ final class CleanExitMarker: @unchecked Sendable {
     markedPosition = lastPosition
   }
 
-  /// After opening: what is there was verified, or is as it was when it was sound.
-  static func markOpened(_ directory: Directory, _ durability: Durability) throws(CacheError) {
+  /// After opening: what is there is as it was when it was sound, or it was verified.
+  static func markOpened(_ directory: Directory, _ durability: Durability, wasVerified: Bool) throws(CacheError) {
     try calling("Opening the cache in \(directory.path)") { () throws(SystemError) in
       if case .mark(let mark) = try CleanExitMark.read(in: directory), try mark.holds(in: directory) { return }
-      try CleanExitMark.write(in: directory, durability: durability, .run)
+      try CleanExitMark.write(in: directory, durability: durability, .run, wasVerified: wasVerified)
     }
   }
 
   /// Makes the next opening verify the database. Any thread.
   func makeVoid() {
     do throws(SystemError) {
-      try CleanExitMark.makeVoid(in: place.directory)
+      try CleanExitMark.makeVoid(in: place.directory, durability: durability)
     } catch {
       events.log(.error, "cache mark not removed", ["directory": "\(database.directoryName)", "error": "\(error)"])
     }
@@ -68,9 +68,8 @@ final class CleanExitMarker: @unchecked Sendable {
   private func mark(_ scope: CleanExitMark.Scope) -> Bool {
     if isOutOfService { return false }
     do throws(SystemError) {
-      let directory = place.directory
-      if try CleanExitMark.isVoid(in: directory) { return false }
-      try CleanExitMark.write(in: directory, durability: durability, scope)
+      guard try CleanExitMark.write(in: place.directory, durability: durability, scope, wasVerified: false)
+      else { return false }
     } catch {
       return false
     }
@@ -86,14 +85,13 @@ final class CleanExitMarker: @unchecked Sendable {
       guard try calling(activity, { () throws(SystemError) in try place.processLock.tryOwn() }) else { return }
       let directory = place.directory
       let isDone = try calling(activity) { () throws(SystemError) in
-        if try CleanExitMark.isVoid(in: directory) { return true }
         guard case .mark(let mark) = try CleanExitMark.read(in: directory), mark.scope == .disk else { return false }
         return try mark.holds(in: directory)
       }
       if isDone { return }
       try database.synchronize()
-      try calling(activity) { () throws(SystemError) in
-        try CleanExitMark.write(in: directory, durability: durability, .disk)
+      _ = try calling(activity) { () throws(SystemError) in
+        try CleanExitMark.write(in: directory, durability: durability, .disk, wasVerified: false)
       }
     } catch {
       events.log(

@@ -9,6 +9,8 @@ struct OpeningCheck {
   let cache: CacheDirectory
   let configuration: CacheConfiguration
   let processLock: ProcessLock
+  /// The journal of the store that goes over to these files, if one does.
+  let ownJournal: UInt64?
   let events: EventLog
 
   /// What the check found to do.
@@ -19,6 +21,8 @@ struct OpeningCheck {
     var corrected: CacheContents.Corrected?
     /// Whether the database may be marked as sound.
     var isSound = true
+    /// Whether all of it was read, or it is made anew, while nobody else was here.
+    var wasVerified = false
   }
 
   private var directory: Directory { cache.directory }
@@ -31,7 +35,12 @@ struct OpeningCheck {
   ///   aside; `.corruptedRecord` if it is no cache of this package. Nothing was changed then.
   func run() throws(CacheError) -> Result {
     if configuration.disk.verification == .afterUncleanExit, try isMarkedSound() { return Result() }
-    guard try calling(activity, { () throws(SystemError) in try processLock.tryOwn() }) else {
+    // Somebody may have deleted the lock of processes that are here: their journals tell of those that write.
+    let isAlone = try calling(activity) { () throws(SystemError) in
+      guard try processLock.tryOwn() else { return false }
+      return try !JournalFolder(cache: directory).hasOwner(but: ownJournal)
+    }
+    guard isAlone else {
       // Trying has given up the lock that says that this process is here.
       try calling(activity) { () throws(SystemError) in try processLock.share() }
       try checkBesideOthers()
@@ -64,7 +73,7 @@ struct OpeningCheck {
     switch try DatabaseExamination(directory: directory, activity: activity) {
     // What a newer version made is refused when its own record is read.
     case .newerVersion: return Result()
-    case .sound(_, let contents): return Result(corrected: contents.corrected)
+    case .sound(_, let contents): return Result(corrected: contents.corrected, wasVerified: true)
     case .damaged(let found):
       try checkIsOurs(found.description, found.kind)
       (finding, page) = (found.description, found.page)
@@ -82,7 +91,7 @@ struct OpeningCheck {
         "directory": "\(directory.path)", "finding": "\(finding)", "page": "\(page.map(String.init) ?? "-")",
         "quarantine": "\(recovery.quarantine.path)",
       ])
-    return Result(recovery: recovery)
+    return Result(recovery: recovery, wasVerified: true)
   }
 
   /// The error of who leaves a damaged database as it is.

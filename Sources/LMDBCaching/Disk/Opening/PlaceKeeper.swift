@@ -146,7 +146,7 @@ final class PlaceKeeper: @unchecked Sendable {
     let displaced = DisplacedFiles(
       files: database.environment.files, displacement: displacement,
       processLock: displacement.isDisjoint(with: [.directory, .processLock]) ? processLock : nil,
-      stampBase: journal.lock.withLock { journal.state.stamps.base })
+      journal: journal.identifier, stampBase: journal.lock.withLock { journal.state.stamps.base })
     var cache = CacheDirectory(directory)
     if displacement.contains(.directory) {
       cache = try CacheDirectory(path: directory.path, allowsOtherUsers: configuration.disk.allowsOtherUsers)

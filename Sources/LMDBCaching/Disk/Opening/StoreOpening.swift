@@ -43,12 +43,12 @@ struct StoreOpening {
     }
     let record = try calling(activity) { () throws(SystemError) in isShared ? try processLock.record() : nil }
     if let record { try checkNamespace(record) }
-    if isShared {
-      try calling(activity) { () throws(SystemError) in try JournalFolder(cache: directory).revokeExclusiveUse() }
-    }
+    // Also of those who are not known to be here, since somebody has deleted the processes' lock.
+    try calling(activity) { () throws(SystemError) in try JournalFolder(cache: directory).revokeExclusiveUse() }
     try FastSession.discardInterrupted(cache, configuration, processLock, events: events)
     let check = try OpeningCheck(
-      cache: cache, configuration: configuration, processLock: processLock, events: events
+      cache: cache, configuration: configuration, processLock: processLock, ownJournal: displaced?.journal,
+      events: events
     ).run()
     let (hadLockFile, isLockFileNew) = try calling(activity) { () throws(SystemError) in
       // Before LMDB makes the files. One that is there has to be looked at first: see `beginFastSession`.
@@ -70,7 +70,9 @@ struct StoreOpening {
         try calling(activity) { () throws(SystemError) in try FastSession.end(directory) }
       }
       let place = try settle(environment, processLock, metadata)
-      if check.isSound { try CleanExitMarker.markOpened(directory, configuration.durability) }
+      if check.isSound {
+        try CleanExitMarker.markOpened(directory, configuration.durability, wasVerified: check.wasVerified)
+      }
       opening.end()
       if isShared, !hadLockFile || displaced != nil { waitForReadersOfOldLockFile(environment) }
       return Opened(environment: environment, place: place, metadata: metadata, recovery: check.recovery)

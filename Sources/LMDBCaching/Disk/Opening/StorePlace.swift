@@ -38,6 +38,8 @@ struct DisplacedFiles {
   let displacement: StoreDisplacement
   /// Its lock, if that is in its place.
   let processLock: ProcessLock?
+  /// The identifier of its journal, if it has one.
+  let journal: UInt64?
   /// Of the stamps that it makes: see ``StampClock``.
   let stampBase: UInt64
 }

@@ -237,6 +237,7 @@ extension DiskStore {
   ) throws(CacheError) -> Transacted {
     if let journal = try exclusive.unsettled() { return .unsettled(journal) }
     writer.commitWaiting()
+    if case .remove = change { try peers.applyBeforeCommit(leavingNothing: true) }
     if let failure = journal.lock.withLock({ journal.state.gate.failure }) { throw failure.error }
     let hash = key.hash
     var isChanging = false

@@ -137,6 +137,8 @@ extension DiskStore {
     do throws(SystemError) {
       return try body(owner)
     } catch {
+      // It was closed since the gate was looked at.
+      if error.errno == ValueLog.errnoOfClosed { throw .closed }
       let failure = CacheError(error, during: activity())
       // The directory is gone: its files are made anew, and this one with them.
       guard error.errno == ENOENT, !isRetrying else { throw failure }

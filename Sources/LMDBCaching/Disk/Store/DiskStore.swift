@@ -85,8 +85,8 @@ final class DiskStore: Sendable {
       directoryName: directory.path, events: events, counters: counters)
     follower = ChangeFollower(feed, records, writer, events: events)
     peers = PeerRecovery(
-      currentDirectory, database, journal, valueReader, durability: durability, isRebuilt: opened.recovery != nil,
-      events: events)
+      currentDirectory, database, journal, valueReader, durability: durability,
+      lockTimeout: configuration.disk.lockTimeout.clampedNanoseconds, isRebuilt: opened.recovery != nil, events: events)
     trimmer = Trimmer(
       database, currentDirectory, observers, changes, writer, recency, limits: DiskLimits(configuration),
       clock: clock)
@@ -125,7 +125,9 @@ final class DiskStore: Sendable {
         try calling("Synchronizing the values of \(directory)") { () throws(SystemError) in try values.synchronize() }
       }
     }
-    committer.applyOlderJournals = { [unowned peers] () throws(CacheError) in try peers.applyBeforeCommit() }
+    committer.applyOlderJournals = { [unowned peers] (leavesNothing) throws(CacheError) in
+      try peers.applyBeforeCommit(leavingNothing: leavesNothing)
+    }
     committer.evict = { [unowned trimmer] () throws(CacheError) in try trimmer.evictTenth() }
     committer.didRemoveMany = { [unowned maintenance] in
       feed.followAgain()

@@ -13,6 +13,8 @@ final class PeerRecovery: @unchecked Sendable {
   private let values: ValueReader
   private let durability: Durability
   private let events: EventLog
+  /// Nanoseconds to wait for another process that applies journals.
+  private let lockTimeout: Int64
   /// Whether the database was just made anew: it has nothing of what a journal goes on from.
   private let isRebuilt: Bool
 
@@ -24,7 +26,7 @@ final class PeerRecovery: @unchecked Sendable {
 
   init(
     _ directory: CurrentDirectory, _ database: EntryDatabase, _ journal: Journal, _ values: ValueReader,
-    durability: Durability, isRebuilt: Bool, events: EventLog
+    durability: Durability, lockTimeout: Int64, isRebuilt: Bool, events: EventLog
   ) {
     self.directory = directory
     self.database = database
@@ -32,6 +34,7 @@ final class PeerRecovery: @unchecked Sendable {
     self.values = values
     self.durability = durability
     self.isRebuilt = isRebuilt
+    self.lockTimeout = lockTimeout
     self.events = events
   }
 
@@ -57,11 +60,13 @@ final class PeerRecovery: @unchecked Sendable {
     checkReaders()
   }
 
-  /// Before a commit: what it replaces may be newer than what a dead process wrote, and a removal leaves nothing that an
-  /// older write could be held against.
-  func applyBeforeCommit() throws(CacheError) {
-    guard failure != nil else { return }
-    try applyJournals(timeout: 0, hidesOlder: false)
+  /// Before a commit: what it replaces may be newer than what a dead process wrote.
+  ///
+  /// - Parameter leavingNothing: The commit removes something, and leaves nothing that an older write could be held against.
+  ///   So whoever has died by now goes first.
+  func applyBeforeCommit(leavingNothing: Bool) throws(CacheError) {
+    guard failure != nil || leavingNothing else { return }
+    try applyJournals(timeout: leavingNothing ? lockTimeout : 0, hidesOlder: false)
     if let failure { throw failure }
   }
 
@@ -125,7 +130,9 @@ final class PeerRecovery: @unchecked Sendable {
   @discardableResult
   func apply(_ orphan: borrowing OrphanedJournal) throws(CacheError) -> Int {
     guard let last = orphan.runs.last?.frames.last else { return 0 }
-    let (identifier, runs, isRebuilt) = (orphan.identifier, orphan.runs, isRebuilt)
+    let (identifier, runs) = (orphan.identifier, orphan.runs)
+    // No power cut took anything away from it, or what it goes on from is gone anyway: it is applied as far as it is there.
+    let isGivenAll = isRebuilt || orphan.isOfThisRun
     let activity = "Applying the journal \(orphan.name) of a process that ended"
     var count = 0
     var lastStamp: UInt64 = 0
@@ -134,9 +141,11 @@ final class PeerRecovery: @unchecked Sendable {
       try session.committedStamp(ofJournal: identifier)
     }
     guard committed < last.stamp else { return 0 }
-    var frames = JournalRun.frames(of: runs, after: committed, ignoringGaps: isRebuilt)
-    let missing = try calling(activity) { () throws(SystemError) in try framesWithoutValue(frames) }
-    if let first = missing.min(), !isRebuilt { Self.cutOff(&frames, at: first) }
+    var frames = JournalRun.frames(of: runs, after: committed, ignoringGaps: isGivenAll)
+    let missing = try calling(activity) { () throws(SystemError) in
+      try framesWithoutValue(frames, stopsAtFirst: !isGivenAll)
+    }
+    if let first = missing.min(), !isGivenAll { Self.cutOff(&frames, at: first) }
     if durability != .fast {
       let segments = Set(frames.indices.filter { !missing.contains($0) }.compactMap { frames[$0].pointer?.segment })
       try calling(activity) { () throws(SystemError) in try values.synchronize(segments) }
@@ -162,21 +171,20 @@ final class PeerRecovery: @unchecked Sendable {
     return count
   }
 
-  /// The frames whose value is not in the value log, as indexes; unless the database was made anew, the first one only.
-  ///
-  /// Of a journal that goes on where the database ends only a power cut brings that about: see ``cutOff(_:at:)``. A
-  /// database that was made anew is given all that is left.
-  private func framesWithoutValue(_ frames: [JournalFrame]) throws(SystemError) -> Set<Int> {
+  /// The frames whose value is not in the value log, as indexes: a power cut or a failing device has taken it, or somebody
+  /// who deletes files.
+  private func framesWithoutValue(_ frames: [JournalFrame], stopsAtFirst: Bool) throws(SystemError) -> Set<Int> {
     var missing = Set<Int>()
     for index in frames.indices {
       guard let pointer = frames[index].pointer, try !values.isIntact(pointer) else { continue }
       missing.insert(index)
-      if !isRebuilt { break }
+      if stopsAtFirst { break }
     }
     return missing
   }
 
-  /// Leaves frames out from one on: what comes after a write that is lost must not be there without it.
+  /// Leaves frames out from one on that a power cut took: what comes after a write that is lost must not be there without
+  /// it.
   private static func cutOff(_ frames: inout [JournalFrame], at index: Int) {
     // A batch is there as a whole, or not at all.
     var end = index

@@ -21,6 +21,8 @@ final class ValueLog: Sendable {
   private static let earlyPart = 1 << 20
   /// Telling the system to write takes half as long as the writing to the page cache.
   private static let earlyWriting = ThreadPool(name: "LMDB writing")
+  /// Of the error of who appends after ``close()``.
+  static let errnoOfClosed = ESHUTDOWN
   /// How many segments of others a process looks at for one to go on with.
   private static let maximumLooks = 64
 
@@ -35,6 +37,9 @@ final class ValueLog: Sendable {
     var active: GrowingSegment?
     var retired: [GrowingSegment] = []
     var hasLookedForOthers = false
+    /// The journal that took the first one's place, whose identifier a caller may still have; 0 if none did.
+    var renewedOwner: UInt64 = 0
+    var isClosed = false
     var hasNewNames = false
     /// Whether a segment was released that was not synchronized.
     var hasUnsynchronizedSegments = false
@@ -147,6 +152,8 @@ final class ValueLog: Sendable {
   private func reserve(
     _ size: Int, _ owner: UInt64, _ state: inout State
   ) throws(SystemError) -> (GrowingSegment, offset: Int) {
+    if state.isClosed { throw SystemError("append", current.value.path, errno: Self.errnoOfClosed) }
+    let owner = owner == 0 || state.renewedOwner == 0 ? owner : state.renewedOwner
     let segment: GrowingSegment
     let isAlone = size > segmentSize / Self.sharesOfSegment
     if isAlone {
@@ -324,6 +331,7 @@ final class ValueLog: Sendable {
   /// Goes on with another journal, since the old one was deleted.
   func follow(journal owner: UInt64) throws(SystemError) {
     try state.withLock { (state) throws(SystemError) in
+      state.renewedOwner = owner
       for segment in state.held where segment.owner != owner {
         try ValueSegment.writeOwner(owner, segment.lock.file)
         segment.owner = owner
@@ -381,6 +389,7 @@ final class ValueLog: Sendable {
     state.withLock { state in
       for segment in state.held where segment.holds.count.load(ordering: .acquiring) == 0 { finish(segment) }
       state = State()
+      state.isClosed = true
     }
   }
 

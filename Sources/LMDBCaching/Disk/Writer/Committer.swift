@@ -15,8 +15,9 @@ final class Committer: @unchecked Sendable {
   private let metrics: CacheMetrics
   private let events: EventLog
 
-  /// Applies journals of dead processes whose writes are older than what is committed next.
-  var applyOlderJournals: () throws(CacheError) -> Void = {}
+  /// Applies journals of dead processes whose writes are older than what is committed next. Is given
+  /// ``CommitBatch/leavesNothing``.
+  var applyOlderJournals: (Bool) throws(CacheError) -> Void = { _ in }
   /// Drops some entries for a map that cannot grow; returns whether there were any.
   var evict: () throws(CacheError) -> Bool = { false }
   /// Told of what the cache holds after each commit.
@@ -39,8 +40,7 @@ final class Committer: @unchecked Sendable {
   func commit(_ batch: CommitBatch) -> Result<CommitReport, CacheError> {
     let start = journal.clock.monotonic
     return outcome { () throws(CacheError) in
-      // Before what is newer: a removal leaves nothing that an older write could be held against.
-      try applyOlderJournals()
+      try applyOlderJournals(batch.leavesNothing)
       if isMapNearlyFull { _ = makeRoom() }
       var report = try apply(batch)
       committedStamp = max(committedStamp, batch.segments.map(\.lastStamp).max() ?? 0)
