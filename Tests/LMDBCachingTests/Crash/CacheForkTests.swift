@@ -141,8 +141,8 @@
       }
       try cache.set("value", forKey: "key")
       // Those of LMDB, the journal and the lock are open all the time; the others come and go.
-      #expect(Set(openFiles(in: directory.path)).isSuperset(of: ["data.mdb", "lock.mdb", "processes.lock"]))
-      #expect(openFiles(in: directory.path).contains { $0.hasPrefix("journals/") })
+      #expect(Set(directory.openFiles()).isSuperset(of: ["data.mdb", "lock.mdb", "processes.lock"]))
+      #expect(directory.openFiles().contains { $0.hasPrefix("journals/") })
       let isDone = Guarded(false)
       let group = DispatchGroup()
       inBackground(group) {
@@ -162,16 +162,6 @@
       isDone { $0 = true }
       group.wait()
       try cache.close()
-    }
-
-    private func openFiles(in directory: String) -> [String] {
-      let descriptors = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
-      return descriptors.compactMap {
-        guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + $0),
-          target.hasPrefix(directory + "/")
-        else { return nil }
-        return String(target.dropFirst(directory.count + 1))
-      }
     }
 
     /// By a bare `posix_spawn`, which closes nothing.

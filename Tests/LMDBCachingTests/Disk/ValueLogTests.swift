@@ -45,6 +45,48 @@ import Testing
     log.close()
   }
 
+  #if os(Linux)
+    /// The system frees the blocks of a removed file when it is closed, and takes its time: no reader waits for that, nor a
+    /// commit.
+    @Test func removedSegmentsAreClosedByAnotherThread() throws {
+      let cache = try values.open()
+      try values.fill(cache, 0..<100)
+      try cache.flush()
+      // The segments are open.
+      try values.expect(cache, 0..<100)
+      let (isHeld, isReleased) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+      SegmentClosing.release(
+        Ending {
+          isHeld.signal()
+          isReleased.wait()
+        })
+      isHeld.wait()
+      try cache.removeAll()
+      try cache.flush()
+      // The writer thread removes them meanwhile, and goes on.
+      func removed() -> Int { directory.openFiles().count { $0.hasPrefix("values/") && $0.hasSuffix("(deleted)") } }
+      #expect(
+        eventually {
+          values.clock.advance(by: .seconds(2))
+          return removed() > 2 && directory.segments.count < 2
+        })
+      try cache.set("v", forKey: "key")
+      try cache.flush()
+      #expect(removed() > 2)
+      isReleased.signal()
+      #expect(eventually { removed() == 0 })
+      try cache.close()
+    }
+
+    private final class Ending: Sendable {
+      private let body: @Sendable () -> Void
+
+      init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+
+      deinit { body() }
+    }
+  #endif
+
   @Test func nothingIsAppendedToAClosedLog() throws {
     let log = try values.log()
     log.close()

@@ -64,6 +64,20 @@ final class CacheDirectory: Sendable {
     }
   }
 
+  #if os(Linux)
+    /// The names of the files in it that this process has open, as often as it has. One that was removed ends in
+    /// " (deleted)".
+    func openFiles() -> [String] {
+      let descriptors = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+      return descriptors.compactMap {
+        guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + $0),
+          target.hasPrefix(path + "/")
+        else { return nil }
+        return String(target.dropFirst(path.count + 1))
+      }
+    }
+  #endif
+
   /// A configuration for tests: silent, with a small map.
   static func configuration(_ change: (inout CacheConfiguration) -> Void = { _ in }) -> CacheConfiguration {
     var configuration = CacheConfiguration()

@@ -85,11 +85,14 @@ final class ValueLogKeeper: @unchecked Sendable {
   func sweep() throws(CacheError) {
     // What it leaves has to wait for something.
     lastPosition = nil
+    defer { SegmentClosing.drain() }
     for _ in 0..<100 where try !look(leastDead: 0, leastDeadOfActive: 0) { return }
   }
 
   /// Before the cache is closed: a segment of its own that nothing refers to need not stay until the next opening.
   func finish() {
+    // After it this process has none of them open.
+    defer { SegmentClosing.drain() }
     // Its lock goes with it: others may go on.
     emptying = nil
     guard journal.lock.withLock({ journal.state.gate.failure == nil }), let active = log.active else { return }
@@ -175,7 +178,7 @@ final class ValueLogKeeper: @unchecked Sendable {
       synchronized = usage.transactionID
     }
     try calling(activity) { () throws(SystemError) in try folder.remove(identifier) }
-    _ = consume lock
+    SegmentClosing.release(lock)
     unused[identifier] = nil
     events.log(.debug, "cache values removed", ["segment": "\(ValueSegment.name(identifier))"])
     return true

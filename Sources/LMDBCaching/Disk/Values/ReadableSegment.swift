@@ -8,35 +8,49 @@ final class ReadableSegment: Sendable {
   /// copying a shorter one.
   private static let mappedLength = 16 << 10
 
-  private let file: File
+  /// What is open of it.
+  private final class Opened: Sendable {
+    let file: File
+    let map = Mutex<MemoryMap?>(nil)
+
+    init(_ file: consuming File) { self.file = file }
+  }
+
+  // Sendable: set to `nil` when this object ends only.
+  private nonisolated(unsafe) var opened: Opened!
   /// Bytes of the map; the file may be shorter, and grow.
   private let mapSize: Int
-  private let map = Mutex<MemoryMap?>(nil)
   private let isMapTried: Atomic<Bool>
   /// When it was used last, in uses of the reader.
   let lastUse = Atomic<UInt64>(0)
 
   init(_ file: consuming File, segmentSize: Int, maps: Bool) throws(SystemError) {
-    self.file = file
+    let opened = Opened(file)
+    self.opened = opened
     let page = MemoryMap.pageSize
-    let status = try self.file.status()
+    let status = try opened.file.status()
     // A file that somebody made can be of any length.
     mapSize = max(segmentSize, status.size).addingClamped(page - 1) / page * page
     // Of others' files the system does not tell what is in memory.
     isMapTried = Atomic(!maps || status.owner != geteuid())
   }
 
-  /// Whether somebody has removed it.
-  var isRemoved: Bool {
-    do throws(SystemError) { return try file.status().linkCount == 0 } catch { return false }
+  deinit {
+    // Whoever reads from it last must not wait until the system has freed its blocks.
+    if isRemoved, let opened = opened.take() { SegmentClosing.release(opened) }
   }
 
-  func synchronize() throws(SystemError) { try file.synchronize() }
+  /// Whether somebody has removed it.
+  var isRemoved: Bool {
+    do throws(SystemError) { return try opened.file.status().linkCount == 0 } catch { return false }
+  }
+
+  func synchronize() throws(SystemError) { try opened.file.synchronize() }
 
   /// Whether a value may end there. As far as every segment may get the system is not asked: it is found out by reading.
   func mayReach(_ end: Int) throws(SystemError) -> Bool {
     if end <= mapSize { return true }
-    return try file.status().size >= end
+    return try opened.file.status().size >= end
   }
 
   /// Fills `bytes` with what is at an offset; `false` if the file ends before.
@@ -45,7 +59,7 @@ final class ReadableSegment: Sendable {
       bytes.copyMemory(from: mapped)
       return true
     }
-    return try file.read(bytes, at: offset)
+    return try opened.file.read(bytes, at: offset)
   }
 
   /// What is at an offset, if it is long and in memory now. It is valid as long as this object.
@@ -61,10 +75,10 @@ final class ReadableSegment: Sendable {
 
   /// `nil` where addresses are counted: they are left to what the process needs for its memory, and values are copied.
   private var mapped: MemoryMap? {
-    map.withLock { map in
+    opened.map.withLock { map in
       if let map { return map }
       if isMapTried.exchange(true, ordering: .relaxed) || MemoryMap.isAddressSpaceLimited { return nil }
-      do throws(SystemError) { map = try MemoryMap(file, size: mapSize, .reading) } catch {}
+      do throws(SystemError) { map = try MemoryMap(opened.file, size: mapSize, .reading) } catch {}
       return map
     }
   }

@@ -101,7 +101,7 @@ final class ValueReader: Sendable {
     try ValueFolder(cache: current.value).synchronize()
   }
 
-  // MARK: Segments
+  // MARK: Segments. They are closed without the lock, which readers wait for
 
   private func segment(_ identifier: UInt64) throws(SystemError) -> ReadableSegment? {
     let use = uses.add(1, ordering: .relaxed).newValue
@@ -112,12 +112,14 @@ final class ValueReader: Sendable {
     guard let file = try open(identifier) else { return nil }
     let opened = try ReadableSegment(file, segmentSize: segmentSize, maps: maps)
     opened.lastUse.store(use, ordering: .relaxed)
-    return segments.withLock { segments in
-      if let known = segments[identifier] { return known }
-      if segments.count >= Self.maximumSegments { Self.forgetOldest(&segments) }
+    let (kept, forgotten) = segments.withLock { segments -> (ReadableSegment, ReadableSegment?) in
+      if let known = segments[identifier] { return (known, nil) }
+      let forgotten = segments.count >= Self.maximumSegments ? Self.takeOldest(&segments) : nil
       segments[identifier] = opened
-      return opened
+      return (opened, forgotten)
     }
+    withExtendedLifetime(forgotten) {}
+    return kept
   }
 
   private func open(_ identifier: UInt64) throws(SystemError) -> File? {
@@ -127,21 +129,33 @@ final class ValueReader: Sendable {
     } catch {
       // The process has no descriptor left: it gets some back.
       guard error.errno == EMFILE || error.errno == ENFILE else { throw error }
-      segments.withLock { $0 = [:] }
+      forgetAll()
       return try folder.open(identifier)
     }
   }
 
-  private static func forgetOldest(_ segments: inout [UInt64: ReadableSegment]) {
+  private static func takeOldest(_ segments: inout [UInt64: ReadableSegment]) -> ReadableSegment? {
     let oldest = segments.min {
       $0.value.lastUse.load(ordering: .relaxed) < $1.value.lastUse.load(ordering: .relaxed)
     }
-    if let oldest { segments[oldest.key] = nil }
+    return oldest.flatMap { segments.removeValue(forKey: $0.key) }
   }
 
   /// Closes segments that were removed, which the disk has back only then.
-  func forgetRemoved() { segments.withLock { segments in segments = segments.filter { !$0.value.isRemoved } } }
+  func forgetRemoved() {
+    let removed = segments.withLock { $0 }.filter { $0.value.isRemoved }
+    if removed.isEmpty { return }
+    segments.withLock { segments in
+      for (identifier, segment) in removed where segments[identifier] === segment { segments[identifier] = nil }
+    }
+  }
 
   /// Closes all segments: the directory may be another one.
-  func forgetAll() { segments.withLock { $0 = [:] } }
+  func forgetAll() {
+    let all = segments.withLock { segments in
+      defer { segments = [:] }
+      return segments
+    }
+    withExtendedLifetime(all) {}
+  }
 }
