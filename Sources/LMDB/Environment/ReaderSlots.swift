@@ -1,7 +1,5 @@
 import Platform
 
-import Platform
-
 /// A fixed array of reader slots, each aligned to ``ReaderSlot/size``.
 ///
 /// The first ones keep their places in the reader table, which all processes share, when their snapshots end. The

@@ -117,13 +117,13 @@ final class JournalImage {
 
   // MARK: What is in it
 
-  /// The frames that are newer than `watermark`, as indexes, oldest first; up to the first gap, if a power cut may have left
-  /// one: see ``JournalRun/frames(of:after:ignoringGaps:)``.
+  /// The frames that are newer than `watermark`, as indexes, oldest first, up to the first gap: see
+  /// ``JournalRun/frames(of:after:ignoringGaps:)``.
   func frames(after watermark: UInt64) -> [Int] {
     var last = watermark
     var found: [Int] = []
     for run in runs {
-      guard run.previous <= last || isOfThisRun else { break }
+      guard run.previous <= last else { break }
       found += run.frames.filter { frames[$0].stamp > watermark }
       last = max(last, frames[run.frames.upperBound - 1].stamp)
     }

@@ -8,7 +8,7 @@ struct JournalRun {
   /// The frames that are newer than `watermark`, oldest first, up to the first gap.
   ///
   /// The death of the process leaves no gap. A power cut does, since the system writes the journal's pages in any
-  /// order: what comes after writes that are lost must not be there without them.
+  /// order, and so does damage: what comes after writes that are lost must not be there without them.
   ///
   /// - Parameter ignoringGaps: What is missing is in another database, which was deleted or set aside.
   static func frames(of runs: [JournalRun], after watermark: UInt64, ignoringGaps: Bool = false) -> [JournalFrame] {

@@ -15,6 +15,8 @@ struct StoreOpening {
     let place: StorePlace
     let metadata: CacheMetadata
     let recovery: CacheRecovery?
+    /// Whether the database is a new one.
+    let isNew: Bool
   }
 
   let cache: CacheDirectory
@@ -63,7 +65,7 @@ struct StoreOpening {
     let environment = try openEnvironment(isLockFileNew: isLockFileNew)
     do throws(CacheError) {
       if configuration.durability == .fast { try beginFastSession(environment) }
-      let metadata = try initializeMetadata(
+      let (metadata, isNew) = try initializeMetadata(
         environment, corrected: check.corrected, known: record, isShared: isShared)
       // Of a cache that was not made to its end: what is here now is another one, which would be taken for that.
       if configuration.durability != .fast {
@@ -75,7 +77,7 @@ struct StoreOpening {
       }
       opening.end()
       if isShared, !hadLockFile || displaced != nil { waitForReadersOfOldLockFile(environment) }
-      return Opened(environment: environment, place: place, metadata: metadata, recovery: check.recovery)
+      return Opened(environment: environment, place: place, metadata: metadata, recovery: check.recovery, isNew: isNew)
     } catch {
       environment.close()
       makeMarkVoidIfDamaged(error)
@@ -174,17 +176,18 @@ struct StoreOpening {
     try calling(activity) { () throws(SystemError) in try FastSession.begin(directory) }
   }
 
-  /// Reads the cache's own record, and writes it where it is missing, of an earlier boot, or wrong about the entries.
+  /// Reads the cache's own record, and writes it where it is missing, as in a new database, of an earlier boot, or wrong
+  /// about the entries.
   private func initializeMetadata(
     _ environment: Environment, corrected: CacheContents.Corrected?, known: ProcessRecord?, isShared: Bool
-  ) throws(CacheError) -> CacheMetadata {
+  ) throws(CacheError) -> (CacheMetadata, isNew: Bool) {
     let activity = "Reading the cache in \(directory.path)"
     let existing = try storing(activity) { () throws(LMDBError) in
       try environment.withReadTransaction { (txn) throws(LMDBError) in try EntryDatabase.readMetadata(txn) }
     }
     if let existing {
       let metadata = try check(existing)
-      if isCurrent(metadata, isShared: isShared) && corrected == nil { return metadata }
+      if isCurrent(metadata, isShared: isShared) && corrected == nil { return (metadata, isNew: false) }
     }
     let greatestStamp = try greatestStampOfJournals()
     // Nobody else can write until this transaction ends; what is there now is what counts.
@@ -208,11 +211,11 @@ struct StoreOpening {
     } catch {
       // Stamps go on from the last one that is known, if not by the clock.
       if case .metadata(let usable)? = existing, usable.boot == BootIdentifier.current, usable.stampBase != 0 {
-        return usable
+        return (usable, isNew: false)
       }
       throw CacheError(error, during: activity)
     }
-    return metadata
+    return (metadata, isNew: existing == nil)
   }
 
   /// Whether stamps can go on as the record says.

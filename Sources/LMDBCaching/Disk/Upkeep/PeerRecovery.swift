@@ -15,8 +15,8 @@ final class PeerRecovery: @unchecked Sendable {
   private let events: EventLog
   /// Nanoseconds to wait for another process that applies journals.
   private let lockTimeout: Int64
-  /// Whether the database was just made anew: it has nothing of what a journal goes on from.
-  private let isRebuilt: Bool
+  /// Whether the database was made anew: it has nothing of what a journal goes on from. The writer thread's.
+  private var isRebuilt: Bool
 
   /// Makes room in a map that is full; returns whether it is worth another try.
   var makeRoom: () -> Bool = { false }
@@ -37,6 +37,9 @@ final class PeerRecovery: @unchecked Sendable {
     self.lockTimeout = lockTimeout
     self.events = events
   }
+
+  /// The database was deleted while it was open, and made anew. On the writer thread.
+  func didRebuild() { isRebuilt = true }
 
   /// Takes over before anybody has read anything: waits until another process that is at it has finished, and hides what
   /// is on the disk under the keys of a journal that cannot be applied now, since the disk is full, say. It is older than
@@ -130,8 +133,8 @@ final class PeerRecovery: @unchecked Sendable {
   @discardableResult
   func apply(_ orphan: borrowing OrphanedJournal) throws(CacheError) -> Int {
     guard let last = orphan.runs.last?.frames.last else { return 0 }
-    let (identifier, runs) = (orphan.identifier, orphan.runs)
-    // No power cut took anything away from it, or what it goes on from is gone anyway: it is applied as far as it is there.
+    let (identifier, runs, isRebuilt) = (orphan.identifier, orphan.runs, isRebuilt)
+    // What has lost a value otherwise than by a power cut goes on without it.
     let isGivenAll = isRebuilt || orphan.isOfThisRun
     let activity = "Applying the journal \(orphan.name) of a process that ended"
     var count = 0
@@ -141,7 +144,7 @@ final class PeerRecovery: @unchecked Sendable {
       try session.committedStamp(ofJournal: identifier)
     }
     guard committed < last.stamp else { return 0 }
-    var frames = JournalRun.frames(of: runs, after: committed, ignoringGaps: isGivenAll)
+    var frames = JournalRun.frames(of: runs, after: committed, ignoringGaps: isRebuilt)
     let missing = try calling(activity) { () throws(SystemError) in
       try framesWithoutValue(frames, stopsAtFirst: !isGivenAll)
     }
