@@ -61,6 +61,8 @@ import Testing
           isReleased.wait()
         })
       isHeld.wait()
+      // Whatever fails below: others wait for that thread as well.
+      defer { isReleased.signal() }
       try cache.removeAll()
       try cache.flush()
       // The writer thread removes them meanwhile, and goes on.
