@@ -60,7 +60,7 @@ import Testing
         for number in 1...count {
           let other = changedForAnother()
           try? cache.set(number, forKey: "key")
-          if !eventually({ other.isSet }) { return }
+          if !eventually(within: .seconds(300), { other.isSet }) { return }
         }
         let last = changedForAnother()
         latest { $0 = last }

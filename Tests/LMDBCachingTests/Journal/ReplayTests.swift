@@ -227,20 +227,45 @@ import Testing
     try cache.close()
   }
 
-  /// The journal goes on from what was committed to a database that is gone.
-  @Test func whatWaitsSurvivesADatabaseThatIsDeletedAfterItsProcessDied() throws {
-    let cache = try directory.open {
-      neverCommitting(&$0); $0.disk.journalSize = 64 << 10
-    }
+  /// The journal goes on from what was committed to a database that is gone. So does one that nobody comes to before the
+  /// process that makes the new database ends.
+  @Test(arguments: [false, true])
+  func whatWaitsSurvivesADatabaseThatIsDeletedAfterItsProcessDied(_ isInterrupted: Bool) throws {
+    let cache = try directory.open(neverCommitting)
     try cache.set("committed", forKey: "a")
     try cache.flush()
     try cache.set("waits", forKey: "b")
     let crashed = directory.crashed(cache)
     try cache.close()
     for name in ["data.mdb", "clean-exit"] { try? FileManager.default.removeItem(at: crashed.url(name)) }
+    if isInterrupted {
+      let folder = JournalFolder(cache: try Directory(path: crashed.path))
+      guard let turn = try folder.takeReplayLock(timeout: 0) else {
+        Issue.record("no turn")
+        return
+      }
+      #expect(errorCode { try crashed.open { $0.disk.lockTimeout = .milliseconds(50) } } == .lockTimeout)
+      #expect(crashed.names().contains("data.mdb"))
+      turn.end()
+    }
     let reopened = try crashed.open()
     #expect(try reopened.entries().map(\.key) == ["b"])
     try reopened.close()
+  }
+
+  /// The process lives when another one makes the database anew, and dies before it has gone over to that.
+  @Test func whatWaitsSurvivesADatabaseThatIsDeletedBeforeItsProcessDied() throws {
+    let first = try cacheProcess()
+    #expect(first.run("open \(directory.path) interval=86400000") == "ok")
+    #expect(first.run("set a committed") == "ok" && first.run("flush") == "ok")
+    #expect(first.run("set b waits") == "ok")
+    first.suspend()
+    try FileManager.default.removeItem(at: directory.url("data.mdb"))
+    let second = try directory.open()
+    first.kill()
+    #expect(eventually { (try? second.value(String.self, forKey: "b")) == "waits" })
+    #expect(try second.value(String.self, forKey: "a") == nil)
+    try second.close()
   }
 
   @Test func thePlaceOfAReaderThatDiedIsFree() throws {

@@ -117,8 +117,11 @@ final class JournalImage {
 
   // MARK: What is in it
 
+  /// The stamp of the last frame before those that are in it: see ``JournalRun``. `nil` if it holds none.
+  var previousStamp: UInt64? { runs.first?.previous }
+
   /// The frames that are newer than `watermark`, as indexes, oldest first, up to the first gap: see
-  /// ``JournalRun/frames(of:after:ignoringGaps:)``.
+  /// ``JournalRun/frames(of:after:)``.
   func frames(after watermark: UInt64) -> [Int] {
     var last = watermark
     var found: [Int] = []

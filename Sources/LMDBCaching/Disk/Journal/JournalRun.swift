@@ -9,13 +9,11 @@ struct JournalRun {
   ///
   /// The death of the process leaves no gap. A power cut does, since the system writes the journal's pages in any
   /// order, and so does damage: what comes after writes that are lost must not be there without them.
-  ///
-  /// - Parameter ignoringGaps: What is missing is in another database, which was deleted or set aside.
-  static func frames(of runs: [JournalRun], after watermark: UInt64, ignoringGaps: Bool = false) -> [JournalFrame] {
+  static func frames(of runs: [JournalRun], after watermark: UInt64) -> [JournalFrame] {
     var last = watermark
     var found: [JournalFrame] = []
     for run in runs {
-      guard run.previous <= last || ignoringGaps else { break }
+      guard run.previous <= last else { break }
       found += run.frames.filter { $0.stamp > watermark }
       last = max(last, run.frames.last!.stamp)
     }

@@ -32,8 +32,6 @@ final class PlaceKeeper: @unchecked Sendable {
   var didRenewJournal: (UInt64) throws(SystemError) -> Void = { _ in }
   /// Told of another directory at the path of one that was deleted. Throws if somebody else of this process has it open.
   var claim: (Directory, _ former: FileIdentity) throws(CacheError) -> Void = { _, _ in }
-  /// Told that the database is a new one.
-  var didRebuild: () -> Void = {}
   /// Told that the cause of a failure may be gone with the files.
   var didReopen: () -> Void = {}
 
@@ -124,7 +122,6 @@ final class PlaceKeeper: @unchecked Sendable {
         throw error
       }
     }
-    if opened.isNew { didRebuild() }
     place.withLock { $0 = opened.place }
     current.value = opened.place.directory
     journal.lock.withLock {

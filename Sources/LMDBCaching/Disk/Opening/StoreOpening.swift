@@ -15,8 +15,6 @@ struct StoreOpening {
     let place: StorePlace
     let metadata: CacheMetadata
     let recovery: CacheRecovery?
-    /// Whether the database is a new one.
-    let isNew: Bool
   }
 
   let cache: CacheDirectory
@@ -65,7 +63,7 @@ struct StoreOpening {
     let environment = try openEnvironment(isLockFileNew: isLockFileNew)
     do throws(CacheError) {
       if configuration.durability == .fast { try beginFastSession(environment) }
-      let (metadata, isNew) = try initializeMetadata(
+      let metadata = try initializeMetadata(
         environment, corrected: check.corrected, known: record, isShared: isShared)
       // Of a cache that was not made to its end: what is here now is another one, which would be taken for that.
       if configuration.durability != .fast {
@@ -77,7 +75,7 @@ struct StoreOpening {
       }
       opening.end()
       if isShared, !hadLockFile || displaced != nil { waitForReadersOfOldLockFile(environment) }
-      return Opened(environment: environment, place: place, metadata: metadata, recovery: check.recovery, isNew: isNew)
+      return Opened(environment: environment, place: place, metadata: metadata, recovery: check.recovery)
     } catch {
       environment.close()
       makeMarkVoidIfDamaged(error)
@@ -180,16 +178,17 @@ struct StoreOpening {
   /// about the entries.
   private func initializeMetadata(
     _ environment: Environment, corrected: CacheContents.Corrected?, known: ProcessRecord?, isShared: Bool
-  ) throws(CacheError) -> (CacheMetadata, isNew: Bool) {
+  ) throws(CacheError) -> CacheMetadata {
     let activity = "Reading the cache in \(directory.path)"
     let existing = try storing(activity) { () throws(LMDBError) in
       try environment.withReadTransaction { (txn) throws(LMDBError) in try EntryDatabase.readMetadata(txn) }
     }
     if let existing {
       let metadata = try check(existing)
-      if isCurrent(metadata, isShared: isShared) && corrected == nil { return (metadata, isNew: false) }
+      if isCurrent(metadata, isShared: isShared) && corrected == nil { return metadata }
     }
     let greatestStamp = try greatestStampOfJournals()
+    let journals = existing == nil ? try journalsThatGoOn() : []
     // Nobody else can write until this transaction ends; what is there now is what counts.
     let txn = try storing(activity) { () throws(LMDBError) -> WriteTransaction in try environment.beginWrite() }
     var metadata = CacheMetadata(durability: configuration.durability)
@@ -206,16 +205,17 @@ struct StoreOpening {
     }
     do throws(LMDBError) {
       try EntryDatabase.write(metadata, txn)
+      for (journal, stamp) in journals { try WriteSession.setCommittedStamp(stamp, ofJournal: journal, txn) }
       if let corrected { try EntryDatabase.write(corrected.usage, txn) }
       try txn.commit()
     } catch {
       // Stamps go on from the last one that is known, if not by the clock.
       if case .metadata(let usable)? = existing, usable.boot == BootIdentifier.current, usable.stampBase != 0 {
-        return (usable, isNew: false)
+        return usable
       }
       throw CacheError(error, during: activity)
     }
-    return (metadata, isNew: existing == nil)
+    return metadata
   }
 
   /// Whether stamps can go on as the record says.
@@ -253,6 +253,23 @@ struct StoreOpening {
         greatest = max(greatest, journal.runs.last?.frames.last?.stamp ?? 0)
       }
       return greatest
+    }
+  }
+
+  /// The journals that go on from what was committed to another database, which was deleted or set aside, each with the last
+  /// stamp that it has there: a new database is told, or a replay would find a gap. Those of processes that live, too: they
+  /// may die before they have gone over to it.
+  private func journalsThatGoOn() throws(CacheError) -> [(journal: UInt64, stamp: UInt64)] {
+    try calling(activity) { () throws(SystemError) in
+      let folder = JournalFolder(cache: directory)
+      var found: [(journal: UInt64, stamp: UInt64)] = []
+      for identifier in try folder.identifiers() {
+        guard let journal = try folder.image(identifier), journal.identifier == identifier,
+          let stamp = journal.previousStamp, stamp > 0
+        else { continue }
+        found.append((identifier, stamp))
+      }
+      return found
     }
   }
 

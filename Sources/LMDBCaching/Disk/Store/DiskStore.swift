@@ -86,8 +86,7 @@ final class DiskStore: Sendable {
     follower = ChangeFollower(feed, records, writer, events: events)
     peers = PeerRecovery(
       currentDirectory, database, journal, valueReader, durability: durability,
-      lockTimeout: configuration.disk.lockTimeout.clampedNanoseconds, isRebuilt: opened.recovery != nil || opened.isNew,
-      events: events)
+      lockTimeout: configuration.disk.lockTimeout.clampedNanoseconds, events: events)
     trimmer = Trimmer(
       database, currentDirectory, observers, changes, writer, recency, limits: DiskLimits(configuration),
       clock: clock)
@@ -141,7 +140,6 @@ final class DiskStore: Sendable {
     place.committedStamp = { [unowned committer] in committer.committedStamp }
     place.restoreValues = { [unowned values] () throws(SystemError) in try values.restoreDeleted() }
     place.didRenewJournal = { [unowned values] (journal) throws(SystemError) in try values.follow(journal: journal) }
-    place.didRebuild = { [unowned peers] in peers.didRebuild() }
     place.claim = { (directory, former) throws(CacheError) in try OpenDirectories.claim(directory, from: former) }
     place.didReopen = {
       [unowned writer, unowned marker, unowned valueKeeper, unowned exclusive, unowned publisher] in

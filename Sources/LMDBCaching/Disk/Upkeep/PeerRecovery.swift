@@ -15,8 +15,6 @@ final class PeerRecovery: @unchecked Sendable {
   private let events: EventLog
   /// Nanoseconds to wait for another process that applies journals.
   private let lockTimeout: Int64
-  /// Whether the database was made anew: it has nothing of what a journal goes on from. The writer thread's.
-  private var isRebuilt: Bool
 
   /// Makes room in a map that is full; returns whether it is worth another try.
   var makeRoom: () -> Bool = { false }
@@ -26,20 +24,16 @@ final class PeerRecovery: @unchecked Sendable {
 
   init(
     _ directory: CurrentDirectory, _ database: EntryDatabase, _ journal: Journal, _ values: ValueReader,
-    durability: Durability, lockTimeout: Int64, isRebuilt: Bool, events: EventLog
+    durability: Durability, lockTimeout: Int64, events: EventLog
   ) {
     self.directory = directory
     self.database = database
     self.journal = journal
     self.values = values
     self.durability = durability
-    self.isRebuilt = isRebuilt
     self.lockTimeout = lockTimeout
     self.events = events
   }
-
-  /// The database was deleted while it was open, and made anew. On the writer thread.
-  func didRebuild() { isRebuilt = true }
 
   /// Takes over before anybody has read anything: waits until another process that is at it has finished, and hides what
   /// is on the disk under the keys of a journal that cannot be applied now, since the disk is full, say. It is older than
@@ -133,9 +127,7 @@ final class PeerRecovery: @unchecked Sendable {
   @discardableResult
   func apply(_ orphan: borrowing OrphanedJournal) throws(CacheError) -> Int {
     guard let last = orphan.runs.last?.frames.last else { return 0 }
-    let (identifier, runs, isRebuilt) = (orphan.identifier, orphan.runs, isRebuilt)
-    // What has lost a value otherwise than by a power cut goes on without it.
-    let isGivenAll = isRebuilt || orphan.isOfThisRun
+    let (identifier, runs, isOfThisRun) = (orphan.identifier, orphan.runs, orphan.isOfThisRun)
     let activity = "Applying the journal \(orphan.name) of a process that ended"
     var count = 0
     var lastStamp: UInt64 = 0
@@ -144,11 +136,12 @@ final class PeerRecovery: @unchecked Sendable {
       try session.committedStamp(ofJournal: identifier)
     }
     guard committed < last.stamp else { return 0 }
-    var frames = JournalRun.frames(of: runs, after: committed, ignoringGaps: isRebuilt)
+    var frames = JournalRun.frames(of: runs, after: committed)
     let missing = try calling(activity) { () throws(SystemError) in
-      try framesWithoutValue(frames, stopsAtFirst: !isGivenAll)
+      try framesWithoutValue(frames, stopsAtFirst: !isOfThisRun)
     }
-    if let first = missing.min(), !isGivenAll { Self.cutOff(&frames, at: first) }
+    // What has lost a value otherwise than by a power cut goes on without it.
+    if let first = missing.min(), !isOfThisRun { Self.cutOff(&frames, at: first) }
     if durability != .fast {
       let segments = Set(frames.indices.filter { !missing.contains($0) }.compactMap { frames[$0].pointer?.segment })
       try calling(activity) { () throws(SystemError) in try values.synchronize(segments) }

@@ -1,7 +1,7 @@
 import Platform
 
-/// Closes the files of segments that were removed, on a thread of its own: the system frees their blocks when the last one
-/// is closed, in whose time ever that is, and takes up to a second for it where it tells the device (`discard`).
+/// Closes the files of segments that were removed, on a thread of its own. The system frees a file's blocks when it is
+/// closed for the last time, and whoever closes it waits: 0.7 s were measured where the device is told (`discard`).
 enum SegmentClosing {
   private static let thread = ThreadPool(name: "LMDB closing", idleTime: 1_000_000_000)
 

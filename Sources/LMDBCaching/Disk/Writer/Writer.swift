@@ -219,7 +219,8 @@ final class Writer: @unchecked Sendable {
     }
   }
 
-  // Sendable: `result` is written and read with the journal's lock held, or after the writer thread has ended.
+  // Sendable: `result` is set once, with the journal's lock held, and read with it or after it was seen to be set, or after
+  // the writer thread has ended.
   private final class JobResult<R: Sendable>: @unchecked Sendable {
     var result: Result<R, CacheError>?
   }
