@@ -56,7 +56,7 @@ import Testing
       try values.expect(cache, 0..<100)
       let (isHeld, isReleased) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
       SegmentClosing.release(
-        Ending {
+        LastWish {
           isHeld.signal()
           isReleased.wait()
         })
@@ -78,14 +78,6 @@ import Testing
       isReleased.signal()
       #expect(eventually { removed() == 0 })
       try cache.close()
-    }
-
-    private final class Ending: Sendable {
-      private let body: @Sendable () -> Void
-
-      init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-
-      deinit { body() }
     }
   #endif
 
