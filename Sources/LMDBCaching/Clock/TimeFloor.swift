@@ -13,8 +13,11 @@ final class TimeFloor: Sendable {
   var latestTime: Int64 { latest.load(ordering: .relaxed) }
 
   /// The wall clock's time, or, when that was set back, the time that has gone on since by the monotonic clock.
-  func time(_ wall: Int64, _ monotonic: @autoclosure () -> Int64) -> Int64 {
+  func time(_ wall: @autoclosure () -> Int64, _ monotonic: @autoclosure () -> Int64) -> Int64 {
+    // Before the clock is looked at: who is interrupted in between would take a later look of another thread for a clock
+    // that was set back.
     let latest = latest.load(ordering: .acquiring)
+    let wall = wall()
     var time = wall
     if wall < latest {
       time = max(latest, Self.sum(monotonic(), lead.load(ordering: .relaxed)))

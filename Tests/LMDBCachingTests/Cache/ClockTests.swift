@@ -92,6 +92,21 @@ import Testing
     }
   }
 
+  /// Another thread's later look is no clock that was set back.
+  @Test func whoIsInterruptedAtTheClockDoesNotMoveTheTime() {
+    let floor = TimeFloor()
+    // What was written by a clock ahead of the wall clock, which has caught up with it since.
+    floor.advance(to: 2_276_000_000, monotonic: 0)
+    let second: Int64 = 1_000_000_000
+    #expect(floor.time(9 * second, 8 * second + second / 2) == 9 * second)
+    func interrupted(at wall: Int64) -> Int64 {
+      #expect(floor.time(wall + second, wall + second / 2) == wall + second)
+      return wall
+    }
+    #expect(floor.time(interrupted(at: 10 * second), 10 * second + second / 2) == 10 * second)
+    #expect(floor.latestTime == 11 * second)
+  }
+
   @Test func theSystemsClockIsTheWallClock() {
     let before = Date().addingTimeInterval(-0.001)
     let date = CacheClock.system.date

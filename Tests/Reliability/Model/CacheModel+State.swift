@@ -82,7 +82,8 @@ extension CacheModel {
   }
 
   private func names(_ keys: Set<ModelKey>) -> String {
-    "[" + keys.map { String(decoding: $0.bytes.prefix(8), as: UTF8.self) }.sorted().joined(separator: ", ") + "]"
+    let names = keys.map { String(decoding: $0.bytes.prefix(8), as: UTF8.self).debugDescription }
+    return "[" + names.sorted().joined(separator: ", ") + "]"
   }
 
   /// From what is there. Entries that have expired may have been removed already, and nobody tells of them again.
