@@ -32,7 +32,6 @@ extension DistributedCache: ChangeSink {
   }
 
   func didLoseTrack() {
-    client.counters.gaps.add(1, ordering: .relaxed)
     // First: what is stored after this was fetched after it, and what was stored before is older than the stamp.
     local.supersedeLoads(news)
     // What is in memory alone cannot be held against the server.
@@ -44,6 +43,8 @@ extension DistributedCache: ChangeSink {
     revalidation.begin(at: local.presentStamp)
     // After that: a sweep that is just ending looks whether there is more to check when it has opened the gate.
     gate.set(.checking, true)
+    // Who sees it counted is served nothing any more that was not checked.
+    client.counters.gaps.add(1, ordering: .releasing)
     sweep()
   }
 

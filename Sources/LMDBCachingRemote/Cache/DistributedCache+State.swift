@@ -24,7 +24,7 @@ extension DistributedCache {
     statistics.loads = counters.loads.load(ordering: .relaxed)
     statistics.unreadable = counters.unreadable.load(ordering: .relaxed)
     statistics.invalidations = counters.invalidations.load(ordering: .relaxed)
-    statistics.gaps = counters.gaps.load(ordering: .relaxed)
+    statistics.gaps = counters.gaps.load(ordering: .acquiring)
     statistics.givenUpWrites = counters.givenUp.load(ordering: .relaxed)
     statistics.breakerOpenings = counters.breakerOpenings.load(ordering: .relaxed)
     for (queue, _) in servedQueues {

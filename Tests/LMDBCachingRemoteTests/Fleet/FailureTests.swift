@@ -120,6 +120,23 @@ import Testing
     try waitUntil { try second.cache.value(String.self, forKey: "k1") == "new" }
   }
 
+  /// It was counted first: who saw it was still served what the server had no more.
+  @Test func nothingIsServedUncheckedOnceAGapIsCounted() throws {
+    let (first, second) = (try Machine(server), try Machine(server))
+    for round in 0..<10 {
+      try waitUntil { (try? first.cache.set(round, forKey: "k")) != nil }
+      try waitUntil { try second.cache.value(Int.self, forKey: "k") == round }
+      try first.settle()
+      try second.settle()
+      let gaps = second.cache.statistics.gaps
+      try server.run("FLUSHALL")
+      let deadline = ContinuousClock.now + .seconds(60)
+      while second.cache.statistics.gaps == gaps, ContinuousClock.now < deadline {}
+      #expect(second.cache.statistics.gaps > gaps)
+      #expect(try second.cache.value(Int.self, forKey: "k") == nil, "in round \(round)")
+    }
+  }
+
   /// A check of it is an error, and keeps nothing else from being checked.
   @Test func somethingElseUnderAKeyIsNotWhatIsLocal() throws {
     let directory = FileManager.default.temporaryDirectory.appendingPathComponent("m-\(UUID().uuidString)")
