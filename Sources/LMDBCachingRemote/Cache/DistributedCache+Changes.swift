@@ -43,7 +43,7 @@ extension DistributedCache: ChangeSink {
     revalidation.begin(at: local.presentStamp)
     // After that: a sweep that is just ending looks whether there is more to check when it has opened the gate.
     gate.set(.checking, true)
-    // Who sees it counted is served nothing any more that was not checked.
+    // After the gate: who sees the count has what it reads checked.
     client.counters.gaps.add(1, ordering: .releasing)
     sweep()
   }

@@ -16,8 +16,8 @@ public struct RemoteStatistics: Sendable, Equatable {
   public var unreadable = 0
   /// Changes of the fleet, this machine's included, that were followed.
   public var invalidations = 0
-  /// How often changes may have been missed: once at the beginning. When one is counted, nothing that was stored before it
-  /// is served unchecked.
+  /// How often changes may have been missed: once at the beginning. Once it is counted, and while the server answers, what
+  /// was stored before is served only after a check.
   public var gaps = 0
   /// Writes that wait to be sent.
   public var waitingWrites = 0
