@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// An example of RFC 8949, appendix A.
@@ -103,8 +104,16 @@ struct CBORVector: CustomTestStringConvertible, Sendable {
 
 extension [UInt8] {
   init(hex: String) {
-    let digits = hex.utf8.map { Int(String(UnicodeScalar($0)), radix: 16)! }
-    self = stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+    let digits = Array(hex.utf8)
+    func digit(_ place: Int) -> UInt8 {
+      switch digits[place] {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"): digits[place] - UInt8(ascii: "0")
+      case UInt8(ascii: "a")...UInt8(ascii: "f"): digits[place] - UInt8(ascii: "a") + 10
+      default: preconditionFailure("not hexadecimal, in lower case: \(hex.prefix(100))")
+      }
+    }
+    precondition(digits.count % 2 == 0)
+    self = made(digits.count / 2) { digit($0 * 2) << 4 | digit($0 * 2 + 1) }
   }
 
   var hex: String {

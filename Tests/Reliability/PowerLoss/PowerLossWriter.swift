@@ -149,10 +149,13 @@ struct PowerLossWriter: TrialRole {
       guard let number else { continue }
       let old = journals[name] ?? [UInt8](repeating: 0, count: contents.count)
       for start in stride(from: 0, to: contents.count, by: 4096) {
-        let end = min(start + 4096, contents.count)
-        if old.count == contents.count && old[start..<end] == contents[start..<end] { continue }
-        contents[start..<end].withUnsafeBytes {
-          write_log_mapped(number, UInt64(start), $0.baseAddress, $0.count)
+        let page = start..<min(start + 4096, contents.count)
+        contents.withUnsafeBytes { contents in
+          let page = UnsafeRawBufferPointer(rebasing: contents[page])
+          let isUnchanged =
+            old.count == contents.count
+            && old.withUnsafeBytes { memcmp($0.baseAddress! + start, page.baseAddress!, page.count) == 0 }
+          if !isUnchanged { write_log_mapped(number, UInt64(start), page.baseAddress, page.count) }
         }
       }
       journals[name] = contents
