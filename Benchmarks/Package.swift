@@ -10,8 +10,16 @@ let peers = (Context.environment["BENCHMARK_PEERS"] ?? "").split(separator: ",")
 let package = Package(
   name: "Benchmarks",
   platforms: [.macOS(.v15)],
+  // Those of LMDBCaching: its tests are built with them, and those of this package beside them. What is measured is built
+  // without.
+  traits: ["Compression", "Encryption"],
   dependencies: [
-    .package(name: "LMDBCaching", path: ".."),
+    .package(
+      name: "LMDBCaching", path: "..",
+      traits: [
+        .trait(name: "Compression", condition: .when(traits: ["Compression"])),
+        .trait(name: "Encryption", condition: .when(traits: ["Encryption"])),
+      ]),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/ordo-one/benchmark", from: "1.38.1", traits: []),
@@ -47,14 +55,6 @@ let package = Package(
     .testTarget(
       name: "WorkloadsTests",
       dependencies: ["Reporting", "Workloads", .product(name: "LMDBCaching", package: "LMDBCaching")]),
-    // Compiles a file of the package's own tests, by a link.
-    .executableTarget(
-      name: "HookCheck",
-      dependencies: [
-        .product(name: "EFStorageLMDBCache", package: "LMDBCaching"),
-        .product(name: "EFStorageUserDefaults", package: "LMDBCaching"),
-      ],
-      path: "Tests/HookCheck"),
 
     // The thresholds: a target for each folder of workloads.
     .target(name: "CAllocations"),
