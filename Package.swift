@@ -129,8 +129,8 @@ let package = Package(
     .executableTarget(
       name: "CacheTestProcess",
       dependencies: [
-        "FormatFixtures", "LMDB", "LMDBCaching", "Platform", .product(name: "Logging", package: "swift-log"),
-        .product(name: "Metrics", package: "swift-metrics"),
+        "FormatFixtures", "LMDB", "LMDBCaching", "Platform", "TestSupport",
+        .product(name: "Logging", package: "swift-log"), .product(name: "Metrics", package: "swift-metrics"),
         .product(name: "MetricsTestKit", package: "swift-metrics"),
       ],
       path: "Tests/CacheTestProcess"),
@@ -242,11 +242,11 @@ if Context.environment["LMDBCACHING_DOCUMENTATION"] != nil {
 // What `Scripts/test` builds.
 switch Context.environment["LMDBCACHING_TESTS"] {
 case "optimized":
-  // The modules that the tests spend their time in are as users have them, but that they assert; and so are those with
-  // hooks that a client replaces, and that client. What is optimized takes five times as long to compile.
+  // The modules that the tests spend their time in, as users have them, but with assertions; and those with hooks that a
+  // client replaces, with that client. To optimize LMDBCaching takes five times as long as to compile it without.
   let optimized = [
     "CBORCoding", "EFStorageCore", "EFStorageLMDBCache", "EFStorageTestProcess", "EFStorageUserDefaults",
-    "FoundationArchives", "FoundationObjects", "LMDB", "LMDBCaching", "Platform",
+    "FoundationArchives", "FoundationObjects", "LMDB", "LMDBCaching", "Platform", "TestSupport",
   ]
   for target in package.targets where optimized.contains(target.name) {
     target.swiftSettings = [.unsafeFlags(["-O", "-enable-default-cmo", "-assert-config", "Debug"])]

@@ -4,6 +4,7 @@ import Foundation
 import LMDBCaching
 import Logging
 import Synchronization
+import TestSupport
 
 #if canImport(Glibc)
   import Glibc

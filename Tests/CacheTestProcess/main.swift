@@ -2,6 +2,7 @@ import Foundation
 import LMDB
 import LMDBCaching
 import Logging
+import TestSupport
 
 #if canImport(Glibc)
   import Glibc
@@ -10,13 +11,6 @@ import Logging
 // Another process for the cache's tests: reads commands from its standard input, one a line, words separated by
 // spaces, and answers each with one line or, for loops, one line per write. Every answer is flushed: what was
 // answered was acknowledged, whenever the process is killed.
-
-/// The text that is stored as the `number`-th write: known to both processes.
-func payload(_ key: String, _ number: Int, _ size: Int) -> String {
-  let head = "\(key)#\(number);"
-  let letter = UInt8(97 + number % 26)
-  return head + String(decoding: [UInt8](repeating: letter, count: max(0, size - head.utf8.count)), as: UTF8.self)
-}
 
 func answer(_ text: String) {
   FileHandle.standardOutput.write(Data((text + "\n").utf8))

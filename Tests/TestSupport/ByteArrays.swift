@@ -14,3 +14,15 @@ package func areEqual(_ first: [UInt8]?, _ second: [UInt8]?) -> Bool {
 package func isInOrder(_ first: [UInt8], _ second: [UInt8]) -> Bool {
   first.withUnsafeBytes { first in second.withUnsafeBytes { first.precedes($0) } }
 }
+
+extension [UInt8] {
+  /// Bytes that are each made of its place.
+  package init(count: Int, of byte: (Int) -> UInt8) {
+    self.init(unsafeUninitializedCapacity: count) { buffer, length in
+      while length < count {
+        buffer.initializeElement(at: length, to: byte(length))
+        length += 1
+      }
+    }
+  }
+}

@@ -12,17 +12,7 @@ package struct SeededRandom: RandomNumberGenerator {
     return word ^ (word >> 31)
   }
 
-  /// What `Int.random(in: 0..<bound, using:)` gives, which without the optimizer takes twenty times as long.
-  package mutating func below(_ bound: Int) -> Int {
-    precondition(bound > 0)
-    let bound = UInt64(bound)
-    var product = next().multipliedFullWidth(by: bound)
-    if product.low < bound {
-      let least = (0 &- bound) % bound
-      while product.low < least { product = next().multipliedFullWidth(by: bound) }
-    }
-    return Int(product.high)
-  }
+  package mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
 
   package mutating func bytes(_ count: Int) -> [UInt8] {
     // Word by word: without the optimizer a byte at a time is most of the time of some tests.

@@ -1,4 +1,3 @@
-import TestSupport
 import Testing
 
 /// An example of RFC 8949, appendix A.
@@ -100,23 +99,4 @@ struct CBORVector: CustomTestStringConvertible, Sendable {
     // No UTF-8.
     "61ff", "61c3", "62c080", "63eda080", "64f4908080", "7f61c361bcff", "6aff6161616161616161ff",
   ]
-}
-
-extension [UInt8] {
-  init(hex: String) {
-    let digits = Array(hex.utf8)
-    func digit(_ place: Int) -> UInt8 {
-      switch digits[place] {
-      case UInt8(ascii: "0")...UInt8(ascii: "9"): digits[place] - UInt8(ascii: "0")
-      case UInt8(ascii: "a")...UInt8(ascii: "f"): digits[place] - UInt8(ascii: "a") + 10
-      default: preconditionFailure("not hexadecimal, in lower case: \(hex.prefix(100))")
-      }
-    }
-    precondition(digits.count % 2 == 0)
-    self = made(digits.count / 2) { digit($0 * 2) << 4 | digit($0 * 2 + 1) }
-  }
-
-  var hex: String {
-    map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
-  }
 }

@@ -162,16 +162,3 @@ func message(_ body: () throws -> Void) -> String {
     return "\(error)"
   }
 }
-
-extension Data {
-  init(hex: String) {
-    let digits = hex.filter { $0.isHexDigit }
-    self.init(
-      stride(from: 0, to: digits.count, by: 2).map { index in
-        let start = digits.index(digits.startIndex, offsetBy: index)
-        return UInt8(digits[start...digits.index(after: start)], radix: 16)!
-      })
-  }
-
-  var hex: String { map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() }
-}

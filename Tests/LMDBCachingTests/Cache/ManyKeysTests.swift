@@ -49,7 +49,7 @@ import Testing
     var random = SeededRandom(seed)
     let lengths = [0, 1, 13, 14, 15, 16, 17, 128, 900, 1_023, 1_024, 1_025, 2_047, 2_048, 2_049, 100_000]
     let values = (0..<600).map { _ in
-      Data(made(lengths[random.below(lengths.count)]) { UInt8(truncatingIfNeeded: $0 &* 7 &+ 1) })
+      Data([UInt8](count: lengths[random.below(lengths.count)]) { UInt8(truncatingIfNeeded: $0 &* 7 &+ 1) })
     }
     try cache.set(values.enumerated().map { (key: "key\($0.offset)", value: $0.element) })
     try cache.flush()

@@ -37,7 +37,7 @@ struct PowerLossEntries {
       case 14: 16_000 + Int(mix >> 8 & 0xFFFF_FFFF) % 8_000
       default: 24_001 + Int(mix >> 8 & 0xFFFF_FFFF) % 20_000
       }
-    return head + Data(made(min(size, 50_000)) { UInt8(truncatingIfNeeded: mix &+ UInt64($0) &* 31) })
+    return head + Data([UInt8](count: min(size, 50_000)) { UInt8(truncatingIfNeeded: mix &+ UInt64($0) &* 31) })
   }
 
   /// Which write stored this value; nil: none did.
