@@ -1,0 +1,29 @@
+// Two threads that count: `race` without a lock, `race locked` with one. It shows that the thread sanitizer finds a race, and
+// takes neither a lock nor a global for one, with what is preloaded into the tests.
+
+import Foundation
+import Synchronization
+
+enum Counter {
+  nonisolated(unsafe) static var count = 0
+  // Both threads may come first, and make it.
+  static let isLocked = CommandLine.arguments.dropFirst() == ["locked"]
+  static let lock = Mutex(())
+
+  static func run() {
+    for _ in 0..<100_000 {
+      if isLocked { lock.withLock { _ in count += 1 } } else { count += 1 }
+    }
+  }
+}
+
+let group = DispatchGroup()
+for _ in 0..<2 {
+  group.enter()
+  Thread {
+    Counter.run()
+    group.leave()
+  }.start()
+}
+group.wait()
+if Counter.isLocked { precondition(Counter.count == 200_000) }
