@@ -25,12 +25,12 @@ require_swift() {
 swift_build() { SWIFT_DETERMINISTIC_HASHING=1 swift build "$@"; }
 
 # For a build from nothing, which takes a third less processor time so: one compiler makes all of a module, and what others
-# import of it. Of the debug information there is what a trace of a crash shows. With one thread alone there would not be an
-# object file for each source, which the package manager expects.
+# import of it. With one thread alone there would not be an object file for each source, which the package manager expects.
+# No copies of variables for a debugger: what is not optimized clears them at each call, and the thread sanitizer notes it.
 whole_modules=(
   -Xswiftc -whole-module-optimization -Xswiftc -no-emit-module-separately-wmo -Xswiftc -disable-batch-mode
   -Xswiftc -num-threads -Xswiftc 2
-  -Xswiftc -gline-tables-only
+  -Xswiftc -Xfrontend -Xswiftc -disable-debugger-shadow-copies
 )
 
 # Of a Debian package. The status of one that was removed is "config-files", and of an unknown one there is none.
