@@ -243,7 +243,7 @@ if Context.environment["LMDBCACHING_DOCUMENTATION"] != nil {
 switch Context.environment["LMDBCACHING_TESTS"] {
 case "optimized":
   // The modules that the tests spend their time in, as users have them, but with assertions; and those with hooks that a
-  // client replaces, with that client. To optimize LMDBCaching takes five times as long as to compile it without.
+  // client replaces, with that client. To optimize LMDBCaching takes four times as long as to compile it without.
   let optimized = [
     "CBORCoding", "EFStorageCore", "EFStorageLMDBCache", "EFStorageTestProcess", "EFStorageUserDefaults",
     "FoundationArchives", "FoundationObjects", "LMDB", "LMDBCaching", "Platform", "TestSupport",

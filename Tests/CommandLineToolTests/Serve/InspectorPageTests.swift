@@ -181,14 +181,14 @@ struct InspectorPageTests {
     for (number, answer) in ["Escape", "Enter"].enumerated() {
       // The answer that changes nothing is the one that has the focus.
       try browser.press("Delete")
-      #expect(try browser.shows("document.getElementById('question-dialog').open"))
+      #expect(try isAsked(browser))
       #expect(try browser.text("document.getElementById('question-key').textContent") == "key:1000")
       try browser.press(answer)
       #expect(try browser.shows("answers === \(number + 1)"))
     }
     #expect(try session.get("api/entry?key=key%3A1000").status == 200)
     try browser.press("Delete")
-    #expect(try browser.shows("document.getElementById('question-dialog').open"))
+    #expect(try isAsked(browser))
     try browser.press("Tab")
     try browser.press("Enter")
     #expect(try browser.shows("document.querySelector('.row').textContent.startsWith('key:1001')"))
@@ -217,10 +217,7 @@ struct InspectorPageTests {
   }
 
   private func isAsked(_ browser: Browser, within limit: Duration = .seconds(60)) throws -> Bool {
-    try eventually(within: limit) {
-      usleep(20_000)
-      return try browser.value("document.getElementById('question-dialog').open") as? Bool == true
-    }
+    try browser.shows("document.getElementById('question-dialog').open", within: limit)
   }
 
   /// How often something was posted, with what the page has done about every press and click before.

@@ -104,8 +104,8 @@ final class Browser {
   func text(_ expression: String) throws -> String { try value(expression) as? String ?? "" }
 
   /// Whether an expression becomes true.
-  func shows(_ expression: String) throws -> Bool {
-    try eventually {
+  func shows(_ expression: String, within limit: Duration = .seconds(60)) throws -> Bool {
+    try eventually(within: limit) {
       usleep(20_000)
       return try value("Boolean(\(expression))") as? Bool == true
     }

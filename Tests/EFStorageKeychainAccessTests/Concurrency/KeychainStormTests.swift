@@ -29,6 +29,19 @@ import Testing
     if let error = other ?? errors.current.first { throw error }
   }
 
+  @Test func aKeyringThatEndsItselfIsReplaced() throws {
+    var keyrings: [pid_t] = []
+    try withKeyring { session in
+      keyrings.append(try #require(session.keyring))
+      if keyrings.count == 1 { kill(keyrings[0], SIGTRAP) }
+      try session.keychain().set("value", key: "k")
+    }
+    #expect(Set(keyrings).count == 2)
+    #expect(throws: KeychainError.self) {
+      try withKeyring { _ in throw KeychainError(.serviceUnavailable, "The keyring is there.") }
+    }
+  }
+
   /// Each thread its keys, all on one connection.
   @Test func separateKeys() throws {
     try withKeyring { session in
