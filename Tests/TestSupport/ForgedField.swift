@@ -13,7 +13,7 @@ package enum ForgedField: Int, CaseIterable, Sendable {
 
   /// What may be in it that no cache writes.
   package static let extremes: [UInt64] = [
-    0, 1, UInt64(Int64.max), UInt64(bitPattern: .min), UInt64(bitPattern: -2), .max,
+    0, 1, UInt64(Int64.max), UInt64(bitPattern: .min), UInt64(bitPattern: -2), .max, (1 << 62) - 1,
   ]
 
   /// Those that nothing but the entries themselves can show to be wrong.

@@ -204,7 +204,8 @@ extension LMDBCache {
   ///     bytes: key and archived value.
   /// - Throws: `.encodingFailed`, `.closed`, `.invalidArgument`; with ``Durability/full`` also `.notCommitted`.
   ///   A full or failing disk is no error: the value is then kept in memory, as long as there is room and no other
-  ///   process writes, and ``health`` says so. With ``Durability/full`` it is one, and nothing is changed.
+  ///   process writes, and ``health`` says so. With ``Durability/full`` it is one, and nothing is changed; but after
+  ///   `.notCommitted` the value is kept, and its commit is tried again.
   public func set<V: Codable & Sendable>(
     _ value: V, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil
   ) throws(CacheError) {

@@ -94,6 +94,59 @@ import Testing
     }
   }
 
+  /// A conditional write does not see what another process has written and not committed. That one comes after it, then:
+  /// whether its process commits it, or dies and somebody else does.
+  @Test(arguments: [true, false], ["set key theirs", "remove key", "removeall"])
+  func aPlainWriteThatWasNotSeenTakesItsPlace(_ dies: Bool, _ write: String) throws {
+    let cache = try directory.open()
+    try cache.set("old", forKey: "key")
+    try cache.flush()
+    let child = try cacheProcess()
+    #expect(child.run("open \(directory.path) interval=86400000") == "ok")
+    #expect(child.run("get key") == "old")
+    #expect(child.run(write) == "ok")
+    try cache.update(String.self, forKey: "key") { $0 = "mine" }
+    #expect(try cache.value(String.self, forKey: "key") == "mine")
+    if dies { child.kill() } else { #expect(child.run("flush") == "ok") }
+    let expected = write.hasSuffix("theirs") ? "theirs" : nil
+    #expect(eventually { (try? cache.value(String.self, forKey: "key")) == .some(expected) })
+    cache.memoryCache.removeAll()
+    #expect(try cache.value(String.self, forKey: "key") == expected)
+    if !dies { child.end() }
+    try cache.close()
+    let again = try directory.open()
+    #expect(try again.value(String.self, forKey: "key") == expected)
+    try again.close()
+  }
+
+  #if os(Linux)
+    /// A change that could not be recorded leaves nothing that others would have to wait for.
+    @Test func aFailedChangeIsNotWaitedFor() throws {
+      let child = try cacheProcess()
+      let durability = Durability.full.rawValue
+      #expect(child.run("open \(directory.path) journal=65536 durability=\(durability)") == "ok")
+      #expect(child.run("set key v") == "ok")
+      // It finds out that it is alone.
+      #expect(child.run("increment number 1") == "1")
+      #expect(child.readLine() == "ok")
+      #expect(child.run("filelimit 12288") == "ok")
+      // Until the journal is full, too, to the last bytes.
+      for index in 0..<200 { _ = child.run("big k\(index) 900") }
+      for index in 0..<100 { _ = child.run("big k\(index) 1") }
+      let refusal = child.run("increment number 1") ?? ""
+      #expect(refusal.hasPrefix("error") && refusal != "error notCommitted", "\(refusal)")
+      #expect(child.run("filelimit 1099511627776") == "ok")
+      #expect(child.run("settle") == "ok")
+      let cache = try directory.open {
+        $0.durability = .full
+        $0.disk.lockTimeout = .seconds(5)
+      }
+      #expect(try cache.increment(forKey: "number") == 2)
+      try cache.close()
+      child.end()
+    }
+  #endif
+
   /// Its writes cannot be missed, and it cannot be waited for: an error names it.
   @Test func aSuspendedProcessIsNamed() throws {
     let child = try cacheProcess()

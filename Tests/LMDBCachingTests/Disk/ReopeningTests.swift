@@ -49,8 +49,9 @@ import Testing
     #expect(errorCode { try cache.value(String.self, forKey: "key") } == .storageFailed)
     #expect(eventually { cache.statistics.reopenings >= 1 })
     FaultInjection.end(session)
-    #expect(try cache.value(String.self, forKey: "key") == "old")
-    #expect(cache.health.isHealthy)
+    // The second refusal may have been of the files that were opened anew after the first.
+    #expect(eventually { (try? cache.value(String.self, forKey: "key")) == "old" })
+    #expect(eventually { cache.health.isHealthy })
     try cache.close()
   }
 

@@ -276,6 +276,27 @@ import Testing
     log.close()
   }
 
+  /// A block that cannot be read takes the value that was in it, and not the cache: what died with its process in the
+  /// journal is tried before every commit.
+  @Test func aValueThatCannotBeReadStopsNoCommit() throws {
+    let cache = try directory.open()
+    let child = try cacheProcess()
+    #expect(child.run("open \(directory.path) interval=86400000") == "ok")
+    #expect(child.run("big large 1000000") == "ok")
+    #expect(child.run("set small v") == "ok")
+    try fail(.init(.pread, returns: EIO, count: .max)) {
+      child.kill()
+      #expect(eventually { (try? cache.value(String.self, forKey: "small")) == "v" })
+      #expect(try cache.value(Data.self, forKey: "large") == nil)
+      try cache.set("mine", forKey: "key")
+      try cache.flush()
+    }
+    try cache.close()
+    let again = try directory.open()
+    #expect(try again.value(String.self, forKey: "key") == "mine")
+    try again.close()
+  }
+
   private func fail(_ rule: FaultInjection.Rule, _ body: () throws -> Void) rethrows {
     let session = FaultInjection.begin(.directory(directory.path + "/values"), [rule])
     defer { FaultInjection.end(session) }

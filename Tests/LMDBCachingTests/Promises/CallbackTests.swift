@@ -135,4 +135,14 @@ import Testing
     ]).failures()
     #expect(failures == [])
   }
+
+  /// A value that is evicted ends on the writer thread, which would wait for itself.
+  @Test(arguments: ["set", "flush"]) func aDeinitializerThatWaitsForItsCommit(_ action: String) throws {
+    let durability = Durability.full.rawValue
+    let failures = try ProcessScript([
+      ("open \(path) every=1000000 durability=\(durability)", .ok), ("set key v", .ok), ("values false \(action)", .ok),
+      ("set key w", .ok), ("get key", .text("w")), ("flush", .ok), ("acted", .text("acted")), ("close", .ok),
+    ]).failures()
+    #expect(failures == [])
+  }
 }

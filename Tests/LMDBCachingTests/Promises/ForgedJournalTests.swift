@@ -21,9 +21,16 @@ import Testing
     case emptyKey = "an empty key"
     case longKey = "a long key"
     case dear = "the greatest costs"
+    case barelyStamp = "every operation with the greatest stamp that there can be"
+    case ownRecords = "the cache's own records"
+
+    private static let barely: UInt64 = (1 << 62) - 1
 
     private static func put(_ key: String, _ stamp: UInt64, cost: Int = 1) -> Frame {
-      let bytes = Array(key.utf8)
+      put(Array(key.utf8), stamp, cost: cost)
+    }
+
+    private static func put(_ bytes: [UInt8], _ stamp: UInt64, cost: Int = 1) -> Frame {
       let record = bytes.withUnsafeBytes { key in
         Array("forged".utf8).withUnsafeBytes {
           UntrustedBytes.record(
@@ -48,6 +55,16 @@ import Testing
       case .emptyKey: [Self.put("", 1 << 62), (2, [], [], 1 << 62)]
       case .longKey: [Self.put(String(repeating: "é", count: 5_000), 1 << 62)]
       case .dear: (0..<5).map { Self.put("k\($0)", 1 << 62, cost: .max) }
+      case .barelyStamp:
+        [
+          Self.put("a", Self.barely), (2, Array("a".utf8), [], Self.barely), (3, [], [], Self.barely),
+          (4, Array("a".utf8), [], Self.barely), (5, [UInt8](repeating: 1, count: 8), [], Self.barely),
+        ]
+      case .ownRecords:
+        "jmstp".utf8.flatMap { letter -> [Frame] in
+          let key = [0xFF, letter]
+          return [Self.put(key, 5), (2, key, [], 6), (4, key, [], 7)]
+        }
       }
     }
   }

@@ -93,19 +93,19 @@ struct WriteSession: ~Copyable {
     return true
   }
 
-  /// Puts the record of a frame, unless there is one that was written later.
+  /// Puts the record of a frame, unless there is one that was written later and does not give way to it.
   mutating func putIfNewer(_ frame: JournalFrame) throws(LMDBError) {
     try databaseKey.withDatabaseKey(frame.key) { (key) throws(LMDBError) in
-      if let existing = try header(forKey: key), existing.stamp >= frame.stamp { return }
+      if let existing = try header(forKey: key), !existing.gives(wayTo: frame.stamp) { return }
       try put(frame.record, forKey: key)
     }
   }
 
-  /// Removes the record of a frame's key, unless it was written later.
+  /// Removes the record of a frame's key, unless it was written later and does not give way to it.
   mutating func remove(_ frame: JournalFrame) throws(LMDBError) {
     let stamp = frame.stamp
     try databaseKey.withDatabaseKey(frame.key) { (key) throws(LMDBError) in
-      _ = try remove(key, of: frame.key) { $0.stamp < stamp }
+      _ = try remove(key, of: frame.key) { $0.gives(wayTo: stamp) }
     }
   }
 
@@ -176,6 +176,7 @@ struct WriteSession: ~Copyable {
       else { return nil }
       let payload = header.payload(of: bytes)
       header.move(toExpiry: expires)
+      header.isTransacted = true
       return PreparedPut(key, header, payload).record(stamp: stamp)
     }
     guard case .some(.some(let changed)) = changed else { return false }
@@ -225,6 +226,8 @@ struct WriteSession: ~Copyable {
       var record = Array(bytes)
       record.withUnsafeMutableBytes { record in
         let payload = UnsafeMutableRawBufferPointer(rebasing: record[header.payloadOffset...])
+        // It stays the same write.
+        header.isTransacted = header.wasTransacted
         change(&header, payload)
         header.write(
           to: record.baseAddress!, keyHash: RecordHeader.keyHash(key),

@@ -67,7 +67,10 @@ extension Journal {
     _ error: CacheError, _ scope: HiddenKeys.Scope?, _ condition: (() -> Bool)?, _ body: (JournalSegment?) -> UInt64
   ) throws(CacheError) -> JournalAppend {
     if let condition, !condition() { return JournalAppend(number: 0, isLarge: false, isRefused: true) }
-    guard let scope, error.code != .closed, state.hidden.canInsert(scope) else { throw error }
+    guard let scope, error.code != .closed, state.hidden.canInsert(scope) else {
+      if condition != nil { endClaim() }
+      throw error
+    }
     markPending()
     state.hidden.insert(scope, stamp: body(nil))
     state.unrecorded = (error, clock.monotonic)
@@ -184,8 +187,16 @@ extension Journal {
   /// Waits until the segment `number` is committed, and makes that happen at once.
   ///
   /// - Parameter includesHidden: See ``commitPending(includesHidden:)``.
-  /// - Throws: `.notCommitted` when an attempt fails: the write is kept, and is tried again. `.closed`.
+  /// - Throws: `.notCommitted` when an attempt fails: the write is kept, and is tried again. The same on the writer thread,
+  ///   which commits when what it is at has ended. `.closed`.
   func waitForCommit(of number: Int, includesHidden: Bool = false) throws(CacheError) {
+    // A value's end may write, and a value that is evicted ends here.
+    if isWriterThread {
+      throw CacheError(
+        .notCommitted,
+        "The write is visible and kept, but this is the thread that commits it, which it does next. Write from another "
+          + "thread to wait for the commit.")
+    }
     lock.lock()
     defer { lock.unlock() }
     let attempts = state.gate.failure?.attempts ?? 0

@@ -22,6 +22,13 @@ extension Journal {
     state.hasConditional = true
   }
 
+  /// Takes a claim back for which nothing was appended: nobody has to wait for it.
+  func endClaim() {
+    if !state.isClaimed { return }
+    state.isClaimed = false
+    settleExclusiveUse()
+  }
+
   /// Lets other processes go on if every conditional write is committed.
   func settleExclusiveUse() {
     if state.hasConditional {

@@ -36,9 +36,9 @@ struct JournalFile: ~Copyable {
   /// Makes a new journal whose segments have `size` bytes together.
   init(in folder: Directory, size: Int) throws(SystemError) {
     let segmentSize = size / Self.segmentCount & ~4095
-    let identifier = UInt64.random(in: .min ... .max)
+    var identifier: UInt64 = 0
+    let lock = try Self.makeLocked(&identifier, in: folder)
     let name = JournalName.of(identifier)
-    let lock = try Self.makeLocked(name, in: folder)
     let map = try Self.map(lock.file, Self.headerSize + Self.segmentCount * segmentSize, name, in: folder)
     identity = try lock.file.identity()
     Self.writeHeader(
@@ -50,11 +50,15 @@ struct JournalFile: ~Copyable {
     self.segmentSize = segmentSize
   }
 
-  private static func makeLocked(_ name: String, in folder: Directory) throws(SystemError) -> FileLock {
+  private static func makeLocked(_ identifier: inout UInt64, in folder: Directory) throws(SystemError) -> FileLock {
     while true {
+      identifier = UInt64.random(in: .min ... .max)
+      let name = JournalName.of(identifier)
       let lock = FileLock(try folder.create(name, .exclusively))
-      // Another process may have taken the new file for a dead one's before it was locked, and removed it.
       if try lock.tryLock(.exclusive), try lock.file.isStill(name, in: folder) { return lock }
+      // Another process looked at the new file before it was locked, and may have taken it for a dead one's and removed
+      // it. Another name: with this one the two could get into each other's way again.
+      do throws(SystemError) { try folder.remove(name) } catch { if error.errno != ENOENT { throw error } }
     }
   }
 

@@ -111,8 +111,10 @@ struct JournalFrame {
       let operation = Operation(rawValue: base.load(fromByteOffset: 4, as: UInt8.self)),
       base.load(fromByteOffset: 8, as: UInt64.self)
         == Self.check(base, keyLength: keyLength, recordLength: recordLength, seed: seed),
-      stamp < StampClock.limit
+      stamp < StampClock.foundLimit
     else { return nil }
+    // No key begins so: these are the cache's own records.
+    guard operation == .removeTag || key.first != DatabaseKey.reservedMarker else { return nil }
     guard operation == .put else { return }
     let record = record
     // The key that a record holds is not in its checksum: the frame's is.

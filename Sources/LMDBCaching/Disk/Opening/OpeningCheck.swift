@@ -38,7 +38,13 @@ struct OpeningCheck {
     // Somebody may have deleted the lock of processes that are here: their journals tell of those that write.
     let isAlone = try calling(activity) { () throws(SystemError) in
       guard try processLock.tryOwn() else { return false }
-      return try !JournalFolder(cache: directory).hasOwner(but: ownJournal)
+      do throws(SystemError) {
+        return try !JournalFolder(cache: directory).hasOwner(but: ownJournal)
+      } catch {
+        // A store that opens its files again keeps the lock, and goes on: others could not open the cache.
+        try processLock.share()
+        throw error
+      }
     }
     guard isAlone else {
       // Trying has given up the lock that says that this process is here.

@@ -236,7 +236,11 @@ struct StoreOpening {
   private func stampBase(after last: UInt64, known: ProcessRecord?) -> UInt64 {
     let monotonic = UInt64(truncatingIfNeeded: max(0, configuration.clock.monotonic))
     for base in [displaced?.stampBase, known?.stampBase].compactMap(\.self)
-    where base != 0 && base < StampClock.limit && base &+ monotonic > last { return base }
+    where base != 0 && base < StampClock.foundLimit
+      && last < base &+ monotonic && base &+ monotonic < StampClock.foundLimit
+    {
+      return base
+    }
     // The wall clock may say anything.
     let wall = min(UInt64(max(0, configuration.clock.now)), StampClock.greatestStart)
     return max(wall, last + 1, monotonic + 1) - monotonic

@@ -88,7 +88,7 @@ struct CacheMetadata {
   /// the directory can make one.
   private var isPlausible: Bool {
     (0..<Self.countLimit).contains(count) && (0..<Self.costLimit).contains(cost) && (0...count).contains(expiring)
-      && lastStamp < StampClock.limit && clearStamp <= lastStamp && stampBase < StampClock.limit
+      && lastStamp < StampClock.foundLimit && clearStamp <= lastStamp && stampBase < StampClock.foundLimit
   }
 
   /// Puts the checksum in front of what it is of.

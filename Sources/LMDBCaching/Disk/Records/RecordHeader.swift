@@ -43,8 +43,10 @@ struct RecordHeader {
     fileprivate static let usesShift: UInt16 = 7
     fileprivate static let tags = Flags(rawValue: 512)
     fileprivate static let revision = Flags(rawValue: 1024)
+    /// See ``RecordHeader/isTransacted``.
+    fileprivate static let transacted = Flags(rawValue: 2048)
     fileprivate static let known: Flags = [
-      .pointer, .expires, .wideCost, .key, .transformed, .times, .absence, .uses, .tags, .revision,
+      .pointer, .expires, .wideCost, .key, .transformed, .times, .absence, .uses, .tags, .revision, .transacted,
     ]
   }
 
@@ -62,6 +64,11 @@ struct RecordHeader {
   var kept: Int64 = 0
   /// Which change of a remote tier the value is of, or 0 for none.
   var revision: UInt64 = 0
+  /// Whether it is written in a transaction that depends on what was committed, past what journals of other processes
+  /// hold. Such a write may be newer than one of theirs and has not seen it, so theirs takes its place whenever it comes:
+  /// with their commit, or when their journal is applied after their death. Not read: a record that is copied is a write
+  /// like any other. See ``wasTransacted``.
+  var isTransacted = false
   private var tagCount: UInt8 = 0
   private var tagBase: UnsafeRawPointer?
   var created: UInt32
@@ -77,6 +84,19 @@ struct RecordHeader {
     get { UInt8((flags.rawValue & Flags.uses.rawValue) >> Flags.usesShift) }
     set { flags = flags.subtracting(.uses).union(Flags(rawValue: UInt16(newValue) << Flags.usesShift)) }
   }
+
+  /// The same header, of a record that a transaction writes: see ``isTransacted``.
+  var transacted: RecordHeader {
+    var header = self
+    header.isTransacted = true
+    return header
+  }
+
+  /// Whether the record was written so: see ``isTransacted``.
+  var wasTransacted: Bool { flags.contains(.transacted) }
+
+  /// Whether a write with this stamp, of a journal, takes the record's place.
+  func gives(wayTo stamp: UInt64) -> Bool { self.stamp < stamp || wasTransacted }
 
   init(format: ArchiveFormat, expires: Int64, now: UInt32, cost: Int) {
     self.format = format
@@ -117,7 +137,7 @@ struct RecordHeader {
     lastAccess = load(20, as: UInt32.self)
     cost = Int(load(24, as: UInt32.self))
     expires = 0
-    if flags.isSubset(of: [.transformed, .uses]) {
+    if flags.isSubset(of: [.transformed, .uses, .transacted]) {
       payloadLength = record.count &- Self.baseSize
       return
     }
@@ -213,12 +233,13 @@ struct RecordHeader {
     func store<T: FixedWidthInteger & BitwiseCopyable>(_ value: T, _ offset: Int) {
       base.storeBytes(of: value.littleEndian, toByteOffset: offset, as: T.self)
     }
-    flags.subtract([.expires, .wideCost, .times, .revision, .tags, .key])
+    flags.subtract([.expires, .wideCost, .times, .revision, .tags, .key, .transacted])
     if expires != 0 { flags.insert(.expires) }
     if isWide { flags.insert(.wideCost) }
     if hasTimes { flags.insert(.times) }
     if revision != 0 { flags.insert(.revision) }
     if hasTags { flags.insert(.tags) }
+    if isTransacted { flags.insert(.transacted) }
     if keyLength != 0 { flags.insert(.key) }
     store(Self.version, 4)
     store(format.rawValue, 5)

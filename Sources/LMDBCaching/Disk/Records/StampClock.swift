@@ -9,6 +9,9 @@ struct StampClock {
   static let limit: UInt64 = 1 << 62
   /// Where stamps may start from: it leaves more than thirty years below ``limit``.
   static let greatestStart: UInt64 = limit - (1 << 60)
+  /// What is found in the files is below this bound: nine years below ``limit``, so that what is written after it has stamps
+  /// that are below ``limit`` still. Greater ones are forged.
+  static let foundLimit: UInt64 = limit - (1 << 58)
 
   /// What is added to the monotonic clock.
   var base: UInt64

@@ -24,7 +24,7 @@ struct TagStatus: Equatable {
       UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
     let (last, swept, forgotten) = (load(0), load(8), load(16))
-    guard last < StampClock.limit, swept <= last, forgotten <= swept else { return }
+    guard last < StampClock.foundLimit, swept <= last, forgotten <= swept else { return }
     (self.last, self.swept, self.forgotten) = (last, swept, forgotten)
   }
 
@@ -45,6 +45,6 @@ struct TagStatus: Equatable {
   static func stamp(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
     guard bytes.count == 8 else { return 0 }
     let stamp = UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self))
-    return stamp < StampClock.limit ? stamp : 0
+    return stamp < StampClock.foundLimit ? stamp : 0
   }
 }

@@ -97,11 +97,11 @@ extension DiskStore {
     case (.unchanged, .touch): preconditionFailure("A record is touched in a transaction.")
     case (.stamp(let stamp), .put(let header, let payload, let transforms)):
       return try preparing(key, header, payload, transforms) { (header, payload) throws(CacheError) in
-        try transact(key, expecting: stamp, .put(PreparedPut(key, header, payload)))
+        try transact(key, expecting: stamp, .put(PreparedPut(key, header.transacted, payload)))
       }
     case (.stamp(let stamp), .putAsIs(let header, let payload)):
       return try placing(key, header, payload) { (header, payload) throws(CacheError) in
-        try transact(key, expecting: stamp, .put(PreparedPut(key, header, payload)))
+        try transact(key, expecting: stamp, .put(PreparedPut(key, header.transacted, payload)))
       }
     case (.stamp(let stamp), .touch(let expires)): return try transact(key, expecting: stamp, .touch(expires: expires))
     case (.stamp(let stamp), .remove): return try transact(key, expecting: stamp, .remove)

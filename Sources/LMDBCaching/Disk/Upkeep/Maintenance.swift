@@ -13,6 +13,7 @@ final class Maintenance: Sendable {
   private let writer: Writer
   private let events: EventLog
   private let metrics: CacheMetrics
+  private let isQueued = Atomic<Bool>(false)
   private let isTrimQueued = Atomic<Bool>(false)
   /// Whether something was removed by a tag since the last sweep, and when the next one is, on the monotonic clock.
   private let isSweepWanted = Atomic<Bool>(true)
@@ -33,9 +34,11 @@ final class Maintenance: Sendable {
     self.metrics = metrics
   }
 
-  /// Everything, soon. Any thread.
+  /// Everything, soon; what waits already is enough. Any thread.
   func enqueue() {
+    if isQueued.exchange(true, ordering: .relaxed) { return }
     writer.enqueue { [self] in
+      isQueued.store(false, ordering: .relaxed)
       do throws(CacheError) {
         try maintain()
       } catch {

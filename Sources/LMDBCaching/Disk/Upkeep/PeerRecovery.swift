@@ -172,11 +172,21 @@ final class PeerRecovery: @unchecked Sendable {
   private func framesWithoutValue(_ frames: [JournalFrame], stopsAtFirst: Bool) throws(SystemError) -> Set<Int> {
     var missing = Set<Int>()
     for index in frames.indices {
-      guard let pointer = frames[index].pointer, try !values.isIntact(pointer) else { continue }
+      guard let pointer = frames[index].pointer, try !isThere(pointer) else { continue }
       missing.insert(index)
       if stopsAtFirst { break }
     }
     return missing
+  }
+
+  private func isThere(_ pointer: ValuePointer) throws(SystemError) -> Bool {
+    do throws(SystemError) {
+      return try values.isIntact(pointer)
+    } catch {
+      // A block that cannot be read is not there the next time either, and nothing would be committed any more.
+      if error.errno == EIO { return false }
+      throw error
+    }
   }
 
   /// Leaves frames out from one on that a power cut took: what comes after a write that is lost must not be there without
@@ -258,7 +268,8 @@ final class PeerRecovery: @unchecked Sendable {
 }
 
 extension WriteSession {
-  /// Applies a write that may be older than what is there.
+  /// Applies a write that may be older than what is there: what its process would have committed takes the place of a
+  /// transaction that has not seen it.
   ///
   /// - Parameter isValueMissing: The value it puts is nowhere. What was there before is not there any more all the same.
   fileprivate mutating func apply(_ frame: JournalFrame, isValueMissing: Bool) throws(LMDBError) {
@@ -270,12 +281,12 @@ extension WriteSession {
     case .remove:
       try remove(frame)
     case .removePrefix:
-      try removeAll(withPrefix: frame.key) { $0.stamp < stamp }
+      try removeAll(withPrefix: frame.key) { $0.gives(wayTo: stamp) }
     case .removeTag:
       try removeAll(tag: frame.tag, stamp: stamp)
     case .removeAll:
       if stamp > metadata.clearStamp {
-        try removeAll(withPrefix: UnsafeRawBufferPointer(start: nil, count: 0)) { $0.stamp < stamp }
+        try removeAll(withPrefix: UnsafeRawBufferPointer(start: nil, count: 0)) { $0.gives(wayTo: stamp) }
         metadata.clearStamp = stamp
       }
     }

@@ -147,6 +147,8 @@ final class Writer: @unchecked Sendable {
 
   /// Commits what waits, unless that failed last. On the writer thread.
   func commitWaiting() {
+    // The commit under way has the segments, and a job that a value's end runs within it must not take them again.
+    if isCommitting { return }
     lock.lock()
     let situation = journal.situation
     let isPending = situation.hasSealed || situation.hidesKeys || situation.active.map { !$0.isEmpty } ?? false
