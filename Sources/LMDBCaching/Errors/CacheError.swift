@@ -51,7 +51,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     public static let noSpace = Code(.noSpace)
     /// Any other failure of LMDB or of the file system; see ``CacheError/underlying``.
     public static let storageFailed = Code(.storageFailed)
-    /// The write is accepted and visible in this process, but its commit failed so far; it is tried again.
+    /// The write is accepted and visible in this process, but its commit failed so far, and is tried again; or
+    /// it was made on the thread that commits, by the end of a value that was evicted, and could not be waited for.
     public static let notCommitted = Code(.notCommitted)
     /// The entry was written with a ``ValueTransform`` that the cache does not have. The entry is kept.
     public static let missingTransform = Code(.missingTransform)

@@ -68,7 +68,7 @@ extension Journal {
   ) throws(CacheError) -> JournalAppend {
     if let condition, !condition() { return JournalAppend(number: 0, isLarge: false, isRefused: true) }
     guard let scope, error.code != .closed, state.hidden.canInsert(scope) else {
-      if condition != nil { endClaim() }
+      endClaim()
       throw error
     }
     markPending()

@@ -235,6 +235,10 @@ extension DiskStore {
   private func transactOnWriterThread(
     _ key: CacheKey, _ expected: UInt64, _ change: Change
   ) throws(CacheError) -> Transacted {
+    // What waits could not go first: it would be waited for without end.
+    if writer.isCommitting {
+      throw CacheError(.busy, "A commit is under way, and this is the thread that makes it. Write from another one.")
+    }
     if let journal = try exclusive.unsettled() { return .unsettled(journal) }
     writer.commitWaiting()
     if case .remove = change { try peers.applyBeforeCommit(leavingNothing: true) }

@@ -21,7 +21,8 @@ final class Writer: @unchecked Sendable {
   private var machine: WriterMachine
   /// Work for the writer thread, oldest first.
   private var jobs: [@Sendable () -> Void] = []
-  private var isCommitting = false
+  /// Whether a batch is being committed. On the writer thread.
+  private(set) var isCommitting = false
   /// What is done every second: look after the files, and after processes that died. Set once, before the thread starts.
   var makeRounds: @Sendable () -> Void = {}
   /// What is done last, before the thread ends. Set once.
@@ -147,7 +148,7 @@ final class Writer: @unchecked Sendable {
 
   /// Commits what waits, unless that failed last. On the writer thread.
   func commitWaiting() {
-    // The commit under way has the segments, and a job that a value's end runs within it must not take them again.
+    // The commit under way has the segments: what is called from within it must not take them again.
     if isCommitting { return }
     lock.lock()
     let situation = journal.situation
