@@ -57,8 +57,7 @@ struct JournalFile: ~Copyable {
       let lock = FileLock(try folder.create(name, .exclusively))
       if try lock.tryLock(.exclusive), try lock.file.isStill(name, in: folder) { return lock }
       // Another process looked at the new file before it was locked, and may have taken it for a dead one's and removed
-      // it. Another name: with this one the two could get into each other's way again.
-      do throws(SystemError) { try folder.remove(name) } catch { if error.errno != ENOENT { throw error } }
+      // it. If not, whoever looks next does: an empty file is one that a dead process left.
     }
   }
 

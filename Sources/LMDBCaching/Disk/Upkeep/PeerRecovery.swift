@@ -126,9 +126,14 @@ final class PeerRecovery: @unchecked Sendable {
   /// value that was removed since would come back.
   @discardableResult
   func apply(_ orphan: borrowing OrphanedJournal) throws(CacheError) -> Int {
-    guard let last = orphan.runs.last?.frames.last else { return 0 }
-    let (identifier, runs, isOfThisRun) = (orphan.identifier, orphan.runs, orphan.isOfThisRun)
     let activity = "Applying the journal \(orphan.name) of a process that ended"
+    guard let last = orphan.runs.last?.frames.last else {
+      // What it committed last may be in the file, and not be read: of a commit LMDB tells readers at the end, and if the
+      // process was killed just before, the next one that writes does. That is not to be some time later.
+      try database.withoutWriters(activity) { _ in }
+      return 0
+    }
+    let (identifier, runs, isOfThisRun) = (orphan.identifier, orphan.runs, orphan.isOfThisRun)
     var count = 0
     var lastStamp: UInt64 = 0
     // Only who has the turn changes it.
