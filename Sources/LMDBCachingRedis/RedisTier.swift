@@ -18,7 +18,7 @@ public final class RedisTier: RemoteTier {
 
   /// Connects to nothing yet.
   ///
-  /// - Throws: `.failed` for a configuration that cannot be right, and where the system has no descriptor left.
+  /// - Throws: `.invalidArgument` for a configuration that cannot be right; `.failed` where the system has no descriptor left.
   public init(_ configuration: RedisConfiguration) throws(RemoteTierError) {
     try configuration.validate()
     let connector = RedisConnector(configuration)

@@ -19,9 +19,8 @@ public protocol EFSingleInstanceStorageReference: AnyObject, EFOptionalContentWr
 
   /// Stores a content unless something is stored, be it readable or not.
   ///
-  /// The containers of this package look and store in one step: no write by another thread falls between. What other
-  /// processes write is part of that for user defaults and the keychain; in an `LMDBCache` it is not, nor is what is
-  /// written past the references. A container of your own that does not implement it looks, and then stores.
+  /// The containers of this package look and store in one step: no write by another thread or process falls between. A
+  /// container of your own that does not implement it looks, and then stores.
   ///
   /// - Parameter makeContent: Called if nothing is stored.
   /// - Returns: Whether the content was stored.

@@ -35,17 +35,19 @@ public final class EFStorageKeychainAccessRef<Content: KeychainAccessStorable>: 
   }
 
   /// - Throws: `EFStorageFailure` if something is there that cannot be read, or the service cannot be asked.
-  public func loadContent() throws -> Content? { try load() }
+  public func loadContent() throws(EFStorageFailure) -> Content? { try load() }
 
   /// - Throws: `EFStorageFailure` if the content cannot be converted, or the service does not store it.
-  public func storeContent(_ content: Content?) throws { try store(content) }
+  public func storeContent(_ content: Content?) throws(EFStorageFailure) { try store(content) }
 
   private func load() throws(EFStorageFailure) -> Content? {
     try reportingLoad { try Content.loadFromKeychain(storage, forKey: key) }
   }
 
   /// What is stored and cannot be read stays, whichever process has stored it.
-  public func storeContentIfAbsent(_ makeContent: () -> Content) throws -> Bool {
+  ///
+  /// - Throws: as ``storeContent(_:)`` does.
+  public func storeContentIfAbsent(_ makeContent: () -> Content) throws(EFStorageFailure) -> Bool {
     guard isAbsent else { return false }
     let content = makeContent()
     guard let storable = try converted(content) else { return false }

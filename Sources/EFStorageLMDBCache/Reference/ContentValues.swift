@@ -1,4 +1,4 @@
-import EFStorageCore
+public import EFStorageCore
 import LMDBCaching
 
 /// The content of a reference, and then each that takes its place: what ``EFStorageLMDBCacheRef/values`` returns.
@@ -12,7 +12,7 @@ import LMDBCaching
 public struct ContentValues<Content: LMDBCacheStorable>: AsyncSequence {
   /// `nil` where there is no content.
   public typealias Element = Content?
-  public typealias Failure = any Error
+  public typealias Failure = EFStorageFailure
 
   let reference: EFStorageLMDBCacheRef<Content>
 
@@ -30,22 +30,28 @@ public struct ContentValues<Content: LMDBCacheStorable>: AsyncSequence {
 
     /// The next content, or `nil` if the sequence has ended.
     ///
-    /// - Throws: `EFStorageFailure` where something is stored that cannot be read as a `Content`. Calling it again waits for
-    ///   what takes its place.
-    public mutating func next() async throws -> Content?? { try await next(isolation: nil) }
+    /// - Throws: `EFStorageFailure` where something is stored that cannot be read as a `Content`, where reading fails, and
+    ///   where there is no cache. Calling it again waits for what takes its place, if there is a cache.
+    public mutating func next() async throws(EFStorageFailure) -> Content?? { try await next(isolation: nil) }
 
     /// The next content, or `nil` if the sequence has ended.
     ///
     /// - Throws: as the other form.
-    public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Content?? {
+    public mutating func next(isolation actor: isolated (any Actor)?) async throws(EFStorageFailure) -> Content?? {
+      guard let storage = reference.storage else { return try .some(reference.loadContent()) }
       while await changes?.next() == true {
-        guard let storage = reference.storage else { return nil }
-        do {
-          if try changes?.isNew(storage.entry(forKey: reference.key)) == true {
-            return .some(try reference.loadContent())
-          }
-        } catch let error as CacheError where error.code == .closed {
-          return nil
+        let isNew: Bool
+        do throws(CacheError) {
+          isNew = try changes?.isNew(storage.entry(forKey: reference.key)) == true
+        } catch {
+          if error.code == .closed { return nil }
+          throw reference.failure(.loading, error)
+        }
+        do throws(EFStorageFailure) {
+          if isNew { return .some(try reference.loadContent()) }
+        } catch {
+          if (error.underlying as? CacheError)?.code == .closed { return nil }
+          throw error
         }
       }
       return nil

@@ -91,9 +91,14 @@ public struct EFStorageLMDBCache<Content: LMDBCacheStorable>: EFSingleInstanceSt
     nonmutating set { storage.set(newValue) }
   }
 
-  public func storeContent(_ content: Content?) throws { try storage.ref.store(content, expiresIn: expiresIn) }
+  /// - Throws: `EFStorageFailure` if something is there that cannot be read, or there is no cache to ask.
+  public func loadContent() throws(EFStorageFailure) -> Content? { try storage.ref.loadContent() }
 
-  public func storeContentIfAbsent(_ makeContent: () -> Content?) throws -> Bool {
+  public func storeContent(_ content: Content?) throws(EFStorageFailure) {
+    try storage.ref.store(content, expiresIn: expiresIn)
+  }
+
+  public func storeContentIfAbsent(_ makeContent: () -> Content?) throws(EFStorageFailure) -> Bool {
     try storage.ref.storeIfAbsent(makeContent, expiresIn: expiresIn)
   }
 

@@ -17,7 +17,7 @@ public import LMDBCaching
 /// is stored; it is reported, and ``lastFailure`` tells.
 public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleInstanceStorageReference {
   public let key: String
-  /// `nil` if the default cache could not be opened. Then there is no content, and writing fails.
+  /// `nil` if the default cache could not be opened. Then ``content`` is `nil`, and reading and writing fail.
   public let storage: LMDBCache?
   @usableFromInline let entry: EntryContent<Content>?
   package let failures = FailureRecord()
@@ -59,10 +59,9 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
     }
   }
 
-  /// - Throws: `EFStorageFailure` if something is there that cannot be read.
-  public func loadContent() throws -> Content? {
-    guard let entry else { return nil }
-    if let current = entry.reader.currentContent {
+  /// - Throws: `EFStorageFailure` if something is there that cannot be read, or there is no cache to ask.
+  public func loadContent() throws(EFStorageFailure) -> Content? {
+    if let entry, let current = entry.reader.currentContent {
       if current == nil, let error = entry.currentFailure { throw failure(.loading, error) }
       return current
     }
@@ -78,8 +77,17 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
   }
 
   private func load() throws(EFStorageFailure) -> Content? {
-    guard let entry, let storage else { return nil }
     let earlier = failures.last
+    guard let entry, let storage else {
+      let failure = failure(.loading, DefaultCache.shared.reason)
+      // Told once, as what cannot be read is.
+      if earlier == nil {
+        failures.note(failure)
+        failure.report()
+        onLoadFailure(failure.underlying)
+      }
+      throw failure
+    }
     let content = try reportingLoad { try entry.load { try Content.loadFromLMDBCache(storage, forKey: key) } }
     // That there is nothing still is what was reported.
     if content == nil, let earlier, earlier.kind == .loss { failures.note(earlier) }
@@ -88,7 +96,8 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
 
   // MARK: Writing
 
-  public func storeContent(_ content: Content?) throws { try store(content) }
+  /// Stores a content until it is removed or the cache makes room, or removes it.
+  public func storeContent(_ content: Content?) throws(EFStorageFailure) { try store(content) }
 
   /// Stores a content that expires, or removes it.
   ///
@@ -128,17 +137,18 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
     throw failure
   }
 
-  public func storeContentIfAbsent(_ makeContent: () -> Content) throws -> Bool {
-    try storeIfAbsent({ makeContent() }, expiresIn: nil)
-  }
-
   /// Stores a content unless something is stored, readable or not: nobody's write is replaced, by whichever way and in
   /// whichever process it is made.
   ///
+  /// - Parameter makeContent: Called if nothing is stored.
   /// - Returns: Whether it was stored.
+  public func storeContentIfAbsent(_ makeContent: () -> Content) throws(EFStorageFailure) -> Bool {
+    try storeIfAbsent({ makeContent() }, expiresIn: nil)
+  }
+
   func storeIfAbsent(_ makeContent: () -> Content?, expiresIn: Duration?) throws(EFStorageFailure) -> Bool {
+    guard let storage else { try fail(.storage, DefaultCache.shared.reason, nil) }
     guard isAbsent, let content = makeContent() else { return false }
-    guard let storage else { try fail(.storage, DefaultCache.shared.reason, content) }
     switch content.asLMDBCacheStorable() {
     case .failure(let error): try fail(.conversion, error, content)
     case .success(let object):
@@ -170,8 +180,8 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
     failure((error as? CacheError)?.code == .rebuilt ? .loss : .storage, error).reportByDefault()
   }
 
-  /// Called when something is stored that cannot be read as a `Content`, which is kept. It is called once, until the content
-  /// is read or written. Replaceable with `@_dynamicReplacement(for:)`, in any build.
+  /// Called when something is stored that cannot be read as a `Content`, which is kept, and when there is no cache to ask.
+  /// It is called once, until the content is read or written. Replaceable with `@_dynamicReplacement(for:)`, in any build.
   public dynamic func onLoadFailure(_ error: any Error) { failure(.loading, error).reportByDefault() }
 }
 

@@ -53,10 +53,10 @@ public final class EFStorageUserDefaultsRef<Content: UserDefaultsStorable>: EFSi
   }
 
   /// - Throws: `EFStorageFailure` if something is there that cannot be read.
-  public func loadContent() throws -> Content? { try load() }
+  public func loadContent() throws(EFStorageFailure) -> Content? { try load() }
 
   /// - Throws: `EFStorageFailure` if the content cannot be converted.
-  public func storeContent(_ content: Content?) throws { try store(content) }
+  public func storeContent(_ content: Content?) throws(EFStorageFailure) { try store(content) }
 
   func load() throws(EFStorageFailure) -> Content? {
     try reportingLoad { try Content.loadFromUserDefaults(storage, forKey: key) }
@@ -82,7 +82,10 @@ public final class EFStorageUserDefaultsRef<Content: UserDefaultsStorable>: EFSi
     DefaultsFeed.shared.noteChange(key)
   }
 
-  public func storeContentIfAbsent(_ makeContent: () -> Content) throws -> Bool {
+  /// Stores a content unless something is stored, readable or not, by this process or by another one.
+  ///
+  /// - Throws: `EFStorageFailure` if the content cannot be converted.
+  public func storeContentIfAbsent(_ makeContent: () -> Content) throws(EFStorageFailure) -> Bool {
     if storage.object(forKey: key) != nil { return false }
     guard let object = try converted(makeContent()) else { return false }
     let isStored = DefaultsSynchronizer.shared.add(object, forKey: key, to: storage, onDamage: Self.onDamage)

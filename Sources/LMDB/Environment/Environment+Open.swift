@@ -68,10 +68,8 @@ extension Environment {
   }
 
   private static func open(_ directory: Directory, options: Options, exactly: Bool) throws(LMDBError) -> Environment {
-    guard options.readerPoolSize > 0, options.mapSize > 0, options.maxReaders > 0 else {
-      throw LMDBError(
-        code: .invalidArgument, operation: "Environment.open",
-        message: "mapSize, maxReaders and readerPoolSize must be positive.")
+    if let complaint = options.complaint {
+      throw LMDBError(code: .invalidArgument, operation: "Environment.open", message: complaint)
     }
     var backoff = Backoff(limit: Int64(clamping: options.waits.close))
     while true {

@@ -8,10 +8,11 @@ extension Environment {
     public var mapSize = Options.defaultMapSize
 
     /// Slots of the reader table, which all processes share: one for each snapshot that is open at a time, and a few that
-    /// each process keeps. The first process to open the environment decides for all. 64 bytes of the lock file each.
+    /// each process keeps: 1 to 2^20. The first process to open the environment decides for all. 64 bytes of the lock file
+    /// each.
     public var maxReaders: UInt32 = 4094
 
-    /// How many named databases can be opened.
+    /// How many named databases can be opened: 0 to 65,535. Every transaction keeps about 50 bytes for each.
     public var maxDatabases: UInt32 = 0
 
     /// What a commit waits for.
@@ -23,7 +24,7 @@ extension Environment {
     /// Permissions of the files, when they are created.
     public var fileMode: UInt32 = 0o600
 
-    /// How many reads this process can have running at once; more wait for a moment.
+    /// How many reads this process can have running at once, 1 to 65,536; more wait for a moment.
     public var readerPoolSize = 64
 
     /// How many slots of the reader table this process keeps when their snapshots have ended, since taking one again
@@ -41,6 +42,17 @@ extension Environment {
 
     /// 64 GiB, or 1 GiB where addresses have 32 bits.
     static var defaultMapSize: Int { Int.bitWidth == 64 ? 1 << 36 : 1 << 30 }
+
+    /// Why these cannot be; `nil` if they can.
+    var complaint: String? {
+      if mapSize <= 0 { return "mapSize is 1 byte or more; \(mapSize) is not." }
+      if !(1...1 << 20).contains(maxReaders) { return "maxReaders is from 1 to 1048576; \(maxReaders) is not." }
+      if !(1...1 << 16).contains(readerPoolSize) {
+        return "readerPoolSize is from 1 to 65536; \(readerPoolSize) is not."
+      }
+      if maxDatabases > 65_535 { return "maxDatabases is from 0 to 65535; \(maxDatabases) is not." }
+      return nil
+    }
 
     static let leastMapSize = 64 << 20
   }

@@ -14,7 +14,7 @@ package final class DataFileWalk {
   let pageSize: Int
   let visit: Visit
   private let pagesInFile: Int
-  private var used: PageSet
+  private var used = PageSet()
   private var result = VerifiedDataFile()
   /// A page for each level, reused. The last one is for the first pages of large values.
   private let buffers: UnsafeMutableRawPointer
@@ -24,7 +24,6 @@ package final class DataFileWalk {
     self.visit = visit
     pageSize = Int(meta.pageSize)
     pagesInFile = file.size / pageSize
-    used = PageSet(below: Int(meta.lastPage) + 1)
     buffers = .allocate(byteCount: pageSize * (2 * Self.maximumDepth + 1), alignment: 4096)
     result.size = file.size
     self.file = file
@@ -141,7 +140,7 @@ package final class DataFileWalk {
       throw .finding(DataFileFinding(.pageFlags, page: page, "page \(parent) takes it for a large value's"))
     }
     // A value that replaced a longer one in its own transaction has pages to spare.
-    guard recorded >= needed else {
+    guard recorded >= needed, recorded <= UInt64(UInt32.max) / UInt64(pageSize) + 2 else {
       throw .finding(
         DataFileFinding(.overflow, page: page, "it begins \(recorded) pages, and its value needs \(needed)"))
     }

@@ -19,7 +19,7 @@ public struct Expiry: Sendable, Equatable {
   /// So long after the write; zero or less: at once.
   public static func after(_ duration: Duration) -> Expiry { Expiry(kind: .after(duration)) }
 
-  /// At a time of the wall clock.
+  /// At a time of the wall clock. One that is not a number is refused, with `.invalidArgument`.
   public static func at(_ date: Date) -> Expiry { Expiry(kind: .at(date)) }
 
   /// - Parameter current: When the entry that is there expires; 0: never.
@@ -30,14 +30,17 @@ public struct Expiry: Sendable, Equatable {
     switch kind {
     case .never: 0
     case .after(let duration): store.expiry(after: duration)
-    case .at(let date): Self.nanoseconds(date)
+    case .at(let date): try Self.nanoseconds(date)
     case .unchanged: try current()
     }
   }
 
-  private static func nanoseconds(_ date: Date) -> Int64 {
+  private static func nanoseconds(_ date: Date) throws(CacheError) -> Int64 {
     let nanoseconds = (date.timeIntervalSince1970 * 1e9).rounded()
-    if !(nanoseconds < 9.2e18) { return .max }
+    if nanoseconds.isNaN {
+      throw CacheError(.invalidArgument, "The time of an expiry is not a number. Use Expiry.never for what stays.")
+    }
+    if nanoseconds >= 9.2e18 { return .max }
     // 0 means never, and before 1970 everything has expired.
     return nanoseconds < 1 ? 1 : Int64(nanoseconds)
   }

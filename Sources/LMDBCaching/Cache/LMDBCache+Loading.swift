@@ -6,8 +6,9 @@ extension LMDBCache {
   /// It is loaded as ``CacheConfiguration/loadOptions`` say, with another lifetime and cost if these are given: an older
   /// value may be served while it is loaded anew, say.
   ///
-  /// **What cannot be read.** An entry of another type, a damaged one or one of a newer format counts as absent: that is
-  /// logged, and what is loaded takes its place. ``value(_:forKey:)`` throws there.
+  /// **What cannot be read.** An entry of another type, one that is damaged or cannot be unarchived (one that was encrypted
+  /// with another key, say), one of a newer format, and one without a required transform count as absent: that is logged, and
+  /// what is loaded takes its place. ``value(_:forKey:)`` throws there.
   ///
   /// **What cannot be stored.** What `load` returns is the callers' also when it cannot be archived or is too large, when the
   /// disk is full or fails: that is logged, and ``health`` says so.

@@ -11,10 +11,11 @@ extension LMDBCache {
   /// is. Where the expiry cannot be moved, since the disk is full, say, the value is returned all the same.
   ///
   /// - Parameter lifetime: More than zero.
-  /// - Throws: as ``value(_:forKey:)``.
+  /// - Throws: as ``value(_:forKey:)``, and `.invalidArgument` for a lifetime that is not more than zero.
   public func value<V: Codable & Sendable>(
     _ type: V.Type = V.self, forKey key: String, slidingExpiry lifetime: Duration
   ) throws(CacheError) -> V? {
+    try DiskCache.checkLifetime(lifetime)
     guard let value = try value(type, forKey: key) else { return nil }
     diskCache.extend(key, by: lifetime, through: memoryCache)
     return value
@@ -26,9 +27,15 @@ extension DiskCache {
   public func value<V: Codable & Sendable>(
     _ type: V.Type = V.self, forKey key: String, slidingExpiry lifetime: Duration
   ) throws(CacheError) -> V? {
+    try Self.checkLifetime(lifetime)
     guard let value = try value(type, forKey: key) else { return nil }
     extend(key, by: lifetime, through: nil)
     return value
+  }
+
+  fileprivate static func checkLifetime(_ lifetime: Duration) throws(CacheError) {
+    if lifetime > .zero { return }
+    throw CacheError(.invalidArgument, "A sliding expiry is more than zero; \(lifetime) is not. Remove what is to go.")
   }
 
   /// Has an entry that was read live on.

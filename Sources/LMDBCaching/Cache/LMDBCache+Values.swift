@@ -5,8 +5,10 @@ extension LMDBCache {
 
   /// Returns the value under `key`, or `nil` if there is none or it has expired.
   ///
-  /// - Throws: `.typeMismatch` if something else is stored, `.decodingFailed`, `.corruptedRecord`,
-  ///   `.unsupportedRecord`, `.closed`, `.storageFailed`. The entry is kept in every case.
+  /// - Throws: `.typeMismatch` if something else is stored, `.decodingFailed`, `.corruptedRecord`, `.unsupportedRecord`,
+  ///   `.missingTransform` or `.untransformed` for an entry that cannot be read; `.damagedDatabase`, `.lockTimeout` or
+  ///   `.storageFailed` where the disk tier cannot be; `.invalidArgument` for a key of more than 16 MiB; `.closed`, `.forked`.
+  ///   The entry is kept in every case.
   @inlinable
   public func value<V: Codable & Sendable>(
     _ type: V.Type = V.self, forKey key: String
@@ -202,7 +204,8 @@ extension LMDBCache {
   ///   - expiresIn: How long the entry lives. `nil` for ever; zero or less, not at all.
   ///   - cost: What the entry counts for against the cost limits of both tiers, 0 or more. `nil` for its size in
   ///     bytes: key and archived value.
-  /// - Throws: `.encodingFailed`, `.closed`, `.invalidArgument`; with ``Durability/full`` also `.notCommitted`.
+  /// - Throws: `.encodingFailed`; `.invalidArgument` for a negative cost, a key of more than 16 MiB or a value of 4 GiB or
+  ///   more; `.closed`, `.forked`; with ``Durability/full`` also `.notCommitted`, `.noSpace` and `.storageFailed`.
   ///   A full or failing disk is no error: the value is then kept in memory, as long as there is room and no other
   ///   process writes, and ``health`` says so. With ``Durability/full`` it is one, and nothing is changed; but after
   ///   `.notCommitted` the value is kept, and its commit is tried again.

@@ -16,10 +16,22 @@ extension CacheConfiguration {
     try loadOptions.validate()
     let identifiers = valueTransforms.map(\.identifier)
     try require(
-      Set(identifiers).count == identifiers.count && !identifiers.contains(0) && identifiers.count < 256,
-      "The identifiers of valueTransforms differ, and none is 0.")
-    try require(
-      [memory.countLimit, memory.costLimit, disk.countLimit, disk.costLimit, disk.freeSpaceLimit].allSatisfy { $0 >= 0 }
-        && [memory.ageLimit, disk.ageLimit].allSatisfy { $0 ?? .zero >= .zero }, "A limit is not negative.")
+      Set(identifiers).count == identifiers.count, "The identifiers of valueTransforms differ; \(identifiers) do not.")
+    for transform in valueTransforms where !(transform is any PackagedTransform) {
+      try require(
+        transform.identifier >= 128,
+        "The identifier of a transform of your own is 128 … 255; that of \(type(of: transform)) is "
+          + "\(transform.identifier).")
+    }
+    for (name, limit) in [
+      ("memory.countLimit", memory.countLimit), ("memory.costLimit", memory.costLimit),
+      ("disk.countLimit", disk.countLimit), ("disk.costLimit", disk.costLimit),
+      ("disk.freeSpaceLimit", disk.freeSpaceLimit),
+    ] {
+      try require(limit >= 0, "\(name) is not negative; \(limit) is. Without a limit it is Int.max.")
+    }
+    for (name, limit) in [("memory.ageLimit", memory.ageLimit), ("disk.ageLimit", disk.ageLimit)] {
+      try require(limit ?? .zero >= .zero, "\(name) is not negative. Without a limit it is nil.")
+    }
   }
 }

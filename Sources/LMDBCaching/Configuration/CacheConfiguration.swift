@@ -35,7 +35,8 @@ public struct CacheConfiguration: Sendable {
   /// Where the cache takes the time from: ``CacheClock/system``, or a manual clock in tests.
   public var clock: CacheClock = .system
 
-  /// Receives one structured event per noteworthy condition; never one per operation.
+  /// Receives one structured event per noteworthy condition, and one for each load that fails; never one for an operation
+  /// that succeeds.
   public var logger = Logger(label: "lmdb-caching")
 
   /// Whether a metrics system is told of it. A copy that is being made has a name that never comes again.

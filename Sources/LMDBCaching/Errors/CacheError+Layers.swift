@@ -43,6 +43,18 @@ func calling<R: ~Copyable>(
   do throws(SystemError) { return try body() } catch { throw CacheError(error, during: activity()) }
 }
 
+/// What `body` reads, or `nil` where the device does not give it (`EIO`): a block that cannot be read is not there the next
+/// time either, so who waited for it would wait for good.
+@inline(__always)
+func ifReadable<R: ~Copyable>(_ body: () throws(SystemError) -> R) throws(SystemError) -> R? {
+  do throws(SystemError) {
+    return try body()
+  } catch {
+    if error.errno == EIO { return nil }
+    throw error
+  }
+}
+
 /// An outcome as a value, for closures that cannot throw.
 @inline(__always)
 func outcome<R, E: Error>(_ body: () throws(E) -> R) -> Result<R, E> {

@@ -8,7 +8,7 @@ public struct CacheEntry: Sendable, Equatable {
   public let expiration: Date?
   /// The cost given with the value, or its size in bytes.
   public let cost: Int
-  /// The length of the archived value in bytes.
+  /// The length of the archived value in bytes, as it is stored: after the value transforms.
   public let size: Int
   /// How the value is archived.
   public let format: ArchiveFormat

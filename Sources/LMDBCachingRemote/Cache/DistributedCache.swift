@@ -76,8 +76,8 @@ public final class DistributedCache: Sendable {
   ///
   /// The remote tier is this cache's alone: ``close(timeLimit:)`` closes it.
   ///
-  /// - Throws: ``RemoteTierError`` with `.failed` for settings that are wrong, and `.notKept` if what waits to be sent is
-  ///   to be kept and cannot.
+  /// - Throws: ``RemoteTierError`` with `.invalidArgument` for settings that are out of range, and `.notKept` if what waits to be
+  ///   sent is to be kept and cannot.
   public init(
     local: LMDBCache, remote: any RemoteTier,
     configuration: DistributedCacheConfiguration = DistributedCacheConfiguration()

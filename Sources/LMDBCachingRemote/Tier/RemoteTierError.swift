@@ -3,7 +3,8 @@ public struct RemoteTierError: Error, Sendable, Hashable, CustomStringConvertibl
   /// The kind of failure. An open set: keep a `default`.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     private enum Value: String, Sendable {
-      case unreachable, timedOut, busy, refused, full, readOnly, failed, suspended, queueFull, notKept, closed
+      case unreachable, timedOut, busy, refused, full, readOnly, failed, suspended, queueFull, notKept, closed,
+        invalidArgument
     }
     private let value: Value
     private init(_ value: Value) { self.value = value }
@@ -31,6 +32,8 @@ public struct RemoteTierError: Error, Sendable, Hashable, CustomStringConvertibl
     public static let notKept = Code(.notKept)
     /// The tier, or the cache that uses it, was closed.
     public static let closed = Code(.closed)
+    /// A setting is out of its range. The message says which, and what the range is.
+    public static let invalidArgument = Code(.invalidArgument)
   }
 
   public var code: Code

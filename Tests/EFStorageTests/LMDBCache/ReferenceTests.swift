@@ -197,13 +197,22 @@ struct ReferenceTests {
     #expect(throws: CacheError.self) { try cache.value(Int.self, forKey: "key") }
   }
 
-  @Test func withoutACache() throws {
+  @Test func withoutACache() async throws {
     let failures = Failures(of: "nowhere")
     let reference = EFStorageLMDBCacheRef<Int>.forKey("nowhere", in: nil)
-    #expect(reference.content == nil)
+    for _ in 0..<2 { #expect(reference.content == nil) }
+    // Nobody could tell it from a content that was never set.
+    let unread = #expect(throws: EFStorageFailure.self) { try reference.loadContent() }
+    #expect((unread?.underlying as? CacheError)?.code == .storageFailed && unread?.kind == .loading)
     reference.content = 1
-    #expect(reference.content == nil && failures.kinds == [.storage])
+    #expect(throws: EFStorageFailure.self) { try reference.storeContentIfAbsent { 1 } }
+    #expect(reference.content == nil && failures.kinds == [.loading, .storage, .storage])
     #expect(reference.lastFailure?.kind == .storage)
+    var contents = reference.values.makeAsyncIterator()
+    await #expect(throws: EFStorageFailure.self) { try await contents.next() }
+    let property = EFStorageLMDBCache(wrappedValue: 5, forKey: "nowhere", in: nil)
+    #expect(property.wrappedValue == 5)
+    #expect(throws: EFStorageFailure.self) { try property.loadContent() }
   }
 
   @Test func defaultCacheCanBeSet() throws {

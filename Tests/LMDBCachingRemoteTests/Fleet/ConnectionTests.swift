@@ -220,6 +220,32 @@ import Testing
     try second.settle()
   }
 
+  @Test func settingsOfAServerThatAreWrongAreErrors() {
+    func code(_ configuration: RedisConfiguration) -> RemoteTierError.Code? {
+      do throws(RemoteTierError) {
+        try RedisTier(configuration).close()
+        return nil
+      } catch {
+        return error.code
+      }
+    }
+    func isRefused(_ change: (inout RedisConfiguration) -> Void) -> Bool {
+      var configuration = RedisConfiguration()
+      change(&configuration)
+      return code(configuration) == .invalidArgument
+    }
+    #expect(code(RedisConfiguration()) == nil)
+    for port in [Int.min, -1, 0, 65_536, .max] { #expect(code(RedisConfiguration(port: port)) == .invalidArgument) }
+    for host in ["", "a\0b"] { #expect(code(RedisConfiguration(host: host)) == .invalidArgument) }
+    for path in ["", "/a\0b", "/" + String(repeating: "p", count: 103)] {
+      #expect(code(RedisConfiguration(unixSocket: path)) == .invalidArgument)
+    }
+    for count in [Int.min, 0, 1_025] { #expect(isRefused { $0.connections = count }) }
+    #expect(isRefused { $0.database = -1 } && isRefused { $0.username = "app" })
+    #expect(isRefused { $0.connectTimeLimit = .zero } && isRefused { $0.connectTimeLimit = .seconds(3_601) })
+    for name in ["", "a b", String(repeating: "n", count: 65)] { #expect(isRefused { $0.clientName = name }) }
+  }
+
   @Test(arguments: [false, true]) func nobodySeesThePassword(_ isClosing: Bool) throws {
     var configuration = RedisConfiguration(unixSocket: "/nowhere")
     (configuration.username, configuration.password) = ("app", "sesame-7")

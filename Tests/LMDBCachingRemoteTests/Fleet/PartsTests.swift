@@ -177,7 +177,13 @@ import Testing
     func isRight(_ change: (inout DistributedCacheConfiguration) -> Void) -> Bool {
       var configuration = DistributedCacheConfiguration()
       change(&configuration)
-      return (try? configuration.validate()) != nil
+      do throws(RemoteTierError) {
+        try configuration.validate()
+        return true
+      } catch {
+        #expect(error.code == .invalidArgument)
+        return false
+      }
     }
     #expect(isRight { _ in })
     #expect(!isRight { $0.prefix = "" })

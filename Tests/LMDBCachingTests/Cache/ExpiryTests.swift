@@ -38,6 +38,22 @@ import Testing
       sourceLocation: sourceLocation)
   }
 
+  @Test func aTimeThatIsNoNumberIsRefused() throws {
+    let cache = try open()
+    try cache.set("value", forKey: "key")
+    let time = Expiry.at(Date(timeIntervalSince1970: .nan))
+    #expect(errorCode { _ = try cache.touch(forKey: "key", expires: time) } == .invalidArgument)
+    #expect(errorCode { try cache.set("other", forKey: "key", expires: time) } == .invalidArgument)
+    #expect(try cache.value(forKey: "key") == "value")
+    for seconds in [-Double.infinity, -1, 0] {
+      try cache.set("gone", forKey: "other", expires: .at(Date(timeIntervalSince1970: seconds)))
+      try expect("other", in: cache, isLive: false)
+    }
+    try cache.set("here", forKey: "other", expires: .at(Date(timeIntervalSince1970: .infinity)))
+    try expect("other", in: cache, isLive: true)
+    try cache.close()
+  }
+
   /// It lives for as long as it is read, and is not written with every read.
   @Test(arguments: Place.allCases, [10, 5_000]) func anExpirySlides(_ place: Place, _ size: Int) throws {
     for isDisk in [false, true] {
@@ -69,8 +85,16 @@ import Testing
       clock.advance(by: .seconds(11))
       #expect(try read("key") == nil)
       try expect("key", in: cache, isLive: false)
-      // A lifetime of nothing takes none away.
-      #expect(try cache.value(String.self, forKey: "later", slidingExpiry: .zero) == text)
+      // A lifetime of nothing is none, and takes none away.
+      for lifetime in [Duration.zero, .seconds(-1)] {
+        #expect(
+          errorCode {
+            _ =
+              isDisk
+              ? try cache.diskCache.value(String.self, forKey: "later", slidingExpiry: lifetime)
+              : try cache.value(String.self, forKey: "later", slidingExpiry: lifetime)
+          } == .invalidArgument)
+      }
       #expect(try cache.entry(forKey: "later")?.expiration == later)
       #expect(try read("none") == nil)
       try cache.removeAll()

@@ -223,11 +223,13 @@ import Testing
   }
 
   /// Whoever can write to the directory can make a record that refers to any place.
-  @Test(arguments: [1 << 20, 1 << 40, 1 << 62, .max - 64] as [Int])
-  func aPointerToMoreThanThereIsIsDamage(_ length: Int) throws {
+  @Test(arguments: [1 << 20, 1 << 32, 1 << 40, 1 << 62, .max - 64] as [Int], [false, true])
+  func aPointerToMoreThanThereIsIsDamage(_ length: Int, _ isThere: Bool) throws {
     let log = try values.log()
     let value = try values.append(1, to: log)
     try log.synchronize()
+    // A hole, which costs nothing. No value is as long, and there is no memory for it.
+    if isThere { try #require(truncate(directory.url(directory.segments[0]).path, 1 << 42) == 0) }
     let pointer = value.pointer
     let forged = ValuePointer(segment: pointer.segment, offset: pointer.offset, length: length, hash: pointer.hash)
     let place = CurrentDirectory(try Directory(path: directory.path))

@@ -14,8 +14,38 @@ import Testing
   import Darwin
 #endif
 
-/// A dead process's journal that cannot be applied when the cache is opened, since the disk is full.
+/// A dead process's journal that cannot be applied when the cache is opened, since the disk is full, or that cannot be read.
 @Suite struct UnreplayedTests {
+  /// A block that cannot be read takes the writes that were in it, and not the cache.
+  @Test(arguments: [1, .max], Array(1...12)) func whatTheDeviceDoesNotGiveIsSetAside(_ count: Int, _ first: Int) throws
+  {
+    let directory = CacheDirectory()
+    let cache = try directory.open(neverCommitting)
+    try cache.set("committed", forKey: "committed")
+    try cache.flush()
+    try cache.set("waits", forKey: "waiting")
+    let crashed = directory.crashed(cache)
+    try cache.close()
+
+    let session = FaultInjection.begin(
+      .directory(crashed.path + "/journals"), [.init(.pread, returns: EIO, first: first, count: count)])
+    defer { FaultInjection.end(session) }
+    let reopened = try crashed.open(neverCommitting)
+    #expect(try reopened.value(String.self, forKey: "committed") == "committed")
+    // Asked again for each block, it gave them all.
+    if count == 1 { #expect(try reopened.value(String.self, forKey: "waiting") == "waits") }
+    if count > 1 && first == 1 {
+      #expect(access(crashed.path + "/journals/damaged", F_OK) == 0)
+      #expect(try reopened.value(String.self, forKey: "waiting") == nil)
+    }
+    try reopened.set("new", forKey: "new")
+    try reopened.flush()
+    try reopened.close()
+    let again = try crashed.open(neverCommitting)
+    #expect(try again.value(String.self, forKey: "new") == "new")
+    try again.close()
+  }
+
   @Test(arguments: [ENOSPC, EIO]) func whatIsOlderIsNotServed(_ status: Int32) throws {
     let directory = CacheDirectory()
     let cache = try directory.open(neverCommitting)

@@ -169,6 +169,20 @@ import Testing
     #expect(try first.value([1]) == nil)
   }
 
+  @Test func optionsOutOfRangeAreRefused() throws {
+    func open(_ change: (inout Environment.Options) -> Void) -> LMDBError.Code? {
+      code { () throws(LMDBError) in try directory.open(change).close() }
+    }
+    for size in [Int.min, -1, 0, 1 << 16 + 1, .max] {
+      #expect(open { $0.readerPoolSize = size } == .invalidArgument)
+    }
+    for count: UInt32 in [0, 1 << 20 + 1, .max] { #expect(open { $0.maxReaders = count } == .invalidArgument) }
+    for count: UInt32 in [65_536, .max] { #expect(open { $0.maxDatabases = count } == .invalidArgument) }
+    for size in [Int.min, -1, 0] { #expect(open { $0.mapSize = size } == .invalidArgument) }
+    #expect(open { ($0.readerPoolSize, $0.maxReaders, $0.maxDatabases) = (1 << 16, 1 << 20, 65_535) } == nil)
+    for size in [1, .max] { #expect(open { $0.mapSize = size } == nil) }
+  }
+
   @Test func aReplacedFileIsNotTheSame() throws {
     let first = try open(directory.path)
     unlink(directory.path + "/data.mdb")

@@ -2,6 +2,14 @@ import LMDB
 import TestSupport
 import Testing
 
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
 /// What LMDB writes is sound; what has one field changed is not.
 @Suite struct DataFileVerifierTests {
   let directory = TemporaryDirectory()
@@ -354,7 +362,7 @@ import Testing
     Damage("large value: more pages", .doubleUse, .statistics, .pageNumber, .truncated) {
       $0.change($0.large.page + 12, UInt32.self) { $0 + 1 }
     },
-    Damage("large value: billions of pages", .pageNumber) { $0.store($0.large.page + 12, UInt32.max) },
+    Damage("large value: billions of pages", .overflow) { $0.store($0.large.page + 12, UInt32.max) },
   ]
 
   @Test(arguments: damages) func aChangedFieldIsFound(_ damage: Damage) throws {
@@ -396,6 +404,43 @@ import Testing
       if finding() != nil { found += 1 }
     }
     #expect(found > 60)
+  }
+
+  /// Most of the file is a hole, which costs who made it nothing.
+  @Test func whatAFileClaimsTakesNoMemory() async {
+    await #expect(processExitsWith: .success) {
+      let directory = TemporaryDirectory()
+      let environment = try directory.open()
+      try environment.put([1], [1])
+      environment.close()
+      var image = DataFileImage(directory.path)
+      let size = 1 << 40
+      let last = UInt64(size / image.pageSize + size / 8 - 1)
+      for meta in [image.meta, image.otherMeta] {
+        image.store(meta + 32, (last + 1) * UInt64(image.pageSize))
+        image.store(meta + 136, last)
+      }
+      image.write()
+      try #require(truncate(image.path, off_t(size)) == 0)
+      func peak() -> Int {
+        var usage = rusage()
+        #if canImport(Glibc)
+          getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        #else
+          getrusage(RUSAGE_SELF, &usage)
+        #endif
+        #if canImport(Darwin)
+          return usage.ru_maxrss
+        #else
+          return usage.ru_maxrss << 10
+        #endif
+      }
+      let before = peak()
+      let error = try #require(throws: DataFileError.self) { try DataFileVerifier.verify(directory: directory.path) }
+      guard case .finding(let finding) = error else { throw error }
+      #expect(finding.kind == .truncated)
+      #expect(peak() - before < 64 << 20)
+    }
   }
 
   @Test func aFileThatCannotBeReadIsNoFinding() throws {

@@ -8,7 +8,8 @@ public import Foundation
 ///
 /// Its functions are called on the thread that reads or writes, without a lock, from several threads at once.
 public protocol ValueTransform: Sendable {
-  /// What records know it by: 128 … 255 for your own; it is part of the file format. 1 … 127 are this package's.
+  /// What records know it by: 128 … 255 for your own; it is part of the file format. 1 … 127 are this package's, and a
+  /// cache with a transform of your own that has one of those does not open.
   var identifier: UInt8 { get }
 
   /// Whether every value has to have gone through it: then a value that has not is not read, but
@@ -25,6 +26,9 @@ public protocol ValueTransform: Sendable {
   /// return at most ``ValueTransformContext/maximumLength`` bytes.
   func restore(_ bytes: Data, _ context: ValueTransformContext) throws -> Data
 }
+
+/// A transform of this package.
+protocol PackagedTransform: ValueTransform {}
 
 extension ValueTransform {
   public var isRequired: Bool { false }

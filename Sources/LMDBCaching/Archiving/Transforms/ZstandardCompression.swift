@@ -5,13 +5,14 @@
   /// Compresses values with Zstandard (RFC 8878). There with the package trait `Compression`.
   ///
   /// A value that does not become shorter is stored as it is.
-  public struct ZstandardCompression: ValueTransform {
+  public struct ZstandardCompression: PackagedTransform {
     public var identifier: UInt8 { 1 }
     /// Faster at the low end, smaller at the high end: 1 … 19, and negative ones that are faster still.
     public let level: Int
     /// Shorter values, in bytes, are not tried.
     public let minimumLength: Int
 
+    /// - Parameter level: A greater one is taken for 19, and one of less than -100 for that.
     public init(level: Int = 3, minimumLength: Int = 256) {
       self.level = min(19, max(-100, level))
       self.minimumLength = max(0, minimumLength)

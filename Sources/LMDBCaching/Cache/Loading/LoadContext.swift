@@ -1,12 +1,15 @@
 /// What a closure that loads a value is told, and what it decides about its entry.
+///
+/// A value whose cost or tags are out of their range is returned, and not stored: ``CacheHealth/memoryOnly(_:)`` and the log
+/// say so.
 public struct LoadContext: Sendable {
   /// What is loaded.
   public let key: String
-  /// How long the value is fresh; `nil` for ever. ``LoadOptions/lifetime`` to begin with.
+  /// How long the value is fresh; `nil` for ever, and zero or less not at all. ``LoadOptions/lifetime`` to begin with.
   public var lifetime: Duration?
-  /// What the entry counts for; ``LoadOptions/cost`` to begin with.
+  /// What the entry counts for, zero or more; ``LoadOptions/cost`` to begin with.
   public var cost: Int?
-  /// What the entry is tagged with; ``LoadOptions/tags`` to begin with.
+  /// What the entry is tagged with, 64 different tags at most; ``LoadOptions/tags`` to begin with.
   public var tags: [String]
   /// Whether the value is stored. It is returned to everybody who waits for it in any case.
   public var isStored = true

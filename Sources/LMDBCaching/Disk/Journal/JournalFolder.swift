@@ -97,7 +97,9 @@ struct JournalFolder: Sendable {
   private func openHeader(_ identifier: UInt64, _ access: File.Access) throws(SystemError) -> File? {
     guard let file = try folder()?.open(JournalName.of(identifier), access, requiresOneName: true) else { return nil }
     var beginning = [UInt8](repeating: 0, count: 8)
-    guard try file.status().size >= JournalFile.headerSize, try file.read(&beginning), JournalFile.isOurs(beginning)
+    guard try file.status().size >= JournalFile.headerSize,
+      // Of a journal that a process has mapped, the header is in memory.
+      try ifReadable({ () throws(SystemError) in try file.read(&beginning) }) == true, JournalFile.isOurs(beginning)
     else { return nil }
     return file
   }

@@ -65,7 +65,8 @@ struct CacheDirectory: Sendable {
     case own
     /// Named like a file of this package, and something that proves nothing and is nobody's.
     case neutral
-    /// Named like a file of this package, and empty: in a cache, what the system had not written when it stopped.
+    /// Named like a file of this package, and empty, or unreadable: in a cache, what the system had not written when it
+    /// stopped.
     case blank
     /// Named like a file of this package, and something else.
     case impostor(String)
@@ -178,7 +179,9 @@ struct CacheDirectory: Sendable {
     if status.linkCount > 1 { return .impostor("has other names (hard links), and so belongs to somebody else, too") }
     guard let file = try directory.open(name) else { return .neutral }
     var beginning = [UInt8](repeating: 0, count: min(64, status.size))
-    guard try file.read(&beginning) else { return .neutral }
+    // What the device does not give proves nothing.
+    guard let isWhole = try ifReadable({ () throws(SystemError) in try file.read(&beginning) }) else { return .blank }
+    guard isWhole else { return .neutral }
     if isOurs(beginning) { return .own }
     // The system had not written it when it stopped.
     return beginning.allSatisfy { $0 == 0 } ? .blank : .impostor("is not this package's")

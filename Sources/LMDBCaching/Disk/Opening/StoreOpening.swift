@@ -268,8 +268,8 @@ struct StoreOpening {
       let folder = JournalFolder(cache: directory)
       var found: [(journal: UInt64, stamp: UInt64)] = []
       for identifier in try folder.identifiers() {
-        guard let journal = try folder.image(identifier), journal.identifier == identifier,
-          let stamp = journal.previousStamp, stamp > 0
+        guard let journal = try ifReadable({ () throws(SystemError) in try folder.image(identifier) }) ?? nil,
+          journal.identifier == identifier, let stamp = journal.previousStamp, stamp > 0
         else { continue }
         found.append((identifier, stamp))
       }

@@ -49,9 +49,13 @@ struct ValuePointer: Equatable, Sendable {
     }
   }
 
-  /// Where the value ends, or `nil` if no file has such a place: whoever can write to the directory can make a record.
+  /// The greatest length of a value: so much may be allocated for one before anything of it was read.
+  static let greatestLength = Int(UInt32.max)
+
+  /// Where the value ends, or `nil` if no file has such a place, or no value such a length: whoever can write to the
+  /// directory can make a record.
   var end: Int? {
-    guard offset >= Self.leastOffset, length >= 0 else { return nil }
+    guard offset >= Self.leastOffset, 0...Self.greatestLength ~= length else { return nil }
     let (end, overflow) = offset.addingReportingOverflow(length)
     return overflow ? nil : end
   }

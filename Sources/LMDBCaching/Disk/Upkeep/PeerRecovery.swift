@@ -113,6 +113,11 @@ final class PeerRecovery: @unchecked Sendable {
         }
         continue
       }
+      if orphan.isDamaged {
+        events.log(
+          .error, "cache journal of a process that ended is damaged, and set aside; writes may be lost",
+          ["directory": "\(database.directoryName)", "journal": "\(orphan.name)"])
+      }
       do throws(SystemError) { try orphan.remove() } catch { throw CacheError(error, during: activity) }
     }
     turn.end()
@@ -185,13 +190,7 @@ final class PeerRecovery: @unchecked Sendable {
   }
 
   private func isThere(_ pointer: ValuePointer) throws(SystemError) -> Bool {
-    do throws(SystemError) {
-      return try values.isIntact(pointer)
-    } catch {
-      // A block that cannot be read is not there the next time either, and nothing would be committed any more.
-      if error.errno == EIO { return false }
-      throw error
-    }
+    try ifReadable { () throws(SystemError) in try values.isIntact(pointer) } == true
   }
 
   /// Leaves frames out from one on that a power cut took: what comes after a write that is lost must not be there without

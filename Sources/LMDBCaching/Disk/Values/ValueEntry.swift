@@ -74,7 +74,8 @@ struct ValueEntry {
     keyLength = Int(UInt32(littleEndian: base.loadUnaligned(fromByteOffset: 4, as: UInt32.self)))
     length = Int(littleEndian: base.loadUnaligned(fromByteOffset: 8, as: Int.self))
     hash = UInt64(littleEndian: base.loadUnaligned(fromByteOffset: 16, as: UInt64.self))
-    guard 1...DatabaseKey.maximumLength ~= keyLength, Self.headSize + keyLength <= bytes.count, length >= 0,
+    guard 1...DatabaseKey.maximumLength ~= keyLength, Self.headSize + keyLength <= bytes.count,
+      0...ValuePointer.greatestLength ~= length,
       length <= limit - offset - Self.headLength(keyLength),
       UInt64(littleEndian: base.loadUnaligned(fromByteOffset: 24, as: UInt64.self))
         == Self.check(base, keyLength: keyLength, segment, offset)

@@ -139,7 +139,9 @@ struct ValueFolder {
   private func isOurs(_ name: String, in folder: Directory) throws(SystemError) -> Bool {
     guard let file = try folder.open(name) else { return false }
     var beginning = [UInt8](repeating: 0, count: min(8, try file.status().size))
-    guard try file.read(&beginning) else { return false }
+    // One that cannot be read has the name of one.
+    guard let isWhole = try ifReadable({ () throws(SystemError) in try file.read(&beginning) }) else { return true }
+    guard isWhole else { return false }
     return ValueSegment.isOurs(beginning) || beginning.allSatisfy { $0 == 0 }
   }
 }
