@@ -502,4 +502,35 @@ import Testing
     #expect(try cache.increment(forKey: "key") == (company == .none ? 3 : 2))
     try close(cache, child)
   }
+
+  /// Others look in the journals that are there for what they have to wait for.
+  @Test func aNewJournalSaysThatConditionalWritesWait() throws {
+    let cache = try directory.open(neverCommitting)
+    let journal = cache.store.journal
+    let folder = JournalFolder(cache: try Directory(path: directory.path))
+    #expect(
+      try eventually {
+        _ = try cache.setValueIfAbsent(1, forKey: "first")
+        return journal.lock.withLock { !journal.isShared }
+      })
+    try cache.flush()
+    #expect(try cache.setValueIfAbsent(2, forKey: "second"))
+    #expect(journal.lock.withLock { journal.state.hasConditional })
+    #expect(try folder.unsettled(but: nil) != nil)
+    let isUnsettled = try cache.store.onWriterThread {
+      .success(
+        Result {
+          for identifier in try folder.identifiers() {
+            try folder.remove(identifier, try #require(try folder.identity(of: identifier)))
+          }
+          try journal.lock.withLock { () throws(SystemError) in try journal.renewFile() }
+          return try folder.unsettled(but: nil) != nil
+        })
+    }.get()
+    #expect(isUnsettled)
+    try cache.flush()
+    #expect(try folder.unsettled(but: nil) == nil)
+    #expect(try cache.value(forKey: "second") == 2)
+    try cache.close()
+  }
 }

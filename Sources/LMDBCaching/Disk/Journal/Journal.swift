@@ -163,6 +163,8 @@ final class Journal: @unchecked Sendable {
     // It is a journal of its own: nothing goes before its first frame.
     state.previousStamp = 0
     try adopt(file)
+    // Others wait for what is committed from the old one, and look for that here.
+    if state.hasConditional { _ = state.file?.exclusiveUse.claim() }
   }
 
   /// Ends the journal and says which file it had, or `nil` if none was made. The segments go before their map.
