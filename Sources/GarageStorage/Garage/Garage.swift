@@ -10,6 +10,9 @@ import Synchronization
 /// one transaction, and sees what others have saved. Operations that change something take turns. Every save waits for
 /// the disk: what was saved survives a crash of the program, of the system, and a power cut.
 ///
+/// Its functions are declared with a plain `throws`, as in GarageStorage: types that encode and decode themselves throw what
+/// they like. What the garage itself throws is ``GarageError``.
+///
 /// The store is opened by the first operation, or by ``loadPersistentStores(completionHandler:)``, and closed when the
 /// garage is released. After `fork()` the child makes a garage of its own.
 // @unchecked: everything is constant or behind a lock, but for the encryption delegate, which is documented to be

@@ -356,7 +356,7 @@ public final class DiskCache: Sendable {
     try store.trim(to: TrimGoal(count: count))
   }
 
-  /// The same until the total cost is at most `cost`.
+  /// The same until the total cost is at most `cost`. With 0 every entry goes, unless none costs anything.
   public func trim(toCost cost: Int) throws(CacheError) {
     try Self.checkGoal(cost >= 0, "trim(toCost:)", "\(cost)")
     try checkOpen()

@@ -3,7 +3,8 @@ public import Foundation
 // YYCache's functions for objects that conform to NSCoding. Unlike YYCache's they throw errors.
 
 extension LMDBCache {
-  /// Whether there is an object under `key`, in memory or on the disk. Does not count as an access.
+  /// Whether there is an object under `key`, in memory or on the disk. Does not count as an access. False where it cannot be
+  /// known: ``containsValue(forKey:)``, which is of objects too, throws there.
   public func containsObject(forKey key: String) -> Bool { contains(key) }
 
   /// Returns the object under `key`, or `nil` if there is none or it has expired.

@@ -76,6 +76,7 @@ public final class MemoryTier: Sendable {
   public var count: Int { memory.count }
   /// The sum of their costs.
   public var totalCost: Int { memory.totalCost }
+  /// What was counted since the cache was opened. The counters are read one by one while others change.
   public var statistics: MemoryStatistics { memory.statistics }
 
   /// Whether an entry that has not expired is in memory. Not an access.

@@ -19,7 +19,9 @@ public import Observation
 ///
 /// Threads: any.
 public final class ObservedValue<Value: Codable & Sendable>: Observable, Sendable {
+  /// What is observed.
   public let key: String
+  /// Where.
   public let cache: LMDBCache
   private let observed: ObservedKey
 

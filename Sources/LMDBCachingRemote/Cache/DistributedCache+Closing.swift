@@ -6,7 +6,8 @@ import Synchronization
 extension DistributedCache {
   /// Waits until everything that was written before is on the server, and makes the local tiers safe from a power cut.
   ///
-  /// - Throws: `.timedOut` if some still waits to be sent when the time is over; it goes on waiting.
+  /// - Throws: ``RemoteTierError`` with `.timedOut` if some still waits to be sent when the time is over, which goes on
+  ///   waiting, or `.closed`; what `LMDBCache.flush()` throws.
   @_disfavoredOverload
   public func flush(timeLimit: Duration = .seconds(10)) throws {
     try checkOpen()

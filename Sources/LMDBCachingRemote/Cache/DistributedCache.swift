@@ -38,6 +38,9 @@ import Synchronization
 /// here. A write-through throws, and what the local tiers have under the key goes, since nobody knows which value the others
 /// will see. After several failures in a row the server is not asked for a while.
 ///
+/// **Errors.** Those of the server are ``RemoteTierError``, and those of the local tiers `CacheError`: so what may throw both
+/// is declared with a plain `throws`. After ``close(timeLimit:)`` writes throw `.closed`.
+///
 /// **Metrics.** ``health`` and ``statistics`` tell how it is. If a metrics system was installed before the cache is made, it
 /// is told the same every 10 seconds, and the time of each request, as `lmdb_cache_remote_…`.
 ///
@@ -49,6 +52,7 @@ import Synchronization
 public final class DistributedCache: Sendable {
   /// The tiers of this machine. What is written to them directly stays there.
   public let local: LMDBCache
+  /// How it was made.
   public let configuration: DistributedCacheConfiguration
 
   let client: RemoteClient
@@ -76,8 +80,8 @@ public final class DistributedCache: Sendable {
   ///
   /// The remote tier is this cache's alone: ``close(timeLimit:)`` closes it.
   ///
-  /// - Throws: ``RemoteTierError`` with `.invalidArgument` for settings that are out of range, and `.notKept` if what waits to be
-  ///   sent is to be kept and cannot.
+  /// - Throws: ``RemoteTierError`` with `.invalidArgument` for settings that are out of range, and `.notKept` if what waits
+  ///   to be sent is to be kept and cannot.
   public init(
     local: LMDBCache, remote: any RemoteTier,
     configuration: DistributedCacheConfiguration = DistributedCacheConfiguration()

@@ -100,8 +100,14 @@ extension LMDBCache {
   /// Removes the entry under the key, if there is one.
   public func removeValue(forKey key: some KeyType) throws(CacheError) { try removeValue(forKey: key.stringValue) }
 
-  /// Whether there is an entry under the key that has not expired.
+  /// Whether there is an entry under the key that has not expired. False where it cannot be known: before a default takes
+  /// the place of what may be there, ask ``containsValue(forKey:)``.
   public func contains(_ key: some KeyType) -> Bool { contains(key.stringValue) }
+
+  /// The same, but throws where it cannot be known.
+  public func containsValue(forKey key: some KeyType) throws(CacheError) -> Bool {
+    try containsValue(forKey: key.stringValue)
+  }
 
   private func value<K: KeyType, C: EntryCodec<K.ValueType>>(
     _ key: K, _ codec: C.Type

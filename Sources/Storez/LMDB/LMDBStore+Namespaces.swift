@@ -4,12 +4,13 @@ public import LMDBCaching
 
 extension LMDBStore {
   /// The entries of the namespace's keys and of nested namespaces', in byte order of their keys. Those that have expired
-  /// are left out. A failure is reported, and there are none.
+  /// are left out. A failure is reported, and there are none: ``Store/throwing(_:)`` tells them apart.
   public func entries<N: Namespace>(in namespace: N.Type) -> [CacheEntry] {
     attempt("listed", N.prefix) { () throws(CacheError) in try cache.entries(withPrefix: N.prefix) } ?? []
   }
 
-  /// How many values are stored in the namespace and in nested ones.
+  /// How many values are stored in the namespace and in nested ones; 0 where a failure is reported, as by
+  /// ``entries(in:)``.
   public func count<N: Namespace>(in namespace: N.Type) -> Int { entries(in: namespace).count }
 
   /// Removes the values of the namespace and of nested ones. Hooks are not called.
@@ -33,7 +34,9 @@ extension LMDBStore {
     } catch {
       reporter.report(
         StorezFailure(
-          .storage, key: prefix, "The values under \"\(prefix)\" could not be \(activity).", underlying: error))
+          .storage, key: prefix,
+          "The values under \"\(prefix)\" could not be \(activity). Try it again when the cache works.",
+          underlying: error))
       return nil
     }
   }

@@ -17,6 +17,7 @@ public import LMDBCaching
 ///
 /// Any thread may use it. A value that is not Sendable is shared between the threads that get it.
 public final class LMDBStore: Store, Sendable {
+  /// Where the values are.
   public let cache: LMDBCache
   let reporter = FailureReporter()
 

@@ -258,4 +258,13 @@ import Testing
     for key in 0..<600 { cache.removeValue(forKey: key) }
     #expect(cache.totalCost == 0 && cache.count == 0)
   }
+
+  @Test func anAgeBeforeAllTimeRemovesNothing() {
+    for now in [Int64.min, -5, 0, 5] {
+      let cache = MemoryCache<String, Int>(clock: .manual(ManualClock(now: now)))
+      cache.set(1, forKey: "key")
+      cache.trim(toAge: .seconds(Int64.max))
+      #expect(cache.value(forKey: "key") == 1, "at \(now)")
+    }
+  }
 }

@@ -32,6 +32,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         countLimit: countLimit, costLimit: costLimit, ageLimit: ageLimit, clock: clock))
   }
 
+  /// Makes an empty cache.
   public convenience init(configuration: MemoryCacheConfiguration) {
     let store = MemoryStore<Key, Value>(
       countLimit: configuration.countLimit, costLimit: configuration.costLimit, clock: configuration.clock)

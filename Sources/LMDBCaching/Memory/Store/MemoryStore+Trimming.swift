@@ -1,3 +1,4 @@
+import Platform
 public import Synchronization
 
 extension MemoryStore {
@@ -59,7 +60,7 @@ extension MemoryStore {
     let nanoseconds = age.clampedNanoseconds
     if nanoseconds < 0 { return }
     if nanoseconds == 0 { return removeAll() }
-    sweep(accessedBefore: clock.coarseNow &- nanoseconds)
+    sweep(accessedBefore: clock.coarseNow.addingClamped(-nanoseconds))
   }
 
   /// Removes the entries that have expired.
