@@ -20,6 +20,8 @@ final class Outbox: Sendable {
   }
 
   private static let lockSuffix = ".lock"
+  /// Behind it nothing could follow. Nobody gets there, but whoever can write to the folder may say so.
+  private static let greatestNumber = 1 << 62
 
   /// What the server knows the queue as.
   let identifier: String
@@ -133,7 +135,9 @@ final class Outbox: Sendable {
     var items: [WriteQueue.KeptItem] = []
     var last = 0
     for entry in try disk.entries() {
-      guard let number = Int(entry.key, radix: 16) else { continue }
+      guard let number = Int(entry.key, radix: 16), 1...Self.greatestNumber ~= number,
+        Self.key(number) == entry.key
+      else { continue }
       last = max(last, number)
       do throws(CacheError) {
         if let bytes = try disk.value(Data.self, forKey: entry.key) {

@@ -242,6 +242,28 @@ import Testing
     try kept.close()
   }
 
+  /// Whoever can write to the folder can say that a write has any number.
+  @Test func numbersThatNoWriteHasAreLeftAlone() throws {
+    let folder = folder()
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let names = ["7fffffffffffffff", "4000000000000001", "0", "-1", "-8000000000000000", "+5", "write"]
+    let place = folder.appendingPathComponent(UUID().uuidString)
+    let forged = try DiskCache(directory: place)
+    let removal = Data([2, 1, 0, 0, 0, 0, 0, 0, 0]) + Data("k".utf8)
+    for name in names { try forged.set(removal, forKey: name) }
+    try forged.set(removal, forKey: "4000000000000000")
+    try forged.close()
+    try Data().write(to: URL(fileURLWithPath: place.path + ".lock"))
+    let heir = try machine(keptIn: folder)
+    try heir.cache.set("value", forKey: "k")
+    #expect(heir.cache.close(timeLimit: .seconds(300)) == 0)
+    let reader = try Machine(server)
+    #expect(try reader.cache.value(String.self, forKey: "k") == "value")
+    let left = try DiskCache(directory: place)
+    #expect(try left.entries().map(\.key) == names.sorted())
+    try left.close()
+  }
+
   @Test func processesHaveQueuesOfTheirOwnInOneFolder() throws {
     let folder = folder()
     defer { try? FileManager.default.removeItem(at: folder) }
