@@ -40,13 +40,13 @@ public final class RedisTier: RemoteTier {
     completion: @escaping @Sendable (Result<[RemoteReply], RemoteTierError>) -> Void
   ) {
     (isBlocking ? blocking : pipeline).send(
-      commands, timeLimit: timeLimit.clampedNanoseconds, completion: completion)
+      commands, timeLimit: max(.zero, timeLimit).clampedNanoseconds, completion: completion)
   }
 
   public func sendAndWait(
     _ commands: [RemoteCommand], timeLimit: Duration
   ) throws(RemoteTierError) -> [RemoteReply] {
-    try pool.perform(commands, timeLimit: timeLimit.clampedNanoseconds)
+    try pool.perform(commands, timeLimit: max(.zero, timeLimit).clampedNanoseconds)
   }
 
   public func renewConnections() {

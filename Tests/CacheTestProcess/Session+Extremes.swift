@@ -78,12 +78,15 @@ extension Session {
     // What cannot be there is not there.
     if try cache.value(Int.self, forKey: key) != nil { codes.append("value") }
     if cache.contains(key) { codes.append("contains") }
+    note("removal") { try cache.removeValue(forKey: key) }
+    note("removal of all") { try cache.removeAll(withPrefix: key) }
     do {
-      try cache.removeValue(forKey: key)
-      try cache.write { $0.removeValue(forKey: key) }
+      try cache.write {
+        $0.removeValue(forKey: key)
+        $0.removeAll(withPrefix: key)
+      }
     } catch {
-      let code = (error as? CacheError)?.code
-      if code != .invalidArgument { codes.append("removal \(error)") }
+      codes.append("batch \(error)")
     }
     return codes.isEmpty ? "ok" : codes.joined(separator: "; ")
   }

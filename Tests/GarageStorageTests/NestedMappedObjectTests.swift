@@ -50,6 +50,16 @@ final class MappedOwner: NSObject, MappableObject {
 }
 
 @Suite struct NestedMappedObjectTests {
+  /// The runtime reads bytes below the space in a name as offsets of what is in memory.
+  @Test(arguments: ["$\\u0000.", "\\u0001\\u0002", "\\u0001abcd", "a\\u007f", " ", ""])
+  func aNameOfATypeMayBeAnything(_ name: String) throws {
+    let garage = Garage(with: [.inMemory])
+    try garage.put(
+      #"{"name":"Sam","best":{"name":"x","gs_type":"\#(name)"}}"#, type: MappedOwner.self, "Sam")
+    _ = try? garage.retrieveObject(MappedOwner.self, identifier: "Sam")
+    #expect(TypeIdentity.type(named: "$\u{0}.") == nil)
+  }
+
   func dog(_ name: String, _ status: SyncStatus = .undetermined) -> MappedDog {
     let dog = MappedDog()
     dog.name = name

@@ -75,6 +75,25 @@
       environment.close()
     }
 
+    /// Most of the file is a hole, which costs who made it nothing.
+    @Test func aTableThatClaimsToBeHugeIsNone() throws {
+      try open(40).close()
+      let holder = try process()
+      #expect(holder.run("put 7") == "ok")
+      holder.kill()
+      let place = try Directory(path: directory.path)
+      #expect(try ReaderTable.read(place) != nil)
+      guard let file = try place.open("lock.mdb", .writing) else {
+        Issue.record("There is no lock file.")
+        return
+      }
+      // `mtb_numreaders`
+      let offset = 8 + MemoryLayout<pthread_mutex_t>.size + 8
+      try file.write(withUnsafeBytes(of: UInt32.max) { Array($0) }, at: offset)
+      try #require(truncate(directory.path + "/lock.mdb", 1 << 38 + 1 << 20) == 0)
+      #expect(try ReaderTable.read(place) == nil)
+    }
+
     @Test func aFullTableSaysWhatToDo() throws {
       let environment = try open(12)
       defer { environment.close() }

@@ -325,6 +325,13 @@ final class Archived: NSObject, NSCoding {
     ),
     ("nil in an array", archive([object(2, ("NS.objects", uids(0))), classNamed("NSArray")])),
     ("a date without a time", archive([object(2), classNamed("NSDate")])),
+    (
+      "an interval between dates without end",
+      archive([
+        object(2, ("NS.startDate", .uid(3)), ("NS.endDate", .uid(3))), classNamed("NSDateInterval"),
+        object(4, ("NS.time", .real(.infinity))), classNamed("NSDate"),
+      ])
+    ),
     ("a date of text", archive([object(2, ("NS.time", .string("x"))), classNamed("NSDate")])),
     ("a UUID that is too short", archive([object(2, ("NS.uuidbytes", .data([1]))), classNamed("NSUUID")])),
     ("a URL without text", archive([object(2, ("NS.relative", .uid(0))), classNamed("NSURL")])),
@@ -400,6 +407,30 @@ final class Archived: NSObject, NSCoding {
       } catch { return true }
     }
     #expect(isRefused)
+  }
+
+  /// Each array holds the one before, which was read already: they do not nest while they are read, and when they are
+  /// released they do.
+  @Test func referencesDoNotLeadToAnyDepth() throws {
+    func chain(_ length: Int) -> Data {
+      let arrays = (0..<length).map { Self.object(2, ("NS.objects", $0 == 0 ? .array([]) : Self.uids($0 + 2))) }
+      let root = Self.object(2, ("NS.objects", .array((0..<length).map { .uid($0 + 3) })))
+      return Data(Self.archive([root, Self.classNamed("NSArray")] + arrays).binary)
+    }
+    #expect(try KeyedArchive.object(NSArray.self, from: chain(10_000)).count == 10_000)
+    #expect(throws: (any Error).self) { try KeyedArchive.root(of: chain(60_000)) }
+  }
+
+  @Test func referencesInPlaceOfObjectsAreCut() throws {
+    let number = 100_000
+    let trees = [
+      Self.archive([.uid(1)]), Self.archive((0..<number).map { .uid($0 + 2) } + [.string("end")]),
+      Self.archive([.array([.uid(1)])]),
+    ]
+    for tree in trees {
+      let notation = try KeyedArchiveNotation(Data(tree.binary))
+      #expect(notation.isCut && notation.text.utf8.count < 1_000)
+    }
   }
 
   /// Sixty arrays of two references to the next: to compare two of them would take longer than there is time.

@@ -21,7 +21,8 @@ public struct CBORCodingError: Error, Sendable, CustomStringConvertible {
     public static let encodingFailed = Code(.encodingFailed)
     /// The bytes are no CBOR, not whole, or not the archive that they were taken for.
     public static let malformed = Code(.malformed)
-    /// Values nest deeper than the limit, or than the stack of the thread holds.
+    /// Values nest deeper than the limit, or than the stack of the thread holds, or references lead to more than 20,000
+    /// levels.
     public static let tooDeep = Code(.tooDeep)
     /// The input is longer than the limit.
     public static let tooLarge = Code(.tooLarge)

@@ -151,7 +151,7 @@
     public override func failWithError(_ error: any Error) { if failure == nil { failure = error } }
     /// Keyed archives have no versions of classes: 0, or `NSNotFound` if there is no such class.
     public override func version(forClassName className: String) -> Int {
-      ClassName.find(className) == nil && NSClassFromString(className) == nil ? NSNotFound : 0
+      ClassName.isKnown(className) ? 0 : NSNotFound
     }
 
     public override func encode(_ object: Any?, forKey key: String) {

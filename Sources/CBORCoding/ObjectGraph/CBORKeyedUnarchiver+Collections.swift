@@ -8,7 +8,7 @@
       _ count: Int, _ reader: inout CBORReader, _ start: Int
     ) throws(CBORCodingError) -> ContiguousArray<AnyObject> {
       try enter(start)
-      defer { depth &-= 1 }
+      defer { depth.leave() }
       var elements = ContiguousArray<AnyObject>()
       elements.reserveCapacity(count)
       for _ in 0..<count { elements.append(try readElement(&reader)) }
@@ -45,7 +45,7 @@
       let array = NSMutableArray()
       shared.values[number].state = .beingFilled(array)
       try enter(start)
-      defer { depth &-= 1 }
+      defer { depth.leave() }
       for _ in 0..<count { array.add(try readElement(&reader)) }
       return array
     }
@@ -97,7 +97,7 @@
       _ count: Int, _ reader: inout CBORReader, _ start: Int
     ) throws(CBORCodingError) -> (keys: ContiguousArray<NSObject>, values: ContiguousArray<AnyObject>) {
       try enter(start)
-      defer { depth &-= 1 }
+      defer { depth.leave() }
       var keys = ContiguousArray<NSObject>()
       var values = ContiguousArray<AnyObject>()
       var guarded = HashedElements(count: count)
@@ -142,7 +142,7 @@
       let count = try arrayCount(&reader)
       guard count.isMultiple(of: 2) else { throw mismatch("pairs of an element and a count", at: start) }
       try enter(start)
-      defer { depth &-= 1 }
+      defer { depth.leave() }
       let set = NSCountedSet()
       var guarded = HashedElements(count: count / 2)
       var elements: ContiguousArray<(NSObject, Int)> = []
@@ -163,7 +163,7 @@
       let start = reader.offset
       let count = try arrayCount(&reader)
       try enter(start)
-      defer { depth &-= 1 }
+      defer { depth.leave() }
       var elements = ContiguousArray<AnyObject>()
       var guarded = HashedElements(count: count)
       elements.reserveCapacity(count)

@@ -34,7 +34,7 @@
       try readArray(of: 2, &reader)
       let text = try readText(&reader)
       try enter(start)
-      defer { depth &-= 1 }
+      defer { depth.leave() }
       guard let base = try readItem(&reader, isElement: false) as? NSURL,
         let url = NSURL.checked(text, relativeTo: base)
       else { throw mismatch("a URL with a base", at: start) }

@@ -161,8 +161,10 @@
     /// Goes one level deeper, in an object or a collection.
     @inline(__always)
     func enter(_ start: Int) throws(CBORCodingError) {
-      if let tooDeep = nesting.check(depth &+ 1) { throw corrupt(nesting.description(tooDeep), .tooDeep, at: start) }
-      depth &+= 1
+      if let tooDeep = nesting.check(depth.current &+ 1) {
+        throw corrupt(nesting.description(tooDeep), .tooDeep, at: start)
+      }
+      depth.enter()
     }
   }
 #endif

@@ -11,16 +11,15 @@
       switch shared.values[number].state {
       case .read(let object):
         // Asked for twice, or by a reference that was ahead of it.
-        try recheck(number, object, isElement, start)
         do { try reader.skipChecked() } catch { throw damaged(error) }
-        budget.countAgain(weight: shared.values[number].weight, isFragile: shared.values[number].isFragile)
-        return object
+        return try readAgain(number, object, isElement, start)
       case .beingRead, .beingFilled: throw cycle(start, to: shared.values[number].offset)
       case .unread:
-        let mark = budget.mark
+        let (mark, levels) = (budget.mark, depth.begin())
         shared.values[number].allowed = allowed
         shared.values[number].state = .beingRead
         let object = try readSharedContents(&reader, number, isElement)
+        shared.values[number].levels = depth.end(levels)
         shared.values[number].weight = budget.weight(since: mark)
         shared.values[number].isFragile = budget.isFragile(since: mark)
         shared.values[number].state = .read(object)
@@ -60,9 +59,7 @@
       }
       switch shared.values[number].state {
       case .read(let object):
-        try recheck(number, object, isElement, start)
-        budget.countAgain(weight: shared.values[number].weight, isFragile: shared.values[number].isFragile)
-        return object
+        return try readAgain(number, object, isElement, start)
       case .beingRead: throw cycle(start, to: shared.values[number].offset)
       case .beingFilled(let collection):
         guard !requiresSecureCoding else {
@@ -76,9 +73,21 @@
         // Ahead of the value, or its field has not been asked for: it is read out of turn.
         var other = CBORReader(bytes, at: shared.values[number].offset)
         try enter(start)
-        defer { depth &-= 1 }
+        defer { depth.leave() }
         return try readItem(&other, isElement: isElement)
       }
+    }
+
+    /// Takes a value that was read before into another one.
+    private func readAgain(
+      _ number: Int, _ object: AnyObject, _ isElement: Bool, _ start: Int
+    ) throws(CBORCodingError) -> AnyObject {
+      guard depth.refer(levels: shared.values[number].levels) else {
+        throw corrupt("References lead deeper than \(ReadingDepth.maximum) levels", .tooDeep, at: start)
+      }
+      try recheck(number, object, isElement, start)
+      budget.countAgain(weight: shared.values[number].weight, isFragile: shared.values[number].isFragile)
+      return object
     }
 
     /// The number of the value that is referred to at an offset, if it is being read now.
@@ -169,7 +178,7 @@
       fields = FieldCursor(record: record, start: reader.offset, count: count)
       defer {
         fields = outer
-        depth &-= 1
+        depth.leave()
       }
       if record.pointee.extendsFoundation { try refuseFoundationKeys(start) }
       let object = body()

@@ -31,7 +31,7 @@
     @exclusivity(unchecked) var fields: FieldCursor
     var shared: SharedValues
     var allowed = AllowedClasses.none
-    var depth = 0
+    @exclusivity(unchecked) var depth = ReadingDepth()
     @exclusivity(unchecked) var nesting = Nesting(maximumDepth: ObjectGraph.maximumDepth)
     var failure: (any Error)?
     var names = ClassNameMap()
@@ -169,8 +169,8 @@
 
     /// Keyed archives have no versions of classes: 0, or `NSNotFound` if there is no such class.
     public override func version(forClassName className: String) -> Int {
-      names[class: className] == nil && Self.class(forClassName: className) == nil
-        && ClassName.find(className) == nil && NSClassFromString(className) == nil ? NSNotFound : 0
+      names[class: className] != nil || Self.class(forClassName: className) != nil || ClassName.isKnown(className)
+        ? 0 : NSNotFound
     }
 
     public override func containsValue(forKey key: String) -> Bool { locate(key) != nil }

@@ -15,29 +15,32 @@
     }
 
     mutating func permit(_ object: AnyObject, isElement: Bool) -> Bool {
+      // They may be in one another to any depth.
+      var waiting: [AnyObject] = []
+      guard permitAlone(object, isElement: isElement, &waiting) else { return false }
+      while let element = waiting.popLast() {
+        guard permitAlone(element, isElement: true, &waiting) else { return false }
+      }
+      return true
+    }
+
+    /// - Parameter waiting: Gets what is in a collection.
+    private mutating func permitAlone(_ object: AnyObject, isElement: Bool, _ waiting: inout [AnyObject]) -> Bool {
       limit -= 1
       guard limit > 0 else { return false }
       let type: AnyClass = (object as? NSObject)?.classForCoder ?? Swift.type(of: object)
       guard isElement && CBORKeyedUnarchiver.isHarmless(type) || allowed.contains(type) else { return false }
-      switch ClassTable.record(of: Swift.type(of: object)).pointee.form {
-      case .array, .mutableArray:
-        return permitAll(of: object) { (array: NSArray) in FoundationElements.elements(of: array) }
-      case .dictionary, .mutableDictionary:
-        return permitAll(of: object) { (dictionary: NSDictionary) in dictionary.allKeys + dictionary.allValues }
-      case .set, .mutableSet, .countedSet:
-        return permitAll(of: object) { (set: NSSet) in FoundationElements.elements(of: set) }
-      case .orderedSet, .mutableOrderedSet:
-        return permitAll(of: object) { (set: NSOrderedSet) in FoundationElements.elements(of: set) }
-      default: return true
+      func add<Collection: NSObject>(_ elements: (Collection) -> [Any]) {
+        guard seen.insert(ObjectIdentifier(object)).inserted else { return }
+        for element in elements(unsafeDowncast(object, to: Collection.self)) { waiting.append(element as AnyObject) }
       }
-    }
-
-    private mutating func permitAll<Collection: NSObject>(
-      of object: AnyObject, _ elements: (Collection) -> [Any]
-    ) -> Bool {
-      guard seen.insert(ObjectIdentifier(object)).inserted else { return true }
-      for element in elements(unsafeDowncast(object, to: Collection.self)) {
-        guard permit(element as AnyObject, isElement: true) else { return false }
+      switch ClassTable.record(of: Swift.type(of: object)).pointee.form {
+      case .array, .mutableArray: add { (array: NSArray) in FoundationElements.elements(of: array) }
+      case .dictionary, .mutableDictionary:
+        add { (dictionary: NSDictionary) in dictionary.allKeys + dictionary.allValues }
+      case .set, .mutableSet, .countedSet: add { (set: NSSet) in FoundationElements.elements(of: set) }
+      case .orderedSet, .mutableOrderedSet: add { (set: NSOrderedSet) in FoundationElements.elements(of: set) }
+      default: break
       }
       return true
     }

@@ -17,6 +17,9 @@
       self = type
     }
 
+    /// Bytes of a value. An archive may say any number, and no sum of two of these overflows.
+    private static let greatestSize = 1 << 28
+
     private static func parse(_ text: inout Substring.UTF8View, depth: Int) -> ObjCType? {
       guard depth < 8, let first = text.popFirst() else { return nil }
       switch first {
@@ -24,8 +27,9 @@
       case UInt8(ascii: "["):
         let digits = text.prefix { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
         text = text.dropFirst(digits.count)
-        guard let count = Int(String(Substring(digits))), let element = parse(&text, depth: depth + 1),
-          text.popFirst() == UInt8(ascii: "]"), !count.multipliedReportingOverflow(by: element.stride).overflow
+        guard let count = Int(String(Substring(digits))), count <= greatestSize,
+          let element = parse(&text, depth: depth + 1), text.popFirst() == UInt8(ascii: "]"),
+          element.stride * count <= greatestSize
         else { return nil }
         return .array(element, count)
       case UInt8(ascii: "{"):
@@ -36,7 +40,9 @@
           guard let member = parse(&text, depth: depth + 1) else { return nil }
           members.append(member)
         }
-        return text.popFirst() == UInt8(ascii: "}") && !members.isEmpty ? .structure(members) : nil
+        guard text.popFirst() == UInt8(ascii: "}"), !members.isEmpty else { return nil }
+        let structure = ObjCType.structure(members)
+        return structure.size <= greatestSize ? structure : nil
       default: return scalars[first]
       }
     }

@@ -17,6 +17,8 @@
       /// Where its tag is.
       let offset: Int
       var state = State.unread
+      /// How many levels of objects are in it.
+      var levels = 0
       /// How many values it is made of, each counted as often as it is referred to.
       var weight = 0
       /// Whether there is something in it that Foundation cannot compare.

@@ -15,7 +15,7 @@ extension UserDefaultsStorable where Self: RawRepresentable, RawValue: UserDefau
       guard let rawValue = try RawValue.loadFromUserDefaults(userDefaults, forKey: key) else { return nil }
       guard let value = Self(rawValue: rawValue) else {
         throw UserDefaultsStorableError(
-          .unreadable, "\(rawValue) is the raw value of no \(Self.self). Remove or replace it.")
+          .unreadable, "What is stored is the raw value of no \(Self.self). Remove or replace it.")
       }
       return value
     }

@@ -19,12 +19,13 @@
       },
       make(NSDateInterval.self) { reader in
         guard let start = reader.object(NSDate.self, forKey: "NS.startDate"),
-          let end = reader.object(NSDate.self, forKey: "NS.endDate"),
-          end.timeIntervalSinceReferenceDate >= start.timeIntervalSinceReferenceDate
+          let end = reader.object(NSDate.self, forKey: "NS.endDate")
         else { return nil }
+        let duration = end.timeIntervalSinceReferenceDate - start.timeIntervalSinceReferenceDate
+        // Between infinite dates it is not a number, which ends the process where the object is bridged.
+        guard duration >= 0 else { return nil }
         return NSDateInterval(
-          start: Date(timeIntervalSinceReferenceDate: start.timeIntervalSinceReferenceDate),
-          duration: end.timeIntervalSinceReferenceDate - start.timeIntervalSinceReferenceDate)
+          start: Date(timeIntervalSinceReferenceDate: start.timeIntervalSinceReferenceDate), duration: duration)
       },
       make(NSUUID.self) { reader in
         guard let bytes = reader.data(forKey: "NS.uuidbytes"), bytes.count == 16 else { return nil }

@@ -101,7 +101,8 @@ private struct KeyedArchivePrinter {
   private mutating func printObject(_ number: Int, depth: Int) throws(KeyedArchiveError) {
     let node = try graph.object(number)
     if graph.isNil(number) { return out.append("null") }
-    guard case .dictionary = node else { return try print(node, depth: depth) }
+    // It may be a reference in place of an object, also to itself.
+    guard case .dictionary = node else { return try print(node, depth: depth + 1) }
     if isWritten[number] { return out.append("#\(number)#") }
     guard charge(node) else { return leaveOut() }
     guard let fields = graph.list.entries(node) else {

@@ -8,7 +8,10 @@
       if graph.isNil(number) { return nil }
       let value = try graph.object(number)
       switch states[number] {
-      case .read(let object, let weight, let isFragile):
+      case .read(let object, let weight, let isFragile, let levels):
+        guard depth.refer(levels: levels) else {
+          throw KeyedArchiveError("References lead deeper than \(ReadingDepth.maximum) levels.")
+        }
         budget.countAgain(weight: weight, isFragile: isFragile)
         return object
       case .beingRead:
@@ -16,11 +19,13 @@
           "There is a cycle of objects: one refers to another whose init(coder:) has not returned.")
       case .unread: break
       }
-      let mark = budget.mark
+      let (mark, beginning) = (budget.mark, depth.begin())
       states[number] = .beingRead
       let object: AnyObject
       if case .dictionary = value { object = try coded(value) } else { object = try plain(value) }
-      states[number] = .read(object, weight: budget.weight(since: mark), isFragile: budget.isFragile(since: mark))
+      states[number] = .read(
+        object, weight: budget.weight(since: mark), isFragile: budget.isFragile(since: mark),
+        levels: depth.end(beginning))
       return object
     }
 

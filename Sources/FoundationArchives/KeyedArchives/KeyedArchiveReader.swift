@@ -19,7 +19,7 @@
     enum State {
       case unread
       case beingRead
-      case read(AnyObject, weight: Int, isFragile: Bool)
+      case read(AnyObject, weight: Int, isFragile: Bool, levels: Int)
     }
 
     /// The object whose fields are asked for.
@@ -36,7 +36,7 @@
     var states: [State]
     var frame: Frame
     var classes: [Int: KeyedArchiveClass] = [:]
-    private var depth = 0
+    var depth = ReadingDepth()
     private var nesting = Nesting(maximumDepth: KeyedArchiveReader.maximumDepth)
     var failure: (any Error)?
     var budget: ReadingBudget
@@ -76,11 +76,11 @@
 
     /// Goes one level deeper.
     func enter() throws(KeyedArchiveError) {
-      if let tooDeep = nesting.check(depth + 1) { throw KeyedArchiveError("\(nesting.description(tooDeep)).") }
-      depth += 1
+      if let tooDeep = nesting.check(depth.current + 1) { throw KeyedArchiveError("\(nesting.description(tooDeep)).") }
+      depth.enter()
     }
 
-    func leave() { depth -= 1 }
+    func leave() { depth.leave() }
 
     /// The fields of an object, or of the description of a class; `nil` for what is neither.
     func fields(of node: PropertyListNode) throws(KeyedArchiveError) -> [String: Int32]? {

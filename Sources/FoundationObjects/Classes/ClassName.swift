@@ -1,5 +1,6 @@
 #if !canImport(Darwin)
   import Foundation
+  import Platform
 
   /// Names of classes, by which another process finds them.
   ///
@@ -8,9 +9,6 @@
   /// and generic ones have their mangled name, without its prefix. Classes that are private to a file or local to a
   /// function have none that another process could find: they need one of the user's.
   package enum ClassName {
-    /// The longest name of a class, in bytes of UTF-8.
-    private static let longest = 1024
-
     package static func isFoundation(_ type: AnyClass) -> Bool {
       _typeName(type, qualified: true).hasPrefix("Foundation.")
     }
@@ -34,9 +32,9 @@
       let printed = _typeName(type, qualified: true)
       if isTopLevel(printed) {
         if printed.hasPrefix("Foundation.") { return NSStringFromClass(type) }
-        if isPlausible(printed), _typeByName(printed) as? AnyClass == type { return printed }
+        if printed.canBeTypeName, _typeByName(printed) as? AnyClass == type { return printed }
       }
-      guard let mangled = _mangledTypeName(type), isPlausible(mangled), isMangled(mangled),
+      guard let mangled = _mangledTypeName(type), mangled.canBeTypeName, isMangled(mangled),
         _typeByName(mangled) as? AnyClass == type
       else { return nil }
       return mangled
@@ -46,21 +44,19 @@
     ///
     /// The name is not trusted: only what ``name(of:)`` gives back is taken, so a class has one name.
     package static func find(_ name: String) -> AnyClass? {
-      guard isPlausible(name), isMangled(name) || isTopLevel(name) && !name.hasPrefix("Foundation."),
+      guard name.canBeTypeName, isMangled(name) || isTopLevel(name) && !name.hasPrefix("Foundation."),
         let type = _typeByName(name) as? AnyClass, self.name(of: type) == name
       else { return nil }
       return type
     }
 
+    /// Whether there is a class that Foundation, or ``find(_:)``, finds by a name.
+    package static func isKnown(_ name: String) -> Bool {
+      name.canBeTypeName && (find(name) != nil || NSClassFromString(name) != nil)
+    }
+
     /// Whether a name is that of a generic class with arguments. Looking one up makes what is never freed.
     package static func isGeneric(_ name: String) -> Bool { isMangled(name) && name.utf8.last == UInt8(ascii: "G") }
-
-    /// Whether it can be given to the runtime: it reads bytes below the space as offsets.
-    private static func isPlausible(_ name: String) -> Bool {
-      let bytes = name.utf8
-      return !bytes.isEmpty && bytes.count <= longest
-        && bytes.allSatisfy { $0 > 0x20 && $0 != 0x7F }
-    }
 
     /// The name of a module is an identifier, so none begins with a digit; mangled names begin with its length.
     private static func isMangled(_ name: String) -> Bool {

@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 import Synchronization
 
 /// What the garage knows of a type: the name it is stored under, and whether its values have an identifier.
@@ -36,7 +37,9 @@ struct TypeIdentity: Sendable {
   /// The type that a stored name stands for, if this process has parked or retrieved it, or if it is a class that can
   /// be found by its name.
   static func type(named name: String) -> Any.Type? {
-    known.withLock { $0.types[name] } ?? NSClassFromString(name)
+    if let type = known.withLock({ $0.types[name] }) { return type }
+    // What is in the file may be anything.
+    return name.canBeTypeName ? NSClassFromString(name) : nil
   }
 
   private init(_ type: Any.Type) {

@@ -154,8 +154,9 @@ enum Calls {
   }
 
   @inline(__always)
-  static func id(_ transaction: OpaquePointer) -> Int {
-    mdb_txn_id(transaction)
+  static func id(_ transaction: OpaquePointer) -> UInt64 {
+    // It may be any number that other processes write.
+    UInt64(truncatingIfNeeded: mdb_txn_id(transaction))
   }
 
   @inline(__always)

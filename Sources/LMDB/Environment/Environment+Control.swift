@@ -33,11 +33,12 @@ extension Environment {
       guard status == MDB_SUCCESS else { throw LMDBError(status: status, operation: .envStat) }
       return Info(
         mapSize: information.me_mapsize, lastPageNumber: information.me_last_pgno,
-        lastTransactionID: UInt64(information.me_last_txnid), maxReaders: Int(information.me_maxreaders),
+        lastTransactionID: UInt64(truncatingIfNeeded: information.me_last_txnid),
+        maxReaders: Int(information.me_maxreaders),
         readersInUse: Int(information.me_numreaders), pageSize: Int(statistics.ms_psize),
-        depth: Int(statistics.ms_depth), branchPages: statistics.ms_branch_pages,
-        leafPages: statistics.ms_leaf_pages, overflowPages: statistics.ms_overflow_pages,
-        entries: statistics.ms_entries)
+        depth: Int(statistics.ms_depth), branchPages: max(0, statistics.ms_branch_pages),
+        leafPages: max(0, statistics.ms_leaf_pages), overflowPages: max(0, statistics.ms_overflow_pages),
+        entries: max(0, statistics.ms_entries))
     }
   }
 

@@ -32,7 +32,7 @@ extension Environment {
       let isAllowed = try condition()
       let progress =
         isAllowed
-        ? try punchFreePages(from: first, until: deadline, last: transaction.id - 1) : FreeSpaceProgress()
+        ? try punchFreePages(from: first, until: deadline, last: transaction.id &- 1) : FreeSpaceProgress()
       transaction.abort()
       return progress
     } catch {
@@ -48,8 +48,9 @@ extension Environment {
     guard let locks else { throw LMDBError(code: .closed, operation: "Environment.punchFreePages") }
     // The next transaction may write over what was freed before the last commit, and before the oldest snapshot.
     let oldest = try readers().reduce(last) { min($0, $1.transactionID) }
-    let pages = try freePages(from: first, freedBefore: oldest)
-    let pageSize = try info().pageSize
+    let info = try info()
+    let pageSize = info.pageSize
+    let pages = try freePages(from: first, below: UInt64(info.mapSize / pageSize), freedBefore: oldest)
     var progress = FreeSpaceProgress()
     var index = 0
     while index < pages.count {
@@ -68,7 +69,11 @@ extension Environment {
   }
 
   /// In ascending order. LMDB keeps them in a database of its own, under the number of the transaction that freed them.
-  private func freePages(from first: UInt64, freedBefore oldest: UInt64) throws(LMDBError) -> [UInt64] {
+  ///
+  /// - Parameter end: Pages from this one on are not in the map.
+  private func freePages(from first: UInt64, below end: UInt64, freedBefore oldest: UInt64) throws(LMDBError)
+    -> [UInt64]
+  {
     var pages: [UInt64] = []
     // LMDB lends that database to snapshots alone.
     try withReadTransaction { (snapshot) throws(LMDBError) in
@@ -82,6 +87,7 @@ extension Environment {
           guard count < UInt64(words) else { throw Self.damagedFreeList }
           for index in 0..<Int(count) {
             let page = record.value.loadUnaligned(fromByteOffset: (index + 1) * 8, as: UInt64.self)
+            guard page < end else { throw Self.damagedFreeList }
             if page >= first { pages.append(page) }
           }
           position = try cursor.next()

@@ -1,3 +1,5 @@
+import Platform
+
 extension Environment {
   /// The state of an environment at one moment (`mdb_env_info` and `mdb_env_stat`).
   public struct Info: Sendable, Equatable {
@@ -20,5 +22,10 @@ extension Environment {
     public var overflowPages: Int
     /// Number of keys in the main database.
     public var entries: Int
+
+    /// Bytes of the pages of the main database's tree. The numbers are the file's own, and may be any.
+    package var usedBytes: Int {
+      branchPages.addingClamped(leafPages).addingClamped(overflowPages).multipliedClamped(by: pageSize)
+    }
   }
 }

@@ -46,7 +46,9 @@ extension Environment {
     /// Why these cannot be; `nil` if they can.
     var complaint: String? {
       if mapSize <= 0 { return "mapSize is 1 byte or more; \(mapSize) is not." }
-      if !(1...1 << 20).contains(maxReaders) { return "maxReaders is from 1 to 1048576; \(maxReaders) is not." }
+      if !(1...Self.greatestMaxReaders).contains(Int(maxReaders)) {
+        return "maxReaders is from 1 to \(Self.greatestMaxReaders); \(maxReaders) is not."
+      }
       if !(1...1 << 16).contains(readerPoolSize) {
         return "readerPoolSize is from 1 to 65536; \(readerPoolSize) is not."
       }
@@ -54,6 +56,7 @@ extension Environment {
       return nil
     }
 
+    static let greatestMaxReaders = 1 << 20
     static let leastMapSize = 64 << 20
   }
 }

@@ -8,7 +8,7 @@ extension Environment {
   @inline(__always)
   func tree(of transaction: OpaquePointer) -> Tree? {
     guard let map = UnsafeRawPointer(bitPattern: control.pointee.map.load(ordering: .acquiring)),
-      let main = metaPages.mainTree(of: UInt64(Calls.id(transaction)))
+      let main = metaPages.mainTree(of: Calls.id(transaction))
     else { return nil }
     let pages = control.pointee.mapPages.load(ordering: .relaxed)
     return Tree(

@@ -31,7 +31,7 @@ public struct ReadTransaction: ~Copyable {
 
   /// The number of the transaction that the snapshot shows (`mdb_txn_id`).
   public var id: UInt64 {
-    UInt64(Calls.id(handle))
+    Calls.id(handle)
   }
 
   /// Runs `body` with the value of a key, right in the map (`mdb_get`). Nothing is copied or allocated.

@@ -41,7 +41,7 @@ public struct WriteTransaction: ~Copyable {
 
   /// The number the transaction will have when it is committed (`mdb_txn_id`).
   public var id: UInt64 {
-    UInt64(Calls.id(handle))
+    Calls.id(handle)
   }
 
   // MARK: - Reading

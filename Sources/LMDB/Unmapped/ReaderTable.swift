@@ -62,7 +62,8 @@ package struct ReaderTable: Sendable, Equatable {
         header.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: UInt32.self) }
       }
       let count = Int(word(countOffset))
-      guard word(0) == MetaPage.magic, word(4) == format, count <= (try file.status().size - slotsOffset) / cacheLine
+      guard word(0) == MetaPage.magic, word(4) == format, count <= Environment.Options.greatestMaxReaders,
+        count <= (try file.status().size - slotsOffset) / cacheLine
       else { return nil }
       var slots = [UInt8](repeating: 0, count: count * cacheLine)
       guard try file.read(&slots, at: slotsOffset) else { return nil }

@@ -4,6 +4,8 @@ struct MetaPage: Equatable {
   static let length = 16 + 136
   static let magic: UInt32 = 0xBEEF_C0DE
   static let version: UInt32 = 1
+  /// Transactions have lower numbers: one a nanosecond takes 146 years to get there. So there is room for what follows.
+  static let transactionLimit: UInt64 = 1 << 62
   /// `P_META`
   private static let flag: UInt16 = 8
 
@@ -54,6 +56,7 @@ struct MetaPage: Equatable {
       "the map of \(mapSize) bytes does not hold page \(lastPage)")
     // LMDB keeps the environment's persistent flags beside those of the free list, which has integer keys.
     try require(free.flags & ~0x4000 == 8, .meta, "the free list has the flags \(free.flags)")
+    try require(transactionID < Self.transactionLimit, .meta, "the transaction is number \(transactionID)")
     // Each transaction writes the meta page of its number's parity; LMDB finds the newest by it.
     try require(
       transactionID == 0 || transactionID & 1 == place, .meta,

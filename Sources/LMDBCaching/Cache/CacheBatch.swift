@@ -51,7 +51,10 @@ public struct CacheBatch: ~Copyable {
   }
 
   /// Removes the entry under `key`, if there is one.
-  public mutating func removeValue(forKey key: String) { CacheKey.with(key) { frames.remove($0) } }
+  public mutating func removeValue(forKey key: String) {
+    // No key is longer, so that nothing is there.
+    CacheKey.with(key) { if $0.utf8.count <= DiskStore.maximumKeyLength { frames.remove($0) } }
+  }
 
   /// Removes every entry that was stored with a tag; what the batch sets after it stays.
   public mutating func removeAll(taggedWith tag: String) { frames.removeAll(tag: EntryTags.hash(tag)) }
@@ -61,6 +64,6 @@ public struct CacheBatch: ~Copyable {
 
   /// Removes every entry whose key starts with `prefix`.
   public mutating func removeAll(withPrefix prefix: String) {
-    withUTF8Bytes(of: prefix) { frames.removeAll(withPrefix: $0) }
+    withUTF8Bytes(of: prefix) { if $0.count <= DiskStore.maximumKeyLength { frames.removeAll(withPrefix: $0) } }
   }
 }

@@ -69,7 +69,7 @@ extension LMDBCache {
 
 extension LoadOptions {
   func shortened(_ lifetime: Duration) -> Duration {
-    jitter == 0 ? lifetime : lifetime * (1 - jitter * Double.random(in: 0..<1))
+    jitter == 0 ? lifetime : lifetime.share(1 - jitter * Double.random(in: 0..<1))
   }
 
   /// Sets when the entry is to be loaded anew, and until when it is kept.
@@ -77,7 +77,7 @@ extension LoadOptions {
     guard header.expires != 0 else { return }
     if keptFor > .zero { header.kept = header.expires.addingClamped(keptFor.clampedNanoseconds) }
     guard let refreshAhead, let lifetime else { return }
-    let refresh = now.addingClamped((lifetime * refreshAhead).clampedNanoseconds)
+    let refresh = now.addingClamped(lifetime.share(refreshAhead).clampedNanoseconds)
     if refresh < header.expires { header.refresh = max(1, refresh) }
   }
 }

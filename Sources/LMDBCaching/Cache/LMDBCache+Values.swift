@@ -7,8 +7,7 @@ extension LMDBCache {
   ///
   /// - Throws: `.typeMismatch` if something else is stored, `.decodingFailed`, `.corruptedRecord`, `.unsupportedRecord`,
   ///   `.missingTransform` or `.untransformed` for an entry that cannot be read; `.damagedDatabase`, `.lockTimeout` or
-  ///   `.storageFailed` where the disk tier cannot be; `.invalidArgument` for a key of more than 16 MiB; `.closed`, `.forked`.
-  ///   The entry is kept in every case.
+  ///   `.storageFailed` where the disk tier cannot be; `.closed`, `.forked`. The entry is kept in every case.
   @inlinable
   public func value<V: Codable & Sendable>(
     _ type: V.Type = V.self, forKey key: String
@@ -223,6 +222,9 @@ extension LMDBCache {
   }
 
   /// Removes the entry under `key`, if there is one.
+  ///
+  /// - Throws: `.invalidArgument` for a key of more than 16 MiB; `.closed`, `.forked`; with ``Durability/full`` also
+  ///   `.notCommitted`, `.noSpace` and `.storageFailed`.
   public func removeValue(forKey key: String) throws(CacheError) {
     try diskCache.removeValue(forKey: key, through: memoryCache)
   }

@@ -118,12 +118,14 @@ extension DistributedCache: ChangeSink {
     } catch {
       guard error.isOfAnotherType else { throw error }
       // Of one of them. What is there is not what is local.
-      if checks.count == 1 { return try local.invalidate(checks[0].0, below: checks[0].1.revision + 1, news) }
+      if checks.count == 1 {
+        return try local.invalidate(checks[0].0, below: checks[0].1.revision.addingClamped(1), news)
+      }
       for (key, _) in checks { try self.check([key]) }
       return
     }
     for ((key, check), reply) in zip(checks, replies) where !isNewest(reply, check) {
-      try local.invalidate(key, below: check.revision + 1, news)
+      try local.invalidate(key, below: check.revision.addingClamped(1), news)
     }
   }
 

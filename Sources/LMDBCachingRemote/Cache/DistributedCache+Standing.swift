@@ -79,7 +79,7 @@ extension DistributedCache {
       return .local
     }
     do throws(CacheError) {
-      try local.invalidate(key, below: check.revision + 1, news)
+      try local.invalidate(key, below: check.revision.addingClamped(1), news)
       return .absent
     } catch {
       local.log(.error, "an old entry could not be removed", ["key": "\(quoted(key))", "error": "\(error)"])

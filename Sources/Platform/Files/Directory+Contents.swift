@@ -121,7 +121,7 @@ extension Directory {
     var total = 0
     for name in try rawNames() {
       if let directory = try rawSubdirectory(name) {
-        total += try directory.allocatedBytes(depth: depth + 1)
+        total = total.addingClamped(try directory.allocatedBytes(depth: depth + 1))
         continue
       }
       var status = stat()
@@ -130,7 +130,7 @@ extension Directory {
         if errno == ENOENT { continue }
         throw SystemError("fstatat", rawPath(name))
       }
-      total += Int(status.st_blocks) * 512
+      total = total.addingClamped(FileStatus.bytes(ofBlocks: Int(status.st_blocks)))
     }
     return total
   }

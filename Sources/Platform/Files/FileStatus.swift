@@ -19,11 +19,14 @@ package struct FileStatus: Hashable, Sendable {
   /// When the file was made, where the system says so.
   package let made: Int64?
 
+  /// A file system of a user's may say any number.
+  static func bytes(ofBlocks count: Int) -> Int { max(0, count).multipliedClamped(by: 512) }
+
   init(_ status: stat) {
     identity = FileIdentity(status)
     kind = FileKind(mode: status.st_mode)
     size = Int(status.st_size)
-    allocatedBytes = Int(status.st_blocks) * 512
+    allocatedBytes = Self.bytes(ofBlocks: Int(status.st_blocks))
     linkCount = Int(status.st_nlink)
     owner = status.st_uid
     group = status.st_gid

@@ -45,7 +45,7 @@ struct ExchangeImport {
 
   private mutating func take(_ record: EntryRecord) throws {
     report.examined += 1
-    if record.isOver(at: cache?.wallClock ?? Int64(Date().timeIntervalSince1970 * 1e9)) {
+    if record.isOver(at: cache?.wallClock ?? CacheClock.system.now) {
       report.expired += 1
       return
     }

@@ -290,4 +290,43 @@ import Testing
       #expect(error.isEmpty || error.contains("the stack of this thread"))
     }
   }
+
+  /// Each part of the chain is an array of many levels, and ends with a reference to the part before it.
+  @Test(arguments: [true, false]) func referencesDoNotLeadToAnyDepth(_ isSecure: Bool) throws {
+    func chain(_ parts: Int) throws -> Data {
+      let empty = [UInt8](try archive(NSArray()))
+      #expect(empty.last == 0x80)
+      func head(_ major: UInt8, _ number: Int) -> [UInt8] {
+        number < 24 ? [major << 5 | UInt8(number)] : [major << 5 | 24, UInt8(number)]
+      }
+      var bytes = empty.dropLast() + head(4, parts)
+      for part in 0..<parts {
+        bytes += [0xD8, 28] + [UInt8](repeating: 0x81, count: 400)
+        bytes += part == 0 ? [0x80] : [0xD8, 29] + head(0, part - 1)
+      }
+      return Data(bytes)
+    }
+    func read(_ parts: Int) throws -> NSArray? {
+      let coder = try CBORKeyedUnarchiver(forReadingFrom: try chain(parts))
+      coder.requiresSecureCoding = isSecure
+      defer { coder.finishDecoding() }
+      let root = coder.decodeObject(of: [NSArray.self], forKey: NSKeyedArchiveRootObjectKey) as? NSArray
+      if let error = coder.error { throw error }
+      return root
+    }
+    #expect(try read(25)?.count == 25)
+    let error = #expect(throws: CBORCodingError.self) { try read(200) }
+    #expect(error?.code == .tooDeep)
+  }
+
+  /// The layouts of types that an archive names.
+  @Test func sizesBeyondMemoryAreNone() {
+    #expect(ObjCType("[4{=dc}]")?.size == 64)
+    for text in [
+      "[9223372036854775807c]", "[1[9223372036854775807c]]", "[2{=[4611686018427387904c][4611686018427387904c]}]",
+      "[2305843009213693952q]", "{=[268435456c]c}", "[268435457c]", "[99999999999999999999c]", "[-1c]",
+    ] {
+      #expect(ObjCType(text) == nil, "\(text)")
+    }
+  }
 }

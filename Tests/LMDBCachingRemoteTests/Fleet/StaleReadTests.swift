@@ -15,6 +15,30 @@ import Testing
 
   private static func isRead(_ request: FaultyTier.Request) -> Bool { request.has("GET") && !request.isBlocking }
 
+  /// A server may say that a value is of the last change that there can be.
+  @Test(arguments: [false, true]) func aRevisionBehindAllOthersHarmsNothing(_ isReadFirst: Bool) throws {
+    let writer = try Machine(server)
+    try writer.cache.set("old", forKey: "k")
+    try server.run(
+      "EVAL",
+      """
+      local value = redis.call('GET', KEYS[1])
+      redis.call('SET', KEYS[1], ARGV[1] .. string.sub(value, (string.find(value, '\\n'))))
+      """, "1", "{lmdb-cache}:1:e:k", "17592186044415-1048575")
+    let directory: URL
+    do {
+      let reader = try Machine(server, keepsDirectory: true)
+      #expect(try reader.cache.value(String.self, forKey: "k") == "old")
+      directory = reader.directory
+    }
+    try writer.cache.set("new", forKey: "k")
+    // What the directory holds is held against what the server has.
+    let reader = try Machine(server, directory: directory, settles: !isReadFirst)
+    if isReadFirst { _ = try reader.cache.value(String.self, forKey: "k") }
+    try reader.settle()
+    _ = try reader.cache.value(String.self, forKey: "k")
+  }
+
   /// What the server has said before does not take the place of what was written since.
   @Test(arguments: [false, true]) func aReadUnderWayDoesNotReplaceWhatWasWrittenBehind(_ isRemoval: Bool) throws {
     let tier = try faulty()

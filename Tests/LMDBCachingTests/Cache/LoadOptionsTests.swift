@@ -171,6 +171,22 @@ import Testing
     try await cache.close()
   }
 
+  /// A product with a share is rounded, and to more than a duration can be.
+  @Test func anyLifetimeIsOne() throws {
+    let cache = try open()
+    for lifetime in [Duration.zero, .nanoseconds(1), .seconds(Int64.max), Duration(attoseconds: .max)] {
+      for (share, jitter) in [(1.0, 0.0), (1, 1e-300), (.leastNonzeroMagnitude, 1), (0.5, 0.5)] {
+        var options = LoadOptions(lifetime: lifetime)
+        (options.refreshAhead, options.jitter) = (share, jitter)
+        #expect(try cache.value(Int.self, forKey: "key", options: options) { _ in 1 } == 1)
+        // Others than those of long life expire at once.
+        if lifetime > .seconds(1), jitter < 1 { #expect(cache.contains("key")) }
+        try cache.removeAll()
+      }
+    }
+    try cache.close()
+  }
+
   @Test(arguments: Place.allCases, [false, true]) func anExpiredValueIsServedWhileTheSourceFails(
     _ place: Place, _ isTask: Bool
   ) async throws {

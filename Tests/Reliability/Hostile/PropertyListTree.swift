@@ -53,7 +53,7 @@ package indirect enum PropertyListTree: Sendable {
     }
     let table = bytes.count
     for offset in offsets { bytes += Self.digits(offset, 4) }
-    bytes += [0, 0, 0, 0, 0, 0, 4, 2]
+    bytes += [0, 0, 0, 0, 0, 0, 4, 4]
     return bytes + Self.digits(objects.count, 8) + Self.digits(top, 8) + Self.digits(table, 8)
   }
 
@@ -82,11 +82,11 @@ package indirect enum PropertyListTree: Sendable {
     case .uid(let number): objects[index] = [0x83] + Self.digits(number, 4)
     case .array(let elements):
       let references = elements.map { $0.write(to: &objects) }
-      objects[index] = Self.head(0xA, elements.count) + references.flatMap { Self.digits($0, 2) }
+      objects[index] = Self.head(0xA, elements.count) + references.flatMap { Self.digits($0, 4) }
     case .dictionary(let entries):
       let keys = entries.map { PropertyListTree.string($0.key).write(to: &objects) }
       let values = entries.map { $0.value.write(to: &objects) }
-      objects[index] = Self.head(0xD, entries.count) + (keys + values).flatMap { Self.digits($0, 2) }
+      objects[index] = Self.head(0xD, entries.count) + (keys + values).flatMap { Self.digits($0, 4) }
     }
     return index
   }

@@ -67,7 +67,7 @@ final class ChangeFollower: Sendable {
       for watch in feed.watches { followed = min(followed, try follow(watch)) }
       _ = feed.followedTransaction.compareExchange(
         expected: .max, desired: followed == .max ? 0 : followed, ordering: .acquiringAndReleasing)
-      pause = (clock.monotonic - start) * 10
+      pause = (clock.monotonic - start).multipliedClamped(by: 10)
     } catch {
       feed.followedTransaction.store(0, ordering: .releasing)
       pause = 1_000_000_000

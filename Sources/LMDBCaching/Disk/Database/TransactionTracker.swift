@@ -76,7 +76,7 @@ final class TransactionTracker: Sendable {
   /// under LMDB's writer mutex, so nobody else can commit under this one.
   func willCommit(_ id: UInt64) {
     removals.withLock { removals in
-      if id - 1 > known.load(ordering: .relaxed) { setForeign(id - 1, removals) }
+      if id &- 1 > known.load(ordering: .relaxed) { setForeign(id - 1, removals) }
       known.store(max(id, known.load(ordering: .relaxed)), ordering: .releasing)
     }
   }
@@ -84,7 +84,7 @@ final class TransactionTracker: Sendable {
   /// Takes an announcement back: the commit failed, and the id may become another process's.
   func didNotCommit(_ id: UInt64) {
     removals.withLock { _ in
-      if known.load(ordering: .relaxed) == id { known.store(id - 1, ordering: .releasing) }
+      if known.load(ordering: .relaxed) == id { known.store(id &- 1, ordering: .releasing) }
     }
   }
 

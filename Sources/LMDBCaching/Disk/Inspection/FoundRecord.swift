@@ -18,12 +18,11 @@ struct FoundRecord {
   init?(_ databaseKey: UnsafeRawBufferPointer, _ value: UnmappedValue) throws(ReadingFailure) {
     var beginning = try fromDatabase { () throws(DataFileError) in try value.beginning(Self.firstPart) }
     guard var header = RecordHeader(beginning: beginning, size: value.size) else { return nil }
-    let needed = header.payloadOffset + (header.flags.contains(.pointer) ? ValuePointer.size : 0)
-    if needed > beginning.count {
-      beginning = try fromDatabase { () throws(DataFileError) in try value.beginning(needed) }
-      guard beginning.count >= needed, let again = RecordHeader(beginning: beginning, size: value.size) else {
-        return nil
-      }
+    if Self.needed(header) > beginning.count {
+      beginning = try fromDatabase { [header] () throws(DataFileError) in try value.beginning(Self.needed(header)) }
+      // Somebody may have written over the page meanwhile, so that it is another header.
+      guard let again = RecordHeader(beginning: beginning, size: value.size), Self.needed(again) <= beginning.count
+      else { return nil }
       header = again
     }
     guard let key = DatabaseKey.key(ofDatabaseKey: databaseKey, record: beginning, header: header) else { return nil }
@@ -32,6 +31,11 @@ struct FoundRecord {
     self.beginning = beginning
     self.value = value
     isWaiting = false
+  }
+
+  /// Bytes of the header, the key and the pointer to the value.
+  private static func needed(_ header: RecordHeader) -> Int {
+    header.payloadOffset + (header.flags.contains(.pointer) ? ValuePointer.size : 0)
   }
 
   /// One of a journal, all of it.

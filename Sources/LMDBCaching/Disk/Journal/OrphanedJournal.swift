@@ -30,15 +30,15 @@ struct OrphanedJournal: ~Copyable {
     guard try Self.read(lock.file, beginning, isWhole: &isWhole) else { return nil }
     guard JournalFile.isOurs(Array(beginning)) || beginning.allSatisfy({ $0 == 0 }) else { return nil }
     // Larger than any journal that can be configured: what is larger was not made by this package.
-    let contents = UnsafeMutableRawBufferPointer.allocate(
-      byteCount: size <= JournalFile.maximumSize ? size : 0, alignment: 64)
+    let contents = try UnsafeMutableRawBufferPointer.allocated(
+      byteCount: size <= JournalFile.maximumSize ? size : 0, for: lock.file.path)
     var found: (identifier: UInt64, runs: [JournalRun])?
     do throws(SystemError) {
       if try Self.read(lock.file, contents, isWhole: &isWhole) {
         found = JournalFile.runs(in: UnsafeRawBufferPointer(contents))
       }
     } catch {
-      contents.deallocate()
+      free(contents.baseAddress)
       throw error
     }
     self.name = name
@@ -70,7 +70,7 @@ struct OrphanedJournal: ~Copyable {
     return true
   }
 
-  deinit { contents.deallocate() }
+  deinit { free(contents.baseAddress) }
 
   /// Removes the file, once its frames are in the database. One that is damaged is kept under another name.
   consuming func remove() throws(SystemError) {

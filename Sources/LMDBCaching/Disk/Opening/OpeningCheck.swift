@@ -63,10 +63,11 @@ struct OpeningCheck {
       guard case .mark(let mark) = try CleanExitMark.read(in: directory) else { return nil }
       return try mark.holds(in: directory) ? mark.scope : nil
     }
-    guard scope == .use else { return scope != nil }
-    // As cheap as it is: somebody may have cut it off since.
+    guard let scope else { return false }
+    // As cheap as it is: the mark may be forged, and while the cache is in use somebody may have cut the file off since.
     do throws(DataFileError) {
-      return try DataFileVerifier.checkMetaBesideWriters(directory: directory.pathForC)?.isWhole == true
+      let meta = try DataFileVerifier.checkMetaBesideWriters(directory: directory.pathForC)
+      return scope == .use ? meta?.isWhole == true : meta != nil
     } catch {
       return false
     }

@@ -26,7 +26,8 @@ extension DiskStore {
     return overflow ? .max : sum == 0 ? 1 : sum
   }
 
-  private static let maximumKeyLength = 16 << 20
+  /// Bytes of a key, at most.
+  static let maximumKeyLength = 16 << 20
 
   static func checkLength(ofKey count: Int) throws(CacheError) {
     if count > maximumKeyLength {

@@ -160,6 +160,7 @@ extension DiskStore {
   func remove(
     _ key: CacheKey, by observer: (any DiskStoreObserver)?, if condition: (() -> Bool)? = nil
   ) throws(CacheError) -> WriteOutcome {
+    try Self.checkLength(ofKey: key.utf8.count)
     let size = JournalFrame.size(keyLength: key.utf8.count, recordLength: 0)
     let hash = key.hash
     let outcome = try append(size: size, hiding: observer == nil ? nil : .key(key.utf8), if: condition) { segment in
@@ -185,6 +186,7 @@ extension DiskStore {
     var isAnnounced = false
     defer { if isAnnounced { database.tracker.endRemoval() } }
     let outcome = try withUTF8Bytes(of: prefix ?? "") { (utf8) throws(CacheError) in
+      try Self.checkLength(ofKey: utf8.count)
       let size = JournalFrame.size(keyLength: utf8.count, recordLength: 0)
       let hidden: HiddenKeys.Scope = prefix == nil ? .everything : .prefix(utf8)
       return try append(size: size, hiding: observer == nil ? nil : hidden) { segment in

@@ -86,7 +86,7 @@ final class Maintenance: Sendable {
       events.log(.warning, "cache tags not swept", ["directory": "\(database.directoryName)", "error": "\(error)"])
     }
     let end = journal.clock.monotonic
-    nextSweep.store(end.addingClamped((end - start) * 9), ordering: .relaxed)
+    nextSweep.store(end.addingClamped((end - start).multipliedClamped(by: 9)), ordering: .relaxed)
   }
 
   /// Tells the metrics system of everything once more, before the files are closed.

@@ -62,12 +62,13 @@ final class SegmentEmptying {
 
   /// Returns `nil` for a value that is damaged, and stays where it is.
   private func copy(_ key: [UInt8], _ pointer: ValuePointer, _ owner: UInt64) throws(SystemError) -> AppendedValue? {
-    var value = [UInt8](repeating: 0, count: pointer.length)
-    guard try lock.file.read(&value, at: pointer.offset),
-      value.withUnsafeBytes({ RecordHeader.payloadHash($0) }) == pointer.hash
+    let value = try UnsafeMutableRawBufferPointer.allocated(byteCount: pointer.length, for: lock.file.path)
+    defer { free(value.baseAddress) }
+    guard try lock.file.read(value, at: pointer.offset),
+      RecordHeader.payloadHash(UnsafeRawBufferPointer(value)) == pointer.hash
     else { return nil }
-    return try value.withBytes { (value) throws(SystemError) in
-      try key.withBytes { (key) throws(SystemError) in try log.append(value, key: key, owner: owner) }
+    return try key.withBytes { (key) throws(SystemError) in
+      try log.append(UnsafeRawBufferPointer(value), key: key, owner: owner)
     }
   }
 

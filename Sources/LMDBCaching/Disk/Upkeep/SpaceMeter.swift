@@ -32,7 +32,7 @@ final class SpaceMeter: Sendable {
   /// Bytes of the pages of the database's file that are in use.
   func usedByDatabase() throws(CacheError) -> Int {
     let info = try database.accessing(activity) { () throws(LMDBError) in try database.environment.info() }
-    return (info.branchPages + info.leafPages + info.overflowPages) * info.pageSize
+    return info.usedBytes
   }
 
   /// Bytes of the database's file on the disk.

@@ -98,8 +98,7 @@ final class Trimmer: Sendable {
     let info = try database.accessing("Measuring \(database.directoryName)") { () throws(LMDBError) in
       try database.environment.info()
     }
-    let pages = info.branchPages + info.leafPages + info.overflowPages
-    return try (pages * info.pageSize).addingClamped(database.valueUsage().bytes)
+    return try info.usedBytes.addingClamped(database.valueUsage().bytes)
   }
 
   /// Removes what was removed by a tag, if there may be any.

@@ -221,7 +221,8 @@ final class ValueLogKeeper: @unchecked Sendable {
     }
     let sparse = used.filter { segment in
       let live = usage.segments[segment.identifier]?.bytes ?? 0
-      return segment.size - ValueSegment.headerSize - live > max(leastDead, live)
+      // What is said to be in use may be any number.
+      return segment.size - ValueSegment.headerSize > live.addingClamped(max(leastDead, live))
     }
     let short = used.filter { $0.size < segmentSize / 8 }
     return short.count > Self.maximumShort ? sparse + short : sparse

@@ -51,18 +51,15 @@ final class ValueReader: Sendable {
   private func read(_ pointer: ValuePointer, of segment: ReadableSegment) throws(SystemError) -> Reading<Data> {
     // Before there is memory for it.
     guard let end = pointer.end, try segment.mayReach(end) else { return .damaged }
-    guard let memory = malloc(max(1, pointer.length)) else {
-      throw SystemError("malloc", current.value.path, errno: ENOMEM)
-    }
+    let bytes = try UnsafeMutableRawBufferPointer.allocated(byteCount: pointer.length, for: current.value.path)
     var isHandedOver = false
-    defer { if !isHandedOver { free(memory) } }
-    let bytes = UnsafeMutableRawBufferPointer(start: memory, count: pointer.length)
+    defer { if !isHandedOver { free(bytes.baseAddress) } }
     guard try segment.read(bytes, at: pointer.offset),
       RecordHeader.payloadHash(UnsafeRawBufferPointer(bytes)) == pointer.hash
     else { return .damaged }
     // Not before it is filled: of a few bytes `Data` makes a copy, and frees the memory at once.
     isHandedOver = true
-    return .value(Data(bytesNoCopy: memory, count: pointer.length, deallocator: .free))
+    return .value(Data(bytesNoCopy: bytes.baseAddress!, count: pointer.length, deallocator: .free))
   }
 
   /// Calls `body` with a value: where it lies, if it is long and in memory now, or with a copy.

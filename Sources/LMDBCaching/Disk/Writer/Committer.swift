@@ -151,7 +151,7 @@ final class Committer: @unchecked Sendable {
   private var isMapNearlyFull: Bool {
     do throws(LMDBError) {
       let info = try database.environment.info()
-      return (info.branchPages + info.leafPages + info.overflowPages) * info.pageSize > info.mapSize / 8 * 7
+      return info.usedBytes > info.mapSize / 8 * 7
     } catch {
       return false  // The commit meets the same failure, and reports it.
     }
