@@ -1,5 +1,6 @@
 #if !canImport(Darwin)
   import Foundation
+  import FoundationObjects
 
   extension CBORKeyedArchiver {
     /// Writes the key of a field; one value has to follow. Returns `false` if nothing is
@@ -93,7 +94,7 @@
     /// Completes the archive.
     func finish() {
       guard !isFinished else { return }
-      guard depth == 0 else { return fail("Encoding was finished while an object was being encoded.") }
+      guard depth.current == 0 else { return fail("Encoding was finished while an object was being encoded.") }
       endFields(0)
       isFinished = true
       if failure == nil, !references.isEmpty { resolveReferences() }

@@ -50,29 +50,41 @@
       case .unsupported: return fail("The class \(ClassDescription.name(of: record)) \(record.pointee.problem).")
       case .object: return writeCoded(object, record)
       default:
-        guard !withIdentity || isFirst(object) else { return }
+        guard withIdentity else {
+          guard enter(record) else { return }
+          writeContents(of: object, record)
+          return leave()
+        }
+        guard let entry = firstEntry(of: object) else { return }
+        let outer = depth.begin()
         guard enter(record) else { return }
         writeContents(of: object, record)
         leave()
+        identities.setLevels(depth.end(outer), of: entry)
       }
     }
 
-    /// Whether an object is met for the first time; if not, a reference to it is written.
+    /// Whether an object that is no collection of others is met for the first time; if not, a reference to it is written.
     @inline(__always)
-    func isFirst(_ object: AnyObject) -> Bool {
-      guard let entry = identities.find(object) else {
-        identities.add(object, offset: writer.count)
-        return true
-      }
+    func isFirst(_ object: AnyObject) -> Bool { firstEntry(of: object) != nil }
+
+    /// The entry of an object that is met for the first time; `nil` if it is not, and a reference to it is written.
+    @inline(__always)
+    private func firstEntry(of object: AnyObject) -> Int? {
+      guard let entry = identities.find(object) else { return identities.add(object, offset: writer.count) }
       if identities.entries[entry].offset < 0 {
         identities.setOffset(writer.count, of: entry)
-        return true
+        return entry
       }
       refer(to: entry)
-      return false
+      return nil
     }
 
     private func refer(to entry: Int) {
+      guard depth.refer(levels: Int(identities.entries[entry].levels)) else {
+        return fail(
+          "References lead deeper than \(GraphDepth.maximum) levels; a linked list is better archived as an array.")
+      }
       identities.refer(to: entry)
       references.append(ObjectReference(offset: writer.count, entry: entry))
       writer.writeUndefined()
@@ -101,18 +113,18 @@
     /// Goes one level deeper. Returns `false` if that is too deep.
     @inline(__always)
     func enter(_ record: ClassRecord.Reference) -> Bool {
-      if let tooDeep = nesting.check(depth &+ 1) {
+      if let tooDeep = nesting.check(depth.current &+ 1) {
         fail("\(nesting.description(tooDeep)); a linked list is better archived as an array.")
         return false
       }
-      depth &+= 1
+      depth.enter()
       path.append(record)
       return true
     }
 
     @inline(__always)
     func leave() {
-      depth &-= 1
+      depth.leave()
       // Kept after a failure, whose message has been made by then, and nothing is encoded any more.
       path.removeLast()
     }
@@ -121,8 +133,8 @@
 
     private func writeCoded(_ object: AnyObject, _ record: ClassRecord.Reference) {
       guard let object = object as? NSObject else {
-        guard isFirst(object) else { return }
-        return writeCoded(object, record, as: record)
+        guard let entry = firstEntry(of: object) else { return }
+        return writeCoded(object, entry, record, as: record)
       }
       if let replacement = replacements[ObjectIdentifier(object)] { return write(replacement) }
       let replacement = object.replacementObject(for: self as NSCoder)
@@ -138,8 +150,8 @@
         substitute = ClassTable.record(of: stated)
       }
       if substitute.pointee.form != .object { return write(object, substitute, withIdentity: true) }
-      guard isFirst(object) else { return }
-      writeCoded(object, record, as: substitute)
+      guard let entry = firstEntry(of: object) else { return }
+      writeCoded(object, entry, record, as: substitute)
     }
 
     private func payloadObject(of value: Any) -> AnyObject? {
@@ -147,7 +159,10 @@
       return form.rawValue >= ValueForm.string.rawValue ? payload(of: value, as: AnyObject.self) : nil
     }
 
-    private func writeCoded(_ object: AnyObject, _ record: ClassRecord.Reference, as named: ClassRecord.Reference) {
+    private func writeCoded(
+      _ object: AnyObject, _ entry: Int, _ record: ClassRecord.Reference, as named: ClassRecord.Reference
+    ) {
+      let outer = depth.begin()
       guard enter(record), let coding = record.pointee.coding else { return }
       if requiresSecureCoding, !named.pointee.supportsSecureCoding {
         return fail(
@@ -161,6 +176,7 @@
         if named.pointee.extendsFoundation, !isRehearsal { refuseFoundationKeys() }
       }
       leave()
+      identities.setLevels(depth.end(outer), of: entry)
     }
 
     private func encode<Coded: NSCoding>(_ object: AnyObject, as type: Coded.Type) {

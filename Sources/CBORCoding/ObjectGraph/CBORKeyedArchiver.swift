@@ -26,7 +26,7 @@
     private let buffers: ArchivingBuffers
     /// The object being encoded.
     @exclusivity(unchecked) var frame = EncodingFrame()
-    @exclusivity(unchecked) var depth = 0
+    @exclusivity(unchecked) var depth = GraphDepth()
     @exclusivity(unchecked) var nesting = Nesting(maximumDepth: ObjectGraph.maximumDepth)
     @exclusivity(unchecked) var failure: (any Error)?
     @exclusivity(unchecked) var isFinished = false

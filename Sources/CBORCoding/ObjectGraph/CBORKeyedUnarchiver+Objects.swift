@@ -83,7 +83,7 @@
       _ number: Int, _ object: AnyObject, _ isElement: Bool, _ start: Int
     ) throws(CBORCodingError) -> AnyObject {
       guard depth.refer(levels: shared.values[number].levels) else {
-        throw corrupt("References lead deeper than \(ReadingDepth.maximum) levels", .tooDeep, at: start)
+        throw corrupt("References lead deeper than \(GraphDepth.maximum) levels", .tooDeep, at: start)
       }
       try recheck(number, object, isElement, start)
       budget.countAgain(weight: shared.values[number].weight, isFragile: shared.values[number].isFragile)

@@ -31,7 +31,7 @@
     @exclusivity(unchecked) var fields: FieldCursor
     var shared: SharedValues
     var allowed = AllowedClasses.none
-    @exclusivity(unchecked) var depth = ReadingDepth()
+    @exclusivity(unchecked) var depth = GraphDepth()
     @exclusivity(unchecked) var nesting = Nesting(maximumDepth: ObjectGraph.maximumDepth)
     var failure: (any Error)?
     var names = ClassNameMap()

@@ -5,6 +5,8 @@
   struct IdentityTable {
     struct Entry {
       let object: AnyObject
+      /// How many levels of objects are in it, once it is written.
+      var levels: Int32 = 0
       /// Where its item begins; -1: so far it was encoded conditionally only.
       var offset: Int
       /// Whether something refers to it.
@@ -67,6 +69,9 @@
       entries[index].offset = offset
       late.append(index)
     }
+
+    @inline(__always)
+    mutating func setLevels(_ levels: Int, of index: Int) { entries[index].levels = Int32(truncatingIfNeeded: levels) }
 
     mutating func refer(to index: Int) { entries[index].isReferenced = true }
 

@@ -10,7 +10,7 @@
       switch states[number] {
       case .read(let object, let weight, let isFragile, let levels):
         guard depth.refer(levels: levels) else {
-          throw KeyedArchiveError("References lead deeper than \(ReadingDepth.maximum) levels.")
+          throw KeyedArchiveError("References lead deeper than \(GraphDepth.maximum) levels.")
         }
         budget.countAgain(weight: weight, isFragile: isFragile)
         return object

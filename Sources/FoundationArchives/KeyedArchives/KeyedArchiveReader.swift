@@ -36,7 +36,7 @@
     var states: [State]
     var frame: Frame
     var classes: [Int: KeyedArchiveClass] = [:]
-    var depth = ReadingDepth()
+    var depth = GraphDepth()
     private var nesting = Nesting(maximumDepth: KeyedArchiveReader.maximumDepth)
     var failure: (any Error)?
     var budget: ReadingBudget

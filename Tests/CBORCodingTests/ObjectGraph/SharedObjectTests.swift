@@ -4,6 +4,15 @@ import Testing
 
 @testable import CBORCoding
 
+/// An object with the one before it.
+final class Link: NSObject, NSSecureCoding {
+  static var supportsSecureCoding: Bool { true }
+  var previous: Link?
+  init(_ previous: Link?) { self.previous = previous }
+  func encode(with coder: NSCoder) { coder.encode(previous, forKey: "previous") }
+  init?(coder: NSCoder) { previous = coder.decodeObject(of: Link.self, forKey: "previous") }
+}
+
 /// Objects that are reached more than once, conditionally, or from themselves.
 @Suite struct SharedObjectTests {
   static let shareable: [@Sendable () -> NSObject] = [
@@ -317,6 +326,24 @@ import Testing
     #expect(try read(25)?.count == 25)
     let error = #expect(throws: CBORCodingError.self) { try read(200) }
     #expect(error?.code == .tooDeep)
+  }
+
+  /// What is written can be read.
+  @Test func referencesAreNotWrittenToAnyDepth() throws {
+    func archived(_ length: Int) throws -> Data {
+      var links: [Link] = []
+      for _ in 0..<length { links.append(Link(links.last)) }
+      // Letting go of it from its end takes stack.
+      defer { for link in links { link.previous = nil } }
+      return try archive(NSArray(array: links))
+    }
+    for length in [10, 1_000, 10_000] {
+      let links = FoundationElements.elements(of: try #require(try unarchive(archived(length)) as? NSArray))
+      #expect(links.count == length)
+      for case let link as Link in links { link.previous = nil }
+    }
+    let error = #expect(throws: CBORCodingError.self) { try archived(25_000) }
+    #expect(error?.code == .tooDeep || error?.message.contains("20000") == true)
   }
 
   /// The layouts of types that an archive names.
