@@ -5,20 +5,20 @@
   /// Encrypts values, and finds out whether they were changed. There with the package trait `Encryption`.
   ///
   /// The encryption key, the entry's key, what its header says of format, expiry, cost, tags and creation, and the
-  /// transforms before this one are bound together. A value that was written with another encryption key, moved to another
-  /// entry, given another expiry or other tags, or stripped of a transform is ``CacheError/Code/decodingFailed`` when it is
-  /// read. A value that was not encrypted at all is ``CacheError/Code/untransformed``, unless ``acceptsPlainValues`` is true. Put it after
-  /// compression.
+  /// transforms before this one are bound together. A value that was written with another encryption key, moved to
+  /// another entry, given another expiry or other tags, or stripped of a transform is
+  /// ``CacheError/Code/decodingFailed`` when it is read. A value that was not encrypted at all is
+  /// ``CacheError/Code/untransformed``, unless ``acceptsPlainValues`` is true. Put it after compression.
   ///
   /// **What it does not hide:** that an entry exists, its key, the length of its value (after compression, which tells
-  /// something of the contents), its format, cost, expiry, the hashes of its tags, and the times of its writing and last
-  /// use. The memory tier holds values as they are, and so does what the operating system writes of a process's memory.
+  /// something of the contents), its format, cost, expiry, the hashes of its tags, and the times of its writing and
+  /// last use. The memory tier holds values as they are, and so does what the operating system writes of a process's
+  /// memory.
   ///
-  /// **What it cannot tell:** that an entry was removed, or that a removal, by its tag, say, was undone; that an older value
-  /// of the same entry, with its own header, was put back; and that an entry is from another cache that is encrypted with the
-  /// same key. Have a key for each cache,
-  /// and put a version into values whose older ones must not be believed. What is listed without reading the value, such
-  /// as ``CacheEntry``, is not authenticated.
+  /// **What it cannot tell:** that an entry was removed, or that a removal, by its tag, say, was undone; that an older
+  /// value of the same entry, with its own header, was put back; and that an entry is from another cache that is
+  /// encrypted with the same key. Have a key for each cache, and put a version into values whose older ones must not be
+  /// believed. What is listed without reading the value, such as ``CacheEntry``, is not authenticated.
   public struct AuthenticatedEncryption: PackagedTransform {
     /// Both with a nonce of 96 random bits for every value, and a tag of 128 bits.
     public enum Algorithm: Sendable {
