@@ -71,6 +71,13 @@ import Testing
     }
     #expect(try reopened.value(String.self, forKey: "untouched") == "old")
     #expect(try reopened.entries().map(\.key) == ["untouched"])
+    // While a commit that failed is paused for no journal is made, and what is written is in memory only.
+    let journal = reopened.store.journal
+    #expect(
+      eventually {
+        clock.advance(by: .seconds(60))
+        return journal.lock.withLock { (try? journal.makeFileIfNeeded()) != nil }
+      })
     // It is written anew meanwhile, and that stays.
     try reopened.set("newer", forKey: "prefix/1")
     #expect(try reopened.value(String.self, forKey: "prefix/1") == "newer")
