@@ -84,6 +84,7 @@
     private func failForKey(at offset: Int) {
       let key = writer.withBytes { bytes in
         var reader = CBORReader(bytes, at: offset)
+        // It was written by this archiver.
         return (try? reader.readText()) ?? ""
       }
       fail("The key \(key.quoted) is encoded twice in one object; a class and its superclass need keys of their own.")

@@ -77,17 +77,8 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
   }
 
   private func load() throws(EFStorageFailure) -> Content? {
+    guard let entry, let storage else { return try reportingLoad { throw DefaultCache.shared.reason } }
     let earlier = failures.last
-    guard let entry, let storage else {
-      let failure = failure(.loading, DefaultCache.shared.reason)
-      // Told once, as what cannot be read is.
-      if earlier == nil {
-        failures.note(failure)
-        failure.report()
-        onLoadFailure(failure.underlying)
-      }
-      throw failure
-    }
     let content = try reportingLoad { try entry.load { try Content.loadFromLMDBCache(storage, forKey: key) } }
     // That there is nothing still is what was reported.
     if content == nil, let earlier, earlier.kind == .loss { failures.note(earlier) }

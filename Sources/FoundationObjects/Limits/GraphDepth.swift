@@ -4,8 +4,8 @@
 /// once: so an archive of a few bytes for each level can make a chain of any length, and releasing one takes stack for each
 /// level.
 package struct GraphDepth: Sendable {
-  /// How many levels there may be. Foundation's collections, one in the other, take a stack of 8 MiB at about three times as
-  /// many.
+  /// How many levels there may be. In an optimized build a stack of 8 MiB was enough to release arrays that are 30,000 deep in
+  /// one another, and not enough for 60,000.
   package static let maximum = 20_000
 
   /// Of what is being coded now.

@@ -1,5 +1,3 @@
-import Platform
-
 extension Environment {
   /// The state of an environment at one moment (`mdb_env_info` and `mdb_env_stat`).
   public struct Info: Sendable, Equatable {
@@ -23,9 +21,9 @@ extension Environment {
     /// Number of keys in the main database.
     public var entries: Int
 
-    /// Bytes of the pages of the main database's tree. The numbers are the file's own, and may be any.
+    /// Bytes of the pages of the main database's tree.
     package var usedBytes: Int {
-      branchPages.addingClamped(leafPages).addingClamped(overflowPages).multipliedClamped(by: pageSize)
+      DataFileFigures.bytes(of: branchPages, leafPages, overflowPages, pageSize: pageSize)
     }
   }
 }

@@ -12,7 +12,7 @@ extension Environment {
     /// each.
     public var maxReaders: UInt32 = 4094
 
-    /// How many named databases can be opened: 0 to 65,535. Every transaction keeps about 50 bytes for each.
+    /// How many named databases can be opened: 0 to 65,535. Every transaction keeps memory for each.
     public var maxDatabases: UInt32 = 0
 
     /// What a commit waits for.

@@ -1,3 +1,5 @@
+import Platform
+
 /// What LMDB has recorded of a committed state.
 package struct DataFileFigures: Sendable, Equatable {
   package let transactionID: UInt64
@@ -13,4 +15,14 @@ package struct DataFileFigures: Sendable, Equatable {
   package let leafPages: Int
   package let overflowPages: Int
   package let entries: Int
+
+  /// Bytes of the pages of the tree.
+  package var usedBytes: Int {
+    Self.bytes(of: branchPages, leafPages, overflowPages, pageSize: pageSize)
+  }
+
+  /// The numbers are the file's own, and may be any that are not negative.
+  static func bytes(of branchPages: Int, _ leafPages: Int, _ overflowPages: Int, pageSize: Int) -> Int {
+    branchPages.addingClamped(leafPages).addingClamped(overflowPages).multipliedClamped(by: pageSize)
+  }
 }

@@ -191,7 +191,7 @@ public final class DiskCache: Sendable {
   }
 
   /// What `read` returns, or, where it throws, `fallback`: then the error is logged, once until a read succeeds.
-  private func answer<R>(_ fallback: R, _ read: () throws(CacheError) -> R) -> R {
+  func answer<R>(_ fallback: R, _ read: () throws(CacheError) -> R) -> R {
     do throws(CacheError) {
       let result = try read()
       if isReadFailureLogged.load(ordering: .relaxed) { isReadFailureLogged.store(false, ordering: .relaxed) }

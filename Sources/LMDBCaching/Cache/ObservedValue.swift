@@ -31,8 +31,8 @@ public final class ObservedValue<Value: Codable & Sendable>: Observable, Sendabl
     observed = ObservedKey(cache, key: key)
   }
 
-  /// The value, or `nil` if there is none, or none that can be read: ``read()`` tells why.
-  public var value: Value? { try? read() }
+  /// The value, or `nil` if there is none, or none that can be read, which is logged: ``read()`` tells why.
+  public var value: Value? { cache.diskCache.answer(nil) { () throws(CacheError) in try read() } }
 
   /// The value, or `nil` if there is none.
   ///

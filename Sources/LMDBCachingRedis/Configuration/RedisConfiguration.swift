@@ -17,12 +17,12 @@ public struct RedisConfiguration: Sendable {
   public var password: String?
   /// The number of the database. A cluster has 0 alone.
   public var database = 0
-  /// How many connections threads that wait may have at once, each its own: 8 by default, from 1 to 1,024. Further ones wait for one of
-  /// them. Tasks share one connection more, on which their commands follow each other without waiting for replies.
+  /// How many connections threads that wait may have at once, each its own: 8 by default, from 1 to 1,024. Further ones wait
+  /// for one of them. Tasks share one connection more, on which their commands follow each other without waiting for replies.
   public var connections = 8
-  /// How long making a connection may take, with the password: 5 s by default, from 1 ms to an hour. The look-up of a host's name
-  /// counts, and takes as long as the system lets it: after a longer one there is no time left. A request waits for the connection no
-  /// longer than its own time limit; it is there for the next one then.
+  /// How long making a connection may take, with the password: 5 s by default, from 1 ms to an hour. The look-up of a host's
+  /// name counts, and takes as long as the system lets it: after a longer one there is no time left. A request waits for the
+  /// connection no longer than its own time limit; it is there for the next one then.
   public var connectTimeLimit = Duration.seconds(5)
   /// What the server lists the connections as: 1 to 64 letters, digits and hyphens.
   public var clientName = "lmdb-caching"

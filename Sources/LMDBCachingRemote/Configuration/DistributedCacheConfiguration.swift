@@ -11,8 +11,8 @@ public struct DistributedCacheConfiguration: Sendable {
     /// has it.
     ///
     /// - Parameters:
-    ///   - limit: How many bytes may wait, 1 or more. A write that would exceed them throws ``RemoteTierError/Code/queueFull``, and
-    ///     changes nothing.
+    ///   - limit: How many bytes may wait, 1 or more. A write that would exceed them throws
+    ///     ``RemoteTierError/Code/queueFull``, and changes nothing.
     ///   - keptIn: Where what waits is kept, too, so that it survives the death of the process: a folder on a local disk,
     ///     which the processes of a machine may share. The next process that is given it sends what is left there. `nil`:
     ///     what waits is in memory, and lost if the process dies before it is sent.
@@ -30,8 +30,8 @@ public struct DistributedCacheConfiguration: Sendable {
   /// How many changes the server remembers, about, for machines that were out of touch: 100,000 by default, from 1 to
   /// 2^40. A machine that missed more holds everything that it has against the server before it serves it.
   public var rememberedChanges = 100_000
-  /// For how long a machine loads a key alone: 10 s by default, from 1 ms to an hour. When it has not stored a value by then, since it died, or
-  /// since loading takes longer, another one loads too.
+  /// For how long a machine loads a key alone: 10 s by default, from 1 ms to an hour. When it has not stored a value by then,
+  /// since it died, or since loading takes longer, another one loads too.
   public var leaseDuration = Duration.seconds(10)
   /// How long others wait for it at most, before they load themselves: 10 s by default, and not negative.
   public var loadWaitLimit = Duration.seconds(10)

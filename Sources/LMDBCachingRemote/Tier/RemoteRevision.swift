@@ -30,6 +30,8 @@ struct RemoteRevision: Hashable, Comparable, Sendable {
     }
     guard let time, digits > 0, time < 1 << (64 - Self.countBits), number < 1 << Self.countBits else { return nil }
     packed = time << Self.countBits | number
+    // None would be later.
+    if packed == .max { return nil }
   }
 
   var text: String { "\(packed >> Self.countBits)-\(packed & (1 << Self.countBits - 1))" }

@@ -105,7 +105,8 @@ import Testing
     let first = try machine()
     for key in 0..<500 { try first.cache.set(key, forKey: "k\(key)") }
     #expect(first.cache.close(timeLimit: .seconds(300)) == 0)
-    #expect(throws: RemoteTierError.self) { try first.cache.set(0, forKey: "k") }
+    let error = #expect(throws: RemoteTierError.self) { try first.cache.set(0, forKey: "k") }
+    #expect(error?.code == .closed)
     let other = try Machine(server)
     #expect(try other.cache.value(Int.self, forKey: "k499") == 499)
     let second = try machine()

@@ -5,6 +5,8 @@ import RedisTestSupport
 import TestSupport
 import Testing
 
+@testable import LMDBCachingRemote
+
 /// Nothing older is read than what is promised, and nothing old stays.
 @Suite struct StaleReadTests {
   let server: RedisServer
@@ -15,8 +17,8 @@ import Testing
 
   private static func isRead(_ request: FaultyTier.Request) -> Bool { request.has("GET") && !request.isBlocking }
 
-  /// A server may say that a value is of the last change that there can be.
-  @Test(arguments: [false, true]) func aRevisionBehindAllOthersHarmsNothing(_ isReadFirst: Bool) throws {
+  /// A server may say that a value is of the last change that there can be: nothing could take its place.
+  @Test func aRevisionBehindAllOthersIsNone() throws {
     let writer = try Machine(server)
     try writer.cache.set("old", forKey: "k")
     try server.run(
@@ -25,10 +27,24 @@ import Testing
       local value = redis.call('GET', KEYS[1])
       redis.call('SET', KEYS[1], ARGV[1] .. string.sub(value, (string.find(value, '\\n'))))
       """, "1", "{lmdb-cache}:1:e:k", "17592186044415-1048575")
+    let reader = try Machine(server)
+    #expect(try reader.cache.value(String.self, forKey: "k") == nil)
+    #expect(reader.cache.statistics.unreadable == 1)
+    try writer.cache.set("new", forKey: "k")
+    try waitUntil { try reader.cache.value(String.self, forKey: "k") == "new" }
+  }
+
+  /// One that this machine has may be of it, since somebody can write to its directory.
+  @Test(arguments: [false, true]) func aLocalRevisionBehindAllOthersHarmsNothing(_ isReadFirst: Bool) throws {
+    let writer = try Machine(server)
+    try writer.cache.set("old", forKey: "k")
     let directory: URL
     do {
       let reader = try Machine(server, keepsDirectory: true)
       #expect(try reader.cache.value(String.self, forKey: "k") == "old")
+      let watch = reader.cache.local.watch("k", reader.cache.news)
+      let entry = try reader.cache.local.archive("mine", forKey: "k", expires: 0, cost: nil, tags: [])
+      _ = try reader.cache.local.keep(entry, revision: .max, since: watch, reader.cache.news)
       directory = reader.directory
     }
     try writer.cache.set("new", forKey: "k")

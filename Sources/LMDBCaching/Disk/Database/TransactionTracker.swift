@@ -76,7 +76,8 @@ final class TransactionTracker: Sendable {
   /// under LMDB's writer mutex, so nobody else can commit under this one.
   func willCommit(_ id: UInt64) {
     removals.withLock { removals in
-      if id &- 1 > known.load(ordering: .relaxed) { setForeign(id - 1, removals) }
+      let last = id &- 1
+      if last > known.load(ordering: .relaxed) { setForeign(last, removals) }
       known.store(max(id, known.load(ordering: .relaxed)), ordering: .releasing)
     }
   }

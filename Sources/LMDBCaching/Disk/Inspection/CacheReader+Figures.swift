@@ -54,9 +54,7 @@ extension CacheReader {
       return (figures, used)
     }
     try calling(activity) { () throws(SystemError) in
-      let pages = figures.database.branchPages.addingClamped(figures.database.leafPages)
-        .addingClamped(figures.database.overflowPages)
-      let used = pages.multipliedClamped(by: figures.database.pageSize)
+      let used = figures.database.usedBytes
       let allocated = try place.status(of: CacheDirectory.dataName)?.allocatedBytes ?? 0
       figures.liveBytes = used.addingClamped(usedValues)
       figures.freeBytes = max(0, allocated - used)

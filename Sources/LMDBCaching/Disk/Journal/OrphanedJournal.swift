@@ -23,15 +23,15 @@ struct OrphanedJournal: ~Copyable {
     let lock = FileLock(file)
     guard try lock.tryLock(.exclusive), try lock.file.isStill(name, in: folder) else { return nil }
     let size = try lock.file.status().size
-    let beginning = UnsafeMutableRawBufferPointer.allocate(byteCount: min(8, size), alignment: 8)
-    defer { beginning.deallocate() }
-    var isWhole = true
-    // An owner that died before it had written anything leaves an empty file, a power cut one of zeros.
-    guard try Self.read(lock.file, beginning, isWhole: &isWhole) else { return nil }
-    guard JournalFile.isOurs(Array(beginning)) || beginning.allSatisfy({ $0 == 0 }) else { return nil }
+    var beginning = [UInt8](repeating: 0, count: min(8, size))
+    guard try ifReadable({ () throws(SystemError) in try lock.file.read(&beginning) }) != false else { return nil }
+    // An owner that died before it had written anything leaves an empty file, a power cut one of zeros. What cannot be read
+    // counts as such.
+    guard JournalFile.isOurs(beginning) || beginning.allSatisfy({ $0 == 0 }) else { return nil }
     // Larger than any journal that can be configured: what is larger was not made by this package.
     let contents = try UnsafeMutableRawBufferPointer.allocated(
       byteCount: size <= JournalFile.maximumSize ? size : 0, for: lock.file.path)
+    var isWhole = true
     var found: (identifier: UInt64, runs: [JournalRun])?
     do throws(SystemError) {
       if try Self.read(lock.file, contents, isWhole: &isWhole) {

@@ -160,8 +160,9 @@ struct OpeningCheck {
       case .finding(let finding):
         throw CacheError(
           .damagedDatabase,
-          "\(directory.path(of: CacheDirectory.dataName)) is damaged, and other processes have it open: \(finding). Close it everywhere: who "
-            + "opens it next sets it aside and makes a new one. Nothing was changed.", underlying: finding)
+          "\(directory.path(of: CacheDirectory.dataName)) is damaged, and other processes have it open: \(finding). "
+            + "Close it everywhere: who opens it next sets it aside and makes a new one. Nothing was changed.",
+          underlying: finding)
       }
     }
   }
