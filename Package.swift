@@ -263,6 +263,10 @@ case "concurrency":
       || ["EFStorageTestProcess", "lmdb-cache", "Reliability", "soak"].contains($0.name)
   }
   for target in package.targets where target.type == .test { target.sources = ["Concurrency", "Support"] }
+case let targets?:
+  // The named targets of tests alone, with commas between them: what is built is what they need.
+  let chosen = targets.split(separator: ",")
+  package.targets.removeAll { target in target.type == .test && !chosen.contains { $0 == target.name } }
 default: break
 }
 
