@@ -17,7 +17,6 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
 static int has_key = 0;
 static uint64_t taken[MOST / WORD];
-static _Atomic uint64_t gone[MOST / WORD];
 static _Atomic uint32_t given = 0;
 static _Atomic uint32_t free_count = 0;
 static uint32_t count = 0;
@@ -33,28 +32,12 @@ static void give_back(void *value) {
   pthread_mutex_unlock(&mutex);
 }
 
-static void before_fork(void) { pthread_mutex_lock(&mutex); }
-
-static void after_fork(void) { pthread_mutex_unlock(&mutex); }
-
-// Of the parent's threads only the one that forked is here. What the others left in their lines stays there, so their
-// numbers stay taken.
-static void after_fork_in_child(void) {
-  uint32_t own = cplatform_thread_number();
-  for (uint32_t word = 0; word < MOST / WORD; word++) {
-    uint64_t mine = own / WORD == word ? 1ull << own % WORD : 0;
-    atomic_fetch_or_explicit(&gone[word], taken[word] & ~mine, memory_order_relaxed);
-  }
-  pthread_mutex_unlock(&mutex);
-}
-
 static void start(void) {
   long processors = sysconf(_SC_NPROCESSORS_CONF);
   count = LEAST;
   while (count < MOST && (long)count < 4 * processors) count *= 2;
   atomic_store_explicit(&free_count, count, memory_order_relaxed);
-  has_key = pthread_key_create(&key, give_back) == 0
-    && pthread_atfork(before_fork, after_fork, after_fork_in_child) == 0;
+  has_key = pthread_key_create(&key, give_back) == 0;
 }
 
 uint32_t cplatform_thread_numbers(void) {
@@ -86,8 +69,4 @@ uint32_t cplatform_take_thread_number(void) {
   pthread_mutex_unlock(&mutex);
   cplatform_own_thread_number = number + 1;
   return number;
-}
-
-int cplatform_thread_is_gone(uint32_t number) {
-  return number < MOST && atomic_load_explicit(&gone[number / WORD], memory_order_relaxed) >> number % WORD & 1;
 }

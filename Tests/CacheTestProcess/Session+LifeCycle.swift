@@ -149,86 +149,10 @@ extension Session {
     trim.wait()
   }
 
-  /// lowdescriptors DIRECTORY: without standard input, output and error, whose numbers the next files get.
-  ///
-  /// Writes to those, as a library that reports an error does, and ends the process.
-  func useLowDescriptors(_ directory: String) -> Never {
-    let saved = fcntl(1, F_DUPFD, 200)
-    for descriptor in Int32(0)...2 { close(descriptor) }
-    var result = "ok"
-    do {
-      var configuration = CacheConfiguration()
-      configuration.disk.mapSize = 1 << 30
-      let cache = try LMDBCache(directory: URL(fileURLWithPath: directory), configuration: configuration)
-      try cache.set("v", forKey: "key")
-      let text = Array("A MESSAGE FOR A TERMINAL\n".utf8)
-      for descriptor in Int32(0)...2 { _ = write(descriptor, text, text.count) }
-      try cache.flush()
-      for descriptor in Int32(0)...2 { _ = write(descriptor, text, text.count) }
-      try cache.set("w", forKey: "key")
-      try cache.close()
-    } catch {
-      result = "error \(error)"
-    }
-    let answer = Array((result + "\n").utf8)
-    _ = write(saved, answer, answer.count)
-    _exit(0)
-  }
-
   #if os(Linux)
-    /// forkwhileopening HELD DIRECTORY: opens HELD, whose lock another process holds, on a thread, and meanwhile forks
-    /// a child that opens DIRECTORY.
-    func forkWhileOpening(_ held: String, _ directory: String) -> String {
-      let cache = self.cache
-      Thread {
-        var configuration = CacheConfiguration()
-        configuration.disk.mapSize = 1 << 30
-        configuration.disk.lockTimeout = .seconds(8)
-        // Until this process ends, or the lock is let go.
-        let opened = try? LMDBCache(directory: URL(fileURLWithPath: held), configuration: configuration)
-        withExtendedLifetime((opened, cache)) { while true { sleep(60) } }
-      }.start()
-      for _ in 0..<2_000 where !isOpen(held) { usleep(1_000) }
-      if !isOpen(held) { return "the thread does not open \(held)" }
-      let child = fork()
-      if child == 0 {
-        alarm(4)
-        do {
-          var configuration = CacheConfiguration()
-          configuration.disk.mapSize = 1 << 30
-          let cache = try LMDBCache(directory: URL(fileURLWithPath: directory), configuration: configuration)
-          try cache.set("of the child", forKey: "child")
-          try cache.flush()
-          guard try cache.value(String.self, forKey: "child") == "of the child" else { _exit(3) }
-          try cache.close()
-          _exit(0)
-        } catch {
-          _exit(2)
-        }
-      }
-      var status: Int32 = 0
-      while waitpid(child, &status, 0) < 0 && errno == EINTR {}
-      if status & 0x7F != 0 { return "signal \(status & 0x7F)" }
-      return status >> 8 == 0 ? "ok" : "status \(status >> 8)"
-    }
-
-    private func isOpen(_ path: String) -> Bool {
-      (3..<100).contains {
-        (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) == path
-      }
-    }
-
-    /// nothreads: from now on this process cannot start a thread.
-    func forbidThreads() -> String {
-      if getuid() == 0, setgid(61_234) != 0 || setuid(61_234) != 0 { return "no user" }
-      var limit = rlimit(rlim_cur: 0, rlim_max: 0)
-      guard setrlimit(__rlimit_resource_t(__RLIMIT_NPROC.rawValue), &limit) == 0 else { return "no limit" }
-      var thread = pthread_t()
-      return pthread_create(&thread, nil, { _ in nil }, nil) == EAGAIN ? "ok" : "threads can be started"
-    }
-
     /// filelimit BYTES: no file may become longer.
     func limitFiles(_ size: Int) -> String {
+      signal(SIGXFSZ, SIG_IGN)
       var limit = rlimit()
       getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
       limit.rlim_cur = rlim_t(size)

@@ -154,26 +154,6 @@ final class Session {
         _ = readLine()
         return try snapshot.value(String.self, forKey: text(1)) ?? "nil"
       }
-    #if os(Linux)
-      case "fork":
-        // A child that does nothing, and outlives this process. The answer waits until the child runs: what it lets go
-        // of as it begins, it holds until then.
-        var ends: [Int32] = [-1, -1]
-        guard pipe(&ends) == 0 else { return "no" }
-        let child = fork()
-        if child == 0 {
-          for descriptor in [0, 1, 2, ends[1]] { Glibc.close(descriptor) }
-          alarm(600)
-          while true { pause() }
-        }
-        Glibc.close(ends[1])
-        var byte: UInt8 = 0
-        while read(ends[0], &byte, 1) < 0 && errno == EINTR {}
-        Glibc.close(ends[0])
-        return String(child)
-      case "loadinchild": return try loadInChild(text(1))
-      case "loadwithoutthread": return try loadWithoutThread()
-    #endif
     case "close":
       Stage.shared.enter(nil)
       try opened().close()

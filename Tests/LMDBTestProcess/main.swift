@@ -57,23 +57,6 @@ import LMDB
         answer("stopping")
         raise(SIGSTOP)
       }
-    case "dieandleave":
-      // Dies in the middle of a transaction, and leaves a child behind that does nothing.
-      try commit(UInt8(words[1])!, environment) {
-        var ends: [Int32] = [0, 0]
-        guard pipe(&ends) == 0 else { return }
-        let child = fork()
-        if child == 0 {
-          for descriptor in Int32(0)...2 { close(descriptor) }
-          // It is there.
-          _ = write(ends[1], [0], 1)
-          alarm(20)
-          while true { pause() }
-        }
-        var byte: UInt8 = 0
-        _ = read(ends[0], &byte, 1)
-        raise(SIGKILL)
-      }
     case "snapshots":
       // So many at once, which then end.
       try nest(Int(words[1])!, environment) {}

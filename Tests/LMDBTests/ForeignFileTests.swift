@@ -68,27 +68,4 @@ import Testing
     try environment.put([1], [1])
     environment.close()
   }
-
-  #if canImport(Glibc)
-    /// A daemon closes its standard descriptors; what it prints afterwards must not go into the lock file.
-    @Test func noFileBecomesStandardError() throws {
-      let own = directory.makeDirectory("own")
-      let child = fork()
-      if child == 0 {
-        limitForkedChild()
-        for descriptor in Int32(0)...2 { close(descriptor) }
-        do throws(LMDBError) {
-          var options = Environment.Options()
-          options.mapSize = 64 << 20
-          let environment = try Environment.open(directory: own, options: options)
-          for descriptor in Int32(0)...2 where fcntl(descriptor, F_GETFD) >= 0 { _exit(1) }
-          try environment.put([1], [1])
-          let isThere = try environment.value([1]) == [1]
-          environment.close()
-          _exit(isThere ? 0 : 2)
-        } catch { _exit(3) }
-      }
-      #expect(result(ofForkedChild: child) == 0)
-    }
-  #endif
 }

@@ -57,16 +57,6 @@
       #expect(try environment.value([1]) == [2])
     }
 
-    @Test func aForkedChildDoesNotKeepItsDeadParentsLock() throws {
-      let environment = try open()
-      defer { environment.close() }
-      try environment.put([1], [1])
-      let writer = try process()
-      #expect(writer.run("dieandleave 2") == nil)
-      try environment.put([3], [1])
-      #expect(try environment.value([1]) == [3])
-    }
-
     @Test func writersTakeTurns() throws {
       let environment = try directory.open { $0.waits.otherProcesses = 5_000_000_000 }
       defer { environment.close() }

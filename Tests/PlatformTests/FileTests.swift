@@ -98,50 +98,6 @@ import Testing
     #expect(failure { () throws(SystemError) in _ = try MemoryMap(again, size: 4096) }?.errno == EACCES)
   }
 
-  #if canImport(Glibc)
-    @Test func aWriteBeyondTheLimitOfFileSizesIsAnError() throws {
-      let directory = folder.directory
-      let result = inForkedChild {
-        var limit = rlimit(rlim_cur: 1000, rlim_max: 1000)
-        guard setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0 else { return 1 }
-        let long = failure { () throws(SystemError) in
-          try directory.create("file").write([UInt8](repeating: 1, count: 2000))
-        }
-        guard long?.errno == EFBIG else { return 2 }
-        let far = failure { () throws(SystemError) in try directory.create("file").truncate(to: 5000) }
-        guard far?.errno == EFBIG else { return 3 }
-        let reserved = failure { () throws(SystemError) in try directory.create("file").preallocate(5000) }
-        return reserved?.errno == EFBIG ? 0 : 4
-      }
-      #expect(result == 0)
-    }
-
-    /// A daemon closes its standard descriptors; nothing that is opened here may get their numbers.
-    @Test func noFileBecomesStandardError() throws {
-      let directory = folder.directory
-      let result = inForkedChild {
-        for descriptor in Int32(0)...2 { close(descriptor) }
-        do throws(SystemError) {
-          let file = try directory.create("file")
-          guard file.descriptor > 2 else { return 1 }
-          let inner = try directory.makeSubdirectory("inner")
-          guard try inner.create("file").descriptor > 2 else { return 2 }
-          for descriptor in Int32(0)...2 where fcntl(descriptor, F_GETFD) >= 0 { return 3 }
-          let other = try StandardDescriptors.taking { open(directory.path + "/file", O_RDWR) }
-          guard other > 2 else { return 4 }
-          for descriptor in Int32(0)...2 where fcntl(descriptor, F_GETFD) >= 0 { return 5 }
-          // Nested, the outer one's stay until its end.
-          let nested = try StandardDescriptors.taking { () -> Int32 in
-            let inner = try? StandardDescriptors.taking { open(directory.path + "/file", O_RDWR) }
-            return min(inner ?? 0, open(directory.path + "/file", O_RDWR))
-          }
-          return nested > 2 ? 0 : 6
-        } catch { return 7 }
-      }
-      #expect(result == 0)
-    }
-  #endif
-
   @Test func attributesOfTheUserAreRead() throws {
     try folder.write("x", to: "file")
     guard let file = try folder.directory.open("file") else { throw SystemError("open", folder.path, errno: ENOENT) }

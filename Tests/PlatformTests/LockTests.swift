@@ -98,38 +98,4 @@ import Testing
       #expect("\(holder)".hasPrefix("process \(getpid()) ("))
     #endif
   }
-
-  #if canImport(Glibc)
-    /// A child that outlives its parent must not keep the parent's locks: here it lives, and the parent lets go.
-    @Test(arguments: [1, 300, 700]) func aForkedChildGivesTheLocksUp(_ count: Int) throws {
-      final class Holder: Sendable {
-        let lock: FileLock
-        init(_ lock: consuming FileLock) { self.lock = lock }
-      }
-      var holders: [Holder] = []
-      for index in 0..<count { holders.append(Holder(FileLock(try folder.directory.create("\(index)")))) }
-      for holder in holders { #expect(try holder.lock.tryLock(.exclusive)) }
-      var pipes: [Int32] = [0, 0]
-      #expect(pipe(&pipes) == 0)
-      let child = fork()
-      if child == 0 {
-        limitForkedChild()
-        close(pipes[1])
-        var byte: UInt8 = 0
-        // The locks are of no use here.
-        let isUseless = failure { () throws(SystemError) in _ = try holders[0].lock.tryLock(.shared) }?.errno == EBADF
-        _ = read(pipes[0], &byte, 1)
-        _exit(isUseless ? 0 : 1)
-      }
-      close(pipes[0])
-      holders = []
-      // The child has given them up before fork() returned there; nothing says when that is.
-      for index in 0..<count {
-        let lock = FileLock(try folder.directory.create("\(index)"))
-        #expect(try lock.lock(.exclusive, within: 10_000_000_000))
-      }
-      close(pipes[1])
-      #expect(result(ofForkedChild: child) == 0)
-    }
-  #endif
 }

@@ -92,10 +92,6 @@ uint32_t cplatform_thread_numbers_given(void);
 /// taken, and to a thread that is about to end.
 uint32_t cplatform_take_thread_number(void);
 
-/// Whether the thread with a number was left behind in the parent of this process: it does nothing any more, and the
-/// number is not given again.
-int cplatform_thread_is_gone(uint32_t number);
-
 #define CPLATFORM_NO_THREAD_NUMBER UINT32_MAX
 
 #if defined(__linux__)

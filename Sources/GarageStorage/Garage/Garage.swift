@@ -14,7 +14,7 @@ import Synchronization
 /// they like. What the garage itself throws is ``GarageError``.
 ///
 /// The store is opened by the first operation, or by ``loadPersistentStores(completionHandler:)``, and closed when the
-/// garage is released. After `fork()` the child makes a garage of its own.
+/// garage is released.
 // @unchecked: everything is constant or behind a lock, but for the encryption delegate, which is documented to be
 // called on the threads that use the garage.
 public final class Garage: @unchecked Sendable {

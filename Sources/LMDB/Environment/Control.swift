@@ -1,7 +1,6 @@
 import Synchronization
 
-/// The part of an environment that must have a stable address: the fork handler writes to it without touching the
-/// object, whose reference count it must not change.
+/// The part of an environment that has a stable address, for its atomic words.
 struct Control: ~Copyable {
   /// Why nobody may come in; 0 while everybody may.
   struct Gate: OptionSet {
@@ -11,7 +10,6 @@ struct Control: ~Copyable {
     /// The map is about to move: reads wait.
     static let pausesReaders = Gate(rawValue: 2)
     static let closed = Gate(rawValue: 4)
-    static let forked = Gate(rawValue: 8)
     /// The map was lost in a failed resize, or the files could not be opened again. See ``Environment/reopen()``.
     static let broken = Gate(rawValue: 16)
     /// The C environment was closed and freed.
@@ -20,7 +18,7 @@ struct Control: ~Copyable {
     static let damaged = Gate(rawValue: 64)
 
     /// Why nobody may come in any more.
-    static let unusable: Gate = [.closed, .forked, .broken, .damaged]
+    static let unusable: Gate = [.closed, .broken, .damaged]
   }
 
   /// Read by every operation after it announced itself (in a reader slot or in ``users``), and written before those
@@ -65,10 +63,7 @@ struct Control: ~Copyable {
   func checkUsable(_ operation: String, except: Gate = []) throws(LMDBError) {
     let gate = current.intersection(.unusable).subtracting(except)
     if gate.isEmpty { return }
-    // A child must not be told to reopen by "closed" what its parent goes on using.
-    let code: LMDBError.Code =
-      gate.contains(.forked)
-      ? .forked : gate.contains(.closed) ? .closed : gate.contains(.damaged) ? .corrupted : .panic
+    let code: LMDBError.Code = gate.contains(.closed) ? .closed : gate.contains(.damaged) ? .corrupted : .panic
     throw LMDBError(code: code, operation: operation)
   }
 }

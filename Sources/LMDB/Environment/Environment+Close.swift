@@ -16,7 +16,7 @@ extension Environment {
       if isLast { control.pointee.raise(.closed) }
       return isLast
     }
-    guard isLast, !control.pointee.current.contains(.forked) else { return }
+    guard isLast else { return }
 
     var backoff = Backoff(limit: Int64(clamping: options.waits.close))
     while !finish(), backoff.pause() {}

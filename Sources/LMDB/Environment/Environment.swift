@@ -11,8 +11,7 @@ import Synchronization
 /// Reads come from a pool of reset transactions, which are renewed for each read (`MDB_NOTLS`). The map is never
 /// writable, so that a full disk is an error and not a signal.
 ///
-/// After `fork()` the child cannot use the environment: everything throws `.forked`, and the parent's locks are left
-/// alone. The child may open the directory anew.
+/// A child of `fork()` must not use the environment, nor open one, before `exec`.
 // @unchecked: every stored property is either a constant or guarded as its comment says; LMDB's environment is
 // thread-safe, the pool gives a transaction to one thread at a time, and the gate in `control` keeps everybody out
 // while the map moves or after it is gone.
@@ -65,21 +64,15 @@ public final class Environment: @unchecked Sendable {
 
   deinit {
     // Whoever wants the files waits until the entry is gone.
-    if control.pointee.current.isDisjoint(with: [.finished, .forked]) { endHandles() }
+    if !control.pointee.current.contains(.finished) { endHandles() }
     Registry.withLock { $0.remove(control) }
     slots.deallocate()
     control.deinitialize(count: 1)
     control.deallocate()
   }
 
-  /// Whether this process is a child of the one that opened the environment: nothing of it may be used here.
-  @inline(__always)
-  package var isForked: Bool { control.pointee.current.contains(.forked) }
-
-  /// Whether operations fail because the last ``close()`` was called, or because this process is a forked child.
-  public var isClosed: Bool {
-    !control.pointee.current.isDisjoint(with: [.closed, .forked])
-  }
+  /// Whether operations fail because the last ``close()`` was called.
+  public var isClosed: Bool { control.pointee.current.contains(.closed) }
 
   /// The number of the last committed transaction of any process, at any time from any thread.
   ///

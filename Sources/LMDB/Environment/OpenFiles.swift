@@ -162,15 +162,9 @@ struct OpenFiles {
       if options.maxDatabases > 0 {
         try check(Calls.setMaxDatabases(handle, options.maxDatabases, directory: path), .envSetMaxDatabases)
       }
-      let opened = try system { () throws(SystemError) in
-        try StandardDescriptors.taking {
-          FileSizeSignal.blocked {
-            Calls.open(
-              handle, directory: path, path: directory.pathForC, flags: options.flags, mode: options.fileMode)
-          }
-        }
-      }
-      try check(opened, .envOpen)
+      try check(
+        Calls.open(handle, directory: path, path: directory.pathForC, flags: options.flags, mode: options.fileMode),
+        .envOpen)
       return handle
     } catch {
       // Also after a failed mdb_env_open: it does not free the environment.

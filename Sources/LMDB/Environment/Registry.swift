@@ -6,8 +6,7 @@ import Platform
 /// take its readers for dead. So nothing may open that file a second time, and everybody gets the same object.
 ///
 /// The lock is held for moments only, never while anything is waited for, or a file is opened or closed: who does that
-/// marks the entry busy, and only those who want the same files wait for it. So a fork meets the lock free, or waits for
-/// a moment, and what other threads of the parent were doing does not matter to the child.
+/// marks the entry busy, and only those who want the same files wait for it.
 struct Registry {
   /// What is known of a directory's files.
   enum Match {
@@ -29,8 +28,6 @@ struct Registry {
 
   private struct Entry {
     let number: Int
-    /// Which of the process and its parents made it.
-    let process: Int
     let directory: FileIdentity
     /// `nil` while it is being opened.
     var control: UnsafeMutablePointer<Control>?
@@ -43,23 +40,10 @@ struct Registry {
 
   private var entries: [Entry] = []
   private var lastNumber = 0
-  /// Counts the forks between the first of the process's forebears and it.
-  private var process = 0
 
   // MARK: -
 
-  private static let mutex: PlatformMutex = {
-    let status = pthread_atfork(
-      { Registry.mutex.lock() },
-      { Registry.mutex.unlock() },
-      {
-        // In the child: only stores, no allocation and no reference count.
-        Registry.shared.markForked()
-        Registry.mutex.unlock()
-      })
-    precondition(status == 0, "pthread_atfork failed")
-    return PlatformMutex()
-  }()
+  private static let mutex = PlatformMutex()
 
   // Guarded by `mutex`.
   private nonisolated(unsafe) static var shared = Registry()
@@ -71,13 +55,6 @@ struct Registry {
     return body(&shared)
   }
 
-  private mutating func markForked() {
-    process += 1
-    entries.withUnsafeBufferPointer { entries in
-      for index in entries.indices { entries[index].control?.pointee.raise(.forked) }
-    }
-  }
-
   // MARK: -
 
   /// The open environment for these files.
@@ -86,7 +63,7 @@ struct Registry {
   func find(
     directory: FileIdentity, data: FileIdentity?, lockFile: FileIdentity?, exactly: Bool
   ) -> Match {
-    for entry in entries where entry.process == process {
+    for entry in entries {
       let isSameData = data != nil && entry.files?.data == data
       let isSameLock = lockFile != nil && entry.files?.lockFile == lockFile
       guard isSameData || isSameLock else {
@@ -103,14 +80,14 @@ struct Registry {
   /// Keeps others away from a directory, whose files the caller is about to open. Returns the reservation's number.
   mutating func reserve(_ directory: FileIdentity) -> Int {
     lastNumber += 1
-    entries.append(Entry(number: lastNumber, process: process, directory: directory, isBusy: true))
+    entries.append(Entry(number: lastNumber, directory: directory, isBusy: true))
     return lastNumber
   }
 
   /// Whether an environment has a lock file, apart from a reservation.
   func use(of lockFile: FileIdentity?, besides number: Int) -> LockFileUse {
     guard let lockFile else { return .none }
-    let users = entries.filter { $0.process == process && $0.number != number && $0.files?.lockFile == lockFile }
+    let users = entries.filter { $0.number != number && $0.files?.lockFile == lockFile }
     if users.contains(where: { $0.isBusy || $0.environment == nil }) { return .busy }
     return users.isEmpty ? .none : .open
   }

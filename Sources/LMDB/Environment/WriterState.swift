@@ -6,7 +6,4 @@ struct WriterState {
 
   /// A change failed half-way; the transaction must not be committed.
   var isDoomed = false
-
-  /// Blocked while the transaction lasts.
-  var fileSizeSignal: FileSizeSignal?
 }

@@ -5,7 +5,7 @@ extension LMDBError {
       case notFound, keyExists, mapFull, mapResized, readersFull, databasesFull, corrupted, panic, versionMismatch
       case invalid, badTransaction, badValueSize, badDatabase, badReaderSlot, transactionFull, pageFull, pageNotFound
       case incompatible, noSpace, ioError, permissionDenied, readOnlyFileSystem, noSuchFile, outOfMemory, busy
-      case invalidArgument, closed, forked, unavailableReaderSlot, otherEnvironmentOptions, fileReplaced, lockTimeout
+      case invalidArgument, closed, unavailableReaderSlot, otherEnvironmentOptions, fileReplaced, lockTimeout
       case foreignFile
       case system(Int32)
     }
@@ -70,8 +70,6 @@ extension LMDBError {
     public static let invalidArgument = Code(.invalidArgument)
     /// The environment was closed.
     public static let closed = Code(.closed)
-    /// The environment was opened before `fork()`, by the parent process.
-    public static let forked = Code(.forked)
     /// Every reader slot of the pool was busy for the whole waiting time.
     public static let unavailableReaderSlot = Code(.unavailableReaderSlot)
     /// The environment is open already, with options that contradict these.
@@ -127,7 +125,6 @@ extension LMDBError {
       case .busy: "Something else was in the way for too long. Retry later."
       case .invalidArgument: "An argument is not valid."
       case .closed: "The environment is closed. Open it again."
-      case .forked: "The environment was opened before fork(). Open it again in the child, or call exec."
       case .unavailableReaderSlot:
         "All reader slots stayed busy. Keep reads short, do not nest them, or use a larger readerPoolSize."
       case .otherEnvironmentOptions:

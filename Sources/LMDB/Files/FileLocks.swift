@@ -9,8 +9,7 @@ import Platform
 /// process. Since nobody asks for LMDB's mutex without having the lock first, nobody waits for the mutex.
 ///
 /// The locks are those of a descriptor of their own (an open file description). LMDB's would do, if it did not map the
-/// file with it: a map keeps the locks as a descriptor does, and every process that is forked inherits it. They end with
-/// the object.
+/// file with it: a map keeps the locks as a descriptor does. They end with the object.
 package final class FileLocks: Sendable {
   private let writer: FileLock
 

@@ -26,9 +26,8 @@ struct MetaPages: @unchecked Sendable {
   ///
   /// - Throws: `.versionMismatch` if they are not.
   init(descriptor: Int32, pageSize: Int) throws(LMDBError) {
-    // A forked child may go on asking for the number.
     map = try system { () throws(SystemError) in
-      try MemoryMap(descriptor: descriptor, path: "data.mdb", size: 2 * pageSize, .reading, isInherited: true)
+      try MemoryMap(descriptor: descriptor, path: "data.mdb", size: 2 * pageSize, .reading)
     }
     base = map.base
     self.pageSize = pageSize

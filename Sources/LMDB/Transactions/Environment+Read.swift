@@ -11,7 +11,7 @@ extension Environment {
   /// Reads may be nested, but should not be: each takes a slot of the pool and has a snapshot of its own, and while
   /// the map is to grow, the inner one waits until the growth gives up on the outer one.
   ///
-  /// - Throws: what `body` throws; `.closed`, `.forked`; `.unavailableReaderSlot` or `.readersFull` if no slot gets
+  /// - Throws: what `body` throws; `.closed`; `.unavailableReaderSlot` or `.readersFull` if no slot gets
   ///   free in time.
   @inlinable
   public func withReadTransaction<R: ~Copyable>(
@@ -41,10 +41,6 @@ extension Environment {
   /// Resets the transaction and frees the slot.
   @usableFromInline
   func endRead(_ lease: ReaderLease) {
-    // In a forked child the reader table is still the parent's, and so is the slot in it.
-    guard _fastPath(!Control.Gate(rawValue: control.pointee.gate.load(ordering: .relaxed)).contains(.forked)) else {
-      return
-    }
     let slot = ReaderSlot(at: lease.slot)
     if _fastPath(slots.keepsPlace(slot)) {
       Calls.reset(lease.transaction)

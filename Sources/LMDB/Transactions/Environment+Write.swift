@@ -11,7 +11,7 @@ extension Environment {
   ///
   /// End it on the thread that began it; dropping it aborts. A thread can hold only one.
   ///
-  /// - Throws: `.busy` if this thread holds one already, which would wait for itself forever; `.closed`, `.forked`;
+  /// - Throws: `.busy` if this thread holds one already, which would wait for itself forever; `.closed`;
   ///   `.permissionDenied` if the environment is read-only.
   public func beginWrite() throws(LMDBError) -> WriteTransaction {
     guard !options.isReadOnly else {
@@ -54,14 +54,11 @@ extension Environment {
       throw error
     }
     control.pointee.writerThread.store(PlatformThread.current, ordering: .relaxed)
-    writer.fileSizeSignal = .block()
   }
 
   func unlockWriter() {
-    let signal = writer.fileSizeSignal.take()
     control.pointee.writerThread.store(0, ordering: .relaxed)
     writerMutex.unlock()
-    signal?.restore()
   }
 
   /// Begins a transaction for who holds the write lock, after following other processes' larger maps.
@@ -81,7 +78,7 @@ extension Environment {
 
   /// Commits and frees the transaction, and lets the next writer in, whatever happens.
   func commitWrite(_ transaction: OpaquePointer) throws(LMDBError) {
-    guard checkWriterThread() else { throw LMDBError(code: .forked, operation: "WriteTransaction.commit") }
+    checkWriterThread()
     defer {
       locks?.releaseWriter()
       unlockWriter()
@@ -97,7 +94,7 @@ extension Environment {
 
   /// Aborts and frees the transaction, and lets the next writer in.
   func abortWrite(_ transaction: OpaquePointer) {
-    guard checkWriterThread() else { return }
+    checkWriterThread()
     defer {
       locks?.releaseWriter()
       unlockWriter()
@@ -135,14 +132,11 @@ extension Environment {
     return cursor
   }
 
-  /// Whether the transaction is this process's to end. A thread that does not own it must not get any further: LMDB's
-  /// mutex would stay locked, for all processes.
-  private func checkWriterThread() -> Bool {
-    guard !control.pointee.current.contains(.forked) else { return false }
+  /// Traps on another thread than the transaction's: LMDB's mutex would stay locked, for all processes.
+  private func checkWriterThread() {
     precondition(
       control.pointee.writerThread.load(ordering: .relaxed) == PlatformThread.current,
       "A write transaction must end on the thread that began it.")
-    return true
   }
 
   private func closeWriterCursor() {

@@ -69,8 +69,6 @@ public final class DiskCache: Sendable {
   /// See ``LMDBCache/close()``.
   public func close() throws(CacheError) {
     if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
-    // Before any lock: it may be held by a thread that is not there.
-    if store.isForked { return }
     let timer = maintenance.withLock { $0.timer.take() }
     timer?.cancel()
     observers.end(store.feed)
@@ -80,8 +78,6 @@ public final class DiskCache: Sendable {
 
   func checkOpen() throws(CacheError) {
     if isClosed.load(ordering: .relaxed) { throw .closed }
-    // Its locks may be held by threads that are not here, and its journal is the parent's.
-    if store.isForked { throw .forked }
   }
 
   /// See ``LMDBCache/flush()``.
@@ -92,7 +88,7 @@ public final class DiskCache: Sendable {
 
   /// The state of this tier.
   public var health: CacheHealth {
-    isClosed.load(ordering: .relaxed) || store.isForked ? .closed : store.health
+    isClosed.load(ordering: .relaxed) ? .closed : store.health
   }
 
   /// What opening had to set aside because it was damaged, or `nil` if nothing was. Only the process that did so knows:
@@ -197,7 +193,7 @@ public final class DiskCache: Sendable {
       if isReadFailureLogged.load(ordering: .relaxed) { isReadFailureLogged.store(false, ordering: .relaxed) }
       return result
     } catch {
-      if error.code != .closed, error.code != .forked, !isReadFailureLogged.exchange(true, ordering: .relaxed) {
+      if error.code != .closed, !isReadFailureLogged.exchange(true, ordering: .relaxed) {
         configuration.logger.warning(
           "cache cannot be read and answers as if it were empty",
           metadata: ["directory": "\(store.directory)", "error": "\(error)"])

@@ -34,7 +34,7 @@ package final class EntryVersionObserver: Sendable {
   @inline(__always)
   func isCurrent(_ stamp: Stamp) -> Bool {
     stamp.version == version.pointee.load(ordering: .acquiring) && stamp.position >= store.foreignPosition
-      && (stamp.expires == .max || store.clock.now < stamp.expires) && !store.isForked
+      && (stamp.expires == .max || store.clock.now < stamp.expires)
   }
 
   /// Returns the stamp to take before the entry is read, or `nil` if what is read cannot be kept: the cache is closed, or

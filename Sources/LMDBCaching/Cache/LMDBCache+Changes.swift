@@ -32,7 +32,7 @@ extension LMDBCache {
   /// process under it, and twenty looks a second. Without one there is no cost.
   ///
   /// The sequence ends when this object is closed or released, or the task that waits is cancelled; for a cache that is
-  /// closed, or belongs to the parent of a forked process, it is empty.
+  /// closed, it is empty.
   ///
   /// - Parameter bufferingLimit: 1 or more; less is taken for 1.
   public func changes(withPrefix prefix: String = "", bufferingLimit: Int = 1_024) -> CacheChanges {

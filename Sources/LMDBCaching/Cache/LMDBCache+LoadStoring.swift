@@ -52,7 +52,7 @@ extension LMDBCache {
 
   private func noteUnstored(_ key: String, _ error: CacheError) {
     // Of a cache that is closed nobody expects more.
-    if error.code == .closed || error.code == .forked { return }
+    if error.code == .closed { return }
     store.noteUnstored(error)
     diskCache.events.log(
       .error, "loaded value not stored",

@@ -61,7 +61,6 @@ extension LMDBCache {
   func memoryValues(
     of type: ObjectIdentifier, forKeys keys: [String], _ body: (Int, MemoryValue) -> Void
   ) throws(CacheError) -> [Int] {
-    try checkNotForked()
     // No look-up will say so.
     if keys.isEmpty { try diskCache.checkOpen() }
     var missing: [Int] = []

@@ -7,7 +7,7 @@ extension LMDBCache {
   ///
   /// - Throws: `.typeMismatch` if something else is stored, `.decodingFailed`, `.corruptedRecord`, `.unsupportedRecord`,
   ///   `.missingTransform` or `.untransformed` for an entry that cannot be read; `.damagedDatabase`, `.lockTimeout` or
-  ///   `.storageFailed` where the disk tier cannot be; `.closed`, `.forked`. The entry is kept in every case.
+  ///   `.storageFailed` where the disk tier cannot be; `.closed`. The entry is kept in every case.
   @inlinable
   public func value<V: Codable & Sendable>(
     _ type: V.Type = V.self, forKey key: String
@@ -36,17 +36,9 @@ extension LMDBCache {
   /// The value in memory, if it is of this very type and no other process has replaced it.
   @usableFromInline
   func memoryValue(of type: ObjectIdentifier, forKey key: String) throws(CacheError) -> MemoryValue? {
-    try checkNotForked()
     if _slowPath(SampledOperation.memoryHit.isDue) { return try timedMemoryValue(of: type, forKey: key) }
     return try memoryValue(
       of: type, forKey: key, hash: memoryCache.hash(of: key), tick: memoryCache.tick, isFetched: false)
-  }
-
-  /// Throws in a forked child, whatever is in memory: the parent may have stored something newer since, and the locks may be
-  /// held by threads that are not here.
-  @inline(__always)
-  func checkNotForked() throws(CacheError) {
-    if _slowPath(store.isForked) { throw .forked }
   }
 
   @inline(never)
@@ -58,8 +50,6 @@ extension LMDBCache {
     return value
   }
 
-  /// After ``checkNotForked()``.
-  ///
   /// - Parameters: As of ``MemoryTier/look(up:hash:as:in:tick:isFetched:)``.
   @inline(__always)
   func memoryValue(
@@ -123,8 +113,7 @@ extension LMDBCache {
   }
 
   private func isInMemoryOnly(_ key: String) throws(CacheError) -> Bool {
-    try checkNotForked()
-    return try CacheKey.with(key) { (key) throws(CacheError) in try memoryCache.valueAlone(key, in: store) != nil }
+    try CacheKey.with(key) { (key) throws(CacheError) in try memoryCache.valueAlone(key, in: store) != nil }
   }
 
   /// Reads from the disk and keeps the value in memory, unless the key is written meanwhile.
@@ -204,7 +193,7 @@ extension LMDBCache {
   ///   - cost: What the entry counts for against the cost limits of both tiers, 0 or more. `nil` for its size in
   ///     bytes: key and archived value.
   /// - Throws: `.encodingFailed`; `.invalidArgument` for a negative cost, a key of more than 16 MiB or a value of 4 GiB or
-  ///   more; `.closed`, `.forked`; with ``Durability/full`` also `.notCommitted`, `.noSpace` and `.storageFailed`.
+  ///   more; `.closed`; with ``Durability/full`` also `.notCommitted`, `.noSpace` and `.storageFailed`.
   ///   A full or failing disk is no error: the value is then kept in memory, as long as there is room and no other
   ///   process writes, and ``health`` says so. With ``Durability/full`` it is one, and nothing is changed; but after
   ///   `.notCommitted` the value is kept, and its commit is tried again.
@@ -223,7 +212,7 @@ extension LMDBCache {
 
   /// Removes the entry under `key`, if there is one.
   ///
-  /// - Throws: `.invalidArgument` for a key of more than 16 MiB; `.closed`, `.forked`; with ``Durability/full`` also
+  /// - Throws: `.invalidArgument` for a key of more than 16 MiB; `.closed`; with ``Durability/full`` also
   ///   `.notCommitted`, `.noSpace` and `.storageFailed`.
   public func removeValue(forKey key: String) throws(CacheError) {
     try diskCache.removeValue(forKey: key, through: memoryCache)

@@ -103,8 +103,6 @@ public final class LMDBCache: Sendable {
   }
 
   private func tearDown() {
-    // First: in a forked child any lock may be held by a thread that is not there.
-    if store.isForked { return memoryCache.abandon() }
     memoryCache.close()
     // What is loaded now is told of no writes any more.
     store.journal.lock.withLock { memoryCache.loads.close() }
@@ -126,8 +124,7 @@ public final class LMDBCache: Sendable {
   /// What this object and its disk tier have done since they were opened, and what the files are used for.
   public var statistics: CacheStatistics {
     var statistics = diskCache.statistics
-    // Its counters are under locks that in a forked child nobody may release.
-    if !store.isForked { memoryCache.add(to: &statistics) }
+    memoryCache.add(to: &statistics)
     return statistics
   }
 

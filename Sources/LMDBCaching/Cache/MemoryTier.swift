@@ -257,13 +257,6 @@ public final class MemoryTier: Sendable {
     versions.close()
   }
 
-  /// What ``close()`` is in a forked child. No lock is taken: one that a thread of the parent held stays locked. So nothing is
-  /// dropped, and this is never freed, which would meet with the same locks, and with entries that were just changing.
-  func abandon() {
-    versions.close()
-    _ = Unmanaged.passRetained(self)
-  }
-
   /// The versions of the keys, which advance with every change of an entry.
   var versions: KeyVersions { memory.versions! }
 

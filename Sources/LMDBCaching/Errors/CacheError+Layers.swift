@@ -6,14 +6,10 @@ import Platform
 extension CacheError {
   static let closed = CacheError(.closed, "The cache is closed. Open the directory again to go on using it.")
 
-  static let forked = CacheError(
-    .forked, "The cache was opened before fork(), and belongs to the parent process. Open the directory again here.")
-
   init(_ error: LMDBError, during activity: String) {
     let code: Code
     switch error.code {
     case .closed: code = .closed
-    case .forked: code = .forked
     case .noSpace: code = .noSpace
     case .permissionDenied: code = .permissionDenied
     case .readOnlyFileSystem: code = .readOnlyFileSystem

@@ -7,7 +7,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
   /// The kind of failure. An open set: newer versions may add codes, so keep a `default`.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     private enum Value: String, Sendable {
-      case closed, forked, typeMismatch, encodingFailed, decodingFailed, corruptedRecord, unsupportedRecord
+      case closed, typeMismatch, encodingFailed, decodingFailed, corruptedRecord, unsupportedRecord
       case invalidDirectory, permissionDenied, remoteFileSystem, durabilityMismatch, unsupportedVersion
       case noSpace, storageFailed, notCommitted, invalidArgument, missingTransform, damagedDatabase, busy
       case rebuilt, lockTimeout, processNamespaceMismatch, readOnlyFileSystem, insecureDirectory, untransformed
@@ -20,8 +20,6 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
 
     /// The cache, or this handle of it, was closed.
     public static let closed = Code(.closed)
-    /// The cache was opened before `fork()`, by the parent of this process. The child has to open it anew.
-    public static let forked = Code(.forked)
     /// The entry holds a value of another type than the one asked for. The entry is kept.
     public static let typeMismatch = Code(.typeMismatch)
     /// The value could not be archived. Nothing was written.

@@ -12,13 +12,8 @@ package enum FaultInjection {
 
   private static let active = Atomic<Bool>(false)
 
-  // A pthread mutex, since the thread sanitizer sees those. Held during a fork, so that the child finds it free.
-  private static let mutex: PlatformMutex = {
-    let status = pthread_atfork(
-      { FaultInjection.mutex.lock() }, { FaultInjection.mutex.unlock() }, { FaultInjection.mutex.unlock() })
-    precondition(status == 0, "pthread_atfork failed")
-    return PlatformMutex()
-  }()
+  // A pthread mutex, since the thread sanitizer sees those.
+  private static let mutex = PlatformMutex()
   // Guarded by `mutex`.
   private nonisolated(unsafe) static var state = State()
 

@@ -2,8 +2,8 @@ import CPlatform
 
 /// Descriptors as the whole module opens, looks at and closes them.
 enum Descriptors {
-  /// The one open call: never follows a link at the name's end, is not inherited by other programs, does not become
-  /// the standard input, output or error, and is tried again when a signal interrupts it.
+  /// The one open call: never follows a link at the end of the name, sets close-on-exec, and retries when a signal
+  /// interrupts it.
   ///
   /// - Parameter checksName: Whether `name` has to be that of a file in the directory. Links in a path are followed.
   static func open(
@@ -18,14 +18,7 @@ enum Descriptors {
     }
     while true {
       let descriptor = SystemCalls.open(directory, name, flags, mode, path: path)
-      if descriptor > 2 { return descriptor }
-      if descriptor >= 0 {
-        let higher = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
-        let failure = errno
-        close(descriptor)
-        if higher < 0 { throw SystemError("fcntl(F_DUPFD_CLOEXEC)", path, errno: failure) }
-        return higher
-      }
+      if descriptor >= 0 { return descriptor }
       if errno != EINTR { throw SystemError("openat", path) }
     }
   }

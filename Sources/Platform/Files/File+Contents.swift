@@ -58,8 +58,6 @@ extension File {
   ///
   /// - Parameter offset: `nil` for where the last write without one ended.
   package borrowing func write(_ bytes: UnsafeRawBufferPointer, at offset: Int? = nil) throws(SystemError) {
-    let signal = FileSizeSignal.block()
-    defer { signal.restore() }
     var done = 0
     while done < bytes.count {
       let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
@@ -78,8 +76,6 @@ extension File {
   package borrowing func write(
     _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, at offset: Int
   ) throws(SystemError) {
-    let signal = FileSizeSignal.blockIfLimited()
-    defer { signal.restore() }
     var done: Int
     repeat {
       done = SystemCalls.write(descriptor, first, second, offset, path: path)

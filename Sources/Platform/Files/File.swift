@@ -86,13 +86,13 @@ package struct File: ~Copyable, Sendable {
 
   /// The same with a part of the file, which nobody else writes at that moment.
   package borrowing func preallocate(_ part: Range<Int>) throws(SystemError) {
-    let status = FileSizeSignal.blocked { SystemCalls.allocate(descriptor, part, path: path) }
+    let status = SystemCalls.allocate(descriptor, part, path: path)
     if status != 0 { throw SystemError("posix_fallocate", path, errno: status) }
   }
 
   /// The same from the beginning on where the file system can do it; nothing otherwise. Others may be writing the file.
   package borrowing func reserve(_ size: Int) throws(SystemError) {
-    let status = FileSizeSignal.blocked { SystemCalls.reserve(descriptor, size, path: path) }
+    let status = SystemCalls.reserve(descriptor, size, path: path)
     if status != 0 { throw SystemError("fallocate", path, errno: status) }
   }
 
@@ -105,8 +105,6 @@ package struct File: ~Copyable, Sendable {
   }
 
   package borrowing func truncate(to size: Int) throws(SystemError) {
-    let signal = FileSizeSignal.block()
-    defer { signal.restore() }
     while SystemCalls.truncate(descriptor, size, path: path) != 0 {
       if errno != EINTR { throw SystemError("ftruncate", path) }
     }

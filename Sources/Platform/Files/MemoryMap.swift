@@ -7,13 +7,21 @@ package final class MemoryMap: @unchecked Sendable {
   /// Bytes.
   package let size: Int
   private let protection: Int32
-  private let process = getpid()
 
   /// Bytes of a page of memory.
   package static let pageSize = Int(sysconf(Int32(_SC_PAGESIZE)))
 
-  /// Whether the process may have so many addresses only (`ulimit -v`), its memory included.
-  package static var isAddressSpaceLimited: Bool { ResourceLimit.addressSpace.isSet }
+  /// Whether the process has a limit of addresses (`ulimit -v`), its memory included.
+  package static var isAddressSpaceLimited: Bool {
+    var limit = rlimit()
+    #if canImport(Glibc)
+      let status = getrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit)
+    #else
+      let status = getrlimit(RLIMIT_AS, &limit)
+    #endif
+    // Infinity is the greatest number there is, or half of it.
+    return status != 0 || limit.rlim_cur < rlim_t.max / 2
+  }
 
   /// - Parameter access: ``File/Access/writing`` for a file that was opened so.
   package convenience init(
@@ -22,24 +30,13 @@ package final class MemoryMap: @unchecked Sendable {
     try self.init(descriptor: file.descriptor, path: file.path, size: size, access)
   }
 
-  /// - Parameter isInherited: Whether a forked child has it, too. Such a child keeps the file's locks, as one with a copy
-  ///   of the descriptor does.
-  package init(
-    descriptor: Int32, path: String, size: Int, _ access: File.Access, isInherited: Bool = false
-  ) throws(SystemError) {
+  package init(descriptor: Int32, path: String, size: Int, _ access: File.Access) throws(SystemError) {
     protection = access == .reading ? PROT_READ : PROT_READ | PROT_WRITE
     guard let base = SystemCalls.map(size, protection, descriptor, path: path) else {
       throw SystemError("mmap", path)
     }
     self.base = base
     self.size = size
-    if isInherited { return }
-    #if canImport(Darwin)
-      let status = minherit(base, size, VM_INHERIT_NONE)
-    #else
-      let status = madvise(base, size, MADV_DONTFORK)
-    #endif
-    if status != 0 { throw SystemError("madvise", path) }
   }
 
   /// Puts another file in the place of this one, at once for whoever is reading.
@@ -54,6 +51,5 @@ package final class MemoryMap: @unchecked Sendable {
     offset >= 0 && count >= 0 && offset <= size - count && cplatform_is_resident(base + offset, count) == 1
   }
 
-  /// A child has nothing there that is not inherited: something of its own may be at these addresses by now.
-  deinit { if getpid() == process { munmap(base, size) } }
+  deinit { munmap(base, size) }
 }

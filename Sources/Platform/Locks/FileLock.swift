@@ -1,8 +1,7 @@
 /// A lock of processes on a file or directory, by flock(2). It goes with the object, or with the process.
 ///
 /// The lock belongs to a descriptor, and so to every copy of that: two objects of one process exclude each other as two
-/// processes do. A forked child gives its copies up at once (see ``ForkedLocks``): there every operation fails with
-/// `EBADF`.
+/// processes do.
 package struct FileLock: ~Copyable, Sendable {
   package enum Mode: Sendable {
     /// With others that share it.
@@ -16,20 +15,13 @@ package struct FileLock: ~Copyable, Sendable {
   package let file: File
 
   /// Takes the file over; it is not locked yet.
-  package init(_ file: consuming File) {
-    self.file = file
-    // Before the lock is taken: a child that is forked in between must not keep it.
-    ForkedLocks.insert(self.file.descriptor)
-  }
+  package init(_ file: consuming File) { self.file = file }
+
+  // A program that another thread is starting has a copy of the descriptor until its exec.
+  deinit { _ = flock(file.descriptor, LOCK_UN) }
 
   /// For a lock on a directory, which gets a descriptor of its own for it.
   package init(_ directory: Directory) throws(SystemError) { self.init(try directory.openItself()) }
-
-  deinit {
-    // First: a child that is forked from here on has a copy that nobody would take away.
-    _ = flock(file.descriptor, LOCK_UN)
-    ForkedLocks.remove(file.descriptor)
-  }
 
   /// Takes the lock, or changes how it is held. Returns `false` if others are in the way.
   ///

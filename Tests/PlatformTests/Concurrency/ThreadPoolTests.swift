@@ -84,16 +84,4 @@ import Testing
       #expect(observed == nil)
     }
   }
-
-  @Test func aForkedChildHasNone() {
-    let pool = ThreadPool(name: "test")
-    #expect(pool.run {})
-    let result = inForkedChild {
-      let isRun = pool.run { exit(3) }
-      pool.drain()
-      return isRun ? 1 : 0
-    }
-    #expect(result == 0)
-    pool.drain()
-  }
 }

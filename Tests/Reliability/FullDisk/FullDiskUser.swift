@@ -20,6 +20,7 @@ struct FullDiskUser: TrialRole {
   private let clock = ManualClock()
 
   static func run(_ arguments: [String]) throws {
+    signal(SIGXFSZ, SIG_IGN)
     var user = FullDiskUser()
     while let line = readLine() {
       do {

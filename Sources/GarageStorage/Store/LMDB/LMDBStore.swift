@@ -43,8 +43,6 @@ final class LMDBStore: GarageStore {
   }
 
   func close() {
-    // A process that was forked has the parent's file and its lock in common with it.
-    guard !environment.isForked else { return environment.close() }
     markSound()
     environment.close()
     do throws(SystemError) {

@@ -1,4 +1,3 @@
-import LMDB
 import Synchronization
 
 /// The observers of one store's changes.
@@ -23,9 +22,6 @@ final class ChangeFeed: Sendable {
   }
 
   private let state = Mutex(State())
-  private let environment: Environment
-
-  init(_ environment: Environment) { self.environment = environment }
 
   /// - Parameter startTimer: Makes what looks after other processes, if nothing does yet.
   func add(_ watch: ChangeWatch, startTimer: () -> CacheTimer) {
@@ -39,8 +35,6 @@ final class ChangeFeed: Sendable {
   }
 
   func remove(_ watch: ChangeWatch) {
-    // In a forked child the lock may be held by a thread that is not there.
-    if environment.isForked { return }
     let timer = state.withLock { state -> CacheTimer? in
       state.watches.removeAll { $0 === watch }
       guard state.watches.isEmpty else { return nil }

@@ -61,11 +61,6 @@ final class EntryDatabase: @unchecked Sendable {
   @inline(__always)
   var foreignPosition: UInt64 { tracker.foreignPosition(lastTransactionID: environment.lastPosition()) }
 
-  /// Whether this is a child of the process that opened it. (Asked of the environment through a computed property it costs
-  /// two changes of that one's reference count, for which threads wait.)
-  @inline(__always)
-  var isForked: Bool { environment.isForked }
-
   /// As of which position an entry in memory has to be current.
   @inline(__always)
   var requiredPosition: UInt64 { tracker.requiredPosition(lastTransactionID: environment.lastPosition()) }

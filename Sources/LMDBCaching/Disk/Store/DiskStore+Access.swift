@@ -12,10 +12,6 @@ extension DiskStore {
   @inline(__always)
   var requiredPosition: UInt64 { database.requiredPosition }
 
-  /// See ``EntryDatabase/isForked``.
-  @inline(__always)
-  var isForked: Bool { database.isForked }
-
   var tracker: TransactionTracker { database.tracker }
 
   // MARK: In a snapshot

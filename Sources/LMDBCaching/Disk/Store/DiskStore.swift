@@ -76,7 +76,7 @@ final class DiskStore: Sendable {
     synchronizer = Synchronizer(database, journal, values, events: events)
     let recency = RecencyTable()
     records = RecordReader(journal, database, valueReader, .none, recency)
-    let feed = ChangeFeed(opened.environment)
+    let feed = ChangeFeed()
     changes = ChangeTeller(feed, records)
     metrics = CacheMetrics(directory: directory.path, events: events, isReported: configuration.reportsMetrics)
     committer = Committer(database, journal, durability: durability, metrics, events: events)

@@ -27,23 +27,9 @@ enum OpenDirectories {
     weak var store: DiskStore?
     /// The directories that it was, and that were deleted.
     var former: Set<FileIdentity> = []
-    /// Which process made it: in a forked child the parent's stores are not open.
-    let process: Int
   }
 
-  private static let lock: ConditionLock = {
-    let status = pthread_atfork(
-      { OpenDirectories.lock.lock() }, { OpenDirectories.lock.unlock() },
-      {
-        // Only stores: what the parent's threads were about, nobody goes on with here.
-        OpenDirectories.process.add(1, ordering: .relaxed)
-        OpenDirectories.lock.unlock()
-      })
-    precondition(status == 0, "pthread_atfork failed")
-    return ConditionLock()
-  }()
-  /// Counts the forks on the way from the first process to this one.
-  private static let process = Atomic<Int>(0)
+  private static let lock = ConditionLock()
   // Guarded by `lock`.
   private nonisolated(unsafe) static var entries: [FileIdentity: Entry] = [:]
   // Guarded by `lock`.
@@ -108,15 +94,12 @@ enum OpenDirectories {
   private static func begin(_ directory: Directory) throws(CacheError) -> Start {
     lock.lock()
     defer { lock.unlock() }
-    let process = process.load(ordering: .relaxed)
     while true {
-      guard let (identity, entry) = find(directory, process) else {
+      guard let (identity, entry) = find(directory) else {
         // Whoever was waited for may have gone over to the directory that took the place of this one.
         if isDeleted(directory) { return .lookAgain }
         lastNumber += 1
-        insert(
-          Entry(
-            number: lastNumber, phase: .opening(by: PlatformThread.current), directory: directory, process: process))
+        insert(Entry(number: lastNumber, phase: .opening(by: PlatformThread.current), directory: directory))
         return .make(lastNumber)
       }
       switch entry.phase {
@@ -136,15 +119,10 @@ enum OpenDirectories {
   }
 
   /// The entry of a directory, or of one that was at its path and is deleted. With the lock held.
-  private static func find(_ directory: Directory, _ process: Int) -> (FileIdentity, Entry)? {
-    if let entry = entries[directory.identity] {
-      if entry.process == process { return (directory.identity, entry) }
-      entries[directory.identity] = nil
-    }
-    for (identity, entry) in entries where entry.process == process && entry.directory.path == directory.path {
-      if isDeleted(entry.directory) { return (identity, entry) }
-    }
-    return nil
+  private static func find(_ directory: Directory) -> (FileIdentity, Entry)? {
+    if let entry = entries[directory.identity] { return (directory.identity, entry) }
+    return entries.first { $0.value.directory.path == directory.path && isDeleted($0.value.directory) }
+      .map { ($0.key, $0.value) }
   }
 
   /// Whether a directory has no name any more. One that cannot be looked at is taken for one that has.
@@ -199,8 +177,7 @@ enum OpenDirectories {
   static func claim(_ directory: Directory, from old: FileIdentity) throws(CacheError) {
     try lock.withLock { () throws(CacheError) in
       if directory.identity == old { return }
-      let process = process.load(ordering: .relaxed)
-      if let other = entries[directory.identity], other.process == process {
+      if let other = entries[directory.identity] {
         // An earlier attempt got so far.
         if other.former.contains(old) { return }
         throw CacheError(
@@ -208,7 +185,7 @@ enum OpenDirectories {
           "The directory \(directory.path) was deleted, and this process has opened the one that took its place as "
             + "another cache. Close this one.")
       }
-      guard let present = identity(from: old, process), var entry = entries.removeValue(forKey: present) else { return }
+      guard let present = identity(from: old), var entry = entries.removeValue(forKey: present) else { return }
       entry.directory = directory
       entry.former.insert(old)
       insert(entry)
@@ -217,9 +194,8 @@ enum OpenDirectories {
 
   /// The entry of who is in a directory, or has come from it: what an earlier attempt has claimed may be deleted, too.
   /// With the lock held.
-  private static func identity(from old: FileIdentity, _ process: Int) -> FileIdentity? {
-    if entries[old]?.process == process { return old }
-    return entries.first { $0.value.process == process && $0.value.former.contains(old) }?.key
+  private static func identity(from old: FileIdentity) -> FileIdentity? {
+    entries[old] != nil ? old : entries.first { $0.value.former.contains(old) }?.key
   }
 
   /// Ends one opening. Returns whether it was the last: then ``closed(_:)`` has to follow.

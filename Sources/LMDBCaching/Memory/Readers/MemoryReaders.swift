@@ -69,8 +69,6 @@ final class MemoryReaders: @unchecked Sendable {
       if round < 200 {
         continue
       } else if round < 220 {
-        // In a forked child the threads of its parent stay for ever where they were.
-        if cplatform_thread_is_gone(number) != 0 { return }
         sched_yield()
       } else {
         var pause = timespec(tv_sec: 0, tv_nsec: min(1_000_000, 20_000 * (round - 219)))

@@ -11,13 +11,7 @@ import Synchronization
 package final class ReaderStripes: @unchecked Sendable {
   // Unchecked because of the pointer: what it points to are locks, and it is never freed.
 
-  // Held during a fork: whoever reads in the parent is not in the child, and would keep its lock there for ever.
-  package static let shared: ReaderStripes = {
-    let status = pthread_atfork(
-      { ReaderStripes.shared.lockAll() }, { ReaderStripes.shared.unlockAll() }, { ReaderStripes.shared.unlockAll() })
-    precondition(status == 0, "pthread_atfork failed")
-    return ReaderStripes()
-  }()
+  package static let shared = ReaderStripes()
 
   /// Two cache lines apart, as the prefetcher fetches pairs.
   static var stride: Int { 128 }
@@ -57,7 +51,4 @@ package final class ReaderStripes: @unchecked Sendable {
   func waitForReaders() {
     for number in 0..<count { lock(number).pointee.withLock {} }
   }
-
-  private func lockAll() { for number in 0..<count { lock(number).pointee.lock() } }
-  private func unlockAll() { for number in 0..<count { lock(number).pointee.unlock() } }
 }
