@@ -118,8 +118,8 @@ import Testing
     let cache = try DiskCache(directory: URL(fileURLWithPath: scratch.cache))
     try cache.set(User(name: "Ada"), forKey: "user")
     try cache.set(Array(repeating: "long", count: 400_000), forKey: "long")
-    try await cache.setObject(NSString("object"), forKey: "object")
-    try await cache.setObject(NSArray(array: [NSString("a"), NSNumber(value: 1)]), forKey: "list")
+    try cache.setObject(NSString("object"), forKey: "object")
+    try cache.setObject(NSArray(array: [NSString("a"), NSNumber(value: 1)]), forKey: "list")
     try cache.set([1, 2] as [UInt8], forKey: "bytes")
     let archive = try cache.withBytes(forKey: "object") { $0.withUnsafeBytes { Data($0) } }
     try await cache.close()
@@ -140,7 +140,7 @@ import Testing
     var configuration = CacheConfiguration()
     configuration.objectCoding.archiving = .keyedArchive
     let cache = try DiskCache(directory: URL(fileURLWithPath: scratch.cache), configuration: configuration)
-    try await cache.setObject(NSArray(array: [NSString("a"), NSDictionary(dictionary: ["b": 1])]), forKey: "list")
+    try cache.setObject(NSArray(array: [NSString("a"), NSDictionary(dictionary: ["b": 1])]), forKey: "list")
     let archive = try #require(try cache.withBytes(forKey: "list") { $0.withUnsafeBytes { Data($0) } })
     try await cache.close()
     #expect(try await Tool.run("get", "list", "--cache", scratch.cache).text == #"["a", {"b": 1}]"# + "\n")

@@ -56,7 +56,7 @@ struct ExampleServer: AsyncParsableCommand {
     }
     router.post("/visits/:name") { _, context -> String in
       let name = try context.parameters.require("name")
-      return try await String(cache.increment(forKey: "visits:\(name)"))
+      return try String(cache.increment(forKey: "visits:\(name)"))
     }
     return router
   }

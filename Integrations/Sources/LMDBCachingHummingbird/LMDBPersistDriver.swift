@@ -38,7 +38,7 @@ public struct LMDBPersistDriver: PersistDriver {
   ///
   /// - Throws: `PersistError.duplicate`
   public func create<Object: Codable & Sendable>(key: String, value: Object, expires: Duration?) async throws {
-    let isStored = try await cache.setValueIfAbsent(
+    let isStored = try cache.setValueIfAbsent(
       value, forKey: prefix + key, expires: expires.map { .after($0) } ?? .never)
     if !isStored { throw PersistError.duplicate }
   }

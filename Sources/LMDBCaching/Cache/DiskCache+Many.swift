@@ -20,13 +20,6 @@ extension DiskCache {
     return values
   }
 
-  /// The same on a background queue, so that the caller's executor waits for no disk.
-  public nonisolated(nonsending) func values<V: Codable & Sendable>(
-    _ type: V.Type = V.self, forKeys keys: [String]
-  ) async throws(CacheError) -> [V?] {
-    try await background.perform(.read) { [self] () throws(CacheError) in try values(type, forKeys: keys) }
-  }
-
   /// See ``LMDBCache/set(_:expiresIn:cost:)``. Throws also when the disk is full or fails.
   public func set<V: Codable & Sendable>(
     _ values: some Sequence<(key: String, value: V)>, expiresIn: Duration? = nil, cost: Int? = nil

@@ -3,8 +3,8 @@ public import Foundation
 // What may wait for the disk, for tasks: the work is done on a background queue, and no thread of Swift's pool is held.
 //
 // Writes are made one after the other in the order of the calls, together with those of the functions with completions,
-// and everything else sees what was written by calls before it. Cancelling a task stops none of it. In an asynchronous
-// function these are chosen; a call of the others is one in a closure that is not asynchronous.
+// and everything else sees what was written by calls before it. Cancelling a task stops none of it. Async code gets these
+// forms of the calls that may wait; the others have no async form.
 
 extension LMDBCache {
   // MARK: Opening

@@ -67,31 +67,6 @@ extension LMDBCache {
 
   // MARK: For tasks. The work is done on a background queue, not on the caller's executor.
 
-  /// See ``containsObject(forKey:)``.
-  public nonisolated(nonsending) func containsObject(forKey key: String) async -> Bool {
-    await background.perform(.read) { [self] in contains(key) }
-  }
-
-  /// See ``object(forKey:)``.
-  public nonisolated(nonsending) func object(forKey key: String) async throws(CacheError) -> (any NSCoding)? {
-    try await background.perform(.read) { [self] in sharedObject(forKey: key) }.get()?.object
-  }
-
-  /// See ``setObject(_:forKey:expiresIn:cost:)``.
-  public nonisolated(nonsending) func setObject(
-    _ object: (any NSCoding)?, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil
-  ) async throws(CacheError) {
-    let shared = object.map { SharedObject(object: $0) }
-    try await background.perform(.write) { [self] () throws(CacheError) in
-      try setObject(shared?.object, forKey: key, expiresIn: expiresIn, cost: cost)
-    }
-  }
-
-  /// See ``removeObject(forKey:)``.
-  public nonisolated(nonsending) func removeObject(forKey key: String) async throws(CacheError) {
-    try await background.perform(.write) { [self] () throws(CacheError) in try removeObject(forKey: key) }
-  }
-
   /// See ``removeAllObjects()``.
   public nonisolated(nonsending) func removeAllObjects() async throws(CacheError) {
     try await background.perform(.write) { [self] () throws(CacheError) in try removeAllObjects() }

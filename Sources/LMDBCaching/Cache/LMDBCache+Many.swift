@@ -29,13 +29,6 @@ extension LMDBCache {
     return values
   }
 
-  /// The same on a background queue, so that the caller's executor waits for no disk.
-  public nonisolated(nonsending) func values<V: Codable & Sendable>(
-    _ type: V.Type = V.self, forKeys keys: [String]
-  ) async throws(CacheError) -> [V?] {
-    try await background.perform(.read) { [self] () throws(CacheError) in try values(type, forKeys: keys) }
-  }
-
   /// Stores several values, one after the other, as ``set(_:forKey:expiresIn:cost:)`` does each. Others may see some of
   /// them; for all or none see ``write(waitsForCommit:_:)``.
   ///

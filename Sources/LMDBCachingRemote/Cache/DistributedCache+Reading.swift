@@ -41,7 +41,7 @@ extension DistributedCache {
     guard servesAll else {
       return try await find(key, read: { try $0.object(forKey: key) }, restore: { try $0.object(of: &$1) })
     }
-    if let object = try await local.object(forKey: key) { return object }
+    if let object = try local.object(forKey: key) { return object }
     return try await fetch(key, isStored: true) { try $0.object(of: &$1) }
   }
 

@@ -207,7 +207,7 @@ import Testing
     try await first.cache.setObject(object, forKey: "k")
     #expect(try await second.cache.object(forKey: "k") as? NSArray == object)
     let local = second.cache.local
-    #expect(try await local.object(forKey: "k") as? NSArray == object)
+    #expect(try local.object(forKey: "k") as? NSArray == object)
     func remove() throws { try first.cache.setObject(nil, forKey: "k") }
     try remove()
     func value() throws -> NSArray? { try second.cache.object(forKey: "k") as? NSArray }

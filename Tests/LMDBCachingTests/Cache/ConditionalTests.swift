@@ -466,7 +466,7 @@ import Testing
     let (cache, child) = try open(company)
     let changes = cache.changes(withPrefix: "")
     var iterator = changes.makeAsyncIterator()
-    try await cache.setValueIfAbsent("text", forKey: "key")
+    try cache.setValueIfAbsent("text", forKey: "key")
     let change = await iterator.next()
     guard case .set("key")? = change else {
       Issue.record("\(String(describing: change))")

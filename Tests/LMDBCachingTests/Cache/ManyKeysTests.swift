@@ -172,15 +172,6 @@ import Testing
     #expect(errorCode { try cache.diskCache.values(Int.self, forKeys: []) } == .closed)
   }
 
-  @Test func tasksReadThemToo() async throws {
-    let cache = try directory.open()
-    try cache.set(["a": "1", "b": "2"].map { (key: $0.key, value: $0.value) })
-    #expect(try await cache.values(String.self, forKeys: ["b", "c", "a"]) == ["2", nil, "1"])
-    #expect(try await cache.diskCache.values(String.self, forKeys: ["b", "c", "a"]) == ["2", nil, "1"])
-    try await cache.close()
-    await #expect(throws: CacheError.self) { _ = try await cache.values(String.self, forKeys: ["b"]) }
-  }
-
   /// Another process has written since: what is in memory is not believed.
   @Test func whatAnotherProcessReplacedIsReadAnew() throws {
     let cache = try directory.open()

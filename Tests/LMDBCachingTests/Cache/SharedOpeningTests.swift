@@ -47,21 +47,21 @@ import Testing
       switch self {
       case .set: try cache.set(value, forKey: key)
       case .batch: try await cache.write { $0.set(value, forKey: key) }
-      case .object: try cache.sync { try cache.setObject(value as NSString, forKey: key) }
+      case .object: try cache.setObject(value as NSString, forKey: key)
       case .many: try cache.set([(key: key, value: value)])
       case .update: _ = try cache.sync { try cache.update(String.self, forKey: key) { $0 = value } }
-      case .exchange: _ = try cache.sync { try cache.exchange(value, forKey: key) }
-      case .ifAbsent: #expect(try cache.sync { try cache.setValueIfAbsent(value, forKey: key) })
+      case .exchange: _ = try cache.exchange(value, forKey: key)
+      case .ifAbsent: #expect(try cache.setValueIfAbsent(value, forKey: key))
       case .ifVersion:
         try cache.set("something", forKey: key)
         let version = try #require(try cache.entry(forKey: key)).version
-        #expect(try cache.sync { try cache.set(value, forKey: key, ifVersion: version) })
+        #expect(try cache.set(value, forKey: key, ifVersion: version))
       case .load: _ = try cache.sync { try cache.value(String.self, forKey: key) { value } }
       case .loadInTask: _ = try await cache.value(String.self, forKey: key) { () async throws -> String in value }
       case .disk: try cache.diskCache.set(value, forKey: key)
       case .touch:
         try cache.set(value, forKey: key)
-        #expect(try cache.sync { try cache.touch(forKey: key, expires: .after(.seconds(600))) })
+        #expect(try cache.touch(forKey: key, expires: .after(.seconds(600))))
       }
     }
   }
@@ -80,9 +80,9 @@ import Testing
     masked.memoryCache.removeAll()
     #expect(try masked.value(String.self, forKey: "key") == Self.secret)
     #expect(try await masked.read { try $0.value(String.self, forKey: "key") } == Self.secret)
-    #expect(try await masked.values(String.self, forKeys: ["key"]) == [Self.secret])
+    #expect(try masked.values(String.self, forKeys: ["key"]) == [Self.secret])
     #expect(errorCode { try plain.value(String.self, forKey: "key") } == .missingTransform)
-    #expect(await errorCode { try await plain.values(String.self, forKeys: ["key"]) } == .missingTransform)
+    #expect(errorCode { try plain.values(String.self, forKeys: ["key"]) } == .missingTransform)
     for cache in caches { try await cache.close() }
   }
 
@@ -93,8 +93,8 @@ import Testing
     try plain.set(Self.secret, forKey: "key")
     if isCommitted { try await plain.flush() }
     #expect(errorCode { try masked.value(String.self, forKey: "key") } == .untransformed)
-    #expect(errorCode { try masked.sync { try masked.object(forKey: "key") } } == .untransformed)
-    #expect(await errorCode { try await masked.values(String.self, forKeys: ["key"]) } == .untransformed)
+    #expect(errorCode { try masked.object(forKey: "key") } == .untransformed)
+    #expect(errorCode { try masked.values(String.self, forKeys: ["key"]) } == .untransformed)
     #expect(errorCode { try masked.withBytes(forKey: "key") { _ in } } == .untransformed)
     let code = await errorCode { try await masked.read { try $0.value(String.self, forKey: "key") } }
     #expect(code == .untransformed)

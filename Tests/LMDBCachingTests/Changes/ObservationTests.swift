@@ -22,7 +22,7 @@ import Testing
     #expect(try await values.next() == 2)
     try cache.removeValue(forKey: "key")
     #expect(try await values.next() == .some(nil))
-    try await cache.increment(forKey: "key", by: 7)
+    try cache.increment(forKey: "key", by: 7)
     #expect(try await values.next() == 7)
     try await cache.write { $0.set(8, forKey: "key") }
     #expect(try await values.next() == 8)
@@ -100,7 +100,7 @@ import Testing
     #expect(try await values.next() == 2)
     // Another expiry moves the alarm, in both directions.
     clock.advance(by: .seconds(9))
-    try await cache.touch(forKey: "key", expires: .after(.seconds(10)))
+    try cache.touch(forKey: "key", expires: .after(.seconds(10)))
     #expect(try await values.next() == 2)
     clock.advance(by: .seconds(9))
     try cache.set(3, forKey: "key", expiresIn: .seconds(2))

@@ -102,17 +102,6 @@ import Testing
     try cache.close()
   }
 
-  @Test func tasksWriteInTheirOrderToo() async throws {
-    let cache = try directory.open()
-    for number in 0..<200 {
-      cache.setObject(NSNumber(value: -1), forKey: "key") { _ in }
-      try await cache.setObject(NSNumber(value: number), forKey: "key")
-      #expect(try await cache.object(forKey: "key") as? NSNumber == NSNumber(value: number))
-    }
-    try await cache.close()
-    #expect(await errorCode { try await cache.setObject(NSNumber(value: 1), forKey: "key") } == .closed)
-  }
-
   // MARK: For tasks, and what takes long
 
   /// More tasks than Swift's pool has threads wait for the disk, and another one runs.
@@ -167,8 +156,8 @@ import Testing
     cache.diskCache.trim(toCount: 1, completion: note)
     cache.diskCache.trim(toCost: 1_000_000, completion: note)
     cache.diskCache.trim(toAge: .seconds(1_000), completion: note)
-    try await cache.setObject(NSString(string: "other"), forKey: "key")
-    #expect(try await cache.object(forKey: "key") as? NSString == "other")
+    try cache.setObject(NSString(string: "other"), forKey: "key")
+    #expect(try cache.object(forKey: "key") as? NSString == "other")
     #expect(isTrimmed.current.isEmpty)
     held.release()
     #expect(waits(for: group))
