@@ -30,9 +30,9 @@ extension CacheConfiguration {
     /// write is safe from a power cut (``Durability/ordered``), about this much later at the latest. 0 … 24 hours.
     public var groupCommitInterval: Duration = .milliseconds(50)
 
-    /// Bytes of the journal, which holds writes until they are committed. It is preallocated at the first
-    /// write, one per process, and removed by ``LMDBCache/close()``. While nothing is written about two thirds of it are
-    /// given back to the disk, after two to three seconds (on Linux, where the file system has holes). 64 KiB … 1 GiB.
+    /// Greatest size of the journal in bytes, which holds writes until they are committed. Each process makes one with its
+    /// first write, and ``LMDBCache/close()`` removes it. It takes 260 KiB at first, grows with what is written, and
+    /// shrinks after two to three seconds without a write (on Linux, where the file system has holes). 64 KiB … 1 GiB.
     public var journalSize: Int = 16 << 20
 
     /// Bytes of address space (not of disk) set aside for the database. Grows when it is used up; shrinks at

@@ -523,7 +523,7 @@ import Testing
           for identifier in try folder.identifiers() {
             try folder.remove(identifier, try #require(try folder.identity(of: identifier)))
           }
-          try journal.lock.withLock { () throws(SystemError) in try journal.renewFile() }
+          try journal.lock.withLock { () throws(CacheError) in try journal.renewFile() }
           return try folder.unsettled(but: nil) != nil
         })
     }.get()

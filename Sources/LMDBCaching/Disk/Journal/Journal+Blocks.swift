@@ -1,8 +1,8 @@
 import Platform
 import Synchronization
 
-// The blocks of the journal's file. It is made with all of them, since a store into a place without blocks is SIGBUS on a
-// full disk; while nothing is written, most of them are given back.
+// The blocks of the journal's file. A store into a place without blocks is SIGBUS on a full disk, so a segment gets them
+// before it is filled further; while nothing is written, they are given back.
 
 extension Journal {
   /// How many looks in a row have to find nothing written.
@@ -42,7 +42,7 @@ extension Journal {
     }
   }
 
-  /// Gets blocks for `size` more bytes of a segment that gave some back. With the lock held.
+  /// Gets blocks for `size` more bytes of a segment. With the lock held.
   func hasBlocks(_ segment: JournalSegment, for size: Int) -> Bool {
     // On a full disk writes go on in the next segment, which has some; what is longer is committed at once.
     do throws(SystemError) { return try segment.reserve(size) } catch { return false }

@@ -31,8 +31,7 @@ final class Journal: @unchecked Sendable {
   /// Told of what keeps writes from being recorded, with the lock held. Set once, before the first write.
   var reportFailure: (CacheError) -> Void = { _ in }
 
-  private let makeFile: @Sendable () throws(SystemError) -> JournalFile
-  private let directoryName: String
+  private let makeFile: @Sendable () throws(CacheError) -> JournalFile
 
   // Behind a pointer: the run-time exclusivity check of a class's own property costs as much as the lock.
   private let stateMemory: UnsafeMutablePointer<State>
@@ -87,16 +86,13 @@ final class Journal: @unchecked Sendable {
     var keepsBlocks = false
   }
 
-  /// - Parameters:
-  ///   - directoryName: The directory's path, for messages.
-  ///   - makeFile: Makes the journal's file, at the first write.
+  /// - Parameter makeFile: Makes the journal's file, at the first write.
   init(
-    lock: ConditionLock, clock: CacheClock, stamps: StampClock, directoryName: String,
-    makeFile: @escaping @Sendable () throws(SystemError) -> JournalFile
+    lock: ConditionLock, clock: CacheClock, stamps: StampClock,
+    makeFile: @escaping @Sendable () throws(CacheError) -> JournalFile
   ) {
     self.lock = lock
     self.clock = clock
-    self.directoryName = directoryName
     self.makeFile = makeFile
     stateMemory = .allocate(capacity: 1)
     stateMemory.initialize(to: State(stamps: stamps))
@@ -130,16 +126,15 @@ final class Journal: @unchecked Sendable {
   func makeFileIfNeeded() throws(CacheError) {
     if state.active != nil { return }
     if case .failing(let failure) = state.gate, clock.monotonic < failure.retryAt { throw failure.error }
-    do throws(SystemError) {
-      try adopt(makeFile())
+    do throws(CacheError) {
+      adopt(try makeFile())
     } catch {
-      let error = CacheError(error, during: "Making the journal in \(directoryName)")
       reportFailure(error)
       throw error
     }
   }
 
-  private func adopt(_ file: consuming JournalFile) throws(SystemError) {
+  private func adopt(_ file: consuming JournalFile) {
     state.spare = file.makeSegments()
     state.file = consume file
     hasFile.store(true, ordering: .releasing)
@@ -148,7 +143,7 @@ final class Journal: @unchecked Sendable {
 
   /// Goes on in a new file, since the old one was deleted: a journal without a name is replayed by nobody. What waits in
   /// the old one is to be committed at once.
-  func renewFile() throws(SystemError) {
+  func renewFile() throws(CacheError) {
     let file = try makeFile()
     if let active = state.active {
       if active.isEmpty {
@@ -162,7 +157,7 @@ final class Journal: @unchecked Sendable {
     state.active = nil
     // It is a journal of its own: nothing goes before its first frame.
     state.previousStamp = 0
-    try adopt(file)
+    adopt(file)
     // Others wait for what is committed from the old one, and look for that here.
     if state.hasConditional { _ = state.file?.exclusiveUse.claim() }
   }

@@ -1,8 +1,8 @@
 import CXXHash
 import Platform
 
-/// This process's journal: a preallocated, locked file with several segments, mapped into memory. While some are
-/// being committed, writes go on in another.
+/// This process's journal: a locked file with several segments, mapped into memory. While some are being committed, writes
+/// go on in another.
 ///
 ///     offset  bytes
 ///          0      8  "LMDBCJN1"
@@ -14,10 +14,9 @@ import Platform
 ///         64      8  two words of ``ExclusiveUse``, 64 bytes apart
 ///       4096      …  the segments: see ``JournalSegment``
 ///
-/// What is stored through the map survives the death of the process without a system call, and since the
-/// blocks are reserved, a full disk cannot turn a store into SIGBUS. (An idle journal gives some of them back, and stores
-/// nothing there before it has them again.) The lock goes with the process; a journal without a lock belongs to nobody
-/// and is applied by whoever finds it.
+/// What is stored through the map survives the death of the process without a system call. Nothing is stored where the
+/// file has no blocks, so a full disk cannot turn a store into SIGBUS: each segment begins with few of them, and gets more
+/// as it is filled. The lock goes with the process; whoever finds a journal without one applies it.
 struct JournalFile: ~Copyable {
   static let headerSize = 4096
   /// Of a file that may be a journal: a forged one says that it has more.
@@ -33,13 +32,16 @@ struct JournalFile: ~Copyable {
 
   var map: MemoryMap { memory.map }
 
+  /// Bytes that a new journal takes on the disk.
+  static func firstSize(of size: Int) -> Int { headerSize + min(size, segmentCount * JournalSegment.bytesKept) }
+
   /// Makes a new journal whose segments have `size` bytes together.
   init(in folder: Directory, size: Int) throws(SystemError) {
     let segmentSize = size / Self.segmentCount & ~4095
     var identifier: UInt64 = 0
     let lock = try Self.makeLocked(&identifier, in: folder)
     let name = JournalName.of(identifier)
-    let map = try Self.map(lock.file, Self.headerSize + Self.segmentCount * segmentSize, name, in: folder)
+    let map = try Self.map(lock.file, segmentSize, name, in: folder)
     identity = try lock.file.identity()
     Self.writeHeader(
       to: map.base, identifier: identifier, segmentSize: segmentSize, count: Self.segmentCount, boot: .current)
@@ -62,13 +64,18 @@ struct JournalFile: ~Copyable {
   }
 
   private static func map(
-    _ file: borrowing File, _ size: Int, _ name: String, in folder: Directory
+    _ file: borrowing File, _ segmentSize: Int, _ name: String, in folder: Directory
   ) throws(SystemError) -> MemoryMap {
     do throws(SystemError) {
       file.disableCopyOnWrite()
       // The magic first: what has none is never taken for a journal.
       try file.write(magicBytes, at: 0)
-      try file.preallocate(size)
+      let size = headerSize + segmentCount * segmentSize
+      try file.truncate(to: size)
+      try file.preallocate(0..<headerSize)
+      for start in stride(from: headerSize, to: size, by: segmentSize) {
+        try file.preallocate(JournalSegment.keptPart(at: start, capacity: segmentSize))
+      }
       return try MemoryMap(file, size: size)
     } catch {
       try folder.remove(name)

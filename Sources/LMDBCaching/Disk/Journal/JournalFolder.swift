@@ -24,8 +24,17 @@ struct JournalFolder: Sendable {
   }
 
   /// Makes a new journal, locked by this process.
-  func makeFile(size: Int) throws(SystemError) -> JournalFile {
-    try JournalFile(in: try cache.makeSubdirectory(JournalName.folder), size: size)
+  func makeFile(size: Int) throws(CacheError) -> JournalFile {
+    do throws(SystemError) {
+      return try JournalFile(in: try cache.makeSubdirectory(JournalName.folder), size: size)
+    } catch {
+      var activity = "Making the journal in \(cache.path)"
+      if error.errno == ENOSPC, case .success(let free) = outcome({ () throws(SystemError) in try cache.freeSpace() }) {
+        activity +=
+          " (\(JournalFile.firstSize(of: size)) bytes, later up to journalSize, \(size); \(free) bytes are free)"
+      }
+      throw CacheError(error, during: activity)
+    }
   }
 
   /// Whether a process lives that a journal belongs to, but for this one's own.

@@ -1,8 +1,16 @@
 import Platform
 
 extension JournalSegment {
-  /// What a segment keeps of its blocks at least, so that an idle journal takes writes on a full disk: one part in so many.
-  private static let partsKept = 8
+  /// Bytes that a segment has blocks for at all times, so that an idle journal takes writes on a full disk.
+  static let bytesKept = 64 << 10
+
+  /// The part of the file that has its blocks at all times. Whole pages: a store makes the system want blocks for all of
+  /// its page.
+  static func keptPart(at start: Int, capacity: Int) -> Range<Int> {
+    let page = MemoryMap.pageSize
+    let end = (start + bytesKept + page - 1) / page * page
+    return start / page * page..<min(start + capacity, end)
+  }
 
   /// Gives back the blocks that an empty segment has beyond its beginning.
   ///
@@ -27,10 +35,9 @@ extension JournalSegment {
     return ready > part.lowerBound - (base - memory.map.base)
   }
 
-  /// Whole pages of the file: a store makes the system want blocks for all of its page.
   private func blocksToGiveBack(_ map: MemoryMap) -> Range<Int>? {
     let (start, page) = (base - map.base, MemoryMap.pageSize)
-    let first = (start + capacity / Self.partsKept + page - 1) / page * page
+    let first = Self.keptPart(at: start, capacity: capacity).upperBound
     let end = (start + capacity) / page * page
     return first < end ? first..<end : nil
   }

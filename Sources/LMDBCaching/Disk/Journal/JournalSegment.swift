@@ -36,7 +36,7 @@ final class JournalSegment {
   let owner: Owner
   let base: UnsafeMutableRawPointer
   let capacity: Int
-  /// Bytes that may be stored to: the file has its blocks up to there. See ``giveBlocksBack()``.
+  /// Bytes that may be stored to: the file has its blocks up to there. See ``reserve(_:)``.
   var ready: Int
   private let seed: UInt64
   private var generation: UInt64
@@ -63,11 +63,11 @@ final class JournalSegment {
   private var words: UnsafeMutablePointer<UInt64>
   private var mask: Int
 
-  /// A part of a mapped journal file, all of which has its blocks.
+  /// A part of a mapped journal file, which has the blocks of ``keptPart(at:capacity:)``.
   init(in memory: JournalMemory, at offset: Int, capacity: Int, seed: UInt64) {
     base = memory.map.base + offset
     self.capacity = capacity
-    ready = capacity
+    ready = Self.keptPart(at: offset, capacity: capacity).upperBound - offset
     self.seed = seed
     owner = .journal(memory)
     generation = UInt64.random(in: 1..<1 << 48)

@@ -130,9 +130,7 @@ final class PlaceKeeper: @unchecked Sendable {
     }
     if displacement.contains(.journal) {
       // A journal without a name is applied by nobody. What waits in it is committed at once.
-      try calling("Making the journal in \(database.directoryName)") { () throws(SystemError) in
-        try journal.lock.withLock { () throws(SystemError) in try journal.renewFile() }
-      }
+      try journal.lock.withLock { () throws(CacheError) in try journal.renewFile() }
       untoldJournal = journal.identifier
     }
     didReopen()

@@ -62,8 +62,7 @@ final class DiskStore: Sendable {
     journal = Journal(
       lock: lock, clock: clock,
       stamps: StampClock(base: opened.metadata.stampBase, last: opened.metadata.lastStamp),
-      directoryName: directory.path,
-      makeFile: { () throws(SystemError) in
+      makeFile: { () throws(CacheError) in
         try JournalFolder(cache: currentDirectory.value).makeFile(size: journalSize)
       })
     database = EntryDatabase(

@@ -16,7 +16,7 @@ final class ValueLog: Sendable {
   private static let sharesOfSegment = 4
   /// Bytes for which blocks are reserved at once, half of what the segment has between these two: a file that grows with
   /// every write is slower. A call takes as long for many blocks as for few, 15 to 50 µs, of the caller's time.
-  private static let (leastStep, greatestStep) = (1 << 20, 4 << 20)
+  private static let (leastStep, greatestStep) = (256 << 10, 4 << 20)
   /// What is written to the device early are whole parts of this many bytes.
   private static let earlyPart = 1 << 20
   /// Telling the system to write takes half as long as the writing to the page cache.
