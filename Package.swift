@@ -264,9 +264,22 @@ case "concurrency":
   }
   for target in package.targets where target.type == .test { target.sources = ["Concurrency", "Support"] }
 case let targets?:
-  // The named targets of tests alone, with commas between them: what is built is what they need.
-  let chosen = targets.split(separator: ",")
-  package.targets.removeAll { target in target.type == .test && !chosen.contains { $0 == target.name } }
+  // The named test targets, separated by commas, and what they need.
+  var needed = targets.split(separator: ",").map(String.init)
+  if needed.contains("EFStorageTests") { needed.append("EFStorageTestProcess") }
+  var next = 0
+  while next < needed.count {
+    let target = package.targets.first { $0.name == needed[next] }
+    for dependency in target?.dependencies ?? [] {
+      switch dependency {
+      case .byNameItem(let name, _), .targetItem(let name, _): if !needed.contains(name) { needed.append(name) }
+      default: break
+      }
+    }
+    next += 1
+  }
+  package.targets.removeAll { !needed.contains($0.name) }
+  package.products = []
 default: break
 }
 
