@@ -62,6 +62,9 @@ public struct CBORDecoder: Sendable {
           underlyingError: CBORCodingError(error)))
     }
     defer { session.close() }
-    return try CBORValueDecoder(session: session, position: .start, path: CBORCodingPath.root).decodeRoot(type)
+    let decoder = CBORValueDecoder(session: session, position: .start, path: CBORCodingPath.root)
+    let value = try decoder.decodeRoot(type)
+    if let failure = session.state.pointee.failure { throw failure }
+    return value
   }
 }

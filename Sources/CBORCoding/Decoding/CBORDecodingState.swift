@@ -17,6 +17,8 @@ struct CBORDecodingState: ~Copyable {
   private var searches = CBORStack<UnsafeMutablePointer<CBORMapSearch>>(capacity: 8)
   /// The indexes of large maps, by where the map begins.
   var indexes: [UInt32: CBORMapIndex] = [:]
+  /// What went wrong where nothing could be thrown.
+  var failure: DecodingError?
   private var lastSerial: UInt64 = 0
 
   /// The largest tape that is kept for the next call.
@@ -55,6 +57,7 @@ struct CBORDecodingState: ~Copyable {
     document = CBORDocument(UnsafeRawBufferPointer(start: nil, count: 0))
     definite = nil
     path.removeAll()
+    if failure != nil { failure = nil }
     if !userInfo.isEmpty { userInfo = [:] }
     if !indexes.isEmpty { indexes = [:] }
     if tape.capacity > Self.largestSpareTape { tape = CBORTape() }

@@ -7,16 +7,24 @@ struct CBORKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
   var codingPath: [any CodingKey] { map.codingPath }
 
   /// The keys that are keys of this type, in the order of the document. None if it is not there any more.
+  ///
+  /// A type that takes any name would lack the values under other keys: then decoding fails in the end.
   var allKeys: [Key] {
     var keys: [Key] = []
     do {
-      try map.forEachKey { key in
+      let hasOthers = try map.forEachKey { key in
         switch key {
         case .text(let name):
           if let key = Key(stringValue: String(decoding: name, as: UTF8.self)) { keys.append(key) }
         case .integer(let number):
           if let key = Key(intValue: number) { keys.append(key) }
         }
+      }
+      if hasOthers, Key(stringValue: "\u{0}") != nil {
+        map.session.state.pointee.failure = .dataCorrupted(
+          .init(
+            codingPath: codingPath,
+            debugDescription: "The map has a key that is neither text nor an integer, which no coding key can be."))
       }
     } catch {
       // Nothing can be thrown here; the next call does.

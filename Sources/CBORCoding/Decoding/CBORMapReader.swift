@@ -143,18 +143,25 @@ struct CBORMapReader: BitwiseCopyable {
 
   // MARK: Keys
 
-  /// Calls `body` with the keys that are text or integers, in their order.
+  /// Calls `body` with the keys that are text or integers, in their order. Returns whether there are others.
   ///
   /// - Throws: if the document is not there any more.
-  func forEachKey(_ body: (CBORMapIndex.Key) -> Void) throws {
+  func forEachKey(_ body: (CBORMapIndex.Key) -> Void) throws -> Bool {
     try session.checkOpen()
     var position = first
+    var hasOthers = false
     for _ in 0..<count {
-      if let text = textKey(position) { body(.text(text)) }
-      if let number = integerKey(position) { body(.integer(number)) }
+      if let text = textKey(position) {
+        body(.text(text))
+      } else if let number = integerKey(position) {
+        body(.integer(number))
+      } else {
+        hasOthers = true
+      }
       session.skip(&position)
       session.skip(&position)
     }
+    return hasOthers
   }
 
   private func textKey(_ position: CBORPosition) -> UnsafeRawBufferPointer? {

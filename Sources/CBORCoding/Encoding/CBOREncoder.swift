@@ -6,9 +6,7 @@ public import Foundation
 /// equal from JSON comes back equal from CBOR, also values that JSON refuses, such as `Double.nan`.
 ///
 /// The same value gives the same bytes, in every process: numbers and lengths have their shortest form, and the
-/// entries of maps are sorted by the bytes of their encoded keys, whatever the order in which they were encoded. The
-/// one exception is a `Set`, which is an array in the order of its elements, and that order is not the same in every
-/// process.
+/// entries of maps, the elements of sets and the keys of dictionaries that are arrays are sorted by their encoded bytes.
 ///
 /// | value | item |
 /// |---|---|
@@ -17,7 +15,7 @@ public import Foundation
 /// | `String`, `Bool`, `nil` | text, `true` or `false`, `null` |
 /// | `Data` | a byte string |
 /// | `Date` | tag 1 where that is exact; else tag 1001 (RFC 9581) or a number. Every date comes back bit for bit |
-/// | `URL`, `UUID`, `Decimal` | tags 32, 37 and 4 |
+/// | `URL`, `UUID`, `Decimal` | tags 32, 37 and 4; a map for a `URL` with a base |
 /// | keyed containers | a map with text keys |
 /// | unkeyed containers | an array |
 ///

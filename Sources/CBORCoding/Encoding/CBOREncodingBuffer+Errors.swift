@@ -68,6 +68,16 @@ extension CBOREncodingBuffer {
     return (self, CBOREncodingFrame.refused)
   }
 
+  /// A nested container was asked for in place of a value of another kind.
+  func refuseKind(
+    _ kind: CBOREncodingFrame.Kind, _ serial: UInt64, _ key: any CodingKey
+  ) -> (buffer: CBOREncodingBuffer, serial: UInt64) {
+    session.fail(
+      "The key \"\(key.stringValue)\" has a value already, which is no \(kind) container. Encode one value for each key.",
+      at: codingPath(serial) + [key])
+    return (self, CBOREncodingFrame.refused)
+  }
+
   func refuseDepth(
     _ path: CBORCodingPath.Reference, _ failure: Nesting.Failure
   ) -> (buffer: CBOREncodingBuffer, serial: UInt64) {

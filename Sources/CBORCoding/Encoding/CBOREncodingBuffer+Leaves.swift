@@ -51,8 +51,15 @@ extension CBOREncodingBuffer {
     CBORLeaf.cast(value, to: type)
   }
 
-  /// As tag 32. A relative URL loses its base, as with `JSONEncoder`.
+  /// As tag 32, or with its base as `URL` itself encodes it.
   private func write(_ url: URL) {
+    if let base = url.baseURL {
+      writer.writeMapHead(count: 2)
+      writer.writeText("base")
+      write(base)
+      writer.writeText("relative")
+      return writer.writeText(url.relativeString)
+    }
     writer.writeTag(CBORTag.uri)
     writer.writeText(url.absoluteString)
   }

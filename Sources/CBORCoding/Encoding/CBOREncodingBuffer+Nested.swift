@@ -6,20 +6,25 @@ import FoundationObjects
 extension CBOREncodingBuffer {
   /// A container, or with `.none` an encoder, for the value of a key.
   ///
-  /// The same one if it is asked for again, as with `JSONEncoder`.
+  /// It begins with what was encoded for the key before, as with `JSONEncoder`; where that is of another kind, which ends
+  /// the process there, it is refused. An encoder for a superclass begins empty.
   func nested(
     _ kind: CBOREncodingFrame.Kind, forKey key: some CodingKey, _ serial: UInt64
   ) -> (buffer: CBOREncodingBuffer, serial: UInt64) {
     guard serial == top.serial else { return refuseNested(serial, key) }
     let name = key.stringValue
-    if let hole = hole(named: name), hole.kind == kind { return (hole.buffer, hole.serial) }
+    let earlier = entry(named: name)
+    if let earlier, entries[earlier].hole >= 0 {
+      let hole = holes[entries[earlier].hole]
+      if hole.kind == kind { return (hole.buffer, hole.serial) }
+    }
     let path = session.path.push(copying: key, under: top.path)
     if let failure = session.nesting.check(session.path.depth(of: path)) { return refuseDepth(path, failure) }
-    beginNestedEntry(name)
     let buffer = session.buffer(path: path, kind)
-    append(
-      CBOREncodingHole(
-        owner: serial, offset: writer.count, name: name, kind: kind, buffer: buffer, serial: buffer.top.serial))
+    if kind != .none, let earlier, !copyValue(of: earlier, to: buffer) { return refuseKind(kind, serial, key) }
+    beginNestedEntry(name)
+    appendHole(
+      CBOREncodingHole(owner: serial, offset: writer.count, kind: kind, buffer: buffer, serial: buffer.top.serial))
     return (buffer, buffer.top.serial)
   }
 
@@ -33,32 +38,83 @@ extension CBOREncodingBuffer {
     if top.holeCount > 0 { fillLastHole() }
     beginNestedElement()
     let buffer = session.buffer(path: path, kind)
-    append(
-      CBOREncodingHole(
-        owner: serial, offset: writer.count, name: nil, kind: kind, buffer: buffer, serial: buffer.top.serial))
+    appendHole(
+      CBOREncodingHole(owner: serial, offset: writer.count, kind: kind, buffer: buffer, serial: buffer.top.serial))
     return (buffer, buffer.top.serial)
   }
 
-  private func append(_ hole: CBOREncodingHole) {
-    appendHole(hole)
-    if top.holeCount > 1 { remember(holes.count - 1) }
+  // MARK: What was encoded for a key
+
+  /// The largest map whose entries are looked through one by one.
+  private static let smallCount = 16
+
+  /// The last entry of a key in the innermost value.
+  private func entry(named name: String) -> Int? {
+    let first = top.firstEntry
+    guard entries.count > first else { return nil }
+    return name.withUTF8Bytes { utf8 in
+      // The common case: a key behind all others.
+      if top.isSorted, order(utf8, entries.count - 1) > 0 { return nil }
+      if entries.count - first <= Self.smallCount {
+        return (first..<entries.count).last { order(utf8, $0) == 0 }
+      }
+      for index in first + Int(top.namedCount)..<entries.count {
+        names[CBOREncodingName(top.serial, bytes(ofKeyAt: index))] = index
+      }
+      top.namedCount = Int32(entries.count - first)
+      // After an error the entry may have been given up, and its place taken by another.
+      guard let found = names[CBOREncodingName(top.serial, utf8)], (first..<entries.count).contains(found),
+        order(utf8, found) == 0
+      else { return nil }
+      return found
+    }
   }
 
-  /// The container of this key, if there is one in the innermost value.
-  private func hole(named name: String) -> CBOREncodingHole? {
-    // The common case is an enumeration's, which has one only.
-    guard top.holeCount > 0 else { return nil }
-    if top.holeCount == 1 { remember(holes.count - 1) }
-    guard let index = holeNames[CBOREncodingHole.Name(top.serial, name)], index < holes.count else { return nil }
-    // The place may have been given up, after an error, and taken by another.
-    guard holes[index].owner == top.serial, let found = holes[index].name, found.utf8.elementsEqual(name.utf8)
-    else { return nil }
-    return holes[index]
+  private func bytes(ofKeyAt index: Int) -> UnsafeRawBufferPointer {
+    let entry = entries[index]
+    return writer.withBytes { UnsafeRawBufferPointer(rebasing: $0[entry.keyStart..<entry.keyStart + entry.keyLength]) }
   }
 
-  private func remember(_ index: Int) {
-    guard let name = holes[index].name else { return }
-    holeNames[CBOREncodingHole.Name(holes[index].owner, name)] = index
+  private func order(_ name: UnsafeRawBufferPointer, _ index: Int) -> Int {
+    let key = bytes(ofKeyAt: index)
+    guard name.count == key.count, let base = name.baseAddress, let other = key.baseAddress else {
+      return name.count - key.count
+    }
+    return Int(memcmp(base, other, name.count))
+  }
+
+  /// Copies the value of an entry into an empty container. Returns `false` if it is of another kind.
+  private func copyValue(of index: Int, to other: CBOREncodingBuffer) -> Bool {
+    guard entries[index].hole < 0 else { return false }
+    let start = entries[index].keyStart + entries[index].keyLength
+    let end = index + 1 < entries.count ? entries[index + 1].start : writer.count
+    return writer.withBytes { bytes in
+      other.appendContents(of: UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
+    }
+  }
+
+  private func appendContents(of value: UnsafeRawBufferPointer) -> Bool {
+    var reader = CBORReader(value, maximumDepth: .max)
+    do throws(CBORError) {
+      let head = try reader.peekHead()
+      switch (top.kind, head.major) {
+      case (.unkeyed, .array):
+        top.count = try reader.readArrayHead() ?? 0
+        writer.append(UnsafeRawBufferPointer(rebasing: value[reader.offset...]))
+      case (.keyed, .map):
+        for _ in 0..<(try reader.readMapHead() ?? 0) {
+          let start = reader.offset
+          guard let key = try reader.readDefinite(.text) else { return false }
+          try reader.skip()
+          appendEntry(keyLength: key.count)
+          writer.append(UnsafeRawBufferPointer(rebasing: value[start..<reader.offset]))
+        }
+      default: return false
+      }
+      return true
+    } catch {
+      return false
+    }
   }
 
   // MARK: Filling
@@ -124,6 +180,34 @@ extension CBOREncodingBuffer {
     replace(from: start, firstHole)
   }
 
+  /// Puts the elements of a set in order, or those of an array that is a dictionary: keys and values by turns.
+  ///
+  /// - Parameter stride: How many items belong together; the first is what they are sorted by.
+  func sortElements(stride: Int) {
+    let start = top.start + 1
+    var ranges: [(start: Int, keyEnd: Int, end: Int)] = []
+    ranges.reserveCapacity(top.count / stride)
+    session.scratch.removeAll()
+    writer.withBytes { bytes in
+      var reader = CBORReader(bytes, at: start, maximumDepth: .max)
+      while !reader.isAtEnd {
+        let begin = reader.offset
+        guard (try? reader.skip()) != nil, case let keyEnd = reader.offset else { return }
+        for _ in 1..<stride { guard (try? reader.skip()) != nil else { return } }
+        ranges.append((begin, keyEnd, reader.offset))
+      }
+      let base = bytes.baseAddress.unsafelyUnwrapped
+      ranges.sort { first, second in
+        // No encoded item is the beginning of another.
+        memcmp(
+          base + first.start, base + second.start, min(first.keyEnd - first.start, second.keyEnd - second.start)) < 0
+      }
+      for range in ranges { session.scratch.append(UnsafeRawBufferPointer(rebasing: bytes[range.start..<range.end])) }
+    }
+    writer.truncate(to: start)
+    session.scratch.withBytes { bytes in writer.append(bytes) }
+  }
+
   /// Completes the containers in the holes of the innermost value; the first of its holes.
   private func finishHoles() -> Int {
     let first = holes.count - Int(top.holeCount)
@@ -148,7 +232,7 @@ extension CBOREncodingBuffer {
     guard firstHole < holes.count else { return }
     for hole in holes[firstHole...] { session.recycle(hole.buffer) }
     holes.removeLast(holes.count - firstHole)
-    if holes.isEmpty { holeNames.removeAll(keepingCapacity: true) }
+    if holes.isEmpty, !names.isEmpty { names.removeAll(keepingCapacity: true) }
   }
 }
 

@@ -30,6 +30,7 @@ extension CBOREncodingBuffer {
           codingPath: [],
           debugDescription: "Top-level \(T.self) did not encode any values. Let its encode(to:) ask for a container."))
     }
+    sortElements(of: T.self)
     finish()
   }
 }

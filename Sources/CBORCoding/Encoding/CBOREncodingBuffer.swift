@@ -13,14 +13,14 @@ final class CBOREncodingBuffer {
   // Unchecked: no access to these is under way while another begins, and a check would cost as much as the access.
   @exclusivity(unchecked) var writer = CBORWriter(capacity: 128)
   /// The innermost value that is being encoded.
-  @exclusivity(unchecked) private(set) var top = CBOREncodingFrame(
+  @exclusivity(unchecked) var top = CBOREncodingFrame(
     serial: 0, path: CBORCodingPath.root, kind: .none, start: 0, firstEntry: 0)
   /// The values around it.
   @exclusivity(unchecked) private var frames = CBORStack<CBOREncodingFrame>(capacity: 4)
   @exclusivity(unchecked) var entries = CBORStack<CBOREncodingEntry>(capacity: 8)
   @exclusivity(unchecked) var holes: [CBOREncodingHole] = []
-  /// Where in `holes` the container of a key is, for values with several of them.
-  @exclusivity(unchecked) var holeNames: [CBOREncodingHole.Name: Int] = [:]
+  /// Where in `entries` a key is, for values with many of them in which nested containers are asked for.
+  @exclusivity(unchecked) var names: [CBOREncodingName: Int] = [:]
 
   init(_ session: CBOREncodingSession) { self.session = session }
 
@@ -37,7 +37,7 @@ final class CBOREncodingBuffer {
     entries.truncate(to: 0)
     frames.truncate(to: 0)
     if !holes.isEmpty { holes = [] }
-    if !holeNames.isEmpty { holeNames = [:] }
+    if !names.isEmpty { names = [:] }
     top.serial = 0
   }
 
@@ -80,10 +80,16 @@ final class CBOREncodingBuffer {
     name.withUTF8Bytes { utf8 in
       let start = writer.count
       if top.count > 0 { finishEntry(at: start, utf8) }
+      appendEntry(keyLength: utf8.count)
       writer.writeText(utf8: utf8)
-      entries.append(CBOREncodingEntry(start: start, keyLength: utf8.count, end: 0, hole: -1))
-      top.count &+= 1
     }
+  }
+
+  /// Notes an entry that begins here.
+  @inline(__always)
+  func appendEntry(keyLength: Int) {
+    entries.append(CBOREncodingEntry(start: writer.count, keyLength: keyLength, end: 0, hole: -1))
+    top.count &+= 1
   }
 
   /// Compares a new key with the last one.
@@ -166,6 +172,7 @@ final class CBOREncodingBuffer {
         serial: serial, path: path, kind: .none, start: writer.count, firstEntry: entries.count)
       try value.encode(to: CBORValueEncoder(buffer: self, serial: serial))
       if let failure = session.failure { throw error(failure, value) }
+      sortElements(of: T.self)
       close()
       top = frames.removeLast()
       session.path.pop(to: mark.path)
@@ -176,6 +183,13 @@ final class CBOREncodingBuffer {
   }
 
   // MARK: Ends
+
+  /// Puts what a set, or a dictionary that is no map, has encoded in an order that does not depend on hashes.
+  @inline(__always)
+  func sortElements<T>(of type: T.Type) {
+    let stride = CBORUnorderedType.stride(of: type)
+    if stride > 0, top.kind == .unkeyed, top.count > stride { sortElements(stride: stride) }
+  }
 
   /// Whether the innermost value has encoded something, or asked for a container at least.
   var isEmpty: Bool { top.kind == .none || (top.kind == .single && top.count == 0) }

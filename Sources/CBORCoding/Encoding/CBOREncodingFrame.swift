@@ -18,6 +18,8 @@ struct CBOREncodingFrame: BitwiseCopyable {
   var isSorted = true
   /// How many of its entries are containers with a buffer of their own.
   var holeCount: Int32 = 0
+  /// How many of its entries the buffer has in its table of names.
+  var namedCount: Int32 = 0
   /// Where in the buffer the value begins.
   var start: Int
   /// How many elements, entries, or values it has.

@@ -8,26 +8,45 @@
     }
 
     func writeSet(_ elements: [Any]) {
-      guard let sorted = SortedValues(elements) else { return writeArray(elements) }
       writer.writeArrayHead(count: elements.count)
-      sorted.forEach { _, bytes in writer.append(bytes) }
+      writeSorted(elements) { _ in }
     }
 
     /// Each element with how often it is in the set.
     func writeCountedSet(_ set: NSCountedSet) {
       let elements = FoundationElements.elements(of: set)
       writer.writeArrayHead(count: elements.count * 2)
-      guard let sorted = SortedValues(elements) else {
-        for element in elements where failure == nil {
-          write(element)
-          writer.writeInteger(set.count(for: element))
+      writeSorted(elements) { writer.writeInteger(set.count(for: elements[$0])) }
+    }
+
+    /// Writes elements of a set, or keys, in an order that does not depend on hashes, and after each what `next` writes.
+    private func writeSorted(_ elements: [Any], _ next: (Int) -> Void) {
+      if let sorted = SortedValues(elements) {
+        return sorted.forEach { index, bytes in
+          writer.append(bytes)
+          if failure == nil { next(index) }
         }
-        return
       }
-      sorted.forEach { index, bytes in
-        writer.append(bytes)
-        writer.writeInteger(set.count(for: elements[index]))
+      // Sets in what others are sorted by are left out: their elements may lead back to where this began.
+      if isSortKey { return }
+      var order = Array(elements.indices)
+      if !isRehearsal, elements.count > 1 {
+        let keys = elements.map { sortKey(of: $0) }
+        order.sort { keys[$0].lexicographicallyPrecedes(keys[$1]) }
       }
+      for index in order where failure == nil {
+        write(elements[index])
+        if failure == nil { next(index) }
+      }
+    }
+
+    /// Returns the beginning of what is written for a value by itself.
+    private func sortKey(of value: Any) -> [UInt8] {
+      let archiver = CBORKeyedArchiver(requiringSecureCoding: false)
+      archiver.isSortKey = true
+      (archiver.names, archiver.depth, archiver.nesting) = (names, depth, nesting)
+      archiver.write(value)
+      return archiver.writer.withBytes { Array($0) }
     }
 
     func writeDictionary(_ dictionary: NSDictionary) {
@@ -36,17 +55,7 @@
       let values = dictionary.allValues
       guard keys.count == values.count else { return fail("A dictionary was changed while it was encoded.") }
       writer.writeMapHead(count: keys.count)
-      guard let sorted = SortedValues(keys) else {
-        for index in keys.indices where failure == nil {
-          write(keys[index])
-          write(values[index])
-        }
-        return
-      }
-      sorted.forEach { index, bytes in
-        writer.append(bytes)
-        if failure == nil { write(values[index]) }
-      }
+      writeSorted(keys) { write(values[$0]) }
     }
   }
 #endif

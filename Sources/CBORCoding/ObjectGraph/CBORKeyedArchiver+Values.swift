@@ -36,6 +36,13 @@
     }
 
     private func write(_ object: AnyObject, _ record: ClassRecord.Reference, withIdentity: Bool) {
+      if isRehearsal, record.pointee.hashing == .fatal, depth.current > 0 {
+        return fail(
+          """
+          Foundation's archiver on Linux ends the process for an object of class \(ClassDescription.name(of: record)) \
+          within another. Encode what it holds, such as the text of a decimal number
+          """)
+      }
       switch record.pointee.form {
       case .string: return writeString(unsafeDowncast(object, to: NSString.self), object)
       case .number: return writer.writeNumber(unsafeDowncast(object, to: NSNumber.self))
@@ -115,6 +122,10 @@
     func enter(_ record: ClassRecord.Reference) -> Bool {
       if let tooDeep = nesting.check(depth.current &+ 1) {
         fail("\(nesting.description(tooDeep)); a linked list is better archived as an array.")
+        return false
+      }
+      if isSortKey, writer.count > Self.longestSortKey {
+        fail("The value is longer than what it is sorted by.")
         return false
       }
       depth.enter()

@@ -34,6 +34,9 @@
     @exclusivity(unchecked) var replacements: [ObjectIdentifier: Any?] = [:]
     /// Whether what is written is thrown away, and only meant to find what ends the process in `NSKeyedArchiver`.
     var isRehearsal = false
+    /// Whether what is written is only compared with that of other values, as far as ``longestSortKey``.
+    @exclusivity(unchecked) var isSortKey = false
+    static let longestSortKey = 4096
     private let isSecure: Bool
 
     /// - Parameter requiringSecureCoding: Whether an object whose class does not conform to `NSSecureCoding` is an

@@ -155,6 +155,13 @@
       }
       if !record.pointee.isNSObject { hasForeignObjects = true }
       return try readFields(record, &reader, start) {
+        let outer = allowed
+        defer { allowed = outer }
+        if let networkingClass = record.pointee.networkingClass {
+          // It names no classes when it decodes its fields.
+          allowed = AllowedClasses(outer.all + ValueClasses.basic)
+          guard NetworkingClass.isComplete(networkingClass, self) else { return nil }
+        }
         guard let object = coding.init(coder: self) else { return nil }
         return payload(of: object, as: AnyObject.self)
       }

@@ -22,6 +22,8 @@
     let unarchivedAs: AnyClass?
     /// Whether it inherits from one of Foundation's classes other than `NSObject`.
     let extendsFoundation: Bool
+    /// The class, or the superclass, that is one of FoundationNetworking's.
+    let networkingClass: AnyClass?
     /// The name as a text item; empty: the class cannot be found by a name.
     let encodedName: UnsafeRawBufferPointer
     /// Why the class cannot be written.
@@ -66,6 +68,7 @@
         supportsSecureCoding: isSecure || found != .object && found != .unsupported,
         isNSObject: anyClass is NSObject.Type, unarchivedAs: found == .object ? Self.substitute(for: anyClass) : nil,
         extendsFoundation: ClassName.extendsFoundation(anyClass),
+        networkingClass: found == .object ? NetworkingClass.ancestor(of: anyClass) : nil,
         encodedName: name.map(Self.encoded) ?? UnsafeRawBufferPointer(start: nil, count: 0), problem: problem)
     }
 
@@ -73,14 +76,15 @@
       self.init(
         type, form: form, hashing: .sound, coding: nil, foundationCoding: -1, supportsSecureCoding: true,
         isNSObject: false,
-        unarchivedAs: nil, extendsFoundation: false, encodedName: UnsafeRawBufferPointer(start: nil, count: 0),
+        unarchivedAs: nil, extendsFoundation: false, networkingClass: nil,
+        encodedName: UnsafeRawBufferPointer(start: nil, count: 0),
         problem: "")
     }
 
     private init(
       _ type: Any.Type, form: ValueForm, hashing: Hashing, coding: (any NSCoding.Type)?, foundationCoding: Int,
       supportsSecureCoding: Bool, isNSObject: Bool, unarchivedAs: AnyClass?, extendsFoundation: Bool,
-      encodedName: UnsafeRawBufferPointer, problem: String
+      networkingClass: AnyClass?, encodedName: UnsafeRawBufferPointer, problem: String
     ) {
       self.type = type
       self.form = form
@@ -92,6 +96,7 @@
       self.isNSObject = isNSObject
       self.unarchivedAs = unarchivedAs
       self.extendsFoundation = extendsFoundation
+      self.networkingClass = networkingClass
       self.encodedName = encodedName
       self.problem = problem
     }

@@ -25,9 +25,8 @@
 /// What is referred to more than once is under tag 28 where it is, and tag 29 around its number elsewhere; numbers
 /// count the tags 28 from the start, from 0. Only the reference to a conditional object may be ahead of the object.
 ///
-/// The same objects give the same bytes: heads are the shortest, lengths definite, dictionaries with plain keys and
-/// sets of plain values are sorted by the bytes of the encoded keys; those with others keep the order Foundation
-/// gives them, which differs from run to run. A reader takes that form only, so each archive is read in one way.
+/// The same objects give the same bytes: heads are the shortest, lengths definite, dictionaries and sets are sorted by the
+/// encoded bytes of their keys and elements (the first 4 KiB, where those are objects or collections).
 enum ObjectGraph {
   /// How deep objects and collections may nest, in the archive and while it is read, if the stack of the thread holds
   /// so many: each level is a call of `encode(with:)` or `init(coder:)`.

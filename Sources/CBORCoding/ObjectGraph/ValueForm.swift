@@ -35,7 +35,7 @@
     var isPlain: Bool {
       switch self {
       case .swiftBool, .swiftInteger, .swiftUnsigned, .swiftFloat, .swiftDouble, .swiftString, .swiftData, .swiftDate,
-        .swiftUUID, .string, .boolean, .number, .data, .date, .url, .uuid, .null:
+        .swiftUUID, .string, .boolean, .number, .data, .date, .uuid, .null:
         true
       default: false
       }

@@ -6,8 +6,10 @@
     case sound
     /// It can, but to compare the dictionary or the set with another one ends the process.
     case fragile
-    /// It cannot: to ask for the hash never ends, or equal objects have different ones.
+    /// It cannot: equal objects have different hashes.
     case broken
+    /// It cannot: asking for the hash ends the process.
+    case fatal
 
     /// Returns what holds for objects of a class: that of the nearest class of Foundation's that it inherits from.
     package static func of(_ type: AnyClass) -> Hashing {
@@ -21,10 +23,12 @@
 
     private static let exceptions: [ObjectIdentifier: Hashing] = {
       var exceptions: [ObjectIdentifier: Hashing] = [:]
-      let broken: [AnyClass] = [NSDecimalNumber.self, NSError.self, NSMeasurement.self, Unit.self]
+      let fatal: [AnyClass] = [NSDecimalNumber.self, NSError.self]
+      let broken: [AnyClass] = [NSMeasurement.self, Unit.self]
       let fragile: [AnyClass] = [
         NSArray.self, NSDictionary.self, NSDateInterval.self, NSURLQueryItem.self, NSPersonNameComponents.self,
       ]
+      for type in fatal { exceptions[ObjectIdentifier(type)] = .fatal }
       for type in broken { exceptions[ObjectIdentifier(type)] = .broken }
       for type in fragile { exceptions[ObjectIdentifier(type)] = .fragile }
       return exceptions

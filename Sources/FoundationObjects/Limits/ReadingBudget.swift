@@ -61,7 +61,7 @@
     package func add(
       _ object: NSObject, _ hashing: Hashing, since mark: Mark, to elements: inout HashedElements
     ) -> Bool {
-      guard hashing != .broken, !isFragile(since: mark) else { return false }
+      guard hashing != .broken, hashing != .fatal, !isFragile(since: mark) else { return false }
       if hashing == .fragile { elements.isFragile = true }
       elements.add(object, weight: weight(since: mark))
       return true

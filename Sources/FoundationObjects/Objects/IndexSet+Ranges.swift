@@ -11,7 +11,7 @@ extension IndexSet {
     for index in stride(from: 0, to: ranges.count, by: 2) {
       let (location, length) = (ranges[index], ranges[index + 1])
       // Below NSNotFound, which stands for no index.
-      guard location > end, length > 0, length < NSNotFound - location else { return nil }
+      guard location > end, length > 0, length <= NSNotFound - location else { return nil }
       end = location + length
       insert(integersIn: location..<end)
     }

@@ -187,6 +187,53 @@ import Testing
       var again = outer.nestedUnkeyedContainer(forKey: "other")
       try again.encode(2)
     },
+    Encoding("an array, and a nested container that goes on with it") { encoder in
+      var outer = encoder.container(keyedBy: AnyKey.self)
+      try outer.encode([1, 2], forKey: "a")
+      var list = outer.nestedUnkeyedContainer(forKey: "a")
+      #expect(list.count == 2)
+      try list.encode(3)
+      try outer.encode("b", forKey: "b")
+      var again = outer.nestedUnkeyedContainer(forKey: "a")
+      var row = again.nestedUnkeyedContainer()
+      try row.encode(4)
+    },
+    Encoding("maps, and nested containers that go on with them, at any depth") { encoder in
+      var outer = encoder.container(keyedBy: AnyKey.self)
+      try outer.encode(["in": ["x": 1, "y": 2], "other": ["z": 3]], forKey: "m")
+      var map = outer.nestedContainer(keyedBy: AnyKey.self, forKey: "m")
+      var inner = map.nestedContainer(keyedBy: AnyKey.self, forKey: "in")
+      try inner.encode(22, forKey: "y")
+      try inner.encode(4, forKey: "")
+      try map.encode([Int](), forKey: "list")
+      var list = map.nestedUnkeyedContainer(forKey: "list")
+      try list.encode(PlainShape())
+    },
+    Encoding("the last of several values goes on") { encoder in
+      var outer = encoder.container(keyedBy: AnyKey.self)
+      try outer.encode("text", forKey: "a")
+      try outer.encode([1], forKey: "a")
+      var list = outer.nestedUnkeyedContainer(forKey: "a")
+      try list.encode(2)
+    },
+    Encoding("many values that go on, in any order") { encoder in
+      var outer = encoder.container(keyedBy: AnyKey.self)
+      let keys = (0..<200).map { AnyKey(stringValue: "\(($0 * 7919) % 200)") }
+      for key in keys { try outer.encode([0], forKey: key) }
+      for key in keys.reversed() {
+        var list = outer.nestedUnkeyedContainer(forKey: key)
+        try list.encode(key.stringValue)
+      }
+      for key in keys {
+        var list = outer.nestedUnkeyedContainer(forKey: key)
+        try list.encode(1)
+      }
+    },
+    Encoding("an encoder for a superclass in place of a value") { encoder in
+      var outer = encoder.container(keyedBy: AnyKey.self)
+      try outer.encode(1, forKey: "super")
+      try PlainShape().encode(to: outer.superEncoder())
+    },
     Encoding("a value in place of a nested container") { encoder in
       var outer = encoder.container(keyedBy: AnyKey.self)
       var a = outer.nestedContainer(keyedBy: AnyKey.self, forKey: "n")
@@ -194,6 +241,43 @@ import Testing
       try outer.encode("value", forKey: "n")
     },
   ]
+
+  /// `JSONEncoder` ends the process for them.
+  static let conflicts: [Encoding] = [
+    Encoding("a map after a scalar") { encoder in
+      var outer = encoder.container(keyedBy: AnyKey.self)
+      try outer.encode(1, forKey: "a")
+      _ = outer.nestedContainer(keyedBy: AnyKey.self, forKey: "a")
+    },
+    Encoding("an array after a date") { encoder in
+      var outer = encoder.container(keyedBy: AnyKey.self)
+      try outer.encode(Date(timeIntervalSinceReferenceDate: 0.1), forKey: "a")
+      var list = outer.nestedUnkeyedContainer(forKey: "a")
+      try list.encode(1)
+    },
+    Encoding("a map after an array") { encoder in
+      var outer = encoder.container(keyedBy: AnyKey.self)
+      try outer.encode([1], forKey: "a")
+      _ = outer.nestedContainer(keyedBy: AnyKey.self, forKey: "a")
+    },
+    Encoding("a nested array after a nested map") { encoder in
+      var outer = encoder.container(keyedBy: AnyKey.self)
+      _ = outer.nestedContainer(keyedBy: AnyKey.self, forKey: "a")
+      _ = outer.nestedUnkeyedContainer(forKey: "a")
+    },
+    Encoding("a nested map after an encoder for a superclass") { encoder in
+      var outer = encoder.container(keyedBy: AnyKey.self)
+      _ = outer.superEncoder(forKey: "a")
+      _ = outer.nestedContainer(keyedBy: AnyKey.self, forKey: "a")
+    },
+  ]
+
+  // By index: the testing library would encode the values as JSON.
+  @Test(arguments: conflicts.indices) func aContainerInPlaceOfAnotherValueIsAnError(_ index: Int) {
+    let error = #expect(throws: EncodingError.self) { try CBOREncoder().encode(Self.conflicts[index]) }
+    guard case .invalidValue(_, let context) = error else { return }
+    #expect(context.codingPath.map(\.stringValue) == ["a"])
+  }
 
   private struct Failure: Error {}
 

@@ -27,6 +27,84 @@ import Testing
     #expect(try CBORDecoder().decode([String: Int].self, from: encodings.first!).count == count)
   }
 
+  private enum Color: String, Codable, CaseIterable { case red, green, blue, white, black }
+
+  private struct Point: Codable, Hashable {
+    var x: Int
+    var name: String?
+  }
+
+  private struct Everything: Codable, Equatable {
+    var colors: [Color: Int] = [:]
+    var uuids: [UUID: [Int]] = [:]
+    var dates: [Date: Set<Date>] = [:]
+    var points: [Point: Point] = [:]
+    var set: Set<Point> = []
+    var nested: Set<Set<String>> = []
+    var optional: [Double: Set<Int>?]?
+
+    init(_ order: [Int], capacity: Int) {
+      colors.reserveCapacity(capacity)
+      uuids.reserveCapacity(capacity)
+      dates.reserveCapacity(capacity)
+      points.reserveCapacity(capacity)
+      set.reserveCapacity(capacity)
+      nested.reserveCapacity(capacity)
+      for number in order {
+        colors[Color.allCases[number % 5]] = number % 5
+        let byte = UInt8(number)
+        uuids[UUID(uuid: (byte, 1, byte, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))] = [number]
+        let date = Date(timeIntervalSinceReferenceDate: Double(number) / 3)
+        dates[date, default: []].formUnion([date, date + 1, date + 2])
+        points[Point(x: number)] = Point(x: -number, name: "n")
+        set.insert(Point(x: number, name: number % 2 == 0 ? nil : "\(number)"))
+        nested.insert(["a", "b\(number)", "c"])
+        optional = (optional ?? [:]).merging([Double(number): [1, number + 2, number + 3]]) { $1 }
+      }
+    }
+  }
+
+  @Test func equalSetsAndDictionariesHaveEqualBytes() throws {
+    var random = SeededRandom(8)
+    let order = Array(0..<40)
+    let expected = Everything(order, capacity: 0)
+    var encodings: Set<Data> = []
+    for _ in 0..<10 {
+      let value = Everything(order.shuffled(using: &random), capacity: random.below(2_000))
+      #expect(value == expected)
+      let bytes = try CBOREncoder().encode(value)
+      #expect(try CBORDecoder().decode(Everything.self, from: bytes) == expected)
+      encodings.insert(bytes)
+      encodings.insert(Data(try CBORItem(Array(bytes)).encoded))
+    }
+    #expect(encodings.count == 1)
+    #expect(
+      try CBORDiagnostic(Array(CBOREncoder().encode([Color.red: 1, .blue: 2, .green: 3, .white: 4])).span.bytes).text
+        == #"["red", 1, "blue", 2, "green", 3, "white", 4]"#)
+  }
+
+  #if !canImport(Darwin)
+    /// Elements and keys that are objects, some of which lead back to the set.
+    @Test func equalSetsOfObjectsHaveEqualBytes() throws {
+      var random = SeededRandom(9)
+      var archives: Set<Data> = []
+      for _ in 0..<10 {
+        let order = (0..<30).shuffled(using: &random)
+        let set = NSMutableSet()
+        let boxes = order.map { Box(NSArray(array: [$0, "text", NSDecimalNumber(value: $0)])) }
+        for box in boxes { set.add(box) }
+        set.add(Box(NSArray(array: [set])))
+        let dictionary = NSMutableDictionary()
+        for number in order {
+          dictionary.setObject(
+            NSSet(array: [URL(string: "a:\(number)")!, NSURL(string: "b:")!]), forKey: NSArray(array: [number, "k"]))
+        }
+        archives.insert(try archive([set, dictionary]))
+      }
+      #expect(archives.count == 1)
+    }
+  #endif
+
   @Test func keysAreInTheOrderOfTheirEncoding() throws {
     let keys = [
       "", "a", "b", "aa", "é", "e\u{301}", "zz", String(repeating: "a", count: 23), String(repeating: "a", count: 24),

@@ -222,11 +222,26 @@ import Testing
     let read = try CBORDecoder().decode([Int: Int].self, from: Data(numbers.encoded))
     #expect(read == Dictionary(uniqueKeysWithValues: (0..<50).map { ($0 * 3 - 20, $0) }))
     #expect(try CBORDecoder().decode([String: Int].self, from: Data(numbers.encoded)).count == 50)
-    // What is no key of a Codable type is passed over.
-    let odd = CBORItem.map([
-      (.array([]), .integer(1)), (.double(1), .integer(2)), (.text("a"), .integer(3)), (.bool(true), .null),
-    ])
-    #expect(try CBORDecoder().decode([String: Int].self, from: Data(odd.encoded)) == ["a": 3])
+  }
+
+  @Test(arguments: ["h'61'", "0(\"a\")", "1.0", "true", "[]"]) func keysThatAreNoCodingKeysAreNotDropped(_ key: String)
+    throws
+  {
+    let keys: [String: CBORItem] = [
+      "h'61'": .bytes([0x61]), "0(\"a\")": .tag(0, .text("a")), "1.0": .double(1), "true": .bool(true),
+      "[]": .array([]),
+    ]
+    let map = CBORItem.map([(.text("a"), .integer(3)), (try #require(keys[key]), .integer(1))])
+    for bytes in [map.encoded, map.indefinite] {
+      let error = #expect(throws: DecodingError.self) {
+        try CBORDecoder().decode([[String: Int]].self, from: Data([0x81] + bytes))
+      }
+      guard case .dataCorrupted(let context) = error else { throw try #require(error) }
+      #expect(context.codingPath.map(\.stringValue) == ["Index 0"])
+      // A type with keys of its own passes over others, as over names that it does not know.
+      struct Named: Decodable { var a: Int }
+      #expect(try CBORDecoder().decode(Named.self, from: Data(bytes)).a == 3)
+    }
   }
 
   @Test func tagsAreLookedThrough() throws {

@@ -1,0 +1,54 @@
+#if !canImport(Darwin)
+  import Foundation
+
+  /// The classes of FoundationNetworking. Their `init(coder:)` ends the process where a field is missing or out of range.
+  ///
+  /// They are found by name: importing the module would load it into every program.
+  package enum NetworkingClass {
+    private static let module = "FoundationNetworking."
+
+    /// Returns the class of a name that `NSKeyedArchiver` gives it.
+    package static func find(_ name: String) -> AnyClass? {
+      guard ["NSURLCredential", "NSURLResponse", "NSHTTPURLResponse"].contains(name) else { return nil }
+      return _typeByName(module + name.dropFirst(2)) as? AnyClass
+    }
+
+    /// Returns the class, or its nearest superclass, that is one of the module's.
+    package static func ancestor(of type: AnyClass) -> AnyClass? {
+      var next: AnyClass? = type
+      while let ancestor = next, ancestor != NSObject.self {
+        if _typeName(ancestor, qualified: true).hasPrefix(module) { return ancestor }
+        next = _getSuperclass(ancestor)
+      }
+      return nil
+    }
+
+    /// Whether `init(coder:)` of a class of the module finds the fields that it relies on.
+    package static func isComplete(_ type: AnyClass, _ coder: any FoundationFields) -> Bool {
+      func isURL(_ key: String) -> Bool { coder.decodeObject(of: NSURL.self, forKey: key)?.swiftValue != nil }
+      func isNil(_ key: String) -> Bool { coder.decodeObject(forKey: key) == nil }
+      func isNumber(_ key: String, _ range: ClosedRange<Int> = .min ... .max) -> Bool {
+        coder.decodeObject(of: NSNumber.self, forKey: key).map { range.contains($0.intValue) } ?? false
+      }
+      func areTexts(_ key: String) -> Bool {
+        guard let texts = coder.dictionary(allowing: [NSString.self], forKey: key)?.valuesByName() else { return false }
+        return texts.values.allSatisfy { $0 is NSString }
+      }
+      switch _typeName(type, qualified: true).dropFirst(module.count) {
+      case "URLCredential": return isNil("NS._persistence") || isNumber("NS._persistence", 0...3)
+      case "URLResponse": return isURL("NS.url")
+      case "HTTPURLResponse":
+        return isURL("NS.url")
+          && (!coder.containsValue(forKey: "NS.allHeaderFields") || areTexts("NS.allHeaderFields"))
+      case "NSURLRequest", "NSMutableURLRequest":
+        return ["NS.url", "NS.mainDocumentURL"].allSatisfy { isNil($0) || isURL($0) }
+          && isNumber("NS._cachePolicy", 0...5) && isNumber("NS._networkServiceType", 0...4)
+          && [
+            "NS._timeoutInterval", "NS._allowsCellularAccess", "NS._httpShouldHandleCookies",
+            "NS._httpShouldUsePipelining",
+          ].allSatisfy { isNumber($0) }
+      default: return false
+      }
+    }
+  }
+#endif
