@@ -6,6 +6,7 @@ import Foundation
 
 let arguments = Array(CommandLine.arguments.dropFirst())
 switch arguments.first {
+case "storm": try Storm.run(directory: arguments[1], milliseconds: Int(arguments[2])!)
 case "write-defaults": try DefaultsExchange.write(suite: arguments[1])
 case "read-defaults": try DefaultsExchange.read(suite: arguments[1])
 case "serve-cache": try CacheService.run(directory: arguments[1])
@@ -21,7 +22,7 @@ default:
     """
     usage: write-defaults SUITE | read-defaults SUITE | serve-cache DIRECTORY | replacements DIRECTORY
          | fill-defaults SUITE | exit-defaults SUITE CONTENT MICROSECONDS | churn-defaults SUITE | check-defaults SUITE
-         | persist-default SUITE CONTENT
+         | persist-default SUITE CONTENT | storm DIRECTORY MILLISECONDS
     """)
   exit(64)
 }

@@ -14,18 +14,9 @@ public import LMDBCaching
 /// It is as fresh, and as safe to use from several threads, as its reference: see ``EFStorageLMDBCacheRef``.
 @propertyWrapper
 public struct EFStorageLMDBCache<Content: LMDBCacheStorable>: EFSingleInstanceStorageReferenceWrapper {
-  @usableFromInline private(set) var storage: PropertyStorage<Content>
-  // Reading the value goes by these, which count no references: to count those of the storage, which every thread that
-  // reads the property shares, takes several times as long as all else. `storage` keeps both alive, and the caller of a
-  // getter keeps the wrapper.
-  @usableFromInline private(set) var unmanaged: Unmanaged<PropertyStorage<Content>>
-  @usableFromInline private(set) var reader: EntryReader<Content>?
+  @usableFromInline let storage: PropertyStorage<Content>
 
-  private init(_ storage: PropertyStorage<Content>) {
-    self.storage = storage
-    unmanaged = .passUnretained(storage)
-    reader = storage.ref.entry?.reader
-  }
+  private init(_ storage: PropertyStorage<Content>) { self.storage = storage }
 
   public init(
     __ref: EFStorageLMDBCacheRef<Content>, makeDefaultContent: @escaping () -> Content, persistDefaultContent: Bool
@@ -75,15 +66,13 @@ public struct EFStorageLMDBCache<Content: LMDBCacheStorable>: EFSingleInstanceSt
   public var expiresIn: Duration? { storage.expiresIn }
 
   public var wrappedValue: Content {
-    @inlinable get { Self.read(reader, unmanaged) }
+    // Inlinable, since only the caller's module knows the type; what is not here is rare. It needs the storage after the
+    // reader was asked, which keeps the reader.
+    @inlinable @inline(__always) get {
+      if case .some(.some(let content)) = storage.reader?.currentContent() { return content }
+      return storage.contentOrDefault()
+    }
     @inlinable nonmutating set { storage.set(newValue) }
-  }
-
-  // Inlinable, since only the caller's module knows the type; what is not here is rare.
-  @inlinable @inline(__always)
-  static func read(_ reader: EntryReader<Content>?, _ unmanaged: Unmanaged<PropertyStorage<Content>>) -> Content {
-    if let reader, case .some(.some(let content)) = reader.currentContent { return content }
-    return unmanaged.takeUnretainedValue().contentOrDefault()
   }
 
   public var content: Content? {
@@ -104,6 +93,10 @@ public struct EFStorageLMDBCache<Content: LMDBCacheStorable>: EFSingleInstanceSt
 
   public func removeContentFromUnderlyingStorage() { content = nil }
 }
+
+// Unchecked because of the default's closure: the initializers that properties have ask for a Sendable one. What else a
+// wrapper holds does not change, and the reference is Sendable if the content is.
+extension EFStorageLMDBCache: @unchecked Sendable where Content: Sendable {}
 
 extension EFStorageLMDBCache where Content: ExpressibleByNilLiteral {
   /// An optional property whose default is nil and whose content expires.

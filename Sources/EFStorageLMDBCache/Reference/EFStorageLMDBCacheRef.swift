@@ -50,7 +50,7 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
 
   public var content: Content? {
     @inlinable get {
-      if let current = entry?.reader.currentContent { return current }
+      if let current = entry?.reader.currentContent() { return current }
       return reloaded()
     }
     @inlinable set {
@@ -61,10 +61,8 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
 
   /// - Throws: `EFStorageFailure` if something is there that cannot be read, or there is no cache to ask.
   public func loadContent() throws(EFStorageFailure) -> Content? {
-    if let entry, let current = entry.reader.currentContent {
-      if current == nil, let error = entry.currentFailure { throw failure(.loading, error) }
-      return current
-    }
+    // Without a content it may be that there is one that cannot be read.
+    if case .some(.some(let content)) = entry?.reader.currentContent() { return content }
     return try load()
   }
 

@@ -5,6 +5,8 @@ public import LMDBCaching
 @usableFromInline
 final class PropertyStorage<Content: LMDBCacheStorable> {
   let ref: EFStorageLMDBCacheRef<Content>
+  /// Of the reference.
+  @usableFromInline let reader: EntryReader<Content>?
   private let cache: LMDBCache?
   private let key: String
   private let failures: FailureRecord
@@ -17,6 +19,7 @@ final class PropertyStorage<Content: LMDBCacheStorable> {
     expiresIn: Duration?
   ) {
     self.ref = ref
+    reader = ref.entry?.reader
     cache = ref.storage
     key = ref.key
     failures = ref.failures

@@ -1,16 +1,16 @@
 import Synchronization
 
-/// What somebody made of one entry, kept until the entry changes: reading it again takes no lock that threads share, no
+/// The content decoded from one entry, kept until the entry changes: reading it again takes no lock that threads share, no
 /// look-up and no decoding.
 ///
 /// It is never older than what the cache itself would say: a write, a removal, a trim or the entry's expiry, here or in
 /// another process, makes the next read load it anew.
 @usableFromInline
 package final class EntryContent<Content>: @unchecked Sendable {
-  // Unchecked: the copy is followed under a reader stripe, and freed when no reader is left. Whether the content may be
-  // shared between threads is for the owner to say.
+  // Unchecked: readers copy the content under a reader stripe, and it is freed when no reader is left. Whether the content
+  // may be shared between threads is for the owner to say.
 
-  /// For reading without counting a reference: valid as long as this object.
+  /// Valid as long as this object.
   @usableFromInline package let reader: EntryReader<Content>
   private let observer: EntryVersionObserver
 
@@ -21,16 +21,13 @@ package final class EntryContent<Content>: @unchecked Sendable {
 
   deinit { reader.deallocate() }
 
-  /// The error of the last load, or `nil` if it succeeded or the entry has changed since.
-  package var currentFailure: (any Error)? { reader.currentFailure }
-
   /// Makes the next read load the entry, though it has not changed.
   package func forget() {
     // Nothing is current once it has expired.
-    reader.keep(.init(stamp: .init(version: 0, position: 0, expires: .min), content: nil, failure: nil))
+    reader.keep(.init(stamp: .init(version: 0, position: 0, expires: .min), content: nil))
   }
 
-  /// Calls `load`, which reads the entry, and keeps what it returns, or the error it throws.
+  /// Calls `load`, which reads the entry, and keeps what it returns, or no content for an entry that cannot be read.
   @usableFromInline @inline(never)
   package func load(_ load: () throws -> Content?) throws -> Content? {
     let observed = observer.observe()
@@ -38,7 +35,7 @@ package final class EntryContent<Content>: @unchecked Sendable {
     var failure: (any Error)?
     do { content = try load() } catch { failure = error }
     if let observed, failure.map(isAboutTheEntry) ?? true {
-      reader.keep(.init(stamp: observer.stamp(observed), content: content, failure: failure))
+      reader.keep(.init(stamp: observer.stamp(observed), content: content))
     }
     if let failure { throw failure }
     return content

@@ -23,11 +23,17 @@ extension LMDBCache {
   package func nullable<Value>(
     forKey key: String, _ read: () throws(CacheError) -> Value?
   ) throws(CacheError) -> Value?? {
-    do {
-      return try read().map(Optional.some)
-    } catch {
-      if try holdsNull(key) { return .some(nil) }
-      throw error
+    var seen: EntryVersion??
+    while true {
+      do {
+        return try read().map(Optional.some)
+      } catch {
+        if try holdsNull(key) { return .some(nil) }
+        // A null may have come or gone between the two looks. The second time, nothing has changed since the first.
+        let version = try entry(forKey: key)?.version
+        if seen == .some(version) { throw error }
+        seen = .some(version)
+      }
     }
   }
 

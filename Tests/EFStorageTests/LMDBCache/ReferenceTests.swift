@@ -140,6 +140,13 @@ struct ReferenceTests {
     #expect(wrapper.wrappedValue == "default")
   }
 
+  /// In a program of its own, with optimized code in an optimized build: elsewhere nothing is torn.
+  @Test func readsAreWholeWhileAnotherThreadWrites() throws {
+    let process = try ChildProcess(
+      "EFStorageTestProcess", ["storm", directory.url.appendingPathComponent("storm").path, "2000"])
+    #expect(process.readRemaining() == ["calm"])
+  }
+
   @Test func unreadableContentIsKeptAndToldOnce() throws {
     try cache.set("text", forKey: "unreadable")
     let failures = Failures(of: "unreadable")
