@@ -6,8 +6,11 @@ import PackageDescription
 // package. On Linux the headers are found without it.
 #if os(Linux)
   let hiredis: String? = nil
+  // XXH3 is inlined from its header. pkg-config would link the library, which programs would need at run time.
+  let xxHash: String? = nil
 #else
   let hiredis: String? = "hiredis"
+  let xxHash: String? = "libxxhash"
 #endif
 
 let package = Package(
@@ -44,7 +47,7 @@ let package = Package(
       name: "CLMDB", pkgConfig: "lmdb",
       providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
     .systemLibrary(
-      name: "CXXHash", pkgConfig: "libxxhash",
+      name: "CXXHash", pkgConfig: xxHash,
       providers: [.apt(["libxxhash-dev"]), .brew(["xxhash"])]),
     .systemLibrary(
       name: "CZstd", pkgConfig: "libzstd",
@@ -116,7 +119,7 @@ let package = Package(
       resources: [.embedInCode("Inspector/Page")]),
     .target(name: "CTestSupport", path: "Tests/CTestSupport"),
     .target(name: "TestSupport", dependencies: ["CTestSupport", "LMDB", "Platform"], path: "Tests/TestSupport"),
-    .testTarget(name: "PlatformTests", dependencies: ["Platform", "TestSupport"]),
+    .testTarget(name: "PlatformTests", dependencies: ["CTestSupport", "Platform", "TestSupport"]),
     .testTarget(name: "CBORCodingTests", dependencies: ["CBORCoding", "FoundationObjects", "TestSupport"]),
     // What releases have written, in `Fixtures`, and how it is written.
     .target(
@@ -156,8 +159,9 @@ let package = Package(
     .testTarget(
       name: "EFStorageTests",
       dependencies: [
-        "EFStorageConformance", "EFStorageCore", "EFStorageLMDBCache", "EFStorageUserDefaults", "LMDBCaching", "Storez",
-        "TestSupport", .product(name: "Logging", package: "swift-log"),
+        "CBORCoding", "EFStorageConformance", "EFStorageCore", "EFStorageLMDBCache", "EFStorageUserDefaults",
+        "GarageStorage", "LMDB", "LMDBCaching", "LMDBCachingImport", "LMDBCachingRemote", "Storez", "TestSupport",
+        .product(name: "Logging", package: "swift-log"),
       ]),
     // No test depends on it: it would be linked into their program, and what it replaces be replaced there.
     .executableTarget(
@@ -230,7 +234,9 @@ let package = Package(
       name: "EFStorageKeychainAccessTests",
       dependencies: ["EFStorageConformance", "EFStorageKeychainAccess", "KeychainTestProcess", "TestSupport"]),
   ]
-  package.targets.first { $0.name == "DocumentationTests" }!.dependencies.append("EFStorageKeychainAccess")
+  for target in package.targets where ["DocumentationTests", "EFStorageTests"].contains(target.name) {
+    target.dependencies.append("EFStorageKeychainAccess")
+  }
 #endif
 
 // For a look at the documentation of one module, by who asks for it. Nobody who depends on the package fetches the plugin:

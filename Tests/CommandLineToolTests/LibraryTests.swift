@@ -1,0 +1,31 @@
+#if os(Linux)
+  import Foundation
+  import Testing
+
+  /// The libraries that have to be installed where a program runs.
+  @Suite struct LibraryTests {
+    /// Of the tool, which also imports from SQLite, and of a program that only uses the cache.
+    @Test(arguments: [("lmdb-cache", ["liblmdb.so.0", "libsqlite3.so.0"]), ("CacheTestProcess", ["liblmdb.so.0"])])
+    func onlyDocumentedLibrariesAreNeeded(_ program: String, _ expected: [String]) async throws {
+      let path = Tool.executable.deletingLastPathComponent().appendingPathComponent(program).path
+      let process = Process()
+      let output = Pipe()
+      process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+      process.arguments = ["readelf", "--dynamic", "--wide", path]
+      process.standardOutput = output
+      try process.run()
+      let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+      let needed = text.split(separator: "\n").filter { $0.contains("(NEEDED)") }
+        .compactMap { $0.split(separator: "[").last?.dropLast() }
+      #expect(needed.contains("libc.so.6") || needed.contains { $0.contains("musl") })
+      // Those of Swift and of the C library.
+      let others = needed.filter { library in
+        ![
+          "libswift", "libFoundation", "lib_Foundation", "libdispatch", "libBlocksRuntime", "libc.", "libm.", "ld-",
+          "libgcc_s", "libstdc++", "libpthread", "libdl", "librt", "libutil",
+        ].contains { library.hasPrefix($0) }
+      }
+      #expect(others.sorted() == expected.map { $0[...] })
+    }
+  }
+#endif
