@@ -169,6 +169,18 @@ void cplatform_start_writing(int descriptor, int64_t offset, int64_t count) {
 #endif
 }
 
+int cplatform_is_writable(int descriptor) {
+#if defined(__linux__)
+  return (int)syscall(SYS_faccessat, descriptor, ".", W_OK | X_OK);
+#else
+  return faccessat(descriptor, ".", W_OK | X_OK, 0);
+#endif
+}
+
+int64_t cplatform_seek(int descriptor, int64_t offset, int hole) {
+  return lseek(descriptor, offset, hole ? SEEK_HOLE : SEEK_DATA);
+}
+
 int64_t cplatform_file_system(int descriptor) {
 #if defined(__linux__)
   struct statfs status;

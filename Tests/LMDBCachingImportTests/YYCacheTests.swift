@@ -133,22 +133,51 @@ import Testing
     withExtendedLifetime(writer) {}
   }
 
-  /// With a journal of the older kind beside it, a transaction was under way, which the file holds half of.
-  @Test func aHotJournalIsRolledBackInACopy() throws {
+  /// A transaction was under way when the program ended. Its journal names another file, or a FIFO, as the super-journal
+  /// that SQLite would read and remove.
+  @Test(arguments: [nil, "file", "fifo"]) func aRollbackJournalIsIgnored(_ superJournal: String?) throws {
     let writer = try YYCacheWriter(at: place.store)
     for number in 0..<20 { try writer.add("\(number)", archive(NSNumber(value: number))) }
-    // Without a cache of pages it writes to the file before the commit, and the journal is synchronized first.
+    // Without a page cache SQLite writes to the file before the commit.
     try writer.execute("PRAGMA cache_size = 1; PRAGMA cache_spill = 1; BEGIN")
     for number in 20..<400 { try writer.add("\(number)", archive(NSData(data: Data(count: 1_000)))) }
     let crashed = Place()
     try FileManager.default.copyItem(at: place.store, to: crashed.store)
-    #expect(try Data(contentsOf: crashed.store.appendingPathComponent("manifest.sqlite-journal")).count > 0)
     try writer.execute("ROLLBACK")
-    let before = try TreeImage(crashed.store.path)
+    let journal = crashed.store.appendingPathComponent("manifest.sqlite-journal")
+    var bytes = try Data(contentsOf: journal)
+    #expect(bytes.count > 512)
+    if let superJournal {
+      try crashed.write("precious".utf8, to: "file")
+      #expect(mkfifo(crashed.path("fifo"), 0o600) == 0)
+      let name = crashed.path(superJournal).utf8
+      let words = [name.count, name.reduce(0) { $0 + Int($1) }]
+      let number = words.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (24 - 8 * $0)) } }
+      bytes += [0, 0x40, 0, 1] + name + number + [0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7]
+      try bytes.write(to: journal)
+    }
+    let before = try TreeImage(crashed.url.path)
     let cache = try place.cache()
-    let report = try CacheImport(from: .yyCache(directory: crashed.store)).run(into: cache)
-    #expect(report.taken == 20 && report.isComplete)
-    let after = try TreeImage(crashed.store.path)
+    let report: ImportReport?
+    do throws(ImportError) {
+      report = try CacheImport(from: .yyCache(directory: crashed.store)).run(into: cache)
+    } catch {
+      report = error.report
+    }
+    #expect(report?.refusalCounts[.uncommittedChanges] == 1)
+    #expect(try cache.value(Int.self, forKey: "0") == 0)
+    let after = try TreeImage(crashed.url.path)
     #expect(before.losses(in: after) == [] && before.additions(in: after) == [])
+  }
+
+  /// Reading 40 GiB takes minutes, and a copy without holes would fill the disk.
+  @Test func aSparseLogIsNotCopiedAsZeros() throws {
+    let writer = try YYCacheWriter(at: place.store)
+    try writer.add("key", archive(NSString("x")))
+    let log = try place.write("no log".utf8, to: "store/manifest.sqlite-wal")
+    #expect(truncate(log, 40 << 30) == 0)
+    let cache = try place.cache()
+    #expect(try run(cache).taken == 1)
+    withExtendedLifetime(writer) {}
   }
 }

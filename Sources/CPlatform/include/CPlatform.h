@@ -60,6 +60,13 @@ int cplatform_syncfs(int descriptor);
 /// Has the system begin to write a part of a file to the device, where it can be asked to. Nothing is durable by that.
 void cplatform_start_writing(int descriptor, int64_t offset, int64_t count);
 
+/// faccessat(2): 0 if this user can make and remove files in a directory, else -1. On Linux without faccessat2(2), which the
+/// C library prefers and older containers refuse with an error that reads as a missing permission.
+int cplatform_is_writable(int descriptor);
+
+/// The offset of the next hole of a file, or else of the next data, as lseek(2) tells; -1: there is none, or no telling.
+int64_t cplatform_seek(int descriptor, int64_t offset, int hole);
+
 /// `f_type` of statfs(2), the file system's magic number; -1: the call failed, or the system has none.
 int64_t cplatform_file_system(int descriptor);
 

@@ -4,7 +4,7 @@ public struct ImportRefusal: Sendable, Equatable {
   public struct Reason: Hashable, Sendable, CustomStringConvertible {
     private enum Value: String, Sendable {
       case unreadableKey, missingValue, foreignName, notAFile, damagedValue, wrongType, tooLarge, unreadable
-      case extendedData, olderState
+      case extendedData, olderState, uncommittedChanges
     }
     private let value: Value
 
@@ -33,6 +33,9 @@ public struct ImportRefusal: Sendable, Equatable {
     public static let extendedData = Reason(.extendedData)
     /// What was written last to the source is damaged: the state before it was taken.
     public static let olderState = Reason(.olderState)
+    /// The source has the journal of a transaction that did not end. The journal was ignored, so entries of that
+    /// transaction may have been taken.
+    public static let uncommittedChanges = Reason(.uncommittedChanges)
   }
 
   /// The key in the source, as far as it can be shown; empty: of no single entry.

@@ -1,15 +1,16 @@
 import Foundation
 import Platform
 
-/// The database of a YYCache, opened without changing anything in its directory.
+/// The database of a YYCache, opened without changing any file.
 ///
-/// SQLite makes files beside a database that it opens, also for reading. It makes none where it is told that the file does
-/// not change: so that is what it is told where no log belongs to the file. Otherwise the file is copied with its log, and
-/// the copy opened.
+/// SQLite writes next to a database that it opens, even to read it. It does not if the database is declared immutable,
+/// which this type does unless there is a write-ahead log. Then it copies the database and the log, and opens the copy.
+///
+/// SQLite never sees a rollback journal: it deletes the file that a journal names as its super-journal, wherever that is.
 final class ManifestFile {
   static let name = "manifest.sqlite"
-  /// The write-ahead log, and that of the older way.
-  private static let logs = [name + "-wal", name + "-journal"]
+  static let journal = name + "-journal"
+  private static let log = name + "-wal"
   private static let attempts = 4
 
   let database: SQLiteDatabase
@@ -19,10 +20,13 @@ final class ManifestFile {
 
   private struct State: Equatable {
     let file: FileStatus
-    let logs: [FileStatus?]
+    let log, journal: FileStatus?
 
-    var hasLog: Bool { logs.contains { ($0?.size ?? 0) > 0 } }
+    var hasLog: Bool { (log?.size ?? 0) > 0 }
   }
+
+  /// Whether there is a rollback journal. YYCache does not write any.
+  var hasJournal: Bool { (before.journal?.size ?? 0) > 0 }
 
   init(in directory: Directory, lengthLimit: Int) throws(ImportError) {
     self.directory = directory
@@ -64,22 +68,20 @@ final class ManifestFile {
     return try reading(path) { () throws(SystemError) in
       // Opened for what it says of links and of what else is no file.
       guard let file = try directory.open(name) else { throw SystemError("openat", path, errno: ENOENT) }
-      var found: [FileStatus?] = []
-      for log in logs { found.append(try directory.open(log)?.status()) }
-      return State(file: try file.status(), logs: found)
+      return State(
+        file: try file.status(), log: try directory.open(log)?.status(), journal: try directory.open(journal)?.status())
     }
   }
 
-  /// Copies the database and its logs as of one moment.
+  /// Copies the database and its write-ahead log, both as they are at one moment.
   private static func copy(from directory: Directory, to copy: TemporaryDirectory) throws(ImportError) -> State {
     for _ in 0..<attempts {
       let before = try state(in: directory)
-      for name in [name] + logs {
+      for name in [name, log] {
         try reading(directory.path(of: name)) { () throws(SystemError) in
           try copy.directory.remove(name)
           guard let file = try directory.open(name) else { return }
-          let copied = try copy.directory.create(name, .exclusively)
-          try copied.write(0..<file.status().size, of: file)
+          try copy.directory.create(name, .exclusively).writeSparsely(file)
         }
       }
       if try state(in: directory) == before { return before }

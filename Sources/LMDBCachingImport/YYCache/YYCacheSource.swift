@@ -13,6 +13,7 @@ struct YYCacheSource: EntrySource {
   private let files: Directory?
   private let context: SourceContext
   private var current: ManifestRows.Row?
+  private var remark: ImportRefusal?
 
   let count: Int?
 
@@ -20,14 +21,22 @@ struct YYCacheSource: EntrySource {
     directory = try reading(path) { () throws(SystemError) in try Directory(path: path) }
     files = try reading(path) { [directory] () throws(SystemError) in try directory.subdirectory("data") }
     // A key has to fit as well.
-    rows = try ManifestRows(
-      ManifestFile(in: directory, lengthLimit: context.maximumValueSize + Self.greatestKey),
-      directory.path(of: ManifestFile.name))
+    let manifest = try ManifestFile(in: directory, lengthLimit: context.maximumValueSize + Self.greatestKey)
+    rows = try ManifestRows(manifest, directory.path(of: ManifestFile.name))
     self.context = context
+    if manifest.hasJournal {
+      remark = ImportRefusal(
+        key: "",
+        EntryFailure(
+          .uncommittedChanges,
+          "\(directory.path(of: ManifestFile.journal)) was ignored. Entries of the transaction that it would undo may "
+            + "have been imported."))
+    }
     count = rows.count()
   }
 
   mutating func next() throws(ImportError) -> SourceStep? {
+    if let remark = remark.take() { return .remark(remark) }
     guard let found = try rows.next() else { return nil }
     switch found {
     case .unreadable(let row, let error):

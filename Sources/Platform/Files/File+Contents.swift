@@ -1,3 +1,5 @@
+import CPlatform
+
 extension File {
   // MARK: - Reading
 
@@ -106,5 +108,22 @@ extension File {
       try write(part, at: offset)
       offset += part.count
     }
+  }
+
+  /// Fills this file, which is empty, with the contents of another one. Holes are not read and stay holes.
+  package borrowing func writeSparsely(_ other: borrowing File) throws(SystemError) {
+    let size = try other.status().size
+    var offset = 0
+    while offset < size {
+      let data = Int(cplatform_seek(other.descriptor, Int64(offset), 0))
+      if data < 0, currentErrno() == ENXIO { break }
+      // All of it is data where the file system does not tell.
+      let start = max(data, offset)
+      let hole = Int(cplatform_seek(other.descriptor, Int64(start), 1))
+      offset = hole < start ? size : min(hole, size)
+      if start >= offset { break }
+      try write(start..<offset, of: other)
+    }
+    try truncate(to: size)
   }
 }
