@@ -1,3 +1,4 @@
+import CTestSupport
 import Platform
 import Testing
 
@@ -132,6 +133,17 @@ import Testing
     #expect(fails(.syncfs) { () throws(SystemError) in try directory.synchronizeVolume() })
     #expect(try folder.text(of: "file") == "x")
   }
+
+  #if os(Linux)
+    /// In a process of its own, which cannot take the filter back.
+    @Test func aContainerThatRefusesFaccessat2IsNoMissingPermission() async {
+      await #expect(processExitsWith: .success) {
+        let folder = TemporaryFolder()
+        guard ctestsupport_refuse_faccessat2() == 0 else { return }
+        try folder.directory.checkWritable()
+      }
+    }
+  #endif
 
   @Test func namesThatAreNoTextAreToldOfByThemselves() throws {
     try folder.write("x", to: "file")

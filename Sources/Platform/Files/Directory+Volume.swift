@@ -20,7 +20,7 @@ extension Directory {
 
   /// - Throws: `EACCES` or `EROFS` if this user cannot make and remove files in it.
   package func checkWritable() throws(SystemError) {
-    if faccessat(descriptor, ".", W_OK | X_OK, 0) != 0 { throw SystemError("faccessat", path) }
+    if cplatform_is_writable(descriptor) != 0 { throw SystemError("faccessat", path) }
   }
 
   /// Whether it belongs to the user of this process.
