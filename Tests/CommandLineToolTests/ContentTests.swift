@@ -66,6 +66,16 @@ import Testing
     #expect(table.contains("(5 others)"))
   }
 
+  /// Key identity is the bytes, so these are two prefixes.
+  @Test func canonicallyEquivalentPrefixesStayApart() async throws {
+    let cache = try DiskCache(directory: URL(fileURLWithPath: scratch.cache))
+    for prefix in ["\u{E9}:", "e\u{301}:"] { try cache.set(1, forKey: prefix + "key") }
+    try await cache.close()
+    let summary: Summary = try await Tool.run("stat", "--prefixes", "--json", "--cache", scratch.cache).json()
+    #expect(
+      summary.contents?.prefixes.map { Array($0.prefix.utf8) } == [Array("e\u{301}:".utf8), Array("\u{E9}:".utf8)])
+  }
+
   #if os(Linux)
     /// The greatest part of its memory that was ever in use, in bytes.
     private func peak(of process: ChildProcess) throws -> Int {

@@ -58,7 +58,7 @@ package struct EntryCensus: Sendable {
   /// The beginnings of the last key, each of which begins with the one before; the first one is empty. The entries come in
   /// the order of their keys, so that the others are complete.
   private var open: [PrefixGroup] = [PrefixGroup(prefix: "", group: Group())]
-  private var complete: [String: Group] = [:]
+  private var complete: [ByteKey: Group] = [:]
 
   private static let sizeLimits = [0, 16, 64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 16 << 20]
   private static let ageLimits = [60, 3_600, 86_400, 7 * 86_400, 30 * 86_400, 365 * 86_400]
@@ -115,7 +115,7 @@ package struct EntryCensus: Sendable {
   private mutating func close() {
     let last = open.removeLast()
     if last.group.entries == 0 { return }
-    complete[last.prefix, default: Group()].add(last.group)
+    complete[ByteKey(last.prefix), default: Group()].add(last.group)
     if complete.count >= 2 * greatestPrefixes + 64 { forgetSmall() }
   }
 
@@ -124,12 +124,12 @@ package struct EntryCensus: Sendable {
     for group in sorted.dropFirst(greatestPrefixes) {
       otherPrefixes.add(group.group)
       otherPrefixCount += 1
-      complete[group.prefix] = nil
+      complete[ByteKey(group.prefix)] = nil
     }
   }
 
-  private static func sorted(_ groups: [String: Group]) -> [PrefixGroup] {
-    groups.map { PrefixGroup(prefix: $0.key, group: $0.value) }.sorted { first, second in
+  private static func sorted(_ groups: [ByteKey: Group]) -> [PrefixGroup] {
+    groups.map { PrefixGroup(prefix: $0.key.string, group: $0.value) }.sorted { first, second in
       first.group.bytes == second.group.bytes
         ? first.prefix.utf8.lexicographicallyPrecedes(second.prefix.utf8) : first.group.bytes > second.group.bytes
     }
