@@ -86,6 +86,11 @@ extension DiskCache {
     try await background.perform(.write) { [self] () throws(CacheError) in try removeAll(taggedWithAnyOf: tags) }
   }
 
+  /// See ``removeAll(createdBefore:)``.
+  public nonisolated(nonsending) func removeAll(createdBefore date: Date) async throws(CacheError) {
+    try await background.perform(.write) { [self] () throws(CacheError) in try removeAll(createdBefore: date) }
+  }
+
   /// See ``LMDBCache/entryCount()``.
   public nonisolated(nonsending) func entryCount() async throws(CacheError) -> Int {
     try await background.perform(.aside) { [self] () throws(CacheError) in try entryCount() }

@@ -376,6 +376,17 @@ public final class DiskCache: Sendable {
     try store.trim(to: TrimGoal(lastAccess: RecordHeader.seconds(oldest)))
   }
 
+  /// Removes expired entries and those that were stored before `date`, however often they were read since.
+  ///
+  /// - Parameter date: Rounded down to the second.
+  /// - Throws: `.invalidArgument` for a date that is not a number.
+  public func removeAll(createdBefore date: Date) throws(CacheError) {
+    let seconds = date.timeIntervalSince1970
+    try Self.checkGoal(!seconds.isNaN, "removeAll(createdBefore:)", "\(seconds)")
+    try checkOpen()
+    try store.trim(to: TrimGoal(created: UInt32(max(0, min(seconds, Double(UInt32.max))))))
+  }
+
   /// Does now what is done in the background: removes expired entries, and keeps every limit.
   public func trimToLimits() throws(CacheError) {
     try checkOpen()

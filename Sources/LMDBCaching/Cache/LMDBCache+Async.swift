@@ -106,6 +106,11 @@ extension LMDBCache {
     try await background.perform(.write) { [self] () throws(CacheError) in try removeAll(taggedWithAnyOf: tags) }
   }
 
+  /// Removes expired entries and those that were stored before `date`, however often they were read since.
+  public nonisolated(nonsending) func removeAll(createdBefore date: Date) async throws(CacheError) {
+    try await background.perform(.write) { [self] () throws(CacheError) in try removeAll(createdBefore: date) }
+  }
+
   /// Number of entries on the disk, where every entry is; expired ones count until they are removed.
   public nonisolated(nonsending) func entryCount() async throws(CacheError) -> Int { try await diskCache.entryCount() }
 

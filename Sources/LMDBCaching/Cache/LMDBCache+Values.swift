@@ -229,6 +229,14 @@ extension LMDBCache {
     try diskCache.removeAll(withPrefix: prefix, through: memoryCache)
   }
 
+  /// Removes expired entries and those that were stored before `date`, however often they were read since.
+  ///
+  /// - Parameter date: Rounded down to the second.
+  /// - Throws: `.invalidArgument` for a date that is not a number; as ``trim(toAge:)``.
+  public func removeAll(createdBefore date: Date) throws(CacheError) {
+    try diskCache.removeAll(createdBefore: date)
+  }
+
   // MARK: Many entries
 
   /// The live entries whose keys start with `prefix`, in byte order of their keys, as of one moment.

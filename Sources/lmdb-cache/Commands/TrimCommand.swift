@@ -23,7 +23,9 @@ struct TrimCommand: ParsableCommand {
     try option.withExisting { cache, _ in
       let before = try cache.entryCount()
       // How many go is known where their number is what is limited.
-      let total = limits.age == nil && limits.cost == nil ? limits.count.map { max(0, before - $0) } : nil
+      let total =
+        limits.age == nil && limits.cost == nil && limits.creationAge == nil
+        ? limits.count.map { max(0, before - $0) } : nil
       try ProgressWatch.during(of: total) {
         max(0, before - cache.count)
       } _: {

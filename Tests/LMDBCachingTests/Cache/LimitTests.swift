@@ -229,6 +229,29 @@ import Testing
     try cache.close()
   }
 
+  @Test func entriesAreRemovedByTheTimeOfTheirCreation() async throws {
+    let clock = ManualClock()
+    let cache = try open { $0.clock = .manual(clock) }
+    for number in 0..<6 {
+      try cache.set(number, forKey: key(number))
+      clock.advance(by: .seconds(100))
+    }
+    // Reads do not make an entry younger, and a write does.
+    #expect(try cache.value(Int.self, forKey: key(0)) == 0)
+    try cache.set(10, forKey: key(1))
+    try cache.removeAll(createdBefore: clock.date - 350)
+    #expect(try cache.entries().map(\.key) == [1, 3, 4, 5].map(key) && !cache.memoryCache.contains(key(0)))
+    try await cache.removeAll(createdBefore: clock.date - 50)
+    #expect(try cache.entries().map(\.key) == [key(1)])
+    try cache.removeAll(createdBefore: .distantPast)
+    #expect(errorCode { try cache.removeAll(createdBefore: Date(timeIntervalSince1970: .nan)) } == .invalidArgument)
+    #expect(cache.count == 1)
+    try await cache.diskCache.removeAll(createdBefore: .distantFuture)
+    #expect(cache.count == 0)
+    #expect(try cache.value(Int.self, forKey: key(1)) == nil)
+    try await cache.close()
+  }
+
   /// An entry that costs more than all may together would drive out all others, and go as the last.
   @Test func whatCostsMoreThanTheLimitDrivesNobodyOut() throws {
     let cache = try open()

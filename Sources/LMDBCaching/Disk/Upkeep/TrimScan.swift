@@ -9,7 +9,7 @@ struct TrimScan {
     /// A record that cannot be read, or that its key does not lead to.
     case stray
     case expired(key: UnsafeRawBufferPointer, stamp: UInt64)
-    /// Removed by one of its tags.
+    /// Removed by one of its tags, or created too early.
     case removed(key: UnsafeRawBufferPointer, stamp: UInt64)
     case live(key: UnsafeRawBufferPointer, TrimPlan.Recency, cost: Int)
   }
@@ -25,13 +25,15 @@ struct TrimScan {
   private let knowsAccesses: Bool
   /// The tags that were removed, by their hashes, with the stamps of the removals.
   private let removedTags: [UInt64: UInt64]
+  /// See ``TrimGoal/created``.
+  private let oldestCreation: UInt32
   /// The last key that was looked at.
   private var last: [UInt8]?
 
   /// - Parameter generation: See ``RecordHeader/noteAccess(_:generation:)``.
   init(
     _ database: EntryDatabase, _ recency: RecencyTable, _ observers: StoreObservers, now: Int64, generation: UInt32,
-    removedTags: [UInt64: UInt64]
+    removedTags: [UInt64: UInt64], oldestCreation: UInt32
   ) {
     self.database = database
     self.recency = recency
@@ -39,6 +41,7 @@ struct TrimScan {
     self.now = now
     self.generation = generation
     self.removedTags = removedTags
+    self.oldestCreation = oldestCreation
     knowsAccesses = !self.observers.isEmpty || !recency.isEmpty
   }
 
@@ -71,6 +74,7 @@ struct TrimScan {
     }
     guard Self.isUTF8(key), database.databaseKey.leads(key, to: entry.key) else { return .stray }
     if header.isOver(at: now) { return .expired(key: key, stamp: header.stamp) }
+    if header.created < oldestCreation { return .removed(key: key, stamp: header.stamp) }
     if let tags = header.tags, tags.contains(where: { removedTags[$0] ?? 0 > header.stamp }) {
       return .removed(key: key, stamp: header.stamp)
     }

@@ -151,7 +151,7 @@ final class Trimmer: Sendable {
       for _ in 0..<Self.maximumRounds {
         let plan = try plan(goal, removedTags)
         if plan.victims == 0 { break }
-        if try remove(plan, removalLength, removedTags) >= plan.victims { break }
+        if try remove(plan, removalLength, goal, removedTags) >= plan.victims { break }
       }
     }
     guard tags.isSweepDue else { return }
@@ -189,7 +189,7 @@ final class Trimmer: Sendable {
 
   private func plan(_ goal: TrimGoal, _ removedTags: [UInt64: UInt64]) throws(CacheError) -> TrimPlan {
     var plan = TrimPlan()
-    var scan = scan(removedTags)
+    var scan = scan(goal, removedTags)
     while try scan.next({ _, standing in plan.add(standing) }) {
       // Writers must not wait for a trim.
       writer.letCommitsGoFirst()
@@ -201,19 +201,19 @@ final class Trimmer: Sendable {
     return plan
   }
 
-  private func scan(_ removedTags: [UInt64: UInt64]) -> TrimScan {
+  private func scan(_ goal: TrimGoal, _ removedTags: [UInt64: UInt64]) -> TrimScan {
     TrimScan(
       database, recency, observers, now: clock.now, generation: generation.load(ordering: .relaxed),
-      removedTags: removedTags)
+      removedTags: removedTags, oldestCreation: goal.created)
   }
 
   /// Returns how many entries it removed: those that were written or accessed since they were chosen stay.
   private func remove(
-    _ plan: TrimPlan, _ removalLength: Int, _ removedTags: [UInt64: UInt64]
+    _ plan: TrimPlan, _ removalLength: Int, _ goal: TrimGoal, _ removedTags: [UInt64: UInt64]
   ) throws(CacheError) -> Int {
     var removed = 0
     var victims = PackedKeys()
-    var scan = scan(removedTags)
+    var scan = scan(goal, removedTags)
     var isAtEnd = false
     while !isAtEnd {
       isAtEnd = try !scan.next { entry, standing in
