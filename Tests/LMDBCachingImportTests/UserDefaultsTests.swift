@@ -45,14 +45,14 @@ import Testing
   }
 
   /// As Foundation itself writes them here.
-  @Test func aSuiteIsFoundByItsName() throws {
+  @Test(arguments: [true, false]) func aSuiteIsImportedByItsNameOrAsAnObject(_ isNamed: Bool) throws {
     let name = "lmdb-import-test-" + UUID().uuidString
     let defaults = try #require(UserDefaults(suiteName: name))
     defaults.set("dark", forKey: "theme")
     defaults.set(["a": 1], forKey: "counts")
-    #expect(defaults.synchronize())
+    if isNamed { #expect(defaults.synchronize()) }
     let cache = try place.cache()
-    let report = try CacheImport(from: .userDefaults(named: name)).run(into: cache)
+    let report = try CacheImport(from: isNamed ? .userDefaults(named: name) : .userDefaults(defaults)).run(into: cache)
     UserDefaults.standard.removePersistentDomain(forName: name)
     #expect(report.taken == 2)
     #expect(try cache.value(String.self, forKey: "theme") == "dark")

@@ -48,6 +48,22 @@ public struct ImportSource: Sendable {
     ImportSource { context throws(ImportError) in try UserDefaultsSource(path(file), context) }
   }
 
+  /// All values that user defaults give when this is called, also those that were registered or are not in the file yet.
+  public static func userDefaults(_ defaults: UserDefaults) -> ImportSource {
+    let content = Result {
+      try PropertyListSerialization.data(
+        fromPropertyList: defaults.dictionaryRepresentation(), format: .binary, options: 0)
+    }
+    return ImportSource { context throws(ImportError) in
+      do {
+        return try UserDefaultsSource(content.get(), of: "The dictionary representation")
+      } catch {
+        throw error as? ImportError
+          ?? ImportError(.unreadableSource, "These user defaults hold no property list.", underlying: error)
+      }
+    }
+  }
+
   /// The user defaults of this name: on Linux `<name>.plist` in `$XDG_CONFIG_HOME`, or in `~/.config`.
   ///
   /// What a program has set and Foundation not yet written is not in the file: call `synchronize()` before.

@@ -15,9 +15,14 @@ struct UserDefaultsSource: EntrySource {
   init(_ path: String, _ context: SourceContext) throws(ImportError) {
     let file = try SourceFile.open(path)
     let bytes = try reading(path) { () throws(SystemError) in try file.readToEnd(limit: Self.greatestSize) }
+    try self.init(Data(bytes), of: path)
+  }
+
+  /// - Parameter path: For messages.
+  init(_ propertyList: Data, of path: String) throws(ImportError) {
     let entries: PropertyListEntries?
     do throws(KeyedArchiveError) {
-      entries = try PropertyListEntries(Data(bytes))
+      entries = try PropertyListEntries(propertyList)
     } catch {
       throw ImportError(
         .damagedSource, "\(path) is no property list that can be read: binary, or XML.", underlying: error)
