@@ -9,8 +9,8 @@ struct LMDBCacheTool: ParsableCommand {
     commandName: "lmdb-cache",
     abstract: "Looks into a cache of LMDBCaching, changes it, or replays a trace of requests through one.",
     discussion: """
-      A cache is named with --cache: what holds a slash is the path of its directory (./thumbnails), anything else \
-      the name of a cache in the user's directory for caches, or for data. Several processes may use a cache at once, \
+      --cache takes the path of a directory if it has a slash (./thumbnails), else the name that a program of this \
+      user gave to its cache. Several processes may use a cache at once, \
       so the tool may look into one that is in use. ls, get, stat, verify and serve change nothing, and need no \
       permission but to read. Data goes to standard output, messages to standard error.
 

@@ -157,6 +157,19 @@ import Testing
     #expect(try await Tool.run("trim", "--age", "3600", "--cache", scratch.cache).status == 0)
     let kept: Summary = try await Tool.run("stat", "--json", "--cache", scratch.cache).json()
     #expect(kept.entries == summary.entries)
+    #expect(try await Tool.run("trim", "--creation-age", "3600", "--cache", scratch.cache).status == 0)
+    #expect(
+      try await Tool.run("stat", "--json", "--cache", scratch.cache).json(as: Summary.self).entries == kept.entries)
+    #expect(try await Tool.run("trim", "--creation-age", "-1", "--cache", scratch.cache).status == 64)
+    // An imported file was created when it was last changed.
+    let files = scratch.path("files")
+    try FileManager.default.createDirectory(atPath: files, withIntermediateDirectories: true)
+    let file = try scratch.file("files/old", Data())
+    try FileManager.default.setAttributes([.modificationDate: Date(timeIntervalSinceNow: -7_200)], ofItemAtPath: file)
+    #expect(try await Tool.run("import", files, "--from", "files", "--cache", scratch.cache).status == 0)
+    #expect(try await Tool.run("get", "old", "--cache", scratch.cache).status == 0)
+    #expect(try await Tool.run("trim", "--creation-age", "3600", "--cache", scratch.cache).status == 0)
+    #expect(try await Tool.run("get", "old", "--cache", scratch.cache).status == 1)
   }
 
   @Test func clearRemovesEverything() async throws {
@@ -165,16 +178,24 @@ import Testing
     #expect(try await Tool.run("ls", "-q", "--cache", scratch.cache).output.isEmpty)
   }
 
-  @Test func aNameIsACacheInTheCachesDirectory() async throws {
-    let environment = ["XDG_CACHE_HOME": scratch.url.path]
-    #if os(Linux)
-      #expect(try await Tool.run("set", "a", "b", "--cache", "named", environment: environment).status == 0)
-      #expect(try await Tool.run("get", "a", "--cache", scratch.path("named")).text == "b")
-      // What is nowhere else is looked for in the directory for data.
-      let other = ["XDG_DATA_HOME": scratch.url.path, "XDG_CACHE_HOME": scratch.path("none")]
-      #expect(try await Tool.run("get", "a", "--cache", "named", environment: other).text == "b")
-    #endif
-  }
+  #if os(Linux)
+    @Test func aNameIsTheCacheOfAnyProgram() async throws {
+      let environment = ["HOME": scratch.url.path, "XDG_CACHE_HOME": "", "XDG_DATA_HOME": ""]
+      // A new one is the tool's own.
+      for (name, path) in [("own", ".cache/lmdb-cache/own"), (scratch.path(".local/share/app/named"), nil)] {
+        #expect(try await Tool.run("set", "a", name, "--cache", name, environment: environment).status == 0)
+        if let path { #expect(try await Tool.run("get", "a", "--cache", scratch.path(path)).text == name) }
+      }
+      #expect(
+        try await Tool.run("get", "a", "--cache", "named", environment: environment).text
+          == scratch.path(".local/share/app/named"))
+      // Two programs may have caches of one name.
+      let other = scratch.path(".cache/other/named")
+      #expect(try await Tool.run("set", "a", "b", "--cache", other).status == 0)
+      let ambiguous = try await Tool.run("get", "a", "--cache", "named", environment: environment)
+      #expect(ambiguous.status == 64 && ambiguous.errors.contains(other), "\(ambiguous.errors)")
+    }
+  #endif
 
   @Test func aCacheThatIsOpenElsewhereCanBeLookedInto() async throws {
     let cache = try LMDBCache(directory: URL(fileURLWithPath: scratch.cache))

@@ -14,12 +14,12 @@ import Testing
       "XDG_CACHE_HOME": scratch.path("caches"), "XDG_DATA_HOME": scratch.path("data"),
       "PATH": Tool.executable.deletingLastPathComponent().path + ":/usr/bin:/bin", "HOME": scratch.path("home"),
     ]
-    for name in ["caches/thumbnails", "data/settings"] {
+    for name in ["caches/app/thumbnails", "data/app/settings"] {
       let result = try await Tool.run("set", "key", "value", "--cache", scratch.path(name))
       #expect(result.status == 0, "\(result.errors)")
     }
     let directories = [
-      "caches/empty", "places/a b", "places/a:b", "places/$(touch ran)", "places/`touch ran`", "places/.hidden",
+      "caches/app/empty", "places/a b", "places/a:b", "places/$(touch ran)", "places/`touch ran`", "places/.hidden",
       "places/back\\slash", "places/it's", "places/two\nlines",
     ]
     for directory in directories {

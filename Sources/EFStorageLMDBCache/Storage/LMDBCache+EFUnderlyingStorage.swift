@@ -11,9 +11,8 @@ extension LMDBCache: EFFailableUnderlyingStorage {
 
   /// The cache that is meant where none is named.
   ///
-  /// Unless it was set it is a cache of the user's directory for data, `UserDirectory.data`, opened when it is first needed, with the name of
-  /// the main bundle, or of the program followed by `.EFStorage`. It is nil while that cannot be opened, which is
-  /// reported and tried again after a second.
+  /// Unless it was set, it is `LMDBCache(name: "EFStorage", in: .data)`, opened when it is first needed. It is nil while
+  /// that cannot be opened, which is reported and tried again after a second.
   ///
   /// Set it before the first use: references that exist keep the storage they were made with. Any thread.
   public static var defaultForEFStorage: LMDBCache? {

@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 
 /// Where Foundation keeps user defaults.
 package enum DefaultsLocation {
@@ -7,8 +8,7 @@ package enum DefaultsLocation {
     #if canImport(Darwin)
       let directory = NSHomeDirectory() + "/Library/Preferences"
     #else
-      let variable = ProcessInfo.processInfo.environment["XDG_CONFIG_HOME"]
-      let directory = variable.flatMap { $0.hasPrefix("/") ? $0 : nil } ?? NSHomeDirectory() + "/.config"
+      let directory = BaseDirectory.configuration.path()
     #endif
     return "\(directory)/\(name).plist"
   }

@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 import Synchronization
 
 extension Garage {
@@ -13,12 +14,10 @@ extension Garage {
   private static var dataDirectory: URL {
     let program = Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName
     #if canImport(Darwin)
-      let base = FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask).first
+      let folder = FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask)[0]
     #else
-      let path = ProcessInfo.processInfo.environment["XDG_DATA_HOME"]
-      let base = path.flatMap { $0.hasPrefix("/") ? URL(fileURLWithPath: $0) : nil }
+      let folder = URL(fileURLWithPath: BaseDirectory.data.path())
     #endif
-    let folder = base ?? FileManager.default.homeDirectoryForCurrentUser.appendingPathComponent(".local/share")
     return folder.appendingPathComponent(program, isDirectory: true)
   }
 

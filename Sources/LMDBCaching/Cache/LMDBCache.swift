@@ -51,7 +51,10 @@ public final class LMDBCache: Sendable {
   let refreshes = Mutex<Set<ByteKey>>([])
   var background: BackgroundQueue { diskCache.background }
 
-  /// Opens, or makes, the cache `name` in one of the user's directories.
+  /// Opens, or creates, the cache `name` of this program, in one of the user's directories.
+  ///
+  /// The cache's directory is `<user's directory>/<program>/<name>`. The program is the main bundle's identifier, or the
+  /// executable's name without a bundle.
   ///
   /// - Parameters:
   ///   - name: One path component.

@@ -1,42 +1,44 @@
 package import Foundation
+import Platform
 
-/// Where caches with a name are: see ``LMDBCache/init(name:in:configuration:)``.
+/// Where the named caches of a program are: see ``LMDBCache/init(name:in:configuration:)``.
 public enum UserDirectory: Sendable, CaseIterable {
-  /// For what can be made again: the user, or the system, may remove it at any time. `$XDG_CACHE_HOME` or `~/.cache` on
-  /// Linux, `Library/Caches` on Apple platforms.
+  /// For data that can be made again, which the user or the system may remove at any time. `$XDG_CACHE_HOME` or
+  /// `~/.cache` on Linux, `Library/Caches` on Apple platforms.
   case caches
-  /// For what is to stay, settings say. `$XDG_DATA_HOME` or `~/.local/share` on Linux, `Library/Application Support` on
+  /// For data to keep, such as settings. `$XDG_DATA_HOME` or `~/.local/share` on Linux, `Library/Application Support` on
   /// Apple platforms.
   case data
 
+  /// The directory, which all programs share.
   package var url: URL {
     #if os(Linux)
-      url(in: ProcessInfo.processInfo.environment)
+      URL(fileURLWithPath: (self == .caches ? BaseDirectory.caches : .data).path(), isDirectory: true)
     #else
       FileManager.default.urls(
         for: self == .caches ? .cachesDirectory : .applicationSupportDirectory, in: .userDomainMask)[0]
     #endif
   }
 
-  #if os(Linux)
-    /// By the XDG base directory specification: relative paths are to be ignored.
-    package func url(in environment: [String: String]) -> URL {
-      let (variable, standard) =
-        switch self {
-        case .caches: ("XDG_CACHE_HOME", ".cache")
-        case .data: ("XDG_DATA_HOME", ".local/share")
-        }
-      if let path = environment[variable], path.hasPrefix("/") { return URL(fileURLWithPath: path, isDirectory: true) }
-      return URL(fileURLWithPath: NSHomeDirectory()).appendingPathComponent(standard, isDirectory: true)
-    }
-  #endif
+  /// The home directory of the user.
+  package static var homePath: String { BaseDirectory.home() }
+
+  /// The name of the program's own directory in each of them.
+  package static var program: String { Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName }
 
   func url(named name: String) throws(CacheError) -> URL {
-    guard !name.isEmpty, name != ".", name != "..", !name.contains("/"), !name.utf8.contains(0) else {
-      throw CacheError(.invalidArgument, "A cache's name is one path component, and \(quoted(name)) is not.")
+    for name in [Self.program, name] {
+      guard !name.isEmpty, name != ".", name != "..", !name.contains("/"), !name.utf8.contains(0) else {
+        throw CacheError(.invalidArgument, "The name of a cache must be one path component, but is \(quoted(name)).")
+      }
     }
-    return url.appendingPathComponent(name, isDirectory: true)
+    return url.appendingPathComponent(Self.program, isDirectory: true).appendingPathComponent(name, isDirectory: true)
   }
+}
+
+extension LMDBCache {
+  /// The name of the cache in ``UserDirectory/data`` that properties and stores use if they name none.
+  package static let defaultName = "EFStorage"
 }
 
 extension CacheConfiguration {

@@ -16,17 +16,11 @@ enum CacheCompletion {
     return directories(in: String(text[...slash]), withPrefix: String(text[text.index(after: slash)...]))
   }
 
-  /// Caches in the user's directories for caches and for data.
-  private static func names() -> [String] {
-    let found = [UserDirectory.caches, .data].map(\.url.path).flatMap { place in
-      contents(of: place).filter { Platform.statusError(ofFileAt: "\(place)/\($0)/data.mdb") == nil }
-    }
-    return Set(found).sorted()
-  }
+  private static func names() -> [String] { Set(CacheLocation.named.map(\.lastPathComponent)).filter(isLine).sorted() }
 
   /// - Parameter place: Ends in a slash. A leading `~/` is the user's home.
   private static func directories(in place: String, withPrefix prefix: String) -> [String] {
-    let path = place.hasPrefix("~/") ? NSHomeDirectory() + place.dropFirst() : place
+    let path = place.hasPrefix("~/") ? UserDirectory.homePath + place.dropFirst() : place
     return contents(of: path)
       .filter { $0.hasPrefix(prefix) && (prefix.hasPrefix(".") || !$0.hasPrefix(".")) && isDirectory(path + $0) }
       .sorted()
@@ -38,8 +32,10 @@ enum CacheCompletion {
   /// what has more than one cannot be offered.
   private static func contents(of path: String) -> [String] {
     let names = try? FileManager.default.contentsOfDirectory(atPath: path)
-    return (names ?? []).filter { name in !name.utf8.contains { $0 < 0x20 || $0 == 0x7F } }
+    return (names ?? []).filter(isLine)
   }
+
+  private static func isLine(_ name: String) -> Bool { !name.utf8.contains { $0 < 0x20 || $0 == 0x7F } }
 
   private static func isDirectory(_ path: String) -> Bool {
     var isDirectory: ObjCBool = false

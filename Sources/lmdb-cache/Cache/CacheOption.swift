@@ -5,7 +5,7 @@ import LMDBCaching
 /// `--cache`, for the commands that need one.
 struct CacheOption: ParsableArguments {
   static let explanation =
-    "The cache: a path if it holds a slash (./thumbnails), else a name in the user's directory for caches, or for data."
+    "The cache: a path if it has a slash (./thumbnails), else the name that a program gave it."
 
   @Option(name: .long, help: ArgumentHelp("\(explanation)", valueName: "dir"), completion: CacheCompletion.kind)
   var cache: String

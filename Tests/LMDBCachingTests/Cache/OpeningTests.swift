@@ -29,16 +29,18 @@ import Testing
   }
 
   #if os(Linux)
-    @Test func theUsersDirectories() {
-      let home = NSHomeDirectory()
-      for (directory, variable, standard) in [
-        (UserDirectory.caches, "XDG_CACHE_HOME", "/.cache"), (.data, "XDG_DATA_HOME", "/.local/share"),
-      ] {
-        #expect(directory.url(in: [:]).path == home + standard)
-        #expect(directory.url(in: [variable: "/elsewhere"]).path == "/elsewhere")
-        // As if it were not there.
-        #expect(directory.url(in: [variable: "relative"]).path == home + standard)
-        #expect(directory.url(in: [variable: ""]).path == home + standard)
+    /// In a process of its own, whose environment no other test reads.
+    @Test func aNamedCacheIsTheProgramsOwn() async {
+      await #expect(processExitsWith: .success) {
+        let directory = CacheDirectory()
+        for variable in ["XDG_CACHE_HOME", "XDG_DATA_HOME"] { unsetenv(variable) }
+        setenv("HOME", directory.path, 1)
+        let program = ProcessInfo.processInfo.processName
+        for (place, path) in [(UserDirectory.caches, ".cache"), (.data, ".local/share")] {
+          let cache = try LMDBCache(name: "profiles", in: place)
+          #expect(cache.directory.path == "\(directory.path)/\(path)/\(program)/profiles")
+          try cache.close()
+        }
       }
     }
   #endif
