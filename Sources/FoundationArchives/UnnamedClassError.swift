@@ -1,6 +1,9 @@
+import Foundation
+
 /// A class that Foundation on Linux cannot name in an archive.
-package struct UnnamedClassError: Error, CustomStringConvertible {
+package struct UnnamedClassError: LocalizedError, CustomStringConvertible {
   package let description: String
+  package var errorDescription: String? { description }
 
   init(_ name: String) {
     description =

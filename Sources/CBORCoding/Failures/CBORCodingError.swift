@@ -1,3 +1,5 @@
+public import Foundation
+
 /// Why an object was not archived, or bytes were not read, with the remedy in its message.
 ///
 /// ``CBORKeyedArchiver`` and ``CBORKeyedUnarchiver`` report it, and ``CBORDiagnostic`` throws it. ``CBOREncoder`` and
@@ -5,7 +7,7 @@
 /// `underlyingError` of a `DecodingError` for bytes that are no CBOR.
 ///
 /// Match on ``code``; the message is for people and may change between versions.
-public struct CBORCodingError: Error, Sendable, CustomStringConvertible {
+public struct CBORCodingError: LocalizedError, Sendable, CustomStringConvertible {
   /// The kind of failure. An open set: newer versions may add codes, so keep a `default`.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     private enum Value: String, Sendable {
@@ -51,6 +53,7 @@ public struct CBORCodingError: Error, Sendable, CustomStringConvertible {
     self.underlying = underlying
   }
 
+  public var errorDescription: String? { message }
   public var description: String {
     guard let underlying else { return "\(code): \(message)" }
     return "\(code): \(message) (\(underlying))"

@@ -1,5 +1,7 @@
+import Foundation
+
 /// Why bytes are no CBOR, or not the item that was asked for.
-struct CBORError: Error, Hashable, CustomStringConvertible {
+struct CBORError: LocalizedError, Hashable, CustomStringConvertible {
   enum Code: Hashable {
     /// The input ends within an item.
     case endOfInput
@@ -37,6 +39,7 @@ struct CBORError: Error, Hashable, CustomStringConvertible {
     self.offset = offset
   }
 
+  var errorDescription: String? { description }
   var description: String {
     let reason =
       switch code {

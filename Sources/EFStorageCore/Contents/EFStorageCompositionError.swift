@@ -1,6 +1,8 @@
+public import Foundation
+
 /// A write to one of two composed places failed, or to both. A place without an error has the new content; one with an
 /// error has the one before.
-public struct EFStorageCompositionError: Error, Sendable, CustomStringConvertible {
+public struct EFStorageCompositionError: LocalizedError, Sendable, CustomStringConvertible {
   /// What was not written. An open set: newer versions may add codes, so keep a `default`.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     fileprivate enum Value: String, Sendable { case first, second, both }
@@ -45,6 +47,7 @@ public struct EFStorageCompositionError: Error, Sendable, CustomStringConvertibl
   /// The failure beneath this one; where there are two, the first place's.
   public var underlying: (any Error)? { first ?? second }
 
+  public var errorDescription: String? { message }
   public var description: String {
     let causes = [first.map { "first: \($0)" }, second.map { "second: \($0)" }].compactMap { $0 }
     return "\(code): \(message) (\(causes.joined(separator: "; ")))"

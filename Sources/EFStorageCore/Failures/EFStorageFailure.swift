@@ -1,5 +1,7 @@
+public import Foundation
+
 /// Something that could not be written or read, as every container reports it.
-public struct EFStorageFailure: Error, Sendable {
+public struct EFStorageFailure: LocalizedError, Sendable {
   /// What failed.
   public enum Kind: Sendable {
     /// The content could not be turned into what the storage takes. Nothing was written.
@@ -56,5 +58,6 @@ extension EFStorageFailure: CustomStringConvertible {
     }
   }
 
+  public var errorDescription: String? { message }
   public var description: String { "\(kind): \(message) (\(underlying))" }
 }

@@ -1,7 +1,9 @@
+public import Foundation
+
 /// What went wrong with a keychain, with the remedy in its message. Never holds a secret.
 ///
 /// Match on ``code``; the message is for people and may change between versions.
-public struct KeychainError: Error, Sendable, Hashable, CustomStringConvertible {
+public struct KeychainError: LocalizedError, Sendable, Hashable, CustomStringConvertible {
   /// The kind of failure. An open set: newer versions may add codes, so keep a `default`.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     private enum Value: String, Sendable {
@@ -50,6 +52,7 @@ public struct KeychainError: Error, Sendable, Hashable, CustomStringConvertible 
     self.underlying = underlying
   }
 
+  public var errorDescription: String? { message }
   public var description: String {
     guard let underlying else { return "\(code): \(message)" }
     return "\(code): \(message) (\(underlying))"

@@ -1,7 +1,9 @@
+public import Foundation
+
 /// A value that user defaults cannot hold, or do not hold.
 ///
 /// Match on ``code``; the message is for people and may change between versions.
-public struct UserDefaultsStorableError: Error, Sendable, CustomStringConvertible {
+public struct UserDefaultsStorableError: LocalizedError, Sendable, CustomStringConvertible {
   /// The kind of failure. An open set: newer versions may add codes, so keep a `default`.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     private enum Value: String, Sendable { case unstorable, unreadable }
@@ -28,6 +30,7 @@ public struct UserDefaultsStorableError: Error, Sendable, CustomStringConvertibl
     self.underlying = underlying
   }
 
+  public var errorDescription: String? { message }
   public var description: String {
     guard let underlying else { return "\(code): \(message)" }
     return "\(code): \(message) (\(underlying))"

@@ -1,5 +1,7 @@
+import Foundation
+
 /// What went wrong with the file of user defaults, and what to do about it.
-package struct DefaultsDamage: Error, Sendable, Equatable, CustomStringConvertible {
+package struct DefaultsDamage: LocalizedError, Sendable, Equatable, CustomStringConvertible {
   package enum Kind: Sendable {
     /// The file was empty or cut off. The contents that it had before are there again.
     case restored
@@ -12,6 +14,7 @@ package struct DefaultsDamage: Error, Sendable, Equatable, CustomStringConvertib
 
   package let kind: Kind
   package let description: String
+  package var errorDescription: String? { description }
 
   static func restored(_ path: String) -> Self {
     Self(

@@ -1,8 +1,14 @@
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
 /// What went wrong in LMDB, or in a system call made for it.
 ///
 /// Match on ``code``; ``message`` is for people and says what to do about it. "Not found" is never an error in this
 /// module: functions that look something up return `nil` or `false` instead.
-public struct LMDBError: Error, Sendable, Equatable, CustomStringConvertible {
+public struct LMDBError: LocalizedError, Sendable, Equatable, CustomStringConvertible {
   /// The kind of failure.
   public var code: Code
 
@@ -24,6 +30,7 @@ public struct LMDBError: Error, Sendable, Equatable, CustomStringConvertible {
     self.message = message ?? code.remedy
   }
 
+  public var errorDescription: String? { message }
   public var description: String { "\(operation): \(message) \(identification)" }
 
   /// The same without the message, for who has said that already.

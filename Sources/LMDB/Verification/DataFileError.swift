@@ -1,10 +1,17 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 /// Why a data file was not verified to the end.
-package enum DataFileError: Error, Sendable, Equatable, CustomStringConvertible {
+package enum DataFileError: LocalizedError, Sendable, Equatable, CustomStringConvertible {
   /// The file is damaged, or not one of LMDB.
   case finding(DataFileFinding)
   /// The file could not be read; this says nothing about its contents.
   case unreadable(LMDBError)
 
+  package var errorDescription: String? { description }
   package var description: String {
     switch self {
     case .finding(let finding): finding.description

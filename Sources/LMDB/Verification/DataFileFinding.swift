@@ -1,7 +1,13 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 /// What is wrong with a data file, and where.
 ///
 /// Match on ``kind``; ``detail`` is for people.
-package struct DataFileFinding: Error, Sendable, Equatable, CustomStringConvertible {
+package struct DataFileFinding: LocalizedError, Sendable, Equatable, CustomStringConvertible {
   /// What is wrong. An open set: newer versions may add kinds.
   package struct Kind: Hashable, Sendable, CustomStringConvertible {
     private enum Value: String, Sendable {
@@ -58,5 +64,6 @@ package struct DataFileFinding: Error, Sendable, Equatable, CustomStringConverti
     self.detail = detail
   }
 
+  package var errorDescription: String? { description }
   package var description: String { (page.map { "page \($0): " } ?? "") + "\(detail) [\(kind)]" }
 }

@@ -1,9 +1,10 @@
+public import Foundation
 import LMDB
 
 /// What went wrong in a cache, with the remedy in its message.
 ///
 /// Match on ``code``; the message is for people and may change between versions.
-public struct CacheError: Error, Sendable, CustomStringConvertible {
+public struct CacheError: LocalizedError, Sendable, CustomStringConvertible {
   /// The kind of failure. An open set: newer versions may add codes, so keep a `default`.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     private enum Value: String, Sendable {
@@ -103,6 +104,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     self.underlying = underlying
   }
 
+  public var errorDescription: String? { message }
   public var description: String {
     guard let underlying else { return "\(code): \(message)" }
     // What LMDB said is part of the message in most cases.
@@ -110,5 +112,12 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
       return "\(code): \(message) (\(error.origin))"
     }
     return "\(code): \(message) (\(underlying))"
+  }
+}
+
+extension CacheError: Equatable {
+  /// Errors are equal if their codes and messages are. The underlying errors are not compared.
+  public static func == (first: CacheError, second: CacheError) -> Bool {
+    first.code == second.code && first.message == second.message
   }
 }

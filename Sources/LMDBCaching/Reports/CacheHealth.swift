@@ -1,5 +1,5 @@
 /// The state of a cache's disk tier.
-public enum CacheHealth: Sendable {
+public enum CacheHealth: Sendable, Equatable {
   /// Writes are being committed.
   case healthy
   /// Commits fail, or the latest write could not be recorded. Values are served and kept in memory, and in the journal as

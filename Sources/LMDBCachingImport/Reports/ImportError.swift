@@ -1,10 +1,11 @@
+public import Foundation
 import LMDBCaching
 
 /// Why an import ended before its source did, or did not begin, with the remedy in its message.
 ///
 /// What cannot be taken of a single entry is no error: see ``ImportReport``. Match on ``code``; the message is for people and
 /// may change between versions.
-public struct ImportError: Error, Sendable, CustomStringConvertible {
+public struct ImportError: LocalizedError, Sendable, CustomStringConvertible {
   /// The kind of failure. An open set: newer versions may add codes, so keep a `default`.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     private enum Value: String, Sendable {
@@ -54,5 +55,6 @@ public struct ImportError: Error, Sendable, CustomStringConvertible {
     self.init(.cacheFailed, "The cache failed: \(error.message)", underlying: error)
   }
 
+  public var errorDescription: String? { message }
   public var description: String { "\(code): \(message)" + (underlying.map { " (\($0))" } ?? "") }
 }

@@ -1,5 +1,7 @@
+public import Foundation
+
 /// Why a remote tier did not do what it was asked for.
-public struct RemoteTierError: Error, Sendable, Hashable, CustomStringConvertible {
+public struct RemoteTierError: LocalizedError, Sendable, Hashable, CustomStringConvertible {
   /// The kind of failure. An open set: keep a `default`.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     private enum Value: String, Sendable {
@@ -48,6 +50,7 @@ public struct RemoteTierError: Error, Sendable, Hashable, CustomStringConvertibl
     self.underlying = underlying
   }
 
+  public var errorDescription: String? { message }
   public var description: String {
     guard let underlying else { return "\(code): \(message)" }
     return "\(code): \(message) (\(underlying))"

@@ -1,5 +1,11 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
 /// A failed system call, or a file that is not what it has to be.
-package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct SystemError: LocalizedError, Hashable, Sendable, CustomStringConvertible {
   /// What was found where something else has to be. The system has no error number for these; ``errno`` is the nearest.
   package enum Finding: Hashable, Sendable {
     /// A link, a FIFO or another kind in the place of a regular file.
@@ -39,6 +45,7 @@ package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
       }
   }
 
+  package var errorDescription: String? { description }
   package var description: String {
     switch finding {
     case .kind(let kind):

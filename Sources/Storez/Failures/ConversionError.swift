@@ -1,6 +1,9 @@
+import Foundation
+
 /// Why a value cannot be converted; becomes a ``StorezFailure``.
-struct ConversionError: Error, CustomStringConvertible {
+struct ConversionError: LocalizedError, CustomStringConvertible {
   let description: String
+  var errorDescription: String? { description }
 
   init(_ description: String) { self.description = description }
 

@@ -1,5 +1,7 @@
+public import Foundation
+
 /// A value that could not be read or written.
-public struct StorezFailure: Error, Sendable, CustomStringConvertible {
+public struct StorezFailure: LocalizedError, Sendable, CustomStringConvertible {
   /// The kind of failure. An open set: newer versions may add codes, so keep a `default`.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     private enum Value: String, Sendable { case encoding, decoding, storage }
@@ -31,6 +33,7 @@ public struct StorezFailure: Error, Sendable, CustomStringConvertible {
     self.underlying = underlying
   }
 
+  public var errorDescription: String? { message }
   public var description: String {
     guard let underlying else { return "\(code): \(message)" }
     return "\(code): \(message) (\(underlying))"

@@ -1,7 +1,9 @@
+public import Foundation
+
 /// A transform could not be undone, or applied: what ``ValueTransform``s throw, and the cache as `underlying`.
 ///
 /// Match on ``code``; the message is for people and may change between versions.
-public struct ValueTransformError: Error, Sendable, CustomStringConvertible {
+public struct ValueTransformError: LocalizedError, Sendable, CustomStringConvertible {
   /// The kind of failure. An open set: newer versions may add codes, so keep a `default`.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     private enum Value: String, Sendable { case failed, damaged, unsuitableKey, left, tooLarge }
@@ -39,6 +41,7 @@ public struct ValueTransformError: Error, Sendable, CustomStringConvertible {
     self.init(.failed, message, underlying: underlying)
   }
 
+  public var errorDescription: String? { message }
   public var description: String {
     guard let underlying else { return "\(code): \(message)" }
     return "\(code): \(message) (\(underlying))"
