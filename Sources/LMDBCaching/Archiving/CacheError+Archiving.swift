@@ -38,7 +38,8 @@ extension CacheError {
     _ type: Any.Type, _ format: ArchiveFormat, _ key: String, underlying: (any Error)? = nil
   ) -> CacheError {
     CacheError(
-      .typeMismatch, "The entry \(quoted(key)) is stored as \(format) and cannot be read as \(type). It is kept.",
+      .typeMismatch,
+      "The entry \(quoted(key)) is stored as \(format) and cannot be read as \(type). It is kept; remove or replace it.",
       underlying: underlying)
   }
 }

@@ -42,5 +42,8 @@ public struct CacheConfiguration: Sendable {
   /// Whether a metrics system is told of it. A copy that is being made has a name that never comes again.
   var reportsMetrics = true
 
+  /// Whether the directory goes when its last cache is closed: see ``LMDBCache/temporary(configuration:)``.
+  var removesDirectory = false
+
   public init() {}
 }

@@ -45,6 +45,27 @@ import Testing
     }
   #endif
 
+  /// Its directory is this user's alone, and goes with the last cache on it, closed or released.
+  @Test(arguments: [false, true]) func temporaryCachesLeaveNothing(_ isClosed: Bool) throws {
+    let clock = ManualClock()
+    var configuration = CacheConfiguration()
+    configuration.clock = .manual(clock)
+    var cache: LMDBCache? = try .temporary(configuration: configuration)
+    let path = try #require(cache?.directory.path)
+    #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o700)
+    #expect(try LMDBCache.temporary().directory.path != path)
+    configuration.durability = .fast
+    let other = try LMDBCache(directory: URL(fileURLWithPath: path), configuration: configuration)
+    try cache?.set(Data(count: 100_000), forKey: "long", expiresIn: .seconds(60))
+    if isClosed { try cache?.close() }
+    cache = nil
+    #expect(try other.value(Data.self, forKey: "long")?.count == 100_000)
+    clock.advance(by: .seconds(61))
+    #expect(try other.value(Data.self, forKey: "long") == nil)
+    try other.close()
+    #expect(!FileManager.default.fileExists(atPath: path))
+  }
+
   @Test(arguments: UserDirectory.allCases, ["", ".", "..", "a/b", "a\0"]) func aNameIsOneComponent(
     _ place: UserDirectory, _ name: String
   ) {

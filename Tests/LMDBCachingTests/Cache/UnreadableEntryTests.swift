@@ -112,4 +112,33 @@ import Testing
     child.end()
     try cache.close()
   }
+
+  // MARK: Types that change: the table of the article on them
+
+  struct Original: Codable { var name = "Ada", age = 36, mood = Mood.calm }
+  enum Mood: String, Codable { case calm, angry }
+  struct Fewer: Codable { var name: String }
+  struct WithOptional: Codable { var name: String, theme: String? }
+  struct Wider: Codable { var name: String, age: Double }
+  struct Added: Codable { var name: String, theme: String }
+  struct OtherKind: Codable { var name: [String] }
+  struct LostCase: Codable {
+    enum Mood: String, Codable { case angry }
+    var name: String, mood: Mood
+  }
+
+  @Test func whatAChangedTypeReads() async throws {
+    let cache = try LMDBCache.temporary()
+    try cache.set(Original(), forKey: "key")
+    #expect(try cache.value(Fewer.self, forKey: "key")?.name == "Ada")
+    #expect(try #require(try cache.value(WithOptional.self, forKey: "key")).theme == nil)
+    #expect(try cache.value(Wider.self, forKey: "key")?.age == 36)
+    #expect(errorCode { try cache.value(Added.self, forKey: "key") } == .typeMismatch)
+    #expect(errorCode { try cache.value(OtherKind.self, forKey: "key") } == .typeMismatch)
+    #expect(errorCode { try cache.value(LostCase.self, forKey: "key") } == .decodingFailed)
+    #expect(try cache.value(Original.self, forKey: "key")?.age == 36)
+    // A load replaces what it cannot read.
+    #expect(try await cache.value(forKey: "key") { Added(name: "Ada", theme: "light") }.theme == "light")
+    #expect(try cache.value(Added.self, forKey: "key")?.theme == "light")
+  }
 }

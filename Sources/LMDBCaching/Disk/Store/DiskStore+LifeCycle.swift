@@ -1,3 +1,4 @@
+import Foundation
 import LMDB
 import Platform
 import Synchronization
@@ -42,6 +43,8 @@ extension DiskStore {
   func release() throws(CacheError) {
     guard OpenDirectories.release(self) else { return }
     let result = outcome { () throws(CacheError) in try finish() }
+    // What cannot be removed is left to the system, as all temporary files are.
+    if removesDirectory { do { try FileManager.default.removeItem(atPath: directory) } catch {} }
     OpenDirectories.closed(self)
     events.drain()
     try result.get()

@@ -15,6 +15,7 @@ final class DiskStore: Sendable {
   /// What the first opening asked for; every other one has to ask for the same: see ``share(_:)``. What a cache has for
   /// itself, such as its transforms, is in ``DiskCache/configuration``.
   let settings: CacheConfiguration.Disk
+  let removesDirectory: Bool
   let recovery: CacheRecovery?
   let journal: Journal
   let database: EntryDatabase
@@ -55,6 +56,7 @@ final class DiskStore: Sendable {
     self.clock = clock
     self.durability = durability
     settings = configuration.disk
+    removesDirectory = configuration.removesDirectory
     self.events = events
     recovery = opened.recovery
     let journalSize = configuration.disk.journalSize
