@@ -181,6 +181,10 @@ let package = Package(
       ]),
     .testTarget(
       name: "GarageStorageSwift5Tests", dependencies: ["GarageStorage"], swiftSettings: [.swiftLanguageMode(.v5)]),
+    // Client code whose declarations are on the main actor unless they say otherwise.
+    .testTarget(
+      name: "MainActorClientTests", dependencies: ["EFStorageStorez", "EFStorageUserDefaults", "GarageStorage"],
+      swiftSettings: [.defaultIsolation(MainActor.self)]),
     .testTarget(
       name: "StorezTests",
       dependencies: [
@@ -291,7 +295,7 @@ default: break
 
 // The same compiler settings everywhere. The compiler's warnings become errors in CI, by a flag there:
 // a warning of a newer compiler must not break the build of those who depend on this package.
-let clients = ["DocumentationTests", "EFStorageSwift5Tests", "GarageStorageSwift5Tests"]
+let clients = ["DocumentationTests", "EFStorageSwift5Tests", "GarageStorageSwift5Tests", "MainActorClientTests"]
 for target in package.targets where target.type != .system && !clients.contains(target.name) {
   target.swiftSettings =
     (target.swiftSettings ?? []) + [
@@ -300,4 +304,12 @@ for target in package.targets where target.type != .system && !clients.contains(
       .enableUpcomingFeature("InternalImportsByDefault"),
       .enableUpcomingFeature("MemberImportVisibility"),
     ]
+}
+
+// The programs of README.md, while `run_readme` in Scripts/lib/documentation.sh has them there: with a client's settings.
+for program in (Context.environment["LMDBCACHING_README"] ?? "").split(separator: " ") {
+  package.targets.append(
+    .executableTarget(
+      name: "\(program)", dependencies: ["EFStorageKeychainAccess", "EFStorageLMDBCache", "EFStorageUserDefaults"],
+      path: "Tests/ReadmePrograms/\(program)"))
 }

@@ -4,7 +4,7 @@ import LMDBCaching
 
 /// How values of one kind are held by a cache: for the typed functions of the cache as for those of the store. Properties
 /// of EFStorage hold them in the same way.
-protocol EntryCodec<Value>: SendableMetatype {
+protocol EntryCodec<Value> {
   associatedtype Value
 
   /// Returns `nil` if there is no entry.

@@ -18,56 +18,56 @@ extension LMDBStore {
   ///
   /// Where the old key is the new one's name the value is replaced if it is still the one that was read when the hooks
   /// before the write have been called. What another thread or process writes at that very moment can be lost.
-  public struct Migration: Sendable {
-    let perform: @Sendable (LMDBStore) -> Void
+  public struct Migration {
+    let perform: (LMDBStore) -> Void
 
-    private init<K: KeyType & Sendable, Old: Codable & SendableMetatype, C: EntryCodec<K.ValueType>>(
+    private init<K: KeyType, Old: Codable, C: EntryCodec<K.ValueType>>(
       _ key: K, _ oldKey: String, _ old: Old.Type, _ codec: C.Type,
-      _ processor: @escaping @Sendable (Old) -> K.ValueType?
+      _ processor: @escaping (Old) -> K.ValueType?
     ) {
       perform = { $0.migrate(key, oldKey, Old.self, C.self, processor) }
     }
 
     /// - Parameter processor: Makes the new value of the old one.
-    public init<K: KeyType & Sendable, Old: Codable & SendableMetatype>(
-      to key: K, from oldKey: String, as old: Old.Type, processor: @escaping @Sendable (Old) -> K.ValueType?
+    public init<K: KeyType, Old: Codable>(
+      to key: K, from oldKey: String, as old: Old.Type, processor: @escaping (Old) -> K.ValueType?
     ) where K.ValueType: LMDBConvertible {
       self.init(key, oldKey, old, ConvertibleEntry<K.ValueType>.self, processor)
     }
 
     /// - Parameter processor: Makes the new value of the old one.
-    public init<K: KeyType & Sendable, Old: Codable & SendableMetatype, V: LMDBConvertible>(
-      to key: K, from oldKey: String, as old: Old.Type, processor: @escaping @Sendable (Old) -> V??
+    public init<K: KeyType, Old: Codable, V: LMDBConvertible>(
+      to key: K, from oldKey: String, as old: Old.Type, processor: @escaping (Old) -> V??
     ) where K.ValueType == V? {
       self.init(key, oldKey, old, NullableEntry<ConvertibleEntry<V>>.self, processor)
     }
 
     /// - Parameter processor: Makes the new value of the old one.
-    public init<K: KeyType & Sendable, Old: Codable & SendableMetatype>(
-      to key: K, from oldKey: String, as old: Old.Type, processor: @escaping @Sendable (Old) -> K.ValueType?
+    public init<K: KeyType, Old: Codable>(
+      to key: K, from oldKey: String, as old: Old.Type, processor: @escaping (Old) -> K.ValueType?
     ) where K.ValueType: NSCoding {
       self.init(key, oldKey, old, CodingEntry<K.ValueType>.self, processor)
     }
 
     /// - Parameter processor: Makes the new value of the old one.
-    public init<K: KeyType & Sendable, Old: Codable & SendableMetatype, V: NSCoding>(
-      to key: K, from oldKey: String, as old: Old.Type, processor: @escaping @Sendable (Old) -> V??
+    public init<K: KeyType, Old: Codable, V: NSCoding>(
+      to key: K, from oldKey: String, as old: Old.Type, processor: @escaping (Old) -> V??
     ) where K.ValueType == V? {
       self.init(key, oldKey, old, NullableEntry<CodingEntry<V>>.self, processor)
     }
 
     /// - Parameter processor: Makes the new value of the old one.
     @_disfavoredOverload
-    public init<K: KeyType & Sendable, Old: Codable & SendableMetatype>(
-      to key: K, from oldKey: String, as old: Old.Type, processor: @escaping @Sendable (Old) -> K.ValueType?
+    public init<K: KeyType, Old: Codable>(
+      to key: K, from oldKey: String, as old: Old.Type, processor: @escaping (Old) -> K.ValueType?
     ) where K.ValueType: Codable {
       self.init(key, oldKey, old, CodableEntry<K.ValueType>.self, processor)
     }
 
     /// - Parameter processor: Makes the new value of the old one.
     @_disfavoredOverload
-    public init<K: KeyType & Sendable, Old: Codable & SendableMetatype, V: Codable>(
-      to key: K, from oldKey: String, as old: Old.Type, processor: @escaping @Sendable (Old) -> V??
+    public init<K: KeyType, Old: Codable, V: Codable>(
+      to key: K, from oldKey: String, as old: Old.Type, processor: @escaping (Old) -> V??
     ) where K.ValueType == V? {
       self.init(key, oldKey, old, NullableEntry<CodableEntry<V>>.self, processor)
     }

@@ -2,7 +2,7 @@ import Foundation
 import FoundationArchives
 
 /// How values of one kind are held by user defaults.
-protocol DefaultsCodec<Value>: SendableMetatype {
+protocol DefaultsCodec<Value> {
   associatedtype Value
 
   /// Returns `nil` if nothing is to be stored.

@@ -21,40 +21,40 @@ extension UserDefaultsStore {
   ///
   /// The old key may be the new one's name: its value is replaced unless it can be read as the new type, now or in the step
   /// that writes.
-  public struct Migration: Sendable {
-    let perform: @Sendable (UserDefaultsStore) -> Void
+  public struct Migration {
+    let perform: (UserDefaultsStore) -> Void
 
-    private init<K: KeyType & Sendable, C: DefaultsCodec<K.ValueType>>(
-      _ key: K, _ oldKey: String, _ codec: C.Type, _ processor: @escaping @Sendable (Any) -> K.ValueType?
+    private init<K: KeyType, C: DefaultsCodec<K.ValueType>>(
+      _ key: K, _ oldKey: String, _ codec: C.Type, _ processor: @escaping (Any) -> K.ValueType?
     ) {
       perform = { $0.migrate(key, oldKey, C.self, processor) }
     }
 
     /// - Parameter processor: Makes the new value of what is stored under the old key: a property list value.
-    public init<K: KeyType & Sendable>(
-      to key: K, from oldKey: String, processor: @escaping @Sendable (Any) -> K.ValueType?
+    public init<K: KeyType>(
+      to key: K, from oldKey: String, processor: @escaping (Any) -> K.ValueType?
     ) where K.ValueType: UserDefaultsConvertible {
       self.init(key, oldKey, ConvertibleDefaults<K.ValueType>.self, processor)
     }
 
     /// - Parameter processor: Makes the new value of what is stored under the old key: a property list value.
-    public init<K: KeyType & Sendable>(
-      to key: K, from oldKey: String, processor: @escaping @Sendable (Any) -> K.ValueType?
+    public init<K: KeyType>(
+      to key: K, from oldKey: String, processor: @escaping (Any) -> K.ValueType?
     ) where K.ValueType: UserDefaultsSupportedType {
       self.init(key, oldKey, CodingDefaults<K.ValueType>.self, processor)
     }
 
     /// - Parameter processor: Makes the new value of what is stored under the old key: a property list value.
-    public init<K: KeyType & Sendable, V: UserDefaultsSupportedType>(
-      to key: K, from oldKey: String, processor: @escaping @Sendable (Any) -> V??
+    public init<K: KeyType, V: UserDefaultsSupportedType>(
+      to key: K, from oldKey: String, processor: @escaping (Any) -> V??
     ) where K.ValueType == V? {
       self.init(key, oldKey, NullableDefaults<CodingDefaults<V>>.self, processor)
     }
 
     /// - Parameter processor: Makes the new value of what is stored under the old key: a property list value.
     @_disfavoredOverload
-    public init<K: KeyType & Sendable>(
-      to key: K, from oldKey: String, processor: @escaping @Sendable (Any) -> K.ValueType?
+    public init<K: KeyType>(
+      to key: K, from oldKey: String, processor: @escaping (Any) -> K.ValueType?
     ) where K.ValueType: Codable {
       self.init(key, oldKey, CodableDefaults<K.ValueType>.self, processor)
     }

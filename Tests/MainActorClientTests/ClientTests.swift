@@ -1,0 +1,125 @@
+import EFStorageStorez
+import EFStorageUserDefaults
+import Foundation
+import GarageStorage
+import Testing
+
+// Client code in a module whose declarations are on the main actor unless they say otherwise.
+
+/// A value of a cache is `nonisolated`, since other threads encode and decode it as well.
+nonisolated struct Profile: Codable, Sendable { var name: String }
+
+struct Session: Codable, LMDBCacheStorable { var user: String }
+
+enum Mode: String, LMDBCacheStorable, UserDefaultsStorable { case day, night }
+
+final class Preferences {
+  static let shared = Preferences()
+
+  @EFStorageLMDBCache(forKey: "launches")
+  var launches: Int = 0
+
+  @EFStorageLMDBCache(forKey: "session", expiresIn: .seconds(3_600))
+  var session: Session?
+
+  @EFStorageUserDefaults(forKey: "mainActorMode")
+  var mode = Mode.day
+
+  @SomeEFStorage(
+    EFStorageLMDBCache(wrappedValue: 1, forKey: "size")
+      + EFStorageUserDefaults(wrappedValue: 1, forKey: "mainActorSize"))
+  var size: Double
+}
+
+enum Weather: Namespace {
+  static let id = "weather"
+  static let temperature = Key<Weather, Double>(id: "temp", defaultValue: 0)
+  static var writes = 0
+
+  static func postCommitHook() { writes += 1 }
+}
+
+extension Weather {
+  static let city = Key<Weather, String?>(id: "city", defaultValue: nil)
+}
+
+struct Station {
+  @EFStorageLMDBCache(Weather.temperature)
+  var temperature: Double
+}
+
+class Person: Mappable {
+  var id: String { name }
+  var name = ""
+  @Reference var brother: Person?
+
+  private enum CodingKeys: CodingKey { case name, brother }
+}
+
+@Suite struct ClientTests {
+  /// The tests that use it suspend nowhere, so that each has its own.
+  func makeDefaultCache() throws -> LMDBCache {
+    let cache = try LMDBCache.temporary()
+    LMDBCache.defaultForEFStorage = cache
+    return cache
+  }
+
+  func load(_ name: String) async throws -> Profile { Profile(name: name) }
+
+  @Test func aCache() async throws {
+    let cache = try LMDBCache.temporary()
+    try cache.set(Profile(name: "Ada"), forKey: "user:42", expiresIn: .seconds(3_600))
+    #expect(try cache.value(Profile.self, forKey: "user:42")?.name == "Ada")
+    #expect(try await cache.value(Profile.self, forKey: "user:43") { try await self.load("Grace") }.name == "Grace")
+    #expect(try cache.increment(forKey: "visits") == 1)
+    #expect(try await cache.update([String].self, forKey: "names") { $0 = ($0 ?? []) + ["Ada"] } == ["Ada"])
+    try await cache.write { $0.set(Profile(name: "Edsger"), forKey: "user:44") }
+    #expect(try await cache.read { try $0.value(Profile.self, forKey: "user:44") }?.name == "Edsger")
+    var changes = cache.changes(withPrefix: "user:").makeAsyncIterator()
+    try cache.removeValue(forKey: "user:44")
+    #expect(await changes.next() == .removed(key: "user:44"))
+    await withCheckedContinuation { continuation in
+      cache.setObject(NSString("text"), forKey: "note") { _ in continuation.resume() }
+    }
+    #expect(cache.containsObject(forKey: "note"))
+    try await cache.close()
+  }
+
+  @Test func properties() throws {
+    let cache = try makeDefaultCache()
+    defer { for key in ["mainActorMode", "mainActorSize"] { UserDefaults.standard.removeObject(forKey: key) } }
+    let preferences = Preferences.shared
+    preferences.launches += 1
+    preferences.session = Session(user: "ada")
+    preferences.mode = .night
+    preferences.size = 2
+    #expect(preferences.launches == 1 && preferences.session?.user == "ada")
+    #expect(preferences.mode == .night && preferences.size == 2)
+    #expect(EFStorageLMDBCacheRef<Double>.forKey("size", in: cache).content == 2)
+    #expect(preferences.$launches.observed.content == 1)
+    try cache.close()
+  }
+
+  @Test func typedKeys() throws {
+    let cache = try makeDefaultCache()
+    let store = LMDBStore(cache: cache)
+    try store.throwing { $0.set(Weather.temperature, value: 21) }
+    #expect(Weather.writes == 1)
+    #expect(Station().temperature == 21)
+    try cache.set("Oslo", forKey: "CityName")
+    store.migrate([LMDBStore.Migration(to: Weather.city, from: "CityName", as: String.self) { $0 }])
+    #expect(store.get(Weather.city) == "Oslo")
+    #expect(store.count(in: Weather.self) == 2)
+    try cache.close()
+  }
+
+  @Test func parkedObjects() throws {
+    let garage = Garage(with: [.inMemory])
+    let sam = Person()
+    sam.name = "Sam"
+    sam.brother = Person()
+    sam.brother?.name = "Nick"
+    try garage.park(sam)
+    #expect(try garage.retrieve(Person.self, identifier: "Sam")?.brother?.name == "Nick")
+  }
+}
