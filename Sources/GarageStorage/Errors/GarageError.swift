@@ -11,11 +11,11 @@ public import Foundation
 ///
 /// ```swift
 /// do {
-///   show(try Garage().retrieve(Person.self, identifier: "Sam") as Any)
+///   print(try Garage().retrieve(Person.self, identifier: "Sam") as Any)
 /// } catch GarageError.Code.missingReference {
-///   show("Somebody was deleted.")
+///   print("Somebody was deleted.")
 /// } catch {
-///   show(GarageError(error)?.message ?? "\(error)")
+///   print(GarageError(error)?.message ?? "\(error)")
 /// }
 /// ```
 ///

@@ -1,7 +1,7 @@
 /// The value under a key, and then each that takes its place: what ``LMDBCache/observe(_:forKey:)`` returns.
 ///
 /// ```swift
-/// for try await user in cache.observe(User.self, forKey: "user:42") { show(user) }
+/// for try await user in cache.observe(User.self, forKey: "user:42") { print(user) }
 /// ```
 ///
 /// Every iterator begins with the value that is there, and keeps nothing but what it needs to wait: of several changes

@@ -4,7 +4,7 @@ extension LMDBCache {
   /// ```swift
   /// for await change in cache.changes(withPrefix: "user:") {
   ///   switch change {
-  ///   case .set(let key): show(try cache.value(User.self, forKey: key))
+  ///   case .set(let key): print(try cache.value(User.self, forKey: key))
   ///   case .missed: reload()
   ///   default: break
   ///   }
@@ -48,7 +48,7 @@ extension LMDBCache {
   /// 10 ms, unless the system's clock is set meanwhile, or the value is in memory alone, since the disk fails.
   ///
   /// ```swift
-  /// for try await user in cache.observe(User.self, forKey: "user:42") { show(user) }
+  /// for try await user in cache.observe(User.self, forKey: "user:42") { print(user) }
   /// ```
   ///
   /// It costs what an observer of changes costs, and a read for each value. The sequence ends when this object is closed

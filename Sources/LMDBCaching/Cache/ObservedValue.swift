@@ -6,7 +6,7 @@ public import Observation
 ///
 /// ```swift
 /// let user = cache.observed(User.self, forKey: "user:42")
-/// withObservationTracking { show(user.value) } onChange: { refresh() }
+/// withObservationTracking { print(user.value) } onChange: { refresh() }
 /// ```
 ///
 /// Reading it reads the cache: it is never older than what the cache returns. A change, or an expiry, is told a moment after

@@ -4,7 +4,7 @@ public import LMDBCaching
 /// Takes the entries of another store into a cache.
 ///
 /// ```swift
-/// let report = try CacheImport(from: .yyCache(directory: url)).run(into: cache) { progress in show(progress) }
+/// let report = try CacheImport(from: .yyCache(directory: url)).run(into: cache) { progress in print(progress) }
 /// ```
 ///
 /// The source is only read. What the cache has under a key stays, unless ``ImportOptions/existing`` says otherwise: so an

@@ -1,0 +1,1 @@
+// `Scripts/lib/documentation.sh` puts the documentation's blocks of Swift beside this file.
