@@ -70,22 +70,24 @@ extract_document() {
   ' "$1"
 }
 
-# run_readme SCRATCH ARGUMENT…: builds the programs of README.md with the arguments of `swift build`, and runs them in a
-# home of their own.
+# run_readme SCRATCH ARGUMENT…: builds the programs of README.md with the arguments of `swift build`, and runs each in a home
+# of its own. README.md shows what they print.
 run_readme() {
-  local scratch=$1 home program
+  local scratch=$1 home program output
   shift
   rm -rf "$programs"
   extract_document README.md '' "$programs/README"
-  LMDBCACHING_README=$(ls "$programs" | tr '\n' ' ')
+  LMDBCACHING_README=$(basename -a "$programs"/* | tr '\n' ' ')
   export LMDBCACHING_README
-  home=$(mktemp -d)
   for program in $LMDBCACHING_README; do
     swift_build "$@" --product "$program" >/dev/null
-    printf '%s: ' "$program"
-    env HOME="$home" CFFIXED_USER_HOME="$home" XDG_CACHE_HOME="$home/.cache" XDG_DATA_HOME="$home/.local/share" \
-      "$scratch/debug/$program"
+    home=$(mktemp -d)
+    output=$(env HOME="$home" CFFIXED_USER_HOME="$home" XDG_CACHE_HOME="$home/.cache" XDG_DATA_HOME="$home/.local/share" \
+      "$scratch/debug/$program")
+    rm -rf "$home"
+    printf '%s: %s\n' "$program" "$output"
+    grep -qF "  // $output" README.md
   done
-  rm -rf "$home" "$programs"
+  rm -rf "$programs"
   unset LMDBCACHING_README
 }
