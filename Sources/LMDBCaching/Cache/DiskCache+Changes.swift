@@ -4,8 +4,12 @@ extension DiskCache {
     changes(withPrefix: prefix, bufferingLimit: bufferingLimit, trackingLimit: 65_536)
   }
 
-  /// - Parameter trackingLimit: How many entries are known one by one at most.
-  func changes(withPrefix prefix: String, bufferingLimit: Int, trackingLimit: Int) -> CacheChanges {
+  /// - Parameters:
+  ///   - isOfOneKey: Whether `prefix` is a key, and longer ones do not count.
+  ///   - trackingLimit: How many entries are known one by one at most.
+  func changes(
+    withPrefix prefix: String, isOfOneKey: Bool = false, bufferingLimit: Int, trackingLimit: Int
+  ) -> CacheChanges {
     let mailbox = ChangeMailbox(limit: bufferingLimit)
     do throws(CacheError) {
       try checkOpen()
@@ -14,7 +18,8 @@ extension DiskCache {
       return CacheChanges(observation: ChangeObservation(mailbox) {})
     }
     let feed = store.feed
-    let watch = store.follower.observe(withPrefix: prefix, mailbox: mailbox, trackingLimit: trackingLimit)
+    let watch = store.follower.observe(
+      withPrefix: prefix, isOfOneKey: isOfOneKey, mailbox: mailbox, trackingLimit: trackingLimit)
     let observers = observers
     if !observers.add(watch) { mailbox.end() }
     return CacheChanges(

@@ -14,9 +14,11 @@ import Testing
     let cache = try directory.open()
     var values = cache.observe(Int.self, forKey: "key").makeAsyncIterator()
     #expect(try await values.next() == .some(nil))
+    // Others, also those whose keys start with it, are none of it, whether there is a value or not.
+    for index in 0..<100 { try cache.set(index, forKey: "key\(index)") }
+    try await cache.removeAll(withPrefix: "key1")
     try cache.set(1, forKey: "key")
     #expect(try await values.next() == 1)
-    // Others, also those whose keys start with it, are none of it.
     for index in 0..<100 { try cache.set(index, forKey: "key\(index)") }
     try cache.set(2, forKey: "key")
     #expect(try await values.next() == 2)
@@ -181,6 +183,24 @@ import Testing
     #expect(child.run("remove key") == "ok")
     #expect(child.run("flush") == "ok")
     #expect(try await values.next() == .some(nil))
+    child.end()
+    try await cache.close()
+  }
+
+  /// By this process's clock, an entry of the other one has expired before it is noticed.
+  @Test func whatAnotherProcessSetsForAMomentIsSeenToo() async throws {
+    let clock = ManualClock(date: Date() + 3_600)
+    let cache = try directory.open { $0.clock = .manual(clock) }
+    let child = try cacheProcess()
+    #expect(child.run("open \(directory.path) interval=1") == "ok")
+    var values = cache.observe(String.self, forKey: "key").makeAsyncIterator()
+    #expect(try await values.next() == .some(nil))
+    for (command, value) in [("write key theirs", "theirs"), ("setfor key late 1000000", nil)] {
+      #expect(child.run(command) == "ok")
+      #expect(child.run("flush") == "ok")
+      clock.advance(by: .seconds(1))
+      #expect(try await values.next() == .some(value))
+    }
     child.end()
     try await cache.close()
   }

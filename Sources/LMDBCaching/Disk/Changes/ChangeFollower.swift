@@ -27,10 +27,12 @@ final class ChangeFollower: Sendable {
   private var database: EntryDatabase { reader.database }
 
   /// Begins to observe. From its return on every change is told.
-  func observe(withPrefix prefix: String, mailbox: ChangeMailbox, trackingLimit: Int) -> ChangeWatch {
+  func observe(
+    withPrefix prefix: String, isOfOneKey: Bool, mailbox: ChangeMailbox, trackingLimit: Int
+  ) -> ChangeWatch {
     let watch = ChangeWatch(
-      prefix: prefix, mailbox: mailbox, position: database.foreignPosition, untoldRemovals: feed.untoldRemovals,
-      limit: trackingLimit)
+      prefix: prefix, isOfOneKey: isOfOneKey, mailbox: mailbox, position: database.foreignPosition,
+      untoldRemovals: feed.untoldRemovals, limit: trackingLimit)
     feed.add(watch) {
       clock.repeating(every: ChangeFeed.interval) { [weak self] in self?.followIfNeeded() }
     }
@@ -84,7 +86,7 @@ final class ChangeFollower: Sendable {
     var position = FollowPosition()
     var transaction: UInt64?
     while true {
-      let part = try part(of: watch.prefix, at: position)
+      let part = try part(of: watch, at: position)
       let isFirst = transaction == nil
       transaction = transaction ?? part.transaction
       feed.deliver { _ in
@@ -96,16 +98,16 @@ final class ChangeFollower: Sendable {
       position = next
       try pauseForCommits()
     }
-    var unmet: [String] = []
+    var unmet: [(key: String, stamp: UInt64)] = []
     feed.deliver { _ in
-      unmet = watch.unmet.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+      unmet = watch.unmet.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
       return []
     }
     while !unmet.isEmpty {
       let part = unmet.prefix(Self.partLength)
       feed.deliver { _ in
-        part.compactMap { key in
-          isGone(key) ? watch.noteRemoved(key) : nil
+        part.compactMap { key, stamp in
+          isGone(key, stamp) ? watch.noteRemoved(key) : nil
         }
       }
       unmet.removeFirst(part.count)
@@ -120,10 +122,16 @@ final class ChangeFollower: Sendable {
     return isComplete ? transaction ?? 0 : 0
   }
 
-  /// Whether a key that was not met is not there; one that was written meanwhile is.
-  private func isGone(_ key: String) -> Bool {
+  /// Whether a key that was not met is not there; one that was written during the scan is. The expiry of the entry that is
+  /// known is reported elsewhere.
+  private func isGone(_ key: String, _ stamp: UInt64) -> Bool {
     CacheKey.with(key) { key in
-      do throws(CacheError) { return try reader.header(key) == nil && !reader.isHidden(key) } catch { return false }
+      do throws(CacheError) {
+        guard let header = try reader.header(key)?.header else { return !reader.isHidden(key) }
+        return header.isExpired(at: clock.now) && header.stamp != stamp
+      } catch {
+        return false
+      }
     }
   }
 
@@ -154,14 +162,22 @@ final class ChangeFollower: Sendable {
     var next: FollowPosition?
   }
 
-  private func part(of prefix: String, at position: FollowPosition) throws(CacheError) -> FollowPart {
+  private func part(of watch: ChangeWatch, at position: FollowPosition) throws(CacheError) -> FollowPart {
     try database.accessing("Following the changes of \(database.directoryName)") { () throws(LMDBError) in
       try database.environment.withReadTransaction { (txn) throws(LMDBError) in
         let metadata = try EntryDatabase.metadata(txn)
         var part = FollowPart(transaction: database.environment.position(of: txn), clearStamp: metadata.clearStamp)
-        try withUTF8Bytes(of: prefix) { (prefix) throws(LMDBError) in
+        try withUTF8Bytes(of: watch.prefix) { (prefix) throws(LMDBError) in
           try txn.withCursor { (cursor) throws(LMDBError) in
-            try collect(prefix, position, cursor, txn, &part)
+            if watch.isOfOneKey {
+              try database.databaseKey.withDatabaseKey(prefix) { (key) throws(LMDBError) in
+                if let found = try cursor.seek(toKeyAtOrAfter: key), found.key.elementsEqual(fast: key) {
+                  try collect(found, { $0.elementsEqual(fast: prefix) }, txn, &part)
+                }
+              }
+            } else {
+              try collect(prefix, position, cursor, txn, &part)
+            }
           }
         }
         return part
@@ -173,17 +189,11 @@ final class ChangeFollower: Sendable {
     _ prefix: UnsafeRawBufferPointer, _ position: FollowPosition, _ cursor: borrowing Cursor,
     _ txn: borrowing ReadTransaction, _ part: inout FollowPart
   ) throws(LMDBError) {
-    let now = clock.now
     let range = position.isInLongKeys ? KeyRange.long(ofPrefix: prefix) : KeyRange.plain(ofPrefix: prefix)
     var entry = try position.last == nil ? range.first(cursor) : EntryDatabase.position(cursor, after: position.last)
     var looked = 0
     while let found = entry, range.contains(found.key) {
-      if let header = RecordHeader(found.value), !header.isExpired(at: now),
-        let key = DatabaseKey.key(ofDatabaseKey: found.key, record: found.value, header: header), key.hasPrefix(prefix),
-        try !EntryDatabase.isRemoved(header, in: txn)
-      {
-        part.records.append((String(decoding: key, as: UTF8.self), header.stamp))
-      }
+      try collect(found, { $0.hasPrefix(prefix) }, txn, &part)
       looked += 1
       if looked == Self.partLength {
         part.next = FollowPosition(isInLongKeys: position.isInLongKeys, last: Array(found.key))
@@ -192,5 +202,16 @@ final class ChangeFollower: Sendable {
       entry = try cursor.next()
     }
     if !position.isInLongKeys { part.next = FollowPosition(isInLongKeys: true) }
+  }
+
+  private func collect(
+    _ found: Cursor.Entry, _ isWanted: (UnsafeRawBufferPointer) -> Bool, _ txn: borrowing ReadTransaction,
+    _ part: inout FollowPart
+  ) throws(LMDBError) {
+    guard let header = RecordHeader(found.value), !header.isExpired(at: clock.now),
+      let key = DatabaseKey.key(ofDatabaseKey: found.key, record: found.value, header: header), isWanted(key),
+      try !EntryDatabase.isRemoved(header, in: txn)
+    else { return }
+    part.records.append((String(decoding: key, as: UTF8.self), header.stamp))
   }
 }

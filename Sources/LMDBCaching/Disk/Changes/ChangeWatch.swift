@@ -10,6 +10,8 @@ final class ChangeWatch: @unchecked Sendable {
   static let maximumBytes = 16 << 20
 
   let prefix: String
+  /// Whether it observes the key that is ``prefix``, and no longer one.
+  let isOfOneKey: Bool
   let mailbox: ChangeMailbox
 
   enum Knowledge: Equatable {
@@ -42,19 +44,25 @@ final class ChangeWatch: @unchecked Sendable {
   ///   - position: The newest transaction of another process when the observation began.
   ///   - untoldRemovals: See ``ChangeFeed/untoldRemovals``; as of when the observation began.
   ///   - limit: How many entries are known one by one at most.
-  init(prefix: String, mailbox: ChangeMailbox, position: UInt64, untoldRemovals: UInt64 = 0, limit: Int) {
+  init(
+    prefix: String, isOfOneKey: Bool = false, mailbox: ChangeMailbox, position: UInt64, untoldRemovals: UInt64 = 0,
+    limit: Int
+  ) {
     self.prefix = prefix
+    self.isOfOneKey = isOfOneKey
     self.mailbox = mailbox
     self.limit = limit
     self.untoldRemovals = untoldRemovals
     knowledge = .nothing(since: position)
   }
 
-  func concerns(_ key: String) -> Bool { key.utf8.starts(with: prefix.utf8) }
+  func concerns(_ key: String) -> Bool {
+    isOfOneKey ? ByteKey(key) == ByteKey(prefix) : key.utf8.starts(with: prefix.utf8)
+  }
 
   /// Whether a removal of all keys with `other` concerns any key of this one.
   func concerns(removalOf other: String) -> Bool {
-    prefix.utf8.starts(with: other.utf8) || other.utf8.starts(with: prefix.utf8)
+    prefix.utf8.starts(with: other.utf8) || !isOfOneKey && other.utf8.starts(with: prefix.utf8)
   }
 
   // MARK: What this process changed
@@ -151,8 +159,10 @@ final class ChangeWatch: @unchecked Sendable {
     return mailbox.push(.set(key: key))
   }
 
-  /// The keys that are known and were not met: they may have been removed.
-  var unmet: [String] { stamps.filter { $0.value.scan != scan }.map(\.key.string) }
+  /// The keys that are known and were not met, with the stamps that are known: they may have been removed.
+  var unmet: [(key: String, stamp: UInt64)] {
+    stamps.filter { $0.value.scan != scan }.map { ($0.key.string, $0.value.stamp) }
+  }
 
   /// Of an unmet key, unless that was told meanwhile.
   func noteRemoved(_ key: String) -> ChangeMailbox.Delivery? {

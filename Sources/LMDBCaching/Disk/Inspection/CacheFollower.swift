@@ -106,7 +106,7 @@ package final class CacheFollower {
       }
       place = next
     } while place != nil
-    for key in watch.unmet.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
+    for key in watch.unmet.map(\.key).sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
       guard let cause = try reader.cause(ofAbsence: key) else { continue }
       // As removed, whatever the cause: that is told by this.
       _ = watch.noteRemoved(key)

@@ -154,7 +154,7 @@ final class EntrySnapshot {
     _ databaseKey: UnsafeRawBufferPointer, _ committed: FoundRecord?, _ entry: PendingWrites.Entry?,
     _ body: (FoundRecord) throws(ReadingFailure) -> Void
   ) throws(ReadingFailure) {
-    if let entry, committed.map({ $0.header.stamp < entry.stamp }) ?? true {
+    if let entry, committed?.header.gives(wayTo: entry.stamp) ?? true {
       if entry.isRemoval { return }
       try pending.record(of: entry).withBytes { (bytes) throws(ReadingFailure) in
         if let found = FoundRecord(databaseKey, waiting: bytes) { try body(found) }
@@ -181,7 +181,7 @@ final class EntrySnapshot {
       try pending.withKey(of: index) { (key) throws(ReadingFailure) in
         let value = try fromDatabase { () throws(DataFileError) in try cursor.find(key) }
         let committed = try value.flatMap { (value) throws(ReadingFailure) in try FoundRecord(key, value) }?.header
-        if let committed, committed.stamp >= entry.stamp { return }
+        if let committed, !committed.gives(wayTo: entry.stamp) { return }
         if let committed {
           change.entries -= 1
           change.cost -= Int128(committed.cost)

@@ -101,6 +101,8 @@ struct PendingWrites {
       prefixes.append(HiddenKeys.Prefix(bytes: journal.withKey(of: frame) { Array($0) }, stamp: frame.stamp))
     case .removeTag:
       tags[journal.tag(of: frame)] = max(tags[journal.tag(of: frame)] ?? 0, frame.stamp)
+    // What it removes is gone already, and what was written since did not see it.
+    case .removeAll where frame.stamp <= cleared: return
     case .removeAll: clearStamp = max(clearStamp, frame.stamp)
     }
   }
@@ -162,8 +164,8 @@ struct PendingWrites {
 
   /// Whether a removal of many entries hides a record.
   func hides(_ header: RecordHeader, under cacheKey: UnsafeRawBufferPointer) -> Bool {
-    if header.stamp < clearStamp { return true }
-    if prefixes.contains(where: { $0.stamp > header.stamp && cacheKey.starts(with: $0.bytes) }) { return true }
+    if clearStamp > 0, header.gives(wayTo: clearStamp) { return true }
+    if prefixes.contains(where: { header.gives(wayTo: $0.stamp) && cacheKey.starts(with: $0.bytes) }) { return true }
     guard !tags.isEmpty, let own = header.tags else { return false }
     return own.contains { tags[$0] ?? 0 > header.stamp }
   }
