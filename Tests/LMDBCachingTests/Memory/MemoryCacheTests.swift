@@ -142,6 +142,24 @@ import Testing
     #expect(cache.value(forKey: "b") == nil)
   }
 
+  @Test(arguments: [2, 100, 900]) func expiredValuesGoFirst(_ limit: Int) {
+    let clock = ManualClock()
+    let cache = MemoryCache<Int, Int>(countLimit: limit, clock: .manual(clock))
+    cache.autoTrimInterval = .zero
+    for key in 0..<limit { cache.set(key, forKey: key, expiresIn: key % 2 == 0 ? nil : .seconds(10)) }
+    clock.advance(by: .seconds(10))
+    for key in limit..<limit * 3 / 2 { cache.set(key, forKey: key) }
+    let live = Array(stride(from: 0, to: limit, by: 2)) + Array(limit..<limit * 3 / 2)
+    for key in live { #expect(cache.contains(key)) }
+    // What gets its expiry later goes first, too.
+    cache.set(0, forKey: 0, expiresIn: .seconds(1))
+    clock.advance(by: .seconds(1))
+    cache.set(-1, forKey: -1)
+    for key in live.dropFirst() + [-1] { #expect(cache.contains(key)) }
+    #expect(cache.statistics.evictions == 0)
+    #expect(cache.statistics.expirations == limit / 2 + 1)
+  }
+
   @Test func ageCountsFromTheLastAccess() {
     let clock = ManualClock()
     let cache = MemoryCache<String, Int>(ageLimit: .seconds(60), clock: .manual(clock))

@@ -16,6 +16,8 @@ extension MemoryCore {
     let first = UInt32(bitPattern: last) << MemorySlabs.slotsLog2
     for slot in first..<(first + slab.pointee.fresh) where slabs.isLive(slot) { relocate(slot) }
     relocations &+= 1
+    // A scan may have missed what moved.
+    nextExpiry = 0
     // Its slots are all moved out.
     slabs.table[Int(last)].live = 0
     slabs.linkPartial(last)

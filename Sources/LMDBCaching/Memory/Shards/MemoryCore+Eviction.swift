@@ -1,5 +1,5 @@
 extension MemoryCore {
-  /// Evicts one entry, or one that has expired, and returns what it held.
+  /// Evicts one entry, an expired one if the scan finds one, and returns what it held.
   ///
   /// By S3-FIFO (Yang et al., SOSP 2023) that adapts. New entries enter the small queue. At its tail one that was used
   /// there has a second chance, one that was used in two generations goes to the main queue, and any other is evicted. At the
@@ -15,6 +15,13 @@ extension MemoryCore {
   mutating func evict(
     byCost: Bool, share: Double, keeping kept: UInt32, clock: CacheClock, cost: inout Int64
   ) -> Pair? {
+    if nextExpiry != .max || scanSlot != MemoryDetails.none,
+      let slot = expiredSlot(keeping: kept, now: clock.coarseNow)
+    {
+      expirations &+= 1
+      cost = slabs.details(slot).pointee.cost
+      return take(at: place(of: slot))
+    }
     // Every turn takes a use or a chance from an entry, but a shard whose entries were all hit often could take as many
     // turns as four times its entries.
     var turns = 0
@@ -48,6 +55,36 @@ extension MemoryCore {
       cost = slabs.details(slot).pointee.cost
       return take(at: place)
     }
+  }
+
+  /// Slots that one eviction looks at for expired entries.
+  @inlinable static var scanLength: Int { 1_024 }
+  /// Nanoseconds from one scan to the next, for each entry: a scan takes some percent of that.
+  @inlinable static var scanPause: Int64 { 200 }
+
+  /// The slot of an expired entry, if one is due and the scan meets it.
+  @inlinable @inline(never)
+  mutating func expiredSlot(keeping kept: UInt32, now: Int64) -> UInt32? {
+    if scanSlot == MemoryDetails.none {
+      guard now >= nextExpiry, now &- lastScan >= Int64(count) &* Self.scanPause else { return nil }
+      (scanSlot, lastScan, nextExpiry) = (0, now, .max)
+    }
+    var left = Self.scanLength
+    while left > 0, Int32(truncatingIfNeeded: scanSlot >> MemorySlabs.slotsLog2) < slabs.tableCount {
+      let slots = slabs.slots(ofChunk: Int32(truncatingIfNeeded: scanSlot >> MemorySlabs.slotsLog2))
+      while scanSlot < slots.upperBound {
+        defer { scanSlot &+= 1 }
+        // `.min` is an entry that is just changing.
+        guard slabs.isLive(scanSlot), slabs.details(scanSlot).pointee.expires != .min else { continue }
+        let expires = slabs.details(scanSlot).pointee.expires
+        if expires <= now, scanSlot != kept { return scanSlot }
+        nextExpiry = min(nextExpiry, expires)
+      }
+      scanSlot = slots.lowerBound &+ MemorySlabs.slotsPerSlab
+      left &-= Int(MemorySlabs.slotsPerSlab)
+    }
+    if left > 0 { scanSlot = MemoryDetails.none }
+    return nil
   }
 
   /// Whether the shard has seven eighths of its part of a limit that all shards have together.

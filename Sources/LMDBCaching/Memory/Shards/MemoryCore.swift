@@ -29,6 +29,11 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
   @usableFromInline var insertions = 0
   @usableFromInline var evictions = 0
   @usableFromInline var expirations = 0
+  /// No entry expires before, on the wall clock; `.max`: none expires.
+  @usableFromInline var nextExpiry: Int64 = .max
+  /// When the latest scan for expired entries began, and the slot where it goes on; `MemoryDetails.none` if it has ended.
+  @usableFromInline var lastScan: Int64 = 0
+  @usableFromInline var scanSlot = MemoryDetails.none
 
   @inlinable static var stripeCount: Int { 64 }
   @inlinable static var closedMask: Int32 { -1 }
@@ -106,6 +111,7 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
     accessed: UInt32, isMain: Bool
   ) {
     makePlace()
+    nextExpiry = min(nextExpiry, expires)
     let slot = slabs.allocate()
     let entry = table.entries + table.insert(slot, tag: UInt32(truncatingIfNeeded: hash))
     entry.initialize(
@@ -124,6 +130,7 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
     _ entry: UnsafeMutablePointer<Entry>, _ details: MemoryDetails, _ stamps: UnsafeMutablePointer<MemoryStamps>?
   ) {
     makePlace()
+    nextExpiry = min(nextExpiry, details.expires)
     let slot = slabs.allocate()
     let isMain = entry.pointee.isMain
     let place = table.insert(slot, tag: UInt32(truncatingIfNeeded: details.hash))

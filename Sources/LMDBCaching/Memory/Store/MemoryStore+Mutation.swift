@@ -92,6 +92,7 @@ extension MemoryStore {
       if entry.pointee.hasExpiry || expires != .max {
         entry.pointee.hasExpiry = expires != .max
         shard.pointee.core.details(at: place).pointee.expires = expires
+        shard.pointee.core.nextExpiry = min(shard.pointee.core.nextExpiry, expires)
       }
       let oldCost = entry.pointee.hasCost ? shard.pointee.core.details(at: place).pointee.cost : 0
       if clamped == oldCost { return false }
