@@ -16,6 +16,8 @@ final class EventLog: Sendable {
   private static let limit = 10_000
   /// Events that were left out.
   private let omitted = Atomic<Int>(0)
+  /// The failures that go on, with the codes of their errors: see ``logFailure(_:_:in:of:)``.
+  private let failures = Mutex<[String: CacheError.Code]>([:])
 
   init(_ logger: Logger) { self.logger = logger }
 
@@ -26,6 +28,26 @@ final class EventLog: Sendable {
       if count > 0 { logger.warning("events were not logged in time, and left out", metadata: ["count": "\(count)"]) }
     }
     if !isLogged { omitted.add(1, ordering: .relaxed) }
+  }
+
+  /// Runs what is tried again and again, and logs its failure once, until it succeeds or fails for another reason.
+  ///
+  /// - Returns: The error.
+  @discardableResult
+  func logFailure(
+    _ level: Logger.Level, _ message: String, in directory: String, of body: () throws(CacheError) -> Void
+  ) -> CacheError? {
+    do throws(CacheError) {
+      try body()
+      failures.withLock { $0[message] = nil }
+      return nil
+    } catch {
+      let known = failures.withLock { $0.updateValue(error.code, forKey: message) }
+      if known != error.code {
+        log(level, "\(message)", ["directory": "\(directory)", "error": "\(error)"])
+      }
+      return error
+    }
   }
 
   /// Calls somebody else's code, in turn with the events, unless so many wait that this one is left out.

@@ -39,10 +39,8 @@ final class Maintenance: Sendable {
     if isQueued.exchange(true, ordering: .relaxed) { return }
     writer.enqueue { [self] in
       isQueued.store(false, ordering: .relaxed)
-      do throws(CacheError) {
+      events.logFailure(.warning, "cache not maintained", in: database.directoryName) { () throws(CacheError) in
         try maintain()
-      } catch {
-        events.log(.warning, "cache not maintained", ["directory": "\(database.directoryName)", "error": "\(error)"])
       }
     }
   }
@@ -62,10 +60,8 @@ final class Maintenance: Sendable {
     if isTrimQueued.exchange(true, ordering: .relaxed) { return }
     writer.enqueue { [self] in
       isTrimQueued.store(false, ordering: .relaxed)
-      do throws(CacheError) {
+      events.logFailure(.warning, "cache not trimmed", in: database.directoryName) { () throws(CacheError) in
         try trimmer.trimToLimits()
-      } catch {
-        events.log(.warning, "cache not trimmed", ["directory": "\(database.directoryName)", "error": "\(error)"])
       }
     }
   }
@@ -79,12 +75,10 @@ final class Maintenance: Sendable {
     let start = journal.clock.monotonic
     guard isSweepWanted.load(ordering: .relaxed), start >= nextSweep.load(ordering: .relaxed) else { return }
     isSweepWanted.store(false, ordering: .relaxed)
-    do throws(CacheError) {
-      try trimmer.sweep()
-    } catch {
-      isSweepWanted.store(true, ordering: .relaxed)
-      events.log(.warning, "cache tags not swept", ["directory": "\(database.directoryName)", "error": "\(error)"])
+    let error = events.logFailure(.warning, "cache tags not swept", in: database.directoryName) {
+      () throws(CacheError) in try trimmer.sweep()
     }
+    if error != nil { isSweepWanted.store(true, ordering: .relaxed) }
     let end = journal.clock.monotonic
     nextSweep.store(end.addingClamped((end - start).multipliedClamped(by: 9)), ordering: .relaxed)
   }

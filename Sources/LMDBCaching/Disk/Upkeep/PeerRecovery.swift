@@ -48,12 +48,10 @@ final class PeerRecovery: @unchecked Sendable {
 
   /// The same while the cache is open. A failure is kept for the next commit, which tries it again.
   func takeOver() {
-    do throws(CacheError) {
-      try applyJournals(timeout: 0, hidesOlder: false)
-    } catch {
-      failure = error
-      events.log(.error, "cache journals not scanned", ["directory": "\(database.directoryName)", "error": "\(error)"])
+    let error = events.logFailure(.error, "cache journals not scanned", in: database.directoryName) {
+      () throws(CacheError) in try applyJournals(timeout: 0, hidesOlder: false)
     }
+    if let error { failure = error }
     checkReaders()
   }
 
@@ -70,11 +68,8 @@ final class PeerRecovery: @unchecked Sendable {
   private var folder: JournalFolder { JournalFolder(cache: directory.value) }
 
   private func checkReaders() {
-    do throws(CacheError) {
+    events.logFailure(.warning, "cache readers not checked", in: database.directoryName) { () throws(CacheError) in
       try database.checkReaders()
-    } catch {
-      events.log(
-        .warning, "cache readers not checked", ["directory": "\(database.directoryName)", "error": "\(error)"])
     }
   }
 
@@ -94,6 +89,7 @@ final class PeerRecovery: @unchecked Sendable {
       throw .lockTimeout(
         database.directoryName, try calling(activity) { () throws(SystemError) in try folder.holderOfReplayLock() })
     }
+    let former = failure
     failure = nil
     for identifier in found {
       guard let orphan = try calling(activity, { () throws(SystemError) in try folder.orphan(identifier) }) else {
@@ -104,13 +100,13 @@ final class PeerRecovery: @unchecked Sendable {
       } catch {
         // It stays for the next round.
         if hidesOlder { try hideWhatIsOlder(than: orphan) }
-        failure = error
         // The next commit tells, once, that somebody holds the lock.
-        if error.code != .lockTimeout {
+        if error.code != .lockTimeout, error.code != former?.code {
           events.log(
             .error, "cache journal not applied",
             ["directory": "\(database.directoryName)", "journal": "\(orphan.name)", "error": "\(error)"])
         }
+        failure = error
         continue
       }
       if orphan.isDamaged {
@@ -172,7 +168,7 @@ final class PeerRecovery: @unchecked Sendable {
     // The journal is removed now. A power cut must not undo the commit and leave neither.
     if durability == .ordered { try database.synchronize() }
     events.log(
-      .notice, "cache journal of a process that ended without closing it applied",
+      .debug, "cache journal of a process that ended without closing it applied",
       ["directory": "\(database.directoryName)", "writes": "\(count)"])
     return count
   }
