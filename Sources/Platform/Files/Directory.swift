@@ -61,7 +61,10 @@ package final class Directory: Sendable {
     }
   }
 
-  deinit { Descriptors.close(descriptor) }
+  /// The same directory without its descriptor: every call throws `EBADF`.
+  package func closed() -> Directory { Directory(-1, path, identity) }
+
+  deinit { if descriptor >= 0 { Descriptors.close(descriptor) } }
 
   /// The directory `name` in this one; `nil` if there is none.
   ///

@@ -32,7 +32,10 @@ package struct File: ~Copyable, Sendable {
     self.path = path
   }
 
-  deinit { Descriptors.close(descriptor) }
+  /// A closed file: every call throws `EBADF`.
+  package init(closed path: String) { self.init(descriptor: -1, path: path) }
+
+  deinit { if descriptor >= 0 { Descriptors.close(descriptor) } }
 
   package borrowing func status() throws(SystemError) -> FileStatus {
     FileStatus(try Descriptors.status(descriptor, path: path))

@@ -159,6 +159,9 @@ import Testing
     #expect(errorCode { try cache.close() } == .storageFailed)
     #expect(FaultInjection.end(session).triggered == 1)
     #expect(directory.journals.isEmpty)
+    #if os(Linux)
+      #expect(directory.openFiles() == [])
+    #endif
     let lock = try ProcessLock(Directory(path: directory.path), timeout: 1_000_000)
     #expect(try lock.isOnlyProcess())
     try lock.unlock()

@@ -65,13 +65,13 @@ final class CacheDirectory: Sendable {
   }
 
   #if os(Linux)
-    /// The names of the files in it that this process has open, as often as it has. One that was removed ends in
-    /// " (deleted)".
+    /// The names of the files in it that this process has open, as often as it has; its own is empty. One that was removed
+    /// ends in " (deleted)".
     func openFiles() -> [String] {
       let descriptors = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
       return descriptors.compactMap {
         guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + $0),
-          target.hasPrefix(path + "/")
+          target == path || target.hasPrefix(path + "/")
         else { return nil }
         return String(target.dropFirst(path.count + 1))
       }

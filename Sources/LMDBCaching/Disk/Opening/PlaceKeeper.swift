@@ -54,6 +54,15 @@ final class PlaceKeeper: @unchecked Sendable {
   var directory: Directory { place.withLock { $0.directory } }
   var processLock: ProcessLock { place.withLock { $0.processLock } }
 
+  /// Gives up the directory and the processes' lock: the store may outlive its closing.
+  func close() {
+    place.withLock {
+      $0.directory = $0.directory.closed()
+      $0.processLock = $0.processLock.closed()
+    }
+    current.value = directory
+  }
+
   // MARK: Files that somebody deletes
 
   /// Compares the files that are open with those in the directory. Any thread.

@@ -34,6 +34,15 @@ final class ProcessLock: Sendable {
     }
   }
 
+  private init(closed other: ProcessLock) {
+    lock = FileLock(File(closed: other.lock.file.path))
+    timeout = other.timeout
+    identity = other.identity
+  }
+
+  /// The same file without its descriptor: every call throws `EBADF`.
+  func closed() -> ProcessLock { ProcessLock(closed: self) }
+
   /// Waits while another process is the only owner: it is discarding files, which takes milliseconds.
   ///
   /// - Throws: `ETIMEDOUT` if it does not end, being suspended, say.

@@ -57,7 +57,10 @@ extension DiskStore {
     for observer in observers.removeAll() { observer.storeWillClose() }
     let location = journal.end()
     values.close()
-    defer { environment.close() }
+    defer {
+      environment.close()
+      place.close()
+    }
     // Whatever becomes of one step, the others are made: this object may live on, and its lock would be a process's.
     let end = outcome { () throws(CacheError) in
       guard failure == nil else { return }
