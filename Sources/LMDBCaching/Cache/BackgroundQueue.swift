@@ -1,34 +1,78 @@
 import Dispatch
+import Platform
+import Synchronization
 
-/// Where a cache's functions with completions and those for tasks do their work.
+/// Runs the work of a cache's functions with completions, and of those for tasks.
 ///
-/// Writes are made one after the other, in the order of the calls. A read sees every write that was called for before it,
-/// and reads are made at the same time as others. What may take long does so aside: it sees those writes, too, and later
-/// ones do not wait for it. Completions are called elsewhere: one that waits holds nothing up.
+/// The work may block, so it runs on threads of its own: on Linux, Swift's pool and Dispatch's have about as many threads as
+/// there are processors.
+///
+/// Writes run one after the other, in the order of the calls. A read sees every write that was called for before it, and runs
+/// beside other reads. Work *aside* may take long: it sees the earlier writes, and later ones do not wait for it. The *last*
+/// work waits for everything before it. Completions run when their work has ended: one that waits holds nothing up.
 final class BackgroundQueue: Sendable {
-  private let queue = DispatchQueue(label: "LMDBCaching.background", qos: .default, attributes: .concurrent)
-  private static let completions = DispatchQueue(
-    label: "LMDBCaching.completions", qos: .default, attributes: .concurrent)
-  private static let aside = DispatchQueue(label: "LMDBCaching.aside", qos: .default, attributes: .concurrent)
+  enum Access { case read, write, aside, last }
 
-  enum Access { case read, write, aside }
+  private struct Job {
+    let access: Access
+    let work: @Sendable () -> Void
+  }
 
-  private func run(_ access: Access, _ work: @escaping @Sendable () -> Void) {
-    switch access {
-    case .read: queue.async(execute: work)
-    case .write: queue.async(flags: .barrier, execute: work)
-    case .aside: queue.async { Self.aside.async(execute: work) }
+  private struct State {
+    /// Those before ``first`` have begun.
+    private var waiting: [Job] = []
+    private var first = 0
+    private var running: [Access: Int] = [:]
+
+    mutating func append(_ job: Job) { waiting.append(job) }
+
+    mutating func end(_ access: Access) { running[access, default: 0] -= 1 }
+
+    /// The next job, unless it waits for one that runs.
+    mutating func next() -> Job? {
+      func runs(_ access: Access) -> Bool { running[access, default: 0] > 0 }
+      guard first < waiting.count, !runs(.write), !runs(.last) else { return nil }
+      let job = waiting[first]
+      switch job.access {
+      case .read, .aside: break
+      case .write: if runs(.read) { return nil }
+      case .last: if runs(.read) || runs(.aside) { return nil }
+      }
+      running[job.access, default: 0] += 1
+      first += 1
+      if first == waiting.count || first == 1_024 {
+        waiting.removeSubrange(..<first)
+        first = 0
+      }
+      return job
     }
+  }
+
+  private static let threads = ThreadPool(name: "LMDB background", maximumCount: 1_024)
+  private let state = Mutex(State())
+
+  private static func start(_ work: @escaping @Sendable () -> Void) {
+    if !threads.run(isKept: false, work) { DispatchQueue.global().async(execute: work) }
+  }
+
+  private func startNext() {
+    while let job = state.withLock({ $0.next() }) { Self.start(job.work) }
   }
 
   /// Calls `completion` with what `work` returns.
   func run<R: Sendable>(
     _ access: Access, _ work: @escaping @Sendable () -> R, completion: @escaping @Sendable (R) -> Void
   ) {
-    run(access) {
-      let result = work()
-      Self.completions.async { completion(result) }
+    state.withLock {
+      $0.append(
+        Job(access: access) { [self] in
+          let result = work()
+          state.withLock { $0.end(access) }
+          startNext()
+          completion(result)
+        })
     }
+    startNext()
   }
 
   /// Calls `completion` with the error, if there was one.
@@ -45,12 +89,12 @@ final class BackgroundQueue: Sendable {
     }
   }
 
-  /// Does what no other call has to be waited for with.
+  /// Runs work that needs no order with other calls.
   nonisolated(nonsending) static func performAside<R: Sendable, E: Error>(
     _ work: @escaping @Sendable () throws(E) -> R
   ) async throws(E) -> R {
     try await withCheckedContinuation { (continuation: CheckedContinuation<Result<R, E>, Never>) in
-      aside.async { continuation.resume(returning: outcome(work)) }
+      start { continuation.resume(returning: outcome(work)) }
     }.get()
   }
 
@@ -58,12 +102,7 @@ final class BackgroundQueue: Sendable {
     _ access: Access, _ work: @escaping @Sendable () throws(E) -> R
   ) async throws(E) -> R {
     try await withCheckedContinuation { (continuation: CheckedContinuation<Result<R, E>, Never>) in
-      run(access) { continuation.resume(returning: outcome(work)) }
+      run(access, { outcome(work) }, completion: { continuation.resume(returning: $0) })
     }.get()
-  }
-
-  /// A queue for several reports that follow each other.
-  static func makeReportQueue() -> DispatchQueue {
-    DispatchQueue(label: "LMDBCaching.reports", qos: .default, target: completions)
   }
 }

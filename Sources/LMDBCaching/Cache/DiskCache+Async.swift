@@ -22,14 +22,14 @@ extension DiskCache {
 
   /// See ``LMDBCache/close()``. What was called for before is done first.
   public nonisolated(nonsending) func close() async throws(CacheError) {
-    try await background.perform(.write) { [self] () throws(CacheError) in try close() }
+    try await background.perform(.last) { [self] () throws(CacheError) in try close() }
   }
 
   /// See ``LMDBCache/write(waitsForCommit:_:)``.
   public nonisolated(nonsending) func write(
     waitsForCommit: Bool = false, _ body: @escaping @Sendable (inout CacheBatch) throws -> Void
   ) async throws {
-    try await background.perform(.write) { [self] in try write(waitsForCommit: waitsForCommit, body) }
+    try await background.perform(.aside) { [self] in try write(waitsForCommit: waitsForCommit, body) }
   }
 
   /// See ``LMDBCache/set(_:forKey:expires:cost:tags:waitsForCommit:)``.

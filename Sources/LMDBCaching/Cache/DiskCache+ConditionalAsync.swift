@@ -8,7 +8,7 @@ extension DiskCache {
     _ type: V.Type = V.self, forKey key: String, expires: Expiry = .unchanged, cost: Int? = nil,
     _ change: @escaping @Sendable (inout V?) throws -> Void
   ) async throws -> V? {
-    try await background.perform(.write) { [self] in
+    try await background.perform(.aside) { [self] in
       try update(type, forKey: key, expires: expires, cost: cost, change)
     }
   }

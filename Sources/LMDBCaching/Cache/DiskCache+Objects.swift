@@ -1,4 +1,5 @@
 public import Foundation
+import Platform
 
 // YYDiskCache's functions. Unlike those they throw errors; what the files hold is shared with `LMDBCache`.
 
@@ -103,18 +104,19 @@ extension DiskCache {
     progress: (@Sendable (_ removed: Int, _ total: Int) -> Void)?, completion: (@Sendable (CacheError?) -> Void)?,
     _ remove: @escaping @Sendable () throws(CacheError) -> Void
   ) {
-    let reports = BackgroundQueue.makeReportQueue()
+    // One thread: they come in their order, and hold up no other work.
+    let reports = ThreadPool(name: "LMDB reports", idleTime: 0)
     background.report(
       .write,
       { [self] () throws(CacheError) in
         let total = try entryCount()
-        if let progress { reports.async { progress(0, total) } }
+        if let progress { reports.run { progress(0, total) } }
         try remove()
         try commitPending()
-        if let progress { reports.async { progress(total, total) } }
+        if let progress { reports.run { progress(total, total) } }
       }
     ) { error in
-      if let completion { reports.async { completion(error) } }
+      if let completion { reports.run { completion(error) } }
     }
   }
 

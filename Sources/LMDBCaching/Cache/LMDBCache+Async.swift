@@ -41,7 +41,7 @@ extension LMDBCache {
 
   /// Commits what waits and ends the use of this object, when what was called for before is done.
   public nonisolated(nonsending) func close() async throws(CacheError) {
-    try await background.perform(.write) { [self] () throws(CacheError) in try close() }
+    try await background.perform(.last) { [self] () throws(CacheError) in try close() }
   }
 
   /// Makes several changes as one; see ``DiskCache/write(waitsForCommit:_:)``.
@@ -50,7 +50,7 @@ extension LMDBCache {
   public nonisolated(nonsending) func write(
     waitsForCommit: Bool = false, _ body: @escaping @Sendable (inout CacheBatch) throws -> Void
   ) async throws {
-    try await background.perform(.write) { [self] in try write(waitsForCommit: waitsForCommit, body) }
+    try await background.perform(.aside) { [self] in try write(waitsForCommit: waitsForCommit, body) }
   }
 
   /// Stores a value, and waits without holding a thread: with ``Durability/full`` a set waits for the disk.

@@ -96,7 +96,7 @@ package final class ThreadPool: Sendable {
       if !isKept, state.threads == maximumCount, state.starting == maximumCount { return (nil, false) }
       let number = state.append(body)
       if state.idle >= state.count {
-        lock.signalAll(.work)
+        lock.signal(.work)
         return (number, false)
       }
       if state.threads == maximumCount { return (number, false) }

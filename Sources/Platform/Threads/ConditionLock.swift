@@ -47,6 +47,9 @@ package final class ConditionLock: @unchecked Sendable {
     condition == .work ? conditions : conditions + 1
   }
 
+  /// Wakes one thread that waits.
+  package func signal(_ condition: Condition) { pthread_cond_signal(pointer(condition)) }
+
   package func signalAll(_ condition: Condition) { pthread_cond_broadcast(pointer(condition)) }
 
   /// Waits, with the lock held before and after, until signalled; wakes up without a cause at times.

@@ -136,6 +136,52 @@ import Testing
     try await cache.close()
   }
 
+  /// Neither Swift's pool nor Dispatch's has its threads blocked by closures that wait, nor do these hold other calls up.
+  @Test func closuresThatTakeLongHoldNothing() async throws {
+    let cache = try directory.open()
+    let (isReleased, begun) = (Guarded(false), Guarded(0))
+    let count = ProcessInfo.processInfo.activeProcessorCount * 8
+    @Sendable func wait() {
+      begun { $0 += 1 }
+      _ = eventually { isReleased.current }
+    }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<count {
+        group.addTask {
+          switch number % 4 {
+          case 0:
+            try await cache.update(Int.self, forKey: "updated\(number)") { value in
+              wait()
+              value = number
+            }
+          case 1: try await cache.read { _ in wait() }
+          case 2:
+            try await cache.write { batch in
+              wait()
+              batch.set(number, forKey: "written\(number)")
+            }
+          default: await BackgroundQueue.performAside { wait() }
+          }
+        }
+      }
+      #expect(try await becomesTrue(within: .seconds(600)) { begun.current == count })
+      await Task.detached { await Task.yield() }.value
+      await withCheckedContinuation { continuation in DispatchQueue.global().async { continuation.resume() } }
+      try await cache.flush()
+      try await cache.setObject(NSNumber(value: 1), forKey: "key")
+      #expect(try await cache.entryCount() == 1)
+      #expect(try await cache.values(Int.self, forKeys: ["key"]).isEmpty == false)
+      #expect(try await cache.read { try $0.value(Int.self, forKey: "key") } == 1)
+      isReleased { $0 = true }
+      try await group.waitForAll()
+    }
+    #expect(try await cache.entryCount() == 1 + count / 2)
+    // What was called for before is done.
+    async let update = cache.update(Int.self, forKey: "last") { $0 = 1 }
+    #expect(try await update == 1)
+    try await cache.close()
+  }
+
   /// A trim that takes long holds up neither writes nor reads that are called for after it.
   @Test func whatTakesLongHoldsUpNothing() async throws {
     let cache = try directory.open()
