@@ -33,7 +33,9 @@ extension Session {
       // slowload KEY: begins, and does not end before the next line.
       return try opened().value(String.self, forKey: text(1)) {
         answer("loading")
-        return readLine() ?? "ended"
+        let line = readLine() ?? "ended"
+        if line == "fail" { throw CacheError(.storageFailed, "It failed.") }
+        return line
       }
     case "absent":
       // absent PREFIX COUNT: how many keys it was the first to set.

@@ -3,13 +3,15 @@ import Platform
 // One load for all processes of a directory.
 
 extension LMDBCache {
-  /// Runs `load` while no other process loads the key, unless one of them stores the value meanwhile.
+  /// Runs `load` while no other process loads the key, unless one of them stores the value first.
   ///
-  /// Waits for ``CacheConfiguration/loadWaitLimit`` at most, then loads all the same; who loads may be suspended.
+  /// Waits for ``CacheConfiguration/loadWaitLimit`` at most, then loads all the same: the process that loads may be suspended.
+  /// Its failure is that of all processes that wait for it.
   ///
   /// - Parameters:
   ///   - look: Returns the value if it is there by now.
   ///   - load: Loads and stores.
+  /// - Throws: what `load` throws, and `.loadFailed`.
   func leasing<R>(_ key: String, look: () throws -> R?, load: () throws -> R) throws -> R {
     var wait = LeaseWait(limit: diskCache.configuration.loadWaitLimit)
     while true {
@@ -19,9 +21,15 @@ extension LMDBCache {
         var isLoaded = false
         defer { store.release(lock, hasWritten: isLoaded) }
         if let found = try look() { return found }
-        let value = try load()
-        isLoaded = true
-        return value
+        if wait.hasBegun, lock.isMarkedAsFailed { throw Self.failureElsewhere(key) }
+        do {
+          let value = try load()
+          isLoaded = true
+          return value
+        } catch {
+          if !(error is CancellationError) { lock.markAsFailed() }
+          throw error
+        }
       case .isHeldElsewhere:
         guard let pause = wait.next() else { return try look() ?? load() }
         MonotonicClock.sleep(nanoseconds: pause)
@@ -44,15 +52,27 @@ extension LMDBCache {
         var isLoaded = false
         defer { store.release(lock, hasWritten: isLoaded) }
         if let found = try look() { return found }
-        let value = try await load()
-        isLoaded = true
-        return value
+        if wait.hasBegun, lock.isMarkedAsFailed { throw Self.failureElsewhere(key) }
+        do {
+          let value = try await load()
+          isLoaded = true
+          return value
+        } catch {
+          if !(error is CancellationError) { lock.markAsFailed() }
+          throw error
+        }
       case .isHeldElsewhere:
         guard let pause = wait.next() else { return try await load() }
         try await Task.sleep(for: .nanoseconds(pause))
         if let found = try look() { return found }
       }
     }
+  }
+
+  private static func failureElsewhere(_ key: String) -> CacheError {
+    CacheError(
+      .loadFailed,
+      "Another process loaded the value of \(quoted(key)), and its load failed. This one waited for it. Try again.")
   }
 }
 
@@ -63,6 +83,8 @@ private struct LeaseWait {
 
   private let end: Int64
   private var pause = first
+
+  var hasBegun: Bool { pause > Self.first }
 
   init(limit: Duration) { end = MonotonicClock.nanoseconds.addingClamped(limit.clampedNanoseconds) }
 

@@ -100,20 +100,18 @@ extension LMDBCache {
     case .fresh(let value): return value
     case .due(let value):
       if beginRefresh(key) {
-        LoadQueue.run { [self] () -> Void in
-          defer { endRefresh(key) }
-          // A failure is noted where it happens.
-          _ = try? run(type, key, options, servesAbsence: servesAbsence, waitingFor: loadWaitLimit, load)
+        Load.leavingCurrent {
+          LoadExecutor.run { [self] in
+            defer { endRefresh(key) }
+            // A failure is noted where it happens.
+            _ = try? run(type, key, options, servesAbsence: servesAbsence, patience(), load)
+          }
         }
       }
       return value
     case .fallback, .missing:
       let result = Result {
-        try awaiting(options.timeLimit, key) { (found) -> V?? in
-          Self.adopt(found, servesAbsence: servesAbsence)
-        } load: { [self] (waitLimit) -> V? in
-          try run(type, key, options, servesAbsence: servesAbsence, waitingFor: waitLimit, load)
-        }
+        try run(type, key, options, servesAbsence: servesAbsence, patience(options.timeLimit), load)
       }
       return try served(result, key, options, standing)
     }
@@ -131,10 +129,12 @@ extension LMDBCache {
     case .fresh(let value): return value
     case .due(let value):
       if beginRefresh(key) {
-        LoadQueue.run { [self] () async in
-          defer { endRefresh(key) }
-          // A failure is noted where it happens.
-          _ = try? await run(type, key, options, servesAbsence: servesAbsence, load)
+        Load.leavingCurrent {
+          _ = Task { [self] in
+            defer { endRefresh(key) }
+            // A failure is noted where it happens.
+            _ = try? await run(type, key, options, servesAbsence: servesAbsence, patience(), load)
+          }
         }
       }
       return value
@@ -142,9 +142,7 @@ extension LMDBCache {
       let result: Result<V?, any Error>
       do {
         result = .success(
-          try await LoadQueue.wait(options.timeLimit, key) { [self] in
-            try await run(type, key, options, servesAbsence: servesAbsence, load)
-          })
+          try await run(type, key, options, servesAbsence: servesAbsence, patience(options.timeLimit), load))
       } catch {
         result = .failure(error)
       }
@@ -211,7 +209,9 @@ extension LMDBCache {
     return isFirst
   }
 
-  var loadWaitLimit: Duration { diskCache.configuration.loadWaitLimit }
+  func patience(_ timeLimit: Duration? = nil) -> SingleFlight.Patience {
+    SingleFlight.Patience(timeLimit: timeLimit, waitLimit: diskCache.configuration.loadWaitLimit)
+  }
 
   private func endRefresh(_ key: String) { refreshes.withLock { _ = $0.remove(ByteKey(key)) } }
 
@@ -276,24 +276,25 @@ extension LMDBCache {
   // MARK: Loading
 
   private func run<V: Codable & Sendable>(
-    _ type: V.Type, _ key: String, _ options: LoadOptions, servesAbsence: Bool, waitingFor waitLimit: Duration,
+    _ type: V.Type, _ key: String, _ options: LoadOptions, servesAbsence: Bool,
+    _ patience: SingleFlight.Patience,
     _ load: @escaping @Sendable (inout LoadContext) throws -> V?
   ) throws -> V? {
     while true {
-      let result = try store.flights.value(ByteKey(key), waitingFor: waitLimit) { run -> any Sendable in
-        begin(run)
+      let result = try store.flights.value(ByteKey(key), patience) { [self] run -> any Sendable in
+        try begin(run, options)
         defer { end(run) }
         func loadAndKeep() throws -> V? {
           let basis = LoadBasis(of: key, in: store)
           var context = LoadContext(
             key: key, lifetime: options.lifetime, cost: options.cost, tags: options.tags)
-          let value = try settling(key, options) { try timing(key) { try load(&context) } }
+          let value = try timing(key) { try load(&context) }
           keep(value, context, options, run, basis)
           return value
         }
-        if !run.isStored { return try loadAndKeep() }
-        return try leasing(
-          key, look: { loadedMeanwhile(type, key, servesAbsence: servesAbsence) }, load: loadAndKeep)
+        return try settling(key, options) {
+          try leasing(key, look: { loadedMeanwhile(type, key, servesAbsence: servesAbsence) }, load: loadAndKeep)
+        }
       }
       if let value: V? = Self.adopt(result, servesAbsence: servesAbsence) { return value }
     }
@@ -301,24 +302,32 @@ extension LMDBCache {
 
   private func run<V: Codable & Sendable>(
     _ type: V.Type, _ key: String, _ options: LoadOptions, servesAbsence: Bool,
+    _ patience: SingleFlight.Patience,
     _ load: @escaping @Sendable (inout LoadContext) async throws -> V?
   ) async throws -> V? {
     while true {
-      let result = try await store.flights.value(ByteKey(key), waitingFor: loadWaitLimit) {
-        [self] run -> any Sendable in
-        begin(run)
+      let result = try await store.flights.value(ByteKey(key), patience) { [self] run -> any Sendable in
+        try begin(run, options)
         defer { end(run) }
         func loadAndKeep() async throws -> V? {
           let basis = LoadBasis(of: key, in: store)
           var context = LoadContext(
             key: key, lifetime: options.lifetime, cost: options.cost, tags: options.tags)
-          let value = try await settling(key, options) { try await timing(key) { try await load(&context) } }
-          keep(value, context, options, run, basis)
+          let value = try await timing(key) { try await load(&context) }
+          let isCancelled = Task.isCancelled
+          if store.durability == .full {
+            // It waits for the disk.
+            await BackgroundQueue.performAside { [self, context] in
+              keep(value, context, options, run, basis, isCancelled: isCancelled)
+            }
+          } else {
+            keep(value, context, options, run, basis, isCancelled: isCancelled)
+          }
           return value
         }
-        if !run.isStored { return try await loadAndKeep() }
-        return try await leasing(
-          key, look: { loadedMeanwhile(type, key, servesAbsence: servesAbsence) }, load: loadAndKeep)
+        return try await settling(key, options) {
+          try await leasing(key, look: { loadedMeanwhile(type, key, servesAbsence: servesAbsence) }, load: loadAndKeep)
+        }
       }
       if let value: V? = Self.adopt(result, servesAbsence: servesAbsence) { return value }
     }

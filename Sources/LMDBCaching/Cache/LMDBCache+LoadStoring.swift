@@ -7,15 +7,18 @@ extension LMDBCache {
   /// Stores what was loaded, unless the key was written since. What fails then is not the callers' concern: they have the
   /// value.
   func keep<V: Codable & Sendable>(
-    _ value: V?, _ context: LoadContext, _ options: LoadOptions, _ load: Load, _ basis: LoadBasis
+    _ value: V?, _ context: LoadContext, _ options: LoadOptions, _ load: Load, _ basis: LoadBasis,
+    isCancelled: Bool = false
   ) {
     let key = context.key
-    guard context.isStored, load.isStored, basis.isCurrent(key, in: store) else { return }
-    let isCancelled = Task.isCancelled
+    guard context.isStored else { return }
     do throws(CacheError) {
       try diskCache.checkOpen()
+      let tags = if let tags = context.inherited.tags { tags } else { try EntryTags.make(context.tags) }
+      let concerned = [tags, basis.tags]
+      guard basis.isCurrent(key, concerned, in: store) else { return }
       try CacheKey.with(key) { (key) throws(CacheError) in
-        guard let value else { return try keepAbsence(key, context, options, load) }
+        guard let value else { return try keepAbsence(key, tags, options, load, concerned) }
         try ValueArchiver.withArchive(of: value) { (format, bytes) throws(CacheError) in
           let inherited = context.inherited
           let lifetime = inherited.expires == nil ? context.lifetime.map(options.shortened) : context.lifetime
@@ -23,11 +26,10 @@ extension LMDBCache {
           var header = try store.header(for: key, format, bytes, expires: expires, cost: context.cost)
           options.setTimes(of: &header, lifetime: lifetime, now: store.clock.now)
           header.revision = inherited.revision
-          let tags = if let tags = inherited.tags { tags } else { try EntryTags.make(context.tags) }
           header.tags = tags?.hashes
           try diskCache.put(
             TypedMemoryValue.make(value, archiveLength: bytes.count), key, header, tags, bytes, through: memoryCache
-          ) { load.isCurrent(at: inherited.revision) && !isCancelled }
+          ) { load.isCurrent(at: inherited.revision, concerned) && !isCancelled }
         }
       }
     } catch {
@@ -37,7 +39,7 @@ extension LMDBCache {
 
   /// Notes that there is no value. What there was goes.
   private func keepAbsence(
-    _ key: CacheKey, _ context: LoadContext, _ options: LoadOptions, _ load: Load
+    _ key: CacheKey, _ tags: EntryTags?, _ options: LoadOptions, _ load: Load, _ concerned: [EntryTags?]
   ) throws(CacheError) {
     guard let lifetime = options.absenceLifetime else { return }
     let empty = UnsafeRawBufferPointer(start: nil, count: 0)
@@ -45,9 +47,8 @@ extension LMDBCache {
     var header = try store.header(for: key, .bytes, empty, expires: .min, cost: nil)
     header.flags.insert(.absence)
     header.kept = store.expiry(after: lifetime)
-    let tags = try EntryTags.make(context.tags)
     header.tags = tags?.hashes
-    try diskCache.put(nil, key, header, tags, empty, through: memoryCache) { load.isCurrent(at: 0) }
+    try diskCache.put(nil, key, header, tags, empty, through: memoryCache) { load.isCurrent(at: 0, concerned) }
   }
 
   private func noteUnstored(_ key: String, _ error: CacheError) {

@@ -14,22 +14,17 @@ extension LMDBCache {
   /// disk is full or fails: that is logged, and ``health`` says so.
   ///
   /// **Single flight.** While one caller loads, others that ask for the key wait and get its value, or its error: threads and
-  /// tasks, through any object of the process on the directory, and other processes.
+  /// tasks, through any object of the process on the directory. Other processes wait too, and throw `.loadFailed` for its error.
   ///
-  /// **Writes meanwhile.** What `load` returns is given to those who wait for it. It is stored unless the key was
-  /// written since `load` was called: a value that somebody set stays, and what was removed stays away. Who asks after
-  /// such a write does not get the older value. A write of another process counts when it is committed; its removal of a
-  /// single entry that this process does not see either leaves no trace that could count.
+  /// **Writes of the key.** The waiting callers get the loaded value. It is stored unless the key was written after `load` was
+  /// called: a value that was set stays, and a removed one stays away. Later callers do not get the older value. A write of
+  /// another process counts when it is committed; its removal of a single key without an entry leaves no trace.
   ///
-  /// **Loads that need each other.** Where the load that would be waited for waits for the caller, the caller runs its
-  /// own `load` at once, and what that returns is not stored: the load that it is part of stores its value. That is
-  /// found out for calls within a load, across threads, tasks and caches. Where it cannot be, since a load waits for
-  /// work that it handed to another thread, the caller waits for ``CacheConfiguration/loadWaitLimit`` and then runs its
-  /// own `load`. A load that needs itself without end throws ``CacheError/Code/recursiveLoad``.
+  /// **Loads that need each other.** A load that asks for its own key throws ``CacheError/Code/recursiveLoad``. Any other circle
+  /// ends after ``CacheConfiguration/loadWaitLimit``: a waiting caller then runs its own `load`, and the others wait for that
+  /// one. A caller with a ``LoadOptions/timeLimit`` waits for that limit instead, unless it is inside a load.
   ///
-  /// Waiting blocks the thread; in a task the asynchronous form is used: write `try await`. A call of this form that is made
-  /// in a task all the same waits for the load of a thread, but not for that of a task, which may need its thread: it runs
-  /// its own.
+  /// Waiting blocks the thread. In async code, use the asynchronous form: `try await`.
   ///
   /// - Parameters:
   ///   - expiresIn: How long the value is fresh; zero or less: it is not stored. `nil` for what the options say.
@@ -126,8 +121,11 @@ extension LMDBCache {
 
   private func describe(_ key: String) -> LoadDescription { LoadDescription(key: key, directory: store.directory) }
 
-  /// From now on the load is told of every write of its key.
-  func begin(_ load: Load) { store.journal.lock.withLock { memoryCache.loads.begin(load) } }
+  /// From now on every write of its key concerns the load.
+  func begin(_ load: Load, _ options: LoadOptions) throws(CacheError) {
+    load.expect(try EntryTags.make(options.tags))
+    store.journal.lock.withLock { memoryCache.loads.begin(load) }
+  }
 
   func end(_ load: Load) { store.journal.lock.withLock { memoryCache.loads.end(load) } }
 }

@@ -299,8 +299,8 @@ extension MemoryTier: DiskStoreObserver {
     changing.store(0, ordering: .releasing)
   }
 
-  func willChangeAll(stamp: UInt64) {
-    loads.noteWriteOfAll()
+  func willRemove(_ scope: HiddenKeys.Scope, stamp: UInt64) {
+    loads.noteRemoval(scope)
     memory.advanceAllStripes(to: stamp)
     versions.advanceAll()
   }

@@ -14,8 +14,8 @@ public struct CacheConfiguration: Sendable {
   /// The limits and the storage of the disk tier.
   public var disk = Disk()
 
-  /// How long a caller waits for another one's load of the same key, in this process or another, before it loads the
-  /// value by itself; see ``LMDBCache/value(_:forKey:expiresIn:cost:load:)``. More than 0, at most 24 hours; in real time.
+  /// How long callers wait for another caller's load of the same key, in this process or another, before one of them loads the
+  /// value itself; see ``LMDBCache/value(_:forKey:expiresIn:cost:load:)``. More than 0, at most 24 hours; in real time.
   public var loadWaitLimit: Duration = .seconds(10)
 
   /// How values are loaded where a read says nothing else: see ``LMDBCache/value(_:forKey:options:load:)``. Those that say

@@ -12,7 +12,7 @@ public struct CacheError: LocalizedError, Sendable, CustomStringConvertible {
       case invalidDirectory, permissionDenied, remoteFileSystem, durabilityMismatch, unsupportedVersion
       case noSpace, storageFailed, notCommitted, invalidArgument, missingTransform, damagedDatabase, busy
       case rebuilt, lockTimeout, processNamespaceMismatch, readOnlyFileSystem, insecureDirectory, untransformed
-      case recursiveLoad, loadTimedOut, configurationMismatch
+      case recursiveLoad, loadTimedOut, loadFailed, configurationMismatch
     }
     private let value: Value
 
@@ -78,10 +78,12 @@ public struct CacheError: LocalizedError, Sendable, CustomStringConvertible {
     public static let insecureDirectory = Code(.insecureDirectory)
     /// The directory is on a file system that is mounted read-only.
     public static let readOnlyFileSystem = Code(.readOnlyFileSystem)
-    /// A load asks for the value that it loads, again and again; see ``LMDBCache/value(_:forKey:expiresIn:cost:load:)``.
+    /// A load asks for the value that it loads; see ``LMDBCache/value(_:forKey:expiresIn:cost:load:)``.
     public static let recursiveLoad = Code(.recursiveLoad)
     /// A load took longer than ``LoadOptions/timeLimit``, and there was no value to serve instead.
     public static let loadTimedOut = Code(.loadTimedOut)
+    /// The load of another process failed, which the caller waited for.
+    public static let loadFailed = Code(.loadFailed)
     /// An argument is out of its documented range.
     public static let invalidArgument = Code(.invalidArgument)
   }

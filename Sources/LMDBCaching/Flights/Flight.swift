@@ -2,8 +2,8 @@ import Synchronization
 
 /// A load that threads and tasks wait for.
 ///
-/// It is run by the thread that leads it, or in a task of its own. Who waits is told by a closure: a thread is woken by
-/// it, a task resumed.
+/// The thread that leads it runs it, or another thread or a task of its own. A closure tells a waiter of the outcome: it
+/// wakes a thread and resumes a task.
 final class Flight: Sendable {
   struct Waiter: Hashable {
     fileprivate let number: Int
@@ -16,10 +16,10 @@ final class Flight: Sendable {
   typealias Resumption = @Sendable (SingleFlight.Outcome?) -> Void
 
   private enum Wait {
-    /// It is not known yet how it is to be told.
+    /// Joined, without a resumption so far.
     case announced
     case begun(Resumption)
-    /// It was left before it began.
+    /// Left before it began.
     case left(SingleFlight.Outcome?)
   }
 
@@ -27,6 +27,8 @@ final class Flight: Sendable {
     var waits: [Waiter: Wait] = [.leader: .announced]
     var lastNumber = 0
     var task: Task<Void, Never>?
+    /// Whether the load goes on without waiters: the time of one is over.
+    var isKept = false
     var isAbandoned = false
     var outcome: SingleFlight.Outcome?
   }
@@ -62,7 +64,7 @@ final class Flight: Sendable {
     }
   }
 
-  /// How many wait, its leader included. For tests: who has missed an entry has not joined its flight yet.
+  /// How many wait, its leader included. For tests.
   var waiterCount: Int {
     state.withLock { $0.waits.values.count { if case .left = $0 { false } else { true } } }
   }
@@ -84,8 +86,11 @@ final class Flight: Sendable {
     if let result { resumption(result) }
   }
 
-  /// Ends one wait. Returns whether it was the last one: then the load is cancelled.
-  func leave(_ waiter: Waiter, with outcome: SingleFlight.Outcome?) -> Bool {
+  /// Ends one wait.
+  ///
+  /// - Parameter keepsLoad: Whether the load goes on, whoever waits for it.
+  /// - Returns: Whether it was the last one: then the load is cancelled.
+  func leave(_ waiter: Waiter, with outcome: SingleFlight.Outcome?, keepsLoad: Bool) -> Bool {
     var resumption: Resumption?
     let (isAbandoned, task) = state.withLock { state -> (Bool, Task<Void, Never>?) in
       switch state.waits[waiter] {
@@ -95,8 +100,9 @@ final class Flight: Sendable {
         resumption = begun
       case .left, nil: return (false, nil)
       }
+      if keepsLoad { state.isKept = true }
       let isWaitedFor = state.waits.values.contains { if case .left = $0 { false } else { true } }
-      if state.outcome != nil || isWaitedFor { return (false, nil) }
+      if state.outcome != nil || state.isKept || isWaitedFor { return (false, nil) }
       state.isAbandoned = true
       load.supersede()
       return (true, state.task)

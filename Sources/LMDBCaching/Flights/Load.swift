@@ -5,49 +5,61 @@ import Synchronization
 ///
 /// While the closure runs, ``current`` is its load, in the thread or task that runs it and in the tasks that it starts.
 final class Load: Sendable {
-  /// How many runs of one key's loads may be inside each other. A load that needs itself would go on until the stack ends.
-  static let maximumDepth = 8
-
   /// The load whose closure, or a task that was started in it, is running.
   @TaskLocal private static var innermost: Load?
-  /// The load that cannot end before what happens here has, since what runs it waits. Nobody looks at it inside another
-  /// load.
-  @TaskLocal private static var awaiting: Load?
 
   let key: ByteKey
-  /// Whether the value is stored: not if the load runs inside another one of its key, whose value is.
-  let isStored: Bool
   private let cache: ObjectIdentifier
-  /// The load that this one runs inside, as long as it runs.
+  /// The load that this one was started in, as long as it runs.
   private let parent: Mutex<Load?>
+  /// Whether the parent's own thread or task started this one, and waits for it.
+  private let isAwaited: Bool
   private let isWritten = Atomic<Bool>(false)
   private let invalidation = Atomic<UInt64>(0)
-  /// What runs the closure, or 0 if nothing does.
+  private let tags = Mutex(Tags())
+  /// The thread or the task that runs the closure, or 0.
   private let thread = Atomic<UInt>(0)
   private let task = Atomic<Int>(0)
 
-  /// - Throws: `.recursiveLoad`
-  init(_ key: ByteKey, of cache: SingleFlight, isStored: Bool) throws(CacheError) {
+  init(_ key: ByteKey, of cache: SingleFlight) {
     self.key = key
-    self.isStored = isStored
     self.cache = ObjectIdentifier(cache)
     let parent = Load.current
     self.parent = Mutex(parent)
-    if depth > Self.maximumDepth {
-      throw CacheError(
-        .recursiveLoad,
-        "The load of \(quoted(key.string)) asks for that value itself, \(Self.maximumDepth) times inside each other. "
-          + "Make it end without asking again.")
-    }
+    isAwaited = parent?.isRunningHere ?? false
   }
 
   /// The load that this thread or task runs inside, or that it was started in, if that is not over.
   static var current: Load? { innermost.flatMap { $0.isRunning ? $0 : nil } }
 
+  /// Refuses a load that the caller runs inside, and that would wait for itself.
+  ///
+  /// - Parameter includesTasks: Whether also a task that was started in the load is part of it. One that the load does not wait
+  ///   for is not, and nothing tells the two apart but a wait.
+  /// - Throws: `.recursiveLoad`
+  static func checkRecursion(_ key: ByteKey, _ cache: SingleFlight, includesTasks: Bool) throws(CacheError) {
+    var next = current
+    var isInside = includesTasks || next?.isRunningHere == true
+    while let load = next, isInside {
+      if load.key == key, load.cache == ObjectIdentifier(cache) {
+        throw CacheError(
+          .recursiveLoad,
+          "The load of \(quoted(key.string)) asks for that value itself. Return it without asking again.")
+      }
+      isInside = includesTasks || load.isAwaited
+      next = load.parent.withLock { $0 }
+    }
+  }
+
+  /// Runs `body`, which starts work that no load waits for.
+  static func leavingCurrent<R>(_ body: () throws -> R) rethrows -> R {
+    try $innermost.withValue(nil, operation: body)
+  }
+
   // MARK: Running
 
   func run<R>(_ body: () throws -> R) rethrows -> R {
-    thread.store(Self.currentThread, ordering: .releasing)
+    thread.store(PlatformThread.current, ordering: .releasing)
     defer { end() }
     return try Self.$innermost.withValue(self) { try body() }
   }
@@ -66,45 +78,16 @@ final class Load: Sendable {
 
   private var isRunning: Bool { thread.load(ordering: .acquiring) != 0 || task.load(ordering: .acquiring) != 0 }
 
-  /// Runs `body`, which makes a task that does what the caller is about to do.
-  ///
-  /// - Parameter isAwaited: Whether the caller waits for it.
-  static func handingOver<R>(isAwaited: Bool, _ body: () throws -> R) rethrows -> R {
-    let load = isAwaited ? current.flatMap { $0.isRunningHere ? $0 : nil } : nil
-    return try $awaiting.withValue(load, operation: body)
-  }
-
-  /// Whether it is this very thread or task that runs the closure, or waits for this one to go on with it: then the load
-  /// cannot end before the caller returns.
-  var isRunningHere: Bool {
-    if Self.awaiting === self { return true }
+  /// Whether it is this very thread or task that runs the closure.
+  private var isRunningHere: Bool {
     let thread = thread.load(ordering: .acquiring)
-    if thread != 0 { return thread == Self.currentThread }
+    if thread != 0 { return thread == PlatformThread.current }
     let task = task.load(ordering: .acquiring)
     return task != 0 && task == Self.currentTask
   }
 
-  private static var currentThread: UInt {
-    #if canImport(Darwin)
-      UInt(bitPattern: pthread_self())
-    #else
-      UInt(pthread_self())
-    #endif
-  }
-
   /// A number that no other task has that is alive; 0 outside of tasks.
   private static var currentTask: Int { withUnsafeCurrentTask { $0?.hashValue } ?? 0 }
-
-  /// How many loads of the key run inside each other, with this one.
-  private var depth: Int {
-    var depth = 1
-    var next = parent.withLock { $0 }
-    while let load = next {
-      if load.key == key, load.cache == cache, load.isRunning { depth += 1 }
-      next = load.parent.withLock { $0 }
-    }
-    return depth
-  }
 
   // MARK: Writes of the key
 
@@ -121,5 +104,31 @@ final class Load: Sendable {
   func isNewest(_ revision: UInt64) -> Bool { invalidation.load(ordering: .acquiring) <= revision }
 
   /// Whether the value, of a revision of a remote tier, is the newest as far as is known.
-  func isCurrent(at revision: UInt64) -> Bool { !isSuperseded && isNewest(revision) }
+  ///
+  /// - Parameter tags: Those of the value, and of the entry that it replaces.
+  func isCurrent(at revision: UInt64, _ tags: [EntryTags?] = []) -> Bool {
+    if isSuperseded || !isNewest(revision) { return false }
+    let removed = self.tags.withLock { $0.removed }
+    return removed.isEmpty || !tags.contains { $0?.hashes.contains(where: removed.contains) == true }
+  }
+
+  // MARK: Removals by tag
+
+  private struct Tags {
+    /// Those that the value has as far as is known before it is loaded.
+    var expected: EntryTags?
+    var removed: Set<UInt64> = []
+  }
+
+  func expect(_ tags: EntryTags?) { self.tags.withLock { $0.expected = tags } }
+
+  /// Which tags the value has, its closure may decide: what is expected of it counts for those who wait, and what it has in the
+  /// end for whether it is stored.
+  func noteRemoval(ofTag hash: UInt64) {
+    let isExpected = tags.withLock { tags in
+      tags.removed.insert(hash)
+      return tags.expected?.hashes.contains(hash) == true
+    }
+    if isExpected { supersede() }
+  }
 }

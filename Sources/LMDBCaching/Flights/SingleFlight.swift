@@ -1,141 +1,117 @@
+import Platform
 import Synchronization
 
-/// Makes concurrent loads of one key a single one: the first caller leads, the others join and get its outcome. Threads
-/// and tasks fly together, through whichever cache of the process on the directory they ask.
+/// Makes concurrent loads of one key a single one: the first caller leads, the others join and get its outcome. Threads and
+/// tasks fly together, through every cache of the process on the directory.
 ///
-/// A thread leads by running its load itself; a task's load runs in a task of its own. Tasks that wait hold no thread.
-/// A thread of Swift's pool, in which somebody calls the form for threads, does not wait for a task, which may need that
-/// thread: it loads by itself.
+/// A thread without a time limit leads by running its load itself; with one, another thread runs it. A task's load runs in a
+/// task of its own. Waiting tasks hold no thread.
 ///
-/// No caller waits for ever for another one's load. Where the load is known to wait for the caller (see ``WaitGraph``),
-/// the caller loads by itself at once. That cannot always be known, as where the closure of a load waits for another
-/// thread that asks for the same key: so the wait has a limit, and the caller loads by itself then.
+/// **Waits end.** A load that asks for its own key is an error. A load may still need its waiter in a way that is not visible,
+/// through other loads or another thread. So the wait for another caller's load has a limit; after it *one* waiter leads a
+/// load in its place, which the others join. A caller with a time limit gives up at that limit instead, unless it is inside a
+/// load, which may be part of a circle.
 final class SingleFlight: Sendable {
   typealias Outcome = Result<any Sendable, any Error>
 
-  /// What a caller finds that waits for somebody else's load.
-  enum Encounter {
-    case ended(Outcome)
-    /// It still runs, after this wait: shorter than the caller's limit if it may be one of a circle.
-    case running(Duration)
-    /// There is none, or the caller must not wait for it: it loads by itself.
-    case none
-  }
+  /// How long a caller waits.
+  struct Patience: Sendable {
+    /// For the value; `nil`: as long as it takes.
+    let timeLimit: Duration?
+    /// For another caller's load.
+    let waitLimit: Duration
+    private let end: Int64
 
-  private struct State {
-    /// The latest flight of each key.
-    var flights: [ByteKey: Flight] = [:]
+    init(timeLimit: Duration?, waitLimit: Duration) {
+      self.timeLimit = timeLimit
+      self.waitLimit = waitLimit
+      end = timeLimit.map { MonotonicClock.nanoseconds.addingClamped($0.clampedNanoseconds) } ?? .max
+    }
 
-    /// One that a write of its key has overtaken is joined no more: who asks after a removal must not be given what was
-    /// loaded before it.
-    func join(_ key: ByteKey) -> (flight: Flight, waiter: Flight.Waiter)? {
-      guard let flight = flights[key], !flight.load.isSuperseded else { return nil }
-      return flight.join().map { (flight, $0) }
+    var isOver: Bool { timeLimit != nil && MonotonicClock.nanoseconds >= end }
+
+    /// - Returns: `nil` without a limit.
+    fileprivate func limit(isLeader: Bool) -> Duration? {
+      let left = timeLimit.map { _ in Duration.nanoseconds(max(0, end - MonotonicClock.nanoseconds)) }
+      if isLeader || left != nil && Load.current == nil { return left }
+      return min(left ?? waitLimit, waitLimit)
     }
   }
 
-  private let state = Mutex(State())
-
-  /// A wait that may be one of a circle is shorter.
-  private static func limit(_ outlook: WaitGraph.Outlook, _ limit: Duration) -> Duration {
-    outlook == .possibleCircle ? limit / 10 : limit
-  }
+  private let flights = Mutex<[ByteKey: Flight]>([:])
 
   // MARK: Threads
 
-  /// What `load` returns, or what the load of somebody else did that is under way.
-  ///
-  /// - Parameter limit: How long to wait for somebody else's load.
-  func value(_ key: ByteKey, waitingFor limit: Duration, _ load: (Load) throws -> any Sendable) throws
-    -> any Sendable
-  {
-    let (flight, waiter) = try flight(key, isOfTask: false)
-    if waiter == .leader {
-      let outcome = WaitGraph.waiting(for: flight.load) { _ in
-        Outcome { try flight.load.run { try load(flight.load) } }
+  /// What `load` returns, or the outcome of a load of the key that is under way.
+  func value(
+    _ key: ByteKey, _ patience: Patience, _ load: @escaping @Sendable (Load) throws -> any Sendable
+  ) throws -> any Sendable {
+    var hanging: Flight?
+    while true {
+      let (flight, waiter) = try join(key, replacing: hanging, isOfTask: false)
+      if waiter == .leader {
+        let run: @Sendable () -> Outcome = { [self] in
+          finish(flight, Outcome { try flight.load.run { try load(flight.load) } })
+        }
+        if patience.timeLimit == nil { return try run().get() }
+        LoadExecutor.run { _ = run() }
+      } else if flight.isOfTask && LoadExecutor.isOnPool {
+        // The task may need this very thread.
+        leave(flight, waiter, with: nil, keepsLoad: false)
+        hanging = flight
+        continue
       }
-      retire(flight)
-      flight.finish(outcome)
-      return try outcome.get()
-    }
-    var isCircle = false
-    let encounter = meet(flight, waiter, waitingFor: limit, isCircle: &isCircle)
-    if case .ended(let outcome) = encounter { return try outcome.get() }
-    let own = try Load(key, of: self, isStored: !isCircle)
-    return try WaitGraph.waiting(for: own) { _ in try own.run { try load(own) } }
-  }
-
-  /// Waits for the load of the key that is under way, on the caller's thread. Starts none.
-  func encounter(_ key: ByteKey, waitingFor limit: Duration) -> Encounter {
-    guard let (flight, waiter) = state.withLock({ $0.join(key) }) else { return .none }
-    var isCircle = false
-    return meet(flight, waiter, waitingFor: limit, isCircle: &isCircle)
-  }
-
-  private func meet(
-    _ flight: Flight, _ waiter: Flight.Waiter, waitingFor limit: Duration, isCircle: inout Bool
-  ) -> Encounter {
-    WaitGraph.waiting(for: flight.load) { outlook in
-      isCircle = outlook == .circle
-      if isCircle || flight.isOfTask && LoadExecutor.isOnPool {
-        leave(flight, waiter, with: nil)
-        return .none
-      }
-      let limit = Self.limit(outlook, limit)
-      return wait(for: flight, waiter, limit).map { .ended($0) } ?? .running(limit)
+      if let outcome = wait(for: flight, waiter, patience) { return try outcome.get() }
+      if patience.isOver { throw Self.timedOut(key, patience) }
+      hanging = flight
     }
   }
 
   /// Blocks until the load ends, or the limit is over: nil.
-  private func wait(for flight: Flight, _ waiter: Flight.Waiter, _ limit: Duration) -> Outcome? {
+  private func wait(for flight: Flight, _ waiter: Flight.Waiter, _ patience: Patience) -> Outcome? {
     let result = AwaitedResult<Outcome?>()
     flight.wait(as: waiter) { result.finish($0) }
+    let limit = patience.limit(isLeader: waiter == .leader) ?? patience.waitLimit
     if let outcome = result.wait(limit) { return outcome }
-    leave(flight, waiter, with: nil)
+    leave(flight, waiter, with: nil, keepsLoad: patience.timeLimit != nil)
     // It may have ended just then.
     return result.wait(.zero) ?? nil
   }
 
   // MARK: Tasks
 
-  /// The same for tasks. The load runs in a task of its own, which is cancelled when nobody waits any more.
+  /// The same for tasks. A load without a time limit is cancelled when nothing waits for it any more.
   nonisolated(nonsending) func value(
-    _ key: ByteKey, waitingFor limit: Duration, _ load: @escaping @Sendable (Load) async throws -> any Sendable
+    _ key: ByteKey, _ patience: Patience, _ load: @escaping @Sendable (Load) async throws -> any Sendable
   ) async throws -> any Sendable {
-    try Task.checkCancellation()
-    let (flight, waiter) = try flight(key, isOfTask: true)
-    if waiter == .leader { flight.begin { [self] in await run(flight, load) } }
-    var isCircle = false
-    let outcome = await WaitGraph.waiting(for: flight.load) { outlook -> Outcome? in
-      isCircle = outlook == .circle
-      if isCircle {
-        leave(flight, waiter, with: nil)
-        return nil
+    var hanging: Flight?
+    while true {
+      try Task.checkCancellation()
+      let (flight, waiter) = try join(key, replacing: hanging, isOfTask: true)
+      if waiter == .leader {
+        flight.begin { [self] in
+          let outcome: Outcome
+          do { outcome = .success(try await flight.load.run { try await load(flight.load) }) } catch {
+            outcome = .failure(error)
+          }
+          _ = finish(flight, outcome)
+        }
       }
-      return await wait(for: flight, waiter, waiter == .leader ? nil : Self.limit(outlook, limit))
+      if let outcome = await wait(for: flight, waiter, patience) { return try outcome.get() }
+      if patience.isOver { throw Self.timedOut(key, patience) }
+      hanging = flight
     }
-    if let outcome { return try outcome.get() }
-    let own = try Load(key, of: self, isStored: !isCircle)
-    return try await WaitGraph.waiting(for: own) { _ in try await own.run { try await load(own) } }
-  }
-
-  private func run(_ flight: Flight, _ load: @Sendable (Load) async throws -> any Sendable) async {
-    let outcome: Outcome
-    do { outcome = .success(try await flight.load.run { try await load(flight.load) }) } catch {
-      outcome = .failure(error)
-    }
-    retire(flight)
-    flight.finish(outcome)
   }
 
   /// Waits until the load ends, the caller is cancelled, or the limit is over: nil.
   private nonisolated(nonsending) func wait(
-    for flight: Flight, _ waiter: Flight.Waiter, _ limit: Duration?
+    for flight: Flight, _ waiter: Flight.Waiter, _ patience: Patience
   ) async -> Outcome? {
-    let timer = limit.map { limit in
+    let timer = patience.limit(isLeader: waiter == .leader).map { limit in
       Task { [self] in
-        do { try await Task.sleep(for: limit) } catch { return }
-        leave(flight, waiter, with: nil)
+        // The moment at which it ends must be one that a duration can express.
+        do { try await Task.sleep(for: .nanoseconds(limit.clampedNanoseconds)) } catch { return }
+        leave(flight, waiter, with: nil, keepsLoad: patience.timeLimit != nil)
       }
     }
     defer { timer?.cancel() }
@@ -144,31 +120,52 @@ final class SingleFlight: Sendable {
         flight.wait(as: waiter) { continuation.resume(returning: $0) }
       }
     } onCancel: {
-      leave(flight, waiter, with: .failure(CancellationError()))
+      leave(flight, waiter, with: .failure(CancellationError()), keepsLoad: false)
     }
   }
 
   // MARK: Both
 
   /// The flight to join, or a new one to lead.
-  private func flight(_ key: ByteKey, isOfTask: Bool) throws(CacheError) -> (flight: Flight, waiter: Flight.Waiter) {
-    if let joined = state.withLock({ $0.join(key) }) { return joined }
-    let new = Flight(try Load(key, of: self, isStored: true), isOfTask: isOfTask)
-    return state.withLock { state in
-      if let joined = state.join(key) { return joined }
-      state.flights[key] = new
+  ///
+  /// - Parameter hanging: A flight that is not joined any more.
+  /// - Throws: `.recursiveLoad`
+  private func join(
+    _ key: ByteKey, replacing hanging: Flight?, isOfTask: Bool
+  ) throws(CacheError) -> (flight: Flight, waiter: Flight.Waiter) {
+    try Load.checkRecursion(key, self, includesTasks: hanging != nil)
+    let new = Flight(Load(key, of: self), isOfTask: isOfTask)
+    return flights.withLock { flights in
+      // After a write of the key no caller gets a value that was loaded before it.
+      if let flight = flights[key], flight !== hanging, !flight.load.isSuperseded, let waiter = flight.join() {
+        return (flight, waiter)
+      }
+      flights[key] = new
       return (new, .leader)
     }
   }
 
   /// See ``Flight/waiterCount``; 0 if no load of the key is under way.
-  func waiterCount(_ key: ByteKey) -> Int { state.withLock { $0.flights[key]?.waiterCount ?? 0 } }
+  func waiterCount(_ key: ByteKey) -> Int { flights.withLock { $0[key]?.waiterCount ?? 0 } }
 
-  private func leave(_ flight: Flight, _ waiter: Flight.Waiter, with outcome: Outcome?) {
-    if flight.leave(waiter, with: outcome) { retire(flight) }
+  private func leave(_ flight: Flight, _ waiter: Flight.Waiter, with outcome: Outcome?, keepsLoad: Bool) {
+    if flight.leave(waiter, with: outcome, keepsLoad: keepsLoad) { retire(flight) }
+  }
+
+  private func finish(_ flight: Flight, _ outcome: Outcome) -> Outcome {
+    retire(flight)
+    flight.finish(outcome)
+    return outcome
   }
 
   private func retire(_ flight: Flight) {
-    state.withLock { if $0.flights[flight.load.key] === flight { $0.flights[flight.load.key] = nil } }
+    flights.withLock { if $0[flight.load.key] === flight { $0[flight.load.key] = nil } }
+  }
+
+  private static func timedOut(_ key: ByteKey, _ patience: Patience) -> CacheError {
+    CacheError(
+      .loadTimedOut,
+      "The value of \(quoted(key.string)) was not loaded within \(patience.timeLimit ?? .zero). The load goes on, and its "
+        + "value is stored when it ends.")
   }
 }

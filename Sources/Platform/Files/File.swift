@@ -75,6 +75,9 @@ package struct File: ~Copyable, Sendable {
     return status == 0
   }
 
+  /// Whether one of them has the byte locked.
+  package borrowing func isByteLocked(_ offset: Int64) -> Bool { cplatform_byte_lock(descriptor, offset, -1) == 1 }
+
   package borrowing func unlockByte(_ offset: Int64) { _ = cplatform_byte_lock(descriptor, offset, 0) }
 
   // MARK: - Size

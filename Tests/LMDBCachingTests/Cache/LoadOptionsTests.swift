@@ -323,21 +323,58 @@ import Testing
     try cache.close()
   }
 
-  @Test func callersOfASourceThatHangsTakeUpOneThread() async throws {
+  /// A source that hangs is asked once, whoever gives up: those that come later wait for that load.
+  @Test(arguments: [false, true]) func aSourceThatHangsIsAskedOnce(_ isTask: Bool) async throws {
+    let (cache, source) = (try open { $0.loadWaitLimit = .milliseconds(1) }, Source())
+    let gate = source.hold()
+    let hurried = Self.options(10) { $0.timeLimit = .milliseconds(10) }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<(isTask ? 200 : 20) {
+        group.addTask {
+          await #expect {
+            try await self.value(cache, source, hurried, isTask: isTask)
+          } throws: {
+            ($0 as? CacheError)?.code == .loadTimedOut
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    async let patient = value(cache, source, Self.options(10) { $0.timeLimit = .seconds(600) }, isTask: isTask)
+    #expect(try await becomesTrue { cache.store.flights.waiterCount(ByteKey("key")) > 0 })
+    #expect(source.arrivals.load(ordering: .sequentiallyConsistent) == 1)
+    gate.signal()
+    #expect(try await patient == 1)
+    #expect(source.calls == 1)
+    try await cache.close()
+  }
+
+  /// Loads that hang, and loads within loads, leave threads for others.
+  @Test func loadsWithALimitDoNotStarveEachOther() async throws {
     let (cache, source) = (try open(), Source())
     let gate = source.hold()
     let hurried = Self.options(10) { $0.timeLimit = .milliseconds(1) }
-    // More than there are threads for loads.
-    for _ in 0..<200 {
-      #expect(
-        errorCode { try wait { try cache.value(Int.self, forKey: "key", options: hurried) { _ in try source.load() } } }
-          == .loadTimedOut)
-    }
     let patient = Self.options(10) { $0.timeLimit = .seconds(600) }
-    #expect(try wait { try cache.value(Int.self, forKey: "other", options: patient) { _ in 7 } } == 7)
-    #expect(try await becomesTrue { source.arrivals.load(ordering: .sequentiallyConsistent) == 1 })
-    gate.signal()
-    #expect(try await becomesTrue { try cache.value(Int.self, forKey: "key") == 1 })
+    let count = 160
+    for number in 0..<count {
+      #expect(
+        errorCode {
+          try wait {
+            try cache.value(Int.self, forKey: "hanging\(number)", options: hurried) { _ in try source.load() }
+          }
+        } == .loadTimedOut)
+    }
+    let (arrived, found) = (Guarded(0), Guarded(0))
+    concurrently(count) { number in
+      let value = try? cache.value(Int.self, forKey: "outer\(number)", options: patient) { _ in
+        arrived { $0 += 1 }
+        _ = eventually { arrived.current == count }
+        return try cache.value(Int.self, forKey: "inner\(number)", options: patient) { _ in number }
+      }
+      if value == number { found { $0 += 1 } }
+    }
+    #expect(found.current == count)
+    for _ in 0..<count { gate.signal() }
     try await cache.close()
   }
 

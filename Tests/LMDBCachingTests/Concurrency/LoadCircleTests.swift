@@ -4,22 +4,46 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Loads that need each other, or hand their work to other threads and tasks: none waits for ever.
+/// Loads that need each other, or hand their work to other threads and tasks, end.
 @Suite(.timeLimit(.minutes(5))) struct LoadCircleTests {
   let directory = CacheDirectory()
 
-  /// Tasks each lead one load, and ask for the next one's key when all are under way.
-  @Test(arguments: [2, 3, 5])
-  func tasksThatNeedEachOtherEnd(_ count: Int) async throws {
-    let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
+  private static let limits: [Duration?] = [nil, .seconds(1_000)]
+
+  private func options(_ limit: Duration?) -> LoadOptions {
+    var options = LoadOptions()
+    options.timeLimit = limit
+    return options
+  }
+
+  /// Threads each lead one load, and ask for the next one's key when all are under way.
+  @Test(arguments: limits) func threadsThatNeedEachOtherEnd(_ limit: Duration?) throws {
+    let cache = try directory.open { $0.loadWaitLimit = .milliseconds(50) }
+    let (arrived, options) = (Guarded(0), options(limit))
+    concurrently(3) { thread in
+      let value = try? cache.value(Int.self, forKey: "key\(thread)", options: options) { _ in
+        arrived { $0 += 1 }
+        _ = eventually { arrived.current >= 3 }
+        return try cache.value(Int.self, forKey: "key\((thread + 1) % 3)", options: options) { _ in 5 }
+      }
+      #expect(value == 5)
+    }
+    for thread in 0..<3 { #expect(try cache.value(Int.self, forKey: "key\(thread)") == 5) }
+    try cache.close()
+  }
+
+  @Test(arguments: [2, 3, 5], limits)
+  func tasksThatNeedEachOtherEnd(_ count: Int, _ limit: Duration?) async throws {
+    let cache = try directory.open { $0.loadWaitLimit = .milliseconds(50) }
+    let options = options(limit)
     let arrived = Guarded(0)
     let values = try await withThrowingTaskGroup(of: Int.self) { group in
       for number in 0..<count {
         group.addTask {
-          try await cache.value(Int.self, forKey: "key\(number)") {
+          try await cache.value(Int.self, forKey: "key\(number)", options: options) { _ in
             arrived { $0 += 1 }
             while arrived.current < count { await Task.yield() }
-            return try await cache.value(Int.self, forKey: "key\((number + 1) % count)") { 5 }
+            return try await cache.value(Int.self, forKey: "key\((number + 1) % count)", options: options) { _ in 5 }
           }
         }
       }
@@ -33,8 +57,8 @@ import Testing
   @Test func loadsOfTwoCachesThatNeedEachOtherEnd() async throws {
     let second = CacheDirectory()
     let caches = [
-      try directory.open { $0.loadWaitLimit = .seconds(3_600) },
-      try second.open { $0.loadWaitLimit = .seconds(3_600) },
+      try directory.open { $0.loadWaitLimit = .milliseconds(50) },
+      try second.open { $0.loadWaitLimit = .milliseconds(50) },
     ]
     let arrived = Guarded(0)
     try await withThrowingTaskGroup(of: Int.self) { group in
@@ -52,15 +76,16 @@ import Testing
     for cache in caches { try await cache.close() }
   }
 
-  /// The load waits for tasks of its own, one of which needs the load: whether it waits is not known, so it takes the
-  /// tenth of the limit.
-  @Test func aLoadWhoseChildTaskNeedsItEnds() async throws {
-    let cache = try directory.open { $0.loadWaitLimit = .milliseconds(200) }
-    let value = try await cache.value(Int.self, forKey: "key") {
-      async let inner = cache.value(Int.self, forKey: "key") { 1 }
-      return try await inner + 1
+  /// Whether the load waits for the task is not known before the limit.
+  @Test func aLoadWhoseChildTaskNeedsItIsAnError() async throws {
+    let cache = try directory.open { $0.loadWaitLimit = .milliseconds(50) }
+    let code = await errorCode {
+      try await cache.value(Int.self, forKey: "key") {
+        async let inner = cache.value(Int.self, forKey: "key") { 1 }
+        return try await inner + 1
+      }
     }
-    #expect(value == 2)
+    #expect(code == .recursiveLoad)
     try await cache.close()
   }
 
@@ -83,21 +108,7 @@ import Testing
     try cache.close()
   }
 
-  @Test func aLoadThatHopsToAQueueEndsAtOnce() throws {
-    let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
-    let isDone = finishes {
-      let queue = DispatchQueue(label: "hop")
-      let value = try? cache.value(Int.self, forKey: "key") {
-        try queue.sync { try cache.value(Int.self, forKey: "key", load: { 1 }) } + 1
-      }
-      if value != 2 { Issue.record("\(String(describing: value))") }
-    }
-    #expect(isDone)
-    #expect(try cache.value(Int.self, forKey: "key") == 2, "The outer load's value is the one that is stored.")
-    try cache.close()
-  }
-
-  /// Who waits for a load that never ends loads by itself.
+  /// After the limit another load takes the place of one that hangs.
   @Test func aLoadThatHangsKeepsNobody() async throws {
     let cache = try directory.open { $0.loadWaitLimit = .milliseconds(20) }
     let gate = Gate()
@@ -163,8 +174,15 @@ import Testing
     try await cache.close()
   }
 
-  @Test func aLoadThatNeedsItselfWithoutEndIsAnError() async throws {
-    let cache = try directory.open()
+  @Test func aLoadThatNeedsItselfIsAnError() async throws {
+    let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
+    let hop = DispatchQueue(label: "hop")
+    let onOtherQueue = errorCode {
+      try cache.value(Int.self, forKey: "key") {
+        try hop.sync { try cache.value(Int.self, forKey: "key", load: { 1 }) }
+      }
+    }
+    #expect(onOtherQueue == .recursiveLoad)
     @Sendable func load(_ key: Int) throws -> Int {
       try cache.value(Int.self, forKey: "key\(key)") { try load(1 - key) }
     }

@@ -101,6 +101,35 @@ import Testing
     try cache.close()
   }
 
+  /// Processes that wait for a load that fails do not ask the source one after the other.
+  @Test func aFailureIsThatOfAllThatWait() throws {
+    let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
+    let child = try cacheProcess()
+    #expect(child.run("open \(directory.path)") == "ok")
+    let code = Guarded<CacheError.Code?>(nil)
+    // A caller that comes after the failure asks the source: nothing shows that it has begun to wait.
+    for round in 1...100 where code.current == nil {
+      let key = "key\(round)"
+      child.send("slowload \(key)")
+      #expect(child.readLine() == "loading")
+      let group = DispatchGroup()
+      inBackground(group) {
+        let found = errorCode { try cache.value(String.self, forKey: key) { "own" } }
+        code { $0 = found }
+      }
+      #expect(eventually { cache.statistics.misses == round })
+      usleep(UInt32(round) * 1_000)
+      child.send("fail")
+      #expect(child.readLine() == "error storageFailed")
+      group.wait()
+    }
+    #expect(code.current == .loadFailed)
+    #expect(cache.statistics.failedLoads == 0)
+    #expect(try cache.value(String.self, forKey: "key1") { "own" } == "own", "A later caller asks the source.")
+    child.end()
+    try cache.close()
+  }
+
   /// Nobody waits for it longer than the limit.
   @Test func aLoaderThatIsSuspendedIsNotWaitedFor() throws {
     let cache = try directory.open { $0.loadWaitLimit = .milliseconds(100) }
@@ -123,7 +152,8 @@ import Testing
 
   /// What another process does while a key is loaded under which there is nothing.
   enum Meanwhile: CaseIterable, Sendable {
-    case removalByPrefix, removalByTag, removalOfAll, write, writeOfAnotherKey
+    case removalByPrefix, removalByTag, removalOfAll, write
+    case writeOfAnotherKey, removalByAnotherPrefix, removalByAnotherTag
 
     var line: String {
       switch self {
@@ -132,6 +162,8 @@ import Testing
       case .removalOfAll: "removeall"
       case .write: "set user:1 new"
       case .writeOfAnotherKey: "set user:2 new"
+      case .removalByAnotherPrefix: "removeprefix user:11"
+      case .removalByAnotherTag: "removetag teams"
       }
     }
 
@@ -140,7 +172,7 @@ import Testing
       switch self {
       case .removalByPrefix, .removalByTag, .removalOfAll: nil
       case .write: "new"
-      case .writeOfAnotherKey: "old"
+      case .writeOfAnotherKey, .removalByAnotherPrefix, .removalByAnotherTag: "old"
       }
     }
   }
@@ -149,7 +181,8 @@ import Testing
     let cache = try directory.open()
     let child = try cacheProcess()
     #expect(child.run("open \(directory.path)") == "ok")
-    let value = try cache.value(String.self, forKey: "user:1") { () throws -> String in
+    let value = try cache.value(String.self, forKey: "user:1") { context in
+      context.tags = ["users"]
       #expect(child.run(meanwhile.line) == "ok")
       #expect(child.run("flush") == "ok")
       return "old"
@@ -171,7 +204,7 @@ import Testing
       child.kill()
       #expect(
         try eventually {
-          try cache.store.database.removalMarks().prefix != 0 && cache.store.foreignPosition != position
+          try cache.store.database.removalMarks().prefixes.last != 0 && cache.store.foreignPosition != position
         })
       return "old"
     }

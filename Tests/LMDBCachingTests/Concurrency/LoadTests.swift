@@ -10,15 +10,18 @@ import Testing
 
   /// Writes of "key", whoever makes them.
   enum Write: CaseIterable {
-    case set, removal, removalOfAll, removalOfPrefix, batch, object
+    case set, removal, removalOfAll, removalOfPrefix, removalOfTag, batch, batchRemovesPrefix, object
     case otherCacheSets, otherCacheRemoves, diskSets, diskRemoves, diskRemovesAll
     /// A write of which nothing is left when the load ends.
     case setAndRemoval
+    /// No write of "key".
+    case removalOfOtherPrefix, removalOfOtherTag, batchRemovesOthers
 
     /// What is under the key then.
     var left: Int? {
       switch self {
       case .set, .batch, .object, .otherCacheSets, .diskSets: 2
+      case .removalOfOtherPrefix, .removalOfOtherTag, .batchRemovesOthers: 1
       default: nil
       }
     }
@@ -29,7 +32,16 @@ import Testing
       case .removal: try cache.removeValue(forKey: "key")
       case .removalOfAll: try cache.removeAll()
       case .removalOfPrefix: try cache.removeAll(withPrefix: "k")
+      case .removalOfTag: try other.removeAll(taggedWith: "tag")
+      case .removalOfOtherPrefix: try cache.removeAll(withPrefix: "keys")
+      case .removalOfOtherTag: try other.removeAll(taggedWith: "other")
       case .batch: try cache.write { $0.set(2, forKey: "key") }
+      case .batchRemovesPrefix: try cache.write { $0.removeAll(withPrefix: "k") }
+      case .batchRemovesOthers:
+        try cache.write {
+          $0.removeAll(withPrefix: "other")
+          $0.removeAll(taggedWith: "other")
+        }
       case .object: try cache.setObject(NSNumber(value: 2), forKey: "key")
       case .otherCacheSets: try other.set(2, forKey: "key")
       case .otherCacheRemoves: try other.removeValue(forKey: "key")
@@ -49,7 +61,10 @@ import Testing
     let other = try directory.open { $0.disk.inlineThreshold = threshold }
     for round in 0..<3 {
       try cache.removeValue(forKey: "key")
-      let loaded = try cache.value(Int.self, forKey: "key") {
+      var options = LoadOptions()
+      if round > 0 { options.tags = ["tag"] }
+      let loaded = try cache.value(Int.self, forKey: "key", options: options) { context in
+        context.tags = ["tag"]
         try write.make(cache, other)
         if round == 1 { try cache.flush() }
         return 1
@@ -78,7 +93,8 @@ import Testing
   func aWriteDuringATasksLoadStays(_ write: Write) async throws {
     let cache = try directory.open()
     let other = try directory.open()
-    let loaded = try await cache.value(Int.self, forKey: "key") {
+    let loaded = try await cache.value(Int.self, forKey: "key") { context in
+      context.tags = ["tag"]
       await Task.yield()
       try write.make(cache, other)
       await Task.yield()
@@ -99,6 +115,31 @@ import Testing
         try cache.removeValue(forKey: "key1")
         return 1
       } == 1)
+    #expect(try cache.value(Int.self, forKey: "key") == 1)
+    try cache.close()
+  }
+
+  /// Callers that come after a removal of other keys join the load.
+  @Test func aRemovalOfOthersBeginsNoOtherLoad() throws {
+    let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
+    let (isReleased, loads) = (Guarded(false), Guarded(0))
+    let group = DispatchGroup()
+    for number in 1...20 {
+      inBackground(group) {
+        let value = try? cache.value(Int.self, forKey: "key") {
+          loads { $0 += 1 }
+          _ = eventually { isReleased.current }
+          return 1
+        }
+        #expect(value == 1)
+      }
+      #expect(eventually { cache.store.flights.waiterCount(ByteKey("key")) == number })
+      try cache.removeAll(withPrefix: "other:")
+      try cache.removeAll(taggedWith: "other")
+    }
+    isReleased { $0 = true }
+    group.wait()
+    #expect(loads.current == 1)
     #expect(try cache.value(Int.self, forKey: "key") == 1)
     try cache.close()
   }

@@ -164,7 +164,7 @@ import Testing
 
   /// A thread's load and a task's, each of which needs the other's key.
   @Test func aThreadAndATaskThatNeedEachOtherEnd() async throws {
-    let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
+    let cache = try directory.open { $0.loadWaitLimit = .milliseconds(50) }
     let arrived = Guarded(0)
     let found = Guarded<Int?>(nil)
     let thread = DispatchGroup()

@@ -58,45 +58,6 @@ import Testing
     try cache.close()
   }
 
-  @Test func aNestedLoadOfTheSameKeyEnds() throws {
-    let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
-    let isDone = finishes {
-      let value = try? cache.value(Int.self, forKey: "key") {
-        try cache.value(Int.self, forKey: "key") { try cache.value(Int.self, forKey: "key", load: { 1 }) + 1 } + 1
-      }
-      if value != 3 { Issue.record("\(String(describing: value))") }
-    }
-    #expect(isDone)
-    try cache.close()
-  }
-
-  @Test func loadsThatNeedEachOtherEnd() throws {
-    let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
-    let arrived = Guarded(0)
-    let isDone = finishes {
-      concurrently(3) { thread in
-        // Each leads one flight, and asks for the next one's key when all are in flight.
-        _ = try? cache.value(Int.self, forKey: "key\(thread)") {
-          arrived { $0 += 1 }
-          _ = eventually(within: .seconds(2)) { arrived.current >= 3 }
-          return try cache.value(Int.self, forKey: "key\((thread + 1) % 3)", load: { 5 })
-        }
-      }
-    }
-    #expect(isDone)
-    for thread in 0..<3 { #expect(try cache.value(Int.self, forKey: "key\(thread)") == 5) }
-    try cache.close()
-  }
-
-  @Test(.timeLimit(.minutes(30))) func aTasksNestedLoadOfTheSameKeyEnds() async throws {
-    let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
-    let value = try await cache.value(Int.self, forKey: "key") { () async throws -> Int in
-      try await cache.value(Int.self, forKey: "key") { () async throws -> Int in 1 } + 1
-    }
-    #expect(value == 2)
-    try await cache.close()
-  }
-
   /// Who waits for a load that turns out to be of another type loads for itself.
   @Test func loadsOfTwoTypesEnd() throws {
     let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }

@@ -12,7 +12,7 @@ final class Onlooker: DiskStoreObserver, @unchecked Sendable {
   func willChange(_ key: String, hash: UInt64, stamp: UInt64, isReadable: Bool) { willChange() }
   func beginChange(_ key: String, hash: UInt64, stamp: UInt64) {}
   func endChange(_ key: String, hash: UInt64) {}
-  func willChangeAll(stamp: UInt64) {}
+  func willRemove(_ scope: HiddenKeys.Scope, stamp: UInt64) {}
   func didChange(_ key: String, hash: UInt64, stamp: UInt64) {}
   func didRemoveAll(withPrefix prefix: String, stamp: UInt64) { didRemoveAll() }
   func lastAccess(of key: String) -> UInt32? { nil }

@@ -16,7 +16,7 @@ final class LoadWatch: @unchecked Sendable {
   /// From now on nothing is told here, and no load stores its value.
   func close() {
     isClosed = true
-    noteWriteOfAll()
+    noteRemoval(.everything)
   }
 
   func end(_ load: Load) {
@@ -32,8 +32,16 @@ final class LoadWatch: @unchecked Sendable {
   func expectInvalidation() { isInvalidating = !loads.isEmpty }
 
   /// Notes a removal of many keys.
-  func noteWriteOfAll() {
-    for loads in loads.values { for load in loads { load.supersede() } }
+  func noteRemoval(_ scope: HiddenKeys.Scope) {
+    for (key, loads) in loads {
+      for load in loads {
+        if case .tag(let hash) = scope {
+          load.noteRemoval(ofTag: hash)
+        } else if scope.includes(key.string) {
+          load.supersede()
+        }
+      }
+    }
   }
 
   /// Notes a change of a remote tier.

@@ -11,19 +11,16 @@ extension LMDBCache {
   ) throws -> V {
     let options = options ?? diskCache.configuration.loadOptions
     try options.validate()
-    return try awaiting(options.timeLimit, key) { found in
-      (found as? FreshValue<V>)?.value
-    } load: { [self] waitLimit in
-      while true {
-        let result = try store.flights.value(ByteKey(key), waitingFor: waitLimit) { [self] run -> any Sendable in
-          begin(run)
-          defer { end(run) }
-          var context = LoadContext(unstored: key, options)
-          return FreshValue(value: try settling(key, options) { try timing(key) { try load(&context) } })
-        }
-        // What was joined may be a load of another type, or one whose value is stored: its turn is over now.
-        if let fresh = result as? FreshValue<V> { return fresh.value }
+    let patience = patience(options.timeLimit)
+    while true {
+      let result = try store.flights.value(ByteKey(key), patience) { [self] run -> any Sendable in
+        try begin(run, options)
+        defer { end(run) }
+        var context = LoadContext(unstored: key, options)
+        return FreshValue(value: try settling(key, options) { try timing(key) { try load(&context) } })
       }
+      // What was joined may be a load of another type, or one whose value is stored: its turn is over now.
+      if let fresh = result as? FreshValue<V> { return fresh.value }
     }
   }
 
@@ -34,18 +31,16 @@ extension LMDBCache {
   ) async throws -> V {
     let options = options ?? diskCache.configuration.loadOptions
     try options.validate()
-    return try await LoadQueue.wait(options.timeLimit, key) { [self] in
-      while true {
-        let result = try await store.flights.value(ByteKey(key), waitingFor: loadWaitLimit) {
-          [self] run -> any Sendable in
-          begin(run)
-          defer { end(run) }
-          var context = LoadContext(unstored: key, options)
-          return FreshValue(
-            value: try await settling(key, options) { try await timing(key) { try await load(&context) } })
-        }
-        if let fresh = result as? FreshValue<V> { return fresh.value }
+    let patience = patience(options.timeLimit)
+    while true {
+      let result = try await store.flights.value(ByteKey(key), patience) { [self] run -> any Sendable in
+        try begin(run, options)
+        defer { end(run) }
+        var context = LoadContext(unstored: key, options)
+        return FreshValue(
+          value: try await settling(key, options) { try await timing(key) { try await load(&context) } })
       }
+      if let fresh = result as? FreshValue<V> { return fresh.value }
     }
   }
 }

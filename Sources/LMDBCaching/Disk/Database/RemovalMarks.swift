@@ -1,20 +1,77 @@
-/// What the database has of removals of many entries. Who compares it with what it was knows whether any was committed since,
-/// also one of keys under which there was nothing.
-struct RemovalMarks: Equatable {
+/// What the database has of removals of many entries. Comparing it with an earlier state shows what was committed since, also
+/// for keys without an entry.
+struct RemovalMarks {
   /// The stamp of the last removal of every entry; see ``CacheMetadata/clearStamp``.
   let clear: UInt64
-  /// That of the last removal by a tag; see ``TagStatus/last``.
-  let tag: UInt64
-  /// Another number with each transaction that removed by prefix; 0 if none has.
-  let prefix: UInt64
+  let tag: TagStatus
+  let prefixes: PrefixRemovals
+}
 
-  // MARK: The record of removals by prefix
+/// The latest removals by prefix, in a record of the database: a mark of eight bytes, up to which removals are forgotten, and
+/// for each removal its mark, the length of the prefix in a byte, and the prefix.
+struct PrefixRemovals {
+  private struct Removal {
+    /// Greater with each transaction that removed by prefix.
+    let mark: UInt64
+    /// Its beginning, if it is long: that stands for more keys.
+    let prefix: [UInt8]
+  }
+
+  /// Of others the loads that are under way count as overtaken.
+  private static let maximumCount = 32
+  private static let maximumLength = 48
+
+  private var forgotten: UInt64 = 0
+  private var removals: [Removal] = []
 
   /// `FF` and `p`.
-  static let prefixKey: [UInt8] = [DatabaseKey.reservedMarker, UInt8(ascii: "p")]
+  static let key: [UInt8] = [DatabaseKey.reservedMarker, UInt8(ascii: "p")]
+
+  init() {}
 
   /// Reads a record; one that no cache can have written counts as none.
-  static func prefixMark(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
-    bytes.count == 8 ? UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self)) : 0
+  init(_ bytes: UnsafeRawBufferPointer) {
+    var rest = bytes[...]
+    func takeMark() -> UInt64? {
+      guard rest.count >= 8 else { return nil }
+      let mark = UInt64(littleEndian: UnsafeRawBufferPointer(rebasing: rest).loadUnaligned(as: UInt64.self))
+      rest = rest.dropFirst(8)
+      return mark < StampClock.foundLimit ? mark : nil
+    }
+    guard let forgotten = takeMark() else { return }
+    var removals: [Removal] = []
+    while !rest.isEmpty {
+      guard let mark = takeMark(), mark > removals.last?.mark ?? forgotten || mark == removals.last?.mark,
+        let length = rest.popFirst(), length <= rest.count
+      else { return }
+      removals.append(Removal(mark: mark, prefix: Array(rest.prefix(Int(length)))))
+      rest = rest.dropFirst(Int(length))
+    }
+    (self.forgotten, self.removals) = (forgotten, removals)
+  }
+
+  var stored: [UInt8] {
+    func bytes(_ mark: UInt64) -> [UInt8] { withUnsafeBytes(of: mark.littleEndian) { Array($0) } }
+    return removals.reduce(into: bytes(forgotten)) { $0 += bytes($1.mark) + [UInt8($1.prefix.count)] + $1.prefix }
+  }
+
+  /// The mark of the last one; 0 if there was none.
+  var last: UInt64 { removals.last?.mark ?? forgotten }
+
+  /// Notes those of one transaction.
+  ///
+  /// - Parameter stamp: The greatest one that is committed with them, unless an older one is committed late.
+  mutating func note(_ prefixes: [[UInt8]], stamp: UInt64) {
+    let mark = max(stamp, last + 1)
+    for prefix in prefixes.map({ Array($0.prefix(Self.maximumLength)) }) {
+      removals.removeAll { $0.prefix.starts(with: prefix) }
+      removals.append(Removal(mark: mark, prefix: prefix))
+    }
+    while removals.count > Self.maximumCount { forgotten = removals.removeFirst().mark }
+  }
+
+  /// Whether a key was removed after a mark, as far as is known.
+  func includes(_ key: UnsafeRawBufferPointer, since mark: UInt64) -> Bool {
+    mark < forgotten || removals.contains { $0.mark > mark && key.starts(with: $0.prefix) }
   }
 }

@@ -12,8 +12,8 @@ struct WriteSession: ~Copyable {
   let foreignClearStamp: UInt64
   /// By how much the use of the value log's segments changes.
   private var usage: [UInt64: SegmentUsage] = [:]
-  /// Whether entries were removed by a prefix, or would have been if there were any.
-  private var isPrefixRemoved = false
+  /// The prefixes by which entries were removed, or would have been if there were any.
+  private var removedPrefixes: [[UInt8]] = []
   private let databaseKey: DatabaseKey
   private let environment: Environment
 
@@ -247,7 +247,7 @@ struct WriteSession: ~Copyable {
   mutating func removeAll(
     withPrefix prefix: UnsafeRawBufferPointer, where condition: (RecordHeader) -> Bool = { _ in true }
   ) throws(LMDBError) {
-    isPrefixRemoved = true
+    removedPrefixes.append(Array(prefix))
     var removed: [(RecordHeader, UInt64, ValuePointer?, keyLength: Int)] = []
     try txn.withCursor { (cursor) throws(LMDBError) in
       for range in KeyRange.ranges(ofPrefix: prefix) {
@@ -286,7 +286,7 @@ struct WriteSession: ~Copyable {
 
   /// Removes every entry that is committed, with whole pages at a time.
   mutating func removeAllEntries() throws(LMDBError) {
-    let kept = try committedStamps() + tagRecords() + prefixMarkRecords()
+    let kept = try committedStamps() + tagRecords() + prefixRemovalRecords()
     try txn.removeAll()
     for (key, value) in kept {
       try key.withBytes { (key) throws(LMDBError) in
@@ -384,7 +384,7 @@ struct WriteSession: ~Copyable {
 
   /// Writes what is counted, and commits.
   consuming func commit(_ tracker: TransactionTracker) throws(LMDBError) {
-    if isPrefixRemoved { try markPrefixRemoval() }
+    try noteRemovals(ofPrefixes: removedPrefixes)
     try EntryDatabase.write(metadata, txn)
     try writeUsage()
     let position = position

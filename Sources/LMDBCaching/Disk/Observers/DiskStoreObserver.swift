@@ -12,8 +12,8 @@ protocol DiskStoreObserver: AnyObject, Sendable {
   /// ``endChange(_:hash:)`` nothing that is read under it may enter the tier. There is one such write at a time.
   func beginChange(_ key: String, hash: UInt64, stamp: UInt64)
   func endChange(_ key: String, hash: UInt64)
-  /// As ``willChange(_:hash:stamp:isReadable:)``, for every key.
-  func willChangeAll(stamp: UInt64)
+  /// As ``willChange(_:hash:stamp:isReadable:)``, for the keys of a removal of many.
+  func willRemove(_ scope: HiddenKeys.Scope, stamp: UInt64)
 
   /// The key was written or removed with this stamp, by somebody else than this observer.
   func didChange(_ key: String, hash: UInt64, stamp: UInt64)

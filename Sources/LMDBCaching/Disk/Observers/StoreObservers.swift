@@ -131,7 +131,7 @@ final class StoreObservers: @unchecked Sendable {
     case .everything: removals.append(HiddenKeys.Prefix(bytes: [], stamp: stamp))
     case .key, .tag: break
     }
-    for observer in announced { observer.willChangeAll(stamp: stamp) }
+    for observer in announced { observer.willRemove(scope, stamp: stamp) }
   }
 
   /// The memory tiers have followed the removals of many keys that have these stamps.

@@ -66,6 +66,9 @@ final class ProcessLock: Sendable {
   /// Locks one byte of the file against other processes, in the name of this object. Returns `false` if one has it.
   func tryLockByte(_ offset: Int64) throws(SystemError) -> Bool { try lock.file.tryLockByte(offset) }
 
+  /// Whether another process has the byte locked.
+  func isByteLocked(_ offset: Int64) -> Bool { lock.file.isByteLocked(offset) }
+
   func unlockByte(_ offset: Int64) { lock.file.unlockByte(offset) }
 
   // MARK: What the processes have in common. With the opening lock held.

@@ -1,12 +1,13 @@
+import Dispatch
 import Logging
 import Platform
 import Synchronization
 
-/// Locks of processes on single keys, which go with their process: who loads a value.
+/// Locks of processes on single keys: the process that loads a value holds its key's. They end with their process.
 ///
 /// Each is a byte of the file of ``ProcessLock``, far behind its end, locked by fcntl(2) in the name of the open file
-/// (Linux; elsewhere every lock can be had). The byte is chosen by 62 bits of the key's hash: two keys of one byte, which
-/// are not to be expected, wait for each other.
+/// (Linux; elsewhere every lock can be had). 62 bits of the key's hash choose the byte: two keys of one byte, which are
+/// very rare, wait for each other. A second byte, locked for a moment, marks a load that failed.
 final class KeyLocks: Sendable {
   enum Outcome {
     case taken(KeyLock)
@@ -22,12 +23,25 @@ final class KeyLocks: Sendable {
     fileprivate let locks: KeyLocks
 
     func release() { locks.release(self) }
+
+    /// Whether a load of the key failed a moment ago in another process.
+    var isMarkedAsFailed: Bool { file.isByteLocked(byte | KeyLocks.failure) }
+
+    /// To be called before the lock is released, for those that wait for it.
+    func markAsFailed() { locks.markAsFailed(self) }
   }
 
   private let place: PlaceKeeper
   private let events: EventLog
   private let held = Mutex<Set<Int64>>([])
+  /// How many marks of failed loads there are, by their bytes.
+  private let marks = Mutex<[Int64: Int]>([:])
   private let hasFailed = Atomic<Bool>(false)
+
+  /// What tells the byte of a mark from that of a lock.
+  fileprivate static let failure: Int64 = 1 << 62
+  /// Many times the longest pause between two looks at a lock.
+  private static let markDuration = DispatchTimeInterval.seconds(1)
 
   init(_ place: PlaceKeeper, events: EventLog) {
     self.place = place
@@ -57,6 +71,23 @@ final class KeyLocks: Sendable {
     events.log(
       .warning, "no locks on keys: every process loads for itself",
       ["directory": "\(place.directory.path)", "error": "\(error)"])
+  }
+
+  private func markAsFailed(_ lock: KeyLock) {
+    let (file, mark) = (lock.file, lock.byte | Self.failure)
+    marks.withLock { marks in
+      marks[mark, default: 0] += 1
+      // Without the mark the others load for themselves.
+      _ = try? file.tryLockByte(mark)
+    }
+    DispatchQueue.global().asyncAfter(deadline: .now() + Self.markDuration) { [self] in
+      marks.withLock { marks in
+        marks[mark]! -= 1
+        if marks[mark] != 0 { return }
+        marks[mark] = nil
+        file.unlockByte(mark)
+      }
+    }
   }
 
   private func release(_ lock: KeyLock) {
