@@ -124,3 +124,5 @@ where A.Content == Content, B.Content == Content {
     }
   }
 }
+
+extension EFStorageComposition: Sendable where A: Sendable, B: Sendable {}

@@ -13,7 +13,7 @@
 /// var size: String
 /// ```
 public struct EFStorageMigrate<A: EFStorage, OldContent, Content>: EFStorage where A.Content == OldContent {
-  public typealias Migrator = (OldContent) -> Content
+  public typealias Migrator = @Sendable (OldContent) -> Content
 
   private let a: Place<A>
   private let migrator: Migrator
@@ -51,6 +51,8 @@ public struct EFStorageMigrate<A: EFStorage, OldContent, Content>: EFStorage whe
     do { return try !a.current.loadContent().isNil } catch { return false }
   }
 }
+
+extension EFStorageMigrate: Sendable where A: Sendable {}
 
 private protocol AnyOptional {
   var isNil: Bool { get }

@@ -25,3 +25,6 @@ final class Place<Storage> {
     return try body(&copy)
   }
 }
+
+// Sendable if what it holds is: that is touched with the lock held only.
+extension Place: @unchecked Sendable where Storage: Sendable {}

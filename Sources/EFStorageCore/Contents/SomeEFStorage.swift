@@ -43,3 +43,6 @@ public class SomeEFStorage<Storage: EFStorage, Content>: EFStorage where Storage
     try place.change { try $0.storeContentIfAbsent(makeContent) }
   }
 }
+
+// Unchecked because a class may be derived from; this one holds a place alone.
+extension SomeEFStorage: @unchecked Sendable where Storage: Sendable {}

@@ -1,6 +1,7 @@
 /// A reference that reports its failures: to the observers, to its hooks, and to who asks for the last one.
 package protocol ReportingReference: EFSingleInstanceStorageReference {
   var failures: FailureRecord { get }
+  var turn: Turn { get }
 
   func onConversionFailure(for content: Content, dueTo error: any Error)
   func onStorageFailure(_ error: any Error)

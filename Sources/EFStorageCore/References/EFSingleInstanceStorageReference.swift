@@ -25,6 +25,18 @@ public protocol EFSingleInstanceStorageReference: AnyObject, EFOptionalContentWr
   /// - Parameter makeContent: Called if nothing is stored.
   /// - Returns: Whether the content was stored.
   func storeContentIfAbsent(_ makeContent: () -> Content) throws -> Bool
+
+  /// Reads the content, changes it, and stores or removes it, as one operation.
+  ///
+  /// In the containers of this package, changes through references and properties by other threads of the process wait; in an
+  /// `LMDBCache` no other write falls between, of any process. A container of your own that does not implement it reads, and
+  /// then stores.
+  ///
+  /// - Parameter change: Is given the content, `nil` if there is none, and leaves the new one, `nil` for none. It may be
+  ///   called again, so it should only compute. What it throws is thrown here, and nothing is changed then.
+  /// - Returns: The new content.
+  @discardableResult
+  func update(_ change: (inout Content?) throws -> Void) throws -> Content?
 }
 
 extension EFSingleInstanceStorageReference {
@@ -40,20 +52,33 @@ extension EFSingleInstanceStorageReference {
     return true
   }
 
+  @discardableResult
+  public func update(_ change: (inout Content?) throws -> Void) throws -> Content? {
+    let turn = (self as? any ReportingReference)?.turn
+    let isTaken = turn?.begin() ?? false
+    defer { turn?.end(isTaken) {} }
+    let old = try loadContent()
+    var content = old
+    try change(&content)
+    if old == nil && content == nil { return nil }
+    var reference = self
+    try reference.storeContent(content)
+    return content
+  }
+
   public var debugDescription: String { "\(Storage.self)[\(key)] : \(content.debugDescription)" }
 
   /// A member of the content, if there is one.
   public subscript<Value>(dynamicMember keyPath: KeyPath<Content, Value>) -> Value? { content?[keyPath: keyPath] }
 
-  /// A member of the content, if there is one. Setting it reads, changes and writes the whole content, and does nothing
-  /// if there is none.
+  /// A member of the content, if there is one. Setting it is an ``update(_:)`` of the content, and does nothing if there is
+  /// none.
   public subscript<Value>(dynamicMember keyPath: WritableKeyPath<Content, Value>) -> Value? {
     get { content?[keyPath: keyPath] }
     set {
-      guard let newValue, var changed = content else { return }
-      changed[keyPath: keyPath] = newValue
-      var reference = self
-      reference.content = changed
+      guard let newValue else { return }
+      // The reference reports a failure.
+      do { try update { $0?[keyPath: keyPath] = newValue } } catch {}
     }
   }
 }

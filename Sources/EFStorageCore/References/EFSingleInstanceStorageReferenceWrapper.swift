@@ -77,8 +77,20 @@ extension EFSingleInstanceStorageReferenceWrapper {
     }
   }
 
-  /// A member of the content. Setting it reads, changes and writes the whole content; two threads that do so at the
-  /// same time can lose one of the changes.
+  /// Changes the value, which is the default where nothing is stored, as one operation: see
+  /// ``EFSingleInstanceStorageReference/update(_:)``.
+  ///
+  /// - Returns: The new value.
+  @discardableResult
+  public func update(_ change: (inout Content) throws -> Void) throws -> Content {
+    try _ref.update { content in
+      var value = content ?? makeDefaultContent()
+      try change(&value)
+      content = value
+    } ?? makeDefaultContent()
+  }
+
+  /// A member of the content. Setting it reads, changes and writes the whole content, as `+=` on the property does.
   public subscript<Value>(dynamicMember keyPath: WritableKeyPath<Content, Value>) -> Value {
     get { wrappedValue[keyPath: keyPath] }
     // Who is told of a failure may use the property, of which nothing is accessed meanwhile.

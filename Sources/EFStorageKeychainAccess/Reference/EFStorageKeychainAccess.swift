@@ -23,6 +23,13 @@ public struct EFStorageKeychainAccess<Content: KeychainAccessStorable>: EFSingle
   public var wrappedValue: Content {
     get { contentOrDefault() }
     nonmutating set { _ref.content = newValue }
+    // `+=` is one change for the threads of this process.
+    nonmutating _modify {
+      let isTaken = _ref.turn.begin()
+      var content = contentOrDefault()
+      defer { _ref.turn.end(isTaken) { _ref.content = content } }
+      yield &content
+    }
   }
 
   /// The reference: `$name.lastFailure`.
@@ -30,3 +37,6 @@ public struct EFStorageKeychainAccess<Content: KeychainAccessStorable>: EFSingle
 
   public func removeContentFromUnderlyingStorage() { _ref.content = nil }
 }
+
+// Unchecked because of the default's closure: a property has one of its initial value, which captures nothing.
+extension EFStorageKeychainAccess: @unchecked Sendable where Content: Sendable {}

@@ -15,6 +15,7 @@ public final class EFStorageKeychainAccessRef<Content: KeychainAccessStorable>: 
   public let key: String
   public let storage: Keychain
   package let failures = FailureRecord()
+  package let turn = Turn()
 
   public init(
     iKnowIShouldNotCallThisDirectlyAndIsResponsibleForUnexpectedBehaviorMyself ignored: Bool,
@@ -30,7 +31,7 @@ public final class EFStorageKeychainAccessRef<Content: KeychainAccessStorable>: 
     }
     set {
       // Reported: the setter cannot throw.
-      do { try store(newValue) } catch {}
+      do { try storeContent(newValue) } catch {}
     }
   }
 
@@ -38,7 +39,9 @@ public final class EFStorageKeychainAccessRef<Content: KeychainAccessStorable>: 
   public func loadContent() throws(EFStorageFailure) -> Content? { try load() }
 
   /// - Throws: `EFStorageFailure` if the content cannot be converted, or the service does not store it.
-  public func storeContent(_ content: Content?) throws(EFStorageFailure) { try store(content) }
+  public func storeContent(_ content: Content?) throws(EFStorageFailure) {
+    try turn.take { () throws(EFStorageFailure) in try store(content) }
+  }
 
   private func load() throws(EFStorageFailure) -> Content? {
     try reportingLoad { try Content.loadFromKeychain(storage, forKey: key) }

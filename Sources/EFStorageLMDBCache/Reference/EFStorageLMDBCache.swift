@@ -47,13 +47,40 @@ public struct EFStorageLMDBCache<Content: LMDBCacheStorable>: EFSingleInstanceSt
     storage.persistDefaultIfAbsent()
   }
 
+  /// A property that Observation tracks: views and `withObservationTracking(_:onChange:)` are notified when its content
+  /// changes, in this process or another one. `ObservedValue` describes when.
+  ///
+  /// ```swift
+  /// @Observable final class Settings {
+  ///   @ObservationIgnored
+  ///   @EFStorageLMDBCache(forKey: "theme", isObserved: true)
+  ///   var theme: String = "light"
+  /// }
+  /// ```
+  ///
+  /// It is read through the cache, which takes longer than the read of another property, and costs what an observer of
+  /// changes does.
+  ///
+  /// - Parameters: As for the other properties.
+  public init(
+    wrappedValue makeDefaultContent: @escaping @autoclosure () -> Content,
+    forKey key: String, in cache: LMDBCache? = LMDBCache.makeDefault(),
+    persistDefaultContent: Bool = false, expiresIn: Duration? = nil, isObserved: Bool
+  ) {
+    self.init(
+      PropertyStorage(
+        .forKey(key, in: cache), makeDefaultContent: makeDefaultContent, persistDefaultContent: persistDefaultContent,
+        expiresIn: expiresIn, isObserved: isObserved))
+    storage.persistDefaultIfAbsent()
+  }
+
   public var _ref: EFStorageLMDBCacheRef<Content> {
     get { storage.ref }
     set {
       self = Self(
         PropertyStorage(
           newValue, makeDefaultContent: makeDefaultContent, persistDefaultContent: persistDefaultContent,
-          expiresIn: expiresIn))
+          expiresIn: expiresIn, isObserved: storage.observed != nil))
     }
   }
 
@@ -73,6 +100,26 @@ public struct EFStorageLMDBCache<Content: LMDBCacheStorable>: EFSingleInstanceSt
       return storage.contentOrDefault()
     }
     @inlinable nonmutating set { storage.set(newValue) }
+    // `+=` is one change for the threads of this process.
+    nonmutating _modify {
+      let isTaken = storage.turn.begin()
+      var content = wrappedValue
+      defer { storage.turn.end(isTaken) { storage.set(content) } }
+      yield &content
+    }
+  }
+
+  /// Changes the value, which is the default where nothing is stored, as one operation: see
+  /// ``EFStorageLMDBCacheRef/update(_:)``.
+  ///
+  /// - Returns: The new value.
+  @discardableResult
+  public func update(_ change: (inout Content) throws -> Void) throws -> Content {
+    try storage.ref.update(expires: expiresIn.map { .after($0) } ?? .never) { content in
+      var value = content ?? makeDefaultContent()
+      try change(&value)
+      content = value
+    } ?? makeDefaultContent()
   }
 
   public var content: Content? {
@@ -94,8 +141,8 @@ public struct EFStorageLMDBCache<Content: LMDBCacheStorable>: EFSingleInstanceSt
   public func removeContentFromUnderlyingStorage() { content = nil }
 }
 
-// Unchecked because of the default's closure: the initializers that properties have ask for a Sendable one. What else a
-// wrapper holds does not change, and the reference is Sendable if the content is.
+// Unchecked because of the default's closure. A property has one of its initial value, which captures nothing; the rest does
+// not change.
 extension EFStorageLMDBCache: @unchecked Sendable where Content: Sendable {}
 
 extension EFStorageLMDBCache where Content: ExpressibleByNilLiteral {

@@ -21,6 +21,7 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
   public let storage: LMDBCache?
   @usableFromInline let entry: EntryContent<Content>?
   package let failures = FailureRecord()
+  package let turn = Turn()
 
   public init(
     iKnowIShouldNotCallThisDirectlyAndIsResponsibleForUnexpectedBehaviorMyself ignored: Bool,
@@ -111,11 +112,81 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
   ) throws(EFStorageFailure) {
     guard let storage else { try fail(.storage, DefaultCache.shared.reason, content()) }
     do throws(CacheError) {
-      try storage.setObject(object, forKey: key, expiresIn: expiresIn, cost: cost)
+      try turn.take { () throws(CacheError) in
+        try storage.setObject(object, forKey: key, expiresIn: expiresIn, cost: cost)
+      }
     } catch {
       try fail(error.code == .encodingFailed ? .conversion : .storage, error, content())
     }
     failures.clear()
+  }
+
+  /// Reads the content, changes it, and stores or removes it, as one operation: no write by another thread or process falls
+  /// between. A content that stays expires when it did before. (An `NSCoding` object is written as a set is: what writes it
+  /// past the references may be replaced.)
+  ///
+  /// - Throws: `EFStorageFailure`, and what `change` throws.
+  @discardableResult
+  public func update(_ change: (inout Content?) throws -> Void) throws -> Content? {
+    try update(expires: .unchanged, change)
+  }
+
+  func update(expires: Expiry, _ change: (inout Content?) throws -> Void) throws -> Content? {
+    let isTaken = turn.begin()
+    defer { turn.end(isTaken) {} }
+    for attempt in 1...100 {
+      let version = try version()
+      let old = try loadContent()
+      var content = old
+      try change(&content)
+      if old == nil && content == nil { return nil }
+      // One that could not be recorded has no version; no other process reads it.
+      let isAlone = version == nil && old != nil && attempt > 3
+      if try store(content, if: isAlone ? .any : .version(version), expires) { return content }
+    }
+    let error = CacheError(
+      .storageFailed,
+      "The entry \"\(key)\" was written each of 100 times that its new content was computed. Leave the new content in the "
+        + "closure's argument rather than writing it.")
+    try fail(.storage, error, nil)
+  }
+
+  private func version() throws(EFStorageFailure) -> EntryVersion? {
+    guard let storage else { try fail(.storage, DefaultCache.shared.reason, nil) }
+    do throws(CacheError) { return try storage.entry(forKey: key)?.version } catch { throw failure(.loading, error) }
+  }
+
+  /// The state of the entry that a write demands.
+  private enum Condition {
+    case any
+    case version(EntryVersion?)
+  }
+
+  /// Returns whether the condition held.
+  private func store(
+    _ content: Content?, if condition: Condition, _ expires: Expiry
+  ) throws(EFStorageFailure) -> Bool {
+    guard let storage else { try fail(.storage, DefaultCache.shared.reason, nil) }
+    var object: (any NSCoding)?
+    switch content?.asLMDBCacheStorable() {
+    case nil: break
+    case .success(let converted): object = converted
+    case .failure(let error): try fail(.conversion, error, content)
+    }
+    do throws(CacheError) {
+      switch (condition, object) {
+      case (.version(let version?), nil):
+        if try !storage.removeValue(forKey: key, ifVersion: version) { return false }
+      case (.version(nil), nil): return false
+      case (.version(let version), let value as CacheValue):
+        if try !value.set(in: storage, forKey: key, ifVersion: version, expires: expires) { return false }
+      default: try storage.setObject(object, forKey: key)
+      }
+    } catch {
+      try fail(error.code == .encodingFailed ? .conversion : .storage, error, content)
+    }
+    failures.clear()
+    return true
   }
 
   @usableFromInline @inline(never)

@@ -5,24 +5,28 @@ public import LMDBCaching
 @usableFromInline
 final class PropertyStorage<Content: LMDBCacheStorable> {
   let ref: EFStorageLMDBCacheRef<Content>
-  /// Of the reference.
+  /// Of the reference; `nil` for a property that is observed.
   @usableFromInline let reader: EntryReader<Content>?
+  let observed: ObservedKey?
   private let cache: LMDBCache?
   private let key: String
   private let failures: FailureRecord
+  let turn: Turn
   let makeDefaultContent: () -> Content
   let persistDefaultContent: Bool
   let expiresIn: Duration?
 
   init(
     _ ref: EFStorageLMDBCacheRef<Content>, makeDefaultContent: @escaping () -> Content, persistDefaultContent: Bool,
-    expiresIn: Duration?
+    expiresIn: Duration?, isObserved: Bool = false
   ) {
     self.ref = ref
-    reader = ref.entry?.reader
+    observed = isObserved ? ref.storage.map { ObservedKey($0, key: ref.key) } : nil
+    reader = observed == nil ? ref.entry?.reader : nil
     cache = ref.storage
     key = ref.key
     failures = ref.failures
+    turn = ref.turn
     self.makeDefaultContent = makeDefaultContent
     self.persistDefaultContent = persistDefaultContent
     self.expiresIn = expiresIn
@@ -48,7 +52,9 @@ final class PropertyStorage<Content: LMDBCacheStorable> {
   func set(_ value: CacheValue) -> Bool {
     guard let cache else { return false }
     do throws(CacheError) {
-      try value.set(in: cache, forKey: key, expiresIn: expiresIn, cost: nil)
+      try turn.take { () throws(CacheError) in
+        try value.set(in: cache, forKey: key, expiresIn: expiresIn, cost: nil)
+      }
     } catch {
       return false
     }
@@ -65,6 +71,7 @@ final class PropertyStorage<Content: LMDBCacheStorable> {
 
   @usableFromInline @inline(never)
   func contentOrDefault() -> Content {
+    _ = observed?.moment
     if let content = ref.content { return content }
     let content = makeDefaultContent()
     // Another thread may have stored a content meanwhile.

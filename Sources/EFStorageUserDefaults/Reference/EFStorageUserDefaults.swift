@@ -1,5 +1,5 @@
 public import EFStorageCore
-import Foundation
+public import Foundation
 
 /// A property that is kept in user defaults.
 ///
@@ -12,6 +12,7 @@ public struct EFStorageUserDefaults<Content: UserDefaultsStorable>: EFSingleInst
   public var _ref: EFStorageUserDefaultsRef<Content>
   public let makeDefaultContent: () -> Content
   public let persistDefaultContent: Bool
+  private var observed: ObservedDefaultsKey?
 
   public init(
     __ref: EFStorageUserDefaultsRef<Content>, makeDefaultContent: @escaping () -> Content, persistDefaultContent: Bool
@@ -21,9 +22,33 @@ public struct EFStorageUserDefaults<Content: UserDefaultsStorable>: EFSingleInst
     self.persistDefaultContent = persistDefaultContent
   }
 
+  /// A property that Observation tracks: views and `withObservationTracking(_:onChange:)` are notified when its content
+  /// changes. ``ObservedUserDefaults`` describes when.
+  ///
+  /// - Parameters: As for the other properties.
+  public init(
+    wrappedValue makeDefaultContent: @escaping @autoclosure () -> Content,
+    forKey key: String, in storage: UserDefaults = .makeDefault(), persistDefaultContent: Bool = false,
+    isObserved: Bool
+  ) {
+    self.init(
+      wrappedValue: makeDefaultContent(), forKey: key, in: storage, persistDefaultContent: persistDefaultContent)
+    if isObserved { observed = ObservedDefaultsKey(storage, key) }
+  }
+
   public var wrappedValue: Content {
-    get { contentOrDefault() }
+    get {
+      _ = observed?.moment
+      return contentOrDefault()
+    }
     nonmutating set { _ref.content = newValue }
+    // `+=` is one change for the threads of this process.
+    nonmutating _modify {
+      let isTaken = _ref.turn.begin()
+      var content = wrappedValue
+      defer { _ref.turn.end(isTaken) { _ref.content = content } }
+      yield &content
+    }
   }
 
   /// The reference: `$name.values`, `$name.observed`, `$name.lastFailure`.
@@ -31,3 +56,6 @@ public struct EFStorageUserDefaults<Content: UserDefaultsStorable>: EFSingleInst
 
   public func removeContentFromUnderlyingStorage() { _ref.content = nil }
 }
+
+// Unchecked because of the default's closure: a property has one of its initial value, which captures nothing.
+extension EFStorageUserDefaults: @unchecked Sendable where Content: Sendable {}

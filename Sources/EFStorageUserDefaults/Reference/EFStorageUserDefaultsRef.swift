@@ -24,6 +24,7 @@ public final class EFStorageUserDefaultsRef<Content: UserDefaultsStorable>: EFSi
   public let key: String
   public let storage: UserDefaults
   package let failures = FailureRecord()
+  package let turn = Turn()
 
   public init(
     iKnowIShouldNotCallThisDirectlyAndIsResponsibleForUnexpectedBehaviorMyself ignored: Bool,
@@ -48,7 +49,7 @@ public final class EFStorageUserDefaultsRef<Content: UserDefaultsStorable>: EFSi
     }
     set {
       // Reported: the setter cannot throw.
-      do { try store(newValue) } catch {}
+      do { try storeContent(newValue) } catch {}
     }
   }
 
@@ -56,7 +57,9 @@ public final class EFStorageUserDefaultsRef<Content: UserDefaultsStorable>: EFSi
   public func loadContent() throws(EFStorageFailure) -> Content? { try load() }
 
   /// - Throws: `EFStorageFailure` if the content cannot be converted.
-  public func storeContent(_ content: Content?) throws(EFStorageFailure) { try store(content) }
+  public func storeContent(_ content: Content?) throws(EFStorageFailure) {
+    try turn.take { () throws(EFStorageFailure) in try store(content) }
+  }
 
   func load() throws(EFStorageFailure) -> Content? {
     try reportingLoad { try Content.loadFromUserDefaults(storage, forKey: key) }

@@ -4,7 +4,7 @@ struct ReaderLease {
   /// Where the `ReaderSlot` is.
   @usableFromInline let slot: UnsafeMutableRawPointer
   @usableFromInline let transaction: OpaquePointer
-  /// The environment, which outlives the transaction.
+  /// Unmanaged: the environment ends the lease itself, when its `withReadTransaction` returns.
   let environment: Unmanaged<Environment>
 
   @inline(__always)

@@ -7,7 +7,7 @@ import Platform
 /// are valid until the next change, in a read transaction until it ends.
 public struct Cursor: ~Copyable {
   private let handle: OpaquePointer
-  /// The environment, in a write transaction, which outlives the cursor.
+  /// The environment, in a write transaction. Unmanaged: the transaction retains it and lends the cursor.
   private let writer: Unmanaged<Environment>?
 
   /// `mdb_cursor_open`.

@@ -10,6 +10,7 @@ public struct ReadTransaction: ~Copyable {
 
   /// `nil`: LMDB searches.
   let tree: Tree?
+  /// Unmanaged: `withReadTransaction`, which lends the transaction, ends it in the environment.
   private let environment: Unmanaged<Environment>
 
   @usableFromInline

@@ -35,6 +35,13 @@ public class CacheValue: NSObject, NSCoding {
     preconditionFailure("abstract")
   }
 
+  /// Returns whether the entry had the version, or there was none if it is `nil`.
+  package func set(
+    in cache: LMDBCache, forKey key: String, ifVersion version: EntryVersion?, expires: Expiry
+  ) throws(CacheError) -> Bool {
+    preconditionFailure("abstract")
+  }
+
   func setIfAbsent(
     in cache: DiskCache, forKey key: String, expiresIn: Duration?, cost: Int?, through memory: MemoryTier?
   ) throws(CacheError) -> Bool {
@@ -59,6 +66,17 @@ final class TypedCacheValue<Value: Codable>: CacheValue {
     through memory: MemoryTier?
   ) throws(CacheError) {
     try cache.set(value, forKey: key, expiresIn: expiresIn, cost: cost, tags: tags, through: memory)
+  }
+
+  override package func set(
+    in cache: LMDBCache, forKey key: String, ifVersion version: EntryVersion?, expires: Expiry
+  ) throws(CacheError) -> Bool {
+    let (disk, memory) = (cache.diskCache, cache.memoryCache)
+    guard let version else {
+      return try disk.setValueIfAbsent(value, forKey: key, expires: expires, cost: nil, tags: nil, through: memory)
+    }
+    return try disk.set(
+      value, forKey: key, ifVersion: version, expires: expires, cost: nil, tags: nil, through: memory)
   }
 
   override func setIfAbsent(

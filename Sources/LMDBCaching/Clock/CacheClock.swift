@@ -63,7 +63,8 @@ public struct CacheClock: Sendable {
     #endif
   }
 
-  /// A clock that somebody else keeps, for who asks it very often: no references are counted.
+  /// A clock for frequent reads, without counting references: the memory store that reads it keeps the `CacheClock`, which
+  /// keeps both objects.
   struct Unretained {
     private let manual: Unmanaged<ManualClock>?
     private let floor: Unmanaged<TimeFloor>

@@ -51,6 +51,60 @@ struct EFStorageStormTests {
     }
   }
 
+  struct Counters: Sendable {
+    @EFStorageLMDBCache var cached: Int
+    @EFStorageLMDBCache var list: [Int: Int]
+    @EFStorageUserDefaults var stored: Int
+    let reference: EFStorageLMDBCacheRef<Int>
+
+    init(_ cache: LMDBCache, _ defaults: UserDefaults) {
+      _cached = EFStorageLMDBCache(wrappedValue: 0, forKey: "cached", in: cache)
+      _list = EFStorageLMDBCache(wrappedValue: [:], forKey: "list", in: cache)
+      _stored = EFStorageUserDefaults(wrappedValue: 0, forKey: "stored", in: defaults)
+      reference = .forKey("reference", in: cache)
+    }
+  }
+
+  /// However a thread writes that a content is another one than before.
+  @Test func noChangeIsLost() throws {
+    let (directory, defaults) = (try TemporaryDirectory(), TemporaryDefaults())
+    let counters = Counters(try directory.cache(), defaults.defaults)
+    concurrently(8) { thread in
+      for _ in 0..<100 {
+        counters.cached += 1
+        counters.list[thread, default: 0] += 1
+        counters.stored += 1
+        do {
+          try counters.reference.update { $0 = ($0 ?? 0) + 1 }
+          try counters.$cached.update { $0 = ($0 ?? 0) + 1 }
+          try counters.$stored.update { $0 = ($0 ?? 0) + 1 }
+        } catch { Issue.record(error) }
+      }
+    }
+    #expect(counters.cached == 1_600 && counters.reference.content == 800 && counters.stored == 1_600)
+    #expect(counters.list.values.allSatisfy { $0 == 100 } && counters.list.count == 8)
+  }
+
+  /// Two threads that change two properties within each other, in opposite orders, and a change that goes on on another
+  /// thread.
+  @Test func changesOfTwoPropertiesEnd() async throws {
+    let (directory, defaults) = (try TemporaryDirectory(), TemporaryDefaults())
+    let counters = Counters(try directory.cache(), defaults.defaults)
+    func change(_ value: inout Int) async {
+      await Task.yield()
+      value += 1
+    }
+    await change(&counters.cached)
+    #expect(counters.cached == 1)
+    concurrently(2) { thread in
+      if thread == 0 {
+        swap(&counters.cached, &counters.stored)
+      } else {
+        swap(&counters.stored, &counters.cached)
+      }
+    }
+  }
+
   @Test func closingWhileReading() throws {
     let directory = try TemporaryDirectory()
     _ = Failures()

@@ -61,28 +61,98 @@ struct ReferenceTests {
     #expect(try await contents.next() == nil)
   }
 
-  @Test func aContentIsTrackedByObservation() async throws {
-    @EFStorageLMDBCache(forKey: "theme", in: cache) var theme: String = "light"
-    let observed = $theme.observed
+  @Observable final class Settings {
+    @ObservationIgnored @EFStorageLMDBCache var theme: String
+    let observedTheme: ObservedContent<String>
+
+    init(_ cache: LMDBCache) {
+      _theme = EFStorageLMDBCache(wrappedValue: "light", forKey: "theme", in: cache, isObserved: true)
+      observedTheme = EFStorageLMDBCacheRef<String>.forKey("theme", in: cache).observed
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func aContentIsTrackedByObservation(asProperty: Bool) async throws {
+    let settings = Settings(cache)
     let changes = Atomic<Int>(0)
-    func track() -> String? {
+    func track() -> String {
       withObservationTracking {
-        observed.content
+        asProperty ? settings.theme : settings.observedTheme.content ?? "light"
       } onChange: {
         changes.add(1, ordering: .relaxed)
       }
     }
-    #expect(track() == nil)
-    theme = "dark"
-    #expect(try await becomesTrue { changes.load(ordering: .relaxed) > 0 })
-    #expect(track() == "dark")
-    observed.content = "blue"
-    #expect(theme == "blue" && track() == "blue")
-    let before = changes.load(ordering: .relaxed)
-    try cache.removeValue(forKey: "theme")
-    #expect(try await becomesTrue { changes.load(ordering: .relaxed) > before })
-    #expect(observed.content == nil && theme == "light")
+    let writes: [(String, () throws -> Void)] = [
+      ("dark", { settings.theme = "dark" }),
+      ("blue", { settings.observedTheme.content = "blue" }),
+      ("red", { try cache.set("red", forKey: "theme") }),
+      ("light", { try cache.removeValue(forKey: "theme") }),
+    ]
+    for (expected, write) in writes {
+      _ = track()
+      let before = changes.load(ordering: .relaxed)
+      try write()
+      #expect(try await becomesTrue { changes.load(ordering: .relaxed) > before })
+      #expect(track() == expected)
+    }
     try await cache.close()
+  }
+
+  @Test func anUpdateIsOneChange() async throws {
+    let clock = ManualClock()
+    let cache = try directory.cache("updated") { $0.clock = .manual(clock) }
+    let reference = EFStorageLMDBCacheRef<[String]>.forKey("key", in: cache)
+    #expect(try reference.update { _ in } == nil && reference.update { $0 = ["a"] } == ["a"])
+    try reference.store(["a"], expiresIn: .seconds(10))
+    #expect(try reference.update { $0?.append("b") } == ["a", "b"])
+    #expect(throws: CancellationError.self) {
+      try reference.update { content in
+        content = nil
+        throw CancellationError()
+      }
+    }
+    #expect(reference.content == ["a", "b"])
+    clock.advance(by: .seconds(11))
+    #expect(reference.content == nil)
+
+    let property = EFStorageLMDBCache(wrappedValue: 5, forKey: "number", in: cache, expiresIn: .seconds(10))
+    #expect(try property.update { $0 += 1 } == 6)
+    clock.advance(by: .seconds(11))
+    #expect(property.wrappedValue == 5)
+    // A null is a content, and an object is none of the cache's values.
+    let optional = EFStorageLMDBCache<Int?>(wrappedValue: 5, forKey: "optional", in: cache)
+    #expect(try optional.update { $0 = nil } == nil && optional.wrappedValue == nil)
+    let object = EFStorageLMDBCacheRef<NSString>.forKey("object", in: cache)
+    #expect(try object.update { $0 = "text" } == "text" && object.content == "text")
+    #expect(try object.update { $0 = nil } == nil && !cache.contains("object"))
+    let nowhere = EFStorageLMDBCacheRef<Int>.forKey("key", in: nil)
+    _ = Failures()
+    #expect(throws: EFStorageFailure.self) { try nowhere.update { $0 = 1 } }
+    // It ends where it would always be changed meanwhile.
+    #expect(throws: EFStorageFailure.self) {
+      try EFStorageLMDBCacheRef<Int>.forKey("self", in: cache).update {
+        try cache.increment(forKey: "self")
+        $0 = 0
+      }
+    }
+  }
+
+  @Test func updatesOfTwoProcessesAreAllThere() throws {
+    let process = try ChildProcess(
+      "EFStorageTestProcess", ["serve-cache", directory.url.appendingPathComponent("cache").path])
+    let count = EFStorageLMDBCache(wrappedValue: 0, forKey: "count", in: cache)
+    #expect(process.run("get") == "default")
+    process.send("add 200")
+    for _ in 0..<200 { try count.update { $0 += 1 } }
+    #expect(process.readLine() == "done")
+    #expect(count.wrappedValue == 400)
+  }
+
+  /// In a program of its own, with optimized code in an optimized build: elsewhere nothing is torn.
+  @Test func readsAreWholeWhileAnotherThreadWrites() throws {
+    let process = try ChildProcess(
+      "EFStorageTestProcess", ["storm", directory.url.appendingPathComponent("storm").path, "2000"])
+    #expect(process.readRemaining() == ["calm"])
   }
 
   @Test func contentExpires() throws {
@@ -138,13 +208,6 @@ struct ReferenceTests {
     }
     #expect(process.run("remove") == "done")
     #expect(wrapper.wrappedValue == "default")
-  }
-
-  /// In a program of its own, with optimized code in an optimized build: elsewhere nothing is torn.
-  @Test func readsAreWholeWhileAnotherThreadWrites() throws {
-    let process = try ChildProcess(
-      "EFStorageTestProcess", ["storm", directory.url.appendingPathComponent("storm").path, "2000"])
-    #expect(process.readRemaining() == ["calm"])
   }
 
   @Test func unreadableContentIsKeptAndToldOnce() throws {

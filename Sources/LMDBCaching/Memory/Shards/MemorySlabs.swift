@@ -11,7 +11,8 @@ struct MemorySlabs {
   @usableFromInline var partial: Int32 = -1
   @usableFromInline var vacant: Int32 = -1
   @usableFromInline var chunks: Int32 = 0
-  /// Unmanaged, because counting references would be the dearest part of a hit; the store keeps the arena.
+  /// Unmanaged, because counting references would be the dearest part of a hit: the store keeps the arena, and so does what
+  /// releases detached slabs.
   @usableFromInline let arena: Unmanaged<MemoryArena>
 
   @inlinable static var slotsLog2: UInt32 { 8 }
