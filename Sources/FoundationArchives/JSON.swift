@@ -3,11 +3,20 @@ package import Foundation
 /// JSON that holds every floating-point number: those that JSON has no words for are the strings "Infinity", "-Infinity"
 /// and "NaN".
 package enum JSON {
-  package static func data(of value: some Encodable) throws -> Data {
+  /// - Throws: also where the value could not be read back, such as `Decimal.nan` and what nests too deeply.
+  package static func data<Value: Codable>(of value: Value) throws -> Data {
     let encoder = JSONEncoder()
     encoder.nonConformingFloatEncodingStrategy = .convertToString(
       positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
-    return try encoder.encode(value)
+    let data = try encoder.encode(value)
+    do { _ = try self.value(Value.self, from: data) } catch {
+      throw EncodingError.invalidValue(
+        value,
+        .init(
+          codingPath: [], debugDescription: "JSON does not give this value back. Store what it holds as text or data.",
+          underlyingError: error))
+    }
+    return data
   }
 
   package static func value<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {

@@ -58,6 +58,20 @@ import Testing
     #expect((store.defaults.object(forKey: "both") as? Data)?.starts(with: "bplist".utf8) == true)
   }
 
+  @Test func valuesThatWouldNotBeReadBackAreReported() throws {
+    let number = Key<GlobalNamespace, NSDecimalNumber?>(id: "number", defaultValue: nil)
+    store.set(number, value: NSDecimalNumber(string: "1.5"))
+    #expect(store.get(number) == NSDecimalNumber(string: "1.5"))
+    let decimals = Key<GlobalNamespace, [Decimal]>(id: "decimals", defaultValue: [])
+    let nan = #expect(throws: StorezFailure.self) { try store.throwing { $0.set(decimals, value: [.nan]) } }
+    let numbers = Key<GlobalNamespace, NSArray?>(id: "numbers", defaultValue: nil)
+    let inner = #expect(throws: StorezFailure.self) {
+      try store.throwing { $0.set(numbers, value: NSArray(array: [NSDecimalNumber(string: "1.5")])) }
+    }
+    #expect(nan?.code == .encoding && inner?.code == .encoding)
+    #expect(store.defaults.object(forKey: "decimals") == nil && store.defaults.object(forKey: "numbers") == nil)
+  }
+
   #if !canImport(Darwin)
     /// Foundation's archiver ends the process for it; the cache's own takes it.
     @Test func aNestedClassIsReportedOrStored() throws {

@@ -8,7 +8,7 @@ extension KeychainAccessStorable where Self: NSCoding {
   public static func fromKeychain(_ keychain: Keychain, forKey key: String) -> Self? { unarchived(keychain, key) }
 
   fileprivate func archived() -> Result<AsIsKeychainAccessStorable, any Error> {
-    Result { .data(try KeyedArchive.data(of: self)) }
+    Result { .data(try KeyedArchive.data(of: self, as: Self.self)) }
   }
 
   fileprivate static func unarchived(_ keychain: Keychain, _ key: String) -> Self? {

@@ -10,7 +10,7 @@ extension UserDefaultsStorable where Self: NSCoding {
   }
 
   fileprivate func archived() -> Result<any AsIsUserDefaultsStorable, any Error> {
-    Result { try KeyedArchive.data(of: self) }
+    Result { try KeyedArchive.data(of: self, as: Self.self) }
   }
 
   fileprivate static func unarchived(_ userDefaults: UserDefaults, _ key: String) -> Self? {

@@ -10,6 +10,10 @@
       make(NSMutableAttributedString.self) { reader throws(KeyedArchiveError) in try attributed(reader) },
       make(NSCharacterSet.self) { reader in
         if let text = reader.string(forKey: "NSString") { return NSCharacterSet(charactersIn: text) }
+        if reader.containsValue(forKey: "NSBuiltinID") {
+          let number = reader.integer(forKey: "NSBuiltinID", Int.self)
+          return builtInSets.indices.contains(number - 1) ? builtInSets[number - 1] as NSCharacterSet : nil
+        }
         if reader.containsValue(forKey: "NSRange") {
           let location = reader.integer(forKey: "NSRangeLocation", Int.self)
           let length = reader.integer(forKey: "NSRange", Int.self)
@@ -19,6 +23,13 @@
         let key = reader.containsValue(forKey: "NSBitmap") ? "NSBitmap" : "NSBitmapObject"
         return reader.data(forKey: key).flatMap { NSCharacterSet.checked(bitmap: $0) }
       },
+    ]
+
+    /// In the order of their numbers, from 1.
+    private static let builtInSets: [CharacterSet] = [
+      .controlCharacters, .whitespaces, .whitespacesAndNewlines, .decimalDigits, .letters, .lowercaseLetters,
+      .uppercaseLetters, .nonBaseCharacters, .decomposables, .alphanumerics, .punctuationCharacters,
+      .illegalCharacters, .capitalizedLetters, .symbols, .newlines,
     ]
 
     /// The string; for one run its attributes, for more an array of attributes, and of each run its length and the

@@ -64,6 +64,15 @@
         guard (indexes ?? []).count == length else { return nil }
         return NSIndexPath(indexes: indexes ?? [], length: length)
       },
+      make(NSAffineTransform.self) { reader in
+        var numbers: [Float] = Array(repeating: 0, count: 6)
+        reader.decodeValue(ofObjCType: "[6f]", at: &numbers)
+        let matrix = numbers.map { CGFloat($0) }
+        let transform = NSAffineTransform()
+        transform.transformStruct = NSAffineTransformStruct(
+          m11: matrix[0], m12: matrix[1], m21: matrix[2], m22: matrix[3], tX: matrix[4], tY: matrix[5])
+        return transform
+      },
     ]
 
     /// A mantissa of up to eight parts of sixteen bits, the lowest first.
@@ -98,7 +107,21 @@
         let location = reader.integer(forKey: "NS.rangeval.location", Int.self)
         let length = reader.integer(forKey: "NS.rangeval.length", Int.self)
         return NSValue(range: NSRange(location: location, length: length))
-      default: return nil
+      case 12:
+        return NSValue(
+          edgeInsets: NSEdgeInsets(
+            top: reader.number(forKey: "NS.edgeval.top"), left: reader.number(forKey: "NS.edgeval.left"),
+            bottom: reader.number(forKey: "NS.edgeval.bottom"), right: reader.number(forKey: "NS.edgeval.right")))
+      default:
+        guard let type = (reader.decodeObject() as? NSString).map({ $0 as String }),
+          let numbers = reader.numbers(in: type)
+        else { return nil }
+        return withUnsafeTemporaryAllocation(byteCount: numbers.size * numbers.count, alignment: 8) { buffer in
+          guard let address = buffer.baseAddress else { return nil }
+          buffer.initializeMemory(as: UInt8.self, repeating: 0)
+          reader.decodeValue(ofObjCType: type, at: address)
+          return reader.isReading ? NSValue(bytes: address, objCType: type) : nil
+        }
       }
     }
 

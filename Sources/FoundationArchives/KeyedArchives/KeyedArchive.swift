@@ -1,18 +1,48 @@
 import CBORCoding
 package import Foundation
+import FoundationObjects
 
 /// Objects in the archives that `NSKeyedArchiver` writes.
 package enum KeyedArchive {
-  /// - Throws: what the archiver reports, or, on Linux, ``UnnamedClassError``, and what the archiver would end the process
-  ///   for in an object inside.
-  package static func data(of object: any NSCoding) throws -> Data {
+  /// Archives an object that can be read back as the type.
+  ///
+  /// - Throws: ``KeyedArchiveError``: the archiver cannot archive the object, or the archive could not be read. Foundation on
+  ///   Linux ends the process for some of those objects, and loses others without an error.
+  package static func data<Object: NSCoding>(of object: Object, as type: Object.Type) throws -> Data {
+    try data(of: object) { _ = try self.object(type, from: $0) }
+  }
+
+  /// Archives an object that can be read back.
+  ///
+  /// - Parameter permitted: As of ``root(of:permitted:)``.
+  package static func data(of object: any NSCoding, permitted: [AnyClass]? = nil) throws -> Data {
+    try data(of: object) { data in
+      guard try root(of: data, permitted: permitted) != nil else {
+        throw KeyedArchiveError("Objects of class \(Swift.type(of: object)) are not allowed.")
+      }
+    }
+  }
+
+  private static func data(of object: any NSCoding, check: (Data) throws -> Void) throws -> Data {
+    var root: any NSCoding = object
     #if !canImport(Darwin)
       // Foundation here ends the process when it meets a class that it has no name for.
       let name = String(reflecting: type(of: object))
       guard name.split(separator: ".").count == 2 else { throw UnnamedClassError(name) }
       try CBORKeyedArchiver.rehearse(object)
+      if let object = object as? any NSObject & NSCoding, Hashing.of(type(of: object)) == .fatal {
+        root = StandIn(object)
+      }
     #endif
-    return try NSKeyedArchiver.archivedData(withRootObject: object, requiringSecureCoding: false)
+    let data = try NSKeyedArchiver.archivedData(withRootObject: root, requiringSecureCoding: false)
+    do { try check(data) } catch {
+      throw KeyedArchiveError(
+        """
+        An archive of NSKeyedArchiver does not give back the \(type(of: object)): \(error) Store a Codable value, or in a \
+        cache archive objects as ObjectCoding.Archiving.cbor.
+        """)
+    }
+    return data
   }
 
   /// - Throws: what the unarchiver reports, or `CocoaError.coderReadCorrupt` if the archive holds another class.
@@ -45,3 +75,32 @@ package enum KeyedArchive {
     #endif
   }
 }
+
+#if !canImport(Darwin)
+  /// Is archived as the object that it holds, whose hash ends the process: the archiver asks each object for its hash.
+  private final class StandIn: NSObject, NSCoding {
+    private let object: any NSObject & NSCoding
+
+    init(_ object: any NSObject & NSCoding) { self.object = object }
+
+    required init?(coder: NSCoder) { nil }
+
+    override var classForCoder: AnyClass { type(of: object) }
+    override var classForKeyedArchiver: AnyClass? { type(of: object) }
+
+    func encode(with coder: NSCoder) {
+      guard let number = object as? NSDecimalNumber else { return object.encode(with: coder) }
+      // As on Apple's platforms: Foundation here would write the nearest Double.
+      let decimal = number.decimalValue
+      let mantissa = decimal.isNaN ? 0 : UInt128(decimal.significand.magnitude.description) ?? 0
+      coder.encode(decimal.exponent, forKey: "NS.exponent")
+      coder.encode((UInt128.bitWidth - mantissa.leadingZeroBitCount + 15) / 16, forKey: "NS.length")
+      coder.encode(decimal.isNaN || decimal.sign == .minus, forKey: "NS.negative")
+      coder.encode(false, forKey: "NS.compact")
+      coder.encode(1, forKey: "NS.mantissa.bo")
+      withUnsafeBytes(of: mantissa.littleEndian) { bytes in
+        coder.encodeBytes(bytes.bindMemory(to: UInt8.self).baseAddress, length: bytes.count, forKey: "NS.mantissa")
+      }
+    }
+  }
+#endif

@@ -21,7 +21,9 @@
         return KeyedArchiveClass(type: known.type, kind: .foundation(known), extendsFoundation: false)
       }
       // Foundation's archiver writes classes at the top level of a module only.
-      guard ClassName.isTopLevel(name), let type = ClassName.find(name) else { return nil }
+      guard let type = NetworkingClass.find(name) ?? (ClassName.isTopLevel(name) ? ClassName.find(name) : nil) else {
+        return nil
+      }
       return KeyedArchiveClass(substituting: type)
     }
 

@@ -83,6 +83,11 @@
             such objects as objects of a class that holds what the superclass held.
             """)
         }
+        if let networking = NetworkingClass.ancestor(of: described.type),
+          !NetworkingClass.isComplete(networking, self)
+        {
+          return nil
+        }
         return type.init(coder: self).map { $0 as AnyObject }
       }
     }

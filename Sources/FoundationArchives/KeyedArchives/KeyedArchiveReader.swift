@@ -167,8 +167,45 @@
       case UInt8(ascii: "L"), UInt8(ascii: "Q"): store(UInt64.self)
       case UInt8(ascii: "f"): address.storeBytes(of: Float(number(node)), as: Float.self)
       case UInt8(ascii: "d"): address.storeBytes(of: number(node), as: Double.self)
+      case UInt8(ascii: "["): readNumbers(String(cString: type), node, to: address)
       case UInt8(ascii: "@"): address.assumingMemoryBound(to: Any?.self).pointee = value(node)
       default: fail("Values of the Objective-C type \(String(cString: type)) are not read from keyed archives.")
+      }
+    }
+  }
+
+  extension KeyedArchiveReader {
+    /// The size of numbers of an Objective-C type, of which values and arrays of values are read.
+    static let numberSizes: [UInt8: Int] = [
+      UInt8(ascii: "c"): 1, UInt8(ascii: "C"): 1, UInt8(ascii: "B"): 1, UInt8(ascii: "s"): 2, UInt8(ascii: "S"): 2,
+      UInt8(ascii: "i"): 4, UInt8(ascii: "I"): 4, UInt8(ascii: "f"): 4, UInt8(ascii: "q"): 8, UInt8(ascii: "Q"): 8,
+      UInt8(ascii: "d"): 8,
+    ]
+
+    /// Returns the numbers that a type such as `[6f]` or `f` is made of, or `nil` if it is another type.
+    func numbers(in type: String) -> (element: UInt8, size: Int, count: Int)? {
+      let parts = type.utf8.first == UInt8(ascii: "[") ? type.dropFirst().dropLast() : type[...]
+      guard let element = parts.utf8.last, let size = Self.numberSizes[element],
+        case let digits = parts.dropLast(), let count = digits.isEmpty ? 1 : Int(digits),
+        (1...graph.list.nodes.count).contains(count), digits.isEmpty == (parts.count == type.count)
+      else { return nil }
+      return (element, size, count)
+    }
+
+    /// Reads an array of numbers, which is an object of its own.
+    private func readNumbers(_ type: String, _ node: PropertyListNode, to address: UnsafeMutableRawPointer) {
+      guard let numbers = numbers(in: type), case .uid(let number) = node, let object = try? graph.object(number),
+        let fields = try? fields(of: object)
+      else { return fail("There is something else where an array of numbers was asked for.") }
+      let outer = frame
+      frame = Frame(fields: fields)
+      defer { frame = outer }
+      guard integer(forKey: "NS.count", Int.self) == numbers.count,
+        integer(forKey: "NS.type", UInt8.self) == numbers.element
+      else { return fail("There is an array of other numbers than were asked for.") }
+      let element = [CChar(bitPattern: numbers.element), 0]
+      for index in 0..<numbers.count where isReading {
+        decodeValue(ofObjCType: element, at: address + index * numbers.size)
       }
     }
   }

@@ -1,8 +1,9 @@
+package import CBORCoding
 package import Foundation
 
 /// Data as property lists hold it, and the few objects besides that Foundation's archives have for Swift's own types: what
 /// needs no class to be understood.
-package indirect enum PlainValue: Sendable, Equatable {
+package enum PlainValue: Sendable, Equatable {
   case null
   case bool(Bool)
   case integer(Int64)
@@ -90,3 +91,46 @@ extension PlainValue {
     }
   }
 }
+
+#if !canImport(Darwin)
+  /// In an archive of objects: what ``object`` would be, without making any of the objects.
+  extension PlainValue: SwiftElements {
+    package static func write(_ value: Any, to archiver: CBORKeyedArchiver) {
+      (value as? PlainValue)?.write(to: archiver)
+    }
+
+    private func write(to archiver: CBORKeyedArchiver) {
+      switch self {
+      case .null: archiver.writeElement(NSNull())
+      case .bool(let value): archiver.writeElement(value)
+      case .integer(let value): archiver.writeElement(value)
+      case .unsigned(let value): archiver.writeElement(value)
+      case .double(let value): archiver.writeElement(value)
+      case .string(let value): archiver.writeElement(value)
+      case .data(let value): archiver.writeElement(value)
+      case .date(let value): archiver.writeElement(value)
+      case .url(let value): archiver.writeElement(value as NSURL)
+      case .uuid(let value): archiver.writeElement(value)
+      case .array(let values):
+        archiver.writeArray(count: values.count) {
+          for value in values where archiver.error == nil { value.write(to: archiver) }
+        }
+      case .dictionary(let entries):
+        archiver.writeDictionary(count: entries.count) {
+          for entry in entries.sorted(by: Entry.precedes) where archiver.error == nil {
+            archiver.writeElement(entry.key)
+            entry.value.write(to: archiver)
+          }
+        }
+      }
+    }
+  }
+
+  extension PlainValue.Entry {
+    /// In the order of CBOR: shorter keys are first.
+    fileprivate static func precedes(_ first: Self, _ second: Self) -> Bool {
+      let (first, second) = (first.key.utf8, second.key.utf8)
+      return first.count == second.count ? first.lexicographicallyPrecedes(second) : first.count < second.count
+    }
+  }
+#endif

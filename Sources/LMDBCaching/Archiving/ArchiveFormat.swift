@@ -22,7 +22,7 @@ public struct ArchiveFormat: RawRepresentable, Hashable, Sendable {
   public static let date = ArchiveFormat(rawValue: 8)
   /// Sixteen bytes: `UUID`.
   public static let uuid = ArchiveFormat(rawValue: 9)
-  /// The absolute string in UTF-8: `URL`.
+  /// The string in UTF-8: a `URL` without a base.
   public static let url = ArchiveFormat(rawValue: 10)
 
   /// Elements side by side, little endian: arrays of scalars.
@@ -50,6 +50,9 @@ public struct ArchiveFormat: RawRepresentable, Hashable, Sendable {
 extension ArchiveFormat {
   /// Whether the bytes are those of a scalar, a text or an array of scalars, without a coder.
   var isRaw: Bool { rawValue < 32 }
+
+  /// Whether they are those of a number or an array of numbers.
+  var isNumeric: Bool { Self.signedInteger.rawValue...Self.float.rawValue ~= rawValue || 16..<32 ~= rawValue }
 }
 
 extension ArchiveFormat: CustomStringConvertible {

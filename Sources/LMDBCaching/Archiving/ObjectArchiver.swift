@@ -24,7 +24,7 @@ enum ObjectArchiver {
         return try result.get()
       }
     #endif
-    let data = try archiving(object) { try KeyedArchive.data(of: object) }
+    let data = try archiving(object) { try KeyedArchive.data(of: object, permitted: permitted(coding)) }
     return try data.withBytes { (bytes) throws(CacheError) in try body(.keyedArchive, bytes) }
   }
 
@@ -76,7 +76,7 @@ enum ObjectArchiver {
       do {
         object = try CBORKeyedUnarchiver.read(bytes) { unarchiver in
           unarchiver.requiresSecureCoding = coding.allowedClasses != nil
-          return try unarchiver.root(of: coding.allowedClasses.map { FoundationValue.classes + $0 } ?? [])
+          return try unarchiver.root(of: permitted(coding) ?? [])
         }
       } catch {
         throw .notUnarchived(objectUnder: key, error)
@@ -88,12 +88,16 @@ enum ObjectArchiver {
     #endif
   }
 
+  private static func permitted(_ coding: ObjectCoding) -> [AnyClass]? {
+    coding.allowedClasses.map { FoundationValue.classes + $0 }
+  }
+
   private static func keyedObject(
     from data: Data, with coding: ObjectCoding, _ key: String
   ) throws(CacheError) -> any NSCoding {
     let object: Any?
     do {
-      object = try KeyedArchive.root(of: data, permitted: coding.allowedClasses.map { FoundationValue.classes + $0 })
+      object = try KeyedArchive.root(of: data, permitted: permitted(coding))
     } catch {
       throw .notUnarchived(objectUnder: key, error)
     }

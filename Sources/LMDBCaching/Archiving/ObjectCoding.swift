@@ -2,14 +2,17 @@ public import Foundation
 
 /// How objects that conform to `NSCoding` are archived and read.
 public struct ObjectCoding: Sendable {
-  /// What objects are written as. Entries are read by the format they were written in, whatever is set here.
+  /// What objects are written as. Entries are read by the format they were written in, whatever is set here. An archive of
+  /// plain data (strings, numbers, data, dates, URLs, UUIDs and collections of them) is read with `value(_:forKey:)` as well.
   public enum Archiving: Hashable, Sendable {
     /// CBOR, by `CBORKeyedArchiver` of the module `CBORCoding`; on Apple's platforms the same as ``keyedArchive``.
     case cbor
     /// The format of `NSKeyedArchiver`, for exchange with programs that use it. On Linux Foundation takes a hundred
-    /// times as long for it or more, and loses the mutability of strings, data and dictionaries. A class that it cannot
-    /// archive there, such as one that is nested in another type, is an error; to find it in time each
-    /// `encode(with:)` is called twice.
+    /// times as long for it or more, and loses the mutability of strings, data and dictionaries.
+    ///
+    /// An object that could not be read back is not written: each archive is read once when it is made. On Linux each
+    /// `encode(with:)` is called twice, to find objects for which Foundation ends the process, such as those of a class
+    /// that is nested in another type, and a decimal number or an `NSError` within another object.
     ///
     /// On Linux such archives, binary and XML, are read by a coder of this package: where `NSKeyedUnarchiver` ends the
     /// process, an archive that was damaged or made up is an error, in time and memory proportional to its length. An
@@ -17,8 +20,6 @@ public struct ObjectCoding: Sendable {
     /// as one of Foundation's collections does. What is decoded are Foundation's objects, which cast to Swift's types;
     /// the coder is no `NSKeyedUnarchiver`, but goes by the classes set with `NSKeyedUnarchiver.setClass(_:forClassName:)`.
     ///
-    /// An archive of plain data, that is strings, numbers, data, dates, URLs, UUIDs, and collections of them, is read with
-    /// `value(_:forKey:)` as well.
     case keyedArchive
   }
 

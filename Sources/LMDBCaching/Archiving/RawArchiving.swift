@@ -17,6 +17,8 @@ enum RawArchiving {
     if V.self == Date.self { return try cast(value, to: Date.self).withRawBytes(body) }
     if V.self == UUID.self { return try cast(value, to: UUID.self).withRawBytes(body) }
     if !isRaw(V.self) { return nil }
+    // A URL with a base is encoded, to come back with it.
+    if V.self == URL.self, cast(value, to: URL.self).baseURL != nil { return nil }
     guard let raw = value as? any RawArchivable else { return nil }
     return try raw.withRawBytes(body)
   }

@@ -18,18 +18,32 @@ enum ValueArchiver {
     _ type: V.Type, from bytes: UnsafeRawBufferPointer, format: ArchiveFormat, forKey key: String
   ) throws(CacheError) -> V {
     if format.isRaw {
+      var isRawType = false
       do throws(RawArchiving.Failure) {
         return try RawArchiving.value(type, from: bytes, format: format)
       } catch {
-        if case .mismatch = error { throw .mismatch(type, format, key) }
+        if case .mismatch = error { isRawType = true }
+        if isRawType, !format.isNumeric { throw .mismatch(type, format, key) }
       }
-      // A type of the caller's, such as an optional or an enumeration with a raw value, over a raw record.
+      // A type of the caller's over a raw record, such as an optional or an enumeration with a raw value, or a number as
+      // another type of numbers: what is exact is converted, as it is within a value.
       guard let stored = RawArchiving.anyValue(from: bytes, format: format) else { throw .mismatch(type, format, key) }
-      return try withEncoded(stored) { (bytes) throws(CacheError) in try decode(type, from: bytes, format, key) }
+      return try withEncoded(stored) { (bytes) throws(CacheError) in
+        do throws(CacheError) {
+          return try decode(type, from: bytes, format, key)
+        } catch {
+          throw isRawType ? .mismatch(type, format, key, underlying: error) : error
+        }
+      }
     }
     switch format {
     case .cbor: return try decode(type, from: bytes, format, key)
     case .keyedArchive: return try plainValue(type, from: bytes, key)
+    #if !canImport(Darwin)
+      case .objectGraph:
+        guard let root = CBORKeyedUnarchiver.plainRoot(of: bytes) else { throw .mismatch(type, format, key) }
+        return try root.withBytes { (bytes) throws(CacheError) in try decode(type, from: bytes, format, key) }
+    #endif
     default: throw .mismatch(type, format, key)
     }
   }

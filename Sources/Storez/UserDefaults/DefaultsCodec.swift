@@ -12,7 +12,7 @@ protocol DefaultsCodec<Value> {
 
 /// An archive by `NSKeyedArchiver`.
 enum CodingDefaults<Value: NSCoding>: DefaultsCodec {
-  static func object(for value: Value) throws -> Any? { try KeyedArchive.data(of: value) }
+  static func object(for value: Value) throws -> Any? { try KeyedArchive.data(of: value, as: Value.self) }
 
   static func value(of object: Any) throws -> Value {
     if let data = object as? Data, !(Value.self is NSData.Type) || KeyedDefaults.isArchive(data) {

@@ -16,12 +16,26 @@ struct ValueText {
 
   /// `nil` if its stored bytes are the best form of it.
   ///
-  /// - Parameter limit: The most bytes of a notation, or some more.
-  init?(of record: EntryRecord, in reader: CacheReader, limit: Int = 1 << 20) throws {
+  /// - Parameter limit: The most bytes of text, or some more. By default 1 MiB of a notation, and lists of numbers as a whole.
+  init?(of record: EntryRecord, in reader: CacheReader, limit: Int? = nil) throws {
     func value<V: Codable>(_ type: V.Type) throws -> V { try reader.value(type, of: record) }
-    func list<Element: Codable & CustomStringConvertible>(_ type: [Element].Type) throws -> String {
-      "[" + (try value(type)).map(\.description).joined(separator: ",") + "]"
+    var isCut = false
+    func list<Element: BitwiseCopyable & CustomStringConvertible>(_ type: [Element].Type) throws -> String {
+      // A list as a value, and its elements as strings, would take many times its size.
+      try reader.archive(of: record).withUnsafeBytes { bytes in
+        var text = "["
+        for offset in stride(from: 0, to: bytes.count, by: MemoryLayout<Element>.stride) {
+          if text.utf8.count > limit ?? .max {
+            isCut = true
+            return text + "…"
+          }
+          if offset > 0 { text += "," }
+          text += bytes.loadUnaligned(fromByteOffset: offset, as: Element.self).description
+        }
+        return text + "]"
+      }
     }
+    let notationLimit = limit ?? 1 << 20
     let text: String
     switch record.format {
     case .bool: text = try value(Bool.self).description
@@ -45,16 +59,18 @@ struct ValueText {
     case .floatArray: text = try list([Float].self)
     case .doubleArray: text = try list([Double].self)
     case .cbor, .objectGraph:
-      self = try Self.diagnostic(reader.archive(of: record), limit: limit)
+      self = try Self.diagnostic(reader.archive(of: record), limit: notationLimit)
       return
     case .keyedArchive:
-      guard let notation = Self.notation(try reader.archive(of: record), limit: limit) else { return nil }
+      guard let notation = Self.notation(try reader.archive(of: record), limit: notationLimit) else {
+        return nil
+      }
       self = notation
       return
     // An array of bytes is bytes.
     default: return nil
     }
-    self.init(text)
+    self.init(text, isCut: isCut)
   }
 
   /// CBOR in its diagnostic notation.

@@ -122,9 +122,9 @@ import Testing
       ("double", .double(0.5), .double), ("string", .string("text"), .string), ("data", .data(Data([1])), .bytes),
       ("date", .date(Date(timeIntervalSinceReferenceDate: 1.5)), .date),
       ("url", .url(URL(string: "https://example.org")!), .url), ("uuid", .uuid(uuid), .uuid),
-      ("array", .array([.integer(1), .null]), .keyedArchive),
-      ("dictionary", .dictionary([.init(key: "k", value: .string("v"))]), .keyedArchive),
-      ("null", .null, .keyedArchive),
+      ("array", .array([.integer(1), .null]), .objectGraph),
+      ("dictionary", .dictionary([.init(key: "k", value: .string("v"))]), .objectGraph),
+      ("null", .null, .objectGraph),
     ]
     for (key, value, format) in values {
       let imported = try ImportedEntry(key: key, value: .plain(value), created: nil, lastAccess: nil, expires: 0)
@@ -134,6 +134,8 @@ import Testing
       #expect(object.isEqual(value.object), "\(key)")
     }
     #expect(try cache.value([Int?].self, forKey: "array") == [1, nil])
+    #expect(try cache.value([Double?].self, forKey: "array") == [1, nil])
+    #expect(try cache.value(Double.self, forKey: "integer") == -3 && cache.value(Float.self, forKey: "double") == 0.5)
     #expect(try cache.value([String: String].self, forKey: "dictionary") == ["k": "v"])
     #expect(try cache.value(UInt64.self, forKey: "unsigned") == .max && cache.value(UUID.self, forKey: "uuid") == uuid)
     try cache.close()

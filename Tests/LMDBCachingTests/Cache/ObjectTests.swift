@@ -1,8 +1,16 @@
 import Foundation
+import FoundationNetworking
 import TestSupport
 import Testing
 
 @testable import LMDBCaching
+
+/// Refuses to be read.
+final class OneWay: NSObject, NSCoding {
+  override init() {}
+  init?(coder: NSCoder) { nil }
+  func encode(with coder: NSCoder) {}
+}
 
 /// YYCache's surface.
 @Suite struct ObjectTests {
@@ -91,6 +99,51 @@ import Testing
     }
     #expect(errorCode { try cache.setObject(NSArray(array: [Thread()]), forKey: "key") } == .encodingFailed)
     #expect(try cache.object(forKey: "key") as? NSString == "old")
+    try cache.close()
+  }
+
+  private static var foundationObjects: [any NSObject & NSCoding] {
+    let url = URL(string: "https://example.org/a")!
+    let request = NSMutableURLRequest(url: url)
+    request.httpBody = Data([1, 2])
+    request.setValue("b", forHTTPHeaderField: "A")
+    var numbers: [UInt64] = [1, 2, 3, 4, .max]
+    return [
+      NSDecimalNumber(string: "-1234567890123456789.12345"), NSDecimalNumber.zero,
+      NSError(domain: "d", code: 7, userInfo: ["k": "v"]),
+      URLCredential(user: "u", password: "p", persistence: .permanent),
+      URLResponse(url: url, mimeType: "a/b", expectedContentLength: 3, textEncodingName: "utf-8"),
+      HTTPURLResponse(url: url, statusCode: 201, httpVersion: nil, headerFields: ["A": "b"])!,
+      NSURLRequest(url: url), request, NSAffineTransform(transform: AffineTransform(scale: 2)),
+      CharacterSet.alphanumerics as NSCharacterSet, NSIndexSet(index: Int.max - 1),
+      NSValue(edgeInsets: NSEdgeInsets(top: 1, left: 2, bottom: 3, right: 4)),
+      NSValue(bytes: &numbers, objCType: "[5Q]"), NSValue(bytes: &numbers, objCType: "q"),
+    ]
+  }
+
+  /// Among them objects whose hash ends the process, and objects that Foundation's archiver writes in a form of their own.
+  @Test(arguments: foundationObjects.indices, [ObjectCoding.Archiving.cbor, .keyedArchive])
+  func foundationsObjectsComeBack(_ index: Int, _ archiving: ObjectCoding.Archiving) throws {
+    let cache = try directory.open { $0.objectCoding.archiving = archiving }
+    let object = Self.foundationObjects[index]
+    try cache.setObject(object, forKey: "object")
+    #expect(object.isEqual(try cache.diskCache.object(forKey: "object")))
+    try cache.close()
+  }
+
+  private static var unreadable: [any NSObject & NSCoding] {
+    [
+      NSArray(array: [NSDecimalNumber(string: "1.5")]), NSArray(array: [Decimal(1)]),
+      NSDictionary(dictionary: ["e": NSError(domain: "d", code: 7)]), DateFormatter(), OneWay(),
+    ]
+  }
+
+  /// They would end the process, or be lost.
+  @Test(arguments: unreadable.indices) func objectsThatAreNotReadBackAreNotWritten(_ index: Int) throws {
+    let cache = try directory.open { $0.objectCoding.archiving = .keyedArchive }
+    try cache.setObject(NSString(string: "old"), forKey: "key")
+    #expect(errorCode { try cache.setObject(Self.unreadable[index], forKey: "key") } == .encodingFailed)
+    #expect(try cache.diskCache.object(forKey: "key") as? NSString == "old")
     try cache.close()
   }
 

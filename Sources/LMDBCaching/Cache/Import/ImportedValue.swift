@@ -1,3 +1,4 @@
+import CBORCoding
 package import Foundation
 package import FoundationArchives
 
@@ -21,8 +22,8 @@ package enum ImportedValue: Sendable {
     }
   }
 
-  /// What Swift has a scalar for is stored as that, and is an object all the same. A collection is archived: its elements
-  /// may be of any types, and the archive is read as objects and as values.
+  /// Stores a scalar as such, which is read as an object too. A collection is archived: its elements may be of any types, and
+  /// the archive is read as objects and as values.
   private static func archive(of value: PlainValue) throws(CacheError) -> (format: ArchiveFormat, payload: Data) {
     switch value {
     case .bool(let value): try raw(value)
@@ -34,7 +35,7 @@ package enum ImportedValue: Sendable {
     case .date(let value): try raw(value)
     case .url(let value): try raw(value)
     case .uuid(let value): try raw(value)
-    case .null, .array, .dictionary: (.keyedArchive, try keyedArchive(of: value))
+    case .null, .array, .dictionary: try collection(value)
     }
   }
 
@@ -42,9 +43,13 @@ package enum ImportedValue: Sendable {
     try value.withRawBytes { (format, bytes) throws(CacheError) in (format, Data(bytes)) }
   }
 
-  private static func keyedArchive(of value: PlainValue) throws(CacheError) -> Data {
+  private static func collection(_ value: PlainValue) throws(CacheError) -> (format: ArchiveFormat, payload: Data) {
     do {
-      return try KeyedArchive.data(of: value.object)
+      #if canImport(Darwin)
+        return (.keyedArchive, try KeyedArchive.data(of: value.object))
+      #else
+        return (.objectGraph, try CBORKeyedArchiver.archivedData(withRootObject: value, requiringSecureCoding: false))
+      #endif
     } catch {
       throw .notArchived("A collection", error)
     }
