@@ -113,6 +113,7 @@ import Testing
     let name = "test-\(UUID())"
     for keychain in [
       Keychain(service: name), Keychain(service: name, accessGroup: "group"),
+      Keychain(service: name, accessGroup: String?.none),
       Keychain(server: "https://\(name).example.com", protocolType: .https),
     ] {
       try keychain.set("value", key: "k")

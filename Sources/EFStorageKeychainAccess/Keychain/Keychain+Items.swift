@@ -48,14 +48,14 @@ extension Keychain {
     _ value: String, key: String, ignoringAttributeSynchronizable: Bool = true
   ) throws {
     var value = value
-    try write(value.withUTF8 { Secret(copying: UnsafeRawBufferPointer($0), contentType: .text) }, key)
+    try write(value.withUTF8 { Secret(item: UnsafeRawBufferPointer($0), contentType: .text) }, key)
   }
 
   /// Sets the item to data of any length that a message of the bus can carry, which is some hundred megabytes.
   public func set(
     _ value: Data, key: String, ignoringAttributeSynchronizable: Bool = true
   ) throws {
-    try write(value.withUnsafeBytes { Secret(copying: $0, contentType: .data) }, key)
+    try write(value.withUnsafeBytes { Secret(item: $0, contentType: .data) }, key)
   }
 
   /// Removes the item, if there is one.
@@ -79,12 +79,12 @@ extension Keychain {
   /// Sets the item unless there is one, locked or not, also by another process. Returns whether it was set.
   func add(_ value: String, key: String) throws -> Bool {
     var value = value
-    return try add(value.withUTF8 { Secret(copying: UnsafeRawBufferPointer($0), contentType: .text) }, key)
+    return try add(value.withUTF8 { Secret(item: UnsafeRawBufferPointer($0), contentType: .text) }, key)
   }
 
   /// The same for data.
   func add(_ value: Data, key: String) throws -> Bool {
-    try add(value.withUnsafeBytes { Secret(copying: $0, contentType: .data) }, key)
+    try add(value.withUnsafeBytes { Secret(item: $0, contentType: .data) }, key)
   }
 
   private func add(_ secret: Secret, _ key: String) throws(KeychainError) -> Bool {

@@ -58,7 +58,7 @@ public final class Keychain: Sendable {
   }
 
   /// - Parameter accessGroup: The empty one is the same as none.
-  public convenience init(service: String, accessGroup: String) {
+  public convenience init(service: String, accessGroup: String?) {
     var options = Options()
     options.service = service
     options.accessGroup = accessGroup

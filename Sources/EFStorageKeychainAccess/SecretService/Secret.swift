@@ -1,3 +1,5 @@
+import Foundation
+
 /// Secret bytes in libsecret's memory, which is not paged out as far as the limit on locked memory
 /// (`ulimit -l`) allows, and is overwritten when it is released.
 // Sendable: never changed after init, and its reference count is atomic.
@@ -14,12 +16,48 @@ final class Secret: @unchecked Sendable {
 
   deinit { Calls.releaseSecret(value) }
 
-  /// The bytes are valid in the closure alone.
+  /// Calls the closure with the bytes that the caller stored, valid in the closure alone.
   func withUnsafeBytes<Result, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     defer { withExtendedLifetime(self) {} }
-    return try body(Calls.bytes(ofSecret: value))
+    let bytes = Calls.bytes(ofSecret: value)
+    let isMarked = bytes.suffix(Self.mark.count).elementsEqual(Self.mark)
+    return try body(isMarked ? UnsafeRawBufferPointer(rebasing: bytes.dropLast(Self.mark.count)) : bytes)
+  }
+}
+
+extension Secret {
+  /// Copies the bytes of an item, in a form that each service returns unchanged.
+  ///
+  /// GNOME Keyring keeps a keyring without a password in a text file. A secret that is UTF-8 it writes there verbatim, so
+  /// that a line feed destroys the keyring; any other secret it writes as hexadecimal digits. So a text that is not one
+  /// plain line gets a mark at its end that is not UTF-8. Programs that read the secret as a C string see the text alone.
+  convenience init(item bytes: UnsafeRawBufferPointer, contentType: ContentType) {
+    guard Self.needsMark(bytes) else {
+      self.init(copying: bytes, contentType: contentType)
+      return
+    }
+    let marked = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count + Self.mark.count, alignment: 1)
+    defer {
+      if let start = marked.baseAddress { explicit_bzero(start, marked.count) }
+      marked.deallocate()
+    }
+    marked.copyMemory(from: bytes)
+    UnsafeMutableRawBufferPointer(rebasing: marked[bytes.count...]).copyBytes(from: Self.mark)
+    self.init(copying: UnsafeRawBufferPointer(marked), contentType: .data)
+  }
+
+  private static let mark: [UInt8] = [0, 0xff] + Array("EFStorage".utf8)
+
+  private static func needsMark(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    if bytes.suffix(mark.count).elementsEqual(mark) { return true }
+    let blank = UInt8(ascii: " ")
+    let isPlain =
+      bytes.first != blank && bytes.last != blank
+      && bytes.allSatisfy { $0 >= blank && $0 != 0x7f && $0 != UInt8(ascii: "\\") }
+    // The service takes bytes with a NUL for binary ones.
+    return !isPlain && !bytes.contains(0) && (try? UTF8Span(validating: bytes.bindMemory(to: UInt8.self).span)) != nil
   }
 }
 

@@ -34,9 +34,11 @@ final class KeyringSession: Sendable {
     store = ItemStore { () throws(KeychainError) in address }
   }
 
-  /// - Parameter services: The names that the bus can start, and the command lines that it does it with.
-  init(keyring: Bool = true, services: [String: String] = [:]) throws {
-    var arguments = keyring ? [] : ["--no-keyring"]
+  /// - Parameters:
+  ///   - password: Without one the service keeps the keyring in a text file.
+  ///   - services: The names that the bus can start, and the command lines that it does it with.
+  init(keyring: Bool = true, password: Bool = true, services: [String: String] = [:]) throws {
+    var arguments = (keyring ? [] : ["--no-keyring"]) + (password ? [] : ["--no-password"])
     var folder: URL?
     if !services.isEmpty {
       let directory = FileManager.default.temporaryDirectory.appendingPathComponent("services-\(UUID())")

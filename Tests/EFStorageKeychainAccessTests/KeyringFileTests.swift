@@ -1,0 +1,86 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import EFStorageKeychainAccess
+
+/// A keyring without a password is a text file, in which the service writes secrets verbatim.
+@Suite struct KeyringFileTests {
+  struct Account: Codable, Equatable, KeychainAccessStorable {
+    var name: String
+    var notes: [String: String]
+  }
+
+  static let texts =
+    [
+      "", "plain", "пароль", "🔐", "é", "-----BEGIN KEY-----\nMIIB\n-----END KEY-----\n", "a\nb", "a\rb", "a\r\nb", "\n",
+      "\r",
+      "a\n[2]\nsecret=forged", "[2]", "[keyring]", "secret=x", "#", "=", ";", "a\\b", "\\", "\\n", "\\q", "\\s", " ",
+      " a",
+      "a ", "  a  ", "\ta", "a\t", "a\tb", "a b", "\u{b}\u{c}", "\u{85}", "\u{a0}a\u{a0}", "\u{2028}", "\u{feff}a",
+      "\u{0}",
+      "a\u{0}", "a\u{0}\nb", "a\u{0}\u{ff}EFStorage", "%s%n", "\"quoted\"", String(repeating: "long\n", count: 5000),
+      "\u{7f}", String(decoding: 1..<32, as: UTF8.self),
+    ]
+
+  @Test func everyValueOutlivesTheService() throws {
+    let session = try KeyringSession(password: false)
+    let service = "test\n[keyring]\\ \(UUID())"
+    let keychain = session.keychain(service: service, accessGroup: " group\\\n")
+    let accounts = Self.texts.map { Account(name: $0, notes: ["\\\t\($0)": $0]) }
+    // Bytes that end as a marked secret does are no mark.
+    let marked = Data([0, 0xff] + Array("EFStorage".utf8))
+    let blobs = [Data(), Data([0]), Data([0xff, 0xfe]), marked, marked + marked, Data("a\n".utf8) + marked]
+    func check(_ isRestarted: String) throws {
+      for (number, text) in Self.texts.enumerated() {
+        #expect(try keychain.get("text \(number)") == text, "\(isRestarted) \(number)")
+        #expect(try keychain.getData("data \(number)") == Data(text.utf8), "\(isRestarted) \(number)")
+        #expect(keychain.efStorage[dynamicMember: "account \(number)"] == accounts[number], "\(isRestarted) \(number)")
+        #expect(keychain.efStorage[dynamicMember: "string \(number)"] == text, "\(isRestarted) \(number)")
+        let attributes = try #require(keychain[attributes: "\(number)" + text.filter { $0 != "\0" }])
+        #expect(attributes.data == Data(text.utf8), "\(isRestarted) \(number)")
+        #expect(attributes.label == text.filter { $0 != "\0" }, "\(isRestarted) \(number)")
+        #expect(attributes.comment == text.filter { $0 != "\0" }, "\(isRestarted) \(number)")
+      }
+      for (number, blob) in blobs.enumerated() { #expect(try keychain.getData("blob \(number)") == blob) }
+      let values = Set(try keychain.items().compactMap { $0["value"] as? String })
+      #expect(values.isSuperset(of: Self.texts))
+    }
+
+    for (number, text) in Self.texts.enumerated() {
+      try keychain.set(text, key: "text \(number)")
+      try keychain.set(Data(text.utf8), key: "data \(number)")
+      keychain.efStorage[dynamicMember: "account \(number)"] = accounts[number]
+      #expect(try keychain.add(text, key: "string \(number)"))
+      let name = text.filter { $0 != "\0" }
+      try keychain.label(name).comment(name).set(text, key: "\(number)" + name)
+    }
+    for (number, blob) in blobs.enumerated() { try keychain.set(blob, key: "blob \(number)") }
+    try check("before")
+
+    kill(try #require(session.keyring), SIGKILL)
+    let keyring = try session.startKeyring(unlocked: false)
+    try check("after")
+    #expect(try keychain.keys().count == Self.texts.count * 5 + blobs.count)
+    keyring.end()
+  }
+
+  /// Other programs store, and read, plain texts without a mark.
+  @Test func itemsOfOthers() throws {
+    let session = try KeyringSession.shared.get()
+    let keychain = session.keychain()
+    let connection = try ServiceConnection(address: session.address, until: Deadline(after: .seconds(20)))
+    let exchange = Exchange(connection, keychain.options.waits, until: Deadline(after: .seconds(20)))
+    for text in ["plain", "a\nb\\", " a\0", "ключ\t"] {
+      var copy = text
+      let secret = copy.withUTF8 { Secret(copying: UnsafeRawBufferPointer($0), contentType: .text) }
+      _ = try exchange.create(label: "other", attributes: keychain.options.identity("k"), secret)
+      #expect(try keychain.get("k") == text)
+    }
+    try keychain.set("plain ключ", key: "k")
+    let path = try #require(try exchange.search(keychain.options.identity("k")).unlocked.first)
+    let secret = try #require(try exchange.secrets(of: [path])[path])
+    #expect(Calls.bytes(ofSecret: secret.value).elementsEqual("plain ключ".utf8))
+    try keychain.removeAll()
+  }
+}
