@@ -25,10 +25,6 @@ extension Date: LMDBCacheStorable {}
 extension URL: LMDBCacheStorable {}
 extension UUID: LMDBCacheStorable {}
 
-extension Array: LMDBCacheStorable where Element: LMDBCacheStorable & Codable {}
-extension Set: LMDBCacheStorable where Element: LMDBCacheStorable & Codable {}
-extension Dictionary: LMDBCacheStorable where Key: LMDBCacheStorable & Codable, Value: LMDBCacheStorable & Codable {}
-
 extension NSString: LMDBCacheStorable {}
 extension NSNumber: LMDBCacheStorable {}
 extension NSData: LMDBCacheStorable {}

@@ -87,6 +87,10 @@ struct StorableTests {
   @Test func otherTypes() throws {
     try roundTrips([Mode.day, .night])
     try roundTrips([CodableMode.day, .night])
+    try roundTrips([[Mode.day, .night], []])
+    try roundTrips([Set([Mode.day, .night])])
+    try roundTrips([["a": Mode.day]])
+    try roundTrips([[CodableMode.day]])
     try roundTrips([Flags(rawValue: 5)])
     try roundTrips([Person(name: "a", friends: [Person(name: "b", friends: [])])])
     try roundTrips([Ported(words: ["two", "words"])])
@@ -101,6 +105,8 @@ struct StorableTests {
     let cache = try TemporaryDirectory().cache()
     EFStorageLMDBCacheRef.forKey("mode", in: cache).content = CodableMode.night
     #expect(try cache.value(String.self, forKey: "mode") == "night")
+    EFStorageLMDBCacheRef.forKey("modes", in: cache).content = Set([Mode.night, .day])
+    #expect(try cache.value(Set<String>.self, forKey: "modes") == ["day", "night"])
     EFStorageLMDBCacheRef.forKey("temperature", in: cache).content = Temperature(degrees: 1)
     #expect(try cache.value(String.self, forKey: "temperature") == "1.0")
   }
@@ -108,10 +114,21 @@ struct StorableTests {
   @Test func unknownRawValueIsKept() throws {
     let cache = try TemporaryDirectory().cache()
     try cache.set("dusk", forKey: "mode")
+    try cache.set(["day", "dusk"], forKey: "modes")
     let failures = Failures(of: "mode")
     #expect(EFStorageLMDBCacheRef<Mode>.forKey("mode", in: cache).content == nil)
+    #expect(EFStorageLMDBCacheRef<[Mode]>.forKey("modes", in: cache).content == nil)
     #expect(failures.kinds == [.loading])
     #expect(try cache.value(forKey: "mode") == "dusk")
+  }
+
+  /// Elements without raw values have to be Codable.
+  @Test func otherElementsAreRefused() throws {
+    let cache = try TemporaryDirectory().cache()
+    let failures = Failures(of: "ported")
+    EFStorageLMDBCacheRef.forKey("ported", in: cache).content = [Ported(words: ["a"])]
+    #expect(failures.kinds == [.conversion])
+    #expect(try !cache.containsValue(forKey: "ported"))
   }
 
   @Test func storedNilIsNotNothing() throws {
