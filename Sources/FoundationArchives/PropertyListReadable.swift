@@ -1,30 +1,47 @@
 package import Foundation
 
-/// A type that is read from what a property list gives.
+/// A type that is read from the objects of a property list: from every one that Foundation's `integer(forKey:)` and its
+/// kin read as such a value, launch arguments included, unless they would have to cut it.
 package protocol PropertyListReadable {
   static func read(_ object: Any) -> Self?
 }
 
 extension PropertyListReadable where Self: FixedWidthInteger {
   package static func read(_ object: Any) -> Self? {
-    // A truth value is no number, though an NSNumber is either.
-    if object is Bool, !(object is Self) { return nil }
-    if let integer = object as? any BinaryInteger { return Self(exactly: integer) }
-    if let number = object as? Double { return Self(exactly: number) }
-    return nil
+    switch object {
+    case let value as Self: value
+    case let integer as any BinaryInteger: Self(exactly: integer)
+    case let truth as Bool: truth ? 1 : 0
+    case let text as String: Self(text) ?? number(text).flatMap { Self(exactly: $0) }
+    case let number as Double: Self(exactly: number)
+    default: (object as? any BinaryFloatingPoint).flatMap { Self(exactly: $0) }
+    }
   }
 }
 
 extension PropertyListReadable where Self: BinaryFloatingPoint {
   package static func read(_ object: Any) -> Self? {
-    if object is Bool, !(object is Self) { return nil }
-    if let number = object as? Double {
-      // Not exactly: Float.nan came from Double.nan, which is not equal to itself.
-      let value = Self(number)
-      return Double(value) == number || number.isNaN ? value : nil
+    switch object {
+    case let value as Self: value
+    case let integer as any BinaryInteger: Self(exactly: integer)
+    case let truth as Bool: truth ? 1 : 0
+    case let text as String: number(text).flatMap { rounded($0) }
+    case let number as Double: rounded(number)
+    default: (object as? any BinaryFloatingPoint).flatMap { rounded($0) }
     }
-    if let integer = object as? any BinaryInteger { return Self(exactly: integer) }
-    return nil
+  }
+
+  /// The nearest value, or nil where that is not finite though the number is.
+  private static func rounded(_ number: some BinaryFloatingPoint) -> Self? {
+    let value = Self(number)
+    return value.isFinite || !number.isFinite ? value : nil
+  }
+}
+
+extension PropertyListReadable {
+  fileprivate static func number(_ text: String) -> Double? {
+    // Foundation reads no hexadecimal digits.
+    text.utf8.contains { $0 | 0x20 == UInt8(ascii: "x") } ? nil : Double(text)
   }
 }
 
@@ -45,15 +62,57 @@ extension CGFloat: PropertyListReadable {}
 extension Bool: PropertyListReadable {
   package static func read(_ object: Any) -> Bool? {
     if let value = object as? Bool { return value }
-    guard let integer = Int.read(object), integer == 0 || integer == 1 else { return nil }
-    return integer == 1
+    if let number = Double.read(object) { return number != 0 }
+    switch (object as? String)?.lowercased() {
+    case "yes", "y", "true", "t": return true
+    case "no", "n", "false", "f": return false
+    default: return nil
+    }
+  }
+}
+
+extension String: PropertyListReadable {
+  package static func read(_ object: Any) -> String? {
+    if let text = object as? String { return text }
+    guard let data = object as? Data, PropertyListValue.beginsWithMark(data) else { return nil }
+    return String(validating: data, as: UTF8.self)
   }
 }
 
 extension Date: PropertyListReadable {
   package static func read(_ object: Any) -> Date? {
     if let date = object as? Date { return date }
+    if object is Bool || object is String { return nil }
     return Double.read(object).map(Date.init(timeIntervalSinceReferenceDate:))
+  }
+}
+
+extension URL: PropertyListReadable {
+  package static func read(_ object: Any) -> URL? {
+    switch object {
+    case let url as URL: return url
+    case let data as Data:
+      do { return try KeyedArchive.object(NSURL.self, from: data) as URL } catch { return nil }
+    case let text as String:
+      if let url = URL(string: text), url.scheme != nil { return url }
+      // As Foundation reads it.
+      return text.isEmpty ? nil : URL(fileURLWithPath: NSString(string: text).expandingTildeInPath)
+    default: return nil
+    }
+  }
+}
+
+extension UUID: PropertyListReadable {
+  package static func read(_ object: Any) -> UUID? { (object as? String).flatMap(UUID.init(uuidString:)) }
+}
+
+extension Decimal: PropertyListReadable {
+  package static func read(_ object: Any) -> Decimal? {
+    if let value = object as? Decimal { return value }
+    let text = object as? String ?? (object is Bool ? nil : "\(object)")
+    // `Decimal(string:)` reads the beginning of any text.
+    guard let text, number(text)?.isFinite == true else { return nil }
+    return Decimal(string: text)
   }
 }
 
@@ -72,10 +131,10 @@ extension Array: PropertyListReadable {
 
 extension Dictionary: PropertyListReadable {
   package static func read(_ object: Any) -> [Key: Value]? {
-    guard let objects = object as? [AnyHashable: Any] else { return nil }
+    guard let entries = PropertyListValue.entries(of: object) else { return nil }
     var values: [Key: Value] = [:]
-    for (key, object) in objects {
-      guard let key = key.base as? Key, let value = PropertyListValue.read(Value.self, from: object) else { return nil }
+    for (key, object) in entries {
+      guard let key = key as? Key, let value = PropertyListValue.read(Value.self, from: object) else { return nil }
       values[key] = value
     }
     return values

@@ -2,8 +2,8 @@
 ///
 /// What Foundation's user defaults take, and give back from the file, differs between systems. On Linux they are an XML
 /// property list: every integer comes back as `Int`, `Int64` or `UInt64`, every floating-point number as `Double`, arrays
-/// and dictionaries hold optionals, and a date has no fraction of a second; an object of a class that is not supported
-/// ends the process. So everything goes through here.
+/// and dictionaries hold optionals, a date has no fraction of a second, -0.0 no sign, and a text no U+FEFF at its start; an
+/// object of a class that is not supported ends the process. So everything goes through here.
 package enum PropertyListValue {
   /// The value that an object is, or nil where it is no `Value`.
   package static func read<Value>(_ type: Value.Type, from object: Any) -> Value? {
@@ -15,6 +15,22 @@ package enum PropertyListValue {
     }
     return object as? Value
   }
+
+  /// The entries of a dictionary, also of one that is stored as an array since Foundation on Linux would change a key.
+  package static func entries(of object: Any) -> [(String, Any)]? {
+    if let objects = object as? [String: Any] { return objects.map { ($0, $1) } }
+    guard let objects = object as? [Any], objects.count.isMultiple(of: 2) else { return nil }
+    var entries: [(String, Any)] = []
+    for index in stride(from: 0, to: objects.count, by: 2) {
+      guard let key = read(String.self, from: objects[index]) else { return nil }
+      entries.append((key, objects[index + 1]))
+    }
+    return entries
+  }
+
+  /// Whether Foundation on Linux drops the first character when it reads such a text from the file: U+FEFF. The text is
+  /// stored as data.
+  package static func beginsWithMark(_ text: some Sequence<UInt8>) -> Bool { text.starts(with: [0xef, 0xbb, 0xbf]) }
 
   /// Whether the value is an optional of an optional, and the inner one is `nil`: what is stored for it could not be told
   /// from the outer `nil`.

@@ -1,6 +1,10 @@
 import EFStorageUserDefaults
 import Foundation
 
+extension UUID {
+  fileprivate static let zero = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+}
+
 /// Contents of every type that user defaults can hold, written by one process and compared by another.
 enum DefaultsExchange {
   struct Point: Codable, Equatable, UserDefaultsStorable {
@@ -10,6 +14,7 @@ enum DefaultsExchange {
 
   enum Level: Int, UserDefaultsStorable { case low = 1, high }
   enum Mode: String, Codable, UserDefaultsStorable { case day, night }
+  enum Theme: String, UserDefaultsStorable { case light, dark }
 
   private static func defaults(_ suite: String) throws -> UserDefaults {
     guard let defaults = UserDefaults(suiteName: suite) else { throw CocoaError(.fileNoSuchFile) }
@@ -34,11 +39,13 @@ enum DefaultsExchange {
     let write: (String, UserDefaults) -> Void
     let difference: (String, UserDefaults) -> String?
 
-    init<Content: UserDefaultsStorable & Equatable>(_ content: Content) {
+    init<Content: UserDefaultsStorable & Equatable>(
+      _ content: Content, isSame: @escaping (Content, Content) -> Bool = { $0 == $1 }
+    ) {
       write = { EFStorageUserDefaultsRef.forKey($0, in: $1).content = content }
       difference = { key, defaults in
         let found = EFStorageUserDefaultsRef<Content>.forKey(key, in: defaults).content
-        return found == content ? nil : "wrote \(content), read \(found as Any)"
+        return found.map { isSame($0, content) } ?? false ? nil : "wrote \(content), read \(found as Any)"
       }
     }
   }
@@ -62,7 +69,20 @@ enum DefaultsExchange {
       ("codable", .init(Point(x: .infinity, name: nil))), ("level", .init(Level.high)), ("mode", .init(Mode.night)),
       ("nsstring", .init(NSString(string: "object"))), ("nsnumber", .init(NSNumber(value: 42))),
       ("nsarray", .init(NSArray(array: [NSNumber(value: 1), NSString(string: "two")]))),
-      ("optional", .init(String?.some("there"))),
+      ("optional", .init(String?.some("there"))), ("negativeZero", .init(-0.0) { "\($0)" == "\($1)" }),
+      ("negativeZeros", .init([Float(-0.0), 0, 1]) { "\($0)" == "\($1)" }), ("mark", .init("\u{feff}a\u{feff}")),
+      ("marks", .init(["\u{feff}": ["\u{feff}\u{feff}", "\u{feff}"], "a": [], "\u{feff}a": ["b"]])),
+      ("markedMode", .init(["\u{feff}": Theme.dark])), ("codableMark", .init(Point(x: -0.0, name: "\u{feff}"))),
+      ("set", .init(Set([3, 1, 2]))), ("themes", .init(Set([Theme.dark, .light]))),
+      ("dataSet", .init(Set([Data([1])]))),
+      ("decimal", .init(Decimal(string: "-1234567890123456789.0123456789")!)),
+      ("decimals", .init([Decimal.greatestFiniteMagnitude, .leastNonzeroMagnitude, 0])),
+      ("modes", .init([Mode.night, .day])),
+      ("nestedThemes", .init(["a": [[Theme.dark], []]])),
+      ("points", .init([Point(x: 1, name: "a"), Point(x: 2, name: nil)])),
+      ("urls", .init([URL(string: "https://example.org")!, URL(fileURLWithPath: "/tmp/a b")])),
+      ("relative", .init(URL(string: "/a?b")!)), ("relatives", .init([URL(string: "a/b#c")!])),
+      ("uuids", .init(Set([UUID.zero]))),
     ]
     for (key, content) in contents { body(key, content) }
   }

@@ -46,13 +46,16 @@ enum DefaultsLosses {
     withExtendedLifetime(observation) {}
   }
 
-  /// Makes a property that stores its default, and says what it is.
+  /// Makes properties that store their defaults, and says what they are.
   static func persist(suite: String, content: Int) throws {
     guard let defaults = UserDefaults(suiteName: suite) else { throw CocoaError(.fileNoSuchFile) }
     say("ready")
     _ = readLine()
-    let property = EFStorageUserDefaults(
-      wrappedValue: content, forKey: "persisted", in: defaults, persistDefaultContent: true)
-    print(property.wrappedValue)
+    let contents = (0..<30).map { number in
+      EFStorageUserDefaults(
+        wrappedValue: content, forKey: "persisted\(number)", in: defaults, persistDefaultContent: true
+      ).wrappedValue
+    }
+    print(contents)
   }
 }

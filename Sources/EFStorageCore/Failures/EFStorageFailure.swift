@@ -43,10 +43,16 @@ extension Optional: OptionalStorage {
   static var storageType: Any.Type { Wrapped.self }
 }
 
+/// An error that concerns all keys of a storage.
+package protocol WholeStorageError: Error {}
+
 extension EFStorageFailure: CustomStringConvertible {
   /// What happened, to which content, and what can be done about it.
   public var message: String {
     switch kind {
+    case .storage where underlying is any WholeStorageError:
+      "\(storageType) cannot be written. Changes are kept in memory, and are written once that succeeds."
+    case .loss where underlying is any WholeStorageError: "\(storageType) was damaged. Set what is needed again."
     case .conversion:
       "A \(contentType) cannot be stored in \(storageType) under \"\(key)\", which is unchanged. Set a value that can be."
     case .storage: "\(storageType) was not changed under \"\(key)\". Set it again when the storage works."

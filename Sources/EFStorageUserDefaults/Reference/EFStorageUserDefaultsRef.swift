@@ -68,6 +68,9 @@ public final class EFStorageUserDefaultsRef<Content: UserDefaultsStorable>: EFSi
   /// Returns the object to store, or `nil` if nothing is to be stored.
   private func converted(_ content: Content) throws(EFStorageFailure) -> Any? {
     do {
+      #if !canImport(Darwin)
+        if PropertyListValue.beginsWithMark(key.utf8) { throw UserDefaultsStorableError.keyWithMark }
+      #endif
       return try PropertyListValue.object(of: content.asUserDefaultsStorable().get())
     } catch {
       throw report(failure(.conversion, error), writing: content)
@@ -131,6 +134,8 @@ public final class EFStorageUserDefaultsRef<Content: UserDefaultsStorable>: EFSi
 }
 
 extension EFStorageUserDefaultsRef: ReportingReference {}
+
+extension DefaultsDamage: WholeStorageError {}
 
 // Sendable: user defaults lock for themselves, and the content is only shared if it is Sendable.
 extension EFStorageUserDefaultsRef: @unchecked Sendable where Content: Sendable {}

@@ -2,8 +2,8 @@ import EFStorageCore
 public import Foundation
 import FoundationArchives
 
-/// A type that a property list holds as it is: the numbers, `String`, `Bool`, `Data`, `Date`, and arrays and dictionaries
-/// of them. Other types conform to ``UserDefaultsStorable``.
+/// A type for which property lists have a form: the numbers, `String`, `Bool`, `Data`, `Date`, `URL`, `UUID`, and arrays
+/// and string-keyed dictionaries of them. Other types conform to ``UserDefaultsStorable``.
 public protocol AsIsUserDefaultsStorable: UserDefaultsStorable {}
 
 extension AsIsUserDefaultsStorable {

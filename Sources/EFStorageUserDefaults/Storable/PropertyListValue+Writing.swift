@@ -8,16 +8,32 @@ extension PropertyListValue {
     return try object(value)
   }
 
+  /// Returns the object to store for an element of a collection.
+  static func element(_ value: some UserDefaultsStorable) throws -> Any {
+    guard let object = try object(of: value.asUserDefaultsStorable().get()) else {
+      throw UserDefaultsStorableError(.unstorable, "A property list's collection cannot hold nil. Leave it out.")
+    }
+    return object
+  }
+
   private static func object(_ value: Any) throws(UserDefaultsStorableError) -> Any {
     switch value {
+    case let value as ConvertedObject: return value.object
     case let value as Bool: return value
     case let value as any BinaryInteger: return try integer(value)
-    case let value as Float: return Double(value)
-    case let value as CGFloat: return Double(value)
-    case is Double, is String, is Data: return value
+    case let value as any BinaryFloatingPoint: return number(value)
+    case let value as String: return text(value)
+    case is Data: return value
     case let value as Date: return date(value)
+    case let value as URL: return try url(value)
+    case let value as UUID: return value.uuidString
+    case let value as Decimal:
+      guard value.isFinite else {
+        throw UserDefaultsStorableError(.unstorable, "A decimal that is no number cannot be stored. Store an optional.")
+      }
+      return value.description
     case let value as NSNumber: return value
-    case let value as NSString: return String(describing: value)
+    case let value as NSString: return text(String(describing: value))
     case let value as NSData: return Data(referencing: value)
     case let value as NSDate: return date(Date(timeIntervalSinceReferenceDate: value.timeIntervalSinceReferenceDate))
     case let value as [Any]: return try array(value)
@@ -43,6 +59,32 @@ extension PropertyListValue {
     if let value = Int64(exactly: value) { return value }
     throw UserDefaultsStorableError(
       .unstorable, "\(value) has more than the 64 bits of a property list's integers. Store it as text.")
+  }
+
+  /// The file on Linux has no sign for zero. Foundation reads such a text as the number.
+  private static func number(_ value: some BinaryFloatingPoint) -> Any {
+    #if !canImport(Darwin)
+      if value == 0, value.sign == .minus { return "-0.0" }
+    #endif
+    return Double(value)
+  }
+
+  private static func text(_ text: String) -> Any {
+    #if canImport(Darwin)
+      text
+    #else
+      beginsWithMark(text.utf8) ? Data(text.utf8) : text
+    #endif
+  }
+
+  /// A text without a scheme is read as the path of a file, as Foundation does. So other URLs without one are archived.
+  private static func url(_ url: URL) throws(UserDefaultsStorableError) -> Any {
+    if url.scheme != nil { return url.absoluteString }
+    do {
+      return try KeyedArchive.data(of: url.absoluteURL as NSURL)
+    } catch {
+      throw UserDefaultsStorableError(.unstorable, "The URL cannot be archived.", underlying: error)
+    }
   }
 
   /// A date of whole seconds is stored as a date. Where the file would lose the fraction it is stored as the number of
@@ -71,7 +113,7 @@ extension PropertyListValue {
     return objects
   }
 
-  private static func dictionary(_ values: [String: Any]) throws(UserDefaultsStorableError) -> [String: Any] {
+  private static func dictionary(_ values: [String: Any]) throws(UserDefaultsStorableError) -> Any {
     var objects: [String: Any] = [:]
     for (key, value) in values {
       guard let value = unwrapped(value) else {
@@ -80,6 +122,21 @@ extension PropertyListValue {
       }
       objects[key] = try object(value)
     }
+    return storedDictionary(objects)
+  }
+
+  /// Keys that Foundation on Linux would change make an array of the keys and values.
+  static func storedDictionary(_ objects: [String: Any]) -> Any {
+    #if !canImport(Darwin)
+      if objects.keys.contains(where: { beginsWithMark($0.utf8) }) {
+        return objects.sorted { $0.key < $1.key }.flatMap { [text($0.key), $0.value] }
+      }
+    #endif
     return objects
   }
+}
+
+/// An object for a property list, converted already.
+struct ConvertedObject: AsIsUserDefaultsStorable {
+  let object: Any
 }

@@ -25,25 +25,9 @@ extension Float: AsIsUserDefaultsStorable {}
 extension Double: AsIsUserDefaultsStorable {}
 extension CGFloat: AsIsUserDefaultsStorable {}
 
-extension Array: AsIsUserDefaultsStorable, UserDefaultsStorable where Element: AsIsUserDefaultsStorable {}
-extension Dictionary: AsIsUserDefaultsStorable, UserDefaultsStorable
-where Key == String, Value: AsIsUserDefaultsStorable {}
-
-extension URL: UserDefaultsStorable {
-  public func asUserDefaultsStorable() -> Result<any AsIsUserDefaultsStorable, any Error> { .success(absoluteString) }
-
-  public static func fromUserDefaults(_ userDefaults: UserDefaults, forKey key: String) -> URL? {
-    value(in: userDefaults, key) { URL(string: $0) }
-  }
-}
-
-extension UUID: UserDefaultsStorable {
-  public func asUserDefaultsStorable() -> Result<any AsIsUserDefaultsStorable, any Error> { .success(uuidString) }
-
-  public static func fromUserDefaults(_ userDefaults: UserDefaults, forKey key: String) -> UUID? {
-    value(in: userDefaults, key) { UUID(uuidString: $0) }
-  }
-}
+extension Decimal: AsIsUserDefaultsStorable {}
+extension URL: AsIsUserDefaultsStorable {}
+extension UUID: AsIsUserDefaultsStorable {}
 
 extension Optional: AsIsUserDefaultsStorable where Wrapped: AsIsUserDefaultsStorable {}
 
@@ -69,16 +53,3 @@ extension Optional: UserDefaultsStorable where Wrapped: UserDefaultsStorable {
 extension NSString: UserDefaultsStorable {}
 extension NSNumber: UserDefaultsStorable {}
 extension NSArray: UserDefaultsStorable {}
-
-extension UserDefaultsStorable {
-  /// The value that is stored as a text.
-  fileprivate static func value(
-    in userDefaults: UserDefaults, _ key: String, _ convert: (String) -> Self?
-  ) -> Self? {
-    LoadingErrors.noting(forKey: key) {
-      guard let text = try String.loadFromUserDefaults(userDefaults, forKey: key) else { return nil }
-      guard let value = convert(text) else { throw UserDefaultsStorableError(stored: text, Self.self) }
-      return value
-    }
-  }
-}

@@ -42,6 +42,9 @@ public struct UserDefaultsStorableError: LocalizedError, Sendable, CustomStringC
       "A property list cannot tell the inner nil of a \(type) from the outer one. Store another type, or remove it.")
   }
 
+  static let keyWithMark = Self(
+    .unstorable, "Foundation on Linux drops a U+FEFF at the start of a key when it reads the file. Use another key.")
+
   init(stored object: Any?, _ type: Any.Type) {
     let object = object.map { "a \(Swift.type(of: $0))" } ?? "something"
     self.init(.unreadable, "What is stored is \(object) that cannot be read as \(type). Remove or replace it.")

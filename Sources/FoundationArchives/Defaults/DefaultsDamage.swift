@@ -8,7 +8,7 @@ package struct DefaultsDamage: LocalizedError, Sendable, Equatable, CustomString
     /// The file was empty or cannot be read, and there is no copy. What it held is gone; bytes that cannot be read are
     /// kept in a file beside it.
     case lost
-    /// The file could not be written, or not be locked in time. It is tried again.
+    /// The file could not be written, or not be locked in time. Changes stay in memory, and are written later.
     case unwritten
   }
 
@@ -36,7 +36,6 @@ package struct DefaultsDamage: LocalizedError, Sendable, Equatable, CustomString
     Self(
       kind: .unwritten,
       description:
-        "\(path) was not written: \(reason). It is tried again; look at the disk's space and permissions, and at suspended "
-        + "processes.")
+        "\(path) was not written: \(reason). Check the disk's space, the permissions, and for suspended processes.")
   }
 }

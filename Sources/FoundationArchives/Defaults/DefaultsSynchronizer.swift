@@ -23,6 +23,13 @@ package final class DefaultsSynchronizer: Sendable {
     let onDamage: @Sendable (DefaultsDamage) -> Void
   }
 
+  // Sendable: used with the lock `writing` held.
+  private final class Lease: @unchecked Sendable {
+    let locked: DefaultsFile.Locked
+
+    init(_ locked: consuming DefaultsFile.Locked) { self.locked = locked }
+  }
+
   private struct State {
     /// What is to be written.
     var dirty: [Change] = []
@@ -34,6 +41,9 @@ package final class DefaultsSynchronizer: Sendable {
     var openings: [String: DefaultsDamage?] = [:]
     /// The files that could not be written at the last attempt.
     var failing: Set<String> = []
+    /// The files whose lock is kept until they are written next, by their paths: no other process has changed them since
+    /// ``add(_:forKey:to:onDamage:besides:)`` read them.
+    var kept: [String: Lease] = [:]
 
     mutating func note(_ change: Change) {
       if !dirty.contains(where: { $0.shared.defaults === change.shared.defaults }) { dirty.append(change) }
@@ -108,12 +118,15 @@ package final class DefaultsSynchronizer: Sendable {
       if let file = file(of: defaults) {
         writing.lock()
         do throws(DefaultsDamage) {
-          let locked = try file.lock(within: Self.lockTimeout)
-          // Reads what other processes have written.
-          damage = try write(defaults, locked)
+          if state.withLock({ $0.kept[file.path] }) == nil {
+            let lease = try lease(on: file)
+            // Reads what other processes have written.
+            damage = try write(defaults, lease.locked)
+            state.withLock { $0.kept[file.path] = lease }
+          }
+          // Many that follow each other are written together, and others wait for the lock until they are.
           isAdded = addHere(object, key, defaults, besides)
-          if isAdded { damage = try write(defaults, locked) ?? damage }
-          locked.removeUnneededCopy()
+          noteChange(of: defaults, onDamage: onDamage)
           writing.unlock()
           if let damage { onDamage(damage) }
           return isAdded
@@ -158,9 +171,9 @@ package final class DefaultsSynchronizer: Sendable {
         _ = defaults.object(forKey: "")
         if try isSoundWithoutCopy(file) { return nil }
       }
-      let locked = try file.lock(within: Self.lockTimeout)
-      let damage = try write(defaults, locked)
-      locked.removeUnneededCopy()
+      let lease = try lease(on: file)
+      let damage = try write(defaults, lease.locked)
+      lease.locked.removeUnneededCopy()
       return damage
     } catch {
       return error
@@ -216,6 +229,12 @@ package final class DefaultsSynchronizer: Sendable {
     for (change, damage) in reports { change.onDamage(damage) }
   }
 
+  /// The file's lock: the one that was kept, or a new one.
+  private func lease(on file: DefaultsFile) throws(DefaultsDamage) -> Lease {
+    if let kept = state.withLock({ $0.kept.removeValue(forKey: file.path) }) { return kept }
+    return Lease(try file.lock(within: Self.lockTimeout))
+  }
+
   /// What is to be told, and whether the change is in the file.
   private func write(_ change: Change) -> (DefaultsDamage?, Bool) {
     let defaults = change.shared.defaults
@@ -224,9 +243,9 @@ package final class DefaultsSynchronizer: Sendable {
         ? (nil, true) : (.unwritten("The file of the user defaults", "Foundation could not write it"), true)
     }
     do throws(DefaultsDamage) {
-      let locked = try file.lock(within: Self.lockTimeout)
-      let damage = try write(defaults, locked)
-      locked.removeUnneededCopy()
+      let lease = try lease(on: file)
+      let damage = try write(defaults, lease.locked)
+      lease.locked.removeUnneededCopy()
       _ = state.withLock { $0.failing.remove(file.path) }
       return (damage, true)
     } catch {

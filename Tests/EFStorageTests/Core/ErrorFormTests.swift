@@ -26,6 +26,12 @@ import Testing
     #expect(failures.all.count == 1)
   }
 
+  @Test func aStorageThatCannotBeWritten() {
+    struct Unwritable: WholeStorageError {}
+    let failure = EFStorageFailure(.storage, key: "", storage: Int.self, content: Any.self, underlying: Unwritable())
+    #expect(failure.message == "Int cannot be written. Changes are kept in memory, and are written once that succeeds.")
+  }
+
   @Test func aValueThatUserDefaultsCannotHold() throws {
     let failures = Failures(of: "dictionary")
     let temporary = TemporaryDefaults()

@@ -132,7 +132,7 @@ struct DefaultsFileTests {
     #expect(try check().last?.hasPrefix("missing 0 changing 4") == true)
   }
 
-  /// The first one stores its default, and the others find it.
+  /// For each property one process stores its default, and the others find it.
   @Test func oneDefaultIsStored() throws {
     for round in 0..<5 {
       let suite = "persisting\(round)"

@@ -98,8 +98,9 @@ struct UserDefaultsTests {
   }
 
   @Test(arguments: [
-    ("number as text", "5" as any Sendable), ("fraction", 1.5), ("too large", 300), ("negative", -1), ("truth", true),
-    ("list", [1]),
+    ("no number", "5x" as any Sendable), ("fraction", 1.5), ("fraction as text", "1.5"), ("too large", 300),
+    ("huge", 1e300),
+    ("negative", -1), ("negative text", "-1"), ("hexadecimal digits", "0x1"), ("empty text", ""), ("list", [1]),
   ])
   func noIntegerOfEightBits(name: String, object: any Sendable) {
     let temporary = TemporaryDefaults()
@@ -107,6 +108,75 @@ struct UserDefaultsTests {
     temporary.defaults.set(object, forKey: "key")
     #expect(EFStorageUserDefaultsRef<UInt8>.forKey("key", in: temporary.defaults).content == nil, "\(name)")
   }
+
+  private func reads<Content: UserDefaultsStorable & Equatable>(
+    _ object: Any, _ content: Content?, _ foundation: (UserDefaults) -> Content? = { _ in nil },
+    location: SourceLocation = #_sourceLocation
+  ) {
+    let temporary = TemporaryDefaults()
+    // As launch arguments are, since no property list is between them and the reader.
+    temporary.defaults.setVolatileDomain(["key": object], forName: UserDefaults.argumentDomain)
+    let found = EFStorageUserDefaultsRef<Content>.forKey("key", in: temporary.defaults).content
+    let foundation = foundation(temporary.defaults)
+    #expect(found == content && (foundation == nil || foundation == content), sourceLocation: location)
+    #expect(
+      EFStorageUserDefaultsRef<Content?>.forKey("key", in: temporary.defaults).content == content.map(Optional.some))
+  }
+
+  /// Launch arguments, and values of other code.
+  @Test func whatFoundationReadsIsRead() {
+    let failures = Failures(of: "key")
+    for text in ["YES", "yes", "Y", "true", "T", "1", "2"] { reads(text, true) { $0.bool(forKey: "key") } }
+    for text in ["NO", "no", "false", "0"] { reads(text, false) { $0.bool(forKey: "key") } }
+    for number in [1, 2, -1] { reads(number, true) { $0.bool(forKey: "key") } }
+    reads(0.5, true) { $0.bool(forKey: "key") }
+    reads("20", 20) { $0.integer(forKey: "key") }
+    reads("+20", 20) { $0.integer(forKey: "key") }
+    reads("-7", Int8(-7))
+    reads("18446744073709551615", UInt64.max)
+    reads(true, 1) { $0.integer(forKey: "key") }
+    reads(2.0, 2)
+    reads("0.7", 0.7) { $0.double(forKey: "key") }
+    reads("1e3", 1e3) { $0.double(forKey: "key") }
+    reads("0.7", Float(0.7)) { $0.float(forKey: "key") }
+    reads(0.8, Float(0.8)) { $0.float(forKey: "key") }
+    reads(Float(0.7), Double(Float(0.7))) { $0.double(forKey: "key") }
+    reads(5, 5.0) { $0.double(forKey: "key") }
+    reads(CGFloat(1.5), 1.5)
+    reads(1.5, CGFloat(1.5))
+    reads("/tmp/a b", URL(fileURLWithPath: "/tmp/a b")) { $0.url(forKey: "key") }
+    reads("~/a", URL(fileURLWithPath: NSHomeDirectory() + "/a")) { $0.url(forKey: "key") }
+    reads("https://example.org/a?b", URL(string: "https://example.org/a?b"))
+    reads(Date(timeIntervalSince1970: 5), Date(timeIntervalSince1970: 5))
+    reads("1.25", Decimal(string: "1.25"))
+    reads(1.25, Decimal(string: "1.25"))
+    reads(["1", "2"], [1, 2])
+    reads(["1"], Set([1]))
+    #expect(failures.all.isEmpty)
+    reads("maybe", Bool?.none as Bool?)
+    reads(1e300, Float?.none as Float?)
+    reads("1.5x", Decimal?.none as Decimal?)
+    reads("2020", Date?.none as Date?)
+    #expect(!failures.all.isEmpty)
+  }
+
+  @Test func registeredDefaultsAreRead() {
+    let temporary = TemporaryDefaults()
+    UserDefaults.standard.register(defaults: ["registered.volume": 0.8, "registered.count": NSNumber(value: 3 as Int8)])
+    #expect(EFStorageUserDefaultsRef<Float>.forKey("registered.volume", in: temporary.defaults).content == 0.8)
+    #expect(EFStorageUserDefaultsRef<UInt>.forKey("registered.count", in: temporary.defaults).content == 3)
+  }
+
+  #if !canImport(Darwin)
+    /// Foundation drops it when it reads the file, and what is stored would be another key's.
+    @Test func aKeyThatFoundationChangesIsRefused() throws {
+      let temporary = TemporaryDefaults()
+      let failures = Failures(of: "\u{feff}key")
+      let reference = EFStorageUserDefaultsRef<Int>.forKey("\u{feff}key", in: temporary.defaults)
+      #expect(throws: EFStorageFailure.self) { try reference.storeContent(1) }
+      #expect(failures.kinds == [.conversion] && temporary.defaults.object(forKey: "\u{feff}key") == nil)
+    }
+  #endif
 
   @Test func defaultCanBeSet() {
     let temporary = TemporaryDefaults()
