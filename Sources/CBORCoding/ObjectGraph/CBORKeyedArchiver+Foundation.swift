@@ -71,8 +71,8 @@
       if ClassTable.record(of: type(of: opened)).pointee.form != .foundationCluster { return write(opened) }
       fail(
         """
-        Objects of Foundation's class \(ClassDescription.name(of: record)) cannot be archived. Archive what they hold \
-        instead.
+        Objects of Foundation's class \(ClassDescription.name(of: record)) cannot be archived. Store their contents as a \
+        Codable value.
         """)
     }
 
