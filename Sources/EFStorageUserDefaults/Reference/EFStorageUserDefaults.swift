@@ -23,7 +23,8 @@ public struct EFStorageUserDefaults<Content: UserDefaultsStorable>: EFSingleInst
   }
 
   /// A property that Observation tracks: views and `withObservationTracking(_:onChange:)` are notified when its content
-  /// changes. ``ObservedUserDefaults`` describes when.
+  /// changes, when ``UserDefaultsContents`` gives it, or up to 10 ms later. A change between the read and the end of the
+  /// closure that Observation tracks is told after that end.
   ///
   /// - Parameters: As for the other properties.
   public init(
@@ -51,7 +52,7 @@ public struct EFStorageUserDefaults<Content: UserDefaultsStorable>: EFSingleInst
     }
   }
 
-  /// The reference: `$name.values`, `$name.observed`, `$name.lastFailure`.
+  /// The reference: `$name.values`, `$name.lastFailure`.
   public var projectedValue: EFStorageUserDefaultsRef<Content> { _ref }
 
   public func removeContentFromUnderlyingStorage() { _ref.content = nil }

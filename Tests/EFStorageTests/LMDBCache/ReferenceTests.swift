@@ -63,28 +63,25 @@ struct ReferenceTests {
 
   @Observable final class Settings {
     @ObservationIgnored @EFStorageLMDBCache var theme: String
-    let observedTheme: ObservedContent<String>
 
     init(_ cache: LMDBCache) {
       _theme = EFStorageLMDBCache(wrappedValue: "light", forKey: "theme", in: cache, isObserved: true)
-      observedTheme = EFStorageLMDBCacheRef<String>.forKey("theme", in: cache).observed
     }
   }
 
-  @Test(arguments: [true, false])
-  func aContentIsTrackedByObservation(asProperty: Bool) async throws {
+  @Test func aPropertyIsTrackedByObservation() async throws {
     let settings = Settings(cache)
     let changes = Atomic<Int>(0)
     func track() -> String {
       withObservationTracking {
-        asProperty ? settings.theme : settings.observedTheme.content ?? "light"
+        settings.theme
       } onChange: {
         changes.add(1, ordering: .relaxed)
       }
     }
     let writes: [(String, () throws -> Void)] = [
       ("dark", { settings.theme = "dark" }),
-      ("blue", { settings.observedTheme.content = "blue" }),
+      ("blue", { settings.$theme.content = "blue" }),
       ("red", { try cache.set("red", forKey: "theme") }),
       ("light", { try cache.removeValue(forKey: "theme") }),
     ]

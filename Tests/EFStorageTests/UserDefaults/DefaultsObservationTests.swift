@@ -142,7 +142,11 @@ import Testing
     #expect(try await values.next() == 6)
   }
 
-  // MARK: As an object
+  // MARK: A property
+
+  private func observed(_ key: String = "key") -> EFStorageUserDefaults<Int> {
+    EFStorageUserDefaults(wrappedValue: -1, forKey: key, in: temporary.defaults, isObserved: true)
+  }
 
   /// Reads in a tracked scope. The result becomes true when what was read has changed.
   private func changed(after read: () -> Void) -> Guarded<Bool> {
@@ -154,27 +158,27 @@ import Testing
   @Test(arguments: ["reference", "defaults", "removal"]) func whoReadsItIsTold(_ what: String) async throws {
     let reference = reference(Int.self)
     reference.content = 1
-    let observed = reference.observed
-    let change = changed { #expect(observed.content == 1) }
+    let observed = observed()
+    let change = changed { #expect(observed.wrappedValue == 1) }
     switch what {
     case "reference": reference.content = 2
     case "defaults": temporary.defaults.set(2, forKey: "key")
-    default: observed.content = nil
+    default: observed.removeContentFromUnderlyingStorage()
     }
     #expect(try await becomesTrue(within: .seconds(600)) { change.current })
-    #expect(observed.content == (what == "removal" ? nil : 2))
+    #expect(observed.wrappedValue == (what == "removal" ? -1 : 2))
     // And once more.
-    let next = changed { _ = observed.content }
+    let next = changed { _ = observed.wrappedValue }
     reference.content = 3
     #expect(try await becomesTrue(within: .seconds(600)) { next.current })
-    #expect(observed.content == 3)
+    #expect(observed.wrappedValue == 3)
   }
 
   /// Observation watches from the end of the closure on, and others have seen the change by then.
   @Test(arguments: [1, 2, 70]) func whatChangesWhileItIsReadIsToldAfterwards(_ count: Int) async throws {
     let reference = reference(Int.self)
     reference.content = 0
-    let observed = reference.observed
+    let observed = observed()
     let (change, isRead, areOthersTold) = (Guarded(false), Guarded(false), Guarded(false))
     let latest = Guarded<Guarded<Bool>?>(nil)
     /// On another thread, where it is no part of what this one tracks.
@@ -182,7 +186,7 @@ import Testing
       onThread(stack: 1 << 20) {
         let flag = Guarded(false)
         withObservationTracking {
-          _ = observed.content
+          _ = observed.wrappedValue
         } onChange: {
           flag { $0 = true }
         }
@@ -191,7 +195,7 @@ import Testing
     }
     inBackground(DispatchGroup()) {
       withObservationTracking {
-        _ = observed.content
+        _ = observed.wrappedValue
         for number in 1...count {
           let other = changedForAnother()
           reference.content = number
@@ -215,8 +219,8 @@ import Testing
   @Test func othersAreNoneOfIt() async throws {
     let reference = reference(Int.self)
     reference.content = 1
-    let observed = reference.observed
-    let change = changed { _ = observed.content }
+    let observed = observed()
+    let change = changed { _ = observed.wrappedValue }
     for number in 0..<100 { self.reference(Int.self, "key\(number)").content = number }
     reference.content = 1
     await twoLooksLater()
@@ -228,15 +232,12 @@ import Testing
   @Test func itGoesWhenNobodyHasIt() async throws {
     let key = UUID().uuidString
     let reference = reference(Int.self, key)
-    weak let observed: ObservedUserDefaults<Int>?
     do {
-      let object = reference.observed
-      observed = object
+      let observed = observed(key)
       reference.content = 1
       #expect(DefaultsFeed.shared.isWatched(key))
-      #expect(object.content == 1)
+      #expect(observed.wrappedValue == 1)
     }
-    #expect(observed == nil)
     #expect(try await becomesTrue(within: .seconds(600)) { !DefaultsFeed.shared.isWatched(key) })
   }
 
