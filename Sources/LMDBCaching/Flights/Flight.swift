@@ -36,11 +36,14 @@ final class Flight: Sendable {
   let load: Load
   /// Whether the load runs in a task: it may need the very thread that waits for it then.
   let isOfTask: Bool
+  /// How many flights of the key hang that this one takes the place of.
+  let generation: Int
   private let state = Mutex(State())
 
-  init(_ load: Load, isOfTask: Bool) {
+  init(_ load: Load, isOfTask: Bool, replacing hanging: Flight?) {
     self.load = load
     self.isOfTask = isOfTask
+    generation = hanging.map { $0.generation + 1 } ?? 0
   }
 
   /// Starts the load's task. The leader does so, once.

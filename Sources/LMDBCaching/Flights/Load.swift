@@ -34,8 +34,8 @@ final class Load: Sendable {
 
   /// Refuses a load that the caller runs inside, and that would wait for itself.
   ///
-  /// - Parameter includesTasks: Whether also a task that was started in the load is part of it. One that the load does not wait
-  ///   for is not, and nothing tells the two apart but a wait.
+  /// - Parameter includesTasks: Whether a task that was started in the load counts as part of it. It is not if the load does not
+  ///   wait for it, which only a wait shows.
   /// - Throws: `.recursiveLoad`
   static func checkRecursion(_ key: ByteKey, _ cache: SingleFlight, includesTasks: Bool) throws(CacheError) {
     var next = current
@@ -78,7 +78,7 @@ final class Load: Sendable {
 
   private var isRunning: Bool { thread.load(ordering: .acquiring) != 0 || task.load(ordering: .acquiring) != 0 }
 
-  /// Whether it is this very thread or task that runs the closure.
+  /// Whether the calling thread or task runs the closure.
   private var isRunningHere: Bool {
     let thread = thread.load(ordering: .acquiring)
     if thread != 0 { return thread == PlatformThread.current }
@@ -115,15 +115,15 @@ final class Load: Sendable {
   // MARK: Removals by tag
 
   private struct Tags {
-    /// Those that the value has as far as is known before it is loaded.
+    /// Tags of the value that are known before it is loaded.
     var expected: EntryTags?
     var removed: Set<UInt64> = []
   }
 
   func expect(_ tags: EntryTags?) { self.tags.withLock { $0.expected = tags } }
 
-  /// Which tags the value has, its closure may decide: what is expected of it counts for those who wait, and what it has in the
-  /// end for whether it is stored.
+  /// The closure may choose the tags. The expected ones decide which callers join the load, the final ones whether its value is
+  /// stored.
   func noteRemoval(ofTag hash: UInt64) {
     let isExpected = tags.withLock { tags in
       tags.removed.insert(hash)

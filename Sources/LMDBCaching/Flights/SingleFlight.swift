@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// **Waits end.** A load that asks for its own key is an error. A load may still need its waiter in a way that is not visible,
 /// through other loads or another thread. So the wait for another caller's load has a limit; after it *one* waiter leads a
-/// load in its place, which the others join. A caller with a time limit gives up at that limit instead, unless it is inside a
+/// load in its place, which the others join, and for which they wait twice as long. A caller with a time limit gives up at that limit instead, unless it is inside a
 /// load, which may be part of a circle.
 final class SingleFlight: Sendable {
   typealias Outcome = Result<any Sendable, any Error>
@@ -31,10 +31,11 @@ final class SingleFlight: Sendable {
     var isOver: Bool { timeLimit != nil && MonotonicClock.nanoseconds >= end }
 
     /// - Returns: `nil` without a limit.
-    fileprivate func limit(isLeader: Bool) -> Duration? {
+    fileprivate func limit(for flight: Flight, _ waiter: Flight.Waiter) -> Duration? {
       let left = timeLimit.map { _ in Duration.nanoseconds(max(0, end - MonotonicClock.nanoseconds)) }
-      if isLeader || left != nil && Load.current == nil { return left }
-      return min(left ?? waitLimit, waitLimit)
+      if waiter == .leader || left != nil && Load.current == nil { return left }
+      let limit = waitLimit * (1 << min(flight.generation, 16))
+      return min(left ?? limit, limit)
     }
   }
 
@@ -71,7 +72,7 @@ final class SingleFlight: Sendable {
   private func wait(for flight: Flight, _ waiter: Flight.Waiter, _ patience: Patience) -> Outcome? {
     let result = AwaitedResult<Outcome?>()
     flight.wait(as: waiter) { result.finish($0) }
-    let limit = patience.limit(isLeader: waiter == .leader) ?? patience.waitLimit
+    let limit = patience.limit(for: flight, waiter) ?? patience.waitLimit
     if let outcome = result.wait(limit) { return outcome }
     leave(flight, waiter, with: nil, keepsLoad: patience.timeLimit != nil)
     // It may have ended just then.
@@ -107,7 +108,7 @@ final class SingleFlight: Sendable {
   private nonisolated(nonsending) func wait(
     for flight: Flight, _ waiter: Flight.Waiter, _ patience: Patience
   ) async -> Outcome? {
-    let timer = patience.limit(isLeader: waiter == .leader).map { limit in
+    let timer = patience.limit(for: flight, waiter).map { limit in
       Task { [self] in
         // The moment at which it ends must be one that a duration can express.
         do { try await Task.sleep(for: .nanoseconds(limit.clampedNanoseconds)) } catch { return }
@@ -134,7 +135,7 @@ final class SingleFlight: Sendable {
     _ key: ByteKey, replacing hanging: Flight?, isOfTask: Bool
   ) throws(CacheError) -> (flight: Flight, waiter: Flight.Waiter) {
     try Load.checkRecursion(key, self, includesTasks: hanging != nil)
-    let new = Flight(Load(key, of: self), isOfTask: isOfTask)
+    let new = Flight(Load(key, of: self), isOfTask: isOfTask, replacing: hanging)
     return flights.withLock { flights in
       // After a write of the key no caller gets a value that was loaded before it.
       if let flight = flights[key], flight !== hanging, !flight.load.isSuperseded, let waiter = flight.join() {

@@ -136,7 +136,7 @@ import Testing
     try await cache.close()
   }
 
-  /// Neither Swift's pool nor Dispatch's has its threads blocked by closures that wait, nor do these hold other calls up.
+  /// Closures that wait block no thread of Swift's pool or Dispatch's, and hold up no other calls.
   @Test func closuresThatTakeLongHoldNothing() async throws {
     let cache = try directory.open()
     let (isReleased, begun) = (Guarded(false), Guarded(0))

@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 import TestSupport
 import Testing
 
@@ -126,6 +127,28 @@ import Testing
     await gate.open(whenWaiting: { true })
     #expect(try await first.value == 1)
     #expect(try cache.value(Int.self, forKey: "key") == 2)
+    try await cache.close()
+  }
+
+  /// Callers that wait for a source that hangs do not each ask it: one does, each time for twice as long.
+  @Test func aSourceThatHangsIsAskedMoreAndMoreRarely() async throws {
+    let cache = try directory.open { $0.loadWaitLimit = .milliseconds(2) }
+    let (loads, isReleased) = (Guarded(0), Guarded(false))
+    let start = MonotonicClock.nanoseconds
+    let tasks = (0..<100).map { _ in
+      Task {
+        try await cache.value(Int.self, forKey: "key") {
+          loads { $0 += 1 }
+          while !isReleased.current { try await Task.sleep(for: .milliseconds(1)) }
+          return 1
+        }
+      }
+    }
+    #expect(try await becomesTrue { loads.current >= 5 })
+    isReleased { $0 = true }
+    for task in tasks { #expect(try await task.value == 1) }
+    let waits = Double(MonotonicClock.nanoseconds - start) / 2_000_000
+    #expect(Double(loads.current) <= log2(waits) + 2)
     try await cache.close()
   }
 

@@ -61,7 +61,7 @@ import Testing
     for stamp in 11...100 { removals.note([Array("a:\(stamp)".utf8), Array("a".utf8)], stamp: 5) }
     #expect(removals.last == 100 && removals.stored.count < 200)
     #expect(includes("a:1", since: 99) && !includes("b", since: 9))
-    // Of more than there is room for every key counts as removed.
+    // With more removals than there is room for, every key counts as removed.
     for number in 0..<40 { removals.note([Array("n\(number)".utf8)], stamp: 0) }
     #expect(includes("b", since: 100) && !includes("b", since: 130) && includes("n39", since: 130))
   }

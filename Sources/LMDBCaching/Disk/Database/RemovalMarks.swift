@@ -13,11 +13,11 @@ struct PrefixRemovals {
   private struct Removal {
     /// Greater with each transaction that removed by prefix.
     let mark: UInt64
-    /// Its beginning, if it is long: that stands for more keys.
+    /// Only the beginning of a long one, which covers more keys.
     let prefix: [UInt8]
   }
 
-  /// Of others the loads that are under way count as overtaken.
+  /// Older removals are forgotten: they count for every load that began before them.
   private static let maximumCount = 32
   private static let maximumLength = 48
 
