@@ -25,7 +25,8 @@ package enum PropertyListValue {
       guard let key = read(String.self, from: objects[index]) else { return nil }
       entries.append((key, objects[index + 1]))
     }
-    return entries
+    // Any other array is no dictionary.
+    return entries.contains { beginsWithMark($0.0.utf8) } ? entries : nil
   }
 
   /// Whether Foundation on Linux drops the first character when it reads such a text from the file: U+FEFF. The text is

@@ -74,6 +74,7 @@ import Testing
     roundTrips([URL(string: "https://example.org/a?b")!])
     roundTrips([UUID()])
     roundTrips([["a", "b"], []])
+    roundTrips([Set([Mode.day, .night])])
     roundTrips([["a": [1, 2]]])
     roundTrips([Login(user: "ada", attempts: nil), Login(user: "", attempts: 3)])
     roundTrips([Mode.day, .night])

@@ -37,6 +37,7 @@ extension UUID: KeychainAccessStorable {}
 extension Decimal: KeychainAccessStorable {}
 extension CGFloat: KeychainAccessStorable {}
 extension Array: KeychainAccessStorable where Element: KeychainAccessStorable & Codable {}
+extension Set: KeychainAccessStorable where Element: KeychainAccessStorable & Codable {}
 extension Dictionary: KeychainAccessStorable
 where Key: KeychainAccessStorable & Codable, Value: KeychainAccessStorable & Codable {}
 

@@ -38,7 +38,7 @@ extension Set: UserDefaultsStorable where Element: UserDefaultsStorable {
   }
 
   public static func fromUserDefaults(_ userDefaults: UserDefaults, forKey key: String) -> Set<Element>? {
-    LoadingErrors.noting(forKey: key) { try [Element].loadFromUserDefaults(userDefaults, forKey: key).map(Set.init) }
+    LoadingErrors.noting(forKey: key) { try [Element].loadFromUserDefaults(userDefaults, forKey: key).map { Set($0) } }
   }
 }
 

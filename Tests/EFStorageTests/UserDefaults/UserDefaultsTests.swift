@@ -157,6 +157,7 @@ struct UserDefaultsTests {
     reads(1e300, Float?.none as Float?)
     reads("1.5x", Decimal?.none as Decimal?)
     reads("2020", Date?.none as Date?)
+    reads(["a", "b"], [String: String]?.none as [String: String]?)
     #expect(!failures.all.isEmpty)
   }
 
