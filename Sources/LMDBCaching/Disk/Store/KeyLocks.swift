@@ -74,18 +74,19 @@ final class KeyLocks: Sendable {
   }
 
   private func markAsFailed(_ lock: KeyLock) {
-    let (file, mark) = (lock.file, lock.byte | Self.failure)
+    let mark = lock.byte | Self.failure
     marks.withLock { marks in
       marks[mark, default: 0] += 1
       // Without the mark the others load for themselves.
-      _ = try? file.tryLockByte(mark)
+      _ = try? lock.file.tryLockByte(mark)
     }
-    DispatchQueue.global().asyncAfter(deadline: .now() + Self.markDuration) { [self] in
-      marks.withLock { marks in
+    // The mark keeps no file open: it ends with it.
+    DispatchQueue.global().asyncAfter(deadline: .now() + Self.markDuration) { [weak self, weak file = lock.file] in
+      self?.marks.withLock { marks in
         marks[mark]! -= 1
         if marks[mark] != 0 { return }
         marks[mark] = nil
-        file.unlockByte(mark)
+        file?.unlockByte(mark)
       }
     }
   }
