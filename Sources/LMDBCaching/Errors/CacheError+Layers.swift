@@ -23,6 +23,14 @@ extension CacheError {
   }
 }
 
+extension CacheError {
+  /// Whether there was no room on the disk. LMDB takes a write that the disk's end cuts short for an I/O error.
+  var isOfFullDisk: Bool {
+    code == .noSpace || (underlying as? LMDBError)?.code == .ioError
+      || code == .notCommitted && (underlying as? CacheError)?.isOfFullDisk ?? false
+  }
+}
+
 /// Runs LMDB operations; the activity is named in the error.
 @inline(__always)
 func storing<R: ~Copyable>(

@@ -3,6 +3,8 @@ struct CommitBatch {
   /// Oldest first.
   let segments: [JournalSegment]
   let hidden: HiddenKeys
+  /// What ``hidden``, these segments and the active one remove of many entries, unless that is part of an atomic batch.
+  let removals: HiddenKeys
   /// Whether no other segment holds a write that is older than ``hidden``.
   let isComplete: Bool
   /// The journal's identifier, or `nil` before its file is made.

@@ -178,6 +178,9 @@ extension Journal {
     }
   }
 
+  /// Everything that could not be recorded was removed.
+  func forgetUnrecorded() { lock.withLock { (state.unflushable, state.unrecorded) = (nil, nil) } }
+
   /// Makes everything written so far be committed at once. With the lock held.
   func requestCommit() {
     state.requestedNumber = max(state.requestedNumber, lastWritten)

@@ -22,8 +22,12 @@ extension Journal {
   /// What is to be committed now: the sealed segments, or the active one if a write has sealed none.
   func beginCommit() -> CommitBatch {
     if state.sealed.isEmpty && !state.spare.isEmpty { sealActive() }
+    var removals = state.hidden
+    for segment in state.sealed + [state.active].compactMap(\.self) where !segment.removals.isEmpty {
+      removals.formUnion(segment.removals)
+    }
     let batch = CommitBatch(
-      segments: state.sealed, hidden: state.hidden, isComplete: state.active.map(\.isEmpty) ?? true,
+      segments: state.sealed, hidden: state.hidden, removals: removals, isComplete: state.active.map(\.isEmpty) ?? true,
       journal: state.file?.identifier)
     state.committingNumber = batch.segments.last?.number ?? state.committingNumber
     return batch

@@ -50,6 +50,8 @@ final class JournalSegment {
   /// The tags whose entries are removed, by their hashes, with the stamps of the removals.
   private(set) var tagRemovals: [UInt64: UInt64] = [:]
   private(set) var lastStamp: UInt64 = 0
+  /// Removals of all entries, or by prefix, that are of no batch: where the disk is full they may be committed first.
+  private(set) var removals = HiddenKeys()
   /// Whether there is a removal by key or prefix: once it is committed, nothing in the database tells of it.
   private(set) var leavesNothing = false
 
@@ -126,6 +128,7 @@ final class JournalSegment {
     leavesNothing = false
     prefixRemovals = []
     tagRemovals = [:]
+    removals = HiddenKeys()
     words.update(repeating: 0, count: mask + 1)
   }
 
@@ -151,12 +154,14 @@ final class JournalSegment {
 
   func removeAll(stamp: UInt64, flags: JournalFrame.Flags) {
     forgetAll(stamp: stamp)
+    removals.insert(.everything, stamp: stamp)
     append(.removeAll, key: .init(start: nil, count: 0), stamp: stamp, flags: flags, recordLength: 0, hash: nil) { _ in
     }
   }
 
   func removeAll(prefix: UnsafeRawBufferPointer, stamp: UInt64, flags: JournalFrame.Flags) {
     forget(prefix: prefix, stamp: stamp)
+    if removals.canInsert(.prefix(prefix)) { removals.insert(.prefix(prefix), stamp: stamp) }
     append(.removePrefix, key: prefix, stamp: stamp, flags: flags, recordLength: 0, hash: nil) { _ in }
   }
 

@@ -7,6 +7,8 @@ import Platform
 /// The file says what the processes have in common: see ``ProcessRecord``.
 final class ProcessLock: Sendable {
   static let name = "processes.lock"
+  /// Bytes behind the record that hold nothing: see ``keepReserve()``.
+  private static let reserve = 256 << 10
   private let lock: FileLock
   private let timeout: Int64
   let identity: FileIdentity
@@ -28,6 +30,7 @@ final class ProcessLock: Sendable {
         try lock.file.synchronize()
         try directory.synchronize()
       }
+      Self.keepReserve(of: lock.file)
       self.lock = lock
       self.timeout = timeout
       return
@@ -70,6 +73,25 @@ final class ProcessLock: Sendable {
   func isByteLocked(_ offset: Int64) -> Bool { lock.file.isByteLocked(offset) }
 
   func unlockByte(_ offset: Int64) { lock.file.unlockByte(offset) }
+
+  // MARK: The reserve
+
+  /// Keeps blocks for the day on which the disk is full: LMDB writes new pages before it frees old ones, so a removal
+  /// takes some, too.
+  func keepReserve() { Self.keepReserve(of: lock.file) }
+
+  private static func keepReserve(of file: borrowing File) {
+    // Best effort: the disk may be full already.
+    do throws(SystemError) {
+      if try file.status().size < reserve { try file.preallocate(ProcessRecord.size..<reserve) }
+    } catch {}
+  }
+
+  /// Gives the reserve to the removal that follows.
+  func giveReserve() {
+    // Without it the removal fails, and says so.
+    do throws(SystemError) { try lock.file.truncate(to: ProcessRecord.size) } catch {}
+  }
 
   // MARK: What the processes have in common. With the opening lock held.
 

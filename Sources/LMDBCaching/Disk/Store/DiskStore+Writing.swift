@@ -184,12 +184,14 @@ extension DiskStore {
     withPrefix prefix: String?, by observer: (any DiskStoreObserver)?
   ) throws(CacheError) -> WriteOutcome {
     var isAnnounced = false
+    var isDiskFull = false
     defer { if isAnnounced { database.tracker.endRemoval() } }
     let outcome = try withUTF8Bytes(of: prefix ?? "") { (utf8) throws(CacheError) in
       try Self.checkLength(ofKey: utf8.count)
       let size = JournalFrame.size(keyLength: utf8.count, recordLength: 0)
       let hidden: HiddenKeys.Scope = prefix == nil ? .everything : .prefix(utf8)
-      return try append(size: size, hiding: observer == nil ? nil : hidden) { segment in
+      return try append(size: size, hiding: hidden, hidesAlways: true) { segment in
+        isDiskFull = journal.state.gate.failure?.error.isOfFullDisk ?? false
         let stamp = journal.state.stamps.next(clock)
         journal.state.writes.removals &+= 1
         if !isAnnounced { database.tracker.beginRemoval() }
@@ -206,6 +208,10 @@ extension DiskStore {
     for observer in observers.all { observer.didRemoveAll(withPrefix: prefix ?? "", stamp: outcome.stamp) }
     observers.endRemovals(outcome.stamp...outcome.stamp)
     changes.noteRemoval(ofAll: prefix ?? "", stamp: outcome.stamp, lastStamp: outcome.stamp)
+    isDiskFull = isDiskFull || outcome.failure?.isOfFullDisk ?? false
+    if isDiskFull || !outcome.isRecorded && (observer == nil || durability == .full) { try commitOnFullDisk() }
+    // Nothing is left that could be lost.
+    if prefix == nil, outcome.isRecorded || isDiskFull { journal.forgetUnrecorded() }
     return outcome
   }
 
@@ -226,12 +232,12 @@ extension DiskStore {
   /// journal, and in ``Durability/full``, which acknowledges nothing that is in memory only.
   @inline(__always)
   func append(
-    size: Int, hiding scope: HiddenKeys.Scope?, if condition: (() -> Bool)? = nil,
+    size: Int, hiding scope: HiddenKeys.Scope?, hidesAlways: Bool = false, if condition: (() -> Bool)? = nil,
     large: (() -> JournalSegment)? = nil, body: (JournalSegment?) -> UInt64
   ) throws(CacheError) -> WriteOutcome {
     if !journal.hasFile.load(ordering: .relaxed) { try prepareJournal() }
     var (stamp, position): (UInt64, UInt64) = (0, 0)
-    let hidden = durability == .full ? nil : scope
+    let hidden = durability == .full && !hidesAlways ? nil : scope
     let appended = try journal.append(size: size, hiding: hidden, if: condition, large: large) { segment in
       stamp = body(segment)
       position = database.foreignPosition

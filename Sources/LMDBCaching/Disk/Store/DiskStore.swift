@@ -130,6 +130,14 @@ final class DiskStore: Sendable {
       try peers.applyBeforeCommit(leavingNothing: leavesNothing)
     }
     committer.evict = { [unowned trimmer] () throws(CacheError) in try trimmer.evictTenth() }
+    committer.evictAll = { [unowned trimmer] () throws(CacheError) in try trimmer.evictAll() }
+    let giveReserve: @Sendable () -> Void = { [unowned place, unowned journal] in
+      place.processLock.giveReserve()
+      journal.giveBlocksBack()
+    }
+    committer.giveReserve = giveReserve
+    committer.giveFreePages = { [unowned space] () throws(CacheError) in try space.sweep() }
+    trimmer.giveReserve = giveReserve
     committer.didRemoveMany = { [unowned maintenance] in
       feed.followAgain()
       maintenance.wantSweep()
@@ -173,6 +181,7 @@ final class DiskStore: Sendable {
     journal.makeRound()
     maintenance.sweepIfWanted()
     space.makeRound()
+    if journal.lock.withLock({ journal.state.gate.failure }) == nil { place.processLock.keepReserve() }
     marker.makeRound()
     // What was done before is in it.
     publisher.makeRound()
@@ -266,18 +275,54 @@ final class DiskStore: Sendable {
 
   /// Removes expired entries, then those of the least rank, until `goal` is reached.
   func trim(to goal: TrimGoal) throws(CacheError) {
-    try commitPending()
-    try writer.run { [trimmer] in outcome { () throws(CacheError) in try trimmer.trim(to: goal) } }
+    try trimming { (trimmer) throws(CacheError) in try trimmer.trim(to: goal) }
   }
 
   /// Trims to the limits and returns when it is done.
   func trimToLimits() throws(CacheError) {
-    try commitPending()
-    try writer.run { [trimmer] in
-      outcome { () throws(CacheError) in
-        try trimmer.flushRecency()
-        try trimmer.trimToLimits()
-      }
+    try trimming { (trimmer) throws(CacheError) in
+      try trimmer.flushRecency()
+      try trimmer.trimToLimits()
     }
+  }
+
+  private func trimming(_ body: @escaping @Sendable (Trimmer) throws(CacheError) -> Void) throws(CacheError) {
+    do throws(CacheError) {
+      try commitPending()
+    } catch {
+      guard error.isOfFullDisk else { throw error }
+      // What waits finds room when what is committed is trimmed. One job: a commit in between would take the reserve.
+      try writer.run { [self] in
+        outcome { () throws(CacheError) in
+          committer.giveReserve()
+          try body(trimmer)
+          giveSpaceBack()
+        }
+      }
+      try commitOnFullDisk()
+    }
+    try writer.run { [trimmer] in outcome { () throws(CacheError) in try body(trimmer) } }
+  }
+
+  /// Commits a removal on a full disk, and gives the disk what it frees.
+  func commitOnFullDisk() throws(CacheError) {
+    if journal.isWriterThread { return }
+    // The commit that is under way may be without it.
+    try writer.run { .success(()) }
+    writer.forgetFailure()
+    try journal.commitPending(includesHidden: true)
+    try writer.run { [self] in
+      giveSpaceBack()
+      place.processLock.keepReserve()
+      return .success(())
+    }
+  }
+
+  /// Gives the disk what is free in the files. On the writer thread.
+  private func giveSpaceBack() {
+    committer.giveReserve()
+    // It only takes space: the next round tries it again.
+    _ = outcome { () throws(CacheError) in try space.sweep() }
+    _ = outcome { () throws(CacheError) in try valueKeeper.sweep() }
   }
 }

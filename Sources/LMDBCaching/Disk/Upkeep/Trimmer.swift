@@ -4,7 +4,8 @@ import Synchronization
 
 /// Removes entries that have expired, or were removed by a tag, and where a limit asks for it those that are used least:
 /// see ``TrimPlan``. On the writer thread.
-final class Trimmer: Sendable {
+// Sendable: `giveReserve` is set once, before anybody else knows the object; the rest is constant or Sendable.
+final class Trimmer: @unchecked Sendable {
   /// How many entries one write transaction removes, and about how many bytes of them: the list of the pages that it
   /// frees takes pages too. Commits wait for it meanwhile, reads do not.
   private static let removalLength = 16_384
@@ -38,6 +39,9 @@ final class Trimmer: Sendable {
     self.recency = recency
     self.limits = Mutex(limits)
   }
+
+  /// Gives back what blocks the cache keeps for removals on a full disk. Set once.
+  var giveReserve: @Sendable () -> Void = {}
 
   private var counters: DiskCounters { database.counters }
 
@@ -137,6 +141,13 @@ final class Trimmer: Sendable {
     return true
   }
 
+  /// Drops all entries, a few at a time, for a disk that is full.
+  func evictAll() throws(CacheError) -> Bool {
+    let count = try database.metadata().count
+    try trim(to: TrimGoal(count: 0), removalLength: 100)
+    return count > 0
+  }
+
   /// Removes expired entries, then those of the least rank, until `goal` is reached: see ``TrimPlan``.
   ///
   /// It reads all entries twice: to find out up to which rank they go, and to find those. So it keeps no keys but those
@@ -144,15 +155,22 @@ final class Trimmer: Sendable {
   func trim(to goal: TrimGoal, removalLength: Int = Trimmer.removalLength) throws(CacheError) {
     let (removedTags, tags) = try database.tagRemovals()
     let totalCost = try database.metadata().totalCost
-    // Entries that cost nothing need not go where none costs anything.
-    if goal.count == 0 || goal.cost == 0 && totalCost > 0 {
-      try removeEverything()
-    } else {
-      for _ in 0..<Self.maximumRounds {
-        let plan = try plan(goal, removedTags)
-        if plan.victims == 0 { break }
-        if try remove(plan, removalLength, goal, removedTags) >= plan.victims { break }
+    do throws(CacheError) {
+      // Entries that cost nothing need not go where none costs anything.
+      if removalLength == Self.removalLength, goal.count == 0 || goal.cost == 0 && totalCost > 0 {
+        try removeEverything()
+      } else {
+        for _ in 0..<Self.maximumRounds {
+          let plan = try plan(goal, removalLength, removedTags)
+          if plan.victims == 0 { break }
+          if try remove(plan, removalLength, goal, removedTags) >= plan.victims { break }
+        }
       }
+    } catch {
+      guard error.isOfFullDisk, removalLength > 1 else { throw error }
+      // A removal takes pages before it gives its own back: the fewer entries, the fewer pages.
+      giveReserve()
+      return try trim(to: goal, removalLength: max(1, removalLength / 16))
     }
     guard tags.isSweepDue else { return }
     try database.transact("Sweeping \(database.directoryName)") { (session) throws(LMDBError) in
@@ -187,13 +205,17 @@ final class Trimmer: Sendable {
     return journal.lock.withLock { journal.state.stamps.next(clock) }
   }
 
-  private func plan(_ goal: TrimGoal, _ removedTags: [UInt64: UInt64]) throws(CacheError) -> TrimPlan {
+  /// Writers must not wait for a trim. But where the disk is full, a commit would take what the trim needs, and fail.
+  private func letCommitsGoFirst(_ removalLength: Int) {
+    if removalLength == Self.removalLength { writer.letCommitsGoFirst() }
+  }
+
+  private func plan(
+    _ goal: TrimGoal, _ removalLength: Int, _ removedTags: [UInt64: UInt64]
+  ) throws(CacheError) -> TrimPlan {
     var plan = TrimPlan()
     var scan = scan(goal, removedTags)
-    while try scan.next({ _, standing in plan.add(standing) }) {
-      // Writers must not wait for a trim.
-      writer.letCommitsGoFirst()
-    }
+    while try scan.next({ _, standing in plan.add(standing) }) { letCommitsGoFirst(removalLength) }
     plan.choose(goal, now: RecordHeader.seconds(clock.now))
     if let turnover = plan.turnover {
       generation.store(max(RecencyTable.granularity, turnover / 2), ordering: .relaxed)
@@ -223,7 +245,7 @@ final class Trimmer: Sendable {
       var start = 0
       while start < victims.count {
         removed += try remove(victims, from: &start, plan, scan, removalLength)
-        writer.letCommitsGoFirst()
+        letCommitsGoFirst(removalLength)
       }
       victims.removeAll()
     }

@@ -20,6 +20,12 @@ final class Committer: @unchecked Sendable {
   var applyOlderJournals: (Bool) throws(CacheError) -> Void = { _ in }
   /// Drops some entries for a map that cannot grow; returns whether there were any.
   var evict: () throws(CacheError) -> Bool = { false }
+  /// Drops all entries, in small transactions.
+  var evictAll: () throws(CacheError) -> Bool = { false }
+  /// Gives back what blocks the cache keeps for removals on a full disk.
+  var giveReserve: () -> Void = {}
+  /// Makes free pages holes.
+  var giveFreePages: () throws(CacheError) -> Void = {}
   /// Told of what the cache holds after each commit.
   var didCommit: (CacheMetadata) -> Void = { _ in }
   /// Told that many keys were removed, with them perhaps what others wrote later.
@@ -40,9 +46,14 @@ final class Committer: @unchecked Sendable {
   func commit(_ batch: CommitBatch) -> Result<CommitReport, CacheError> {
     let start = journal.clock.monotonic
     return outcome { () throws(CacheError) in
-      try applyOlderJournals(batch.leavesNothing)
-      if isMapNearlyFull { _ = makeRoom() }
-      var report = try apply(batch)
+      var report: CommitReport
+      do throws(CacheError) {
+        report = try applyInOrder(batch)
+      } catch {
+        guard error.isOfFullDisk, batch.leavesNothing || !batch.removals.isEmpty else { throw error }
+        try removeFirst(batch.removals)
+        report = try applyInOrder(batch)
+      }
       committedStamp = max(committedStamp, batch.segments.map(\.lastStamp).max() ?? 0)
       database.counters.committedWrites.increment(by: batch.segments.reduce(0) { $0 + $1.count })
       synchronizeIfNeeded(batch, &report)
@@ -57,6 +68,29 @@ final class Committer: @unchecked Sendable {
   func didTakeBack(_ report: CommitReport) {
     // Memory tiers have what this transaction left out: they must look again.
     if report.isPartial { database.tracker.invalidate() }
+  }
+
+  /// Commits the removals of a batch before the rest, with the reserve: LMDB writes new pages before it frees old ones, and
+  /// what one transaction frees, the next but one can use.
+  private func removeFirst(_ removals: HiddenKeys) throws(CacheError) {
+    giveReserve()
+    if removals.isEmpty { return }
+    let activity = "Removing from \(database.directoryName)"
+    do throws(CacheError) {
+      try database.transact(activity) { (session) throws(LMDBError) in try remove(removals, &session) }
+    } catch {
+      // The list of the pages that it frees takes pages, too.
+      guard error.isOfFullDisk, removals.everything != 0, try evictAll() else { throw error }
+    }
+    try database.transact(activity) { _ in }
+    // Of the free pages some are holes, which take blocks of the disk when they are used.
+    try giveFreePages()
+  }
+
+  private func applyInOrder(_ batch: CommitBatch) throws(CacheError) -> CommitReport {
+    try applyOlderJournals(batch.leavesNothing)
+    if isMapNearlyFull { _ = makeRoom() }
+    return try apply(batch)
   }
 
   private func apply(_ batch: CommitBatch) throws(CacheError) -> CommitReport {
@@ -116,7 +150,9 @@ final class Committer: @unchecked Sendable {
 
   /// Removes what was replaced by writes that could not be recorded.
   private func remove(_ hidden: HiddenKeys, _ session: inout WriteSession) throws(LMDBError) {
-    if hidden.everything != 0 {
+    if hidden.everything > session.metadata.lastStamp {
+      try session.removeAll(stamp: hidden.everything)
+    } else if hidden.everything != 0 {
       try session.removeAll(withPrefix: UnsafeRawBufferPointer(start: nil, count: 0)) { $0.stamp < hidden.everything }
     }
     for removal in hidden.prefixes {
