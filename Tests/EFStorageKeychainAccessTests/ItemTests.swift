@@ -58,15 +58,6 @@ import Testing
     try keychain.removeAll()
   }
 
-  @Test(arguments: ["", "a", "пароль", "🔐", "with\0nul", "line\r\n", String(repeating: "long ", count: 50_000)])
-  func texts(_ text: String) throws {
-    try keychain.set(text, key: "k")
-    #expect(try keychain.get("k") == text)
-    #expect(try keychain.getString("k") == text)
-    #expect(try keychain.getData("k") == Data(text.utf8))
-    try keychain.removeAll()
-  }
-
   @Test(arguments: [0, 1, 15, 16, 17, 4095, 4096, 65_537, 1 << 20, 4 << 20]) func data(_ count: Int) throws {
     var random = SeededRandom(UInt64(count))
     let data = Data(random.bytes(count))

@@ -45,14 +45,6 @@ import Testing
     try keychain.removeAll()
   }
 
-  /// GLib does not survive a fork: the child is told so at once, and the parent is not disturbed.
-  @Test func fork() throws {
-    let child = try ChildProcess.keychain(bus: session.address)
-    try keychain.set("value", key: "k")
-    #expect(child.run("fork \(keychain.service)") == "7 value")
-    try keychain.removeAll()
-  }
-
   /// Several processes create, replace and read one item: it stays one.
   @Test func storm() throws {
     let children = try (0..<4).map { _ in try ChildProcess.keychain(bus: session.address) }

@@ -30,19 +30,6 @@ func run(_ words: [String]) throws -> String {
       if number % 10 == 0 { try keychain.label("\(number)").comment("\(number)").set("x", key: "k") }
     }
     return String(residentKiB() - before)
-  case "fork":
-    // A child that goes on with what its parent has begun: the answer is the child's.
-    _ = try keychain.get("k")
-    typealias Fork = @convention(c) () -> pid_t
-    let fork = unsafeBitCast(dlsym(nil, "fork"), to: Fork.self)
-    let child = fork()
-    if child == 0 {
-      do { _ = try keychain.get("k") } catch let error as KeychainError { exit(error.code == .forked ? 7 : 8) }
-      exit(9)
-    }
-    var status: Int32 = 0
-    waitpid(child, &status, 0)
-    return try "\(status >> 8) \(keychain.get("k") ?? "nil")"
   case "default":
     // The keychain that names no service.
     try Keychain().set(words[2], key: words[1])

@@ -8,7 +8,7 @@ public struct KeychainError: LocalizedError, Sendable, Hashable, CustomStringCon
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     private enum Value: String, Sendable {
       case serviceUnavailable, timedOut, locked, noKeyring, promptDismissed, accessDenied
-      case invalidKey, invalidAttribute, conversion, forked, unexpected
+      case invalidKey, invalidAttribute, conversion, unexpected
     }
     private let value: Value
 
@@ -34,8 +34,6 @@ public struct KeychainError: LocalizedError, Sendable, Hashable, CustomStringCon
     public static let invalidAttribute = Code(.invalidAttribute)
     /// The item's data is not UTF-8 and was asked for as text. The item is kept.
     public static let conversion = Code(.conversion)
-    /// The process was forked from one that had used a keychain, without `exec`. GLib cannot be used in it.
-    public static let forked = Code(.forked)
     /// Any other failure of the service; see ``KeychainError/underlying``.
     public static let unexpected = Code(.unexpected)
   }

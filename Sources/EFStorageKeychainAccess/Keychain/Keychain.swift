@@ -30,8 +30,8 @@ public import Foundation
 /// ``authenticationUI(_:)`` to `.fail`. Do not call it where nothing may block.
 ///
 /// **Life.** All keychains of the process share one connection to the session bus, which is opened by the first call,
-/// and opened again after the bus or the service has ended it. A process that has used a keychain may not use one in
-/// a child that it forks without `exec`: that is ``KeychainError/Code/forked``.
+/// and opened again after the bus or the service has ended it. A child that is forked
+/// without `exec` may use no keychain.
 public final class Keychain: Sendable {
   let options: Options
   let store: ItemStore

@@ -228,8 +228,6 @@ final class ItemStore: Sendable {
   private func connect(
     until deadline: Deadline
   ) throws(KeychainError) -> (connection: ServiceConnection, isNew: Bool) {
-    // Before the lock, which a thread that is not in the child may have held.
-    guard ServiceConnection.canConnect else { throw KeychainError.forked }
     let address = try self.address()
     if let kept = current.withLock({ $0 }), kept.address == address, kept.isUsable { return (kept, false) }
     let connection = try ServiceConnection(address: address, until: deadline)

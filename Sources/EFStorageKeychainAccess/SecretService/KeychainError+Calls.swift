@@ -28,11 +28,6 @@ extension KeychainError {
       ?? KeychainError(.unexpected, "The keychain failed.", underlying: String(describing: error))
   }
 
-  static let forked = KeychainError(
-    .forked,
-    "A keychain was used before fork(), and cannot be in the child. Use it in the parent alone, or start the "
-      + "child with exec or posix_spawn.")
-
   static let stillLocked = KeychainError(
     .locked,
     "Items are still locked after the service had unlocked their keyring. Unlock it with the service's own "

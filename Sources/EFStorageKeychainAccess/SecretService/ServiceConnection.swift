@@ -1,6 +1,3 @@
-import Foundation
-import Synchronization
-
 /// A connection to the session bus, and a session with the Secret Service on it. Closed with the last reference.
 ///
 /// The service is addressed by its unique name, so that one which ends is noticed by the next call, and another one
@@ -18,7 +15,6 @@ final class ServiceConnection: @unchecked Sendable {
 
   /// Connects to the bus, starts the service if the bus can, and opens a session.
   init(address: String, until deadline: Deadline) throws(KeychainError) {
-    Self.process.store(getpid(), ordering: .relaxed)
     let bus: OpaquePointer
     do {
       bus = try Calls.connect(to: address, until: deadline)
@@ -52,21 +48,9 @@ final class ServiceConnection: @unchecked Sendable {
   }
 
   deinit {
-    // In a child, the connection is the parent's, and closing would wait for locks that nobody holds any more.
-    guard Self.canConnect else { return }
     Calls.release(service)
     Calls.close(bus)
   }
-
-  /// Whether this process can have connections. One that was forked from a process with a connection cannot: the
-  /// thread on which GIO runs all of them is not there, and GIO starts no other.
-  static var canConnect: Bool {
-    let process = process.load(ordering: .relaxed)
-    return process == 0 || process == getpid()
-  }
-
-  /// The process that has connected first.
-  private static let process = Atomic<pid_t>(0)
 
   /// Whether calls can go out: the bus has not ended.
   var isUsable: Bool { !Calls.isClosed(bus) }
