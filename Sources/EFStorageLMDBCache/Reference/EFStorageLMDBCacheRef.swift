@@ -134,7 +134,11 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
   func update(expires: Expiry, _ change: (inout Content?) throws -> Void) throws -> Content? {
     let isTaken = turn.begin()
     defer { turn.end(isTaken) {} }
-    for attempt in 1...100 {
+    let start = ContinuousClock.now
+    var attempt = 0
+    // Beside other writers an attempt succeeds soon; one whose closure writes the entry never does.
+    while attempt < 100 || start.duration(to: .now) < .milliseconds(500) {
+      attempt += 1
       let version = try version()
       let old = try loadContent()
       var content = old
@@ -146,8 +150,8 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
     }
     let error = CacheError(
       .storageFailed,
-      "The entry \"\(key)\" was written each of 100 times that its new content was computed. Leave the new content in the "
-        + "closure's argument rather than writing it.")
+      "The entry \"\(key)\" was written each of \(attempt) times that its new content was computed. Leave the new content in "
+        + "the closure's argument rather than writing it.")
     try fail(.storage, error, nil)
   }
 
