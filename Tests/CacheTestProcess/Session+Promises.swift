@@ -26,6 +26,9 @@ extension Session {
     case "increments":
       // increments KEY COUNT THREADS: and says nothing of each.
       try increments(text(1), number(2), threads: number(3))
+    case "sets":
+      // sets KEY COUNT: one number after the other.
+      for value in 0..<number(2) { try opened().set(value, forKey: text(1)) }
     case "loads":
       // loads PREFIX COUNT THREADS: how many of the keys it had to load.
       return try String(loads(text(1), number(2), threads: number(3)))

@@ -10,6 +10,23 @@ extension Environment {
     throw Self.lockTimeout(locks, operation)
   }
 
+  /// Keeps other processes from writing until ``releaseWriterLock(for:)``. This one's transactions go on.
+  ///
+  /// - Throws: `.lockTimeout`; `.busy` in a write transaction.
+  package func keepWriterLock(for owner: AnyObject) throws(LMDBError) {
+    try lockWriter("Environment.keepWriterLock")
+    defer { unlockWriter() }
+    try takeWriterLock("Environment.keepWriterLock")
+    locks?.keepWriter(for: owner)
+  }
+
+  /// Does nothing if the lock is not kept for this owner.
+  package func releaseWriterLock(for owner: AnyObject) {
+    writerMutex.lock()
+    defer { writerMutex.unlock() }
+    locks?.endKeepingWriter(for: owner)
+  }
+
   /// Runs `body`, for which LMDB takes the mutex of its reader table, while no other process does.
   func changingReaderTable<R>(_ body: () -> R) throws(LMDBError) -> R {
     guard let locks else { throw LMDBError(code: .panic, operation: "mdb_txn_begin") }

@@ -1,5 +1,6 @@
 import CPlatform
 import Platform
+import Synchronization
 
 /// Locks of our own on the data file, taken around what LMDB takes its mutexes for.
 ///
@@ -12,6 +13,8 @@ import Platform
 /// file with it: a map keeps the locks as a descriptor does. They end with the object.
 package final class FileLocks: Sendable {
   private let writer: FileLock
+  /// Who keeps the writer's lock between the transactions of this process.
+  private let keeper = Mutex<ObjectIdentifier?>(nil)
 
   /// Takes a data file over, which is the one that LMDB has open, or will have.
   init(_ file: consuming File) { writer = FileLock(file) }
@@ -39,6 +42,7 @@ package final class FileLocks: Sendable {
   ///
   /// - Parameter limit: Nanoseconds; `nil` for as long as it takes.
   func takeWriter(within limit: UInt64?) throws(LMDBError) -> Bool {
+    if keeper.withLock({ $0 != nil }) { return true }
     // Whoever waits holds the turn, so that a process that commits again and again does not keep the others out.
     if try !call(.turn, Self.ask), try tryWriter() { return true }
     var backoff = Backoff(limit: limit.map { Int64(clamping: $0) })
@@ -57,7 +61,20 @@ package final class FileLocks: Sendable {
   }
 
   func releaseWriter() {
+    if keeper.withLock({ $0 != nil }) { return }
     do throws(SystemError) { try writer.unlock() } catch { assertionFailure("\(error)") }
+  }
+
+  /// Has the writer's lock, which is held, stay with this process when its transactions end.
+  func keepWriter(for owner: AnyObject) { keeper.withLock { $0 = ObjectIdentifier(owner) } }
+
+  func endKeepingWriter(for owner: AnyObject) {
+    let isKept = keeper.withLock { keeper in
+      guard keeper == ObjectIdentifier(owner) else { return false }
+      keeper = nil
+      return true
+    }
+    if isKept { releaseWriter() }
   }
 
   /// Who holds the writer's lock, for a message.

@@ -11,12 +11,6 @@ extension DiskCache {
     return try CacheKey.with(key) { (key) throws(CacheError) in try reader.entry(key) }
   }
 
-  /// What a write has to expect that depends on what is read next; `nil` if the stamp of what is read says so.
-  func condition(_ key: String) throws(CacheError) -> EntryCondition? {
-    try checkOpen()
-    return try CacheKey.with(key, store.condition)
-  }
-
   /// When an entry expires; 0: never.
   func expires(_ key: String, _ memory: MemoryTier?) throws(CacheError) -> Int64 {
     try CacheKey.with(key) { (key) throws(CacheError) in try expires(key, memory) }
@@ -58,36 +52,62 @@ extension DiskCache {
 
   // MARK: Writing under a condition
 
-  /// Returns whether the condition held.
-  func put<V: Codable>(
-    _ value: V, _ key: String, expires: Int64, cost: Int?, tags: EntryTags?, through memory: MemoryTier?,
-    if condition: EntryCondition
-  ) throws(CacheError) -> Bool {
+  /// Makes a write that depends on what is there: calls `attempt` until it is done, which returns whether it is.
+  ///
+  /// - Parameter attempt: Is given the condition of the write; `nil` if that is the stamp of what it reads.
+  /// - Throws: `.recursiveUpdate` in the closure of such a write of the same key.
+  func attempting(
+    _ key: CacheKey, _ attempt: (ConditionalWrite, EntryCondition?) throws(CacheError) -> Bool
+  ) throws(CacheError) {
+    try checkOpen()
+    let write = try store.begin(key)
+    defer { store.end(write) }
+    while true {
+      if try attempt(write, store.condition(write)) { return }
+      try store.noteConflict(of: write)
+    }
+  }
+
+  /// A value that is archived once, however often the write is tried.
+  struct NewEntry {
+    let value: MemoryValue?
+    let key: CacheKey
+    /// The expiry left open.
+    let header: RecordHeader
+    let draft: ValueDraft
+  }
+
+  func withNewEntry<V: Codable, R>(
+    _ value: V, _ key: String, cost: Int?, through memory: MemoryTier?,
+    _ body: (NewEntry) throws(CacheError) -> R
+  ) throws(CacheError) -> R {
     try ValueArchiver.withArchive(of: value) { (format, bytes) throws(CacheError) in
       let memoryValue = memory == nil ? nil : TypedMemoryValue.make(value, archiveLength: bytes.count)
-      return try put(
-        memoryValue, format, bytes, key, expires: expires, cost: cost, tags: tags, through: memory, if: condition)
+      return try CacheKey.with(key) { (key) throws(CacheError) in
+        try body(newEntry(memoryValue, key, format, bytes, cost: cost))
+      }
     }
   }
 
-  private func put(
-    _ value: MemoryValue?, _ format: ArchiveFormat, _ bytes: UnsafeRawBufferPointer, _ key: String, expires: Int64,
-    cost: Int?, tags: EntryTags?, through memory: MemoryTier?, if condition: EntryCondition
-  ) throws(CacheError) -> Bool {
-    try CacheKey.with(key) { (key) throws(CacheError) in
-      var header = try store.header(for: key, format, bytes, expires: expires, cost: cost)
-      header.tags = tags?.hashes
-      return try put(value, key, header, tags, bytes, through: memory, if: condition)
-    }
+  private func newEntry(
+    _ value: MemoryValue?, _ key: CacheKey, _ format: ArchiveFormat, _ bytes: UnsafeRawBufferPointer, cost: Int?
+  ) throws(CacheError) -> NewEntry {
+    NewEntry(
+      value: value, key: key, header: try store.header(for: key, format, bytes, expires: 0, cost: cost),
+      draft: ValueDraft(bytes, reader.transforms))
   }
 
-  private func put(
-    _ value: MemoryValue?, _ key: CacheKey, _ header: RecordHeader, _ tags: EntryTags?,
-    _ bytes: UnsafeRawBufferPointer, through memory: MemoryTier?, if condition: EntryCondition
+  /// Returns whether the condition held.
+  func put(
+    _ new: NewEntry, expires: Int64, tags: EntryTags?, through memory: MemoryTier?, if condition: EntryCondition
   ) throws(CacheError) -> Bool {
-    let outcome = try store.edit(key, .put(header, bytes, reader.transforms), if: condition, by: memory)
+    var header = new.header
+    header.expires = expires
+    header.tags = tags?.hashes
+    let outcome = try store.edit(new.key, .put(header, new.draft), if: condition, by: memory)
     if outcome.isRefused { return false }
-    try didPut(value, key, header, tags, outcome, through: memory, tells: !condition.isOfTransaction)
+    try didPut(
+      new.value, new.key, header, tags, outcome, through: memory, tells: !condition.isOfTransaction)
     return true
   }
 
@@ -106,25 +126,18 @@ extension DiskCache {
     _ value: V, forKey key: String, expires: Expiry, cost: Int?, tags: EntryTags?, through memory: MemoryTier?
   ) throws(CacheError) {
     try checkOpen()
-    try ValueArchiver.withArchive(of: value) { (format, bytes) throws(CacheError) in
-      let memoryValue = memory == nil ? nil : TypedMemoryValue.make(value, archiveLength: bytes.count)
-      try CacheKey.with(key) { (key) throws(CacheError) in
-        guard expires == .unchanged else {
-          let time = try expires.nanoseconds(in: store, current: 0)
-          var header = try store.header(for: key, format, bytes, expires: time, cost: cost)
-          header.tags = tags?.hashes
-          return try put(memoryValue, key, header, tags, bytes, through: memory)
-        }
-        while true {
-          let condition = try store.condition(key)
-          let current = try readableHeader(key)
-          let time = if let current { current.expires } else { try expiresAlone(key, memory) }
-          var header = try store.header(for: key, format, bytes, expires: time, cost: cost)
-          header.tags = tags?.hashes
-          let isDone = try put(
-            memoryValue, key, header, tags, bytes, through: memory, if: condition ?? .stamp(current?.stamp ?? 0))
-          if isDone { return }
-        }
+    try withNewEntry(value, key, cost: cost, through: memory) { (new) throws(CacheError) in
+      guard expires == .unchanged else {
+        var header = new.header
+        header.expires = try expires.nanoseconds(in: store, current: 0)
+        header.tags = tags?.hashes
+        return try put(new.value, new.key, header, tags, new.draft.payload, through: memory)
+      }
+      try attempting(new.key) { (_, condition) throws(CacheError) in
+        let current = try readableHeader(new.key)
+        let time = if let current { current.expires } else { try expiresAlone(new.key, memory) }
+        return try put(
+          new, expires: time, tags: tags, through: memory, if: condition ?? .stamp(current?.stamp ?? 0))
       }
     }
   }
@@ -133,8 +146,9 @@ extension DiskCache {
     _ value: V, forKey key: String, expires: Expiry, cost: Int?, tags: EntryTags?, through memory: MemoryTier?
   ) throws(CacheError) -> Bool {
     let time = try expires.nanoseconds(in: store, current: 0)
-    return try ifAbsent(key, memory) { (condition) throws(CacheError) in
-      try put(value, key, expires: time, cost: cost, tags: tags, through: memory, if: condition)
+    if try isTaken(key, memory) { return false }
+    return try withNewEntry(value, key, cost: cost, through: memory) { (new) throws(CacheError) in
+      try putIfAbsent(new, expires: time, tags: tags, through: memory)
     }
   }
 
@@ -145,50 +159,67 @@ extension DiskCache {
       return try value.setIfAbsent(in: self, forKey: key, expiresIn: expiresIn, cost: cost, through: memory)
     }
     let time = expiresIn.map(store.expiry) ?? 0
+    if try isTaken(key, memory) { return false }
     return try ObjectArchiver.withArchive(of: object, with: objectCoding) { (format, bytes) throws(CacheError) in
       let memoryValue = memory == nil ? nil : TypedMemoryValue(SharedObject(object: object))
-      return try ifAbsent(key, memory) { (condition) throws(CacheError) in
-        try put(memoryValue, format, bytes, key, expires: time, cost: cost, tags: nil, through: memory, if: condition)
+      return try CacheKey.with(key) { (key) throws(CacheError) in
+        try putIfAbsent(
+          newEntry(memoryValue, key, format, bytes, cost: cost), expires: time, tags: nil, through: memory)
       }
     }
   }
 
-  /// - Parameter put: Writes if a condition holds, and says whether it did.
-  private func ifAbsent(
-    _ key: String, _ memory: MemoryTier?, _ put: (EntryCondition) throws(CacheError) -> Bool
-  ) throws(CacheError) -> Bool {
-    while true {
-      guard let condition = try condition(key) else { return try put(.stamp(0)) }
-      if try CacheKey.with(key, { (key) throws(CacheError) in try isPresent(key, memory) }) { return false }
-      if try put(condition) { return true }
+  /// Whether there is an entry, which is asked before anything is archived.
+  private func isTaken(_ key: String, _ memory: MemoryTier?) throws(CacheError) -> Bool {
+    try checkOpen()
+    return try CacheKey.with(key) { (key) throws(CacheError) in
+      try store.admit(.key(key.utf8))
+      return try isPresent(key, memory)
     }
+  }
+
+  private func putIfAbsent(
+    _ new: NewEntry, expires: Int64, tags: EntryTags?, through memory: MemoryTier?
+  ) throws(CacheError) -> Bool {
+    var isStored = false
+    try attempting(new.key) { (write, condition) throws(CacheError) in
+      if try isPresent(new.key, memory) { return true }
+      write.tags = .some(nil)
+      isStored = try put(new, expires: expires, tags: tags, through: memory, if: condition ?? .stamp(0))
+      return isStored
+    }
+    return isStored
   }
 
   func set<V: Codable>(
     _ value: V, forKey key: String, ifVersion version: EntryVersion, expires: Expiry, cost: Int?, tags: EntryTags?,
     through memory: MemoryTier?
   ) throws(CacheError) -> Bool {
-    while true {
-      let condition = try condition(key)
-      guard let header = try CacheKey.with(key, store.header)?.header, header.stamp == version.stamp,
-        !header.isExpired(at: store.clock.now)
-      else { return false }
-      let time = try expires.nanoseconds(in: store, current: header.expires)
-      let expected = condition ?? .stamp(version.stamp)
-      if try put(value, key, expires: time, cost: cost, tags: tags, through: memory, if: expected) { return true }
+    try checkOpen()
+    return try withNewEntry(value, key, cost: cost, through: memory) { (new) throws(CacheError) in
+      var isStored = false
+      try attempting(new.key) { (_, condition) throws(CacheError) in
+        guard let header = try store.liveHeader(new.key), header.stamp == version.stamp else { return true }
+        let time = try expires.nanoseconds(in: store, current: header.expires)
+        isStored = try put(
+          new, expires: time, tags: tags, through: memory, if: condition ?? .stamp(version.stamp))
+        return isStored
+      }
+      return isStored
     }
   }
 
   func removeValue(
     forKey key: String, ifVersion version: EntryVersion, through memory: MemoryTier?
   ) throws(CacheError) -> Bool {
-    try checkOpen()
-    return try CacheKey.with(key) { (key) throws(CacheError) in
-      while true {
-        let condition = try store.condition(key)
-        if try store.stamp(key) != version.stamp { return false }
-        if try remove(key, through: memory, if: condition ?? .stamp(version.stamp)) { return true }
+    try CacheKey.with(key) { (key) throws(CacheError) in
+      var isRemoved = false
+      try attempting(key) { (_, condition) throws(CacheError) in
+        if try store.stamp(key) != version.stamp { return true }
+        isRemoved = try remove(key, through: memory, if: condition ?? .stamp(version.stamp))
+        return isRemoved
       }
+      return isRemoved
     }
   }
 
@@ -197,10 +228,9 @@ extension DiskCache {
   func touch(
     forKey key: String, expires: Expiry, unlessAt later: Int64? = nil, through memory: MemoryTier?
   ) throws(CacheError) -> Bool {
-    try checkOpen()
-    return try CacheKey.with(key) { (key) throws(CacheError) in
-      while true {
-        let condition = try store.condition(key)
+    try CacheKey.with(key) { (key) throws(CacheError) in
+      var isThere = true
+      try attempting(key) { (_, condition) throws(CacheError) in
         guard let header = try readableHeader(key) else {
           if let memory, try memory.valueAlone(key, in: store) != nil {
             throw CacheError(
@@ -208,13 +238,15 @@ extension DiskCache {
               "The entry \(quoted(key.string)) is in memory only, since it could not be recorded: its expiry cannot be "
                 + "changed. Set it again when the cause is gone, which health says.")
           }
-          return false
+          isThere = false
+          return true
         }
         if let later, header.expires == 0 || header.expires >= later { return true }
         let time = try expires.nanoseconds(in: store, current: header.expires)
         if time == header.expires { return true }
-        if try touch(key, header, expires: time, through: memory, if: condition) { return true }
+        return try touch(key, header, expires: time, through: memory, if: condition)
       }
+      return isThere
     }
   }
 
@@ -233,11 +265,12 @@ extension DiskCache {
     guard let record = try reader.readData(key), record.header.stamp == header.stamp else { return false }
     var changed = header
     changed.move(toExpiry: expires)
-    changed.tags = record.tags?.hashes
     // As the value is when it is transformed, and written, anew.
     changed.flags.subtract([.transformed, .pointer])
     return try record.payload.withBytes { (bytes) throws(CacheError) in
-      try put(memoryValue, key, changed, record.tags, bytes, through: memory, if: condition ?? .stamp(header.stamp))
+      try put(
+        NewEntry(value: memoryValue, key: key, header: changed, draft: ValueDraft(bytes, reader.transforms)),
+        expires: expires, tags: record.tags, through: memory, if: condition ?? .stamp(header.stamp))
     }
   }
 

@@ -4,13 +4,15 @@ extension DiskCache {
   /// What an update knows of the entry as it was read.
   @usableFromInline
   struct UpdateBasis {
+    fileprivate let write: ConditionalWrite
     fileprivate var condition: EntryCondition
     /// 0: never, or there is none.
     fileprivate var expires: Int64 = 0
-    /// What the new entry has, too.
-    fileprivate var tags: EntryTags?
     /// Whether the value may be read through the memory tier, or else with its stamp.
     @usableFromInline let isAlone: Bool
+
+    /// What the new entry has, too.
+    fileprivate var tags: EntryTags? { write.tags ?? nil }
   }
 
   /// - Parameters:
@@ -20,21 +22,21 @@ extension DiskCache {
   @inlinable @discardableResult
   func update<V: Codable>(
     _ type: V.Type, forKey key: String, expires: Expiry, cost: Int?, through memory: MemoryTier?,
-    reading read: () throws(CacheError) -> V?, _ change: (inout V?) throws(CacheError) -> Bool
+    reading read: () throws(CacheError) -> V?, _ change: (inout V?, UpdateBasis) throws(CacheError) -> Bool
   ) throws(CacheError) -> V? {
-    while true {
-      var basis = try updateBasis(key)
+    var stored: V?
+    try updating(key) { (basis) throws(CacheError) in
       var value = basis.isAlone ? try read() : try stampedValue(type, key, &basis)
       let isPresent = value != nil
-      if isPresent { try note(expires, key, memory, &basis) }
-      if try !change(&value) { return nil }
-      if let value {
-        if try put(value, key, expires: expires, cost: cost, through: memory, if: basis) { return value }
-      } else {
-        guard isPresent else { return nil }
-        if try remove(key, through: memory, if: basis) { return nil }
-      }
+      try note(expires, isPresent: isPresent, key, memory, &basis)
+      stored = nil
+      if try !change(&value, basis) { return true }
+      stored = value
+      if let value { return try put(value, key, expires: expires, cost: cost, through: memory, if: basis) }
+      if !isPresent { return true }
+      return try remove(key, through: memory, if: basis)
     }
+    return stored
   }
 
   /// The same with somebody else's closure, which may throw anything.
@@ -46,24 +48,30 @@ extension DiskCache {
     var failure: (any Error)?
     let value = try update(
       type, forKey: key, expires: expires, cost: cost, through: memory, reading: read
-    ) { (value) throws(CacheError) -> Bool in
-      do {
-        try change(&value)
-        return true
-      } catch {
-        failure = error
-        return false
+    ) { (value, basis) throws(CacheError) -> Bool in
+      run(basis) {
+        do { try change(&value) } catch { failure = error }
       }
+      return failure == nil
     }
     if let failure { throw failure }
     return value
   }
 
+  /// Calls `attempt` until the entry is changed as it says.
   @usableFromInline
-  func updateBasis(_ key: String) throws(CacheError) -> UpdateBasis {
-    let condition = try condition(key)
-    return UpdateBasis(condition: condition ?? .stamp(0), isAlone: condition != nil)
+  func updating(_ key: String, _ attempt: (inout UpdateBasis) throws(CacheError) -> Bool) throws(CacheError) {
+    try CacheKey.with(key) { (key) throws(CacheError) in
+      try attempting(key) { (write, condition) throws(CacheError) in
+        var basis = UpdateBasis(write: write, condition: condition ?? .stamp(0), isAlone: condition != nil)
+        return try attempt(&basis)
+      }
+    }
   }
+
+  /// Runs somebody else's closure, which may not change the entry itself.
+  @usableFromInline
+  func run(_ basis: UpdateBasis, _ closure: () -> Void) { store.observers.conditional.run(basis.write, closure) }
 
   /// Reads a value past the memory tier, with its stamp and expiry.
   @usableFromInline
@@ -74,7 +82,7 @@ extension DiskCache {
         value = try Self.decode(type, record.header.format, record.payload, key.string)
         basis.condition = .stamp(record.header.stamp)
         basis.expires = record.header.expires
-        basis.tags = record.tags
+        basis.write.tags = .some(record.tags)
       }
     }
     return value
@@ -83,11 +91,13 @@ extension DiskCache {
   /// Notes when the entry expires that was read, if that is asked for, and its tags, if they are not known.
   @usableFromInline
   func note(
-    _ expires: Expiry, _ key: String, _ memory: MemoryTier?, _ basis: inout UpdateBasis
+    _ expires: Expiry, isPresent: Bool, _ key: String, _ memory: MemoryTier?, _ basis: inout UpdateBasis
   ) throws(CacheError) {
-    guard basis.isAlone else { return }
-    if expires == .unchanged { basis.expires = try self.expires(key, memory) }
-    if store.journal.tagRemovals.areUsed { basis.tags = try tags(key, memory) }
+    if basis.isAlone, isPresent {
+      if expires == .unchanged { basis.expires = try self.expires(key, memory) }
+      if store.journal.tagRemovals.areUsed { basis.write.tags = .some(try tags(key, memory)) }
+    }
+    if basis.write.tags == nil { basis.write.tags = .some(nil) }
   }
 
   private func tags(_ key: String, _ memory: MemoryTier?) throws(CacheError) -> EntryTags? {
@@ -112,8 +122,9 @@ extension DiskCache {
     _ value: V, _ key: String, expires: Expiry, cost: Int?, through memory: MemoryTier?, if basis: UpdateBasis
   ) throws(CacheError) -> Bool {
     let time = try expires.nanoseconds(in: store, current: basis.expires)
-    return try put(
-      value, key, expires: time, cost: cost, tags: basis.tags, through: memory, if: basis.condition)
+    return try withNewEntry(value, key, cost: cost, through: memory) { (new) throws(CacheError) in
+      try put(new, expires: time, tags: basis.tags, through: memory, if: basis.condition)
+    }
   }
 
   @usableFromInline
@@ -129,7 +140,7 @@ extension DiskCache {
   ) throws(CacheError) -> Int {
     let sum = try update(
       Int.self, forKey: key, expires: expires, cost: nil, through: memory, reading: read
-    ) { (number) throws(CacheError) -> Bool in
+    ) { (number, _) throws(CacheError) -> Bool in
       let (sum, overflow) = (number ?? 0).addingReportingOverflow(amount)
       if overflow {
         throw CacheError(
@@ -146,12 +157,13 @@ extension DiskCache {
     reading read: () throws(CacheError) -> V?
   ) throws(CacheError) -> V? {
     var old: V?
-    try update(
-      V.self, forKey: key, expires: expires, cost: cost, through: memory, reading: read
-    ) { (found) throws(CacheError) -> Bool in
-      old = found
-      found = value
-      return true
+    try withNewEntry(value, key, cost: cost, through: memory) { (new) throws(CacheError) in
+      try updating(key) { (basis) throws(CacheError) in
+        old = basis.isAlone ? try read() : try stampedValue(V.self, key, &basis)
+        try note(expires, isPresent: old != nil, key, memory, &basis)
+        let time = try expires.nanoseconds(in: store, current: basis.expires)
+        return try put(new, expires: time, tags: basis.tags, through: memory, if: basis.condition)
+      }
     }
     return old
   }
@@ -162,7 +174,7 @@ extension DiskCache {
     var old: V?
     try update(
       type, forKey: key, expires: .never, cost: nil, through: memory, reading: read
-    ) { (found) throws(CacheError) -> Bool in
+    ) { (found, _) throws(CacheError) -> Bool in
       old = found
       found = nil
       return true

@@ -79,12 +79,12 @@ extension LMDBCache {
   ///
   /// - Parameters:
   ///   - expires: When the new entry expires.
-  ///   - change: Is given the value, `nil` if there is none, and leaves what is to be stored, `nil` for nothing. It is
-  ///     called again, with the new value, when somebody else has changed the entry meanwhile: so it should do nothing
-  ///     but compute. It may use the cache. What it throws is thrown here; nothing is changed then.
+  ///   - change: Is given the value, `nil` if there is none, and leaves what is to be stored, `nil` for nothing. It runs
+  ///     again, with the new value, when another thread or process has changed the entry: it should do nothing but
+  ///     compute. It may use other keys of the cache. What it throws is thrown here; nothing is changed then.
   /// - Returns: What was stored.
   /// - Throws: as ``value(_:forKey:)`` and ``setValueIfAbsent(_:forKey:expires:cost:)``, and what `change` throws, whatever
-  ///   its type.
+  ///   its type. `.recursiveUpdate` where `change` writes the entry itself, or waits for a thread that does.
   @discardableResult @inlinable
   public func update<V: Codable & Sendable>(
     _ type: V.Type = V.self, forKey key: String, expires: Expiry = .unchanged, cost: Int? = nil,

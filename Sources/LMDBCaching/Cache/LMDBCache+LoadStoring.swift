@@ -52,8 +52,8 @@ extension LMDBCache {
   }
 
   private func noteUnstored(_ key: String, _ error: CacheError) {
-    // Of a cache that is closed nobody expects more.
-    if error.code == .closed { return }
+    // A closed cache stores nothing, and a closure that loads the value that it changes leaves another one.
+    if [.closed, .recursiveUpdate].contains(error.code) { return }
     store.noteUnstored(error)
     diskCache.events.log(
       .error, "loaded value not stored",

@@ -12,7 +12,7 @@ public struct CacheError: LocalizedError, Sendable, CustomStringConvertible {
       case invalidDirectory, permissionDenied, remoteFileSystem, durabilityMismatch, unsupportedVersion
       case noSpace, storageFailed, notCommitted, invalidArgument, missingTransform, damagedDatabase, busy
       case rebuilt, lockTimeout, processNamespaceMismatch, readOnlyFileSystem, insecureDirectory, untransformed
-      case recursiveLoad, loadTimedOut, loadFailed, configurationMismatch
+      case recursiveLoad, recursiveUpdate, loadTimedOut, loadFailed, configurationMismatch
     }
     private let value: Value
 
@@ -80,6 +80,9 @@ public struct CacheError: LocalizedError, Sendable, CustomStringConvertible {
     public static let readOnlyFileSystem = Code(.readOnlyFileSystem)
     /// A load asks for the value that it loads; see ``LMDBCache/value(_:forKey:expiresIn:cost:load:)``.
     public static let recursiveLoad = Code(.recursiveLoad)
+    /// The closure of a change writes the entry that it changes, or waits for what does; see
+    /// ``LMDBCache/update(_:forKey:expires:cost:_:)``. That write, or else the change, was not made.
+    public static let recursiveUpdate = Code(.recursiveUpdate)
     /// A load took longer than ``LoadOptions/timeLimit``, and there was no value to serve instead.
     public static let loadTimedOut = Code(.loadTimedOut)
     /// The load of another process failed, which the caller waited for.

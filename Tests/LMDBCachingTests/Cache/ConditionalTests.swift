@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import LMDB
 import Platform
@@ -142,25 +143,204 @@ import Testing
     #expect(errorCode { try cache.entry(forKey: "key") } == .closed)
   }
 
-  /// The closure may use the cache, and the key itself: then it is called again.
-  @Test(arguments: Company.allCases) func whatChangesTheEntryMeanwhileIsSeen(_ company: Company) throws {
+  /// What a closure may do with the cache, and whether that changes the entry "key", tagged "tag".
+  struct Use: CustomTestStringConvertible, Sendable {
+    let testDescription: String
+    var isOfKey = true
+    let run: @Sendable (LMDBCache) throws -> Void
+
+    static let own: [Use] = [
+      Use(testDescription: "set") { try $0.set(1, forKey: "key") },
+      Use(testDescription: "set unchanged") { try $0.set(1, forKey: "key", expires: .unchanged) },
+      Use(testDescription: "set in the disk tier") { try $0.diskCache.set(1, forKey: "key") },
+      Use(testDescription: "set a long value") { try $0.set(Data(count: 10_000), forKey: "key") },
+      Use(testDescription: "set an object") { try $0.setObject("text" as NSString, forKey: "key") },
+      Use(testDescription: "setValueIfAbsent") { _ = try $0.setValueIfAbsent(1, forKey: "key") },
+      Use(testDescription: "set of a version") { cache in
+        let version = try #require(try cache.entry(forKey: "key")).version
+        _ = try cache.set(1, forKey: "key", ifVersion: version)
+      },
+      Use(testDescription: "remove") { try $0.removeValue(forKey: "key") },
+      Use(testDescription: "remove a value") { _ = try $0.removeValue(Int.self, forKey: "key") },
+      Use(testDescription: "increment") { try $0.increment(forKey: "key") },
+      Use(testDescription: "touch") { try $0.touch(forKey: "key", expires: .never) },
+      Use(testDescription: "exchange") { try $0.exchange(1, forKey: "key") },
+      Use(testDescription: "update") { try $0.update(Int.self, forKey: "key") { $0 = 1 } },
+      Use(testDescription: "update in an update") { cache in
+        try cache.update(Int.self, forKey: "other") { _ in try cache.increment(forKey: "key") }
+      },
+      Use(testDescription: "removeAll") { try $0.removeAll() },
+      Use(testDescription: "remove a prefix") { try $0.removeAll(withPrefix: "k") },
+      Use(testDescription: "remove a tag") { try $0.removeAll(taggedWith: "tag") },
+      Use(testDescription: "batch of a set") { try $0.write { $0.set(1, forKey: "key") } },
+      Use(testDescription: "batch of a prefix") { try $0.write { $0.removeAll(withPrefix: "ke") } },
+      Use(testDescription: "set in a task") { cache in
+        let result = Mutex<Result<Void, any Error>?>(nil)
+        let isDone = DispatchSemaphore(value: 0)
+        Task {
+          let outcome = Result { try cache.set(1, forKey: "key") }
+          result.withLock { $0 = outcome }
+          isDone.signal()
+        }
+        isDone.wait()
+        try result.withLock { $0 }?.get()
+      },
+    ]
+
+    static let others: [Use] = [
+      // Of every group of keys.
+      Use(testDescription: "sets") { cache in for n in 0..<8_000 { try cache.set(n, forKey: "other\(n)") } },
+      Use(testDescription: "increment") { try $0.increment(forKey: "key2") },
+      Use(testDescription: "update") { try $0.update(Int.self, forKey: "other") { $0 = 1 } },
+      Use(testDescription: "remove a prefix") { try $0.removeAll(withPrefix: "key2") },
+      Use(testDescription: "remove a tag") { try $0.removeAll(taggedWith: "tag2") },
+      Use(testDescription: "batch") { cache in
+        try cache.write {
+          $0.set(1, forKey: "other")
+          $0.removeAll(withPrefix: "keys")
+        }
+      },
+      Use(testDescription: "look") { cache in
+        _ = try cache.value(Int.self, forKey: "key", slidingExpiry: .seconds(1))
+        _ = try cache.value(Int.self, forKey: "key") { 1 }
+        _ = try cache.entries(withPrefix: "key")
+        try cache.flush()
+      },
+      Use(testDescription: "a failure is caught") { try? $0.set(1, forKey: "key") },
+    ].map { Use(testDescription: $0.testDescription + " of others", isOfKey: false, run: $0.run) }
+  }
+
+  /// A closure that changes its own entry would wait for itself. Everything else it does is no conflict.
+  @Test(arguments: Company.allCases, Use.own + Use.others) func closuresUseTheCache(
+    _ company: Company, _ use: Use
+  ) async throws {
     let (cache, child) = try open(company)
+    try cache.set(7, forKey: "key", tags: ["tag"])
+    let calls = Mutex(0)
+    let change: @Sendable (inout Int?) throws -> Void = { value in
+      calls.withLock { $0 += 1 }
+      try use.run(cache)
+      value = (value ?? 0) + 1
+    }
+    func inThread() throws { try cache.update(Int.self, forKey: "key", change) }
+    let code = errorCode { try inThread() }
+    let taskCode = await errorCode { try await cache.update(Int.self, forKey: "key", change) }
+    #expect(code == (use.isOfKey ? .recursiveUpdate : nil) && taskCode == code)
+    #expect(calls.withLock { $0 } == 2)
+    #expect(try cache.value(Int.self, forKey: "key") == (use.isOfKey ? 7 : 9))
+    // When it is over the key is free.
+    try use.run(cache)
+    try close(cache, child)
+  }
+
+  /// A change by another thread is seen, a few times; after that the thread waits.
+  @Test(arguments: Company.allCases) func theKeyIsHeldAfterAFewConflicts(_ company: Company) throws {
+    let (cache, child) = try open(company)
+    let group = DispatchGroup()
     var calls = 0
     let sum = try cache.update(Int.self, forKey: "key") { number in
       calls += 1
-      if calls == 1 { try cache.set(10, forKey: "key") }
-      try cache.increment(forKey: "other")
+      let isSet = DispatchSemaphore(value: 0)
+      let call = calls
+      inBackground(group) {
+        do { try cache.set(10 * call, forKey: "key") } catch { Issue.record(error) }
+        isSet.signal()
+      }
+      if calls < 4 { isSet.wait() }
       number = (number ?? 0) + 1
     }
-    #expect(sum == 11 && calls == 2)
-    #expect(try cache.value(Int.self, forKey: "other") == 2)
-    calls = 0
-    try cache.update(Int.self, forKey: "key") { number in
-      calls += 1
-      if calls == 1 { try cache.removeAll() }
-      number = (number ?? 0) + 1
+    #expect(sum == 31 && calls == 4)
+    group.wait()
+    #expect(try cache.value(Int.self, forKey: "key") == 40)
+    try close(cache, child)
+  }
+
+  /// A closure that waits for a thread that writes its entry ends with an error, and the other thread's write is made.
+  @Test(arguments: Company.allCases) func whatWaitsForItselfEnds(_ company: Company) throws {
+    let (cache, child) = try open(company) { $0.disk.lockTimeout = .milliseconds(50) }
+    var calls = 0
+    let code = errorCode {
+      try cache.update(Int.self, forKey: "key") { number in
+        calls += 1
+        let call = calls
+        concurrently(1) { _ in
+          do { try cache.set(call, forKey: "key") } catch { Issue.record(error) }
+        }
+        number = 0
+      }
     }
-    #expect(try cache.value(Int.self, forKey: "key") == 1 && calls == 2)
+    #expect(code == .recursiveUpdate && calls == 4)
+    #expect(try cache.value(Int.self, forKey: "key") == 4)
+    try close(cache, child)
+  }
+
+  /// Two closures that write each other's entries wait for each other no longer than one of them runs.
+  @Test(arguments: Company.allCases) func closuresThatWriteEachOthersEntriesEnd(_ company: Company) throws {
+    let (cache, child) = try open(company)
+    concurrently(2) { thread in
+      for _ in 0..<20 {
+        do {
+          try cache.update(Int.self, forKey: "key\(thread)") { number in
+            try cache.set(thread, forKey: "key\(1 - thread)")
+            usleep(500)
+            number = thread
+          }
+        } catch {
+          Issue.record(error)
+        }
+      }
+    }
+    try close(cache, child)
+  }
+
+  /// Calls a closure where a value is transformed: between the look at the entry and the write.
+  private struct Meanwhile: ValueTransform {
+    let identifier: UInt8 = 200
+    let run: @Sendable (String) -> Void
+
+    func apply(to bytes: Data, _ context: ValueTransformContext) -> Data? {
+      run(context.key)
+      return bytes
+    }
+
+    func restore(_ bytes: Data, _ context: ValueTransformContext) -> Data { bytes }
+  }
+
+  /// A long value is transformed and written to the value log once, however often the write is tried.
+  @Test(arguments: Company.allCases, [false, true]) func aLongValueIsWrittenOnce(
+    _ company: Company, _ isConflict: Bool
+  ) throws {
+    let other = try directory.open()
+    let transforms = Mutex(0)
+    let (cache, child) = try open(company) {
+      $0.valueTransforms = [
+        Meanwhile { key in
+          guard key == "key" else { return }
+          transforms.withLock { $0 += 1 }
+          do {
+            if isConflict {
+              try other.set(1, forKey: "key")
+              try other.removeValue(forKey: "key")
+            } else {
+              for number in 0..<2_000 { try other.set(number, forKey: "other\(number)") }
+              try other.removeAll(withPrefix: "other")
+            }
+          } catch {
+            Issue.record(error)
+          }
+        }
+      ]
+    }
+    #expect(try cache.setValueIfAbsent(Data(count: 1 << 20), forKey: "key"))
+    #expect(transforms.withLock { $0 } == 1)
+    #expect(
+      try cache.exchange(Data(count: 1 << 20), forKey: "key", expires: .unchanged)?.count
+        == (isConflict ? nil : 1 << 20))
+    #expect(transforms.withLock { $0 } == 2)
+    try cache.flush()
+    let statistics = cache.statistics
+    #expect(statistics.liveBytes + statistics.deadBytes < 5 << 19)
+    try other.close()
     try close(cache, child)
   }
 

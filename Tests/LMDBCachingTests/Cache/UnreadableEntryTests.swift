@@ -102,8 +102,9 @@ import Testing
     #expect(child.run("open \(directory.path)") == "ok")
     let kept = try record(cache)
     let put = { (stamp: UInt64) throws(CacheError) -> Bool in
-      try cache.diskCache.put(
-        "new", "key", expires: 0, cost: nil, tags: nil, through: nil, if: .stamp(stamp))
+      try cache.diskCache.withNewEntry("new", "key", cost: nil, through: nil) { (new) throws(CacheError) in
+        try cache.diskCache.put(new, expires: 0, tags: nil, through: nil, if: .stamp(stamp))
+      }
     }
     #expect(errorCode { try put(0) } == version.code)
     // Somebody else's entry is another one.

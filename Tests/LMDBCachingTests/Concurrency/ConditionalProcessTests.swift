@@ -1,4 +1,6 @@
+import Dispatch
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -18,6 +20,35 @@ import Testing
     #expect(try cache.value(Int.self, forKey: "key") == 2_100)
     for child in children { #expect(child.run("increment key 1") != "error") }
     for child in children { child.end() }
+    try cache.close()
+  }
+
+  /// Two processes and two threads that write the entry all the time, for as long as the closures need: each ends.
+  @Test(arguments: ["sets key 100000000", "increments key 100000000 1"])
+  func updatesEndBesideConstantWriters(_ writes: String) throws {
+    let cache = try directory.open()
+    let child = try cacheProcess()
+    #expect(child.run("open \(directory.path) interval=1") == "ok")
+    child.send(writes)
+    let isOver = Atomic<Bool>(false)
+    let group = DispatchGroup()
+    inBackground(group) {
+      while !isOver.load(ordering: .relaxed) {
+        do { try cache.set(0, forKey: "key") } catch { Issue.record(error) }
+      }
+    }
+    for _ in 0..<5 {
+      var calls = 0
+      try cache.update(Int.self, forKey: "key") { number in
+        calls += 1
+        usleep(20_000)
+        number = -1
+      }
+      #expect(calls <= 6)
+    }
+    isOver.store(true, ordering: .relaxed)
+    group.wait()
+    child.kill()
     try cache.close()
   }
 

@@ -46,19 +46,18 @@ extension DiskCache {
   /// have the cache open, or something was written meanwhile under one of the keys.
   private func takeTogether(_ entries: [some StorableEntry], _ memory: MemoryTier?) throws(CacheError) -> [Bool]? {
     let batch = BatchFrames(isAwaited: store.durability == .full)
-    var expected: [DiskStore.UnchangedEntry] = []
+    var expected: [(write: ConditionalWrite, position: UInt64)] = []
+    defer { for (write, _) in expected.reversed() { store.end(write) } }
     var keys: Set<ByteKey> = []
     var taken: [Bool] = []
     for entry in entries {
-      let (condition, hash) = try CacheKey.with(entry.key) { (key) throws(CacheError) in
-        (try store.condition(key), key.hash)
-      }
-      guard case .unchanged(let version, let position)? = condition else { return nil }
+      let write = try CacheKey.with(entry.key) { (key) throws(CacheError) in try store.begin(key) }
+      guard case .unchanged(_, let position)? = try store.condition(write) else { return nil }
+      expected.append((write, position))
       let isThere = try isPresent(entry.key, memory)
       let isNew = keys.insert(ByteKey(entry.key)).inserted && !isThere
       taken.append(isNew)
       guard isNew else { continue }
-      expected.append(DiskStore.UnchangedEntry(hash: hash, version: version, position: position))
       try entry.add(to: batch, in: self)
     }
     let isWritten = try store.write(batch, waitsForCommit: false) { [store] in store.areUnchanged(expected) }
@@ -68,18 +67,18 @@ extension DiskCache {
   /// Stores one if there is nothing under its key.
   private func take(_ entry: some StorableEntry, _ memory: MemoryTier?) throws(CacheError) -> Bool {
     try CacheKey.with(entry.key) { (key) throws(CacheError) in
-      while true {
-        let condition = try store.condition(key)
-        if try isPresent(entry.key, memory) { return false }
-        let outcome = try entry.withEdit(of: key, in: self) { (edit) throws(CacheError) in
-          try store.edit(key, edit, if: condition ?? .stamp(0), by: nil)
+      try entry.withEdit(of: key, in: self) { (edit) throws(CacheError) in
+        var isTaken = false
+        try attempting(key) { (write, condition) throws(CacheError) in
+          if try isPresent(key, memory) { return true }
+          write.tags = .some(nil)
+          let outcome = try store.edit(key, edit, if: condition ?? .stamp(0), by: nil)
+          if outcome.isRefused { return false }
+          try outcome.checkCommitted()
+          isTaken = true
+          return true
         }
-        if outcome.isRefused {
-          if condition == nil { return false }
-          continue
-        }
-        try outcome.checkCommitted()
-        return true
+        return isTaken
       }
     }
   }

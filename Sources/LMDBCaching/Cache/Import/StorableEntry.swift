@@ -12,12 +12,8 @@ extension StorableEntry {
   func add(to batch: BatchFrames, in cache: DiskCache) throws(CacheError) {
     try CacheKey.with(key) { (key) throws(CacheError) in
       try withEdit(of: key, in: cache) { (edit) throws(CacheError) in
-        switch edit {
-        case .put(let header, let bytes, let transforms):
-          try cache.store.put(key, header: header, payload: bytes, through: transforms, into: batch)
-        case .putAsIs(let header, let bytes): try cache.store.putAsIs(key, header, bytes, into: batch)
-        case .touch, .remove: preconditionFailure("It is an entry that is stored.")
-        }
+        guard case .put(let header, let draft) = edit else { preconditionFailure("It is an entry that is stored.") }
+        try cache.store.put(key, header: header, payload: draft.payload, through: draft.transforms, into: batch)
       }
     }
   }
@@ -28,7 +24,7 @@ extension ImportedEntry: StorableEntry {
     of key: CacheKey, in cache: DiskCache, _ body: (DiskStore.Edit) throws(CacheError) -> R
   ) throws(CacheError) -> R {
     try payload.withBytes { (bytes) throws(CacheError) in
-      try body(.put(try header(for: key, bytes, in: cache.store), bytes, cache.reader.transforms))
+      try body(.put(header(for: key, bytes, in: cache.store), ValueDraft(bytes, cache.reader.transforms)))
     }
   }
 }
@@ -43,7 +39,7 @@ extension EntryRecord: StorableEntry {
     header.flags.remove(.pointer)
     header.tags = entry.tags?.hashes
     return try withExtendedLifetime(entry.tags) { () throws(CacheError) in
-      try stored.withBytes { (bytes) throws(CacheError) in try body(.putAsIs(header, bytes)) }
+      try stored.withBytes { (bytes) throws(CacheError) in try body(.put(header, ValueDraft(bytes, .none))) }
     }
   }
 }

@@ -32,8 +32,13 @@ final class StoreObservers: @unchecked Sendable {
   let count = Atomic<Int>(0)
   /// Advance with every write that is announced, before it can be read.
   let versions = KeyVersions()
+  /// Told of every change that is announced.
+  let conditional: ConditionalWrites
 
-  init(_ lock: ConditionLock) { self.lock = lock }
+  init(_ lock: ConditionLock, lockTimeout: Duration) {
+    self.lock = lock
+    conditional = ConditionalWrites(lock, lockTimeout: lockTimeout)
+  }
 
   var all: [any DiskStoreObserver] { lock.withLock { announced } }
 
@@ -87,6 +92,7 @@ final class StoreObservers: @unchecked Sendable {
   @inline(__always)
   func announce(_ key: String, _ hash: UInt64, _ stamp: UInt64, isReadable: Bool = true) {
     versions.advance(hash: hash)
+    conditional.note(hash)
     if !unplaced.isEmpty { noteNewer { KeyIdentity.same($0, key) } }
     for observer in announced { observer.willChange(key, hash: hash, stamp: stamp, isReadable: isReadable) }
   }
@@ -125,6 +131,7 @@ final class StoreObservers: @unchecked Sendable {
   /// The same of a removal of many keys, until ``endRemovals(_:)``.
   func announceAll(_ scope: HiddenKeys.Scope, _ stamp: UInt64) {
     versions.advanceAll()
+    conditional.note(scope)
     if !unplaced.isEmpty { noteNewer(scope.includes) }
     switch scope {
     case .prefix(let prefix): removals.append(HiddenKeys.Prefix(bytes: Array(prefix), stamp: stamp))

@@ -50,6 +50,9 @@ extension DiskStore {
     _ batch: BatchFrames, waitsForCommit: Bool, if condition: (() -> Bool)? = nil
   ) throws(CacheError) -> Bool {
     if batch.isEmpty { return true }
+    if observers.conditional.isGuarded {
+      for entry in batch.entries { try admit(batch.frame(of: entry).scope) }
+    }
     try appendGroup(of: batch)
     var firstStamp: UInt64 = 0
     var isRemovalAnnounced = false

@@ -6,9 +6,7 @@ import Synchronization
 extension DiskStore {
   /// What a conditional write does with an entry.
   enum Edit {
-    case put(RecordHeader, UnsafeRawBufferPointer, ValueTransforms)
-    /// A value that has gone through the transforms, or needs none.
-    case putAsIs(RecordHeader, UnsafeRawBufferPointer)
+    case put(RecordHeader, ValueDraft)
     /// The same record with another expiry: the value stays where it is.
     case touch(expires: Int64)
     case remove
@@ -16,18 +14,36 @@ extension DiskStore {
 
   // MARK: Conditions
 
+  /// Begins a write that depends on what is there; to be ended by ``end(_:)``.
+  ///
+  /// - Throws: `.recursiveUpdate` in the closure of such a write of the same key.
+  func begin(_ key: CacheKey) throws(CacheError) -> ConditionalWrite {
+    try admit(.key(key.utf8))
+    return observers.conditional.begin(key)
+  }
+
+  func end(_ write: ConditionalWrite) { observers.conditional.end(write, environment) }
+
+  /// See ``ConditionalWrites/noteConflict(of:isShared:_:)``.
+  func noteConflict(of write: ConditionalWrite) throws(CacheError) {
+    if journal.isWriterThread { return }
+    let isShared = journal.lock.withLock { journal.isShared }
+    try observers.conditional.noteConflict(of: write, isShared: isShared, environment)
+  }
+
   /// Notes what the entry is now, for a write that is to follow what is read next.
   ///
   /// - Returns: `nil` if other processes have the cache open, or a transaction is just changing the entry: the condition is
   ///   the stamp of what is read.
-  func condition(_ key: CacheKey) throws(CacheError) -> EntryCondition? {
-    var company = company(key.hash)
+  func condition(_ write: ConditionalWrite) throws(CacheError) -> EntryCondition? {
+    write.tags = nil
+    var company = company(write)
     if case .others = company, exclusive.want() {
       try writer.run { [exclusive] in
         exclusive.becomeAlone()
         return .success(())
       }
-      company = self.company(key.hash)
+      company = self.company(write)
     }
     if case .none(let condition) = company { return condition }
     return nil
@@ -41,15 +57,15 @@ extension DiskStore {
     case others
   }
 
-  private func company(_ hash: UInt64) -> Company {
-    // At a moment at which every write has been announced to the end, and is where readers find it: one that is half
-    // announced has its version already, and the memory tiers still have what was there before.
+  private func company(_ write: ConditionalWrite) -> Company {
+    // At a moment at which every write has been announced to the end, and is where readers find it: of one that is half
+    // announced the write would not be told, and the memory tiers still have what was there before.
     journal.lock.withLock {
       while !journal.isShared && observers.isPlacing { journal.lock.wait(for: .progress) }
       if journal.isShared { return .others }
-      if observers.changing == hash { return .change }
-      let version = observers.versions.word(hash: hash).pointee.load(ordering: .acquiring)
-      return .none(.unchanged(version: version, position: foreignPosition))
+      if observers.changing == write.hash { return .change }
+      observers.conditional.register(write)
+      return .none(.unchanged(write, position: foreignPosition))
     }
   }
 
@@ -83,24 +99,22 @@ extension DiskStore {
   func edit(
     _ key: CacheKey, _ edit: Edit, if condition: EntryCondition, by observer: (any DiskStoreObserver)?
   ) throws(CacheError) -> WriteOutcome {
+    // A long value is not written where it is known to be in vain.
+    if case .put(_, let draft) = edit, draft.payload.count > inlineThreshold, draft.appended == nil,
+      try !mayHold(condition, key)
+    {
+      return WriteOutcome(stamp: 0, isRefused: true)
+    }
     switch (condition, edit) {
-    case (.unchanged(let version, let position), .put(let header, let payload, let transforms)):
-      return try put(key, header: header, payload: payload, through: transforms, by: observer) { [self] in
-        isUnchanged(key, version, position)
-      }
-    case (.unchanged(let version, let position), .putAsIs(let header, let payload)):
-      return try putAsIs(key, header: header, payload: payload, by: observer) { [self] in
-        isUnchanged(key, version, position)
-      }
-    case (.unchanged(let version, let position), .remove):
-      return try remove(key, by: observer) { [self] in isUnchanged(key, version, position) }
+    case (.unchanged(let write, let position), .put(let header, let draft)):
+      return try put(
+        key, header: header, payload: draft.payload, through: draft.transforms, by: observer, draft: draft
+      ) { [self] in isUnchanged(write, position) }
+    case (.unchanged(let write, let position), .remove):
+      return try remove(key, by: observer) { [self] in isUnchanged(write, position) }
     case (.unchanged, .touch): preconditionFailure("A record is touched in a transaction.")
-    case (.stamp(let stamp), .put(let header, let payload, let transforms)):
-      return try preparing(key, header, payload, transforms) { (header, payload) throws(CacheError) in
-        try transact(key, expecting: stamp, .put(PreparedPut(key, header.transacted, payload)))
-      }
-    case (.stamp(let stamp), .putAsIs(let header, let payload)):
-      return try placing(key, header, payload) { (header, payload) throws(CacheError) in
+    case (.stamp(let stamp), .put(let header, let draft)):
+      return try preparing(key, header, draft) { (header, payload) throws(CacheError) in
         try transact(key, expecting: stamp, .put(PreparedPut(key, header.transacted, payload)))
       }
     case (.stamp(let stamp), .touch(let expires)): return try transact(key, expecting: stamp, .touch(expires: expires))
@@ -108,60 +122,57 @@ extension DiskStore {
     }
   }
 
+  private func mayHold(_ condition: EntryCondition, _ key: CacheKey) throws(CacheError) -> Bool {
+    switch condition {
+    case .unchanged(let write, _): journal.lock.withLock { observers.conditional.isUnchanged(write) }
+    case .stamp(let stamp): try self.stamp(key) == stamp
+    }
+  }
+
   /// With the journal's lock held, at the moment of the write.
-  private func isUnchanged(_ key: CacheKey, _ version: UInt64, _ position: UInt64) -> Bool {
-    wasUnchanged(key.hash, version, position) && journal.claimExclusiveUse()
+  private func isUnchanged(_ write: ConditionalWrite, _ position: UInt64) -> Bool {
+    wasUnchanged(write, position) && journal.claimExclusiveUse()
   }
 
-  private func wasUnchanged(_ hash: UInt64, _ version: UInt64, _ position: UInt64) -> Bool {
+  private func wasUnchanged(_ write: ConditionalWrite, _ position: UInt64) -> Bool {
     // What a transaction is about to commit cannot be read yet, and must not be missed.
-    observers.versions.word(hash: hash).pointee.load(ordering: .acquiring) == version
-      && foreignPosition == position && observers.changing != hash
-  }
-
-  /// An entry, by the hash of its key, and what it was when ``condition(_:)`` was asked.
-  struct UnchangedEntry {
-    let hash: UInt64
-    let version: UInt64
-    let position: UInt64
+    observers.conditional.isUnchanged(write) && foreignPosition == position && observers.changing != write.hash
   }
 
   /// The same for the entries that a batch is written to.
-  func areUnchanged(_ entries: [UnchangedEntry]) -> Bool {
-    entries.allSatisfy { wasUnchanged($0.hash, $0.version, $0.position) } && journal.claimExclusiveUse()
+  func areUnchanged(_ entries: [(write: ConditionalWrite, position: UInt64)]) -> Bool {
+    entries.allSatisfy { wasUnchanged($0.write, $0.position) } && journal.claimExclusiveUse()
   }
 
   /// Transforms a value and appends it to the value log, as every put does.
   private func preparing<R>(
-    _ key: CacheKey, _ header: RecordHeader, _ payload: UnsafeRawBufferPointer, _ transforms: ValueTransforms,
+    _ key: CacheKey, _ header: RecordHeader, _ draft: ValueDraft,
     _ body: (RecordHeader, UnsafeRawBufferPointer) throws(CacheError) -> R
   ) throws(CacheError) -> R {
-    if !transforms.isEmpty, let transformed = try transforms.apply(to: payload, header, key) {
+    if !draft.transforms.isEmpty, let bytes = try transformed(draft.payload, draft.transforms, key, header, draft) {
       var header = header
       header.flags.insert(.transformed)
-      return try transformed.withBytes { (bytes) throws(CacheError) in try placing(key, header, bytes, body) }
+      return try bytes.withBytes { (bytes) throws(CacheError) in try placing(key, header, bytes, draft, body) }
     }
-    return try placing(key, header, payload, body)
+    return try placing(key, header, draft.payload, draft, body)
   }
 
   private func placing<R>(
-    _ key: CacheKey, _ header: RecordHeader, _ payload: UnsafeRawBufferPointer,
+    _ key: CacheKey, _ header: RecordHeader, _ payload: UnsafeRawBufferPointer, _ draft: ValueDraft,
     _ body: (RecordHeader, UnsafeRawBufferPointer) throws(CacheError) -> R
   ) throws(CacheError) -> R {
     if payload.count <= inlineThreshold { return try body(header, payload) }
-    let value = try appendValue(payload, key: key)
-    defer { value.end() }
-    return try value.pointer.withBytes { (pointer) throws(CacheError) in try body(header.referring, pointer) }
+    return try appended(payload, key, draft).pointer.withBytes { (pointer) throws(CacheError) in
+      try body(header.referring, pointer)
+    }
   }
 
   // MARK: In a transaction
 
   private enum Transacted {
     case done(WriteOutcome)
-    /// The entry is another one.
+    /// The entry is another one, or will be: a write of this process waits, which goes first.
     case refused
-    /// A write of this process waits, which goes first.
-    case waits
     /// The entry cannot be read, and was not touched.
     case damaged
     /// There is something that is no entry of this version, and not nothing. It was not replaced.
@@ -205,6 +216,7 @@ extension DiskStore {
   private func transact(
     _ key: CacheKey, expecting expected: UInt64, _ change: Change
   ) throws(CacheError) -> WriteOutcome {
+    try admit(.key(key.utf8))
     let deadline = MonotonicClock.nanoseconds.addingClamped(settings.lockTimeout.clampedNanoseconds)
     // The caller waits until the job has run: what it points to stays.
     nonisolated(unsafe) let (key, change) = (key, change)
@@ -218,7 +230,6 @@ extension DiskStore {
         didChange(key, outcome.stamp, by: nil)
         return outcome
       case .refused: return WriteOutcome(stamp: 0, isRefused: true)
-      case .waits: continue
       case .damaged: throw database.corrupted(key.string)
       case .unreadable(let error): throw error
       case .unsettled(let journal):
@@ -254,7 +265,7 @@ extension DiskStore {
         }
         var stamp: UInt64 = 0
         let refusal = journal.lock.withLock { () -> Transacted? in
-          if journal.waits(key, position: foreignPosition) { return .waits }
+          if journal.waits(key, position: foreignPosition) { return .refused }
           switch current {
           case .success(let current): if current != expected { return .refused }
           // It is no entry that somebody has seen.

@@ -1,3 +1,4 @@
+import Foundation
 import Platform
 import Synchronization
 
@@ -13,42 +14,54 @@ extension DiskStore {
   ///
   /// - Parameters:
   ///   - transforms: What the value goes through, of the cache that writes it.
+  ///   - draft: Keeps what becomes of the value, for another attempt.
   ///   - condition: Called with the lock held, at the moment of the write, perhaps more than once. If it fails, nothing is
   ///     written, and the outcome says so.
   @inline(__always)
   func put(
     _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, through transforms: ValueTransforms,
-    by observer: (any DiskStoreObserver)?, if condition: (() -> Bool)? = nil
+    by observer: (any DiskStoreObserver)?, draft: ValueDraft? = nil, if condition: (() -> Bool)? = nil
   ) throws(CacheError) -> WriteOutcome {
     if !transforms.isEmpty {
-      return try putTransformed(key, header: header, payload: payload, transforms, by: observer, if: condition)
+      return try putTransformed(key, header, payload, transforms, by: observer, draft, if: condition)
     }
-    return try putAsIs(key, header: header, payload: payload, by: observer, if: condition)
+    return try putAsIs(key, header: header, payload: payload, by: observer, draft: draft, if: condition)
   }
 
   /// The same for a payload that has gone through the transforms, or needs none.
   @inline(__always)
   func putAsIs(
     _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, by observer: (any DiskStoreObserver)?,
-    if condition: (() -> Bool)?
+    draft: ValueDraft? = nil, if condition: (() -> Bool)?
   ) throws(CacheError) -> WriteOutcome {
+    try admit(.key(key.utf8))
     if payload.count > inlineThreshold {
-      return try putSeparately(key, header: header, payload: payload, by: observer, if: condition)
+      return try putSeparately(key, header: header, payload: payload, by: observer, draft, if: condition)
     }
     return try putInline(key, header: header, payload: payload, by: observer, if: condition)
   }
 
   private func putTransformed(
-    _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, _ transforms: ValueTransforms,
-    by observer: (any DiskStoreObserver)?, if condition: (() -> Bool)?
+    _ key: CacheKey, _ header: RecordHeader, _ payload: UnsafeRawBufferPointer, _ transforms: ValueTransforms,
+    by observer: (any DiskStoreObserver)?, _ draft: ValueDraft?, if condition: (() -> Bool)?
   ) throws(CacheError) -> WriteOutcome {
-    guard let transformed = try transforms.apply(to: payload, header, key) else {
-      return try putAsIs(key, header: header, payload: payload, by: observer, if: condition)
+    guard let bytes = try transformed(payload, transforms, key, header, draft) else {
+      return try putAsIs(key, header: header, payload: payload, by: observer, draft: draft, if: condition)
     }
     var header = header
     header.flags.insert(.transformed)
-    return try transformed.withBytes { (bytes) throws(CacheError) in
-      try putAsIs(key, header: header, payload: bytes, by: observer, if: condition)
+    return try bytes.withBytes { (bytes) throws(CacheError) in
+      try putAsIs(key, header: header, payload: bytes, by: observer, draft: draft, if: condition)
+    }
+  }
+
+  func transformed(
+    _ payload: UnsafeRawBufferPointer, _ transforms: ValueTransforms, _ key: CacheKey, _ header: RecordHeader,
+    _ draft: ValueDraft?
+  ) throws(CacheError) -> Data? {
+    guard let draft else { return try transforms.apply(to: payload, header, key) }
+    return try draft.transformed(for: header) { () throws(CacheError) in
+      try transforms.apply(to: payload, header, key)
     }
   }
 
@@ -78,17 +91,17 @@ extension DiskStore {
 
   private func putSeparately(
     _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, by observer: (any DiskStoreObserver)?,
-    if condition: (() -> Bool)?
+    _ draft: ValueDraft?, if condition: (() -> Bool)?
   ) throws(CacheError) -> WriteOutcome {
     let value: AppendedValue
     do throws(CacheError) {
-      value = try appendValue(payload, key: key)
+      value = try appended(payload, key, draft)
     } catch {
       if observer == nil || durability == .full || error.code == .closed { throw error }
       journal.lock.withLock { if journal.state.gate.failure == nil { writer.note(error) } }
       return try hide(key, error, if: condition)
     }
-    defer { value.end() }
+    defer { if draft == nil { value.end() } }
     return try value.pointer.withBytes { (pointer) throws(CacheError) in
       try putInline(key, header: header.referring, payload: pointer, by: observer, if: condition)
     }
@@ -109,6 +122,16 @@ extension DiskStore {
     if appended.isRefused { return WriteOutcome(stamp: 0, isRefused: true) }
     journal.noteUnrecorded(error)
     return WriteOutcome(stamp: stamp, validated: position, failure: appended.failure, isRecorded: false)
+  }
+
+  /// Appends a value to the value log, unless that was done for a draft.
+  func appended(
+    _ payload: UnsafeRawBufferPointer, _ key: CacheKey, _ draft: ValueDraft?
+  ) throws(CacheError) -> AppendedValue {
+    if let value = draft?.appended { return value }
+    let value = try appendValue(payload, key: key)
+    draft?.appended = value
+    return value
   }
 
   /// Appends a value to the value log.
@@ -160,6 +183,7 @@ extension DiskStore {
   func remove(
     _ key: CacheKey, by observer: (any DiskStoreObserver)?, if condition: (() -> Bool)? = nil
   ) throws(CacheError) -> WriteOutcome {
+    try admit(.key(key.utf8))
     try Self.checkLength(ofKey: key.utf8.count)
     let size = JournalFrame.size(keyLength: key.utf8.count, recordLength: 0)
     let hash = key.hash
@@ -190,6 +214,7 @@ extension DiskStore {
       try Self.checkLength(ofKey: utf8.count)
       let size = JournalFrame.size(keyLength: utf8.count, recordLength: 0)
       let hidden: HiddenKeys.Scope = prefix == nil ? .everything : .prefix(utf8)
+      try admit(hidden)
       return try append(size: size, hiding: hidden, hidesAlways: true) { segment in
         isDiskFull = journal.state.gate.failure?.error.isOfFullDisk ?? false
         let stamp = journal.state.stamps.next(clock)
@@ -216,6 +241,12 @@ extension DiskStore {
   }
 
   // MARK: The common part
+
+  /// See ``ConditionalWrites/admit(_:)``. The writer thread waits for nobody.
+  @inline(__always)
+  func admit(_ scope: @autoclosure () -> HiddenKeys.Scope) throws(CacheError) {
+    if observers.conditional.isGuarded, !journal.isWriterThread { try observers.conditional.admit(scope()) }
+  }
 
   /// Tells the observers but for the one that made the write, which says so itself when its memory tier has the value.
   func didChange(_ key: CacheKey, _ stamp: UInt64, by writer: (any DiskStoreObserver)?) {

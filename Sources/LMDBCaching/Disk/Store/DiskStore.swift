@@ -70,7 +70,7 @@ final class DiskStore: Sendable {
     database = EntryDatabase(
       opened.environment, databaseKey, directoryName: directory.path, position: opened.environment.lastPosition(),
       counters: counters)
-    observers = StoreObservers(lock)
+    observers = StoreObservers(lock, lockTimeout: configuration.disk.lockTimeout)
     let segmentSize = configuration.disk.valueSegmentSize
     values = ValueLog(currentDirectory, durability: durability, segmentSize: segmentSize)
     let valueReader = ValueReader(currentDirectory, segmentSize: segmentSize)
@@ -178,6 +178,7 @@ final class DiskStore: Sendable {
     exclusive.makeRound()
     synchronizer.synchronizeIfAwaited()
     valueKeeper.makeRound()
+    observers.conditional.makeRound(environment)
     journal.makeRound()
     maintenance.sweepIfWanted()
     space.makeRound()

@@ -1,7 +1,9 @@
-/// What has to be true of an entry for a write to be made.
+import Foundation
+
+/// What must be true of an entry for a write to be made.
 enum EntryCondition {
-  /// Nothing was written under the key since this was noted: by this process, which is alone, or by others.
-  case unchanged(version: UInt64, position: UInt64)
+  /// This process, which is alone, has not changed the entry since the write looked at it, and no other has come.
+  case unchanged(ConditionalWrite, position: UInt64)
   /// The entry is the one with this stamp; 0: there is none that has not expired.
   case stamp(UInt64)
 
@@ -11,5 +13,37 @@ enum EntryCondition {
     case .unchanged: false
     case .stamp: true
     }
+  }
+}
+
+/// A value on its way to an entry: it is transformed, and written to the value log, once, however often the write is tried.
+final class ValueDraft {
+  let payload: UnsafeRawBufferPointer
+  let transforms: ValueTransforms
+  /// What the transforms made of it, and of which entry: encryption binds the value to it.
+  private var transformed: (bytes: Data?, header: RecordHeader, tags: [UInt64])?
+  var appended: AppendedValue?
+
+  init(_ payload: UnsafeRawBufferPointer, _ transforms: ValueTransforms) {
+    self.payload = payload
+    self.transforms = transforms
+  }
+
+  deinit { appended?.end() }
+
+  func transformed(
+    for header: RecordHeader, _ transform: () throws(CacheError) -> Data?
+  ) throws(CacheError) -> Data? {
+    let tags = header.tags.map(Array.init) ?? []
+    if let (bytes, known, knownTags) = transformed, known.expires == header.expires, known.created == header.created,
+      knownTags == tags
+    {
+      return bytes
+    }
+    let bytes = try transform()
+    transformed = (bytes, header, tags)
+    appended?.end()
+    appended = nil
+    return bytes
   }
 }
