@@ -55,28 +55,6 @@ import Testing
     try await cache.close()
   }
 
-  @Test func loadsOfTwoCachesThatNeedEachOtherEnd() async throws {
-    let second = CacheDirectory()
-    let caches = [
-      try directory.open { $0.loadWaitLimit = .milliseconds(50) },
-      try second.open { $0.loadWaitLimit = .milliseconds(50) },
-    ]
-    let arrived = Guarded(0)
-    try await withThrowingTaskGroup(of: Int.self) { group in
-      for number in 0..<2 {
-        group.addTask {
-          try await caches[number].value(Int.self, forKey: "key") {
-            arrived { $0 += 1 }
-            while arrived.current < 2 { await Task.yield() }
-            return try await caches[1 - number].value(Int.self, forKey: "key") { 5 }
-          }
-        }
-      }
-      for try await value in group { #expect(value == 5) }
-    }
-    for cache in caches { try await cache.close() }
-  }
-
   /// Whether the load waits for the task is not known before the limit.
   @Test func aLoadWhoseChildTaskNeedsItIsAnError() async throws {
     let cache = try directory.open { $0.loadWaitLimit = .milliseconds(50) }

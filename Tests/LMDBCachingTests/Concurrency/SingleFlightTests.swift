@@ -8,27 +8,6 @@ import Testing
   let directory = CacheDirectory()
   struct Failure: Error, Equatable { var number = 0 }
 
-  @Test func threadsShareOneLoad() throws {
-    let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
-    for round in 0..<20 {
-      let loads = Guarded(0)
-      let waiting = Guarded(0)
-      concurrently(5) { _ in
-        waiting { $0 += 1 }
-        let value = try? cache.value(Int.self, forKey: "key\(round)") {
-          // Until everybody is there, so that the flight is one that others wait for.
-          _ = eventually(within: .seconds(2)) { waiting.current == 5 }
-          return loads {
-            $0 += 1; return $0
-          }
-        }
-        if value != 1 { Issue.record("\(String(describing: value))") }
-      }
-      #expect(loads.current == 1)
-    }
-    try cache.close()
-  }
-
   @Test func threadsShareTheError() throws {
     let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
     let loads = Guarded(0)
@@ -81,29 +60,6 @@ import Testing
       #expect(isDone)
     }
     try cache.close()
-  }
-
-  @Test func tasksShareOneLoad() async throws {
-    let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
-    for round in 0..<20 {
-      let loads = Guarded(0)
-      let values = try await withThrowingTaskGroup(of: Int.self) { group in
-        for _ in 0..<8 {
-          group.addTask {
-            try await cache.value(Int.self, forKey: "key\(round)") {
-              for _ in 0..<50 { await Task.yield() }
-              return loads {
-                $0 += 1; return $0
-              }
-            }
-          }
-        }
-        return try await group.reduce(into: [Int]()) { $0.append($1) }
-      }
-      #expect(values == Array(repeating: 1, count: 8))
-      #expect(loads.current == 1)
-    }
-    try await cache.close()
   }
 
   @Test func tasksShareTheError() async throws {
@@ -180,25 +136,6 @@ import Testing
     }
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
-    try await cache.close()
-  }
-
-  @Test func threadsAndTasksEndWhereverTheyMeet() async throws {
-    let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
-    @Sendable func loadOnThisThread(_ round: Int) throws -> Int {
-      try cache.value(Int.self, forKey: "k\(round)") { round }
-    }
-    for round in 0..<30 {
-      let tasks = (0..<4).map { number in
-        Task { () -> Int in
-          if number % 2 == 0 {
-            return try await cache.value(Int.self, forKey: "k\(round)") { () async throws -> Int in round }
-          }
-          return try loadOnThisThread(round)
-        }
-      }
-      for task in tasks { #expect(try await task.value == round) }
-    }
     try await cache.close()
   }
 }
