@@ -21,7 +21,7 @@ public import Foundation
 ///
 /// Other errors that code of the stored types throws while it encodes or decodes itself are passed on as they are, but for
 /// `EncodingError`: it comes as ``Code/unencodable``, whose message names the object.
-public struct GarageError: Error, Sendable {
+public struct GarageError: LocalizedError, Sendable {
   public var code: Code
   /// What happened, to which object, and what can be done about it.
   public var message: String
@@ -33,6 +33,8 @@ public struct GarageError: Error, Sendable {
     self.message = message
     self.underlying = underlying
   }
+
+  public var errorDescription: String? { message }
 }
 
 extension GarageError: CustomStringConvertible {
@@ -54,10 +56,6 @@ extension GarageError: CustomNSError {
     information[NSUnderlyingErrorKey] = underlying
     return information
   }
-}
-
-extension GarageError: LocalizedError {
-  public var errorDescription: String? { message }
 }
 
 extension GarageError: Equatable {

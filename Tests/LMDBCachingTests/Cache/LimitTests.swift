@@ -147,6 +147,9 @@ import Testing
     }
     #expect(await errorCode { try await cache.trim(toCount: -1) } == .invalidArgument)
     #expect(await errorCode { try await disk.trim(toCost: .min) } == .invalidArgument)
+    let unknown = Date(timeIntervalSince1970: .nan)
+    #expect(await errorCode { try await cache.removeAll(createdBefore: unknown) } == .invalidArgument)
+    #expect(await errorCode { try await disk.removeAll(createdBefore: unknown) } == .invalidArgument)
     let codes = Guarded<[CacheError.Code?]>([])
     cache.trim(toAge: .seconds(-1)) { error in codes { $0.append(error?.code) } }
     disk.trim(toCount: -1) { error in codes { $0.append(error?.code) } }
@@ -229,7 +232,7 @@ import Testing
     try cache.close()
   }
 
-  @Test func entriesAreRemovedByTheTimeOfTheirCreation() async throws {
+  @Test func entriesAreRemovedByTheTimeOfTheirCreation() throws {
     let clock = ManualClock()
     let cache = try open { $0.clock = .manual(clock) }
     for number in 0..<6 {
@@ -241,15 +244,14 @@ import Testing
     try cache.set(10, forKey: key(1))
     try cache.removeAll(createdBefore: clock.date - 350)
     #expect(try cache.entries().map(\.key) == [1, 3, 4, 5].map(key) && !cache.memoryCache.contains(key(0)))
-    try await cache.removeAll(createdBefore: clock.date - 50)
+    try cache.removeAll(createdBefore: clock.date - 50)
     #expect(try cache.entries().map(\.key) == [key(1)])
     try cache.removeAll(createdBefore: .distantPast)
-    #expect(errorCode { try cache.removeAll(createdBefore: Date(timeIntervalSince1970: .nan)) } == .invalidArgument)
     #expect(cache.count == 1)
-    try await cache.diskCache.removeAll(createdBefore: .distantFuture)
+    try cache.diskCache.removeAll(createdBefore: .distantFuture)
     #expect(cache.count == 0)
     #expect(try cache.value(Int.self, forKey: key(1)) == nil)
-    try await cache.close()
+    try cache.close()
   }
 
   /// An entry that costs more than all may together would drive out all others, and go as the last.
