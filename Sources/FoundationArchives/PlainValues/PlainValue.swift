@@ -1,5 +1,8 @@
-package import CBORCoding
 package import Foundation
+
+#if !canImport(Darwin)
+  package import CBORCoding
+#endif
 
 /// Data as property lists hold it, and the few objects besides that Foundation's archives have for Swift's own types: what
 /// needs no class to be understood.
