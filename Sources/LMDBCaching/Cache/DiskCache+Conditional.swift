@@ -52,9 +52,9 @@ extension DiskCache {
 
   // MARK: Writing under a condition
 
-  /// Makes a write that depends on what is there: calls `attempt` until it is done, which returns whether it is.
+  /// Makes a conditional write: calls `attempt` until it returns `true`.
   ///
-  /// - Parameter attempt: Is given the condition of the write; `nil` if that is the stamp of what it reads.
+  /// - Parameter attempt: Takes the condition of the write, or `nil` if that is the stamp of the entry that it reads.
   /// - Throws: `.recursiveUpdate` in the closure of such a write of the same key.
   func attempting(
     _ key: CacheKey, _ attempt: (ConditionalWrite, EntryCondition?) throws(CacheError) -> Bool

@@ -58,7 +58,7 @@ extension DiskCache {
     return value
   }
 
-  /// Calls `attempt` until the entry is changed as it says.
+  /// Calls `attempt` until it returns `true`.
   @usableFromInline
   func updating(_ key: String, _ attempt: (inout UpdateBasis) throws(CacheError) -> Bool) throws(CacheError) {
     try CacheKey.with(key) { (key) throws(CacheError) in
@@ -69,7 +69,7 @@ extension DiskCache {
     }
   }
 
-  /// Runs somebody else's closure, which may not change the entry itself.
+  /// Runs the caller's closure, which must not change the entry itself.
   @usableFromInline
   func run(_ basis: UpdateBasis, _ closure: () -> Void) { store.observers.conditional.run(basis.write, closure) }
 

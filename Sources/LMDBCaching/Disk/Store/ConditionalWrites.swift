@@ -2,7 +2,7 @@ import LMDB
 import Platform
 import Synchronization
 
-/// A write that depends on what is there, from its first look at the entry to its end. One thread makes it.
+/// A write that depends on the entry in its place, from its first read of the entry to its end. One thread makes it.
 // Sendable: `isChanged`, `removedTags`, `isRegistered` and `isOverdue` are touched with the journal's lock held only; the
 // other variables by the thread that makes the write, and `tags` do not change while its closure runs.
 final class ConditionalWrite: @unchecked Sendable {
@@ -43,9 +43,9 @@ final class ConditionalWrite: @unchecked Sendable {
 
 /// The conditional writes under way in this process.
 ///
-/// Each is told of the changes of its key, and of no other. After a few conflicts it *holds* the key: other threads wait
-/// before they change it, and other processes before they commit, so that the next attempt succeeds. A closure that changes
-/// its own key would wait for itself, which is an error. A wait ends after five times ``CacheConfiguration/Disk/lockTimeout``, and at once where threads would
+/// A change of the same key is a conflict, and nothing else is. After a few conflicts the write *holds* the key: other
+/// threads wait before they change it, and other processes before they commit, so that the next attempt succeeds. A closure
+/// that changes its own key would wait for itself, which is an error. A wait ends after five times ``CacheConfiguration/Disk/lockTimeout``, and at once where threads would
 /// wait in a circle: the write is made then, and the holder tries again.
 // Sendable: the variables are touched with the journal's lock held only.
 final class ConditionalWrites: @unchecked Sendable {
@@ -59,7 +59,7 @@ final class ConditionalWrites: @unchecked Sendable {
   private var holders: [ConditionalWrite] = []
   /// The one that keeps other processes from committing, and since when.
   private var fileHolder: (write: ConditionalWrite, since: Int64)?
-  /// What threads wait for.
+  /// The holder that each waiting thread waits for.
   private var waiting: [UInt: ConditionalWrite] = [:]
   /// How many closures run and keys are held: other writes need not look while it is 0.
   private let guardCount = Atomic<Int>(0)
@@ -88,7 +88,7 @@ final class ConditionalWrites: @unchecked Sendable {
     }
   }
 
-  /// The write looks at its entry next.
+  /// Notes changes from now on, since the write reads its entry next.
   func register(_ write: ConditionalWrite) {
     write.isChanged = false
     write.removedTags = []
@@ -161,7 +161,7 @@ final class ConditionalWrites: @unchecked Sendable {
 
   /// Notes a conflict; after a few of them holds the key.
   ///
-  /// - Parameter isShared: Whether other processes are to be kept from committing.
+  /// - Parameter isShared: Whether other processes have the cache open.
   /// - Throws: `.recursiveUpdate`, `.lockTimeout`.
   func noteConflict(of write: ConditionalWrite, isShared: Bool, _ environment: Environment) throws(CacheError) {
     write.conflicts += 1

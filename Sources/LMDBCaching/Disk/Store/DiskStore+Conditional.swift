@@ -14,7 +14,7 @@ extension DiskStore {
 
   // MARK: Conditions
 
-  /// Begins a write that depends on what is there; to be ended by ``end(_:)``.
+  /// Begins a conditional write, which ``end(_:)`` ends.
   ///
   /// - Throws: `.recursiveUpdate` in the closure of such a write of the same key.
   func begin(_ key: CacheKey) throws(CacheError) -> ConditionalWrite {
@@ -99,7 +99,7 @@ extension DiskStore {
   func edit(
     _ key: CacheKey, _ edit: Edit, if condition: EntryCondition, by observer: (any DiskStoreObserver)?
   ) throws(CacheError) -> WriteOutcome {
-    // A long value is not written where it is known to be in vain.
+    // Appending a long value takes long: not where the condition has failed already.
     if case .put(_, let draft) = edit, draft.payload.count > inlineThreshold, draft.appended == nil,
       try !mayHold(condition, key)
     {

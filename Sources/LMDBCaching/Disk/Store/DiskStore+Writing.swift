@@ -14,7 +14,7 @@ extension DiskStore {
   ///
   /// - Parameters:
   ///   - transforms: What the value goes through, of the cache that writes it.
-  ///   - draft: Keeps what becomes of the value, for another attempt.
+  ///   - draft: Keeps the transformed and appended value for another attempt.
   ///   - condition: Called with the lock held, at the moment of the write, perhaps more than once. If it fails, nothing is
   ///     written, and the outcome says so.
   @inline(__always)
@@ -55,6 +55,7 @@ extension DiskStore {
     }
   }
 
+  /// Applies the transforms, once for a draft.
   func transformed(
     _ payload: UnsafeRawBufferPointer, _ transforms: ValueTransforms, _ key: CacheKey, _ header: RecordHeader,
     _ draft: ValueDraft?
@@ -124,7 +125,7 @@ extension DiskStore {
     return WriteOutcome(stamp: stamp, validated: position, failure: appended.failure, isRecorded: false)
   }
 
-  /// Appends a value to the value log, unless that was done for a draft.
+  /// Appends a value to the value log, once for a draft.
   func appended(
     _ payload: UnsafeRawBufferPointer, _ key: CacheKey, _ draft: ValueDraft?
   ) throws(CacheError) -> AppendedValue {
@@ -242,7 +243,7 @@ extension DiskStore {
 
   // MARK: The common part
 
-  /// See ``ConditionalWrites/admit(_:)``. The writer thread waits for nobody.
+  /// See ``ConditionalWrites/admit(_:)``. The writer thread does not wait.
   @inline(__always)
   func admit(_ scope: @autoclosure () -> HiddenKeys.Scope) throws(CacheError) {
     if observers.conditional.isGuarded, !journal.isWriterThread { try observers.conditional.admit(scope()) }

@@ -1,10 +1,10 @@
 import Foundation
 
-/// What must be true of an entry for a write to be made.
+/// The condition under which a write is made.
 enum EntryCondition {
   /// This process, which is alone, has not changed the entry since the write looked at it, and no other has come.
   case unchanged(ConditionalWrite, position: UInt64)
-  /// The entry is the one with this stamp; 0: there is none that has not expired.
+  /// The entry has this stamp; 0: it is absent or has expired.
   case stamp(UInt64)
 
   /// Whether the write is a transaction; without other processes it is a frame of the journal.
@@ -20,7 +20,7 @@ enum EntryCondition {
 final class ValueDraft {
   let payload: UnsafeRawBufferPointer
   let transforms: ValueTransforms
-  /// What the transforms made of it, and of which entry: encryption binds the value to it.
+  /// The transforms' result, and the entry that encryption binds it to.
   private var transformed: (bytes: Data?, header: RecordHeader, tags: [UInt64])?
   var appended: AppendedValue?
 
@@ -31,6 +31,7 @@ final class ValueDraft {
 
   deinit { appended?.end() }
 
+  /// Returns the transforms' result for an entry, or `nil` if they leave the value as it is.
   func transformed(
     for header: RecordHeader, _ transform: () throws(CacheError) -> Data?
   ) throws(CacheError) -> Data? {
