@@ -96,7 +96,6 @@ class Person: Mappable {
     #expect(preferences.launches == 1 && preferences.session?.user == "ada")
     #expect(preferences.mode == .night && preferences.size == 2)
     #expect(EFStorageLMDBCacheRef<Double>.forKey("size", in: cache).content == 2)
-    #expect(preferences.$launches.observed.content == 1)
     try cache.close()
   }
 

@@ -392,7 +392,6 @@ import Testing
     #expect(errorCode { try cache.set(Data(count: 6_000), forKey: "long") } == .noSpace)
     #expect(errorCode { try cache.removeValue(forKey: "short") } == .noSpace)
     #expect(errorCode { try cache.removeAll(withPrefix: "s") } == .noSpace)
-    #expect(errorCode { try cache.removeAll() } == .noSpace)
     #expect(errorCode { try cache.setValueIfAbsent(1, forKey: "absent") } == .noSpace)
     for _ in 0..<2 {
       #expect(try cache.value(Data.self, forKey: "short") == short)

@@ -208,15 +208,28 @@ extension DiskStore {
   func removeAll(
     withPrefix prefix: String?, by observer: (any DiskStoreObserver)?
   ) throws(CacheError) -> WriteOutcome {
+    do throws(CacheError) {
+      return try appendRemoval(ofAll: prefix, by: observer)
+    } catch let failure {
+      guard prefix == nil, failure.isOfFullDisk, durability == .full, !journal.isWriterThread else { throw failure }
+      // Nothing is hidden with full durability: what cannot be recorded is a trim.
+      do throws(CacheError) { try trim(to: TrimGoal(count: 0)) } catch { throw failure }
+      return WriteOutcome(stamp: 0)
+    }
+  }
+
+  private func appendRemoval(
+    ofAll prefix: String?, by observer: (any DiskStoreObserver)?
+  ) throws(CacheError) -> WriteOutcome {
     var isAnnounced = false
     var isDiskFull = false
     defer { if isAnnounced { database.tracker.endRemoval() } }
-    let outcome = try withUTF8Bytes(of: prefix ?? "") { (utf8) throws(CacheError) in
+    var outcome = try withUTF8Bytes(of: prefix ?? "") { (utf8) throws(CacheError) in
       try Self.checkLength(ofKey: utf8.count)
       let size = JournalFrame.size(keyLength: utf8.count, recordLength: 0)
       let hidden: HiddenKeys.Scope = prefix == nil ? .everything : .prefix(utf8)
       try admit(hidden)
-      return try append(size: size, hiding: hidden, hidesAlways: true) { segment in
+      return try append(size: size, hiding: hidden) { segment in
         isDiskFull = journal.state.gate.failure?.error.isOfFullDisk ?? false
         let stamp = journal.state.stamps.next(clock)
         journal.state.writes.removals &+= 1
@@ -235,7 +248,15 @@ extension DiskStore {
     observers.endRemovals(outcome.stamp...outcome.stamp)
     changes.noteRemoval(ofAll: prefix ?? "", stamp: outcome.stamp, lastStamp: outcome.stamp)
     isDiskFull = isDiskFull || outcome.failure?.isOfFullDisk ?? false
-    if isDiskFull || !outcome.isRecorded && (observer == nil || durability == .full) { try commitOnFullDisk() }
+    if isDiskFull || !outcome.isRecorded && observer == nil {
+      do throws(CacheError) {
+        try commitOnFullDisk()
+        outcome.failure = nil
+      } catch {
+        // What is in the journal, or hidden by a memory tier, is committed when there is room.
+        if !outcome.isRecorded && observer == nil { throw error }
+      }
+    }
     // Nothing is left that could be lost.
     if prefix == nil, outcome.isRecorded || isDiskFull { journal.forgetUnrecorded() }
     return outcome
@@ -264,12 +285,12 @@ extension DiskStore {
   /// journal, and in ``Durability/full``, which acknowledges nothing that is in memory only.
   @inline(__always)
   func append(
-    size: Int, hiding scope: HiddenKeys.Scope?, hidesAlways: Bool = false, if condition: (() -> Bool)? = nil,
+    size: Int, hiding scope: HiddenKeys.Scope?, if condition: (() -> Bool)? = nil,
     large: (() -> JournalSegment)? = nil, body: (JournalSegment?) -> UInt64
   ) throws(CacheError) -> WriteOutcome {
     if !journal.hasFile.load(ordering: .relaxed) { try prepareJournal() }
     var (stamp, position): (UInt64, UInt64) = (0, 0)
-    let hidden = durability == .full && !hidesAlways ? nil : scope
+    let hidden = durability == .full ? nil : scope
     let appended = try journal.append(size: size, hiding: hidden, if: condition, large: large) { segment in
       stamp = body(segment)
       position = database.foreignPosition

@@ -276,7 +276,10 @@ final class DiskStore: Sendable {
 
   /// Removes expired entries, then those of the least rank, until `goal` is reached.
   func trim(to goal: TrimGoal) throws(CacheError) {
-    try trimming { (trimmer) throws(CacheError) in try trimmer.trim(to: goal) }
+    var isOfAll = goal.count == 0
+    // Entries that cost nothing need not go where none costs anything.
+    if goal.cost == 0, try database.metadata().totalCost > 0 { isOfAll = true }
+    try trimming(isOfAll: isOfAll) { (trimmer) throws(CacheError) in try trimmer.trim(to: goal) }
   }
 
   /// Trims to the limits and returns when it is done.
@@ -287,11 +290,15 @@ final class DiskStore: Sendable {
     }
   }
 
-  private func trimming(_ body: @escaping @Sendable (Trimmer) throws(CacheError) -> Void) throws(CacheError) {
+  private func trimming(
+    isOfAll: Bool = false, _ body: @escaping @Sendable (Trimmer) throws(CacheError) -> Void
+  ) throws(CacheError) {
     do throws(CacheError) {
       try commitPending()
     } catch {
       guard error.isOfFullDisk else { throw error }
+      // What waits need not be committed if it goes, too.
+      if isOfAll, durability != .full { return try removeAll(withPrefix: nil, by: nil).checkCommitted() }
       // What waits finds room when what is committed is trimmed. One job: a commit in between would take the reserve.
       try writer.run { [self] in
         outcome { () throws(CacheError) in
@@ -323,7 +330,7 @@ final class DiskStore: Sendable {
   private func giveSpaceBack() {
     committer.giveReserve()
     // It only takes space: the next round tries it again.
-    _ = outcome { () throws(CacheError) in try space.sweep() }
     _ = outcome { () throws(CacheError) in try valueKeeper.sweep() }
+    _ = outcome { () throws(CacheError) in try space.sweep() }
   }
 }
