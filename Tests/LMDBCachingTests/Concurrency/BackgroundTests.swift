@@ -168,9 +168,9 @@ import Testing
       await Task.detached { await Task.yield() }.value
       await withCheckedContinuation { continuation in DispatchQueue.global().async { continuation.resume() } }
       try await cache.flush()
-      try await cache.setObject(NSNumber(value: 1), forKey: "key")
+      try cache.setObject(NSNumber(value: 1), forKey: "key")
       #expect(try await cache.entryCount() == 1)
-      #expect(try await cache.values(Int.self, forKeys: ["key"]).isEmpty == false)
+      #expect(try cache.values(Int.self, forKeys: ["key"]).isEmpty == false)
       #expect(try await cache.read { try $0.value(Int.self, forKey: "key") } == 1)
       isReleased { $0 = true }
       try await group.waitForAll()
