@@ -10,35 +10,30 @@ public import Foundation
 public struct CBORCodingError: LocalizedError, Sendable, CustomStringConvertible {
   /// The kind of failure. An open set: newer versions may add codes, so keep a `default`.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
-    private enum Value: String, Sendable {
-      case encodingFailed, malformed, tooDeep, tooLarge, typeMismatch, classNotAllowed, classUnknown, cycle
-      case decodingFailed
-    }
-    private let value: Value
+    public let description: String
 
-    private init(_ value: Value) { self.value = value }
-    public var description: String { value.rawValue }
+    private init(_ description: String) { self.description = description }
 
     /// An object, or something that it holds, cannot be archived. There is no archive.
-    public static let encodingFailed = Code(.encodingFailed)
+    public static let encodingFailed = Code("encodingFailed")
     /// The bytes are no CBOR, not whole, or not the archive that they were taken for.
-    public static let malformed = Code(.malformed)
+    public static let malformed = Code("malformed")
     /// Values nest deeper than the limit, or than the stack of the thread holds, or references lead to more than 20,000
     /// levels.
-    public static let tooDeep = Code(.tooDeep)
+    public static let tooDeep = Code("tooDeep")
     /// The input is longer than the limit.
-    public static let tooLarge = Code(.tooLarge)
+    public static let tooLarge = Code("tooLarge")
     /// The archive holds a value of another kind than was asked for.
-    public static let typeMismatch = Code(.typeMismatch)
+    public static let typeMismatch = Code("typeMismatch")
     /// The archive holds an object of a class that is not among those that were allowed, or that does not conform to
     /// `NSSecureCoding` where that is required.
-    public static let classNotAllowed = Code(.classNotAllowed)
+    public static let classNotAllowed = Code("classNotAllowed")
     /// The archive names a class that is not in this process.
-    public static let classUnknown = Code(.classUnknown)
+    public static let classUnknown = Code("classUnknown")
     /// An object refers to another one whose `init(coder:)` has not returned yet.
-    public static let cycle = Code(.cycle)
+    public static let cycle = Code("cycle")
     /// An object could not be made of what the archive holds: its `init(coder:)` returned `nil`, or reported an error.
-    public static let decodingFailed = Code(.decodingFailed)
+    public static let decodingFailed = Code("decodingFailed")
   }
 
   public var code: Code

@@ -5,18 +5,16 @@ public import Foundation
 public struct EFStorageCompositionError: LocalizedError, Sendable, CustomStringConvertible {
   /// What was not written. An open set: newer versions may add codes, so keep a `default`.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
-    fileprivate enum Value: String, Sendable { case first, second, both }
-    fileprivate let value: Value
+    public let description: String
 
-    private init(_ value: Value) { self.value = value }
-    public var description: String { value.rawValue }
+    private init(_ description: String) { self.description = description }
 
     /// The first place; the second one was.
-    public static let first = Code(.first)
+    public static let first = Code("first")
     /// The second place; the first one was.
-    public static let second = Code(.second)
+    public static let second = Code("second")
     /// Neither.
-    public static let both = Code(.both)
+    public static let both = Code("both")
   }
 
   public let code: Code
@@ -33,14 +31,14 @@ public struct EFStorageCompositionError: LocalizedError, Sendable, CustomStringC
 
   /// What happened, and what can be done about it.
   public var message: String {
-    switch code.value {
+    switch code {
     case .first:
       "The first of two composed storages was not written, and keeps what it had; the second was. Write again: what is "
         + "read is the first one's."
     case .second:
       "The second of two composed storages was not written, and keeps what it had; the first was. Write again, if the "
         + "second one is read alone."
-    case .both: "Neither of two composed storages was written. Write again when they can be."
+    default: "Neither of two composed storages was written. Write again when they can be."
     }
   }
 

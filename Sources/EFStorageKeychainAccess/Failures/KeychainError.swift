@@ -6,36 +6,31 @@ public import Foundation
 public struct KeychainError: LocalizedError, Sendable, Hashable, CustomStringConvertible {
   /// The kind of failure. An open set: newer versions may add codes, so keep a `default`.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
-    private enum Value: String, Sendable {
-      case serviceUnavailable, timedOut, locked, noKeyring, promptDismissed, accessDenied
-      case invalidKey, invalidAttribute, conversion, unexpected
-    }
-    private let value: Value
+    public let description: String
 
-    private init(_ value: Value) { self.value = value }
-    public var description: String { value.rawValue }
+    private init(_ description: String) { self.description = description }
 
     /// There is no session bus, or no Secret Service on it. The next call looks again.
-    public static let serviceUnavailable = Code(.serviceUnavailable)
+    public static let serviceUnavailable = Code("serviceUnavailable")
     /// The service did not answer within ``Keychain/timeout(_:)``. What was to be written may have been.
-    public static let timedOut = Code(.timedOut)
+    public static let timedOut = Code("timedOut")
     /// The keyring is locked, and no prompt was allowed, or nobody answered it within
     /// ``Keychain/interactionTimeout(_:)``.
-    public static let locked = Code(.locked)
+    public static let locked = Code("locked")
     /// The service has no keyring for new items, and none was created by a prompt, as for ``locked``.
-    public static let noKeyring = Code(.noKeyring)
+    public static let noKeyring = Code("noKeyring")
     /// The prompt to unlock or to create the keyring was dismissed, or could not be shown.
-    public static let promptDismissed = Code(.promptDismissed)
+    public static let promptDismissed = Code("promptDismissed")
     /// The bus or the service refused access.
-    public static let accessDenied = Code(.accessDenied)
+    public static let accessDenied = Code("accessDenied")
     /// The key holds a NUL character, which D-Bus has no means to carry.
-    public static let invalidKey = Code(.invalidKey)
+    public static let invalidKey = Code("invalidKey")
     /// A service, server, access group, label, comment or attribute cannot be stored as it is.
-    public static let invalidAttribute = Code(.invalidAttribute)
+    public static let invalidAttribute = Code("invalidAttribute")
     /// The item's data is not UTF-8 and was asked for as text. The item is kept.
-    public static let conversion = Code(.conversion)
+    public static let conversion = Code("conversion")
     /// Any other failure of the service; see ``KeychainError/underlying``.
-    public static let unexpected = Code(.unexpected)
+    public static let unexpected = Code("unexpected")
   }
 
   public var code: Code

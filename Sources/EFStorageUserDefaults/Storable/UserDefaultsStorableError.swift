@@ -6,16 +6,14 @@ public import Foundation
 public struct UserDefaultsStorableError: LocalizedError, Sendable, CustomStringConvertible {
   /// The kind of failure. An open set: newer versions may add codes, so keep a `default`.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
-    private enum Value: String, Sendable { case unstorable, unreadable }
-    private let value: Value
+    public let description: String
 
-    private init(_ value: Value) { self.value = value }
-    public var description: String { value.rawValue }
+    private init(_ description: String) { self.description = description }
 
     /// A property list cannot hold the value. Nothing was written.
-    public static let unstorable = Code(.unstorable)
+    public static let unstorable = Code("unstorable")
     /// Something is stored that cannot be read as the type. It is kept.
-    public static let unreadable = Code(.unreadable)
+    public static let unreadable = Code("unreadable")
   }
 
   public let code: Code

@@ -7,88 +7,80 @@ import LMDB
 public struct CacheError: LocalizedError, Sendable, CustomStringConvertible {
   /// The kind of failure. An open set: newer versions may add codes, so keep a `default`.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
-    private enum Value: String, Sendable {
-      case closed, typeMismatch, encodingFailed, decodingFailed, corruptedRecord, unsupportedRecord
-      case invalidDirectory, permissionDenied, remoteFileSystem, durabilityMismatch, unsupportedVersion
-      case noSpace, storageFailed, notCommitted, invalidArgument, missingTransform, damagedDatabase, busy
-      case rebuilt, lockTimeout, processNamespaceMismatch, readOnlyFileSystem, insecureDirectory, untransformed
-      case recursiveLoad, recursiveUpdate, loadTimedOut, loadFailed, configurationMismatch
-    }
-    private let value: Value
+    public let description: String
 
-    private init(_ value: Value) { self.value = value }
-    public var description: String { value.rawValue }
+    private init(_ description: String) { self.description = description }
 
     /// The cache, or this handle of it, was closed.
-    public static let closed = Code(.closed)
+    public static let closed = Code("closed")
     /// The entry holds a value of another type than the one asked for. The entry is kept.
-    public static let typeMismatch = Code(.typeMismatch)
+    public static let typeMismatch = Code("typeMismatch")
     /// The value could not be archived. Nothing was written.
-    public static let encodingFailed = Code(.encodingFailed)
+    public static let encodingFailed = Code("encodingFailed")
     /// The entry could not be unarchived. The entry is kept.
-    public static let decodingFailed = Code(.decodingFailed)
+    public static let decodingFailed = Code("decodingFailed")
     /// The bytes of the entry are not those that were written: its checksum does not match. At opening: the database is
     /// another program's, or the cache's own record in it is missing or damaged.
-    public static let corruptedRecord = Code(.corruptedRecord)
+    public static let corruptedRecord = Code("corruptedRecord")
     /// The entry was written by a newer version of this package.
-    public static let unsupportedRecord = Code(.unsupportedRecord)
+    public static let unsupportedRecord = Code("unsupportedRecord")
     /// The directory cannot hold a cache: it is none, or cannot be made, or is not empty and no cache; or a link, a FIFO, a
     /// file with other names or somebody's file is in the place of one of the cache's. Nothing was changed.
-    public static let invalidDirectory = Code(.invalidDirectory)
+    public static let invalidDirectory = Code("invalidDirectory")
     /// The operating system refused access to the directory or to a file in it.
-    public static let permissionDenied = Code(.permissionDenied)
+    public static let permissionDenied = Code("permissionDenied")
     /// The directory is on a remote file system, where memory maps and locks cannot be trusted.
-    public static let remoteFileSystem = Code(.remoteFileSystem)
+    public static let remoteFileSystem = Code("remoteFileSystem")
     /// Another process, another cache of this process, or an earlier run, uses this directory with another ``Durability``.
     /// Also at opening a cache with ``Durability/fast`` that was open when the operating system stopped, with another one.
-    public static let durabilityMismatch = Code(.durabilityMismatch)
+    public static let durabilityMismatch = Code("durabilityMismatch")
     /// This process has the directory open with another ``CacheConfiguration/disk``, or another clock.
-    public static let configurationMismatch = Code(.configurationMismatch)
+    public static let configurationMismatch = Code("configurationMismatch")
     /// The directory was written by a newer version of this package.
-    public static let unsupportedVersion = Code(.unsupportedVersion)
+    public static let unsupportedVersion = Code("unsupportedVersion")
     /// The disk, or the quota, is full, or a file would exceed the limit of file sizes (`ulimit -f`).
-    public static let noSpace = Code(.noSpace)
+    public static let noSpace = Code("noSpace")
     /// Any other failure of LMDB or of the file system; see ``CacheError/underlying``.
-    public static let storageFailed = Code(.storageFailed)
+    public static let storageFailed = Code("storageFailed")
     /// The write is accepted and visible in this process, but its commit failed so far, and is tried again; or
     /// it was made on the thread that commits, by the end of a value that was evicted, and could not be waited for.
-    public static let notCommitted = Code(.notCommitted)
+    public static let notCommitted = Code("notCommitted")
     /// The entry was written with a ``ValueTransform`` that the cache does not have. The entry is kept.
-    public static let missingTransform = Code(.missingTransform)
+    public static let missingTransform = Code("missingTransform")
     /// The entry was written without a ``ValueTransform`` that the cache requires, such as its encryption. The entry is
     /// kept.
-    public static let untransformed = Code(.untransformed)
+    public static let untransformed = Code("untransformed")
     /// The database's file is damaged. While it is open: nothing is read from it or written to it any more, and the
     /// next opening verifies it. At opening: other processes have it open, so that it cannot be set aside, or
     /// ``CacheConfiguration/Disk/recoversFromDamage`` is off.
-    public static let damagedDatabase = Code(.damagedDatabase)
+    public static let damagedDatabase = Code("damagedDatabase")
     /// Another process is at the cache, and was for too long or is not to be disturbed: try again. Also where this very
     /// thread is opening the directory, or where the directory was deleted and another cache of this process has the one in
     /// its place.
-    public static let busy = Code(.busy)
+    public static let busy = Code("busy")
     /// The cache was damaged, and made anew when it was opened: see ``CacheRecovery``.
-    public static let rebuilt = Code(.rebuilt)
+    public static let rebuilt = Code("rebuilt")
     /// Another process holds a lock of the cache for longer than ``CacheConfiguration/Disk/lockTimeout``: it is suspended, say.
     /// At opening, of conditional writes beside other processes, and as the reason of ``CacheHealth/memoryOnly(_:)``.
-    public static let lockTimeout = Code(.lockTimeout)
+    public static let lockTimeout = Code("lockTimeout")
     /// At opening: the cache is open in a process of another PID namespace, of another container, say.
-    public static let processNamespaceMismatch = Code(.processNamespaceMismatch)
+    public static let processNamespaceMismatch = Code("processNamespaceMismatch")
     /// The directory belongs to another user, or others may write to it: see
     /// ``CacheConfiguration/Disk/allowsOtherUsers``.
-    public static let insecureDirectory = Code(.insecureDirectory)
+    public static let insecureDirectory = Code("insecureDirectory")
     /// The directory is on a file system that is mounted read-only.
-    public static let readOnlyFileSystem = Code(.readOnlyFileSystem)
+    public static let readOnlyFileSystem = Code("readOnlyFileSystem")
     /// A load asks for the value that it loads; see ``LMDBCache/value(_:forKey:expiresIn:cost:load:)``.
-    public static let recursiveLoad = Code(.recursiveLoad)
+    public static let recursiveLoad = Code("recursiveLoad")
     /// The closure of a change writes the entry that it changes, or waits for what does; see
     /// ``LMDBCache/update(_:forKey:expires:cost:_:)``. That write, or else the change, was not made.
-    public static let recursiveUpdate = Code(.recursiveUpdate)
+    public static let recursiveUpdate = Code("recursiveUpdate")
     /// A load took longer than ``LoadOptions/timeLimit``, and there was no value to serve instead.
-    public static let loadTimedOut = Code(.loadTimedOut)
+    public static let loadTimedOut = Code("loadTimedOut")
     /// The load of another process failed, which the caller waited for.
-    public static let loadFailed = Code(.loadFailed)
+    public static let loadFailed = Code("loadFailed")
     /// An argument is out of its documented range.
-    public static let invalidArgument = Code(.invalidArgument)
+    public static let invalidArgument = Code("invalidArgument")
   }
 
   public var code: Code

@@ -8,33 +8,28 @@ import LMDBCaching
 public struct ImportError: LocalizedError, Sendable, CustomStringConvertible {
   /// The kind of failure. An open set: newer versions may add codes, so keep a `default`.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
-    private enum Value: String, Sendable {
-      case sourceNotFound, foreignSource, damagedSource, encryptedSource, sourceInUse, permissionDenied
-      case unreadableSource, invalidArgument, cacheFailed
-    }
-    private let value: Value
+    public let description: String
 
-    private init(_ value: Value) { self.value = value }
-    public var description: String { value.rawValue }
+    private init(_ description: String) { self.description = description }
 
     /// There is nothing at the path.
-    public static let sourceNotFound = Code(.sourceNotFound)
+    public static let sourceNotFound = Code("sourceNotFound")
     /// What is at the path is of another kind than was said.
-    public static let foreignSource = Code(.foreignSource)
+    public static let foreignSource = Code("foreignSource")
     /// The source is damaged. What could be read of it was taken.
-    public static let damagedSource = Code(.damagedSource)
+    public static let damagedSource = Code("damagedSource")
     /// The source is encrypted.
-    public static let encryptedSource = Code(.encryptedSource)
+    public static let encryptedSource = Code("encryptedSource")
     /// Another program was writing to the source, again and again.
-    public static let sourceInUse = Code(.sourceInUse)
+    public static let sourceInUse = Code("sourceInUse")
     /// The operating system refused access to the source.
-    public static let permissionDenied = Code(.permissionDenied)
+    public static let permissionDenied = Code("permissionDenied")
     /// The source cannot be read: a device fails, say, or there is no room for a copy of its database.
-    public static let unreadableSource = Code(.unreadableSource)
+    public static let unreadableSource = Code("unreadableSource")
     /// An argument is out of its documented range.
-    public static let invalidArgument = Code(.invalidArgument)
+    public static let invalidArgument = Code("invalidArgument")
     /// The cache that it was to be stored in failed: see ``ImportError/underlying``.
-    public static let cacheFailed = Code(.cacheFailed)
+    public static let cacheFailed = Code("cacheFailed")
   }
 
   public var code: Code

@@ -2,40 +2,35 @@
 public struct ImportRefusal: Sendable, Equatable {
   /// Why something is not taken. An open set: newer versions may add reasons, so keep a `default`.
   public struct Reason: Hashable, Sendable, CustomStringConvertible {
-    private enum Value: String, Sendable {
-      case unreadableKey, missingValue, foreignName, notAFile, damagedValue, wrongType, tooLarge, unreadable
-      case extendedData, olderState, uncommittedChanges
-    }
-    private let value: Value
+    public let description: String
 
-    private init(_ value: Value) { self.value = value }
-    public var description: String { value.rawValue }
+    private init(_ description: String) { self.description = description }
 
     /// The key is no text, or longer than a key of the cache can be.
-    public static let unreadableKey = Reason(.unreadableKey)
+    public static let unreadableKey = Reason("unreadableKey")
     /// The source has no value under the key: the file that it should be in is gone, say.
-    public static let missingValue = Reason(.missingValue)
+    public static let missingValue = Reason("missingValue")
     /// What should name a file of the source names one elsewhere. It was not opened.
-    public static let foreignName = Reason(.foreignName)
+    public static let foreignName = Reason("foreignName")
     /// A link, a FIFO, a device, or a directory where there should be a file. It was not opened. Where an entry names it as
     /// the file of its value, the entry is ``unreadable``.
-    public static let notAFile = Reason(.notAFile)
+    public static let notAFile = Reason("notAFile")
     /// The value is not as it was written: its archive is damaged, or its file cut off.
-    public static let damagedValue = Reason(.damagedValue)
+    public static let damagedValue = Reason("damagedValue")
     /// The value is not of the type that was given for it.
-    public static let wrongType = Reason(.wrongType)
+    public static let wrongType = Reason("wrongType")
     /// The value is longer than ``ImportOptions/maximumValueSize``.
-    public static let tooLarge = Reason(.tooLarge)
+    public static let tooLarge = Reason("tooLarge")
     /// The operating system, or the database, failed to read it; what is in the place of its file is none; or it is in a
     /// directory that is too deep.
-    public static let unreadable = Reason(.unreadable)
+    public static let unreadable = Reason("unreadable")
     /// The entry was taken, and YYCache's extended data of it was not: the cache has no place for it.
-    public static let extendedData = Reason(.extendedData)
+    public static let extendedData = Reason("extendedData")
     /// What was written last to the source is damaged: the state before it was taken.
-    public static let olderState = Reason(.olderState)
+    public static let olderState = Reason("olderState")
     /// The source has the journal of a transaction that did not end. The journal was ignored, so entries of that
     /// transaction may have been taken.
-    public static let uncommittedChanges = Reason(.uncommittedChanges)
+    public static let uncommittedChanges = Reason("uncommittedChanges")
   }
 
   /// The key in the source, as far as it can be shown; empty: of no single entry.

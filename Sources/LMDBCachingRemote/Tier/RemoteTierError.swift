@@ -4,38 +4,34 @@ public import Foundation
 public struct RemoteTierError: LocalizedError, Sendable, Hashable, CustomStringConvertible {
   /// The kind of failure. An open set: keep a `default`.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
-    private enum Value: String, Sendable {
-      case unreachable, timedOut, busy, refused, full, readOnly, failed, suspended, queueFull, notKept, closed,
-        invalidArgument
-    }
-    private let value: Value
-    private init(_ value: Value) { self.value = value }
-    public var description: String { value.rawValue }
+    public let description: String
+
+    private init(_ description: String) { self.description = description }
 
     /// There is no connection, or it broke, or the server is loading its data, or serves others only.
-    public static let unreachable = Code(.unreachable)
+    public static let unreachable = Code("unreachable")
     /// There was no reply in time. Whether the command has had an effect is not known.
-    public static let timedOut = Code(.timedOut)
+    public static let timedOut = Code("timedOut")
     /// All connections were in use for as long as the request had time. Nothing was sent.
-    public static let busy = Code(.busy)
+    public static let busy = Code("busy")
     /// The server does not accept the user or the password, or forbids the command.
-    public static let refused = Code(.refused)
+    public static let refused = Code("refused")
     /// The server has no memory left for writes.
-    public static let full = Code(.full)
+    public static let full = Code("full")
     /// The server is a replica, or cannot write for want of others or of its disk.
-    public static let readOnly = Code(.readOnly)
+    public static let readOnly = Code("readOnly")
     /// The server answered with another error, or with what is no answer.
-    public static let failed = Code(.failed)
+    public static let failed = Code("failed")
     /// It was not asked, since it failed several times in a row: see ``DistributedCacheConfiguration/breaker``.
-    public static let suspended = Code(.suspended)
+    public static let suspended = Code("suspended")
     /// More waits to be sent than ``DistributedCacheConfiguration/WriteMode/behind(limit:keptIn:)`` allows.
-    public static let queueFull = Code(.queueFull)
+    public static let queueFull = Code("queueFull")
     /// A write that is to survive the process until it is sent could not be kept on the disk.
-    public static let notKept = Code(.notKept)
+    public static let notKept = Code("notKept")
     /// The tier, or the cache that uses it, was closed.
-    public static let closed = Code(.closed)
+    public static let closed = Code("closed")
     /// A setting is out of its range. The message says which, and what the range is.
-    public static let invalidArgument = Code(.invalidArgument)
+    public static let invalidArgument = Code("invalidArgument")
   }
 
   public var code: Code

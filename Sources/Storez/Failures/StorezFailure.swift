@@ -4,18 +4,16 @@ public import Foundation
 public struct StorezFailure: LocalizedError, Sendable, CustomStringConvertible {
   /// The kind of failure. An open set: newer versions may add codes, so keep a `default`.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
-    private enum Value: String, Sendable { case encoding, decoding, storage }
-    private let value: Value
+    public let description: String
 
-    private init(_ value: Value) { self.value = value }
-    public var description: String { value.rawValue }
+    private init(_ description: String) { self.description = description }
 
     /// The value cannot be turned into what the store takes. What was stored is unchanged.
-    public static let encoding = Code(.encoding)
+    public static let encoding = Code("encoding")
     /// Something is stored that cannot be read as the key's type. It is kept.
-    public static let decoding = Code(.decoding)
+    public static let decoding = Code("decoding")
     /// The store could not read, write or remove. What was stored is unchanged, unless it was damaged: ``underlying`` tells.
-    public static let storage = Code(.storage)
+    public static let storage = Code("storage")
   }
 
   public var code: Code

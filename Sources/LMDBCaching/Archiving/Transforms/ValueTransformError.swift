@@ -6,22 +6,20 @@ public import Foundation
 public struct ValueTransformError: LocalizedError, Sendable, CustomStringConvertible {
   /// The kind of failure. An open set: newer versions may add codes, so keep a `default`.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
-    private enum Value: String, Sendable { case failed, damaged, unsuitableKey, left, tooLarge }
-    private let value: Value
+    public let description: String
 
-    private init(_ value: Value) { self.value = value }
-    public var description: String { value.rawValue }
+    private init(_ description: String) { self.description = description }
 
     /// The transform did not do it, for a reason of its own.
-    public static let failed = Code(.failed)
+    public static let failed = Code("failed")
     /// The bytes are not what the transform made.
-    public static let damaged = Code(.damaged)
+    public static let damaged = Code("damaged")
     /// The encryption key is none for the algorithm.
-    public static let unsuitableKey = Code(.unsuitableKey)
+    public static let unsuitableKey = Code("unsuitableKey")
     /// A transform that every value has to go through left one as it was.
-    public static let left = Code(.left)
+    public static let left = Code("left")
     /// What was restored is longer than a value may be.
-    public static let tooLarge = Code(.tooLarge)
+    public static let tooLarge = Code("tooLarge")
   }
 
   public var code: Code
