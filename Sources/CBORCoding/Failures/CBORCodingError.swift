@@ -49,10 +49,7 @@ public struct CBORCodingError: LocalizedError, Sendable, CustomStringConvertible
   }
 
   public var errorDescription: String? { message }
-  public var description: String {
-    guard let underlying else { return "\(code): \(message)" }
-    return "\(code): \(message) (\(underlying))"
-  }
+  public var description: String { "\(code): \(message)" + (underlying.map { " (\($0))" } ?? "") }
 }
 
 extension CBORCodingError {

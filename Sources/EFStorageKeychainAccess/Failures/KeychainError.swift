@@ -46,8 +46,5 @@ public struct KeychainError: LocalizedError, Sendable, Hashable, CustomStringCon
   }
 
   public var errorDescription: String? { message }
-  public var description: String {
-    guard let underlying else { return "\(code): \(message)" }
-    return "\(code): \(message) (\(underlying))"
-  }
+  public var description: String { "\(code): \(message)" + (underlying.map { " (\($0))" } ?? "") }
 }

@@ -29,10 +29,7 @@ public struct UserDefaultsStorableError: LocalizedError, Sendable, CustomStringC
   }
 
   public var errorDescription: String? { message }
-  public var description: String {
-    guard let underlying else { return "\(code): \(message)" }
-    return "\(code): \(message) (\(underlying))"
-  }
+  public var description: String { "\(code): \(message)" + (underlying.map { " (\($0))" } ?? "") }
 
   static func innerNil(_ type: Any.Type) -> Self {
     Self(

@@ -38,10 +38,7 @@ public struct GarageError: LocalizedError, Sendable {
 }
 
 extension GarageError: CustomStringConvertible {
-  public var description: String {
-    guard let underlying else { return "\(code): \(message)" }
-    return "\(code): \(message) (\(underlying))"
-  }
+  public var description: String { "\(code): \(message)" + (underlying.map { " (\($0))" } ?? "") }
 }
 
 extension GarageError: CustomNSError {

@@ -47,10 +47,7 @@ public struct RemoteTierError: LocalizedError, Sendable, Hashable, CustomStringC
   }
 
   public var errorDescription: String? { message }
-  public var description: String {
-    guard let underlying else { return "\(code): \(message)" }
-    return "\(code): \(message) (\(underlying))"
-  }
+  public var description: String { "\(code): \(message)" + (underlying.map { " (\($0))" } ?? "") }
 
   /// Whether both say the same. What is beneath is not compared.
   public static func == (first: RemoteTierError, second: RemoteTierError) -> Bool {

@@ -32,8 +32,5 @@ public struct StorezFailure: LocalizedError, Sendable, CustomStringConvertible {
   }
 
   public var errorDescription: String? { message }
-  public var description: String {
-    guard let underlying else { return "\(code): \(message)" }
-    return "\(code): \(message) (\(underlying))"
-  }
+  public var description: String { "\(code): \(message)" + (underlying.map { " (\($0))" } ?? "") }
 }

@@ -40,8 +40,5 @@ public struct ValueTransformError: LocalizedError, Sendable, CustomStringConvert
   }
 
   public var errorDescription: String? { message }
-  public var description: String {
-    guard let underlying else { return "\(code): \(message)" }
-    return "\(code): \(message) (\(underlying))"
-  }
+  public var description: String { "\(code): \(message)" + (underlying.map { " (\($0))" } ?? "") }
 }
