@@ -9,7 +9,7 @@ struct TopProcess: Encodable {
   let openSeconds: Int
   /// Absent in JSON: nothing was read, or nothing is known yet.
   let hitRatio: Double?
-  let perSecond: TopRates?
+  let perSecond: TopFigures<Double>?
   let memoryEntries: Int
   let memoryCost: Int
   /// Bytes of writes that wait for their commit.
@@ -23,7 +23,7 @@ struct TopProcess: Encodable {
     // The wall clock may have been set since.
     openSeconds = Int(max(0, now.monotonic - statistics.opened.monotonic) / 1_000_000_000)
     hitRatio = interval.flatMap { $0.statistics.reads > 0 ? $0.statistics.hitRatio : nil }
-    perSecond = interval.map { TopRates($0) }
+    perSecond = interval.map { TopFigures($0.rate) }
     memoryEntries = statistics.memoryCount
     memoryCost = statistics.memoryCost
     journalUsed = statistics.journalUsed

@@ -10,9 +10,9 @@ struct TopSample: Encodable {
   /// The same since each process opened the cache.
   let overallHitRatio: Double?
   /// Counts of all processes by seconds of the interval. Absent: nothing is known yet.
-  let perSecond: TopRates?
+  let perSecond: TopFigures<Double>?
   /// Counts of all processes, since each opened the cache.
-  let total: TopCounts
+  let total: TopFigures<Int>
   /// Of what was done in the interval.
   let latencies: TopLatencies
   let overallLatencies: TopLatencies
@@ -36,8 +36,10 @@ struct TopSample: Encodable {
     let statistics = activity.statistics
     hitRatio = recent.reads > 0 ? recent.hitRatio : nil
     overallHitRatio = statistics.reads > 0 ? statistics.hitRatio : nil
-    perSecond = interval.isComplete && !activity.processes.isEmpty ? TopRates(interval) : nil
-    total = TopCounts(statistics)
+    perSecond = interval.isComplete && !activity.processes.isEmpty ? TopFigures(interval.rate) : nil
+    var total = TopFigures { $0(statistics) }
+    total.corruptedRecords = statistics.corruptedRecords
+    self.total = total
     latencies = TopLatencies(interval.latencies)
     overallLatencies = TopLatencies(activity.latencies)
     memoryEntries = activity.memoryCount
