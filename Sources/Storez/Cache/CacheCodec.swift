@@ -1,15 +1,6 @@
 import FoundationArchives
 
-/// How values of one kind are kept in memory.
-protocol CacheCodec<Value> {
-  associatedtype Value
-
-  /// Returns `nil` if nothing is to be kept.
-  static func object(for value: Value) throws -> Any?
-  static func value(of object: Any) throws -> Value
-}
-
-enum PlainCached<Value>: CacheCodec {
+enum PlainCached<Value>: ObjectCodec {
   static func object(for value: Value) -> Any? {
     // An inner nil is a value.
     PropertyListValue.isInnerNil(value) ? value : PropertyListValue.unwrapped(value)
@@ -21,7 +12,7 @@ enum PlainCached<Value>: CacheCodec {
   }
 }
 
-enum ConvertibleCached<Value: CacheConvertible>: CacheCodec {
+enum ConvertibleCached<Value: CacheConvertible>: ObjectCodec {
   static func object(for value: Value) throws -> Any? {
     guard let object = value.encodeForCache else { throw ConversionError.notEncoded(Value.self, "encodeForCache") }
     return object
@@ -33,10 +24,4 @@ enum ConvertibleCached<Value: CacheConvertible>: CacheCodec {
     }
     return value
   }
-}
-
-/// Optionals, of which nil is not kept.
-enum NullableCached<Codec: CacheCodec>: CacheCodec {
-  static func object(for value: Codec.Value?) throws -> Any? { try value.flatMap { try Codec.object(for: $0) } }
-  static func value(of object: Any) throws -> Codec.Value? { try Codec.value(of: object) }
 }

@@ -54,28 +54,28 @@ public final class CacheStore: Store, Sendable {
 
   /// What is kept under the key, or its default value.
   public func get<K: KeyType, V: CacheConvertible>(_ key: K) -> V? where K.ValueType == V? {
-    access(key, NullableCached<ConvertibleCached<V>>.self).get()
+    access(key, NullableObject<ConvertibleCached<V>>.self).get()
   }
 
   /// Keeps a value under the key, with all hooks: see ``KeyType``. Nil removes what is there.
   public func set<K: KeyType, V: CacheConvertible>(_ key: K, value: V?) where K.ValueType == V? {
-    set(key, value, NullableCached<ConvertibleCached<V>>.self)
+    set(key, value, NullableObject<ConvertibleCached<V>>.self)
   }
 
   /// See ``set(_:value:)``.
   public func set<K: KeyType, V: CacheConvertible>(_ key: K, _ value: V?) where K.ValueType == V? {
-    set(key, value, NullableCached<ConvertibleCached<V>>.self)
+    set(key, value, NullableObject<ConvertibleCached<V>>.self)
   }
 
   // MARK: The common part
 
-  private func access<K: KeyType, C: CacheCodec<K.ValueType>>(_ key: K, _ codec: C.Type) -> Access<K> {
+  private func access<K: KeyType, C: ObjectCodec<K.ValueType>>(_ key: K, _ codec: C.Type) -> Access<K> {
     Access(key: key, reporter: reporter) { [cache] in
       try cache.value(forKey: key.stringValue).map { try C.value(of: $0.value) }
     }
   }
 
-  private func set<K: KeyType, C: CacheCodec<K.ValueType>>(_ key: K, _ value: K.ValueType, _ codec: C.Type) {
+  private func set<K: KeyType, C: ObjectCodec<K.ValueType>>(_ key: K, _ value: K.ValueType, _ codec: C.Type) {
     _ = access(key, codec).set(value) {
       try C.object(for: $0)
     } write: { object in

@@ -1,17 +1,8 @@
 import Foundation
 import FoundationArchives
 
-/// How values of one kind are held by user defaults.
-protocol DefaultsCodec<Value> {
-  associatedtype Value
-
-  /// Returns `nil` if nothing is to be stored.
-  static func object(for value: Value) throws -> Any?
-  static func value(of object: Any) throws -> Value
-}
-
 /// An archive by `NSKeyedArchiver`.
-enum CodingDefaults<Value: NSCoding>: DefaultsCodec {
+enum CodingDefaults<Value: NSCoding>: ObjectCodec {
   static func object(for value: Value) throws -> Any? { try KeyedArchive.data(of: value, as: Value.self) }
 
   static func value(of object: Any) throws -> Value {
@@ -30,7 +21,7 @@ enum CodingDefaults<Value: NSCoding>: DefaultsCodec {
 }
 
 /// An archive of the object that the value is converted to.
-enum ConvertibleDefaults<Value: UserDefaultsConvertible>: DefaultsCodec {
+enum ConvertibleDefaults<Value: UserDefaultsConvertible>: ObjectCodec {
   static func object(for value: Value) throws -> Any? {
     if PropertyListValue.isInnerNil(value) { throw ConversionError.innerNil(Value.self) }
     if PropertyListValue.unwrapped(value) == nil { return nil }
@@ -51,7 +42,7 @@ enum ConvertibleDefaults<Value: UserDefaultsConvertible>: DefaultsCodec {
 
 /// JSON: an array of the one value, in a `Data`. So data that others wrote as it is and that reads as such JSON, or as an
 /// archive, is taken for that.
-enum CodableDefaults<Value: Codable>: DefaultsCodec {
+enum CodableDefaults<Value: Codable>: ObjectCodec {
   static func object(for value: Value) throws -> Any? {
     if PropertyListValue.isInnerNil(value) { throw ConversionError.innerNil(Value.self) }
     if PropertyListValue.unwrapped(value) == nil { return nil }
@@ -79,10 +70,4 @@ enum CodableDefaults<Value: Codable>: DefaultsCodec {
     }
     return value
   }
-}
-
-/// Optionals, of which nil is not stored.
-enum NullableDefaults<Codec: DefaultsCodec>: DefaultsCodec {
-  static func object(for value: Codec.Value?) throws -> Any? { try value.flatMap { try Codec.object(for: $0) } }
-  static func value(of object: Any) throws -> Codec.Value? { try Codec.value(of: object) }
 }

@@ -24,7 +24,7 @@ extension UserDefaultsStore {
   public struct Migration {
     let perform: (UserDefaultsStore) -> Void
 
-    private init<K: KeyType, C: DefaultsCodec<K.ValueType>>(
+    private init<K: KeyType, C: ObjectCodec<K.ValueType>>(
       _ key: K, _ oldKey: String, _ codec: C.Type, _ processor: @escaping (Any) -> K.ValueType?
     ) {
       perform = { $0.migrate(key, oldKey, C.self, processor) }
@@ -48,7 +48,7 @@ extension UserDefaultsStore {
     public init<K: KeyType, V: UserDefaultsSupportedType>(
       to key: K, from oldKey: String, processor: @escaping (Any) -> V??
     ) where K.ValueType == V? {
-      self.init(key, oldKey, NullableDefaults<CodingDefaults<V>>.self, processor)
+      self.init(key, oldKey, NullableObject<CodingDefaults<V>>.self, processor)
     }
 
     /// - Parameter processor: Makes the new value of what is stored under the old key: a property list value.
@@ -65,7 +65,7 @@ extension UserDefaultsStore {
     for migration in migrations { migration.perform(self) }
   }
 
-  private func migrate<K: KeyType, C: DefaultsCodec<K.ValueType>>(
+  private func migrate<K: KeyType, C: ObjectCodec<K.ValueType>>(
     _ key: K, _ oldKey: String, _ codec: C.Type, _ processor: (Any) -> K.ValueType?
   ) {
     SettingLock.withLock {
@@ -114,7 +114,7 @@ extension UserDefaultsStore {
   ///
   /// Reading may run the program's code, which may use other defaults. So it is done before the step that writes, in which
   /// nothing else can be waited for; this one sees that the same object is still there.
-  private func replaceUnreadable<C: DefaultsCodec>(_ key: String, _ object: Any?, _ codec: C.Type) throws -> Bool {
+  private func replaceUnreadable<C: ObjectCodec>(_ key: String, _ object: Any?, _ codec: C.Type) throws -> Bool {
     // Others may write after each look. Then the old value stays, as after every other write in between.
     for _ in 0..<8 {
       let judged = StoredObject(defaults, key)
@@ -124,7 +124,7 @@ extension UserDefaultsStore {
     return false
   }
 
-  private func isReadable<C: DefaultsCodec>(_ object: Any, as codec: C.Type) -> Bool {
+  private func isReadable<C: ObjectCodec>(_ object: Any, as codec: C.Type) -> Bool {
     do {
       _ = try C.value(of: object)
       return true

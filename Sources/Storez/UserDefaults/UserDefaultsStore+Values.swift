@@ -38,17 +38,17 @@ extension UserDefaultsStore {
 
   /// Returns what is stored under the key, or its default value.
   public func get<K: KeyType, V: UserDefaultsSupportedType>(_ key: K) -> V? where K.ValueType == V? {
-    access(key, NullableDefaults<CodingDefaults<V>>.self).get()
+    access(key, NullableObject<CodingDefaults<V>>.self).get()
   }
 
   /// Stores a value under the key, with all hooks: see ``KeyType``. `nil` removes what is there.
   public func set<K: KeyType, V: UserDefaultsSupportedType>(_ key: K, value: V?) where K.ValueType == V? {
-    set(key, value, NullableDefaults<CodingDefaults<V>>.self)
+    set(key, value, NullableObject<CodingDefaults<V>>.self)
   }
 
   /// See ``set(_:value:)``.
   public func set<K: KeyType, V: UserDefaultsSupportedType>(_ key: K, _ value: V?) where K.ValueType == V? {
-    set(key, value, NullableDefaults<CodingDefaults<V>>.self)
+    set(key, value, NullableObject<CodingDefaults<V>>.self)
   }
 
   // MARK: Codable types, and their optionals

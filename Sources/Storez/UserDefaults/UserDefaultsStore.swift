@@ -75,19 +75,19 @@ public final class UserDefaultsStore: Store, @unchecked Sendable {
 
   // MARK: For the typed functions
 
-  func access<K: KeyType, C: DefaultsCodec<K.ValueType>>(_ key: K, _ codec: C.Type) -> Access<K> {
+  func access<K: KeyType, C: ObjectCodec<K.ValueType>>(_ key: K, _ codec: C.Type) -> Access<K> {
     Access(key: key, reporter: reporter) { [defaults, suite] in
       if suite == nil { try StandardKeys.checkName(key.stringValue) }
       return try defaults.object(forKey: key.stringValue).map { try C.value(of: $0) }
     }
   }
 
-  func set<K: KeyType, C: DefaultsCodec<K.ValueType>>(_ key: K, _ value: K.ValueType, _ codec: C.Type) {
+  func set<K: KeyType, C: ObjectCodec<K.ValueType>>(_ key: K, _ value: K.ValueType, _ codec: C.Type) {
     set(key, value, codec) { try write($0, key.stringValue) { true } }
   }
 
   /// - Parameter write: Writes the object, or removes what is there, and returns whether it did.
-  func set<K: KeyType, C: DefaultsCodec<K.ValueType>>(
+  func set<K: KeyType, C: ObjectCodec<K.ValueType>>(
     _ key: K, _ value: K.ValueType, _ codec: C.Type, reportsUnreadable: Bool = true, write: (Any?) throws -> Bool
   ) {
     var access = access(key, codec)
