@@ -1,18 +1,18 @@
 import LMDB
 
-/// What the entries of a database say of it as a cache, gathered while its structure is verified.
+/// The cache's contents, gathered while the database's structure is verified.
 final class CacheContents {
   private var metadata: CacheMetadata.Reading?
   private var digest: UInt64 = 0
-  /// What the entries add up to.
+  /// Totals computed from the entries.
   private var found = CacheMetadata(durability: .ordered)
   private var count: Int { found.count + unreadable }
-  /// What is in use of the value log: what the database counts, and what the entries add up to.
+  /// Value log usage: the counts in the database, and the totals of the entries.
   private var countedUsage: [UInt64: SegmentUsage] = [:]
   private var foundUsage: [UInt64: SegmentUsage] = [:]
-  /// Records of a newer version, say.
+  /// Unreadable records, such as those of a newer version.
   private var unreadable = 0
-  /// Whether each record is held against its checksum, as far as it is in a tree's page.
+  /// Whether to verify the checksum of each record that fits in a tree page.
   private let checksRecords: Bool
   private(set) var damagedRecords = 0
 
@@ -28,7 +28,7 @@ final class CacheContents {
     if let header = RecordHeader(beginning: record, size: size) {
       found.add(header)
       if header.flags.contains(.pointer) {
-        // Behind the key, which may be long.
+        // The pointer follows the key, which may be long.
         let pointer = try value.withEnd(ValuePointer.size) { ValuePointer($0) }
         foundUsage[pointer.segment, default: .init()].add(pointer, keyLength: key.count)
       }
@@ -45,16 +45,15 @@ final class CacheContents {
     return header.isIntact(record, key: cacheKey)
   }
 
-  /// Whether the cache's own record is there and can be read.
   var hasMetadata: Bool { if case .metadata? = metadata { true } else { false } }
 
-  /// The cache's own records with counts that are those of the entries.
   struct Corrected {
     let metadata: CacheMetadata
     let usage: [UInt64: SegmentUsage]
   }
 
-  /// Returns `nil` if the counts are right: whoever can write to the directory can make a record with a good checksum.
+  /// Returns `nil` if the counts are right. The checksum alone does not prove them: any process with write access can
+  /// forge it.
   var corrected: Corrected? {
     guard case .metadata(var metadata)? = metadata,
       (metadata.count, metadata.cost, metadata.expiring) != (count, found.cost, found.expiring)
@@ -68,7 +67,7 @@ final class CacheContents {
 
   enum Judgement {
     case sound
-    /// Not a cache of this version; whoever opens it says so.
+    /// A newer version; the opening refuses it.
     case other
     case damaged(String)
   }
@@ -76,7 +75,7 @@ final class CacheContents {
   var judgement: Judgement {
     switch metadata {
     case .none:
-      // A new one, before its first transaction.
+      // A new database, before its first transaction.
       return count == 0 ? .sound : .damaged("the cache's own record is missing")
     case .newerVersion: return .other
     case .corrupted: return .damaged("the cache's own record is damaged")

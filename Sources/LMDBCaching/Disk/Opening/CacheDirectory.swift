@@ -1,23 +1,23 @@
 import LMDB
 import Platform
 
-/// The directory of a cache, held open, and whether it is one.
+/// An open cache directory, and the checks that it is one.
 ///
-/// Nothing in a directory is deleted or written over that is not this package's by name and by what it begins with. A
-/// directory that has neither been empty nor a cache is refused, and so is one in which a link, a FIFO or somebody's file
+/// Only files that this package recognizes by name and header are deleted or overwritten. A directory that is neither
+/// empty nor a cache is refused; so is one with a link, a FIFO or a foreign file under the name of a cache file.
+/// Unrelated files are left alone.
 /// stands in the place of one of the cache's. Whatever else lies in a cache's directory is left alone.
 struct CacheDirectory: Sendable {
   static let dataName = "data.mdb"
   static let lockName = "lock.mdb"
-  /// What a data file is called that somebody has cut off while it was open. It is kept for who wants to know.
+  /// The name given to a data file that was truncated while open. It is kept for diagnosis.
   static let truncatedName = "data.mdb.truncated"
 
   let directory: Directory
 
-  /// Opens a directory, and makes it first if there is none.
+  /// Opens a directory, creating it if it is missing. Changes nothing in an existing one.
   ///
-  /// - Throws: `.invalidDirectory`, `.permissionDenied`, `.remoteFileSystem`, `.insecureDirectory` and others. Nothing in
-  ///   a directory that is there was changed.
+  /// - Throws: `.invalidDirectory`, `.permissionDenied`, `.remoteFileSystem`, `.insecureDirectory` and others.
   init(path: String, allowsOtherUsers: Bool) throws(CacheError) {
     do throws(SystemError) {
       directory = try Directory(path: path, creating: true, synchronized: true)
@@ -32,7 +32,7 @@ struct CacheDirectory: Sendable {
     try check(allowsOtherUsers: allowsOtherUsers)
   }
 
-  /// - Parameter directory: One that is known to be a cache's.
+  /// - Parameter directory: A known cache directory.
   init(_ directory: Directory) { self.directory = directory }
 
   private func check(allowsOtherUsers: Bool) throws(CacheError) {
@@ -59,20 +59,18 @@ struct CacheDirectory: Sendable {
 
   // MARK: Whether it is a cache
 
-  /// What a name in the directory turned out to be.
   private enum Finding {
-    /// Of this package, by what it begins with.
+    /// A file of this package, by its header.
     case own
-    /// Named like a file of this package, and something that proves nothing and is nobody's.
+    /// The name of a package file, with contents that prove nothing.
     case neutral
-    /// Named like a file of this package, and empty, or unreadable: in a cache, what the system had not written when it
-    /// stopped.
+    /// The name of a package file, but empty or unreadable: in a cache, a write that a system crash interrupted.
     case blank
-    /// Named like a file of this package, and something else.
+    /// The name of a package file, but foreign contents.
     case impostor(String)
-    /// Of nobody's concern.
+    /// An unrelated file.
     case stranger
-    /// A database: what is in it tells.
+    /// A database, to be examined.
     case database
 
     func replacingBlank(by finding: Finding) -> Finding { if case .blank = self { finding } else { self } }
@@ -80,9 +78,9 @@ struct CacheDirectory: Sendable {
     var isOwn: Bool { if case .own = self { true } else { false } }
   }
 
-  /// Throws unless the directory is a cache, or has nothing in it that could be somebody's. With the ``OpeningLock`` held.
+  /// Throws unless the directory is a cache, or holds no foreign files. Requires the ``OpeningLock``; changes nothing.
   ///
-  /// - Throws: `.invalidDirectory`; `.corruptedRecord` for a database that is not a cache. Nothing was changed.
+  /// - Throws: `.invalidDirectory`; `.corruptedRecord` for a database that is not a cache.
   func requireCache() throws(CacheError) {
     var isOwn = false
     var hasDatabase = false
@@ -92,7 +90,7 @@ struct CacheDirectory: Sendable {
     try calling("Looking at \(directory.path)") { () throws(SystemError) in
       if try directory.isEmpty() { return }
       let names = try directory.names()
-      // A name that is not UTF-8 is none of ours.
+      // A name that is not UTF-8 cannot be ours.
       if names.isEmpty { strangers.append("…") }
       for name in names {
         switch try finding(name) {
@@ -128,20 +126,21 @@ struct CacheDirectory: Sendable {
   private func finding(_ name: String) throws(SystemError) -> Finding {
     switch name {
     case ProcessLock.name:
-      // The first that is made, and empty for a moment.
+      // Created first, and empty for a moment.
       try regular(name, ProcessRecord.isOurs).replacingBlank(by: .neutral)
     case CleanExitMark.name: try regular(name, CleanExitMark.isOurs)
     case FastSession.name, FastSession.newName: try regular(name, FastSession.isOurs)
     case Self.dataName: try plain(name, .database)
-    // LMDB's, and worth nothing without the data file.
+    // LMDB's lock file is worthless without the data file.
     case Self.lockName:
-      // In a cache it may be anything after a power cut: LMDB makes it anew. One that this process has open is not opened.
+      // In a cache, a power cut may leave garbage here, which LMDB rewrites. Do not open it if this process already has
+      // it open.
       try plain(name, isLockFileOurs() ? .neutral : .blank)
     case Self.truncatedName: try plain(name, .stranger)
     case JournalName.folder: try folder(name, identifier: JournalName.identifier(of:), JournalFile.isOurs)
     case ValueFolder.name: try folder(name, identifier: ValueSegment.identifier(ofName:), ValueSegment.isOurs)
     case StatisticsFolder.name:
-      // Something else there costs the statistics, and nothing more.
+      // A foreign file here costs only the statistics.
       try directory.kind(of: name) == .directory
         ? folder(name, identifier: StatisticsFolder.identifier(of:), StatisticsBlock.isOurs) : .stranger
     case NewDatabase.folder:
@@ -162,7 +161,7 @@ struct CacheDirectory: Sendable {
     _ name: String, _ isOurs: ([UInt8]) -> Bool
   ) throws(SystemError) -> Finding { try Self.regular(directory, name, isOurs) }
 
-  /// What a file is of which its beginning says nothing.
+  /// Classifies a file that has no recognizable header.
   private func plain(_ name: String, _ finding: Finding) throws(SystemError) -> Finding {
     guard let status = try directory.status(of: name) else { return .neutral }
     guard status.kind == .regular else { return .impostor("is \(status.kind)") }
@@ -170,7 +169,7 @@ struct CacheDirectory: Sendable {
     return status.size == 0 ? .blank : finding
   }
 
-  /// What a file is that has to begin in a certain way.
+  /// Classifies a file by its header.
   private static func regular(
     _ directory: Directory, _ name: String, _ isOurs: ([UInt8]) -> Bool
   ) throws(SystemError) -> Finding {
@@ -179,19 +178,19 @@ struct CacheDirectory: Sendable {
     if status.linkCount > 1 { return .impostor("has other names (hard links), and so belongs to somebody else, too") }
     guard let file = try directory.open(name) else { return .neutral }
     var beginning = [UInt8](repeating: 0, count: min(64, status.size))
-    // What the device does not give proves nothing.
+    // Unreadable bytes prove nothing.
     guard let isWhole = try ifReadable({ () throws(SystemError) in try file.read(&beginning) }) else { return .blank }
     guard isWhole else { return .neutral }
     if isOurs(beginning) { return .own }
-    // The system had not written it when it stopped.
+    // The system crashed before it wrote the contents.
     return beginning.allSatisfy { $0 == 0 } ? .blank : .impostor("is not this package's")
   }
 
-  /// What a folder is, which is this package's if any file in it is.
+  /// Classifies a folder, which belongs to this package if any file in it does.
   ///
   /// - Parameters:
-  ///   - identifier: Of a file by its name; `nil`: it is somebody's.
-  ///   - isOurs: Whether a file begins as those in the folder do.
+  ///   - identifier: Parses a file's name; `nil` means a foreign file.
+  ///   - isOurs: Recognizes a file's header.
   private func folder(
     _ name: String, identifier: (String) -> UInt64?, _ isOurs: ([UInt8]) -> Bool
   ) throws(SystemError) -> Finding {
@@ -211,14 +210,14 @@ struct CacheDirectory: Sendable {
     return hasStranger ? .stranger : .neutral
   }
 
-  /// Whether the database is a cache, where nothing else tells.
+  /// Whether the database is a cache, when nothing else proves it.
   private func isCacheDatabase(orStrangersBeside strangers: [String]) throws(CacheError) -> Bool {
     let activity = "Looking at \(directory.path(of: Self.dataName))"
     switch try DatabaseExamination(directory: directory, activity: activity) {
     case .sound(_, let contents) where contents.hasMetadata: return true
     case .newerVersion: return true
     case .sound(let file, _):
-      // LMDB makes an empty database before anything is written.
+      // LMDB creates an empty database before the first write.
       if file == nil || file?.entries == 0 && strangers.isEmpty { return strangers.isEmpty }
       throw Self.notACache(directory, "it has no record of a cache")
     case .damaged(let finding): throw Self.notACache(directory, finding.description)
@@ -235,9 +234,8 @@ struct CacheDirectory: Sendable {
 
   // MARK: Its files
 
-  /// Whether there is a file, or anything else, by a name.
   func exists(_ name: String) throws(SystemError) -> Bool { try directory.kind(of: name) != nil }
 
-  /// Whether it has no name any more.
+  /// Whether the directory has been unlinked.
   func isDeleted() throws(SystemError) -> Bool { try directory.status().linkCount == 0 }
 }

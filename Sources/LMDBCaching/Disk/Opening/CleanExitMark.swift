@@ -1,15 +1,15 @@
 import CXXHash
 import Platform
 
-/// The file that says what of the database is known to be sound, and how long: written after a clean exit, after a
-/// verification, before the first of many commits, and when there were none for a while.
+/// The file that records that the database is sound, and until when. It is written after a clean exit, after
+/// verification, before the first of many commits, and when writes pause.
 ///
-/// It says nothing about a copy, or another file in the place of the one it knows. So it need not be removed when the
-/// cache is opened.
+/// It identifies the file it describes, so it proves nothing about a copy or a replacement, and opening need not remove
+/// it.
 ///
-/// The death of a process leaves LMDB's file as of its last commit: pages in use are not written over, and what was
-/// written is in the system's cache. It takes the end of the system, or a disk that fails, to lose some of it. So a file
-/// that only processes of one run have written to need not be read again (``Scope/use``).
+/// A process crash leaves LMDB's file at its last commit: pages in use are never overwritten, and the system cache
+/// holds the rest. Only a system crash or a failing disk loses data. So a file written only during one boot need not be
+/// verified again (``Scope/use``).
 ///
 ///     offset  bytes
 ///          0      8  "LMDBCCE1"
@@ -17,9 +17,9 @@ import Platform
 ///         12      1  durability of the cache
 ///         13      1  scope: 0 run, 1 disk, 2 use
 ///         14      2  0
-///         16     16  the operating system's run
-///         32     56  the state of the database's file
-///         88      8  XXH3 of what is before
+///         16     16  boot identifier
+///         32     56  state of the database file
+///         88      8  XXH3 of the bytes before it
 struct CleanExitMark {
   static let name = "clean-exit"
   private static let magic: UInt64 = 0x3145_4343_4244_4D4C
@@ -27,13 +27,12 @@ struct CleanExitMark {
   private static let version: UInt32 = 1
   private static let size = 96
 
-  /// What was sound, and until when.
   enum Scope: UInt8 {
-    /// The state, until the operating system ends.
+    /// This state of the file, until the next boot.
     case run = 0
-    /// The state: it was synchronized.
+    /// This state of the file, which was synchronized.
     case disk = 1
-    /// The file, until the operating system ends, whatever caches commit to it.
+    /// The file, until the next boot, whatever caches commit to it.
     case use = 2
   }
 
@@ -46,11 +45,11 @@ struct CleanExitMark {
     case none
     case mark(CleanExitMark)
     case newerVersion
-    /// It was cut off or changed, or nothing is known to be sound.
+    /// Truncated or changed, or an explicit void mark.
     case void
   }
 
-  /// Whether a file that begins so is this one.
+  /// Whether a file's header is this one.
   static func isOurs(_ beginning: [UInt8]) -> Bool { beginning.begins(with: magicBytes) }
 
   static func read(in directory: Directory) throws(SystemError) -> Reading {
@@ -76,22 +75,22 @@ struct CleanExitMark {
 
   private var isVoid: Bool { state.inode == 0 }
 
-  /// Whether somebody has found damage, or a disk that fails, and nobody has verified the database since.
+  /// Whether damage or a disk failure was found and the database has not been verified since.
   static func isVoid(in directory: Directory) throws(SystemError) -> Bool {
     if case .mark(let mark) = try read(in: directory) { mark.isVoid } else { false }
   }
 
-  /// Whether the file is the one that is sound, and in a state that is.
+  /// Whether the mark describes the file as it is now.
   func holds(in directory: Directory) throws(SystemError) -> Bool {
     guard scope == .disk || boot.isKnownToBe(.current) else { return false }
     guard !isVoid, let found = try DataFileState(directory: directory) else { return false }
     return scope == .use ? found.isSameFile(as: state) && found.size >= state.size : found == state
   }
 
-  /// Marks the file as it is now.
+  /// Marks the file in its present state.
   ///
-  /// - Parameter wasVerified: All of it was read, by the only process. If not, a void mark stays.
-  /// - Returns: Whether it is marked. It is not if another process is just changing the mark.
+  /// - Parameter wasVerified: Whether the only process has read all of it. If not, a void mark stays.
+  /// - Returns: `false` if another process is changing the mark.
   @discardableResult
   static func write(
     in directory: Directory, durability: Durability, _ scope: Scope, wasVerified: Bool
@@ -106,11 +105,10 @@ struct CleanExitMark {
     }
   }
 
-  /// Nanoseconds to wait for another process, which writes a few bytes.
+  /// Nanoseconds to wait for another process, which writes only a few bytes.
   private static let longestWait: Int64 = 100_000_000
 
-  /// Makes the file if there is none, and calls `body` while no other process changes it: it is told whether that is so, or
-  /// the other one did not end.
+  /// Creates the file if it is missing, and calls `body` under its lock, or without the lock after ``longestWait``.
   private static func whileLocked<R>(
     in directory: Directory, _ body: (borrowing File, _ isLocked: Bool) throws(SystemError) -> R
   ) throws(SystemError) -> R {
@@ -134,12 +132,12 @@ struct CleanExitMark {
     return bytes
   }
 
-  /// Makes the next opening verify. The file stays: it says that the directory is a cache, and with which durability.
+  /// Makes the next opening verify. The file stays: it proves that the directory is a cache, and records its
+  /// durability.
   ///
-  /// Where another process has the mark for longer than it may, it is made void all the same.
+  /// Proceeds even if another process holds the lock for too long.
   ///
-  /// - Parameter durability: The cache's; where there is no mark that tells it, one is made. `nil`: there is nothing to do
-  ///   then.
+  /// - Parameter durability: Used to create a mark if none exists; if `nil`, none is created.
   static func makeVoid(in directory: Directory, durability: Durability? = nil) throws(SystemError) {
     if durability == nil, case .none = try read(in: directory) { return }
     try whileLocked(in: directory) { (file, _) throws(SystemError) in
@@ -150,7 +148,7 @@ struct CleanExitMark {
       case .mark(let mark): known = mark.durability
       }
       guard let known else { return }
-      // No file has the number 0.
+      // No file has inode 0.
       let state = [UInt8](repeating: 0, count: DataFileState.size).withUnsafeBytes { DataFileState($0) }
       let void = CleanExitMark(durability: known, scope: .run, boot: BootIdentifier.current, state: state)
       try file.write(void.bytes, at: 0)

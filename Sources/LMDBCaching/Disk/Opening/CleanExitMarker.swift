@@ -3,17 +3,17 @@ import Logging
 import Platform
 import Synchronization
 
-/// Keeps the mark of what is sound while a cache is open: see ``CleanExitMark``.
-// Sendable: what changes is the writer thread's, or opening's before that is started; `makeVoid` uses none of it.
+/// Maintains the ``CleanExitMark`` while a cache is open.
+// Sendable: only the writer thread, or opening before it starts, changes state; `makeVoid` uses none of it.
 final class CleanExitMarker: @unchecked Sendable {
   private let durability: Durability
   private let database: EntryDatabase
   private let place: PlaceKeeper
   private let events: EventLog
-  /// The last transaction at the last look, and the one as of which the state is marked. The writer thread's.
+  /// The last transaction at the last check, and at the last mark. Writer thread only.
   private var lastPosition: UInt64
   private var markedPosition: UInt64
-  /// Whether the file is marked as one that is written to, as far as this process knows. The writer thread's.
+  /// Whether the mark has the scope `use`, as far as this process knows. Writer thread only.
   private var isMarkedInUse = false
 
   init(_ place: PlaceKeeper, _ database: EntryDatabase, durability: Durability, events: EventLog) {
@@ -25,7 +25,7 @@ final class CleanExitMarker: @unchecked Sendable {
     markedPosition = lastPosition
   }
 
-  /// After opening: what is there is as it was when it was sound, or it was verified.
+  /// Marks the file after opening, when it was either marked sound before or verified.
   static func markOpened(_ directory: Directory, _ durability: Durability, wasVerified: Bool) throws(CacheError) {
     try calling("Opening the cache in \(directory.path)") { () throws(SystemError) in
       if case .mark(let mark) = try CleanExitMark.read(in: directory), try mark.holds(in: directory) { return }
@@ -42,20 +42,19 @@ final class CleanExitMarker: @unchecked Sendable {
     }
   }
 
-  /// Before this process changes the file: whatever becomes of it, the file stays sound.
+  /// Call before this process changes the file: the mark then covers every later commit.
   func willCommit() {
     if !isMarkedInUse { isMarkedInUse = mark(.use) }
   }
 
-  /// The files may be others now.
   func didReopen() { isMarkedInUse = false }
 
-  /// Marks the state if nobody has written since the last look. On the writer thread, at times.
+  /// Marks the state if no process has written since the last call. Writer thread, periodically.
   func makeRound() {
     let position = database.environment.lastPosition()
     defer { lastPosition = position }
     if position != lastPosition {
-      // Another process may have found the file at rest in between.
+      // Another process may have seen the file idle since, and changed the scope.
       if isMarkedInUse { isMarkedInUse = mark(.use) }
     } else if isMarkedInUse || position != markedPosition {
       isMarkedInUse = false
@@ -63,8 +62,7 @@ final class CleanExitMarker: @unchecked Sendable {
     }
   }
 
-  /// Returns whether the file is marked. If not, the next opening verifies; and what is wrong with the disk, the next
-  /// commit tells.
+  /// Returns whether the file is marked. If not, the next opening verifies. The next commit reports any disk error.
   private func mark(_ scope: CleanExitMark.Scope) -> Bool {
     if isOutOfService { return false }
     do throws(SystemError) {
@@ -73,12 +71,12 @@ final class CleanExitMarker: @unchecked Sendable {
     } catch {
       return false
     }
-    // Another thread may have met damage in between.
+    // Another thread may have found damage since the first check.
     if isOutOfService { makeVoid() }
     return !isOutOfService
   }
 
-  /// After the last commit of the last process. Without the mark the next opening verifies.
+  /// Call after the last commit of the last process. Without the mark, the next opening verifies.
   func markCleanExit() {
     if isOutOfService { return }
     do throws(CacheError) {

@@ -2,25 +2,25 @@ import CXXHash
 import LMDB
 import Platform
 
-/// What tells that a database's file is the one it was, and that nobody wrote to it since.
+/// Identifies a database file and its last write.
 struct DataFileState: Equatable {
   private(set) var device: UInt64 = 0
   private(set) var inode: UInt64 = 0
   private(set) var size: UInt64 = 0
   private(set) var modified: [UInt64] = []
-  /// Of the beginnings of both meta pages, the number of the last transaction included.
+  /// Hashes the start of both meta pages, including the last transaction's number.
   private(set) var metaHash: UInt64 = 0
 
   static let size = 56
   private static let metaLength = 512
 
-  /// Returns `nil` if there is no file, or one that is no database.
+  /// Returns `nil` if there is no database file.
   init?(directory: Directory) throws(SystemError) {
     guard let file = try DataFileSnapshot(of: directory, metaLength: Self.metaLength) else { return nil }
     device = file.status.identity.device
     inode = file.status.identity.inode
     size = UInt64(file.status.size)
-    // Both: the first can be set to any time.
+    // Both, because the modification time can be set to any value.
     modified = [file.status.modified, file.status.changed].map { UInt64(bitPattern: $0) }
     let first = file.metaPages.first.withUnsafeBytes { cxxhash_64($0.baseAddress, $0.count, 0) }
     metaHash = file.metaPages.second.withUnsafeBytes { cxxhash_64($0.baseAddress, $0.count, first) }

@@ -1,18 +1,17 @@
 import LMDB
 import Platform
 
-/// What reading a cache's whole database brought.
+/// The result of reading a cache's whole database.
 enum DatabaseExamination {
-  /// The file is `nil` if there is no database yet.
+  /// The file is `nil` if no database exists yet.
   case sound(VerifiedDataFile?, CacheContents)
-  /// Of a newer version of this package: not for this one to judge.
+  /// Written by a newer version of this package, which this one cannot judge.
   case newerVersion
-  /// The structure is damaged.
   case damaged(DataFileFinding)
-  /// The structure is sound, and its entries are not the cache's.
+  /// The structure is sound, but the entries do not match the cache's record.
   case wrongContents(String)
 
-  /// The file is read, and nobody may write to it meanwhile.
+  /// Reads the file. No process may write to it during the call.
   init(directory: Directory, activity: String) throws(CacheError) {
     do throws(DataFileError) {
       let contents = CacheContents()
@@ -21,7 +20,7 @@ enum DatabaseExamination {
       case .sound: self = .sound(file, contents)
       case .other: self = .newerVersion
       case .damaged(let reason):
-        // One damaged record is lost alone, and its read says so.
+        // A single damaged record affects only its own entry, and reading it reports the damage.
         let closely = CacheContents(checksRecords: true)
         _ = try DataFileVerifier.verify(directory: directory.pathForC, visit: closely.note)
         self =

@@ -1,14 +1,14 @@
 import Logging
 import Platform
 
-/// The mark of a cache with ``Durability/fast`` that is, or was, open: the boot it was opened in.
+/// Marks a cache with ``Durability/fast`` as open, with the boot identifier of its opening.
 ///
 ///     offset  bytes
 ///          0      8  "LMDBCFS1"
-///          8     16  the operating system's run
+///          8     16  boot identifier
 ///
-/// Without a sync LMDB's pages reach the disk in any order, so after a crash of the operating system nothing in
-/// the file can be believed. The mark is removed by the last process to close the cache, after a sync.
+/// Without a sync, LMDB's pages reach the disk in any order, so a system crash leaves nothing that can be trusted. The
+/// last process to close the cache removes the mark, after a sync.
 enum FastSession {
   static let name = "fast-session"
   static let newName = "fast-session.new"
@@ -16,12 +16,12 @@ enum FastSession {
 
   static func isOurs(_ beginning: [UInt8]) -> Bool { beginning.begins(with: magic) }
 
-  /// With the ``OpeningLock`` held.
+  /// Requires the ``OpeningLock``.
   static func begin(_ directory: Directory) throws(SystemError) {
     let boot = BootIdentifier.current
     var bytes = magic
     for word in [boot.high, boot.low] { withUnsafeBytes(of: word.littleEndian) { bytes += $0 } }
-    // Complete before it gets its name: a part of a mark, of a full disk, would have the cache discarded.
+    // Write it completely before the rename: a partial mark, from a full disk, would discard the cache.
     do throws(SystemError) {
       let file = try directory.create(newName, .emptying, requiresOneName: true)
       try file.write(bytes, at: 0)
@@ -38,28 +38,27 @@ enum FastSession {
 
   // MARK: A session that the operating system's crash interrupted
 
-  /// Whether there is one: what is in the files cannot be believed.
+  /// Whether a session was interrupted, so that the files cannot be trusted.
   ///
-  /// A mark may also be there by chance: of a `.fast` cache whose making was interrupted, in a directory that is another
-  /// cache's by now. That one has said so in a mark of its own, with a checksum.
+  /// A mark may also be left from the interrupted creation of a `.fast` cache, in a directory that now holds another
+  /// cache. That cache's ``CleanExitMark`` then proves it.
   static func isInterrupted(in directory: Directory) throws(SystemError) -> Bool {
-    // A run that cannot be told may be another one.
+    // An unknown boot counts as another one.
     guard let boot = try boot(of: directory), !boot.isKnownToBe(.current) else { return false }
     guard case .mark(let mark) = try CleanExitMark.read(in: directory) else { return true }
     return mark.durability == .fast
   }
 
-  /// Discards the files of an interrupted session. Nobody but an opening that asks for a cache of this kind, and may make it
-  /// anew, does so.
+  /// Discards the files of an interrupted session, when opening with `.fast` and recovery enabled.
   ///
-  /// - Throws: `.durabilityMismatch`, or `.damagedDatabase` with ``CacheConfiguration/Disk/recoversFromDamage`` off. Nothing
-  ///   was changed then.
+  /// - Throws: `.durabilityMismatch`, or `.damagedDatabase` with ``CacheConfiguration/Disk/recoversFromDamage`` off.
+  ///   Nothing was changed then.
   static func discardInterrupted(
     _ cache: CacheDirectory, _ configuration: CacheConfiguration, _ processLock: ProcessLock, events: EventLog
   ) throws(CacheError) {
     let activity = "Opening the cache in \(cache.directory.path)"
-    // Whoever else is here is before this too, and one of them does it; or it opened the cache in this boot, and so
-    // has been through this.
+    // Every process here either passes this point too, and one of them discards the files, or opened the cache in this
+    // boot and has already passed it.
     for _ in 0..<100 {
       guard try calling(activity, { () throws(SystemError) in try isInterrupted(in: cache.directory) }) else { return }
       guard configuration.durability == .fast else { throw mismatch(cache.directory, configuration.durability) }
@@ -73,7 +72,7 @@ enum FastSession {
           try processLock.share()
           return true
         }
-        // flock(2) has dropped the shared lock, so that another one can be the only owner; who is it waits for nobody.
+        // flock(2) drops the shared lock during a failed upgrade, so one of several processes becomes the only owner.
         MonotonicClock.sleep(nanoseconds: .random(in: 0..<2_000_000))
         try processLock.share()
         return false
@@ -90,7 +89,6 @@ enum FastSession {
         + "or remove the directory to start with .\(asked).")
   }
 
-  /// The error of who may not discard it.
   static func untrusted(_ directory: Directory) -> CacheError {
     CacheError(
       .damagedDatabase,
@@ -103,16 +101,16 @@ enum FastSession {
     for name in [CacheDirectory.dataName, CacheDirectory.lockName] { try directory.remove(name) }
     try JournalFolder(cache: directory).removeAll()
     try ValueFolder(cache: directory).removeAll()
-    // The mark goes last: were it gone after a power cut, and the database not, that would be believed.
+    // Remove the mark last: if a power cut removed it but not the database, the database would be trusted.
     try directory.synchronize()
     try end(directory)
   }
 
-  /// The boot that the mark is of, or `nil` if there is none.
+  /// The boot in the mark, or `nil` if there is no mark.
   private static func boot(of directory: Directory) throws(SystemError) -> BootIdentifier? {
     guard let file = try directory.open(name) else { return nil }
     var bytes = [UInt8](repeating: 0, count: magic.count + 16)
-    // Cut off: of no boot.
+    // A truncated mark belongs to no known boot.
     guard try file.read(&bytes), isOurs(bytes) else { return .unknown }
     return bytes.withUnsafeBytes {
       BootIdentifier(

@@ -1,23 +1,22 @@
 import LMDB
 import Platform
 
-/// The database file of a new cache.
+/// Creates the database file of a new cache.
 ///
-/// LMDB writes a new file in place and does not wait for the disk: after a power cut it may have its size and nothing
-/// in it, and LMDB refuses it from then on. So it is made in a folder of its own, and gets its place when it is on the
-/// disk.
+/// LMDB writes a new file in place without syncing: after a power cut it may have its size but no contents, and LMDB
+/// then refuses it. So the file is created in a folder, synced, and moved into place.
 enum NewDatabase {
   static let folder = "new"
   private static let magic: [UInt8] = [0xDE, 0xC0, 0xEF, 0xBE]
 
-  /// Whether a file that begins so is LMDB's lock file.
+  /// Whether a file's header is that of LMDB's lock file.
   static func isLockFile(_ beginning: [UInt8]) -> Bool { beginning.begins(with: magic) }
 
-  /// Makes the file unless there is one. With the ``OpeningLock`` held.
+  /// Creates the file unless it exists. Requires the ``OpeningLock``.
   static func make(in directory: Directory, _ options: Environment.Options) throws(CacheError) {
     let activity = "Making the database in \(directory.path)"
     let isThere = try calling(activity) { () throws(SystemError) in
-      // Of a process that died here.
+      // Left by a process that died here.
       try remove(folder, in: directory)
       if try directory.kind(of: CacheDirectory.dataName) != nil { return true }
       for name in try directory.names() where isSubstitute(name) { try remove(name, in: directory) }
@@ -27,12 +26,13 @@ enum NewDatabase {
     var name = folder
     do throws(CacheError) {
       let new = try calling(activity) { () throws(SystemError) in
-        // Somebody's folder of that name is left alone.
+        // Leave a foreign folder of that name alone.
         if try directory.kind(of: folder) != nil { name = substitute() }
         return try directory.makeSubdirectory(name)
       }
       try storing(activity) { () throws(LMDBError) in
-        // Nobody else has the folder. A power cut may leave a lock file with anything in it, which is nobody's.
+        // Only this process uses the folder. A lock file could hold garbage after a power cut, and would not be
+        // recognized.
         var options = options
         options.usesLockFile = false
         let environment = try Environment.open(new, options: options)
@@ -45,13 +45,13 @@ enum NewDatabase {
         try remove(name, in: directory)
       }
     } catch {
-      // What cannot be removed now, the next one to try removes; the first error is the one to tell.
+      // The next attempt removes the leftovers; report the first error.
       do throws(SystemError) { try remove(name, in: directory) } catch {}
       throw error
     }
   }
 
-  /// A name for where somebody has a folder of the usual one.
+  /// A folder name to use when a foreign folder has the usual one.
   private static func substitute() -> String {
     folder + "-" + String(UInt64.random(in: 1 << 60 ... .max), radix: 16)
   }
@@ -61,12 +61,12 @@ enum NewDatabase {
       && UInt64(name.dropFirst(folder.count + 1), radix: 16) != nil
   }
 
-  /// Whether there is nothing in the folder but what a process leaves that dies here.
+  /// Whether the folder holds only leftovers of an interrupted creation.
   static func isOurs(_ folder: String, in directory: Directory) throws(SystemError) -> Bool {
     guard try directory.kind(of: folder) == .directory, let new = try directory.subdirectory(folder) else {
       return try directory.kind(of: folder) == nil
     }
-    // A name that is not UTF-8 is in neither of the two.
+    // `names` and `isEmpty` differ if a name is not UTF-8.
     let names = try new.names()
     let isEmpty = try new.isEmpty()
     if names.isEmpty { return isEmpty }
@@ -78,14 +78,14 @@ enum NewDatabase {
     return true
   }
 
-  /// Whether a file begins as LMDB's files do, as far as it goes: a full disk may have ended it anywhere.
+  /// Whether a file starts like an LMDB file; a full disk may have truncated it anywhere.
   private static func isDatabase(_ directory: Directory, _ name: String) throws(SystemError) -> Bool {
     guard let file = try directory.open(name) else { return true }
     var beginning = [UInt8](repeating: 0, count: Int(min(20, try file.status().size)))
     guard try file.read(&beginning) else { return true }
     if beginning.allSatisfy({ $0 == 0 }) { return true }
     if beginning.begins(with: magic) { return true }
-    // A page's header of 16 bytes is first, and begins with the page's number, 0.
+    // A 16-byte page header comes first and starts with the page number, 0.
     return beginning.count < 20 ? beginning.prefix(8).allSatisfy { $0 == 0 } : beginning[16..<20].elementsEqual(magic)
   }
 

@@ -3,25 +3,23 @@ import LMDB
 import Logging
 import Platform
 
-/// What happens to a cache's files before they are mapped: they are verified if need be, and set aside if they cannot be
-/// trusted.
+/// Verifies a cache's files before they are mapped, and quarantines files that cannot be trusted.
 struct OpeningCheck {
   let cache: CacheDirectory
   let configuration: CacheConfiguration
   let processLock: ProcessLock
-  /// The journal of the store that goes over to these files, if one does.
+  /// The journal of the store that reopens, if any.
   let ownJournal: UInt64?
   let events: EventLog
 
-  /// What the check found to do.
   struct Result {
-    /// What had to be set aside.
+    /// The quarantine, if files were set aside.
     var recovery: CacheRecovery?
-    /// Counts that are those of the entries, where the cache's own records have others.
+    /// Recomputed counts, if those in the cache's records are wrong.
     var corrected: CacheContents.Corrected?
-    /// Whether the database may be marked as sound.
+    /// Whether the database may be marked sound.
     var isSound = true
-    /// Whether all of it was read, or it is made anew, while nobody else was here.
+    /// Whether this process, alone, read or recreated the whole database.
     var wasVerified = false
   }
 
@@ -29,25 +27,25 @@ struct OpeningCheck {
 
   private var activity: String { "Verifying the cache in \(directory.path)" }
 
-  /// Verifies the files if need be.
+  /// Verifies the files if needed.
   ///
-  /// - Throws: `.damagedDatabase` if the file cannot be trusted, and other processes have it open or it is not to be set
-  ///   aside; `.corruptedRecord` if it is no cache of this package. Nothing was changed then.
+  /// - Throws: `.damagedDatabase` if the file cannot be trusted and cannot be set aside; `.corruptedRecord` if it is
+  ///   not a cache of this package. Nothing was changed then.
   func run() throws(CacheError) -> Result {
     if configuration.disk.verification == .afterUncleanExit, try isMarkedSound() { return Result() }
-    // Somebody may have deleted the lock of processes that are here: their journals tell of those that write.
+    // The process lock's file may have been deleted under running processes: journal owners reveal those that write.
     let isAlone = try calling(activity) { () throws(SystemError) in
       guard try processLock.tryOwn() else { return false }
       do throws(SystemError) {
         return try !JournalFolder(cache: directory).hasOwner(but: ownJournal)
       } catch {
-        // A store that opens its files again keeps the lock, and goes on: others could not open the cache.
+        // A store that reopens keeps running, so it must return to the shared lock or block other openings.
         try processLock.share()
         throw error
       }
     }
     guard isAlone else {
-      // Trying has given up the lock that says that this process is here.
+      // The failed attempt dropped the shared lock, which shows that this process is here.
       try calling(activity) { () throws(SystemError) in try processLock.share() }
       try checkBesideOthers()
       return Result(
@@ -64,7 +62,7 @@ struct OpeningCheck {
       return try mark.holds(in: directory) ? mark.scope : nil
     }
     guard let scope else { return false }
-    // As cheap as it is: the mark may be forged, and while the cache is in use somebody may have cut the file off since.
+    // A cheap check, because the mark may be forged, or the file truncated while in use.
     do throws(DataFileError) {
       let meta = try DataFileVerifier.checkMetaBesideWriters(directory: directory.pathForC)
       return scope == .use ? meta?.isWhole == true : meta != nil
@@ -78,7 +76,7 @@ struct OpeningCheck {
   private func verifyAlone() throws(CacheError) -> Result {
     let (finding, page): (String, UInt64?)
     switch try DatabaseExamination(directory: directory, activity: activity) {
-    // What a newer version made is refused when its own record is read.
+    // Reading the cache's record refuses newer versions later.
     case .newerVersion: return Result()
     case .sound(_, let contents): return Result(corrected: contents.corrected, wasVerified: true)
     case .damaged(let found):
@@ -101,7 +99,6 @@ struct OpeningCheck {
     return Result(recovery: recovery, wasVerified: true)
   }
 
-  /// The error of who leaves a damaged database as it is.
   static func damaged(
     _ directory: Directory, _ finding: String, underlying: DataFileFinding? = nil
   ) -> CacheError {
@@ -112,7 +109,7 @@ struct OpeningCheck {
       underlying: underlying)
   }
 
-  /// Throws for what this package did not make, or a newer version of it did.
+  /// Throws if this package did not write the file, or a newer version did.
   private func checkIsOurs(_ finding: String, _ kind: DataFileFinding.Kind?) throws(CacheError) {
     let reading = try calling(activity) { () throws(SystemError) in try CleanExitMark.read(in: directory) }
     if case .newerVersion = reading {
@@ -124,23 +121,23 @@ struct OpeningCheck {
     if case .mark(let mark) = reading, mark.durability != configuration.durability {
       throw StoreOpening.durabilityMismatch(directory, mark.durability, configuration.durability)
     }
-    // The mark of a session says the same where there is no other.
+    // Without a clean-exit mark, a session mark shows the durability.
     if case .mark = reading {
     } else if configuration.durability != .fast {
       let isFast = try calling(activity) { () throws(SystemError) in try directory.kind(of: FastSession.name) != nil }
       if isFast { throw StoreOpening.durabilityMismatch(directory, .fast, configuration.durability) }
     }
-    // That the directory is a cache was found before: see ``CacheDirectory/requireCache()``.
+    // ``CacheDirectory/requireCache()`` has established that the directory is a cache.
     if kind == .version { throw CacheDirectory.notACache(directory, finding) }
   }
 
   // MARK: Beside others
 
-  /// Others have verified the file, and write to it: no page that is in use may be past its end.
+  /// Other processes have verified the file and write to it, so only check that no page in use lies past its end.
   private func checkBesideOthers() throws(CacheError) {
     do throws(DataFileError) {
-      // Free pages at the end need not be in the file; whether it is those takes reading all. That counts if nobody
-      // has committed meanwhile.
+      // Free pages at the end may be missing from the file. Only a full read shows whether they are free, and it counts
+      // only if no process committed during it.
       for _ in 0..<8 {
         guard let before = try DataFileVerifier.checkMetaBesideWriters(directory: directory.pathForC), !before.isWhole
         else {
@@ -153,7 +150,7 @@ struct OpeningCheck {
           return
         }
       }
-      // Somebody writes all the time, which takes a file that can be read.
+      // Other processes commit constantly, which requires a readable file.
     } catch {
       switch error {
       case .unreadable(let error): throw CacheError(error, during: activity)

@@ -1,17 +1,17 @@
 import LMDB
 import Platform
 
-/// Lets one process at a time open the files of a directory, or make them anew: a lock of the directory itself, which
-/// goes with its owner.
+/// Lets one process at a time open or recreate a directory's files. It locks the directory itself and ends with its
+/// owner.
 struct OpeningLock: ~Copyable {
   private let lock: FileLock
 
-  /// How long one that is at work is waited for: verifying a file of many gigabytes takes seconds.
+  /// Maximum wait for a running process: verifying many gigabytes takes seconds.
   private static let longestWait: Int64 = 60_000_000_000
 
-  /// Waits for others.
+  /// Waits for other processes.
   ///
-  /// - Parameter timeout: Nanoseconds to wait for one that is suspended, or that nothing is known of.
+  /// - Parameter timeout: Nanoseconds to wait for a process that is suspended or unknown.
   /// - Throws: `.lockTimeout`.
   init(_ directory: Directory, timeout: Int64) throws(CacheError) {
     let activity = "Opening the cache in \(directory.path)"
@@ -28,20 +28,17 @@ struct OpeningLock: ~Copyable {
 
   private init(_ lock: consuming FileLock) { self.lock = lock }
 
-  /// Takes the lock if it can be had soon: for what can be left undone.
-  ///
-  /// - Parameter limit: Nanoseconds to wait.
+  /// Takes the lock for optional work, or returns `nil` after `limit` nanoseconds.
   static func take(_ directory: Directory, within limit: Int64) throws(SystemError) -> OpeningLock? {
     let lock = try FileLock(directory)
     return try lock.lock(.exclusive, within: limit) ? OpeningLock(lock) : nil
   }
 
-  /// Lets the next one in; so does the end of its owner.
+  /// Releases the lock; so does the end of the process.
   consuming func end() {}
 }
 
 extension CacheError {
-  /// Another process holds a lock of the cache for too long.
   static func lockTimeout(_ path: String, _ holder: LockHolder?) -> CacheError {
     CacheError(
       .lockTimeout,

@@ -5,15 +5,15 @@ import Synchronization
 
 /// Keeps a store on the files that are in its directory.
 ///
-/// Somebody may delete or replace them while they are open: a cleaner of caches, a user, a backup that is put back; and
-/// LMDB gives up on them after some I/O errors. Before every write transaction, and about every second, the files in the
-/// directory are compared with those that are open, by device and inode. If they differ, the store goes over to what is
-/// there now, or makes it anew. Nothing is written into a file that has no name any more, and no two processes write with
-/// two lock files: the data file's own lock keeps them apart until each has noticed. Whatever memory holds is looked at
-/// again: transactions of the new files have greater positions than all before.
+/// The files may be deleted or replaced while open (by a cache cleaner, a user, a restored backup), and LMDB gives up
+/// on them after some I/O errors. Before every write transaction, and about once a second, the files in the directory
+/// are compared with the open ones by device and inode. If they differ, the store switches to the present files or
+/// creates new ones. It never writes to an unlinked file, and the data file's own lock keeps two processes with
+/// different lock files apart until each has noticed. Memory entries are revalidated, because the new files have
+/// greater positions.
 ///
-/// A directory that is renamed stays the store's, wherever it is. One that is deleted is made anew at its path, unless
-/// another store of this process has come to be there.
+/// A renamed directory stays the store's. A deleted one is recreated at its path, unless another store of this process
+/// is there.
 // Sendable: the hooks are set once; `untoldJournal` is the writer thread's, or opening's before that is started; the rest
 // is Sendable.
 final class PlaceKeeper: @unchecked Sendable {
@@ -24,19 +24,19 @@ final class PlaceKeeper: @unchecked Sendable {
   private let configuration: CacheConfiguration
   private let events: EventLog
 
-  /// The stamp of the last write of the journal that is in the database.
+  /// The stamp of the journal's last committed write.
   var committedStamp: () -> UInt64 = { 0 }
-  /// Puts values back whose segments somebody deleted before their records were committed.
+  /// Restores values whose segments were deleted before their records were committed.
   var restoreValues: () throws(SystemError) -> Void = {}
-  /// Told that writes go into another journal.
+  /// Called after writes move to another journal.
   var didRenewJournal: (UInt64) throws(SystemError) -> Void = { _ in }
-  /// Told of another directory at the path of one that was deleted. Throws if somebody else of this process has it open.
+  /// Called with the new directory after the old one was deleted. Throws if another store of this process has it open.
   var claim: (Directory, _ former: FileIdentity) throws(CacheError) -> Void = { _, _ in }
-  /// Told that the cause of a failure may be gone with the files.
+  /// Called after reopening, which may have removed the cause of a failure.
   var didReopen: () -> Void = {}
 
   private let isReopeningQueued = Atomic<Bool>(false)
-  /// A new journal that ``didRenewJournal`` was not told of without an error yet.
+  /// A new journal for which ``didRenewJournal`` has not yet succeeded.
   private var untoldJournal: UInt64?
 
   init(
@@ -54,7 +54,7 @@ final class PlaceKeeper: @unchecked Sendable {
   var directory: Directory { place.withLock { $0.directory } }
   var processLock: ProcessLock { place.withLock { $0.processLock } }
 
-  /// Gives up the directory and the processes' lock: the store may outlive its closing.
+  /// Releases the directory and the process lock: the store object may outlive its closing.
   func close() {
     place.withLock {
       $0.directory = $0.directory.closed()
@@ -65,7 +65,7 @@ final class PlaceKeeper: @unchecked Sendable {
 
   // MARK: Files that somebody deletes
 
-  /// Compares the files that are open with those in the directory. Any thread.
+  /// Compares the open files with those in the directory. Any thread.
   func displacement() throws(CacheError) -> StoreDisplacement {
     let own = journal.lock.withLock { journal.state.file?.location }
     let open = database.environment.files
@@ -92,7 +92,6 @@ final class PlaceKeeper: @unchecked Sendable {
     }
   }
 
-  /// Whether the database's files are in the directory.
   func areFilesInPlace() throws(CacheError) -> Bool {
     let open = database.environment.files
     return try calling("Looking for the files of \(database.directoryName)") { () throws(SystemError) in
@@ -103,12 +102,12 @@ final class PlaceKeeper: @unchecked Sendable {
     }
   }
 
-  /// Goes over to what is in the directory now, if it is not what is open. On the writer thread, or before it is started.
+  /// Switches to the files in the directory if they are not the open ones. Writer thread, or before it starts.
   func bringFilesIntoPlace() throws(CacheError) {
     let displacement = try displacement()
     if !displacement.isEmpty { try bringIntoPlace(displacement) }
     try calling("Restoring the values of \(database.directoryName)") { () throws(SystemError) in
-      // What failed before is made up for, though all files are in their places now.
+      // Retry what failed before, even if all files are in place now.
       if let journal = untoldJournal { try didRenewJournal(journal) }
       untoldJournal = nil
       try restoreValues()
@@ -118,7 +117,7 @@ final class PlaceKeeper: @unchecked Sendable {
   private func bringIntoPlace(_ displacement: StoreDisplacement) throws(CacheError) {
     let opened = try reopen(displacement)
     if opened.environment === database.environment {
-      // The database is in its place: it was the journal, or the processes' lock.
+      // Only the journal or the process lock was displaced; the database is in place.
       database.environment.close()
     } else {
       do throws(CacheError) {
@@ -138,7 +137,7 @@ final class PlaceKeeper: @unchecked Sendable {
       journal.state.stamps.advance(to: opened.metadata.lastStamp)
     }
     if displacement.contains(.journal) {
-      // A journal without a name is applied by nobody. What waits in it is committed at once.
+      // Recovery cannot find an unlinked journal, so commit its pending writes at once.
       try journal.lock.withLock { () throws(CacheError) in try journal.renewFile() }
       untoldJournal = journal.identifier
     }
@@ -162,7 +161,7 @@ final class PlaceKeeper: @unchecked Sendable {
     return try StoreOpening(cache: cache, configuration: configuration, events: events, displaced: displaced).run()
   }
 
-  /// What the journal goes on from was committed to the old files; without this a replay would find a gap before it.
+  /// The journal continues after stamps committed to the old files; a replay would otherwise find a gap.
   private func noteCommittedStamp(in environment: Environment) throws(CacheError) {
     guard let identifier = journal.identifier else { return }
     let stamp = committedStamp()
@@ -175,8 +174,7 @@ final class PlaceKeeper: @unchecked Sendable {
 
   // MARK: Files that LMDB gave up on
 
-  /// Opens the files again, since LMDB refuses everything once it could not write its meta page (`MDB_PANIC`). On the
-  /// writer thread.
+  /// Reopens the files after LMDB failed to write its meta page and refuses all calls (`MDB_PANIC`). Writer thread.
   func reopenAfterPanic() throws(LMDBError) {
     try database.environment.reopen()
     didReopen()
@@ -185,15 +183,15 @@ final class PlaceKeeper: @unchecked Sendable {
       .warning, "cache files were opened again after an I/O error", ["directory": "\(database.directoryName)"])
   }
 
-  /// For who reads: the writer thread does it next. Any thread.
+  /// Schedules a reopening on the writer thread, for readers. Any thread.
   func requestReopening(_ writer: Writer) {
     if isReopeningQueued.exchange(true, ordering: .acquiringAndReleasing) { return }
     let generation = database.environment.generation
     writer.enqueue { [self] in
       isReopeningQueued.store(false, ordering: .releasing)
-      // A commit may have done it meanwhile.
+      // A commit may have reopened already.
       if database.environment.generation != generation { return }
-      // If it fails, the next commit or the next read tries it again.
+      // If it fails, the next commit or read retries.
       _ = outcome { () throws(LMDBError) in try reopenAfterPanic() }
     }
   }

@@ -2,20 +2,20 @@ import CXXHash
 import LMDB
 import Platform
 
-/// What the processes that have a cache open have in common, in the file of their lock.
+/// State shared by the processes that have a cache open, stored in their lock file.
 struct ProcessRecord: Equatable {
   static let size = 64
   private static let magic: UInt64 = 0x3152_5043_4244_4D4C  // "LMDBCPR1"
   static let magicBytes = withUnsafeBytes(of: magic.littleEndian) { Array($0) }
 
-  /// Whether a file that begins so is this one.
+  /// Whether a file's header is this one.
   static func isOurs(_ beginning: [UInt8]) -> Bool { beginning.begins(with: magicBytes) }
 
-  /// The PID namespace of all of them; or 0 if it is not known.
+  /// Their PID namespace, or 0 if unknown.
   var namespace: UInt64
-  /// The pair of files that LMDB's state in the lock file belongs to: see ``StoreOpening/dissolveMismatchedPair(_:)``.
+  /// The data file and lock file that belong together (``StoreOpening/dissolveMismatchedPair(_:)``).
   var files: EnvironmentFiles
-  /// Of the stamps that they make: see ``StampClock``. A database that is made anew beside them goes on from it.
+  /// The base of their stamps (``StampClock``), which a recreated database keeps.
   var stampBase: UInt64
 
   init(namespace: UInt64, files: EnvironmentFiles, stampBase: UInt64) {

@@ -2,14 +2,13 @@ import LMDB
 import Platform
 import Synchronization
 
-/// Opens the files of a cache's directory, in this order: the opening lock, what the directory is, the processes' lock,
-/// marks, verification, the database, its own record.
+/// Opens the files of a cache's directory in this order: opening lock, directory check, process lock, marks,
+/// verification, database, metadata.
 ///
-/// The database's lock file holds the number of the last transaction and the table of readers. With another data file they
-/// are wrong: what is read and written then is of any age. So a lock file whose data file was deleted or replaced goes;
-/// who still has it open goes over to the new one before the next write, or within about a second.
+/// LMDB's lock file holds the last transaction's number and the reader table, which are wrong for any other data file.
+/// So the lock file of a deleted or replaced data file is removed; processes that have it open switch before their next
+/// write, or within about a second.
 struct StoreOpening {
-  /// What was found.
   struct Opened {
     let environment: Environment
     let place: StorePlace
@@ -20,7 +19,7 @@ struct StoreOpening {
   let cache: CacheDirectory
   let configuration: CacheConfiguration
   let events: EventLog
-  /// For a store whose files are not in their places any more, what it has open.
+  /// The open files of a store whose files were displaced.
   var displaced: DisplacedFiles?
 
   private var directory: Directory { cache.directory }
@@ -28,9 +27,9 @@ struct StoreOpening {
   private var timeout: Int64 { configuration.disk.lockTimeout.clampedNanoseconds }
 
   func run() throws(CacheError) -> Opened {
-    // Until the database is open: who comes meanwhile finds this process here.
+    // Hold the lock until the database is open, so that others then find this process here.
     let opening = try OpeningLock(directory, timeout: timeout)
-    // A backup may have been put into its place while the lock was waited for.
+    // A backup may have been restored during the wait for the lock.
     if displaced == nil, try calling(activity, { () throws(SystemError) in try !directory.isStillAtItsPath() }) {
       throw CacheError(
         .busy, "Another directory has taken the place of \(directory.path) while it was being opened. Open it again.")
@@ -43,7 +42,7 @@ struct StoreOpening {
     }
     let record = try calling(activity) { () throws(SystemError) in isShared ? try processLock.record() : nil }
     if let record { try checkNamespace(record) }
-    // Also of those who are not known to be here, since somebody has deleted the processes' lock.
+    // This includes processes that are unknown because the process lock's file was deleted.
     try calling(activity) { () throws(SystemError) in try JournalFolder(cache: directory).revokeExclusiveUse() }
     try FastSession.discardInterrupted(cache, configuration, processLock, events: events)
     let check = try OpeningCheck(
@@ -51,7 +50,7 @@ struct StoreOpening {
       events: events
     ).run()
     let (hadLockFile, isLockFileNew) = try calling(activity) { () throws(SystemError) in
-      // Before LMDB makes the files. One that is there has to be looked at first: see `beginFastSession`.
+      // Before LMDB creates the files. An existing database is checked first, in `beginFastSession`.
       if configuration.durability == .fast, try !cache.exists(CacheDirectory.dataName) {
         try FastSession.begin(directory)
       }
@@ -65,7 +64,7 @@ struct StoreOpening {
       if configuration.durability == .fast { try beginFastSession(environment) }
       let metadata = try initializeMetadata(
         environment, corrected: check.corrected, known: record, isShared: isShared)
-      // Of a cache that was not made to its end: what is here now is another one, which would be taken for that.
+      // A mark left by an interrupted creation would be taken for this cache's.
       if configuration.durability != .fast {
         try calling(activity) { () throws(SystemError) in try FastSession.end(directory) }
       }
@@ -101,8 +100,8 @@ struct StoreOpening {
 
   // MARK: The processes
 
-  /// Refuses a directory that a process of another PID namespace has open: each would take the other's readers for
-  /// dead, or a stranger for them.
+  /// Refuses a directory that is open in another PID namespace: neither process could tell whether the other's readers
+  /// live.
   private func checkNamespace(_ record: ProcessRecord) throws(CacheError) {
     let own = ProcessNamespace.current
     guard record.namespace != 0, own != 0, record.namespace != own else { return }
@@ -113,7 +112,7 @@ struct StoreOpening {
         + "namespace, or close the cache there first.")
   }
 
-  /// Writes down what the processes have in common, and where the files are.
+  /// Records what the processes share, and the files' identities.
   private func settle(
     _ environment: Environment, _ processLock: ProcessLock, _ metadata: CacheMetadata
   ) throws(CacheError) -> StorePlace {
@@ -129,16 +128,16 @@ struct StoreOpening {
 
   // MARK: Pairs of files
 
-  /// Sees to it that LMDB's lock file, if there is one, belongs to the data file beside it; returns whether there is.
+  /// Removes LMDB's lock file if it belongs to another data file; returns whether one remains.
   ///
-  /// - Parameter record: Of the processes that have the cache open. What it says of a cache that nobody has open is of
-  ///   files that may be gone, and whose numbers may be used again.
+  /// - Parameter record: From the processes that have the cache open. After they close, its inode numbers may be
+  ///   reused.
   private func dissolveMismatchedPair(_ record: ProcessRecord?) throws(SystemError) -> Bool {
     let (dataName, lockName) = (CacheDirectory.dataName, CacheDirectory.lockName)
     if let displaced, displaced.displacement.contains(.isTruncated),
       try directory.identity(of: dataName) == displaced.files.data
     {
-      // Whoever reads it where it ends now gets a SIGBUS.
+      // A process that reads past the new end gets a SIGBUS.
       try directory.rename(dataName, to: CacheDirectory.truncatedName)
     }
     let data = try directory.identity(of: dataName)
@@ -151,10 +150,10 @@ struct StoreOpening {
     return true
   }
 
-  /// Waits until whoever has the data file open with a lock file that was deleted has noticed: until then its readers
-  /// are in nobody's table, and their pages would be used again by writes.
+  /// Waits until processes with a deleted lock file have noticed: their readers are in no table until then, and writes
+  /// could reuse their pages.
   private func waitForReadersOfOldLockFile(_ environment: Environment) {
-    // With a new data file there are no such readers.
+    // A new data file has no such readers.
     if environment.lastTransactionID <= 1 { return }
     if let displaced, displaced.files.data != environment.files.data || displaced.files == environment.files { return }
     MonotonicClock.sleep(nanoseconds: WriterMachine.roundInterval * 3 / 2)
@@ -162,8 +161,8 @@ struct StoreOpening {
 
   // MARK: The cache's own record
 
-  /// Marks the directory before anything is written, but not one that turns out to be no cache of this kind: with the
-  /// mark, it would be discarded after the next boot.
+  /// Marks the directory before the first write, but not if it is another kind of cache: the next boot would discard
+  /// it.
   private func beginFastSession(_ environment: Environment) throws(CacheError) {
     let (existing, isEmpty) = try storing("Reading the cache in \(directory.path)") { () throws(LMDBError) in
       try environment.withReadTransaction { (txn) throws(LMDBError) in
@@ -174,8 +173,7 @@ struct StoreOpening {
     try calling(activity) { () throws(SystemError) in try FastSession.begin(directory) }
   }
 
-  /// Reads the cache's own record, and writes it where it is missing, as in a new database, of an earlier boot, or wrong
-  /// about the entries.
+  /// Reads the metadata, and writes it if it is missing, from an earlier boot, or wrong about the entries.
   private func initializeMetadata(
     _ environment: Environment, corrected: CacheContents.Corrected?, known: ProcessRecord?, isShared: Bool
   ) throws(CacheError) -> CacheMetadata {
@@ -189,7 +187,7 @@ struct StoreOpening {
     }
     let greatestStamp = try greatestStampOfJournals()
     let journals = existing == nil ? try journalsThatGoOn() : []
-    // Nobody else can write until this transaction ends; what is there now is what counts.
+    // Read again: other processes cannot write until this transaction ends.
     let txn = try storing(activity) { () throws(LMDBError) -> WriteTransaction in try environment.beginWrite() }
     var metadata = CacheMetadata(durability: configuration.durability)
     if let present = try storing(activity, { () throws(LMDBError) in try EntryDatabase.readMetadata(txn) }) {
@@ -209,7 +207,7 @@ struct StoreOpening {
       if let corrected { try EntryDatabase.write(corrected.usage, txn) }
       try txn.commit()
     } catch {
-      // Stamps go on from the last one that is known, if not by the clock.
+      // Stamps continue from the last known one rather than the clock.
       if case .metadata(let usable)? = existing, usable.boot == BootIdentifier.current, usable.stampBase != 0 {
         return usable
       }
@@ -218,21 +216,19 @@ struct StoreOpening {
     return metadata
   }
 
-  /// Whether stamps can go on as the record says.
+  /// Whether the recorded stamp base is still valid.
   private func isCurrent(_ metadata: CacheMetadata, isShared: Bool) -> Bool {
-    // Where the run cannot be told, those who have it open are of this one.
+    // If the boot is unknown, processes that have the cache open prove that it is this one.
     let isOfThisRun = metadata.boot.isKnownToBe(.current) || isShared && metadata.boot == .current
     guard isOfThisRun, metadata.stampBase != 0 else { return false }
-    // Nobody's clock makes such a stamp; those that are made now would be behind it. While others have the cache open the
-    // base stays theirs.
+    // A last stamp beyond the clock would put new stamps behind it. While others have the cache open, their base stays.
     let now = metadata.stampBase &+ UInt64(truncatingIfNeeded: configuration.clock.monotonic)
     return isShared || metadata.lastStamp <= now &+ 1_000_000_000
   }
 
-  /// What to add to the monotonic clock, so that stamps are greater than all before.
+  /// What to add to the monotonic clock so that stamps exceed all earlier ones.
   ///
-  /// A database that is made anew within a boot, since its files were deleted, goes on with the base that its processes
-  /// have: the wall clock may have been set back since.
+  /// A database recreated within a boot keeps its processes' base, because the wall clock may have been set back.
   private func stampBase(after last: UInt64, known: ProcessRecord?) -> UInt64 {
     let monotonic = UInt64(truncatingIfNeeded: max(0, configuration.clock.monotonic))
     for base in [displaced?.stampBase, known?.stampBase].compactMap(\.self)
@@ -241,13 +237,12 @@ struct StoreOpening {
     {
       return base
     }
-    // The wall clock may say anything.
+    // The wall clock may have any value.
     let wall = min(UInt64(max(0, configuration.clock.now)), StampClock.greatestStart)
     return max(wall, last + 1, monotonic + 1) - monotonic
   }
 
-  /// The greatest stamp in the journals of dead processes: their writes were acknowledged, and what is written from now on
-  /// is newer.
+  /// The greatest stamp in dead processes' journals: those writes were acknowledged, and later writes must be newer.
   private func greatestStampOfJournals() throws(CacheError) -> UInt64 {
     try calling(activity) { () throws(SystemError) in
       let folder = JournalFolder(cache: directory)
@@ -260,9 +255,9 @@ struct StoreOpening {
     }
   }
 
-  /// The journals that go on from what was committed to another database, which was deleted or set aside, each with the last
-  /// stamp that it has there: a new database is told, or a replay would find a gap. Those of processes that live, too: they
-  /// may die before they have gone over to it.
+  /// The journals that continue from another database, deleted or quarantined, each with its last stamp committed
+  /// there. Without these stamps a replay would find a gap. Live processes' journals count: they may die before they
+  /// switch.
   private func journalsThatGoOn() throws(CacheError) -> [(journal: UInt64, stamp: UInt64)] {
     try calling(activity) { () throws(SystemError) in
       let folder = JournalFolder(cache: directory)
@@ -301,10 +296,10 @@ struct StoreOpening {
         + "open it with .\(stored), or remove the directory to start anew.")
   }
 
-  /// A database that was marked sound and turns out not to be is verified when it is opened next.
+  /// Makes the next opening verify a database that was marked sound but is not.
   private func makeMarkVoidIfDamaged(_ error: CacheError) {
     guard error.code == .corruptedRecord || error.code == .damagedDatabase else { return }
-    // The opening's error is the one that is told.
+    // Report the opening's error, not this one.
     do throws(SystemError) { try CleanExitMark.makeVoid(in: directory) } catch {}
   }
 }

@@ -1,28 +1,26 @@
 import LMDB
 import Platform
 
-/// Where a store's files were when it opened them.
 struct StorePlace: Sendable {
   var directory: Directory
   var processLock: ProcessLock
-  /// The greatest size of the database's file that was seen: LMDB never makes it smaller.
+  /// The greatest size seen for the database file, which LMDB never shrinks.
   var dataSize: Int
 }
 
-/// What is not where it was any more.
+/// The files that are no longer where the store opened them.
 struct StoreDisplacement: OptionSet {
   let rawValue: Int
 
-  /// The directory has no name any more.
+  /// The directory was unlinked.
   static let directory = StoreDisplacement(rawValue: 1)
   static let data = StoreDisplacement(rawValue: 2)
   static let lockFile = StoreDisplacement(rawValue: 4)
   static let processLock = StoreDisplacement(rawValue: 8)
   static let journal = StoreDisplacement(rawValue: 16)
-  /// The database's file is there, and shorter than it was.
+  /// The database file is in place, but shorter than before.
   static let isTruncated = StoreDisplacement(rawValue: 32)
 
-  /// For the log.
   var names: String {
     let names: [(StoreDisplacement, String)] = [
       (.directory, "directory"), (.data, CacheDirectory.dataName), (.lockFile, CacheDirectory.lockName),
@@ -32,14 +30,14 @@ struct StoreDisplacement: OptionSet {
   }
 }
 
-/// What a store has open that is not in its place.
+/// The open files of a store that are no longer in place.
 struct DisplacedFiles {
   let files: EnvironmentFiles
   let displacement: StoreDisplacement
-  /// Its lock, if that is in its place.
+  /// Its process lock, if that is in place.
   let processLock: ProcessLock?
-  /// The identifier of its journal, if it has one.
+  /// The identifier of its journal, if any.
   let journal: UInt64?
-  /// Of the stamps that it makes: see ``StampClock``.
+  /// The base of its stamps (``StampClock``).
   let stampBase: UInt64
 }
