@@ -1,14 +1,10 @@
 import LMDB
 import Synchronization
 
-// What the caches on a store use of its parts.
-
 extension DiskStore {
-  /// See ``EntryDatabase/foreignPosition``.
   @inline(__always)
   var foreignPosition: UInt64 { database.foreignPosition }
 
-  /// See ``EntryDatabase/requiredPosition``.
   @inline(__always)
   var requiredPosition: UInt64 { database.requiredPosition }
 
@@ -28,7 +24,7 @@ extension DiskStore {
 
   /// Calls `body` with a snapshot that includes every write that returned before.
   func withSnapshot<R>(_ body: (borrowing ReadTransaction) -> R) throws(CacheError) -> R {
-    // What is hidden is older than what was acknowledged, and would be in the snapshot.
+    // Hidden entries are older than acknowledged writes, and would otherwise be in the snapshot.
     try journal.commitPending(includesHidden: true)
     return try database.accessing("Opening a snapshot of \(directory)") { () throws(LMDBError) in
       try environment.withReadTransaction { (txn) throws(LMDBError) in body(txn) }

@@ -1,9 +1,8 @@
 import Platform
 import Synchronization
 
-/// Writes that are made as one.
 extension DiskStore {
-  /// Adds a put to a batch: transformed, and in the value log if it is long.
+  /// Adds a put to a batch: transforms the payload, and appends a long one to the value log.
   func put(
     _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, through transforms: ValueTransforms,
     into batch: BatchFrames
@@ -16,7 +15,6 @@ extension DiskStore {
     try transformed.withBytes { (bytes) throws(CacheError) in try putAsIs(key, header, bytes, into: batch) }
   }
 
-  /// The same for a payload that has gone through the transforms, or needs none.
   func putAsIs(
     _ key: CacheKey, _ header: RecordHeader, _ payload: UnsafeRawBufferPointer, into batch: BatchFrames
   ) throws(CacheError) {
@@ -39,12 +37,11 @@ extension DiskStore {
       })
   }
 
-  /// Writes all operations as one: the journal, the database and readers see all of them or nothing. They have
-  /// consecutive stamps. Returns when the batch survives the death of the process, and in ``Durability/full`` when it is
-  /// on the disk.
+  /// Writes all operations atomically, with consecutive stamps. Returns when the batch survives a process crash, and in
+  /// ``Durability/full`` when it is on disk.
   ///
-  /// - Parameter condition: Called with the lock held, at the moment of the write. If it fails, nothing is written.
-  /// - Returns: Whether it held.
+  /// - Parameter condition: Evaluated under the lock, at the moment of the write. If it fails, nothing is written.
+  /// - Returns: Whether `condition` held.
   @discardableResult
   func write(
     _ batch: BatchFrames, waitsForCommit: Bool, if condition: (() -> Bool)? = nil
@@ -88,13 +85,13 @@ extension DiskStore {
       observers.endRemovals(firstStamp...outcome.stamp)
       database.tracker.endRemoval()
     }
-    // Those who watch learn of tags when the database is read again: nobody knows whose they are.
+    // Watchers learn of tag removals when the database is next read, because a tag's keys are unknown here.
     try outcome.checkCommitted()
     if waitsForCommit { try commitPending() }
     return true
   }
 
-  /// What a removal of many keys left in memory is of before the batch; a single key's value is of before its end.
+  /// Memory entries under a removed prefix predate the batch; a single key's value predates its end.
   private func didChange(_ batch: BatchFrames, firstStamp: UInt64, lastStamp: UInt64) {
     let observers = observers.all
     let isObserved = feed.isObserved.load(ordering: .relaxed)

@@ -1,5 +1,5 @@
 extension DiskStore {
-  /// The header of a record that is about to be written, its stamp left open.
+  /// The header for a new record; its stamp is set later.
   @inline(__always)
   func header(
     for key: CacheKey, _ format: ArchiveFormat, _ bytes: UnsafeRawBufferPointer, expiresIn: Duration?, cost: Int?
@@ -7,7 +7,7 @@ extension DiskStore {
     try header(for: key, format, bytes, expires: expiresIn.map(expiry) ?? 0, cost: cost)
   }
 
-  /// The same with the time at which the entry expires, in nanoseconds since 1970; 0: never.
+  /// - Parameter expires: Nanoseconds since 1970, or 0 for never.
   @inline(__always)
   func header(
     for key: CacheKey, _ format: ArchiveFormat, _ bytes: UnsafeRawBufferPointer, expires: Int64, cost: Int?
@@ -19,14 +19,12 @@ extension DiskStore {
       cost: cost ?? key.utf8.count + bytes.count)
   }
 
-  /// When an entry expires that lives for so long from now on.
   func expiry(after duration: Duration) -> Int64 {
     let (sum, overflow) = clock.now.addingReportingOverflow(max(0, duration.clampedNanoseconds))
     // 0 means never.
     return overflow ? .max : sum == 0 ? 1 : sum
   }
 
-  /// Bytes of a key, at most.
   static let maximumKeyLength = 16 << 20
 
   static func checkLength(ofKey count: Int) throws(CacheError) {
@@ -37,7 +35,6 @@ extension DiskStore {
     }
   }
 
-  /// - Throws: `.invalidArgument` for a key or a value that does not fit.
   @inline(__always)
   static func checkLengths(_ key: @autoclosure () -> String, _ keyLength: Int, _ valueLength: Int) throws(CacheError) {
     try checkLength(ofKey: keyLength)

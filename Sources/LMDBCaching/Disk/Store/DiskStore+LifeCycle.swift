@@ -4,9 +4,7 @@ import Platform
 import Synchronization
 
 extension DiskStore {
-  /// The store of a directory: the one that this process has open already, or a new one. See ``OpenDirectories``.
-  ///
-  /// Each opening is ended by one ``release()``.
+  /// Returns this process's open store for the directory, or opens one. Balance each call with ``release()``.
   static func open(
     directory path: String, configuration: CacheConfiguration, databaseKey: DatabaseKey = DatabaseKey()
   ) throws(CacheError) -> DiskStore {
@@ -26,7 +24,7 @@ extension DiskStore {
     let opened = try StoreOpening(cache: cache, configuration: configuration, events: events).run()
     let store = DiskStore(opened, configuration, databaseKey, events: events)
     do throws(CacheError) {
-      // Before anything is read or committed: what a dead process wrote was acknowledged.
+      // Before any read or commit: a dead process's writes were acknowledged.
       try store.peers.takeOverAtOpening(timeout: configuration.disk.lockTimeout.clampedNanoseconds)
       try store.writer.start()
     } catch {
@@ -36,21 +34,20 @@ extension DiskStore {
     return store
   }
 
-  /// Ends one opening. The last one commits what waits, ends the writer thread and closes the files.
+  /// Ends one opening. The last one commits pending writes, ends the writer thread and closes the files.
   ///
-  /// - Throws: `.notCommitted` if something could not be committed: it is in the journal. What made a write be with the
-  ///   memory tier only, which is gone.
+  /// - Throws: `.notCommitted` if a commit failed: the writes stay in the journal. Values that only memory held are
+  ///   lost.
   func release() throws(CacheError) {
     guard OpenDirectories.release(self) else { return }
     let result = outcome { () throws(CacheError) in try finish() }
-    // What cannot be removed is left to the system, as all temporary files are.
+    // The system cleans up leftovers, as with all temporary files.
     if removesDirectory { do { try FileManager.default.removeItem(atPath: directory) } catch {} }
     OpenDirectories.closed(self)
     events.drain()
     try result.get()
   }
 
-  /// Waits for the writer thread's end, then closes the files.
   private func finish() throws(CacheError) {
     let failure = writer.close()
     maintenance.recordLastMetrics()
@@ -61,7 +58,7 @@ extension DiskStore {
       environment.close()
       place.close()
     }
-    // Whatever becomes of one step, the others are made: this object may live on, and its lock would be a process's.
+    // Every step runs even if an earlier one fails: this object may outlive its closing, with the process lock held.
     let end = outcome { () throws(CacheError) in
       guard failure == nil else { return }
       try endAsLastProcess()
@@ -71,7 +68,7 @@ extension DiskStore {
       try calling(activity) { () throws(SystemError) in try place.processLock.unlock() }
     }
     let removal = outcome { () throws(CacheError) in
-      // With writes that could not be committed the journal stays: the next to open the directory applies it.
+      // If a commit failed, the journal stays for the next opening to apply.
       guard let location, failure == nil else { return }
       try calling(activity) { () throws(SystemError) in
         try JournalFolder(cache: place.directory).remove(location.identifier, location.identity)
@@ -87,8 +84,8 @@ extension DiskStore {
     for step in [end, unlocking, removal] { try step.get() }
   }
 
-  /// What the last process to close does. Not while another one is looking who is there: it may be missed then, and miss
-  /// this one. Without it the next opening has more to do.
+  /// Finishes as the last process. Takes the opening lock, so that no other process checks for users during this. If
+  /// the lock is not free, the next opening just has more to do.
   private func endAsLastProcess() throws(CacheError) {
     let opening = try calling("Closing the cache in \(directory)") { () throws(SystemError) in
       try OpeningLock.take(place.directory, within: Self.longestWaitAtEnd)
@@ -101,7 +98,7 @@ extension DiskStore {
 
   private static let longestWaitAtEnd: Int64 = 1_000_000_000
 
-  /// The last process to close a cache that is never synchronized does so now, so that it can be believed later.
+  /// Syncs a `.fast` cache as its last process, so that the next opening can trust it.
   private func endFastSession() throws(CacheError) {
     let isOnlyOwner = try calling("Closing the cache in \(directory)") { () throws(SystemError) in
       try place.processLock.tryOwn()
@@ -109,7 +106,7 @@ extension DiskStore {
     guard isOnlyOwner else { return }
     try database.synchronize()
     try calling("Closing the cache in \(directory)") { () throws(SystemError) in
-      // The database, its name, the values of all processes: all of it is believed from now on.
+      // Everything must be on disk before the mark goes: the database, its name, all processes' values.
       try place.directory.synchronizeVolume()
       try FastSession.end(place.directory)
     }

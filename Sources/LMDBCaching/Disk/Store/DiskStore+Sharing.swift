@@ -1,9 +1,8 @@
 import Platform
 import Synchronization
 
-/// What the openings of one directory in a process have to agree on.
 extension DiskStore {
-  /// Checks that an open store will do for another opener, and brings it onto what is in the directory now.
+  /// Checks that an open store suits another opener, and switches it to the files that are in the directory now.
   ///
   /// - Throws: `.durabilityMismatch`, `.configurationMismatch`.
   func share(_ asked: CacheConfiguration) throws(CacheError) {
@@ -29,7 +28,7 @@ extension DiskStore {
     let asked: String
   }
 
-  /// What one store cannot be for both. What is about opening the files has been done.
+  /// The settings that the openers disagree on. Settings for opening the files no longer matter.
   private func differences(_ configuration: CacheConfiguration) -> [Difference] {
     var differences: [Difference] = []
     let limits = trimmer.limits.withLock { $0 }

@@ -1,7 +1,6 @@
-/// Removals by tag.
 extension DiskStore {
-  /// Removes every entry that has one of the tags: each at once and for all readers of this process, all with one commit for
-  /// other processes. What is in the database stays there until upkeep comes to it, and is read by nobody.
+  /// Removes every entry with one of the tags, at once for this process and in one commit for others. Upkeep deletes
+  /// the hidden records later.
   func removeAll(tags hashes: [UInt64]) throws(CacheError) {
     if hashes.isEmpty { return }
     let batch = BatchFrames(isAwaited: durability == .full)

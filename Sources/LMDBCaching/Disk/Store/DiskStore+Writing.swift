@@ -5,12 +5,11 @@ import Synchronization
 extension DiskStore {
   // MARK: Single writes
 
-  /// Writes a record; returns when the write survives the death of the process, and in ``Durability/full`` when it is
-  /// on the disk.
+  /// Writes a record. Returns when the write survives a process crash, and in ``Durability/full`` when it is on disk.
   ///
-  /// When nothing can be recorded, since the disk is full, say, a write by an observer hides what is on the disk and
-  /// succeeds: the observer places the value, between `observers.beginPlacing` and `endPlacing`, and then calls
-  /// ``didChange(_:_:by:)``. Any other write throws and changes nothing.
+  /// If the write cannot be recorded (on a full disk, for example), an observer's write hides the disk's value and
+  /// succeeds: the observer places the value in memory, between `observers.beginPlacing` and `endPlacing`, then calls
+  /// ``didChange(_:_:by:)``. Other writes throw and change nothing.
   ///
   /// - Parameters:
   ///   - transforms: What the value goes through, of the cache that writes it.
@@ -28,7 +27,6 @@ extension DiskStore {
     return try putAsIs(key, header: header, payload: payload, by: observer, draft: draft, if: condition)
   }
 
-  /// The same for a payload that has gone through the transforms, or needs none.
   @inline(__always)
   func putAsIs(
     _ key: CacheKey, header: RecordHeader, payload: UnsafeRawBufferPointer, by observer: (any DiskStoreObserver)?,
@@ -108,7 +106,7 @@ extension DiskStore {
     }
   }
 
-  /// Notes a value that could not be recorded: it is with the observer only.
+  /// Notes a value that could not be recorded, so that only the observer has it.
   private func hide(
     _ key: CacheKey, _ error: CacheError, if condition: (() -> Bool)?
   ) throws(CacheError) -> WriteOutcome {
@@ -135,7 +133,6 @@ extension DiskStore {
     return value
   }
 
-  /// Appends a value to the value log.
   func appendValue(
     _ payload: UnsafeRawBufferPointer, key: CacheKey, isAwaited: Bool = false
   ) throws(CacheError) -> AppendedValue {
@@ -146,9 +143,8 @@ extension DiskStore {
     }
   }
 
-  /// Calls `body` to append to the value log. Its segment belongs to the journal, so that is made first.
-  ///
-  /// - Parameter body: Is given the journal's identifier. It may run twice.
+  /// Calls `body` with the journal's identifier to append to the value log. The journal owns the segment, so it comes
+  /// first. `body` may run twice.
   func appending<R>(
     _ activity: @autoclosure () -> String, isRetrying: Bool = false, _ body: (UInt64) throws(SystemError) -> R
   ) throws(CacheError) -> R {
@@ -161,17 +157,17 @@ extension DiskStore {
     do throws(SystemError) {
       return try body(owner)
     } catch {
-      // It was closed since the gate was looked at.
+      // Closed since the gate was checked.
       if error.errno == ValueLog.errnoOfClosed { throw .closed }
       let failure = CacheError(error, during: activity())
-      // The directory is gone: its files are made anew, and this one with them.
+      // The directory was deleted: recreate its files, then retry.
       guard error.errno == ENOENT, !isRetrying else { throw failure }
       try writer.run { [place] in outcome { () throws(CacheError) in try place.bringFilesIntoPlace() } }
       return try appending(activity(), isRetrying: true, body)
     }
   }
 
-  /// Before the first write: the directory may have been deleted since it was opened, and nothing can be made in it then.
+  /// Before the first write: if the directory was deleted since it was opened, no file can be created in it.
   private func prepareJournal() throws(CacheError) {
     if journal.hasFile.load(ordering: .relaxed) { return }
     let isDeleted = try calling("Making the journal in \(directory)") { () throws(SystemError) in
@@ -180,7 +176,6 @@ extension DiskStore {
     if isDeleted { try writer.run { [place] in outcome { () throws(CacheError) in try place.bringFilesIntoPlace() } } }
   }
 
-  /// - Parameter condition: As of ``put(_:header:payload:by:if:)``.
   func remove(
     _ key: CacheKey, by observer: (any DiskStoreObserver)?, if condition: (() -> Bool)? = nil
   ) throws(CacheError) -> WriteOutcome {
@@ -204,7 +199,6 @@ extension DiskStore {
     return outcome
   }
 
-  /// Removes every key that starts with `prefix`, or every key.
   func removeAll(
     withPrefix prefix: String?, by observer: (any DiskStoreObserver)?
   ) throws(CacheError) -> WriteOutcome {
@@ -270,9 +264,9 @@ extension DiskStore {
     if observers.conditional.isGuarded, !journal.isWriterThread { try observers.conditional.admit(scope()) }
   }
 
-  /// Tells the observers but for the one that made the write, which says so itself when its memory tier has the value.
+  /// Notifies all observers except the writer, which notifies itself once its memory tier has the value.
   func didChange(_ key: CacheKey, _ stamp: UInt64, by writer: (any DiskStoreObserver)?) {
-    // The common case is one observer, the writer itself.
+    // In the common case the writer is the only observer.
     if observers.count.load(ordering: .acquiring) > (writer == nil ? 0 : 1) {
       for observer in observers.all where observer !== writer {
         observer.didChange(key.string, hash: key.hash, stamp: stamp)
@@ -281,8 +275,8 @@ extension DiskStore {
     if writer == nil { changes.noteChange(key, stamp) }
   }
 
-  /// Appends to the journal: see ``Journal/append(size:hiding:large:body:)``. Waits for the commit where the write is in no
-  /// journal, and in ``Durability/full``, which acknowledges nothing that is in memory only.
+  /// Appends to the journal. Waits for the commit if the write is too large for the journal, and in
+  /// ``Durability/full``, which never acknowledges a write that only memory holds.
   @inline(__always)
   func append(
     size: Int, hiding scope: HiddenKeys.Scope?, if condition: (() -> Bool)? = nil,

@@ -3,23 +3,22 @@ import Logging
 import Platform
 import Synchronization
 
-/// The disk tier of one directory in this process, shared by every cache opened on it: the wiring of its parts.
+/// The disk tier of one directory in this process, shared by every cache opened on it.
 ///
-/// A set archives on the caller, appends to the ``Journal`` and returns; the ``Writer``'s thread commits the journal's
-/// segments to the ``EntryDatabase``, each batch as one transaction. The ``RecordReader`` looks into what is not committed
-/// yet, then into the database. `Opening` brings the files into their places and keeps them there, `Upkeep` does what is
-/// to be done now and then. Each part says who may use it; all functions here may be called from any thread.
+/// A set archives on the caller's thread, appends to the ``Journal`` and returns. The ``Writer``'s thread commits each
+/// batch to the ``EntryDatabase`` as one transaction. The ``RecordReader`` looks at uncommitted writes first, then in
+/// the database. All functions here may be called from any thread.
 final class DiskStore: Sendable {
   let clock: CacheClock
   let durability: Durability
-  /// What the first opening asked for; every other one has to ask for the same: see ``share(_:)``. What a cache has for
-  /// itself, such as its transforms, is in ``DiskCache/configuration``.
+  /// The first opening's settings, which later ones must match (``share(_:)``). Per-cache settings are in
+  /// ``DiskCache/configuration``.
   let settings: CacheConfiguration.Disk
   let removesDirectory: Bool
   let recovery: CacheRecovery?
   let journal: Journal
   let database: EntryDatabase
-  /// Finds records and reads no values, since what they went through is each cache's own: see ``makeReader(_:)``.
+  /// Finds records but decodes no values: transforms belong to each cache (``makeReader(_:)``).
   private let records: RecordReader
   let values: ValueLog
   let valueKeeper: ValueLogKeeper
@@ -38,7 +37,7 @@ final class DiskStore: Sendable {
   let space: SpaceKeeper
   let exclusive: ExclusiveKeeper
   let keyLocks: KeyLocks
-  /// The loads of this process: one of a key at a time, through whichever cache.
+  /// Loads in this process: one per key at a time, across its caches.
   let flights = SingleFlight()
   let meter: SpaceMeter
   let events: EventLog
@@ -105,7 +104,7 @@ final class DiskStore: Sendable {
     wire(feed)
   }
 
-  /// Lets the parts know of each other what they must not depend on.
+  /// Connects parts that must not depend on each other.
   private func wire(_ feed: ChangeFeed) {
     database.bringFilesIntoPlace = { [unowned place] () throws(CacheError) in try place.bringFilesIntoPlace() }
     database.areFilesInPlace = { [unowned place] () throws(CacheError) in try place.areFilesInPlace() }
@@ -167,7 +166,6 @@ final class DiskStore: Sendable {
     }
   }
 
-  /// What the writer thread does about every second.
   private func makeRounds() {
     do throws(CacheError) {
       try place.bringFilesIntoPlace()
@@ -184,23 +182,19 @@ final class DiskStore: Sendable {
     space.makeRound()
     if journal.lock.withLock({ journal.state.gate.failure }) == nil { place.processLock.keepReserve() }
     marker.makeRound()
-    // What was done before is in it.
+    // Last, to include the results of the other steps.
     publisher.makeRound()
   }
 
-  /// Reads values that went through these transforms.
   func makeReader(_ transforms: ValueTransforms) -> RecordReader { records.reader(through: transforms) }
 
-  /// See ``RecordReader/header(_:)``.
   func header(_ key: CacheKey) throws(CacheError) -> StoredHeader? { try records.header(key) }
 
-  /// The header of the entry under `key`, or `nil` if there is none, or it has expired.
   func liveHeader(_ key: CacheKey) throws(CacheError) -> RecordHeader? {
     guard let header = try records.header(key)?.header, !header.isExpired(at: clock.now) else { return nil }
     return header
   }
 
-  /// See ``RecordReader/isRemoved(_:writtenAt:)``.
   func isRemoved(_ tags: EntryTags, writtenAt stamp: UInt64) throws(CacheError) -> Bool {
     try records.isRemoved(tags, writtenAt: stamp)
   }
@@ -211,7 +205,6 @@ final class DiskStore: Sendable {
   var inlineThreshold: Int { settings.inlineThreshold }
   var counters: DiskCounters { database.counters }
   var feed: ChangeFeed { changes.feed }
-  /// The directory's path when it was opened.
   var directory: String { database.directoryName }
 
   var health: CacheHealth {
@@ -225,42 +218,40 @@ final class DiskStore: Sendable {
     }
   }
 
-  /// Has ``health`` tell for a while of a value that was not stored, though its writer has not been told.
+  /// Reports a value that was not stored in ``health`` for a while, because its writer got no error.
   func noteUnstored(_ error: CacheError) {
-    // Of a commit that fails it tells in any case.
+    // ``health`` reports failed commits in any case.
     if error.code != .notCommitted { journal.lock.withLock { journal.noteNotRecorded(error) } }
   }
 
   // MARK: Waiting
 
-  /// Commits everything written so far and returns when it is done.
   func commitPending() throws(CacheError) { try journal.commitPending() }
 
-  /// Makes everything written so far safe from a power cut, in every durability mode.
+  /// Makes all writes so far safe from a power cut, in every durability mode.
   func flush() throws(CacheError) {
     try journal.flush()
     try synchronizer.synchronize()
   }
 
-  /// Number of entries, expired ones that were not removed yet included. No scan: the count is kept.
+  /// The number of entries, including expired ones. Constant time.
   func count() throws(CacheError) -> Int {
     try commitPending()
     return try database.metadata().count
   }
 
-  /// The sum of the costs. No scan: it is kept.
   func totalCost() throws(CacheError) -> Int {
     try commitPending()
     return try database.metadata().totalCost
   }
 
-  /// The live entries whose keys start with `prefix`, in the byte order of their keys, as of one moment.
+  /// The live entries whose keys start with `prefix`, in byte order, from one snapshot.
   func entries(withPrefix prefix: String) throws(CacheError) -> [CacheEntry] {
     try commitPending()
     return try database.entries(withPrefix: prefix, at: clock.now, hiding: journal.hiddenKeys)
   }
 
-  /// See ``EntryDatabase/page(withPrefix:from:length:at:hiding:)``. The first page includes what was written before.
+  /// The first page includes all earlier writes.
   func page(
     withPrefix prefix: String, from start: EntryPage.Start?, length: Int
   ) throws(CacheError) -> EntryPage {
@@ -269,12 +260,11 @@ final class DiskStore: Sendable {
       withPrefix: prefix, from: start ?? EntryPage.Start(), length: length, at: clock.now, hiding: journal.hiddenKeys)
   }
 
-  /// Bytes that the cache's files occupy on the disk.
   func bytesOnDisk() throws(CacheError) -> Int {
     try calling("Measuring \(directory)") { () throws(SystemError) in try place.directory.allocatedBytes() }
   }
 
-  /// Removes expired entries, then those of the least rank, until `goal` is reached.
+  /// Removes expired entries, then those of the lowest rank, until `goal` is reached.
   func trim(to goal: TrimGoal) throws(CacheError) {
     var isOfAll = goal.count == 0
     // Entries that cost nothing need not go where none costs anything.
@@ -282,7 +272,6 @@ final class DiskStore: Sendable {
     try trimming(isOfAll: isOfAll) { (trimmer) throws(CacheError) in try trimmer.trim(to: goal) }
   }
 
-  /// Trims to the limits and returns when it is done.
   func trimToLimits() throws(CacheError) {
     try trimming { (trimmer) throws(CacheError) in
       try trimmer.flushRecency()
@@ -312,10 +301,10 @@ final class DiskStore: Sendable {
     try writer.run { [trimmer] in outcome { () throws(CacheError) in try body(trimmer) } }
   }
 
-  /// Commits a removal on a full disk, and gives the disk what it frees.
+  /// Commits a removal on a full disk, and returns the freed space.
   func commitOnFullDisk() throws(CacheError) {
     if journal.isWriterThread { return }
-    // The commit that is under way may be without it.
+    // A commit already under way may not include it.
     try writer.run { .success(()) }
     writer.forgetFailure()
     try journal.commitPending(includesHidden: true)
@@ -326,7 +315,7 @@ final class DiskStore: Sendable {
     }
   }
 
-  /// Gives the disk what is free in the files. On the writer thread.
+  /// Returns free space in the files to the disk. Writer thread.
   private func giveSpaceBack() {
     committer.giveReserve()
     // It only takes space: the next round tries it again.

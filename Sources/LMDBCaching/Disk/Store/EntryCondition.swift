@@ -2,12 +2,12 @@ import Foundation
 
 /// The condition under which a write is made.
 enum EntryCondition {
-  /// This process, which is alone, has not changed the entry since the write looked at it, and no other has come.
+  /// This process is the only one, and the entry has not changed since the write read it.
   case unchanged(ConditionalWrite, position: UInt64)
   /// The entry has this stamp; 0: it is absent or has expired.
   case stamp(UInt64)
 
-  /// Whether the write is a transaction; without other processes it is a frame of the journal.
+  /// Whether the write needs a transaction. A lone process appends a frame to the journal instead.
   var isOfTransaction: Bool {
     switch self {
     case .unchanged: false
@@ -16,7 +16,7 @@ enum EntryCondition {
   }
 }
 
-/// A value on its way to an entry: it is transformed, and written to the value log, once, however often the write is tried.
+/// A value being written: transformed and appended to the value log once, however often the write is retried.
 final class ValueDraft {
   let payload: UnsafeRawBufferPointer
   let transforms: ValueTransforms

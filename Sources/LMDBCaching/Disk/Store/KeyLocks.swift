@@ -3,20 +3,20 @@ import Logging
 import Platform
 import Synchronization
 
-/// Locks of processes on single keys: the process that loads a value holds its key's. They end with their process.
+/// Locks on single keys between processes: the process that loads a value holds its key's lock, until its end at the
+/// latest.
 ///
-/// Each is a byte of the file of ``ProcessLock``, far behind its end, locked by fcntl(2) in the name of the open file
-/// (Linux; elsewhere every lock can be had). 62 bits of the key's hash choose the byte: two keys of one byte, which are
-/// very rare, wait for each other. A second byte, locked for a moment, marks a load that failed.
+/// Each is a byte far beyond the end of ``ProcessLock``'s file, locked by fcntl(2) per open file description (on Linux;
+/// elsewhere every lock is granted). 62 bits of the key's hash choose the byte; keys that collide, which is very rare,
+/// wait for each other. A second byte, locked briefly, marks a failed load.
 final class KeyLocks: Sendable {
   enum Outcome {
     case taken(KeyLock)
-    /// By this process.
+    /// This process holds it.
     case isHeldHere
     case isHeldElsewhere
   }
 
-  /// A lock that is held, until ``release()``.
   struct KeyLock: Sendable {
     fileprivate let byte: Int64
     fileprivate let file: ProcessLock
@@ -24,23 +24,23 @@ final class KeyLocks: Sendable {
 
     func release() { locks.release(self) }
 
-    /// Whether a load of the key failed a moment ago in another process.
+    /// Whether another process just failed to load the key.
     var isMarkedAsFailed: Bool { file.isByteLocked(byte | KeyLocks.failure) }
 
-    /// To be called before the lock is released, for those that wait for it.
+    /// Call before releasing the lock, to inform waiters.
     func markAsFailed() { locks.markAsFailed(self) }
   }
 
   private let place: PlaceKeeper
   private let events: EventLog
   private let held = Mutex<Set<Int64>>([])
-  /// How many marks of failed loads there are, by their bytes.
+  /// The number of failed-load marks per byte.
   private let marks = Mutex<[Int64: Int]>([:])
   private let hasFailed = Atomic<Bool>(false)
 
-  /// What tells the byte of a mark from that of a lock.
+  /// Distinguishes a mark's byte from a lock's.
   fileprivate static let failure: Int64 = 1 << 62
-  /// Many times the longest pause between two looks at a lock.
+  /// Many times the longest pause between two checks of a lock.
   private static let markDuration = DispatchTimeInterval.seconds(1)
 
   init(_ place: PlaceKeeper, events: EventLog) {
@@ -50,7 +50,7 @@ final class KeyLocks: Sendable {
 
   func tryLock(_ key: CacheKey) -> Outcome {
     let hash = RecordHeader.keyHash(key.utf8)
-    // Behind what is in the file, and no further than files reach.
+    // Beyond the file's contents, within the offsets that a file can have.
     let byte = Int64(hash >> 2) | 1 << 20
     guard held.withLock({ $0.insert(byte).inserted }) else { return .isHeldHere }
     let file = place.processLock
@@ -65,7 +65,7 @@ final class KeyLocks: Sendable {
     return .taken(KeyLock(byte: byte, file: file, locks: self))
   }
 
-  /// Without locks every process loads for itself, which is no reason not to load.
+  /// Without locks, every process loads for itself.
   private func noteFailure(_ error: SystemError) {
     if hasFailed.exchange(true, ordering: .relaxed) { return }
     events.log(
@@ -77,10 +77,10 @@ final class KeyLocks: Sendable {
     let mark = lock.byte | Self.failure
     marks.withLock { marks in
       marks[mark, default: 0] += 1
-      // Without the mark the others load for themselves.
+      // Without the mark, the waiters load for themselves.
       _ = try? lock.file.tryLockByte(mark)
     }
-    // The mark keeps no file open: it ends with it.
+    // The mark does not keep the file open, and ends with it.
     DispatchQueue.global().asyncAfter(deadline: .now() + Self.markDuration) { [weak self, weak file = lock.file] in
       self?.marks.withLock { marks in
         marks[mark]! -= 1

@@ -1,17 +1,15 @@
 import Platform
 import Synchronization
 
-/// The directories that this process has open, and how far each of them is.
+/// The directories that this process has open, each in one of these phases:
 ///
 ///     (none) ──▶ opening ──▶ open ──▶ closing ──▶ (none)
 ///
-/// There is one entry for a directory, by device and inode, whatever paths lead to it. Opening waits for a store of the
-/// same directory that is being opened or closed, and never for another directory: the lock is held for moments only, and
-/// not while files are opened or closed.
+/// A directory has one entry, by device and inode, whatever its path. Opening waits only while a store of the same
+/// directory opens or closes: the lock is never held during file operations.
 ///
-/// A store whose directory was renamed keeps its entry; another directory at its old path is another one. A store whose
-/// directory was deleted, also while it is being opened, goes over to the one that is at its path, if it can
-/// ``claim(_:from:)`` it.
+/// A store whose directory was renamed keeps its entry. A store whose directory was deleted, even during opening,
+/// switches to the one now at its path, if it can ``claim(_:from:)`` it.
 enum OpenDirectories {
   private enum Phase {
     case opening(by: UInt)
@@ -20,12 +18,12 @@ enum OpenDirectories {
   }
 
   private struct Entry {
-    /// Which opening made it. Its directory may be another one when that ends.
+    /// Identifies the opening, whose directory may change before it ends.
     let number: Int
     var phase: Phase
     var directory: Directory
     weak var store: DiskStore?
-    /// The directories that it was, and that were deleted.
+    /// The deleted directories that it replaced.
     var former: Set<FileIdentity> = []
   }
 
@@ -35,14 +33,12 @@ enum OpenDirectories {
   // Guarded by `lock`.
   private nonisolated(unsafe) static var lastNumber = 0
 
-  /// The store of a directory: the one that this process has open, or the one that `make` opens.
+  /// Returns the open store of a directory, or the one that `make` opens. Balance each call with ``release(_:)``.
   ///
-  /// Each call is ended by one ``release(_:)``.
-  ///
-  /// - Parameter look: Opens the directory. It is called again if that was deleted, or another one
-  ///   has taken its place, before its turn came.
-  /// - Throws: What `look` and `make` throw, or `share`, which checks whether a store that is open will do. `.busy` on
-  ///   a thread that is opening this very directory.
+  /// - Parameters:
+  ///   - look: Opens the directory; called again if that was deleted or replaced before its turn came.
+  ///   - share: Checks that an open store suits this opener.
+  /// - Throws: The errors of the closures; `.busy` on a thread that is already opening this directory.
   static func open(
     _ look: () throws(CacheError) -> CacheDirectory, share: (DiskStore) throws(CacheError) -> Void,
     make: (CacheDirectory) throws(CacheError) -> DiskStore
@@ -58,7 +54,7 @@ enum OpenDirectories {
           try share(store)
           return store
         } catch {
-          // Its other openers go on; if it was the last, it is closed as if by its own opener.
+          // Other openers keep the store; if there are none, this closes it.
           _ = outcome { () throws(CacheError) in try store.release() }
           throw error
         }
@@ -69,7 +65,7 @@ enum OpenDirectories {
           return store
         } catch {
           removeOpening(number)
-          // Where another directory has taken its place, that is the one that is meant.
+          // If the directory was replaced, open the replacement.
           if attempts < attemptLimit, isElsewhere(cache.directory) { continue }
           throw error
         }
@@ -87,7 +83,7 @@ enum OpenDirectories {
   private enum Start {
     case share(DiskStore)
     case make(Int)
-    /// The directory was deleted, and nobody has it: nothing could be made in it.
+    /// The directory was deleted and no store has it, so nothing can be created in it.
     case lookAgain
   }
 
@@ -96,7 +92,7 @@ enum OpenDirectories {
     defer { lock.unlock() }
     while true {
       guard let (identity, entry) = find(directory) else {
-        // Whoever was waited for may have gone over to the directory that took the place of this one.
+        // The store that was waited for may have moved to this directory's replacement.
         if isDeleted(directory) { return .lookAgain }
         lastNumber += 1
         insert(Entry(number: lastNumber, phase: .opening(by: PlatformThread.current), directory: directory))
@@ -108,7 +104,7 @@ enum OpenDirectories {
           entries[identity]?.phase = .open(openers: openers + 1)
           return .share(store)
         }
-        // It went without being closed, which only a store does that was never finished.
+        // Deallocated without closing: only a store whose opening failed is.
         entries[identity] = nil
       case .opening(let thread) where thread == PlatformThread.current:
         throw CacheError(.busy, "\(directory.path) is being opened by this very thread.")
@@ -118,28 +114,27 @@ enum OpenDirectories {
     }
   }
 
-  /// The entry of a directory, or of one that was at its path and is deleted. With the lock held.
+  /// The entry of the directory, or of a deleted one at the same path. Requires the lock.
   private static func find(_ directory: Directory) -> (FileIdentity, Entry)? {
     if let entry = entries[directory.identity] { return (directory.identity, entry) }
     return entries.first { $0.value.directory.path == directory.path && isDeleted($0.value.directory) }
       .map { ($0.key, $0.value) }
   }
 
-  /// Whether a directory has no name any more. One that cannot be looked at is taken for one that has.
+  /// Whether the directory was unlinked; `false` if that cannot be determined.
   private static func isDeleted(_ directory: Directory) -> Bool {
     let result = outcome { () throws(SystemError) -> Bool in
       guard try CacheDirectory(directory).isDeleted() else { return false }
-      // Some file systems do not count the names of directories.
+      // Some file systems do not count directory links.
       return try !directory.isStillAtItsPath()
     }
     if case .success(true) = result { return true }
     return false
   }
 
-  /// With the lock held.
   private static func insert(_ entry: Entry) {
     let identity = entry.directory.identity
-    // A number that the system gives again: whoever was in that directory has let go of it.
+    // The system reused an inode number, so the former directory is gone.
     for other in Array(entries.keys) { entries[other]?.former.remove(identity) }
     entries[identity] = entry
   }
@@ -154,12 +149,10 @@ enum OpenDirectories {
     }
   }
 
-  /// With the lock held.
   private static func identity(of store: DiskStore) -> FileIdentity? {
     entries.first { $0.value.store === store }?.key
   }
 
-  /// With the lock held.
   private static func identity(ofOpening number: Int) -> FileIdentity? {
     entries.first { $0.value.number == number }?.key
   }
@@ -171,14 +164,14 @@ enum OpenDirectories {
     }
   }
 
-  /// Lets a store whose directory was deleted, or its opening, go over to another one.
+  /// Moves a store whose directory was deleted, or its opening, to another directory.
   ///
   /// - Throws: `.busy` if another store of this process is there.
   static func claim(_ directory: Directory, from old: FileIdentity) throws(CacheError) {
     try lock.withLock { () throws(CacheError) in
       if directory.identity == old { return }
       if let other = entries[directory.identity] {
-        // An earlier attempt got so far.
+        // An earlier attempt claimed it.
         if other.former.contains(old) { return }
         throw CacheError(
           .busy,
@@ -192,13 +185,12 @@ enum OpenDirectories {
     }
   }
 
-  /// The entry of who is in a directory, or has come from it: what an earlier attempt has claimed may be deleted, too.
-  /// With the lock held.
+  /// The entry in a directory, or that came from it: a directory claimed earlier may be deleted too. Requires the lock.
   private static func identity(from old: FileIdentity) -> FileIdentity? {
     entries[old] != nil ? old : entries.first { $0.value.former.contains(old) }?.key
   }
 
-  /// Ends one opening. Returns whether it was the last: then ``closed(_:)`` has to follow.
+  /// Ends one opening. Returns whether it was the last; the caller must then call ``closed(_:)``.
   static func release(_ store: DiskStore) -> Bool {
     lock.withLock {
       guard let identity = identity(of: store), case .open(let openers)? = entries[identity]?.phase else {
@@ -209,7 +201,6 @@ enum OpenDirectories {
     }
   }
 
-  /// The store is closed; the next one may be opened.
   static func closed(_ store: DiskStore) {
     lock.withLock {
       if let identity = identity(of: store) { entries[identity] = nil }

@@ -1,16 +1,15 @@
-/// How far a write got.
 struct WriteOutcome {
   let stamp: UInt64
-  /// The position as of which the write is known to be the newest: see ``TransactionTracker``.
+  /// The newest position at which the write is known to be current (``TransactionTracker``).
   var validated: UInt64 = 0
-  /// Set when nothing could be recorded: the write is nowhere but with the observer that made it, and what was on
-  /// the disk before is hidden. Or when it is recorded, and did not get as far as it has to before it returns.
+  /// If not recorded: only the observer has the value, and the disk's older one is hidden. If recorded: the error of
+  /// the required commit.
   var failure: CacheError?
   var isRecorded = true
-  /// Whether the write was not to be made: its condition failed.
+  /// Whether the condition failed, so that nothing was written.
   var isRefused = false
 
-  /// To be called when the memory tiers know of the write: it is visible, whether it is committed or not.
+  /// Call after the memory tiers have the write: it is visible even if its commit failed.
   func checkCommitted() throws(CacheError) {
     if let failure, isRecorded { throw failure }
   }
