@@ -1,6 +1,5 @@
 import Synchronization
 
-/// What the disk tier has done since it was opened.
 final class DiskCounters: Sendable {
   let hits = Atomic<Int>(0)
   let misses = Atomic<Int>(0)
@@ -13,7 +12,7 @@ final class DiskCounters: Sendable {
   let replayedWrites = Atomic<Int>(0)
   let recoveries = Atomic<Int>(0)
   let reopenings = Atomic<Int>(0)
-  /// Also of the memory tiers over it.
+  /// Includes the memory tiers above.
   let latencies = LatencyRecorders()
 
   func add(to statistics: inout CacheStatistics) {

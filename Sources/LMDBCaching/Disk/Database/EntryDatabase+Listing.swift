@@ -3,9 +3,8 @@ import LMDB
 import Platform
 
 extension EntryDatabase {
-  /// The live entries whose keys start with `prefix`, in the byte order of their keys, as of one moment.
-  ///
-  /// - Parameter hidden: What is not to be shown: newer writes are in memory only.
+  /// The live entries whose keys start with `prefix`, in byte order, from one snapshot, without `hidden` ones, which
+  /// have newer values in memory.
   func entries(
     withPrefix prefix: String, at now: Int64, hiding hidden: HiddenKeys?
   ) throws(CacheError) -> [CacheEntry] {
@@ -14,7 +13,6 @@ extension EntryDatabase {
     }
   }
 
-  /// The same as of a snapshot.
   func entries(
     withPrefix prefix: String, at now: Int64, in txn: borrowing ReadTransaction
   ) throws(CacheError) -> [CacheEntry] {
@@ -33,17 +31,17 @@ extension EntryDatabase {
         _ = try collect(long, prefix, from: long.first(cursor), cursor, now, hidden, txn, &longEntries)
       }
       if longEntries.isEmpty { return entries }
-      // Keys that LMDB holds elsewhere, under digests: few. They find their places here.
+      // Sort in the few long keys, which LMDB stores under digests.
       entries += longEntries
       entries.sort { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
       return entries
     }
   }
 
-  /// Some of the entries that ``entries(withPrefix:at:hiding:)`` gives, in a transaction of their own: those with the
-  /// longest keys, which LMDB holds under digests, come last.
+  /// One page of ``entries(withPrefix:at:hiding:)``, in its own transaction. Long keys, stored under digests, come
+  /// last.
   ///
-  /// - Parameter length: How many records are looked at.
+  /// - Parameter length: The number of records to examine.
   func page(
     withPrefix prefix: String, from start: EntryPage.Start, length: Int, at now: Int64, hiding hidden: HiddenKeys?
   ) throws(CacheError) -> EntryPage {
@@ -65,10 +63,8 @@ extension EntryDatabase {
     }
   }
 
-  /// - Parameters:
-  ///   - first: Where a cursor is.
-  ///   - limit: How many records are looked at, at least one.
-  /// - Returns: The key of the last one, if there may be more.
+  /// Examines up to `limit` records (at least one), starting at `first`, the cursor's entry. Returns the last key if
+  /// there may be more.
   private func collect(
     _ range: KeyRange, _ prefix: UnsafeRawBufferPointer, from first: Cursor.Entry?, _ cursor: borrowing Cursor,
     _ now: Int64, _ hidden: HiddenKeys?, _ txn: borrowing ReadTransaction, limit: Int = .max,
@@ -90,7 +86,6 @@ extension EntryDatabase {
     return nil
   }
 
-  /// Puts a cursor behind a key, or on the first entry.
   static func position(
     _ cursor: borrowing Cursor, after key: [UInt8]?
   ) throws(LMDBError) -> Cursor.Entry? {
@@ -108,8 +103,8 @@ extension CacheEntry {
   }
 
   /// - Parameters:
-  ///   - header: Of a record that is there, for its tags.
-  ///   - size: Of the value, wherever it is.
+  ///   - header: Its tags must still be valid.
+  ///   - size: The value's size, wherever it is stored.
   init(_ key: String, _ header: RecordHeader, size: Int) {
     self.init(
       key: key,

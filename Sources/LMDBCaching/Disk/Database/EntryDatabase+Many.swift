@@ -1,8 +1,7 @@
 import LMDB
 
 extension EntryDatabase {
-  /// Calls `body` with the number of each of the chosen keys that has a committed record, and the record where it lies: in
-  /// one transaction.
+  /// Calls `body`, in one transaction, with each index whose key has a committed record, and the record in place.
   func withRecords(
     of numbers: [Int], _ keys: [String], _ body: (Int, StoredRecord<UnsafeRawBufferPointer>) -> Void
   ) throws(CacheError) {
@@ -28,7 +27,7 @@ extension EntryDatabase {
     _ databaseKeys: UnsafeBufferPointer<UnsafeRawBufferPointer>, _ numbers: ArraySlice<Int>, _ keys: [String],
     _ position: UInt64, in txn: borrowing ReadTransaction, _ body: (Int, StoredRecord<UnsafeRawBufferPointer>) -> Void
   ) throws(LMDBError) -> Result<Void, CacheError> {
-    // As large as the keys are many: it is on the stack.
+    // On the stack, sized to the keys.
     let room = databaseKeys.count * MemoryLayout<UnsafeRawBufferPointer?>.stride
     return try withStackBytes(room) { (bytes) throws(LMDBError) in
       let found = bytes.bindMemory(to: UnsafeRawBufferPointer?.self)
@@ -46,12 +45,11 @@ extension EntryDatabase {
     }
   }
 
-  /// Calls `body` with LMDB's keys for some keys, in their order.
   private func withDatabaseKeys<R>(
     of numbers: ArraySlice<Int>, _ keys: [String],
     _ body: (UnsafeBufferPointer<UnsafeRawBufferPointer>) throws(LMDBError) -> R
   ) throws(LMDBError) -> R {
-    // Those of strings are valid one at a time.
+    // Copied, because only one string's bytes are valid at a time.
     var room = 0
     for number in numbers { room += min(max(1, keys[number].utf8.count), DatabaseKey.maximumLength) }
     let table = numbers.count * MemoryLayout<UnsafeRawBufferPointer>.stride

@@ -1,14 +1,13 @@
 import LMDB
 
 extension EntryDatabase {
-  /// Number of entries and their cost, as committed.
+  /// The committed counts and costs.
   func metadata() throws(CacheError) -> CacheMetadata {
     try accessing("Reading the counts of \(directoryName)") { () throws(LMDBError) in
       try environment.withReadTransaction { (txn) throws(LMDBError) in try Self.metadata(txn) }
     }
   }
 
-  /// - Throws: `.corrupted` if the cache's own record is missing or damaged.
   static func metadata(_ txn: borrowing ReadTransaction) throws(LMDBError) -> CacheMetadata {
     guard case .metadata(let metadata)? = try readMetadata(txn) else { throw damagedMetadata }
     return metadata
@@ -19,7 +18,7 @@ extension EntryDatabase {
       code: .corrupted, operation: "EntryDatabase.metadata", message: "The cache's own record is gone or damaged.")
   }
 
-  /// Returns `nil` if there is no such record: the database is new, or no cache.
+  /// Returns `nil` if the record is missing: a new database, or another kind.
   static func readMetadata(_ txn: borrowing WriteTransaction) throws(LMDBError) -> CacheMetadata.Reading? {
     try CacheMetadata.key.withBytes { (key) throws(LMDBError) in
       try txn.withValue(forKey: key) { CacheMetadata.read($0) }

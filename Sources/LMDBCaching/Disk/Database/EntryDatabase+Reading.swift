@@ -1,7 +1,7 @@
 import LMDB
 
 extension EntryDatabase {
-  /// Copies the payload of the committed record of `key`, or returns `nil` if there is none.
+  /// Copies the payload of the committed record under `key`, or returns `nil` if there is none.
   @inline(__always)
   func record<P>(
     _ key: CacheKey, copy: (UnsafeRawBufferPointer) -> P
@@ -16,7 +16,6 @@ extension EntryDatabase {
     }.get()
   }
 
-  /// The same as of a snapshot.
   func record<P>(
     _ key: CacheKey, in txn: borrowing ReadTransaction, copy: (UnsafeRawBufferPointer) -> P
   ) throws(CacheError) -> StoredRecord<P>? {
@@ -38,7 +37,7 @@ extension EntryDatabase {
     } ?? .success(nil)
   }
 
-  /// Takes a record apart. Returns `nil` if it is another key's that has the same digest.
+  /// Parses a record. Returns `nil` if it belongs to another key with the same digest.
   @inline(__always)
   func parse<P>(
     _ bytes: UnsafeRawBufferPointer, _ key: CacheKey, _ position: UInt64, _ copy: (UnsafeRawBufferPointer) -> P
@@ -51,7 +50,7 @@ extension EntryDatabase {
       validated: position)
   }
 
-  /// The committed header under `key` without its value, and the position it was read at; its checksum is not looked at.
+  /// The committed header under `key` and the position of the read, without verifying the checksum.
   func header(_ key: CacheKey) throws(CacheError) -> StoredHeader? {
     try accessing("Reading \(quoted(key.string))") { () throws(LMDBError) in
       try environment.withReadTransaction { (txn) throws(LMDBError) in
@@ -61,7 +60,7 @@ extension EntryDatabase {
     }
   }
 
-  /// The same as of a snapshot, but throws where there is a record that cannot be read.
+  /// Throws for an unreadable record.
   func header(_ key: CacheKey, in txn: borrowing ReadTransaction) throws(CacheError) -> RecordHeader? {
     try accessing("Reading \(quoted(key.string))") { () throws(LMDBError) in
       try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) in
@@ -81,7 +80,7 @@ extension EntryDatabase {
     return .success(try Self.isRemoved(header, in: txn) ? nil : header.detached)
   }
 
-  /// Its tags are good in the transaction.
+  /// The returned header's tags are valid only in the transaction.
   private func storedHeader(
     _ key: CacheKey, in txn: borrowing ReadTransaction
   ) throws(LMDBError) -> RecordHeader? {
@@ -93,7 +92,7 @@ extension EntryDatabase {
     }
   }
 
-  /// Calls `body` with the committed record of `key` where it lies, or returns `nil` if there is none.
+  /// Calls `body` with the committed record of `key` in place.
   @inline(__always)
   func borrowRecord<R>(_ key: CacheKey, _ body: (UnsafeRawBufferPointer) -> R) throws(CacheError) -> R? {
     try accessing("Reading \(quoted(key.string))") { () throws(LMDBError) in
@@ -128,7 +127,7 @@ extension CacheError {
     )
   }
 
-  /// The error of a record that has no header of this version, by its first bytes.
+  /// The error for a record without a header of this version.
   static func unreadable(_ record: UnsafeRawBufferPointer, _ key: String) -> CacheError {
     if record.count >= RecordHeader.baseSize, record[4] > RecordHeader.version {
       return CacheError(

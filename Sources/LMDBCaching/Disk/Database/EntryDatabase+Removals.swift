@@ -1,7 +1,6 @@
 import LMDB
 
 extension EntryDatabase {
-  /// What is committed of removals of many entries.
   func removalMarks() throws(CacheError) -> RemovalMarks {
     try accessing("Reading what was removed from \(directoryName)") { () throws(LMDBError) in
       try environment.withReadTransaction { (txn) throws(LMDBError) in

@@ -1,14 +1,14 @@
 import LMDB
 import Synchronization
 
-/// What is known of removals by tag, as of a position.
+/// The removals by tag known at a position.
 struct TagKnowledge {
   var position: UInt64 = 0
   var status: TagStatus?
 }
 
 extension EntryDatabase {
-  /// What the database knows of removals by tag. Read once for each transaction that somebody commits.
+  /// The committed status of removals by tag, read once per committed transaction.
   func tagStatus() throws(CacheError) -> TagStatus {
     let position = environment.lastPosition()
     if let known = tagKnowledge.withLock({ $0.position == position ? $0.status : nil }) { return known }
@@ -26,7 +26,6 @@ extension EntryDatabase {
       ?? TagStatus()
   }
 
-  /// Whether an entry was removed by one of its tags, as far as is committed now.
   func isRemoved(_ tags: EntryTags, writtenAt stamp: UInt64) throws(CacheError) -> Bool {
     if try stamp > tagStatus().last { return false }
     return try accessing("Reading the tags of \(directoryName)") { () throws(LMDBError) in
@@ -36,7 +35,6 @@ extension EntryDatabase {
     }
   }
 
-  /// The same as of a snapshot.
   static func isRemoved(
     _ tags: TagHashes, writtenAt stamp: UInt64, in txn: borrowing ReadTransaction
   ) throws(LMDBError) -> Bool {
@@ -54,7 +52,7 @@ extension EntryDatabase {
     return try isRemoved(tags, writtenAt: header.stamp, in: txn)
   }
 
-  /// The tags that were removed, by their hashes, with the stamps of the removals, and the status as of the same moment.
+  /// The stamps of removals by tag hash, with the status, from one snapshot.
   func tagRemovals() throws(CacheError) -> (removals: [UInt64: UInt64], status: TagStatus) {
     try accessing("Reading the tags of \(directoryName)") { () throws(LMDBError) in
       try environment.withReadTransaction { (txn) throws(LMDBError) in

@@ -2,14 +2,13 @@ import LMDB
 import Platform
 
 extension EntryDatabase {
-  /// What is in use of the value log, as committed.
+  /// The committed usage of the value log.
   struct ValueUsage {
-    /// Segments that nothing refers to are not in it.
+    /// Omits unreferenced segments.
     var segments: [UInt64: SegmentUsage] = [:]
-    /// LMDB's number of the transaction that it is as of.
+    /// LMDB's number for the snapshot's transaction.
     var transactionID: UInt64 = 0
 
-    /// Bytes of the log's entries.
     var bytes: Int { segments.values.reduce(0) { $0.addingClamped($1.bytes) } }
   }
 
@@ -31,7 +30,7 @@ extension EntryDatabase {
     }
   }
 
-  /// Those of the keys whose committed records refer to the pointers beside them.
+  /// The pairs whose committed record still refers to the pointer.
   func referring(
     _ values: [(key: [UInt8], pointer: ValuePointer)]
   ) throws(CacheError) -> [(key: [UInt8], pointer: ValuePointer)] {
@@ -49,14 +48,14 @@ extension EntryDatabase {
     }
   }
 
-  /// Whether every snapshot that is open, in any process, sees that transaction.
+  /// Whether every open snapshot, in any process, includes the transaction.
   func allReadersSee(_ transactionID: UInt64) throws(CacheError) -> Bool {
     try accessing("Looking for readers of \(directoryName)") { () throws(LMDBError) in
       try environment.readers().allSatisfy { $0.transactionID >= transactionID }
     }
   }
 
-  /// Writes what is in use of the value log, in place of what the database has.
+  /// Replaces the value log usage in the database.
   static func write(_ usage: [UInt64: SegmentUsage], _ txn: borrowing WriteTransaction) throws(LMDBError) {
     try SegmentUsage.keyPrefix.withBytes { (prefix) throws(LMDBError) in
       try txn.withCursor { (cursor) throws(LMDBError) in

@@ -1,47 +1,43 @@
 import LMDB
 import Synchronization
 
-/// The entries that are committed: reads, lists and write sessions on the LMDB environment of a directory.
+/// The committed entries: reads, lists and write sessions on a directory's LMDB environment.
 ///
-/// This is the only place where an LMDB error becomes a ``CacheError``. A corruption error takes the database out of
-/// service: LMDB may crash on the next page it looks at, so it looks at none any more. After an I/O error in the middle of
-/// a commit (`MDB_PANIC`) the files are opened again.
+/// Only this type converts LMDB errors to ``CacheError``. A corruption error takes the database out of service, because
+/// LMDB may crash on the next damaged page. After an I/O error during a commit (`MDB_PANIC`) the files are reopened.
 ///
 /// Threads: reads from any; write sessions from the writer thread, or before it is started.
-// Sendable: the hooks are set once, before anybody else knows the object; the rest is constant or Sendable.
+// Sendable: the hooks are set once, before other threads see the object; the rest is constant or Sendable.
 final class EntryDatabase: @unchecked Sendable {
   let environment: Environment
   let databaseKey: DatabaseKey
   let tracker: TransactionTracker
   let counters: DiskCounters
-  /// The directory's path, for messages.
   let directoryName: String
 
-  /// Brings the files into their places, if somebody deleted or replaced them, before a transaction begins.
+  /// Restores deleted or replaced files before a transaction begins.
   var bringFilesIntoPlace: () throws(CacheError) -> Void = {}
-  /// Whether they are there; asked when nobody else can write.
+  /// Called while no other process can write.
   var areFilesInPlace: () throws(CacheError) -> Bool = { true }
-  /// Opens the files again that LMDB gave up on. On the writer thread.
+  /// Reopens files that LMDB gave up on. Writer thread.
   var reopenAfterPanic: () throws(LMDBError) -> Void = {}
-  /// Asks the writer thread for the same, soon. Any thread.
+  /// Asks the writer thread to call ``reopenAfterPanic``. Any thread.
   var requestReopening: @Sendable () -> Void = {}
-  /// Makes durable what the next transaction may refer to, before it begins.
+  /// Syncs the values that the next transaction may refer to, before it begins.
   var synchronizeValues: () throws(CacheError) -> Void = {}
-  /// Told before each commit, when nobody else writes.
+  /// Called before each commit, while no other process can write.
   var willCommit: () -> Void = {}
-  /// Told that the device failed: what was written may be lost. Any thread.
+  /// Called when the device failed and writes may be lost. Any thread.
   var didFailDevice: @Sendable () -> Void = {}
-  /// Told once that the database is out of service. Any thread.
+  /// Called once when the database goes out of service. Any thread.
   var didFindDamage: @Sendable (CacheError) -> Void = { _ in }
 
-  /// Whether the file is damaged, and is not used any more.
+  /// Whether the file is damaged and no longer used.
   let isOutOfService = Atomic<Bool>(false)
 
   let tagKnowledge = Mutex(TagKnowledge())
 
-  /// How often a transaction is begun anew when the files change under it.
   private static let maximumReopenings = 8
-  /// How often a transaction is tried again after room was made for it.
   private static let maximumAttempts = 8
 
   init(
@@ -57,17 +53,17 @@ final class EntryDatabase: @unchecked Sendable {
 
   // MARK: Positions
 
-  /// The position of the newest transaction of another process. It can still be read when the database is closed.
+  /// The position of another process's newest transaction. Still readable after closing.
   @inline(__always)
   var foreignPosition: UInt64 { tracker.foreignPosition(lastTransactionID: environment.lastPosition()) }
 
-  /// As of which position an entry in memory has to be current.
+  /// The oldest position at which a memory entry is still valid.
   @inline(__always)
   var requiredPosition: UInt64 { tracker.requiredPosition(lastTransactionID: environment.lastPosition()) }
 
   // MARK: Errors
 
-  /// Runs LMDB operations; the activity is named in the error. Corruption errors take the database out of service.
+  /// Runs LMDB operations; the error names `activity`. A corruption error takes the database out of service.
   @inline(__always)
   func accessing<R: ~Copyable>(
     _ activity: @autoclosure () -> String, _ body: () throws(LMDBError) -> R
@@ -97,11 +93,11 @@ final class EntryDatabase: @unchecked Sendable {
 
   // MARK: Writing
 
-  /// Runs a whole write transaction, on the files that are at their paths now, and commits it.
+  /// Runs and commits a whole write transaction on the files that are at their paths now.
   ///
   /// - Parameters:
-  ///   - makeRoom: Called when the map is full; returns whether the transaction is worth another try.
-  ///   - body: May run several times. What it throws aborts the transaction.
+  ///   - makeRoom: Called when the map is full; returns whether to retry.
+  ///   - body: May run several times. An error aborts the transaction.
   func transact<R>(
     _ activity: @autoclosure () -> String, makingRoom makeRoom: () -> Bool = { false },
     _ body: (inout WriteSession) throws(LMDBError) -> R
@@ -111,7 +107,7 @@ final class EntryDatabase: @unchecked Sendable {
     }
   }
 
-  /// The same, but `body` decides whether the transaction is committed or aborted.
+  /// Runs a write transaction that `body` decides to commit or abort.
   func transactIfNeeded<R>(
     _ activity: @autoclosure () -> String, makingRoom makeRoom: () -> Bool = { false },
     _ body: (inout WriteSession) throws(LMDBError) -> (R, isCommitted: Bool)
@@ -139,7 +135,7 @@ final class EntryDatabase: @unchecked Sendable {
     }
   }
 
-  /// Runs `body` in a write transaction that is then aborted: nobody else writes meanwhile.
+  /// Runs `body` in a write transaction that is then aborted, to keep other writers out.
   func withoutWriters<R>(
     _ activity: @autoclosure () -> String, _ body: (borrowing WriteSession) throws(LMDBError) -> R
   ) throws(CacheError) -> R {
@@ -166,7 +162,7 @@ final class EntryDatabase: @unchecked Sendable {
         try reopenAfterPanic()
         continue
       }
-      // Now that nobody else writes: what is found in place stays in its place for everybody else's next transaction.
+      // With writers excluded, files in place now stay in place for every process's next transaction.
       let isInPlace: Bool
       do throws(CacheError) {
         isInPlace = try areFilesInPlace()
@@ -181,12 +177,11 @@ final class EntryDatabase: @unchecked Sendable {
       message: "The files of \(directoryName) are deleted or replaced again and again. Stop what does it.")
   }
 
-  /// Waits until everything committed is on the disk.
   func synchronize() throws(CacheError) {
     try accessing("Synchronizing \(directoryName)") { () throws(LMDBError) in try environment.sync(force: true) }
   }
 
-  /// Frees the places of dead processes in the reader table; returns how many there were.
+  /// Frees dead processes' slots in the reader table; returns their number.
   @discardableResult
   func checkReaders() throws(CacheError) -> Int {
     try accessing("Looking for dead readers of \(directoryName)") { () throws(LMDBError) in
@@ -196,7 +191,7 @@ final class EntryDatabase: @unchecked Sendable {
 }
 
 extension LMDBError {
-  /// A transaction that could not be begun, since its files could not be opened anew.
+  /// A transaction that could not begin because reopening failed.
   fileprivate init(reopening error: CacheError) {
     if let underlying = error.underlying as? LMDBError {
       self = underlying

@@ -1,8 +1,6 @@
 import Synchronization
 
-/// A set of keys that knows surely of most others that they are not in it: a bit for each of 2^18 hashes.
-///
-/// Threads: any; a key that is put in while all are removed may be missing.
+/// A Bloom filter of keys with one of 2^18 bits per hash. Any thread; a key inserted during `removeAll` may be lost.
 // @unchecked: the pointer never changes, and the words behind it are atomic.
 final class KeyFilter: @unchecked Sendable {
   private static let bits = 1 << 18

@@ -1,14 +1,14 @@
 import Synchronization
 
-/// Accesses that the records do not tell of yet. A read writes nothing: the table is flushed in batches.
+/// Accesses not yet written to their records. Reads write nothing; the table is flushed in batches.
 final class RecencyTable: Sendable {
-  /// An access is noted when the record's own is older than this many seconds.
+  /// An access is noted when the recorded one is this many seconds older.
   static let granularity: UInt32 = 60
-  /// What does not fit is not noted: it bounds the writing that reading can cause.
+  /// Accesses beyond this are dropped, which bounds the writes that reads can cause.
   static let maximum = 16_384
 
   private let accesses = Mutex<[ByteKey: UInt32]>([:])
-  /// Which keys may be in the table. When it is full, reads of all others pass it by without the lock.
+  /// When the table is full, lets reads of other keys skip the lock.
   private let members = KeyFilter()
   private let isFull = Atomic<Bool>(false)
 
@@ -37,7 +37,6 @@ final class RecencyTable: Sendable {
 
   func lastAccess(of key: String) -> UInt32? { accesses.withLock { $0[ByteKey(key)] } }
 
-  /// Hands over what was noted and starts anew.
   func drain() -> [ByteKey: UInt32] {
     accesses.withLock { accesses in
       defer {

@@ -1,35 +1,34 @@
-/// What the database has of removals of many entries. Comparing it with an earlier state shows what was committed since, also
-/// for keys without an entry.
+/// Marks of removals of many entries. Comparing two states shows the removals committed in between, even for missing
+/// keys.
 struct RemovalMarks {
-  /// The stamp of the last removal of every entry; see ``CacheMetadata/clearStamp``.
+  /// The stamp of the last removal of all entries (``CacheMetadata/clearStamp``).
   let clear: UInt64
   let tag: TagStatus
   let prefixes: PrefixRemovals
 }
 
-/// The latest removals by prefix, in a record of the database: a mark of eight bytes, up to which removals are forgotten, and
-/// for each removal its mark, the length of the prefix in a byte, and the prefix.
+/// The latest removals by prefix, stored as a mark of eight bytes, up to which removals are forgotten, then for each
+/// removal its mark, the prefix's length in one byte, and the prefix.
 struct PrefixRemovals {
   private struct Removal {
-    /// Greater with each transaction that removed by prefix.
+    /// Increases with each transaction that removes by prefix.
     let mark: UInt64
-    /// Only the beginning of a long one, which covers more keys.
+    /// A long prefix is truncated, and so covers more keys.
     let prefix: [UInt8]
   }
 
-  /// Older removals are forgotten: they count for every load that began before them.
+  /// Forgotten removals count for every load that began before them.
   private static let maximumCount = 32
   private static let maximumLength = 48
 
   private var forgotten: UInt64 = 0
   private var removals: [Removal] = []
 
-  /// `FF` and `p`.
   static let key: [UInt8] = [DatabaseKey.reservedMarker, UInt8(ascii: "p")]
 
   init() {}
 
-  /// Reads a record; one that no cache can have written counts as none.
+  /// Reads a record; a malformed one counts as empty.
   init(_ bytes: UnsafeRawBufferPointer) {
     var rest = bytes[...]
     func takeMark() -> UInt64? {
@@ -55,12 +54,11 @@ struct PrefixRemovals {
     return removals.reduce(into: bytes(forgotten)) { $0 += bytes($1.mark) + [UInt8($1.prefix.count)] + $1.prefix }
   }
 
-  /// The mark of the last one; 0 if there was none.
   var last: UInt64 { removals.last?.mark ?? forgotten }
 
-  /// Notes those of one transaction.
+  /// Notes the removals of one transaction.
   ///
-  /// - Parameter stamp: The greatest one that is committed with them, unless an older one is committed late.
+  /// - Parameter stamp: The greatest stamp committed with them, unless an older one is committed late.
   mutating func note(_ prefixes: [[UInt8]], stamp: UInt64) {
     let mark = max(stamp, last + 1)
     for prefix in prefixes.map({ Array($0.prefix(Self.maximumLength)) }) {
@@ -70,7 +68,7 @@ struct PrefixRemovals {
     while removals.count > Self.maximumCount { forgotten = removals.removeFirst().mark }
   }
 
-  /// Whether a key was removed after a mark, as far as is known.
+  /// Whether the key may have been removed after a mark.
   func includes(_ key: UnsafeRawBufferPointer, since mark: UInt64) -> Bool {
     mark < forgotten || removals.contains { $0.mark > mark && key.starts(with: $0.prefix) }
   }

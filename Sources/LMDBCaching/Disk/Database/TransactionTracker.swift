@@ -1,23 +1,20 @@
 import LMDB
 import Synchronization
 
-/// Tells this process's commits from those of others, so that a memory hit knows with one comparison whether
-/// its entry may have been replaced behind its back.
+/// Distinguishes this process's commits from those of others, so that one comparison tells a memory hit whether another
+/// process may have replaced its entry.
 ///
-/// An entry is current as of a transaction id; it stays so until another process commits. ``foreignPosition`` is
-/// the newest id known to be another process's: an entry validated at it, or later, is current.
-///
-/// An id here is the transaction's position (``Environment/position(of:)``): those of files that were opened in place of
-/// others are greater than all before, so that nothing which was read from the old ones is taken for current.
+/// An entry validated at ``foreignPosition``, the newest transaction known to be another process's, or later is
+/// current. Ids are positions (``Environment/position(of:)``), which keep increasing when files are replaced, so
+/// nothing read from the old files seems current.
 final class TransactionTracker: Sendable {
-  /// The last id when this process began: whatever it has read since is current as of it at least.
+  /// The last id when this process began; everything it reads is at least this current.
   let first: UInt64
-  /// Every id up to this one has been looked at.
+  /// Every id up to this one has been classified.
   private let known: Atomic<UInt64>
   private let foreign: Atomic<UInt64>
-  /// `foreign`, or `.max` while many entries are being removed.
+  /// `foreign`, or `.max` during a removal of many entries.
   private let required: Atomic<UInt64>
-  /// How many removals are under way.
   private let removals = Mutex(0)
 
   init(lastTransactionID: UInt64) {
@@ -34,7 +31,7 @@ final class TransactionTracker: Sendable {
     return foreign.load(ordering: .relaxed)
   }
 
-  /// What an entry has to be validated at to be served without a look at the disk: the foreign position, or nothing will do.
+  /// The position at which an entry must be validated to be served from memory, or `.max` if the disk must be read.
   @inline(__always)
   func requiredPosition(lastTransactionID: UInt64) -> UInt64 {
     if lastTransactionID > known.load(ordering: .acquiring) { noteForeign(lastTransactionID) }
@@ -50,14 +47,13 @@ final class TransactionTracker: Sendable {
     }
   }
 
-  /// With the lock of `removals` held.
   private func setForeign(_ id: UInt64, _ removals: Int) {
     foreign.store(id, ordering: .relaxed)
     required.store(removals == 0 ? id : .max, ordering: .releasing)
   }
 
-  /// From now on the disk is asked for every entry, until as many calls of ``endRemoval()``: memory tiers lose theirs one
-  /// after the other, and what one reader has found gone no other one may find.
+  /// Makes every read go to the disk until the matching ``endRemoval()``. Memory tiers drop entries one by one, and
+  /// once one reader misses an entry no other may find it.
   func beginRemoval() {
     removals.withLock { removals in
       removals += 1
@@ -72,8 +68,8 @@ final class TransactionTracker: Sendable {
     }
   }
 
-  /// Announces the id of a write transaction of this process, before it is committed: ids are handed out
-  /// under LMDB's writer mutex, so nobody else can commit under this one.
+  /// Announces the id of this process's write transaction before its commit. LMDB assigns ids under its writer mutex,
+  /// so no other process can commit under this one.
   func willCommit(_ id: UInt64) {
     removals.withLock { removals in
       let last = id &- 1
@@ -82,14 +78,14 @@ final class TransactionTracker: Sendable {
     }
   }
 
-  /// Takes an announcement back: the commit failed, and the id may become another process's.
+  /// Withdraws an announcement: the commit failed, and another process may use the id.
   func didNotCommit(_ id: UInt64) {
     removals.withLock { _ in
       if known.load(ordering: .relaxed) == id { known.store(id &- 1, ordering: .releasing) }
     }
   }
 
-  /// Makes every entry be looked at again: this process committed what other processes had written.
+  /// Invalidates every memory entry: this process committed other processes' writes.
   func invalidate() {
     removals.withLock { removals in setForeign(known.load(ordering: .relaxed), removals) }
   }

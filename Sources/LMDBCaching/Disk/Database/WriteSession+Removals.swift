@@ -1,6 +1,6 @@
 import LMDB
 
-/// Removals by prefix leave a mark: see ``PrefixRemovals``.
+/// Marks of removals by prefix (``PrefixRemovals``).
 extension WriteSession {
   func noteRemovals(ofPrefixes prefixes: [[UInt8]]) throws(LMDBError) {
     if prefixes.isEmpty { return }
@@ -11,7 +11,6 @@ extension WriteSession {
     }
   }
 
-  /// The record as it is stored, if there is one.
   func prefixRemovalRecords() throws(LMDBError) -> [(key: [UInt8], value: [UInt8])] {
     try records(withPrefix: PrefixRemovals.key).filter { $0.key == PrefixRemovals.key }
   }

@@ -1,6 +1,6 @@
 import LMDB
 
-/// Removals by tag: see ``TagStatus``.
+/// Removals by tag (``TagStatus``).
 extension WriteSession {
   func tagRecords() throws(LMDBError) -> [(key: [UInt8], value: [UInt8])] {
     try records(withPrefix: TagStatus.key)
@@ -17,15 +17,14 @@ extension WriteSession {
     }
   }
 
-  /// The stamp of the last removal of a tag's entries, or 0 if there was none or it is forgotten.
+  /// The stamp of the last removal by the tag, or 0 if there was none or it is forgotten.
   private func removal(ofTag hash: UInt64) throws(LMDBError) -> UInt64 {
     try TagStatus.key(ofTag: hash).withBytes { (key) throws(LMDBError) in
       try txn.withValue(forKey: key) { TagStatus.stamp($0) } ?? 0
     }
   }
 
-  /// Removes every entry that has a tag and is older than `stamp`, whenever it is committed: none is read any more, and
-  /// upkeep takes them out of the database.
+  /// Hides every entry that has the tag and is older than `stamp`, even if committed later. Upkeep deletes the records.
   mutating func removeAll(tag hash: UInt64, stamp: UInt64) throws(LMDBError) {
     if try removal(ofTag: hash) >= stamp { return }
     try TagStatus.key(ofTag: hash).withBytes { (key) throws(LMDBError) in
@@ -39,14 +38,13 @@ extension WriteSession {
     metadata.lastStamp = max(metadata.lastStamp, stamp)
   }
 
-  /// Whether a committed record was removed by one of its tags.
   func isRemoved(_ header: RecordHeader) throws(LMDBError) -> Bool {
     guard let tags = header.tags else { return false }
     for hash in tags where try removal(ofTag: hash) > header.stamp { return true }
     return false
   }
 
-  /// Whether a record that comes late was removed by one of its tags, as far as is still known.
+  /// Whether a record committed late was removed by one of its tags, as far as is still known.
   func isRemovedOrForgotten(_ header: RecordHeader) throws(LMDBError) -> Bool {
     let status = try tagStatus()
     if header.stamp > status.last { return false }
@@ -54,16 +52,14 @@ extension WriteSession {
     return try isRemoved(header)
   }
 
-  /// Notes that the entries are out of the database that removals up to a stamp are of.
+  /// Notes that the database holds no entry removed by tag up to a stamp.
   func noteSweep(upTo stamp: UInt64) throws(LMDBError) {
     var status = try tagStatus()
     status.swept = max(status.swept, min(stamp, status.last))
     try write(status)
   }
 
-  /// Forgets removals up to a stamp, of which no entry is in the database any more.
-  ///
-  /// - Parameter limit: How many at most.
+  /// Forgets up to `limit` removals up to `stamp`. The database must hold none of their entries.
   func forgetTags(upTo stamp: UInt64, limit: Int) throws(LMDBError) {
     var status = try tagStatus()
     if status.last == 0 { return }

@@ -1,23 +1,21 @@
 import LMDB
 import Platform
 
-/// One write transaction on the entries: keeps the metadata, and what is in use of the value log, in step with every
-/// change.
-///
-/// Every way of changing entries goes through here: commits, replays, trims.
+/// A write transaction on the entries. Every change goes through it (commits, replays, trims), and updates the metadata
+/// and the value log usage.
 struct WriteSession: ~Copyable {
   let txn: WriteTransaction
   var metadata: CacheMetadata
-  /// What `removeAll` of other processes had removed when the transaction began.
+  /// The last `removeAll` of other processes when the transaction began.
   let foreignClearStamp: UInt64
-  /// By how much the use of the value log's segments changes.
+  /// The change in each value segment's usage.
   private var usage: [UInt64: SegmentUsage] = [:]
-  /// The prefixes by which entries were removed, or would have been if there were any.
+  /// The prefixes of removals, even of those that matched nothing.
   private var removedPrefixes: [[UInt8]] = []
   private let databaseKey: DatabaseKey
   private let environment: Environment
 
-  /// - Parameter environment: Its files are where they belong: see ``EntryDatabase/transact(_:makingRoom:_:)``.
+  /// - Parameter environment: Its files must be in place (``EntryDatabase/transact(_:makingRoom:_:)``).
   init(_ environment: Environment, _ databaseKey: DatabaseKey) throws(LMDBError) {
     self.environment = environment
     self.databaseKey = databaseKey
@@ -30,22 +28,22 @@ struct WriteSession: ~Copyable {
     foreignClearStamp = metadata.clearStamp
   }
 
-  /// What the transaction will be called: see ``TransactionTracker``.
+  /// The position that the transaction will have (``TransactionTracker``).
   var position: UInt64 { environment.position(of: txn) }
 
-  /// Copies a record into the database, in place of the one that is there.
+  /// Inserts or replaces a record.
   mutating func put(_ record: UnsafeRawBufferPointer, forKey key: UnsafeRawBufferPointer) throws(LMDBError) {
     _ = try putUnlessRemoved(record, forKey: key)
   }
 
-  /// The same. Returns `false` if it has a tag whose entries were removed after it was written: then there is nothing under
-  /// the key, or what was written later.
+  /// Inserts or replaces a record. Returns `false` if one of its tags was removed after it was written; only a later
+  /// record then remains under the key.
   mutating func putUnlessRemoved(
     _ record: UnsafeRawBufferPointer, forKey key: UnsafeRawBufferPointer
   ) throws(LMDBError) -> Bool {
     guard let header = RecordHeader(record) else { return true }
     if header.hasTags, try isRemovedOrForgotten(header) {
-      // Another process may have committed a later write first, which the removal is not of.
+      // Another process may have committed a later write first, which the removal does not cover.
       _ = try remove(key, of: nil) { $0.stamp < header.stamp }
       return false
     }
@@ -70,9 +68,9 @@ struct WriteSession: ~Copyable {
     return true
   }
 
-  /// Removes a record if there is one and `condition` holds for it; returns whether it did.
+  /// Removes a record if `condition` holds for it; returns whether it did.
   ///
-  /// - Parameter cacheKey: Whose record it has to be: under a digest it may be another key's. `nil` for anybody's.
+  /// - Parameter cacheKey: The key that must own the record, because a digest may be another key's; `nil` accepts any.
   mutating func remove(
     _ key: UnsafeRawBufferPointer, of cacheKey: UnsafeRawBufferPointer?,
     where condition: (RecordHeader) -> Bool = { _ in true }
@@ -93,7 +91,7 @@ struct WriteSession: ~Copyable {
     return true
   }
 
-  /// Puts the record of a frame, unless there is one that was written later and does not give way to it.
+  /// Puts a frame's record, unless a later one takes precedence.
   mutating func putIfNewer(_ frame: JournalFrame) throws(LMDBError) {
     try databaseKey.withDatabaseKey(frame.key) { (key) throws(LMDBError) in
       if let existing = try header(forKey: key), !existing.gives(wayTo: frame.stamp) { return }
@@ -101,7 +99,7 @@ struct WriteSession: ~Copyable {
     }
   }
 
-  /// Removes the record of a frame's key, unless it was written later and does not give way to it.
+  /// Removes the record of a frame's key, unless a later one takes precedence.
   mutating func remove(_ frame: JournalFrame) throws(LMDBError) {
     let stamp = frame.stamp
     try databaseKey.withDatabaseKey(frame.key) { (key) throws(LMDBError) in
@@ -109,13 +107,12 @@ struct WriteSession: ~Copyable {
     }
   }
 
-  /// Removes the records of sorted keys for which `condition` holds.
+  /// Removes records of sorted keys for which `condition` holds.
   ///
   /// - Parameters:
-  ///   - start: The first of the keys.
-  ///   - count: How many it removes at most, and `bytes` of how many bytes, about.
-  ///   - condition: Is given an entry that is valid until it returns. What it returns `true` for is removed.
-  /// - Returns: The first of the keys that it has not come to.
+  ///   - count: The maximum number to remove, and `bytes` their approximate total size.
+  ///   - condition: Its entry is valid only during the call.
+  /// - Returns: The index of the first key not reached.
   mutating func remove(
     _ keys: PackedKeys, from start: Int, count: Int, bytes: Int, where condition: (Cursor.Entry) -> Bool
   ) throws(LMDBError) -> Int {
@@ -150,9 +147,9 @@ struct WriteSession: ~Copyable {
     try txn.withValue(forKey: key) { RecordHeader($0) } ?? nil
   }
 
-  /// The stamp of the record under a key, or 0 if there is none or it has expired.
+  /// The stamp of the record under a key, or 0 if it is missing or expired.
   ///
-  /// - Parameter unreadable: The error of a record that has no header of this version: what it is nobody knows.
+  /// - Parameter unreadable: Makes the error for a record without a header of this version.
   func stamp(
     _ databaseKey: UnsafeRawBufferPointer, of cacheKey: UnsafeRawBufferPointer, at now: Int64,
     unreadable: (UnsafeRawBufferPointer) -> CacheError
@@ -166,7 +163,7 @@ struct WriteSession: ~Copyable {
     } ?? .success(0)
   }
 
-  /// Gives a record another expiry. Returns `false` if it is damaged, or there is none.
+  /// Changes a record's expiry. Returns `false` if it is missing or damaged.
   mutating func setExpiry(
     _ databaseKey: UnsafeRawBufferPointer, of key: CacheKey, expires: Int64, stamp: UInt64
   ) throws(LMDBError) -> Bool {
@@ -184,7 +181,7 @@ struct WriteSession: ~Copyable {
     return true
   }
 
-  /// Puts a record's last access right, which changes nothing else of it: see ``RecordHeader/noteAccess(_:generation:)``.
+  /// Updates only a record's last access (``RecordHeader/noteAccess(_:generation:)``).
   mutating func touch(_ key: CacheKey, lastAccess: UInt32, generation: UInt32) throws(LMDBError) {
     try databaseKey.withDatabaseKey(key.utf8) { (databaseKey) throws(LMDBError) in
       _ = try rewrite(databaseKey, of: key.utf8, if: { header, _ in header.lastAccess < lastAccess }) { header, _ in
@@ -193,7 +190,7 @@ struct WriteSession: ~Copyable {
     }
   }
 
-  /// Has a record refer to a value's copy, if it still refers to the value.
+  /// Redirects a record to a value's copy, if it still refers to the value.
   mutating func move(
     _ databaseKey: UnsafeRawBufferPointer, from old: ValuePointer, to new: ValuePointer
   ) throws(LMDBError) {
@@ -205,12 +202,9 @@ struct WriteSession: ~Copyable {
     use(new, databaseKey)
   }
 
-  /// Writes a record anew that is intact; its length stays. Returns whether it did.
+  /// Rewrites an intact record in place, at its present length. Returns whether it did.
   ///
-  /// - Parameters:
-  ///   - cacheKey: Whose record it has to be: under a digest it may be another key's. `nil` for anybody's.
-  ///   - condition: Is given the header and the payload.
-  ///   - change: Changes them.
+  /// - Parameter cacheKey: The key that must own the record, because a digest may be another key's; `nil` accepts any.
   private mutating func rewrite(
     _ databaseKey: UnsafeRawBufferPointer, of cacheKey: UnsafeRawBufferPointer? = nil,
     if condition: (RecordHeader, UnsafeRawBufferPointer) -> Bool,
@@ -226,7 +220,7 @@ struct WriteSession: ~Copyable {
       var record = Array(bytes)
       record.withUnsafeMutableBytes { record in
         let payload = UnsafeMutableRawBufferPointer(rebasing: record[header.payloadOffset...])
-        // It stays the same write.
+        // It remains the same write.
         header.isTransacted = header.wasTransacted
         change(&header, payload)
         header.write(
@@ -243,7 +237,6 @@ struct WriteSession: ~Copyable {
     return true
   }
 
-  /// Removes every entry for which `condition` holds under the keys that start with `prefix`.
   mutating func removeAll(
     withPrefix prefix: UnsafeRawBufferPointer, where condition: (RecordHeader) -> Bool = { _ in true }
   ) throws(LMDBError) {
@@ -260,7 +253,7 @@ struct WriteSession: ~Copyable {
             removed.append(
               (header, RecordHeader.digest(of: entry.value), ValuePointer(in: entry.value, header), entry.key.count))
             try cursor.remove()
-            // LMDB leaves the cursor where the next entry has moved to.
+            // LMDB leaves the cursor on the next entry.
             position = try cursor.current() ?? nil
             continue
           }
@@ -275,8 +268,7 @@ struct WriteSession: ~Copyable {
     }
   }
 
-  /// Removes every entry, with whole pages at a time, and with them what other processes wrote before `stamp` and have
-  /// not committed yet.
+  /// Removes every entry, whole pages at a time, including other processes' uncommitted writes from before `stamp`.
   mutating func removeAll(stamp: UInt64) throws(LMDBError) {
     try forgetTags(upTo: stamp, limit: .max)
     try removeAllEntries()
@@ -284,7 +276,7 @@ struct WriteSession: ~Copyable {
     metadata.lastStamp = max(metadata.lastStamp, stamp)
   }
 
-  /// Removes every entry that is committed, with whole pages at a time.
+  /// Removes every committed entry, whole pages at a time.
   mutating func removeAllEntries() throws(LMDBError) {
     let kept = try committedStamps() + tagRecords() + prefixRemovalRecords()
     try txn.removeAll()
@@ -297,7 +289,7 @@ struct WriteSession: ~Copyable {
     metadata.cost = 0
     metadata.expiring = 0
     metadata.digest = 0
-    // What is in use of the value log was among what is removed.
+    // The stored usage was removed too.
     usage = [:]
   }
 
@@ -354,7 +346,6 @@ struct WriteSession: ~Copyable {
     _ = try Self.committedStampKey(journal).withBytes { (key) throws(LMDBError) in try txn.remove(forKey: key) }
   }
 
-  /// The journals that have one.
   func journalsWithCommittedStamp() throws(LMDBError) -> [UInt64] {
     try committedStamps().map {
       $0.key.withUnsafeBytes { UInt64(bigEndian: $0.loadUnaligned(fromByteOffset: 2, as: UInt64.self)) }
@@ -365,7 +356,7 @@ struct WriteSession: ~Copyable {
     try records(withPrefix: [DatabaseKey.reservedMarker, UInt8(ascii: "j")]).filter { $0.key.count == 10 }
   }
 
-  /// The cache's own records whose keys start with `prefix`.
+  /// The cache's internal records whose keys start with `prefix`.
   func records(withPrefix prefix: [UInt8]) throws(LMDBError) -> [(key: [UInt8], value: [UInt8])] {
     try prefix.withBytes { (start) throws(LMDBError) in
       try txn.withCursor { (cursor) throws(LMDBError) in
@@ -382,7 +373,6 @@ struct WriteSession: ~Copyable {
 
   // MARK: Ending
 
-  /// Writes what is counted, and commits.
   consuming func commit(_ tracker: TransactionTracker) throws(LMDBError) {
     try noteRemovals(ofPrefixes: removedPrefixes)
     try EntryDatabase.write(metadata, txn)
