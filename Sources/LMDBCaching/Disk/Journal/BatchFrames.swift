@@ -1,34 +1,32 @@
 import Platform
 
-/// The operations of an atomic batch as journal frames, complete but for what is known only when the batch takes its
-/// place among the other writes: the stamps, and the checks over them.
+/// The operations of an atomic batch as journal frames, complete except for stamps and checks, which depend on the
+/// batch's place among other writes.
 ///
-/// So everything that takes long is done on the caller's thread and without a lock: a value is copied here from its
-/// archive, and every hash over a key or a value is computed once. Not thread-safe. (Without run-time exclusivity checks
-/// of its properties, which showed in the profile of a batch.)
+/// All slow work (copying, hashing) happens on the caller's thread, without a lock. Not thread-safe. Run-time
+/// exclusivity checks are off because they showed in profiles.
 final class BatchFrames {
   struct Entry {
-    /// Where the frame begins, in the batch's memory.
+    /// The frame's offset in `memory`.
     let offset: Int
-    /// Of one key, as the memory tier and the journal's index use it; `nil` if the operation concerns any number of keys.
+    /// The key's hash for the memory tier and the journal's index; `nil` for an operation on many keys.
     let keyIdentity: UInt64?
-    /// The length of the record's header, the key not included, or 0 if there is no record.
+    /// The length of the record's header without the key, or 0 without a record.
     let headerLength: Int
     let keyHash: UInt64
     fileprivate(set) var payloadHash: UInt64
   }
 
-  /// The frames, after as much room as a segment has in front of its own.
+  /// The frames, after room for a segment's header.
   @exclusivity(unchecked) private(set) var memory: UnsafeMutableRawPointer
   @exclusivity(unchecked) private var capacity: Int
   @exclusivity(unchecked) private var used = JournalSegment.headerSize
   @exclusivity(unchecked) private(set) var entries: [Entry] = []
-  /// Whether the caller waits until the batch is committed.
   let isAwaited: Bool
-  /// Values that are not in the value log yet, and the entries that refer to them.
+  /// Values not yet in the value log; `waiting` lists their entries.
   @exclusivity(unchecked) var group = ValueGroup()
   private var waiting: [Int] = []
-  /// Values in the value log, whose segments stay as long as this object.
+  /// Values in the value log, whose segments this object retains.
   private var values: [AppendedValue] = []
 
   init(isAwaited: Bool) {
@@ -43,7 +41,6 @@ final class BatchFrames {
   }
 
   var isEmpty: Bool { entries.isEmpty }
-  /// Bytes of all frames.
   var size: Int { used - JournalSegment.headerSize }
 
   // MARK: Collecting
@@ -67,24 +64,23 @@ final class BatchFrames {
         keyHash: RecordHeader.keyHash(key.utf8), payloadHash: RecordHeader.payloadHash(payload)))
   }
 
-  /// Puts a value that is in the value log.
   func put(_ key: CacheKey, _ header: RecordHeader, _ value: AppendedValue) {
     values.append(value)
     value.pointer.withBytes { put(key, header.referring, $0) }
   }
 
-  /// Puts a value that is in the group, whose pointer is not known yet.
+  /// Puts a value of the group, whose pointer is not known yet.
   func putWaiting(_ key: CacheKey, _ header: RecordHeader) {
     waiting.append(entries.count)
     ValuePointer(segment: 0, offset: 0, length: 0, hash: 0).withBytes { put(key, header.referring, $0) }
   }
 
-  /// Has the entries refer to the values of the group, which are in the value log now.
+  /// Fills in the pointers of the group's values, now in the value log.
   func resolve(_ appended: [AppendedValue]) {
     values.append(contentsOf: appended)
     for (index, value) in zip(waiting, appended) {
       let frame = frame(of: entries[index])
-      // The pointer is the end of the record.
+      // The pointer ends the record.
       let record = memory + entries[index].offset + JournalFrame.headerSize + JournalFrame.padded(frame.keyLength)
       let payload = record + frame.recordLength - ValuePointer.size
       value.pointer.write(to: payload)
@@ -100,7 +96,6 @@ final class BatchFrames {
     entries.append(Entry(offset: offset, keyIdentity: key.hash, headerLength: 0, keyHash: 0, payloadHash: 0))
   }
 
-  /// - Parameter prefix: of the keys to remove; `nil` for every key.
   func removeAll(withPrefix prefix: UnsafeRawBufferPointer?) {
     let offset = used
     if let prefix {
@@ -117,7 +112,7 @@ final class BatchFrames {
     entries.append(Entry(offset: offset, keyIdentity: nil, headerLength: 0, keyHash: 0, payloadHash: 0))
   }
 
-  /// Makes room for a frame and writes what is known of it; returns the place of its record.
+  /// Writes the known part of a new frame; returns the address of its record.
   @inline(__always)
   private func append(
     _ operation: JournalFrame.Operation, _ key: UnsafeRawBufferPointer, recordLength: Int
@@ -127,7 +122,7 @@ final class BatchFrames {
     let frame = memory + used
     JournalFrame.writeFields(frame, operation, key: key, recordLength: recordLength)
     used += size
-    // The padding goes to the disk with the rest: nothing of what this memory was before may.
+    // The padding goes to disk, so it must not leak earlier memory contents.
     if recordLength > 0 { frame.storeBytes(of: 0, toByteOffset: size - 8, as: UInt64.self) }
     return frame + JournalFrame.headerSize + JournalFrame.padded(key.count)
   }

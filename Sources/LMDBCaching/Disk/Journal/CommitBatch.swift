@@ -1,26 +1,22 @@
-/// What one commit is about, as of the moment it was begun.
+/// The state of the journal when a commit began.
 struct CommitBatch {
-  /// Oldest first.
   let segments: [JournalSegment]
   let hidden: HiddenKeys
-  /// What ``hidden``, these segments and the active one remove of many entries, unless that is part of an atomic batch.
+  /// The removals of many entries in `hidden`, these segments and the active one, except those in atomic batches.
   let removals: HiddenKeys
-  /// Whether no other segment holds a write that is older than ``hidden``.
+  /// Whether no other segment holds a write older than `hidden`.
   let isComplete: Bool
-  /// The journal's identifier, or `nil` before its file is made.
   let journal: UInt64?
 
-  /// Whether something is removed so that nothing in the database tells of it: an older write that is committed later would
-  /// be there again.
+  /// Whether a removal leaves no trace in the database, so that an older write committed later would reappear.
   var leavesNothing: Bool { !hidden.isEmpty || segments.contains(where: \.leavesNothing) }
 }
 
-/// What came of it.
 struct CommitReport {
-  /// Whether writes were left out, since another process removed everything after they were made.
+  /// Whether writes were skipped because another process had since removed everything.
   var isPartial = false
-  /// Whether everything committed is safe from a power cut now.
+  /// Whether everything committed is now safe from a power cut.
   var isSynchronized = false
-  /// Why what had to be synchronized before the writes return is not. They are committed.
+  /// Why a required sync failed. The writes are committed.
   var synchronizationFailure: CacheError?
 }

@@ -1,8 +1,7 @@
-/// Why the last commit failed, and when it is tried again.
 struct CommitFailure {
   var error: CacheError
-  /// How many attempts in a row have failed.
+  /// Consecutive failed attempts.
   var attempts: Int
-  /// On the monotonic clock, in nanoseconds; `.max` for never.
+  /// Monotonic nanoseconds; `.max` for never.
   var retryAt: Int64
 }

@@ -1,29 +1,27 @@
 import Synchronization
 
-/// Whether a process may change entries under a condition by itself, since no other one has the cache open: two words in
-/// the header of its journal.
+/// Whether a process may make conditional writes through its journal, because no other process has the cache open: two
+/// words in the journal's header.
 ///
-/// A write that depends on what is there must not miss anybody else's. While a process is alone the journal's lock sees to
-/// that; with others, such writes are transactions of the database, which LMDB makes one after the other.
+/// A conditional write must see every other write. The journal's lock ensures that for a lone process; otherwise such
+/// writes are database transactions, which LMDB serializes.
 ///
-/// - *Revoked*: another process has the cache open, or had. Who opens it sets the word in every journal. The owner clears
-///   it when it is alone. Both hold the opening lock.
-/// - *Unsettled*: the journal has conditional writes that are not committed. Who has revoked waits for their commit before
-///   its own first conditional write.
+/// - *Revoked*: another process has, or had, the cache open. Each process that opens it sets the word in every journal;
+///   the owner clears it when alone. Both hold the opening lock.
+/// - *Unsettled*: the journal has uncommitted conditional writes. A process that has revoked waits for them before its
+///   own first conditional write.
 ///
-/// The owner sets the second word before it looks at the first, and the other one sets the first before it looks at the
-/// second: so one of them knows of the other. (Dekker's algorithm.)
+/// Each side sets its word before it reads the other's, so at least one of them notices (Dekker's algorithm).
 struct ExclusiveUse {
   static let revokedOffset = 64
   static let unsettledOffset = 128
-  /// The words as others write and read them: in their own byte order, as the journal is.
+  /// The words as files hold them, in native byte order like the journal.
   static let setWord = withUnsafeBytes(of: UInt32(1)) { Array($0) }
   static let clearWord = [UInt8](repeating: 0, count: 4)
 
   private let revoked: UnsafeMutablePointer<Atomic<UInt32>>
   private let unsettled: UnsafeMutablePointer<Atomic<UInt32>>
 
-  /// - Parameter journal: Where its header is mapped.
   init(journal: UnsafeMutableRawPointer) {
     revoked = (journal + Self.revokedOffset).assumingMemoryBound(to: Atomic<UInt32>.self)
     unsettled = (journal + Self.unsettledOffset).assumingMemoryBound(to: Atomic<UInt32>.self)
@@ -33,16 +31,14 @@ struct ExclusiveUse {
 
   func revoke() { revoked.pointee.store(1, ordering: .sequentiallyConsistent) }
 
-  /// The process is alone: with the opening lock held.
+  /// Requires the opening lock, and no other process.
   func restore() { revoked.pointee.store(0, ordering: .sequentiallyConsistent) }
 
-  /// Says that a conditional write follows. Returns whether it may be made; if not, and there is no other,
-  /// ``settle()`` is to be called.
+  /// Announces a conditional write. Returns whether it may be made; if not, and no other is pending, call ``settle()``.
   func claim() -> Bool {
     unsettled.pointee.store(1, ordering: .sequentiallyConsistent)
     return !isRevoked
   }
 
-  /// Every conditional write is committed.
   func settle() { unsettled.pointee.store(0, ordering: .sequentiallyConsistent) }
 }

@@ -1,16 +1,16 @@
 import Platform
 
-/// A part of a file in memory, as long as the longest piece that was asked for, and some more.
+/// A buffered part of a file, which grows to the longest piece requested.
 final class FileWindow {
   private static let leastSize = 64 << 10
   private var buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: leastSize, alignment: 64)
-  /// Where in the file it is.
+  /// The buffered range of the file.
   private var place = 0..<0
 
   deinit { buffer.deallocate() }
 
-  /// Bytes of a file, aligned to 8 if the offset is; `nil` if they are not within `limits`, or the file has become shorter.
-  /// They are valid until the next call.
+  /// Bytes of a file, aligned to 8 if the offset is and valid until the next call; `nil` beyond `limits` or the file's
+  /// end.
   func bytes(
     at offset: Int, count: Int, _ limits: Range<Int>, of file: borrowing File
   ) throws(SystemError) -> UnsafeRawBufferPointer? {

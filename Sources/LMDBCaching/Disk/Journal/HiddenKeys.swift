@@ -1,22 +1,18 @@
-/// The keys written while the journal could take no more, with the stamps of those writes.
+/// The keys written while the journal was full, with the stamps of those writes.
 ///
-/// The values are with the memory tier that wrote them. What is on the disk under these keys, or waits in the journal, is
-/// older and must not be served any more; the next commit removes it. Bounded: see ``maximumKeys``.
+/// The values are in the memory tier. Older values on disk or in the journal must not be served; the next commit
+/// removes them. Bounded by ``maximumKeys``.
 struct HiddenKeys {
-  /// More keys than this are refused: see ``canInsert(_:)``.
   static let maximumKeys = 65_536
-  /// More prefixes than this are refused.
   static let maximumPrefixes = 1_024
 
-  /// What one write hides.
   enum Scope {
     case key(UnsafeRawBufferPointer)
     case prefix(UnsafeRawBufferPointer)
-    /// By its hash.
     case tag(UInt64)
     case everything
 
-    /// Whether it is known to be about the key: of a tag it is not.
+    /// Whether the scope certainly includes the key; never known for a tag.
     func includes(_ key: String) -> Bool {
       switch self {
       case .key(let other): key.utf8.elementsEqual(other)
@@ -34,14 +30,14 @@ struct HiddenKeys {
 
   private(set) var stamps: [[UInt8]: UInt64] = [:]
   private(set) var prefixes: [Prefix] = []
-  /// The tags of what is hidden, by their hashes. Not of a key: see ``stamp(of:)``.
+  /// The stamps by tag hash. ``stamp(of:)`` ignores them.
   private(set) var tags: [UInt64: UInt64] = [:]
-  /// Whatever is older than this is hidden, under every key.
+  /// Everything older than this stamp is hidden, under every key.
   private(set) var everything: UInt64 = 0
 
   var isEmpty: Bool { stamps.isEmpty && prefixes.isEmpty && tags.isEmpty && everything == 0 }
 
-  /// Whether there is room. Without it the write has to fail: hiding more than it is about would lose entries.
+  /// Whether there is room. If not, the write must fail: hiding more than its keys would lose entries.
   func canInsert(_ scope: Scope) -> Bool {
     switch scope {
     case .key(let key): stamps.count < Self.maximumKeys || stamps[Array(key)] != nil
@@ -87,21 +83,20 @@ struct HiddenKeys {
     everything = max(everything, other.everything)
   }
 
-  /// The stamp before which what is under `key` is hidden, or 0 if it is not.
+  /// The stamp before which values under `key` are hidden, or 0.
   func stamp(of key: UnsafeRawBufferPointer) -> UInt64 {
     var stamp = max(everything, stamps[Array(key)] ?? 0)
     for prefix in prefixes where prefix.stamp > stamp && key.starts(with: prefix.bytes) { stamp = prefix.stamp }
     return stamp
   }
 
-  /// Whether a record is hidden.
   func hides(_ header: RecordHeader, under key: UnsafeRawBufferPointer) -> Bool {
     if stamp(of: key) > header.stamp { return true }
     guard !tags.isEmpty, let own = header.tags else { return false }
     return own.contains { tags[$0] ?? 0 > header.stamp }
   }
 
-  /// Forgets what is removed from the disk now.
+  /// Removes what the disk no longer holds.
   mutating func subtract(_ removed: HiddenKeys) {
     for (key, stamp) in removed.stamps where stamps[key] == stamp { stamps[key] = nil }
     prefixes.removeAll { removed.prefixes.contains($0) }

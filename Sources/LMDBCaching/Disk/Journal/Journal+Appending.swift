@@ -1,24 +1,22 @@
 import Platform
 import Synchronization
 
-/// Where a write went.
 struct JournalAppend {
   /// The segment's number; 0 if the write could not be recorded.
   let number: Int
-  /// Whether it has to be committed before its caller goes on: it is in no file.
+  /// Whether the write is in no file, so that its caller must wait for the commit.
   let isLarge: Bool
-  /// Why it could not be recorded.
   var failure: CacheError?
-  /// Whether it was not to be made: its condition failed.
+  /// Whether the condition failed, so that nothing was written.
   var isRefused = false
 }
 
 extension Journal {
-  /// Appends what `body` puts into the segment it gets: `size` bytes of frames at most.
+  /// Appends what `body` puts into its segment, at most `size` bytes of frames.
   ///
-  /// `body` runs with the lock held. When nothing can be recorded, since the disk is full, say, it gets no segment, and
-  /// what it returns as its last stamp hides what is on the disk in `scope`; without a scope the error is thrown instead.
-  /// `condition` is looked at just before, with the lock held: if it fails, nothing is written.
+  /// `body` and `condition`, which is evaluated just before, run with the lock held. If nothing can be recorded (on a
+  /// full disk, for example), `body` gets no segment, and the stamp it returns hides the disk's values in `scope`;
+  /// without a scope the error is thrown.
   @inline(__always)
   func append(
     size: Int, hiding scope: HiddenKeys.Scope?, if condition: (() -> Bool)? = nil,
@@ -61,7 +59,7 @@ extension Journal {
     return JournalAppend(number: number, isLarge: isLarge)
   }
 
-  /// Notes a write that is with the caller only. With the lock held.
+  /// Notes a write that only the caller has. Requires the lock.
   @inline(never)
   private func hide(
     _ error: CacheError, _ scope: HiddenKeys.Scope?, _ condition: (() -> Bool)?, _ body: (JournalSegment?) -> UInt64
@@ -75,12 +73,12 @@ extension Journal {
     state.hidden.insert(scope, stamp: body(nil))
     state.unrecorded = (error, clock.monotonic)
     if condition != nil { noteIfConditional(nil) }
-    // The writer thread may have got over the failure already, and sleep.
+    // The writer thread may have recovered from the failure and be asleep.
     lock.signalAll(.work)
     return JournalAppend(number: 0, isLarge: false, failure: error)
   }
 
-  /// The same for a write that failed before it came here.
+  /// Hides the disk's value for a write that failed before it reached the journal.
   func hideUnrecorded(
     _ error: CacheError, _ scope: HiddenKeys.Scope, if condition: (() -> Bool)?, _ body: (JournalSegment?) -> UInt64
   ) throws(CacheError) -> JournalAppend {
@@ -90,8 +88,8 @@ extension Journal {
     }
   }
 
-  /// A segment with `size` bytes free: the active one, or the next one after sealing that, or for what is larger
-  /// than any journal segment one of its own. With the lock held; waits for the writer thread.
+  /// Returns a segment with `size` bytes free: the active one, the next one after sealing, or a separate one for a
+  /// larger write. Requires the lock; waits for the writer thread.
   @inline(never)
   private func segmentWithRoom(for size: Int, _ large: (() -> JournalSegment)?) throws(CacheError) -> JournalSegment {
     try makeFileIfNeeded()
@@ -124,16 +122,15 @@ extension Journal {
     }
   }
 
-  /// Notes that a value is in memory only, for good: the next flush says so.
-  /// Why something that was written since the last flush could not be recorded, if so it is.
+  /// Why a write since the last flush could not be recorded, if any; the next flush throws it.
   var unflushable: CacheError? { lock.withLock { state.unflushable } }
 
   func noteUnrecorded(_ error: CacheError) { lock.withLock { state.unflushable = error } }
 
-  /// Has ``unrecorded`` tell of a value that never came here: it could not be archived, say. With the lock held.
+  /// Sets ``unrecorded`` for a value that never reached the journal. Requires the lock.
   func noteNotRecorded(_ error: CacheError) { state.unrecorded = (error, clock.monotonic) }
 
-  /// Why the latest write is in memory only, if it was made within a minute. With the lock held.
+  /// Why the latest write is only in memory, for a minute. Requires the lock.
   var unrecorded: CacheError? {
     guard let (error, time) = state.unrecorded, clock.monotonic < time.addingClamped(60_000_000_000) else { return nil }
     return error
@@ -144,27 +141,25 @@ extension Journal {
   /// Whether this is the writer thread, which must not wait for itself.
   var isWriterThread: Bool { writerThread.load(ordering: .relaxed) == PlatformThread.current }
 
-  /// Commits everything written so far and returns when it is done. On the writer thread it does nothing.
+  /// Commits everything written so far. Does nothing on the writer thread.
   ///
-  /// - Parameter includesHidden: Whether to wait until what is hidden is removed from the disk, too: until then the death
-  ///   of the process brings it back.
+  /// - Parameter includesHidden: Also waits until hidden values are removed from disk; until then a crash would restore
+  ///   them.
   func commitPending(includesHidden: Bool = false) throws(CacheError) {
     guard hasPending.load(ordering: .acquiring), !isWriterThread else { return }
     let number = lock.withLock { lastWritten }
     try waitForCommit(of: number, includesHidden: includesHidden)
   }
 
-  /// The same with what is hidden, and tells once of writes that can never be committed.
+  /// Commits everything, hidden keys included.
   ///
-  /// - Throws: also why a write since the last flush could not be recorded.
+  /// - Throws: Also the failure to record a write since the last flush, once.
   func flush() throws(CacheError) {
     try commitPending(includesHidden: true)
     if let failure = takeUnrecorded("is in memory only") { throw failure }
   }
 
-  /// Why something that was written since the last call could not be recorded, if so it is.
-  ///
-  /// - Parameter fate: What became of it.
+  /// Why a write since the last call could not be recorded, if any, with its fate in the message.
   func takeUnrecorded(_ fate: String) -> CacheError? {
     let failure = lock.withLock {
       state.unrecorded = nil
@@ -178,22 +173,19 @@ extension Journal {
     }
   }
 
-  /// Everything that could not be recorded was removed.
   func forgetUnrecorded() { lock.withLock { (state.unflushable, state.unrecorded) = (nil, nil) } }
 
-  /// Makes everything written so far be committed at once. With the lock held.
+  /// Requests an immediate commit of everything written so far. Requires the lock.
   func requestCommit() {
     state.requestedNumber = max(state.requestedNumber, lastWritten)
     lock.signalAll(.work)
   }
 
-  /// Waits until the segment `number` is committed, and makes that happen at once.
+  /// Commits the segment `number` at once and waits for it.
   ///
-  /// - Parameter includesHidden: See ``commitPending(includesHidden:)``.
-  /// - Throws: `.notCommitted` when an attempt fails: the write is kept, and is tried again. The same on the writer thread,
-  ///   which commits when what it is at has ended. `.closed`.
+  /// - Throws: `.notCommitted` if an attempt fails, or on the writer thread; the write is kept and retried. `.closed`.
   func waitForCommit(of number: Int, includesHidden: Bool = false) throws(CacheError) {
-    // A value's end may write, and a value that is evicted ends here.
+    // Releasing a value may write, and the writer thread releases evicted values.
     if isWriterThread {
       throw CacheError(
         .notCommitted,
@@ -209,7 +201,7 @@ extension Journal {
     }
     while state.committedNumber < number || includesHidden && !state.hidden.isEmpty {
       if state.gate.isEnded { throw .closed }
-      // Told at once while the writer thread pauses between attempts, and after an attempt that failed.
+      // Throws at once while the writer thread pauses between attempts, and after a failed attempt.
       if let failure = state.gate.failure, failure.attempts > attempts || clock.monotonic < failure.retryAt {
         throw CacheError(
           .notCommitted,

@@ -1,14 +1,13 @@
 import Platform
 import Synchronization
 
-// The blocks of the journal's file. A store into a place without blocks is SIGBUS on a full disk, so a segment gets them
-// before it is filled further; while nothing is written, they are given back.
+// The blocks of the journal's file. On a full disk, a store without a block raises SIGBUS, so a segment reserves blocks
+// before it grows; idle segments give them back.
 
 extension Journal {
-  /// How many looks in a row have to find nothing written.
   private static let leastIdleLooks = 2
 
-  /// About every second, on the writer thread.
+  /// Writer thread, about once a second.
   func makeRound() {
     let isIdle = lock.withLock {
       let isIdle = state.lookedAt == state.lastNumber && !hasPending.load(ordering: .relaxed)
@@ -19,8 +18,8 @@ extension Journal {
     if isIdle { giveBlocksBack() }
   }
 
-  /// Gives the disk back what spare segments have, but for their beginnings. The active one keeps what it has: writes go
-  /// on in it meanwhile. On the writer thread, which alone commits, so that nothing is sealed without a spare one.
+  /// Returns spare segments' blocks to the disk, except at their start; the active segment keeps its blocks. Only the
+  /// writer thread commits, so nothing is sealed while no spare segment exists.
   func giveBlocksBack() {
     let segments = lock.withLock {
       if state.keepsBlocks { return [] as [JournalSegment] }
@@ -31,7 +30,7 @@ extension Journal {
     if segments.isEmpty { return }
     var keepsBlocks = false
     for segment in segments where !keepsBlocks {
-      // It only takes space.
+      // A failure only costs space.
       do throws(SystemError) { try segment.giveBlocksBack() } catch { keepsBlocks = error.errno == EOPNOTSUPP }
     }
     lock.withLock {
@@ -42,9 +41,9 @@ extension Journal {
     }
   }
 
-  /// Gets blocks for `size` more bytes of a segment. With the lock held.
+  /// Reserves blocks for `size` more bytes of a segment. Requires the lock.
   func hasBlocks(_ segment: JournalSegment, for size: Int) -> Bool {
-    // On a full disk writes go on in the next segment, which has some; what is longer is committed at once.
+    // On a full disk, writes continue in the next segment; larger ones are committed at once.
     do throws(SystemError) { return try segment.reserve(size) } catch { return false }
   }
 }

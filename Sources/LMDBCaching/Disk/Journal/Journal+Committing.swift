@@ -1,9 +1,8 @@
 import Synchronization
 
-// What the writer thread takes from the journal and gives back. All of it with the lock held.
+// The writer thread's side of the journal. All of it requires the lock.
 
 extension Journal {
-  /// What waits, for the writer's decision.
   var situation: JournalSituation {
     JournalSituation(
       hasSealed: !state.sealed.isEmpty, canSeal: !state.spare.isEmpty || state.active == nil,
@@ -16,10 +15,10 @@ extension Journal {
       })
   }
 
-  /// The number of the segment that has the newest write. Everything is committed once that is.
+  /// The number of the segment with the newest write.
   var lastWritten: Int { state.active.map { $0.isEmpty ? $0.number - 1 : $0.number } ?? 0 }
 
-  /// What is to be committed now: the sealed segments, or the active one if a write has sealed none.
+  /// Returns the sealed segments to commit, after sealing the active one if there is none.
   func beginCommit() -> CommitBatch {
     if state.sealed.isEmpty && !state.spare.isEmpty { sealActive() }
     var removals = state.hidden
@@ -33,15 +32,14 @@ extension Journal {
     return batch
   }
 
-  /// Takes the segments of a batch back that is committed.
+  /// Recycles a committed batch's segments.
   func didCommit(_ batch: CommitBatch, _ report: CommitReport) {
     committingPosition.store(0, ordering: .releasing)
-    // A new array: the batch shares the old one's memory, and a copy has as much room as `malloc` says, a page more each time
-    // where addresses are scarce.
+    // A new array, because a copy of the old one, whose memory the batch shares, would grow.
     state.sealed = Array(state.sealed.dropFirst(batch.segments.count))
     for segment in batch.segments {
       state.committedNumber = max(state.committedNumber, segment.number)
-      // One of a journal whose file was deleted goes, and with the last one its map.
+      // A deleted journal's segments are freed; the last one frees the map.
       if let map = segment.map, map === state.file?.map {
         segment.reset()
         state.spare.append(segment)
@@ -52,7 +50,7 @@ extension Journal {
     } else if report.isSynchronized {
       state.unsynchronized = nil
     }
-    // Older writes that wait in the active segment are still to be hidden.
+    // Older writes in the active segment must stay hidden.
     if batch.isComplete { state.hidden.subtract(batch.hidden) }
     if state.hasConditional { settleExclusiveUse() }
     let isEmpty = state.sealed.isEmpty && state.active.map(\.isEmpty) ?? true && state.hidden.isEmpty
@@ -61,10 +59,9 @@ extension Journal {
 
   func didNotCommit() { committingPosition.store(0, ordering: .releasing) }
 
-  /// Everything committed is synchronized now.
   func didSynchronize() { state.unsynchronized = nil }
 
-  /// Checks what has to hold between any two operations. With the lock held.
+  /// Checks what holds between any two operations. Requires the lock.
   func _checkInvariants() {
     precondition(state.committedNumber <= state.committingNumber || state.sealed.isEmpty, "committed before begun")
     precondition(state.committingNumber <= state.lastNumber, "a segment was committed that never was active")

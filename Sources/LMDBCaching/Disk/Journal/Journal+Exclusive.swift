@@ -1,10 +1,10 @@
-// Writes under a condition. With the lock held; see ``ExclusiveUse``.
+// Conditional writes (``ExclusiveUse``). All of it requires the lock.
 
 extension Journal {
-  /// Whether another process has the cache open, or may have.
+  /// Whether another process has, or may have, the cache open.
   var isShared: Bool { state.file?.exclusiveUse.isRevoked ?? true }
 
-  /// Returns whether the process may append a write that it has found to be right; it does so next.
+  /// Returns whether the process may append a write whose condition holds; it must do so next.
   func claimExclusiveUse() -> Bool {
     guard let use = state.file?.exclusiveUse else { return false }
     state.isClaimed = use.claim()
@@ -12,9 +12,7 @@ extension Journal {
     return state.isClaimed
   }
 
-  /// Notes a write that was appended, if exclusive use was claimed for it.
-  ///
-  /// - Parameter segment: Where it is; `nil` if it could not be recorded.
+  /// Notes an appended write for which exclusive use was claimed; `segment` is `nil` if it could not be recorded.
   func noteIfConditional(_ segment: JournalSegment?) {
     if !state.isClaimed { return }
     state.isClaimed = false
@@ -22,14 +20,14 @@ extension Journal {
     state.hasConditional = true
   }
 
-  /// Takes a claim back for which nothing was appended: nobody has to wait for it.
+  /// Withdraws a claim for which nothing was appended.
   func endClaim() {
     if !state.isClaimed { return }
     state.isClaimed = false
     settleExclusiveUse()
   }
 
-  /// Lets other processes go on if every conditional write is committed.
+  /// Lets other processes continue once every conditional write is committed.
   func settleExclusiveUse() {
     if state.hasConditional {
       guard state.lastConditional <= state.committedNumber, state.hidden.isEmpty else { return }
@@ -38,6 +36,6 @@ extension Journal {
     state.file?.exclusiveUse.settle()
   }
 
-  /// This process is the only one that has the cache open: with the opening lock held.
+  /// Requires the opening lock, and no other process.
   func restoreExclusiveUse() { state.file?.exclusiveUse.restore() }
 }

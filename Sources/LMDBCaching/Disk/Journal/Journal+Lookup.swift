@@ -2,7 +2,7 @@ import Platform
 import Synchronization
 
 extension Journal {
-  /// What waits to be committed says of `key`, newest first. With the lock held.
+  /// The newest uncommitted write of `key`. Requires the lock.
   ///
   /// - Parameter position: The newest transaction of another process, loaded before.
   func lookup(_ key: CacheKey, position: UInt64) -> JournalSegment.Lookup {
@@ -22,8 +22,8 @@ extension Journal {
       if case .unknown = lookup {} else { return lookup }
     }
     if state.sealed.isEmpty { return .unknown }
-    // Where another process has committed after them, those that are being committed are in the database, although the
-    // writer thread has not said so yet; and what is there may be newer.
+    // If another process committed after the segments being committed, they are in the database, though the writer
+    // thread has not said so yet, and the database may be newer.
     let committing = committingPosition.load(ordering: .acquiring)
     let committed = committing != 0 && position > committing ? state.committingNumber : 0
     for segment in state.sealed.reversed() where segment.number > committed {
@@ -33,12 +33,11 @@ extension Journal {
     return .unknown
   }
 
-  /// Whether there is a write of the key that is not committed. With the lock held.
   func waits(_ key: CacheKey, position: UInt64) -> Bool {
     if case .unknown = lookup(key, position: position) { false } else { true }
   }
 
-  /// Whether something that has one of the tags was removed after it was written, by a removal that is not committed.
+  /// Whether an uncommitted removal by tag removed an entry after it was written.
   func isRemoved(_ tags: EntryTags, writtenAt stamp: UInt64) -> Bool {
     guard tagRemovals.words.latest(of: tags) > stamp, hasPending.load(ordering: .acquiring) else { return false }
     return lock.withLock {
@@ -50,13 +49,12 @@ extension Journal {
     }
   }
 
-  /// What is hidden now, or `nil` if nothing is.
   var hiddenKeys: HiddenKeys? {
     guard hasPending.load(ordering: .acquiring) else { return nil }
     return lock.withLock { state.hidden.isEmpty ? nil : state.hidden }
   }
 
-  /// Whether the newest value under `key` is with the memory tier only, since it could not be recorded.
+  /// Whether only the memory tier has the newest value, because it could not be recorded.
   func isHidden(_ key: CacheKey, position: UInt64) -> Bool {
     guard hasPending.load(ordering: .acquiring) else { return false }
     return lock.withLock {

@@ -1,25 +1,24 @@
 import CXXHash
 import Platform
 
-/// This process's journal: a locked file with several segments, mapped into memory. While some are being committed, writes
-/// go on in another.
+/// This process's journal: a locked, memory-mapped file of segments. Writes go to one while others are committed.
 ///
 ///     offset  bytes
 ///          0      8  "LMDBCJN1"
 ///          8      8  identifier
 ///         16      8  bytes of a segment
 ///         24      8  number of segments
-///         32      8  XXH3 of what is before
-///         40     16  the operating system's run that it is of; 0: not known
+///         32      8  XXH3 of the bytes before it
+///         40     16  boot identifier of its creation; 0: unknown
 ///         64      8  two words of ``ExclusiveUse``, 64 bytes apart
-///       4096      …  the segments: see ``JournalSegment``
+///       4096      …  the segments (``JournalSegment``)
 ///
-/// What is stored through the map survives the death of the process without a system call. Nothing is stored where the
-/// file has no blocks, so a full disk cannot turn a store into SIGBUS: each segment begins with few of them, and gets more
-/// as it is filled. The lock goes with the process; whoever finds a journal without one applies it.
+/// Stores through the map survive a process crash without a system call. Segments start with few blocks and reserve
+/// more before they grow, so a full disk cannot turn a store into SIGBUS. The lock ends with the process; a journal
+/// without a lock is replayed by whoever finds it.
 struct JournalFile: ~Copyable {
   static let headerSize = 4096
-  /// Of a file that may be a journal: a forged one says that it has more.
+  /// A larger file is forged, not a journal.
   static let maximumSize = (1 << 30) + headerSize
   static let segmentCount = 4
   private static let magic: UInt64 = 0x314E_4A43_4244_4D4C  // "LMDBCJN1"
@@ -32,10 +31,10 @@ struct JournalFile: ~Copyable {
 
   var map: MemoryMap { memory.map }
 
-  /// Bytes that a new journal takes on the disk.
+  /// The initial size on disk of a new journal.
   static func firstSize(of size: Int) -> Int { headerSize + min(size, segmentCount * JournalSegment.bytesKept) }
 
-  /// Makes a new journal whose segments have `size` bytes together.
+  /// Creates a journal whose segments total `size` bytes.
   init(in folder: Directory, size: Int) throws(SystemError) {
     let segmentSize = size / Self.segmentCount & ~4095
     var identifier: UInt64 = 0
@@ -45,7 +44,7 @@ struct JournalFile: ~Copyable {
     identity = try lock.file.identity()
     Self.writeHeader(
       to: map.base, identifier: identifier, segmentSize: segmentSize, count: Self.segmentCount, boot: .current)
-    // Until its process has found out that there is nobody else.
+    // Until this process knows that it is alone.
     ExclusiveUse(journal: map.base).revoke()
     memory = JournalMemory(lock, map)
     self.identifier = identifier
@@ -58,8 +57,7 @@ struct JournalFile: ~Copyable {
       let name = JournalName.of(identifier)
       let lock = FileLock(try folder.create(name, .exclusively))
       if try lock.tryLock(.exclusive), try lock.file.isStill(name, in: folder) { return lock }
-      // Another process looked at the new file before it was locked, and may have taken it for a dead one's and removed
-      // it. If not, whoever looks next does: an empty file is one that a dead process left.
+      // Before the lock, another process may have taken the empty file for a dead process's and removed it, or will.
     }
   }
 
@@ -68,7 +66,7 @@ struct JournalFile: ~Copyable {
   ) throws(SystemError) -> MemoryMap {
     do throws(SystemError) {
       file.disableCopyOnWrite()
-      // The magic first: what has none is never taken for a journal.
+      // The magic comes first: a file without it is never taken for a journal.
       try file.write(magicBytes, at: 0)
       let size = headerSize + segmentCount * segmentSize
       try file.truncate(to: size)
@@ -95,13 +93,11 @@ struct JournalFile: ~Copyable {
     base.storeBytes(of: boot.low.littleEndian, toByteOffset: 48, as: UInt64.self)
   }
 
-  /// Whether a file that begins so is a journal, as far as it was written.
   static func isOurs(_ beginning: [UInt8]) -> Bool { beginning.begins(with: magicBytes) }
 
   /// Whether its process is the only one that has the cache open.
   var exclusiveUse: ExclusiveUse { ExclusiveUse(journal: map.base) }
 
-  /// Where it is, and which file it is.
   var location: (identifier: UInt64, identity: FileIdentity) { (identifier, identity) }
 
   func makeSegments() -> [JournalSegment] {
@@ -111,12 +107,12 @@ struct JournalFile: ~Copyable {
     }
   }
 
-  /// Bytes of the header that are written once.
+  /// The length of the header's constant fields.
   static let fieldsSize = 56
 
-  /// The operating system's run that a journal is of.
+  /// The boot in which a journal was created.
   ///
-  /// - Parameter header: Its first ``fieldsSize`` bytes, or more. It may be damaged, or cut off.
+  /// - Parameter header: Its first ``fieldsSize`` bytes, or more; may be damaged or truncated.
   static func boot(_ header: UnsafeRawBufferPointer) -> BootIdentifier {
     guard header.count >= fieldsSize else { return .unknown }
     return BootIdentifier(
@@ -124,7 +120,6 @@ struct JournalFile: ~Copyable {
       low: UInt64(littleEndian: header.load(fromByteOffset: 48, as: UInt64.self)))
   }
 
-  /// What a journal's header says of it.
   struct Layout {
     let identifier: UInt64
     let segmentSize: Int
@@ -133,11 +128,7 @@ struct JournalFile: ~Copyable {
     func start(ofSegment index: Int) -> Int { JournalFile.headerSize + index * segmentSize }
   }
 
-  /// Reads the beginning of a journal, or returns `nil` if it is none, or its header is damaged.
-  ///
-  /// - Parameters:
-  ///   - header: Its first 40 bytes, or more.
-  ///   - size: Bytes of the file.
+  /// Parses a journal's header, its first 40 bytes or more. Returns `nil` if it is damaged or not a journal's.
   static func layout(_ header: UnsafeRawBufferPointer, size: Int) -> Layout? {
     guard header.count >= 40, size >= headerSize, header.load(as: UInt64.self) == magic,
       header.load(fromByteOffset: 32, as: UInt64.self) == cxxhash_64(header.baseAddress!, 32, 0)
@@ -151,9 +142,9 @@ struct JournalFile: ~Copyable {
       segmentCount: Int(count))
   }
 
-  /// What the segments of a journal hold, oldest first, or `nil` if it is none, or its header is damaged.
+  /// The contents of the segments, oldest first, or `nil` for a damaged header or another kind of file.
   ///
-  /// The blocks reserved by ``preallocate`` are read as zeros: no generation was ever 0.
+  /// Preallocated blocks read as zeros, and no generation is ever 0.
   static func runs(
     in contents: UnsafeRawBufferPointer
   ) -> (identifier: UInt64, runs: [JournalRun])? {

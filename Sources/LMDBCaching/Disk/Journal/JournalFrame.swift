@@ -3,16 +3,16 @@ import CXXHash
 /// One operation in a journal segment: a frame header, the key padded to eight bytes, and the record.
 ///
 ///     offset  bytes
-///          0      4  length of the frame, its padding left out
+///          0      4  length of the frame without its final padding
 ///          4      1  operation
 ///          5      1  flags
 ///          6      2  0
-///          8      8  check over this header, the key and the record's header
+///          8      8  check of this header from the stamp on, the key and the record's header
 ///         16      8  stamp
 ///         24      4  length of the key
 ///         28      4  length of the record
 ///
-/// The value is covered by the record's own checksum.
+/// The record's own checksum covers the value.
 struct JournalFrame {
   static let headerSize = 32
 
@@ -21,13 +21,11 @@ struct JournalFrame {
     case remove = 2
     case removeAll = 3
     case removePrefix = 4
-    /// Every entry that has a tag. The key is the tag's hash.
     case removeTag = 5
   }
 
   struct Flags: OptionSet {
     let rawValue: UInt8
-    /// The next frame belongs to the same atomic batch.
     static let batchContinues = Flags(rawValue: 1)
   }
 
@@ -48,7 +46,7 @@ struct JournalFrame {
     UnsafeRawBufferPointer(start: base + Self.headerSize + Self.padded(keyLength), count: recordLength)
   }
 
-  /// What the operation is about. It refers to the frame.
+  /// The keys that the operation affects; refers to the frame's memory.
   var scope: HiddenKeys.Scope {
     switch operation {
     case .put, .remove: .key(key)
@@ -64,8 +62,8 @@ struct JournalFrame {
   @inline(__always)
   static func size(keyLength: Int, recordLength: Int) -> Int { headerSize + padded(keyLength) + padded(recordLength) }
 
-  /// Writes a frame's key, and of its header what is known before its place among the others is. There has to be room
-  /// for the padding, which the frame's check covers.
+  /// Writes the key and the header fields that do not depend on other writes. Requires room for the padding, which the
+  /// check covers.
   @inline(__always)
   static func writeFields(
     _ base: UnsafeMutableRawPointer, _ operation: Operation, key: UnsafeRawBufferPointer, recordLength: Int
@@ -80,7 +78,7 @@ struct JournalFrame {
     (base + headerSize).copyMemory(from: key.baseAddress!, byteCount: key.count)
   }
 
-  /// Completes a frame of which everything else is in place, the record's header included.
+  /// Completes a frame whose other parts, including the record's header, are in place.
   @inline(__always)
   static func seal(
     _ base: UnsafeMutableRawPointer, flags: Flags, stamp: UInt64, keyLength: Int, recordLength: Int, seed: UInt64
@@ -97,9 +95,8 @@ struct JournalFrame {
     return cxxhash_64(base + 16, covered, seed ^ base.load(as: UInt64.self))
   }
 
-  /// The frame at the start of `bytes`, or `nil` if these are no whole frame sealed with `seed`.
-  ///
-  /// Believes nothing: every length is held against the bytes that are there.
+  /// The frame at the start of `bytes`, or `nil` if they are not a whole frame sealed with `seed`. Trusts no length in
+  /// them.
   init?(validating bytes: UnsafeRawBufferPointer, seed: UInt64) {
     guard bytes.count >= Self.headerSize, let base = bytes.baseAddress else { return nil }
     self.base = base
@@ -113,11 +110,11 @@ struct JournalFrame {
         == Self.check(base, keyLength: keyLength, recordLength: recordLength, seed: seed),
       stamp < StampClock.foundLimit
     else { return nil }
-    // No key begins so: these are the cache's own records.
+    // Keys with this first byte are the cache's internal records.
     guard operation == .removeTag || key.first != DatabaseKey.reservedMarker else { return nil }
     guard operation == .put else { return }
     let record = record
-    // The key that a record holds is not in its checksum: the frame's is.
+    // The record's checksum does not cover the key in it, but the frame's check does.
     guard let header = RecordHeader(record), header.stamp == stamp, header.belongs(to: key, in: record),
       header.isIntact(record, key: key)
     else { return nil }
@@ -125,13 +122,11 @@ struct JournalFrame {
 
   init(base: UnsafeRawPointer) { self.base = base }
 
-  /// The hash of the tag that it is about, as it is in the key.
   var tag: UInt64 { keyLength == 8 ? UInt64(littleEndian: key.loadUnaligned(as: UInt64.self)) : 0 }
 
-  /// Where the value is that it puts, if that is in the value log.
+  /// The value's place, if the frame puts a value in the value log.
   var pointer: ValuePointer? { operation == .put ? ValuePointer(in: record, RecordHeader(record)) : nil }
 
-  /// Where the next frame starts.
   @inline(__always)
   var paddedLength: Int { Self.padded(length) }
 }

@@ -1,11 +1,10 @@
-/// Whether the journal takes writes, as the writer says: see ``WriterMachine``.
+/// Whether the journal accepts writes, as decided by ``WriterMachine``.
 enum JournalGate {
   case open
-  /// Commits fail. Writes are taken as long as there is room.
+  /// Commits fail. Writes are accepted while there is room.
   case failing(CommitFailure)
-  /// No more writes are taken; what waits is being committed.
+  /// No more writes are accepted; pending ones are being committed.
   case closing(CommitFailure?)
-  /// Nothing is committed any more.
   case ended(CommitFailure?)
 
   var failure: CommitFailure? {

@@ -1,54 +1,46 @@
 import Platform
 
-/// A journal as it is in its file now, read without its lock: neither its owner is disturbed by that, nor who would apply
-/// it, for whom a journal that somebody has locked is one whose owner lives.
+/// A journal read from its file without its lock, which would make its owner seem alive to a replay.
 ///
-/// The owner may be writing. A frame is there as a whole then, since its check is of the segment's generation, and of its
-/// batch all frames are; or it is not there yet, or not any more, since it is committed. So who reads the journal before
-/// the database misses nothing that was acknowledged.
+/// The owner may be writing. Each frame is present completely, as is its batch, or not present: not yet written, or
+/// already committed. So reading the journal before the database misses no acknowledged write.
 ///
-/// Memory: the key and some dozen bytes for each frame, and the longest frame. What a frame puts is read when it is asked
-/// for.
+/// Memory: a few dozen bytes and the key per frame, plus the longest frame. Records are read on demand.
 final class JournalImage {
   struct Frame {
     let operation: JournalFrame.Operation
-    /// Whether the next one is of the same batch.
     let isContinued: Bool
-    /// Which segment it is in.
     fileprivate let segment: UInt8
     fileprivate let keyLength: UInt32
     fileprivate let keyStart: Int
-    /// Where it is in the file, and its bytes there.
+    /// The frame's place in the file.
     fileprivate let offset: Int
     fileprivate let size: Int
     let stamp: UInt64
   }
 
-  /// What one segment holds: see ``JournalRun``.
+  /// The frames of one segment (``JournalRun``).
   private struct Run {
     let previous: UInt64
-    /// Indexes, at least one.
     let frames: Range<Int>
   }
 
   let identifier: UInt64
-  /// Which file it is.
   let identity: FileIdentity
   /// Whether the header is damaged, so that nothing can be read.
   let isDamaged: Bool
-  /// See ``OrphanedJournal/isOfThisRun``.
+  /// Whether the journal was created in this boot, and so lost nothing to a power cut.
   let isOfThisRun: Bool
   private let file: File
   private(set) var frames: [Frame] = []
-  /// Where the values are of frames that put one which is in the value log, by their indexes.
+  /// The places of values in the value log, by frame index.
   private(set) var pointers: [Int: ValuePointer] = [:]
   private var runs: [Run] = []
-  /// What the checks of the frames of each segment begin with.
+  /// The seeds of the segments' frame checks.
   private var seeds: [UInt64] = []
-  /// One behind the other.
   private var keys: [UInt8] = []
 
-  /// Returns `nil` if there is none, or it is no journal, or one that is being made.
+  /// Returns `nil` if there is no complete journal.
   init?(in folder: Directory, name: String) throws(SystemError) {
     guard let file = try folder.open(name) else { return nil }
     let status = try file.status()
@@ -59,7 +51,7 @@ final class JournalImage {
     let layout = header.withUnsafeBytes { JournalFile.layout($0, size: status.size) }
     identity = status.identity
     identifier = layout?.identifier ?? 0
-    // The header is written when the file has its blocks.
+    // The header is written after the file has its blocks.
     isDamaged = layout == nil && header[8..<40].contains { $0 != 0 }
     isOfThisRun = header.withUnsafeBytes { JournalFile.boot($0) }.isKnownToBe(.current)
     self.file = file
@@ -96,14 +88,14 @@ final class JournalImage {
       offset += frame.paddedLength
       if !frame.flags.contains(.batchContinues) { (wholeBatches, wholeKeys) = (frames.count, keys.count) }
     }
-    // A batch whose end is missing never happened.
+    // An incomplete batch never happened.
     for index in wholeBatches..<frames.count { pointers[index] = nil }
     frames.removeSubrange(wholeBatches...)
     keys.removeSubrange(wholeKeys...)
     if frames.count > first { runs.append(Run(previous: previous, frames: first..<frames.count)) }
   }
 
-  /// The frame at an offset, if there is a whole one. It is valid until the next one is read.
+  /// The whole frame at an offset, if any, valid until the next read.
   private func frame(
     at offset: Int, _ segment: Range<Int>, _ seed: UInt64, _ window: FileWindow
   ) throws(SystemError) -> JournalFrame? {
@@ -117,11 +109,10 @@ final class JournalImage {
 
   // MARK: What is in it
 
-  /// The stamp of the last frame before those that are in it: see ``JournalRun``. `nil` if it holds none.
+  /// The stamp of the last frame before these; `nil` if there are none.
   var previousStamp: UInt64? { runs.first?.previous }
 
-  /// The frames that are newer than `watermark`, as indexes, oldest first, up to the first gap: see
-  /// ``JournalRun/frames(of:after:)``.
+  /// The indexes of the frames after `watermark`, oldest first, up to the first gap (``JournalRun/frames(of:after:)``).
   func frames(after watermark: UInt64) -> [Int] {
     var last = watermark
     var found: [Int] = []
@@ -133,7 +124,6 @@ final class JournalImage {
     return found
   }
 
-  /// Calls `body` with the key, the prefix or the tag that a frame is about.
   func withKey<R>(of frame: Frame, _ body: (UnsafeRawBufferPointer) -> R) -> R {
     keys.withUnsafeBytes { keys in
       body(UnsafeRawBufferPointer(rebasing: keys[frame.keyStart..<frame.keyStart + Int(frame.keyLength)]))
@@ -144,7 +134,7 @@ final class JournalImage {
     withKey(of: frame) { $0.count == 8 ? UInt64(littleEndian: $0.loadUnaligned(as: UInt64.self)) : 0 }
   }
 
-  /// Reads what a frame puts. Returns `nil` if it is not there any more: its segment was committed.
+  /// Reads the record that a frame puts. Returns `nil` if its segment has been committed and reused.
   func record(of frame: Frame) throws(SystemError) -> [UInt8]? {
     let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: frame.size, alignment: 16)
     defer { bytes.deallocate() }

@@ -1,9 +1,7 @@
 import Platform
 
-/// The file of a journal, locked by this process, and its map, as long as anything is appended to them.
-///
-/// A place in the map may be stored to only while the file has its blocks there: without them a full disk makes a store
-/// SIGBUS.
+/// A journal's locked file and its map, kept alive by its segments. Store only where the file has blocks: on a full
+/// disk, a store elsewhere raises SIGBUS.
 final class JournalMemory: Sendable {
   private let lock: FileLock
   let map: MemoryMap
@@ -13,10 +11,9 @@ final class JournalMemory: Sendable {
     self.map = map
   }
 
-  /// Gives a part of the file its blocks.
+  /// Allocates blocks for a part of the file.
   func reserve(_ part: Range<Int>) throws(SystemError) { try lock.file.preallocate(part) }
 
-  /// Gives the blocks of a part back to the disk.
   func giveBack(_ part: Range<Int>) throws(SystemError) {
     try lock.file.punchHole(at: part.lowerBound, size: part.count)
   }

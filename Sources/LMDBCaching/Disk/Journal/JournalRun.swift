@@ -1,14 +1,13 @@
-/// What one segment of a dead process's journal holds.
+/// The contents of one segment of a dead process's journal.
 struct JournalRun {
-  /// The stamp of the last frame that was written before this run's first; 0 for the first run of a journal.
+  /// The stamp of the frame written before this run's first; 0 for a journal's first run.
   let previous: UInt64
-  /// Oldest first, at least one.
   let frames: [JournalFrame]
 
-  /// The frames that are newer than `watermark`, oldest first, up to the first gap.
+  /// The frames after `watermark`, oldest first, up to the first gap.
   ///
-  /// The death of the process leaves no gap. A power cut does, since the system writes the journal's pages in any
-  /// order, and so does damage: what comes after writes that are lost must not be there without them.
+  /// A process crash leaves no gap. Power cuts, which persist pages in any order, and damage do: writes after a lost
+  /// one must not survive it.
   static func frames(of runs: [JournalRun], after watermark: UInt64) -> [JournalFrame] {
     var last = watermark
     var found: [JournalFrame] = []

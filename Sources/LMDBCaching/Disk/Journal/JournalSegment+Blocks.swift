@@ -1,35 +1,32 @@
 import Platform
 
 extension JournalSegment {
-  /// Bytes that a segment has blocks for at all times, so that an idle journal takes writes on a full disk.
+  /// The bytes whose blocks a segment always keeps, so that an idle journal accepts writes on a full disk.
   static let bytesKept = 64 << 10
 
-  /// The part of the file that has its blocks at all times. Whole pages: a store makes the system want blocks for all of
-  /// its page.
+  /// The part of the file that always has its blocks. Whole pages, because a store needs the blocks of its whole page.
   static func keptPart(at start: Int, capacity: Int) -> Range<Int> {
     let page = MemoryMap.pageSize
     let end = (start + bytesKept + page - 1) / page * page
     return start / page * page..<min(start + capacity, end)
   }
 
-  /// Gives back the blocks that an empty segment has beyond its beginning.
+  /// Returns an empty segment's blocks beyond its start.
   ///
-  /// - Throws: What the system does, `EOPNOTSUPP` where the file system has no holes: then it keeps them all. After any other
-  ///   error nothing is stored there before ``reserve(_:)``.
+  /// - Throws: `EOPNOTSUPP` if the file system cannot punch holes: the blocks stay. After other errors, call
+  ///   ``reserve(_:)`` before storing there.
   func giveBlocksBack() throws(SystemError) {
     precondition(isEmpty, "a segment with frames keeps its blocks")
     guard case .journal(let memory) = owner, let part = blocksToGiveBack(memory.map) else { return }
-    // Before anything else: what becomes of the blocks if it fails, is not known.
+    // First, because a failure leaves the state of the blocks unknown.
     let all = ready
     ready = part.lowerBound - (base - memory.map.base)
     do throws(SystemError) { try memory.giveBack(part) } catch {
-      // Nothing was done.
       if error.errno == EOPNOTSUPP { ready = all }
       throw error
     }
   }
 
-  /// Whether ``giveBlocksBack()`` would do anything.
   var hasBlocksToGiveBack: Bool {
     guard case .journal(let memory) = owner, let part = blocksToGiveBack(memory.map) else { return false }
     return ready > part.lowerBound - (base - memory.map.base)
@@ -42,7 +39,7 @@ extension JournalSegment {
     return first < end ? first..<end : nil
   }
 
-  /// Gets blocks for `size` more bytes, and as many again as it has. Returns `false` where they are more than it can have.
+  /// Reserves blocks for `size` more bytes, doubling the segment's blocks. Returns `false` beyond its capacity.
   func reserve(_ size: Int) throws(SystemError) -> Bool {
     guard case .journal(let memory) = owner, used + size <= capacity else { return false }
     let (start, page) = (base - memory.map.base, MemoryMap.pageSize)

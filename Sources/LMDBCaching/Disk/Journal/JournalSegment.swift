@@ -1,13 +1,13 @@
 import CXXHash
 import Platform
 
-/// A run of frames that are committed together, and an index of the newest one for every key.
+/// Frames that are committed together, and an index of the newest frame for every key.
 ///
-/// Not thread-safe: ``Journal`` guards it with its lock. While a segment is being committed nothing is
-/// appended to it, so the writer thread may read it without the lock.
+/// Not thread-safe: ``Journal`` guards it with its lock. Nothing is appended during a commit, so the writer thread
+/// reads it without the lock.
 final class JournalSegment {
-  /// Room for the generation and the stamp of the frame before the first, one cache line: a disk writes both or
-  /// neither.
+  /// Room for the generation and the previous frame's stamp: one cache line, which a disk writes completely or not at
+  /// all.
   static let headerSize = 64
   private static let previousOffset = 8
 
@@ -23,49 +23,42 @@ final class JournalSegment {
   }
 
   enum Lookup {
-    /// Nothing here about this key.
     case unknown
     case removed
     case found(JournalFrame)
-    /// What is committed counts only if it is newer than this stamp: a later write of this process could not be recorded.
-    /// Of the journal as a whole.
+    /// Committed values older than this stamp are stale: a later write could not be recorded. Only from ``Journal``.
     case hidden(UInt64)
   }
 
-  /// Whose the memory is.
   let owner: Owner
   let base: UnsafeMutableRawPointer
   let capacity: Int
-  /// Bytes that may be stored to: the file has its blocks up to there. See ``reserve(_:)``.
+  /// The bytes whose blocks the file has, which may be stored to (``reserve(_:)``).
   var ready: Int
   private let seed: UInt64
   private var generation: UInt64
 
-  /// Bytes in use, the header included.
   private(set) var used = headerSize
-  /// Number of keys in the index.
   private(set) var count = 0
   private(set) var clearStamp: UInt64 = 0
   private(set) var prefixRemovals: [PrefixRemoval] = []
-  /// The tags whose entries are removed, by their hashes, with the stamps of the removals.
+  /// The stamps of removals, by tag hash.
   private(set) var tagRemovals: [UInt64: UInt64] = [:]
   private(set) var lastStamp: UInt64 = 0
-  /// Removals of all entries, or by prefix, that are of no batch: where the disk is full they may be committed first.
+  /// Removals of all entries or by prefix outside of batches: on a full disk they may be committed first.
   private(set) var removals = HiddenKeys()
-  /// Whether there is a removal by key or prefix: once it is committed, nothing in the database tells of it.
+  /// Whether a removal leaves no trace in the database once committed.
   private(set) var leavesNothing = false
 
-  /// Which filling of a segment this is; counted by the store.
   var number = 0
-  /// When the first frame was appended, on the monotonic clock.
+  /// The monotonic time of the first append.
   var firstAppend: Int64 = 0
 
-  /// Open addressing, linear probing: the upper half of a word is the key's hash, the lower half the frame's
-  /// offset in units of eight bytes. 0 is free: offset 0 is the segment's header.
+  /// Open addressing with linear probing. A word's upper half is the key's hash, its lower half the frame's offset
+  /// divided by eight; 0 is free, because offset 0 is the header.
   private var words: UnsafeMutablePointer<UInt64>
   private var mask: Int
 
-  /// A part of a mapped journal file, which has the blocks of ``keptPart(at:capacity:)``.
   init(in memory: JournalMemory, at offset: Int, capacity: Int, seed: UInt64) {
     base = memory.map.base + offset
     self.capacity = capacity
@@ -77,7 +70,7 @@ final class JournalSegment {
     base.storeBytes(of: generation, as: UInt64.self)
   }
 
-  /// Memory of its own, for what is larger than a journal segment and is committed before its write returns.
+  /// Separate memory for a write that exceeds a journal segment and is committed before it returns.
   init(capacity: Int) {
     base = .allocate(byteCount: Self.headerSize + capacity, alignment: 64)
     self.capacity = Self.headerSize + capacity
@@ -88,7 +81,7 @@ final class JournalSegment {
     (words, mask) = Self.makeWords(1024)
   }
 
-  /// A batch where it lies, which is larger than a journal segment: its frames are yet to be ``append(_:stamp:)``ed.
+  /// A batch in place that exceeds a journal segment; call ``append(_:stamp:)`` for its frames.
   init(of batch: BatchFrames) {
     base = batch.memory
     capacity = Self.headerSize + batch.size
@@ -106,9 +99,8 @@ final class JournalSegment {
 
   var isEmpty: Bool { used == Self.headerSize }
   var isMapped: Bool { map != nil }
-  /// What it is a part of, or `nil` if it has memory of its own.
   var map: MemoryMap? { if case .journal(let memory) = owner { memory.map } else { nil } }
-  /// Room for frames, without asking the disk for more.
+  /// The room for frames without reserving more blocks.
   var free: Int { ready - used }
 
   private static func makeWords(_ capacity: Int) -> (UnsafeMutablePointer<UInt64>, Int) {
@@ -117,7 +109,7 @@ final class JournalSegment {
     return (words, capacity - 1)
   }
 
-  /// Forgets every frame. The next generation makes those in the file invalid.
+  /// Removes every frame. The next generation invalidates those in the file.
   func reset() {
     generation += 1
     if isMapped { base.storeBytes(of: generation, as: UInt64.self) }
@@ -132,7 +124,7 @@ final class JournalSegment {
     words.update(repeating: 0, count: mask + 1)
   }
 
-  /// Notes which frame was written last before this segment was made active; see ``JournalRun``.
+  /// Records the stamp of the frame before this segment (``JournalRun``).
   func follow(_ previous: UInt64) {
     if isMapped { base.storeBytes(of: previous, toByteOffset: Self.previousOffset, as: UInt64.self) }
   }
@@ -181,7 +173,6 @@ final class JournalSegment {
     lastStamp = stamp
   }
 
-  /// Appends the frames of a batch, each with the stamp that `stamp` returns for it.
   func append(_ batch: BatchFrames, stamp: (BatchFrames.Entry) -> UInt64) {
     let start = used - Self.headerSize
     if base != batch.memory {
@@ -274,7 +265,7 @@ final class JournalSegment {
     count = kept.count
   }
 
-  /// Checks that every indexed frame lies within what is used, and is found under its key.
+  /// Checks that every indexed frame lies within the used part.
   func _checkInvariants() {
     var found = 0
     for index in 0...mask where words[index] != 0 {
@@ -310,12 +301,11 @@ final class JournalSegment {
     return .unknown
   }
 
-  /// The newest frame of every key, in no particular order.
   func forEachFrame(_ body: (JournalFrame) -> Void) {
     for index in 0...mask where words[index] != 0 { body(frame(of: words[index])) }
   }
 
-  /// The frames of a segment in a file, up to the first that is torn or of an older generation; `nil` if there is none.
+  /// A segment's frames, up to the first torn or outdated one; `nil` if there are none.
   static func run(in segment: UnsafeRawBufferPointer, seed: UInt64) -> JournalRun? {
     guard segment.count >= headerSize else { return nil }
     let generation = segment.load(as: UInt64.self)
@@ -329,7 +319,7 @@ final class JournalSegment {
       offset += frame.paddedLength
       if !frame.flags.contains(.batchContinues) { wholeBatches = frames.count }
     }
-    // A batch whose end is missing never happened.
+    // An incomplete batch never happened.
     frames.removeSubrange(wholeBatches...)
     if frames.isEmpty { return nil }
     return JournalRun(previous: segment.load(fromByteOffset: previousOffset, as: UInt64.self), frames: frames)
@@ -337,7 +327,7 @@ final class JournalSegment {
 }
 
 extension UnsafeRawBufferPointer {
-  /// Equality by memcmp; `elementsEqual` compares byte by byte.
+  /// Uses memcmp; `elementsEqual` compares byte by byte.
   @inline(__always)
   func elementsEqual(fast other: UnsafeRawBufferPointer) -> Bool {
     count == other.count && (count == 0 || compare(self, other, count) == 0)

@@ -1,23 +1,23 @@
 import Platform
 
-/// The journal of a process that is gone, locked by this one and read into memory.
+/// A dead process's journal, locked by this process and read into memory.
 struct OrphanedJournal: ~Copyable {
   let name: String
   private let folder: Directory
   private let lock: FileLock
   private let contents: UnsafeMutableRawBufferPointer
   let identifier: UInt64
-  /// Oldest first; valid as long as this value lives.
+  /// Oldest first; valid for this value's lifetime.
   let runs: [JournalRun]
-  /// Whether it was made since the system was started: then no power cut has taken anything away from it.
+  /// Whether it was created in this boot, so that no power cut affected it.
   let isOfThisRun: Bool
-  /// Whether the header is damaged, so that nothing can be read, or the device does not give all of it.
+  /// Whether the header is damaged, or the device could not read all of it.
   let isDamaged: Bool
 
-  /// Reads what the device gives: a block that cannot be read is not there the next time either, and the cache could not be
-  /// opened any more. What is behind it is missing then, as after a power cut.
+  /// Reads what the device can: an unreadable block would otherwise keep the cache from ever opening. What follows it
+  /// is lost, as after a power cut.
   ///
-  /// Returns `nil` if the journal's owner lives, another process is at it, it is gone, or it is no journal.
+  /// Returns `nil` if the journal is in use, gone, or another kind of file.
   init?(in folder: Directory, name: String) throws(SystemError) {
     guard let file = try folder.open(name, .writing, requiresOneName: true) else { return nil }
     let lock = FileLock(file)
@@ -25,10 +25,9 @@ struct OrphanedJournal: ~Copyable {
     let size = try lock.file.status().size
     var beginning = [UInt8](repeating: 0, count: min(8, size))
     guard try ifReadable({ () throws(SystemError) in try lock.file.read(&beginning) }) != false else { return nil }
-    // An owner that died before it had written anything leaves an empty file, a power cut one of zeros. What cannot be read
-    // counts as such.
+    // A dead owner may leave an empty file, and a power cut one of zeros. An unreadable header counts as such.
     guard JournalFile.isOurs(beginning) || beginning.allSatisfy({ $0 == 0 }) else { return nil }
-    // Larger than any journal that can be configured: what is larger was not made by this package.
+    // A file larger than any valid journal is not this package's.
     let contents = try UnsafeMutableRawBufferPointer.allocated(
       byteCount: size <= JournalFile.maximumSize ? size : 0, for: lock.file.path)
     var isWhole = true
@@ -48,12 +47,12 @@ struct OrphanedJournal: ~Copyable {
     identifier = found?.identifier ?? 0
     runs = found?.runs ?? []
     isOfThisRun = JournalFile.boot(UnsafeRawBufferPointer(contents)).isKnownToBe(.current)
-    // The header is written when the file has its blocks.
+    // The header is written after the file has its blocks.
     isDamaged =
       !isWhole || found == nil && contents.count >= JournalFile.headerSize && contents[8..<40].contains { $0 != 0 }
   }
 
-  /// Fills `bytes` with the file; `false` if it ends before. Blocks that the device does not give are zeros.
+  /// Fills `bytes`; returns `false` if the file is shorter. Unreadable blocks become zeros.
   private static func read(
     _ file: borrowing File, _ bytes: UnsafeMutableRawBufferPointer, isWhole: inout Bool
   ) throws(SystemError) -> Bool {
@@ -72,7 +71,7 @@ struct OrphanedJournal: ~Copyable {
 
   deinit { free(contents.baseAddress) }
 
-  /// Removes the file, once its frames are in the database. One that is damaged is kept under another name.
+  /// Removes the file after its frames are in the database. A damaged one is kept under another name.
   consuming func remove() throws(SystemError) {
     if isDamaged {
       try folder.rename(name, to: JournalFolder.damagedName)

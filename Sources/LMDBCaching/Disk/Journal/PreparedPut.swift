@@ -1,4 +1,4 @@
-/// A put whose hashes are computed: what is left to do under the store's lock is to copy it.
+/// A put whose hashes are already computed, so that only copying remains under the lock.
 struct PreparedPut {
   private let key: CacheKey
   private var header: RecordHeader
@@ -30,7 +30,6 @@ struct PreparedPut {
     }
   }
 
-  /// The record as it is stored.
   func record(stamp: UInt64) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: recordLength) { record, count in
       if let base = record.baseAddress { write(to: UnsafeMutableRawPointer(base), stamp: stamp) }

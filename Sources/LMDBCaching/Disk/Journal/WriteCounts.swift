@@ -1,7 +1,7 @@
-/// What a process has written: counted with the journal's lock held, which every write takes.
+/// This process's writes, counted under the journal's lock.
 struct WriteCounts {
   var sets = 0
-  /// Each counts once, of however many entries it was.
+  /// Each operation counts once, however many entries it removes.
   var removals = 0
 
   func add(to statistics: inout CacheStatistics) {
