@@ -1,11 +1,10 @@
 import Platform
 
 extension CacheActivity {
-  /// Reads what the processes that have a cache open have published, and measures its files. Opens no cache, and changes
-  /// nothing. What processes that are gone have left does not count.
+  /// Reads the statistics that live processes have published for a cache, and measures its files. Opens no cache and
+  /// changes nothing.
   ///
-  /// - Parameter path: The cache's directory.
-  /// - Throws: `.invalidDirectory` where there is no cache; `.permissionDenied`, `.storageFailed`.
+  /// - Throws: `.invalidDirectory` without a cache; `.permissionDenied`, `.storageFailed`.
   package static func read(path: String) throws(CacheError) -> CacheActivity {
     let directory: Directory
     do throws(SystemError) {

@@ -1,23 +1,19 @@
 import LMDB
 import Platform
 
-/// Tells what happens to the entries of a cache that it looks at, whichever process does it, and changes nothing: see
-/// ``CacheReader``.
+/// Reports changes to a cache's entries by any process, read-only (``CacheReader``).
 ///
-/// What is known is compared with what is there, whenever something was committed, waits in a journal, or has expired. So
-/// what was changed several times in between is told once, as it is now; an entry that came and went is not told. Memory: a
-/// key and a stamp of up to a number of entries. Where there are more, no more can be told than that something has changed.
-///
-/// One thread at a time.
+/// It compares known entries with present ones after each commit, journaled write or expiry, so several changes to an
+/// entry are reported as one. Memory: a key and a stamp per entry, up to a limit; beyond it, only that something
+/// changed is reported. Use it on one thread at a time.
 package final class CacheFollower {
-  /// What happened to an entry, or to many.
   package struct Event: Sendable {
     package let change: CacheChange
-    /// What is there now; for ``CacheChange/set(key:)`` only.
+    /// The present entry; only for ``CacheChange/set(key:)``.
     package let entry: CacheEntry?
   }
 
-  /// How many records are looked at before what was found is told.
+  /// The number of records to examine before reporting.
   private static let pageLength = 1_000
 
   private let reader: CacheReader
@@ -25,32 +21,29 @@ package final class CacheFollower {
   private let prefix: String
   private let watch: ChangeWatch
   private let mailbox = ChangeMailbox(limit: 4 * pageLength)
-  /// As of the last look; `nil`: there was none, or it has not come to its end.
+  /// At the last complete scan; `nil` without one.
   private var state: State?
-  /// When the first of the entries expires, in nanoseconds since 1970.
+  /// The first expiry of an entry, in nanoseconds since 1970.
   private var nextExpiry = Int64.max
-  /// On the system's monotonic clock, before which nobody looks again.
+  /// The monotonic time of the next permitted scan.
   var nextLook = Int64.min
 
-  /// What is different when there is something new.
+  /// Differs after any change.
   private struct State: Equatable {
     let position: CacheReader.Position
     let pendingWrites: Int
     let clearStamp: UInt64
   }
 
-  /// What a look has met.
   private struct Met {
     let key: String
     let stamp: UInt64
     let expires: Int64
-    /// Of what was not known.
+    /// Only for an unknown entry.
     let entry: CacheEntry?
   }
 
-  /// - Parameters:
-  ///   - prefix: Of the keys that are watched.
-  ///   - trackingLimit: How many entries are known one by one.
+  /// - Parameter trackingLimit: The maximum number of entries to track individually.
   package init(_ reader: CacheReader, prefix: String = "", trackingLimit: Int, clock: CacheClock = .system) {
     self.reader = reader
     self.clock = clock
@@ -58,13 +51,12 @@ package final class CacheFollower {
     watch = ChangeWatch(prefix: prefix, mailbox: mailbox, position: 0, limit: trackingLimit)
   }
 
-  /// Calls `body` with what has happened since the call before. The first one finds out what is there, and tells nothing.
+  /// Calls `body` with the changes since the last call; the first call only collects the present entries.
   ///
-  /// It returns at once where nothing is new, and where the last look took so long that a pause is due: looking takes a
-  /// tenth of the time.
+  /// Returns at once without changes, or if the last scan was too recent: scans take at most a tenth of the time.
   ///
-  /// - Throws: as ``CacheReader/position()``, and what `body` throws. What was not told by then is told by the next call,
-  ///   if it is so still.
+  /// - Throws: The errors of ``CacheReader/position()`` and `body`. Unreported changes are reported by the next call,
+  ///   if they still apply.
   package func follow(_ body: (Event) throws -> Void) throws {
     let start = MonotonicClock.nanoseconds
     if start < nextLook { return }
@@ -77,9 +69,9 @@ package final class CacheFollower {
       let end = MonotonicClock.nanoseconds
       nextLook = end.addingClamped((end - start) * 9)
     }
-    // Of an error nothing is left half done: the next look begins anew.
+    // After an error, the next scan starts over.
     try look(clearStamp: state.clearStamp, body)
-    // With few entries again, all are met once more before anything can be told of them.
+    // If few entries remain, the next scan must collect them before it can report on them.
     if !watch.isFirstScan { self.state = state }
   }
 
@@ -108,7 +100,7 @@ package final class CacheFollower {
     } while place != nil
     for key in watch.unmet.map(\.key).sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
       guard let cause = try reader.cause(ofAbsence: key) else { continue }
-      // As removed, whatever the cause: that is told by this.
+      // Record a removal, whatever the cause; the event below reports the cause.
       _ = watch.noteRemoved(key)
       _ = mailbox.take()
       try body(Event(change: cause.change(of: key, exists: false), entry: nil))
@@ -118,11 +110,10 @@ package final class CacheFollower {
     nextExpiry = first
   }
 
-  /// Tells what the watch has found to tell.
   private func tell(_ entry: CacheEntry?, _ body: (Event) throws -> Void) throws {
     while let change = mailbox.take() {
       if case .set(let key) = change {
-        // After a removal of everything those are told once more that came after it.
+        // A removal of everything repeats the entries that were set after it.
         if let entry = try entry ?? reader.entry(forKey: key) { try body(Event(change: change, entry: entry)) }
       } else {
         try body(Event(change: change, entry: nil))

@@ -3,44 +3,40 @@ package import LMDB
 
 import Platform
 
-/// Tells whether a cache is sound, without opening it.
+/// Verifies caches without opening them.
 package enum CacheInspection {
-  /// What was looked at, and what of it is not as it was written.
   package struct Report: Sendable {
-    /// The database's file as of one committed state; `nil` if others commit faster than it can be read.
+    /// The database's file in one committed state; `nil` if others commit too fast to read it.
     package var file: VerifiedDataFile?
-    /// Transactions that were committed while it was read: what they wrote was not looked at.
+    /// Transactions committed during the read, whose writes were not verified.
     package var transactionsMeanwhile = 0
-    /// Entries that were read one by one, those included that have expired.
+    /// Entries that were read one by one, including expired ones.
     package var entries = 0
-    /// How many of them have a checksum that was compared, with that of their value.
+    /// The number of entries whose checksums, and values, were verified.
     package var values = 0
-    /// How many of them are damaged, and the errors of the first ones.
+    /// The number of damaged entries, and the first errors.
     package var damagedEntries = 0
     package var damage: [CacheError] = []
-    /// Writes that wait in journals. They are among the entries, and not in the file.
+    /// Journaled writes, which are among the entries but not in the file.
     package var pendingWrites = 0
-    /// What could not be looked at.
+    /// Descriptions of what could not be read.
     package var notices: [String] = []
 
-    /// How many errors are kept.
     fileprivate static let greatestErrors = 100
   }
 
-  /// Verifies the database of a cache as opening it would, and changes nothing.
+  /// Verifies the database of a cache as opening it would, without changing anything.
   ///
-  /// While others write, a state is read that they do not write over as long as they commit no second transaction; it is
-  /// tried again if they do. Where that comes to nothing, the entries are read in small parts, each of a state of its own:
-  /// that says of every page on the way to an entry whether it is one, and nothing of the list of free pages, nor whether
-  /// entries are missing.
+  /// While others write, a state stays intact until their second commit; after that the read is retried. If all
+  /// attempts fail, entries are read in small parts, each from its own state. That verifies the pages leading to
+  /// entries, but neither the list of free pages nor that no entries are missing.
   ///
   /// - Parameters:
-  ///   - checksValues: Whether the checksums of all entries and of their values are compared.
-  ///   - isCancelled: Asked before each entry; what is told then is of those before it.
-  /// - Returns: What was found; for a directory without a database all numbers are 0.
-  /// - Throws: `.damagedDatabase`, whose `underlying` is the `DataFileFinding` where the structure is damaged;
-  ///   `.corruptedRecord` for a database that is no cache; `.unsupportedVersion`; `.permissionDenied` and others if the
-  ///   files cannot be read.
+  ///   - checksValues: Whether to verify the checksums of all entries and values.
+  ///   - isCancelled: Called before each entry; the report then covers the entries so far.
+  /// - Returns: The findings; all counts are 0 for a directory without a database.
+  /// - Throws: `.damagedDatabase`, with a `DataFileFinding` as `underlying` for structural damage; `.corruptedRecord`
+  ///   for another kind of database; `.unsupportedVersion`; `.permissionDenied` and other read errors.
   package static func verify(
     directory: URL, checksValues: Bool = false, isCancelled: () -> Bool = { false }
   ) throws -> Report {

@@ -1,12 +1,12 @@
 import Foundation
 
 extension CacheReader {
-  /// Goes through the live entries whose keys start with `prefix`, a part at a time, and adds them up.
+  /// Summarizes the live entries whose keys start with `prefix`.
   ///
   /// - Parameters:
-  ///   - depth: How many parts of a key, each of which ends with `:` or `/`, make the beginning that it is counted by.
-  ///   - greatestPrefixes: How many of those are told of at most: those with the most bytes. The others are added up.
-  ///   - isCancelled: Asked now and then; what is told then is of the entries before it.
+  ///   - depth: The number of key components, each ending with `:` or `/`, to group by.
+  ///   - greatestPrefixes: The number of groups to keep, those with the most bytes.
+  ///   - isCancelled: Called between pages; the census then covers the entries so far.
   package func census(
     withPrefix prefix: String = "", depth: Int = 1, greatestPrefixes: Int = 100, isCancelled: () -> Bool = { false }
   ) throws -> EntryCensus {

@@ -1,14 +1,13 @@
 import LMDB
 
 extension CacheReader {
-  /// A page of a list.
   package struct Page: Sendable {
     package var entries: [CacheEntry] = []
-    /// Where the next one begins; `nil`: there is none.
+    /// The start of the next page; `nil` on the last.
     package var next: EntryPlace?
   }
 
-  /// What is known of the live entry under a key, or `nil` if there is none. Its checksum is not looked at.
+  /// The live entry under a key, without verifying its checksum.
   package func entry(forKey key: String) throws(CacheError) -> CacheEntry? {
     try look("Reading \(quoted(key))") { (snapshot) throws(ReadingFailure) in
       try withUTF8Bytes(of: key) { (key) throws(ReadingFailure) in
@@ -17,13 +16,12 @@ extension CacheReader {
     }
   }
 
-  /// The live entries whose keys start with `prefix`, as of one state: those with keys of 1 to 511 bytes in the byte order of
-  /// these, then the others in an order of their own.
+  /// A page of the live entries whose keys start with `prefix`, from one state. Keys of 1 to 511 bytes come first, in byte
+  /// order; the others follow in database order.
   ///
   /// - Parameters:
-  ///   - place: Where the page before ended; `nil` for the first one.
-  ///   - limit: How many records are looked at, at least 1. A page may be empty and not be the last one, and has fewer
-  ///     entries where others commit all the time, or keys are long: it ends with 4 MiB of them.
+  ///   - place: The end of the previous page; `nil` for the first.
+  ///   - limit: The number of records to examine, at least 1. A page may have fewer entries, or none, and ends at 4 MiB.
   package func page(
     withPrefix prefix: String = "", after place: EntryPlace? = nil, limit: Int
   ) throws(CacheError) -> Page {
@@ -41,9 +39,9 @@ extension CacheReader {
     return Page(entries: entries, next: next)
   }
 
-  /// Calls `body` with the entries page by page, until it returns `false`. Each page is of another state.
+  /// Calls `body` with each page of entries, each from its own state, until it returns `false`.
   ///
-  /// - Parameter all: Whether those are among them that have expired and are not removed yet.
+  /// - Parameter all: Whether to include expired entries that are not yet removed.
   package func forEachPage(
     withPrefix prefix: String = "", pageSize: Int = 1_000, all: Bool = false, _ body: ([CacheEntry]) throws -> Bool
   ) throws {
@@ -55,16 +53,16 @@ extension CacheReader {
     } while place != nil
   }
 
-  /// What the elements of one page may take, in bytes, before its last one.
+  /// The maximum size of a page's elements before the last one.
   private static let bytesAtOnce = 4 << 20
 
-  /// Calls `note` with the records of a page, which adds to the elements, and to the bytes that they take.
+  /// Calls `note` with each record of a page, to append elements and add their bytes.
   func scan<Element>(
     _ prefix: String, after place: EntryPlace?, limit: Int, _ selection: EntrySelection,
     _ note: (FoundRecord, inout [Element], inout Int) throws(ReadingFailure) -> Void
   ) throws(CacheError) -> (elements: [Element], next: EntryPlace?) {
     try look("Listing \(path)") { (snapshot) throws(ReadingFailure) in
-      // What is read at once becomes shorter the faster others write.
+      // The faster others write, the less is read at once.
       let limit = max(1, min(max(1, limit), 1 << 20) >> min(20, 2 * snapshot.attempt))
       var (elements, bytes): ([Element], Int) = ([], 0)
       let next = try withUTF8Bytes(of: prefix) { (prefix) throws(ReadingFailure) in

@@ -2,43 +2,42 @@ package import LMDB
 package import Platform
 
 extension CacheReader {
-  /// Which state the database is in: for who asks again and again whether there is something new.
+  /// Identifies a state of the database, to detect changes.
   package struct Position: Hashable, Sendable {
-    /// Another file is another database, whose numbers begin anew.
+    /// Another file's transaction numbers start over.
     package let file: FileIdentity
     package let transactionID: UInt64
   }
 
-  /// The last committed transaction. What waits in journals is not told by it.
+  /// The last committed transaction, regardless of journaled writes.
   package func position() throws(CacheError) -> Position {
     try look(activity) { (snapshot) throws(ReadingFailure) in
       Position(file: snapshot.file.identity, transactionID: snapshot.file.transactionID)
     }
   }
 
-  /// What a cache holds and what its files are used for.
+  /// The contents of a cache and the use of its files.
   package struct Figures: Sendable {
-    /// `nil`: nothing was ever written.
+    /// `nil` before the first write.
     package var durability: Durability?
-    /// Entries, expired ones included, and the sum of their costs.
+    /// Includes expired entries.
     package var entries = 0
     package var totalCost = 0
-    /// Writes that wait in journals.
     package var pendingWrites = 0
-    /// Whether what these make of entries and costs is counted. Of a removal of many entries it would take a scan to know.
+    /// Whether `entries` and `totalCost` include journaled writes, which a removal of many entries prevents.
     package var countsPendingWrites = true
-    /// See ``CacheStatistics``. What processes have set aside in the value log for the next values counts as dead.
+    /// See ``CacheStatistics``; space that processes reserve in the value log counts as dead.
     package var liveBytes = 0
     package var deadBytes = 0
     package var freeBytes = 0
-    /// Bytes that the directory's files occupy on the disk; `nil` if some cannot be looked at.
+    /// The directory's size on disk; `nil` if some files are inaccessible.
     package var bytesOnDisk: Int?
     package var database: DataFileFigures
-    /// `nil` where it cannot be told.
+    /// `nil` if unknown.
     package var readers: ReaderTable?
   }
 
-  /// Nothing is scanned.
+  /// Returns the figures without a scan.
   package func figures() throws(CacheError) -> Figures {
     var (figures, usedValues) = try look(activity) { (snapshot) throws(ReadingFailure) in
       var figures = Figures(database: snapshot.file.figures)
@@ -70,7 +69,7 @@ extension CacheReader {
     return figures
   }
 
-  /// Returns `nil` for what may not be looked at.
+  /// Returns `nil` if access is denied.
   static func ifAllowed<R>(_ body: () throws(SystemError) -> R) throws(SystemError) -> R? {
     do throws(SystemError) {
       return try body()

@@ -1,7 +1,7 @@
 import LMDB
 
 extension CacheReader {
-  /// What is different when something was written.
+  /// Differs after any write.
   func followedState() throws(CacheError) -> (position: Position, pendingWrites: Int, clearStamp: UInt64) {
     try look(activity) { (snapshot) throws(ReadingFailure) in
       var clearStamp = snapshot.pending.clearStamp
@@ -11,7 +11,7 @@ extension CacheReader {
     }
   }
 
-  /// Why a read finds nothing under a key, as far as can be seen; `nil` if there is an entry.
+  /// Why a read finds no entry under a key; `nil` if there is one.
   func cause(ofAbsence key: String) throws(CacheError) -> ChangeCause? {
     try look("Reading \(quoted(key))") { (snapshot) throws(ReadingFailure) in
       try withUTF8Bytes(of: key) { (key) throws(ReadingFailure) -> ChangeCause? in

@@ -3,13 +3,13 @@ import LMDB
 import Platform
 
 extension CacheReader {
-  /// How often an entry is looked up again whose value has moved.
+  /// Attempts to look up an entry whose value keeps moving.
   private static let attempts = 100
 
-  /// The live entry under a key with its value, or `nil` if there is none.
+  /// The live entry under a key with its value.
   ///
-  /// - Throws: `.corruptedRecord` if its checksum, or that of its value, does not match; `.unsupportedRecord`; `.busy` if
-  ///   others replace it faster than it can be read.
+  /// - Throws: `.corruptedRecord` if a checksum does not match; `.unsupportedRecord`; `.busy` if others keep replacing
+  ///   it.
   package func record(forKey key: String) throws(CacheError) -> EntryRecord? {
     var last: CopiedRecord?
     for _ in 0..<Self.attempts {
@@ -20,7 +20,7 @@ extension CacheReader {
       }
       guard let copied else { return nil }
       if let record = try completed(copied) { return record }
-      // The same again: it has not moved, it is gone.
+      // The record is unchanged, so the value is not moved but lost.
       if copied.bytes == last?.bytes { throw .corrupted(key) }
       last = copied
     }
@@ -28,7 +28,7 @@ extension CacheReader {
       .busy, "The value of \(quoted(key)) is replaced faster than it can be read. Try again when others write less.")
   }
 
-  /// The value of a record as it was archived.
+  /// The archived value of a record.
   ///
   /// - Throws: `.missingTransform`, `.decodingFailed`.
   package func archive(of record: EntryRecord) throws(CacheError) -> Data {
@@ -40,7 +40,7 @@ extension CacheReader {
     }
   }
 
-  /// The value of a record.
+  /// Decodes the value of a record.
   ///
   /// - Throws: `.typeMismatch`, `.decodingFailed`, `.missingTransform`.
   package func value<V: Codable>(_ type: V.Type = V.self, of record: EntryRecord) throws(CacheError) -> V {
@@ -49,12 +49,11 @@ extension CacheReader {
     }
   }
 
-  /// The value under a key, or `nil` if there is none.
   package func value<V: Codable>(_ type: V.Type = V.self, forKey key: String) throws(CacheError) -> V? {
     try record(forKey: key).map { (record) throws(CacheError) in try value(type, of: record) }
   }
 
-  /// Calls `body` with the archived bytes of the value under a key, or returns `nil` if there is none.
+  /// Calls `body` with the archived bytes of the value under a key.
   package func withBytes<R>(forKey key: String, _ body: (RawSpan) throws -> R) throws -> R? {
     try record(forKey: key).map { record in
       try archive(of: record).withUnsafeBytes { try body($0.bytes) }
@@ -63,17 +62,14 @@ extension CacheReader {
 
   // MARK: Many
 
-  /// How many records are copied at a time, and of how many bytes about.
+  /// The records to copy at a time, and their approximate bytes.
   private static let recordsAtOnce = 256
   private static let bytesAtOnce = 1 << 20
 
-  /// Calls `body` with the entries and their values, one at a time, until it returns `false`. They are of several states:
-  /// one that is written or removed meanwhile is among them or not.
+  /// Calls `body` with each entry and its value until it returns `false`. Reads several states, so it may or may not
+  /// include entries changed during the call.
   ///
-  /// - Parameters:
-  ///   - place: Where to go on.
-  ///   - selection: Which of them.
-  ///   - onDamage: Called with the error of an entry that cannot be read; the others are read all the same if it returns.
+  /// - Parameter onDamage: Called with the error of an unreadable entry; reading continues if it returns.
   package func forEachRecord(
     withPrefix prefix: String = "", after place: EntryPlace? = nil, selection: EntrySelection = .live,
     onDamage: (CacheError) throws -> Void, _ body: (EntryRecord) throws -> Bool
@@ -84,7 +80,7 @@ extension CacheReader {
       for copied in records {
         let record: EntryRecord?
         do throws(CacheError) {
-          // Of one that has moved what is there now.
+          // If the value moved, read the entry again.
           let completed = try completed(copied)
           record =
             if let completed { completed } else { try self.record(forKey: String(decoding: copied.key, as: UTF8.self)) }
@@ -121,7 +117,6 @@ extension CacheReader {
 
   // MARK: One
 
-  /// See ``CopiedRecord/completed(reading:)``.
   private func completed(_ copied: CopiedRecord) throws(CacheError) -> EntryRecord? {
     try copied.completed { (pointer, key) throws(CacheError) in
       let reading = try calling("Reading the value of \(quoted(key))") { () throws(SystemError) in

@@ -2,21 +2,17 @@ package import Foundation
 import LMDB
 import Platform
 
-/// Looks at the cache in a directory, and changes nothing: it makes no file and takes no lock, needs no permission but that
-/// to read, and can look at what it may not be opened for, such as a cache of another user or of a file system that is
-/// mounted read-only, whoever has it open.
+/// Reads the cache in a directory without changing it: creates no file, takes no lock and needs only read permission.
+/// It can read caches that cannot be opened, such as another user's or one on a read-only file system.
 ///
-/// The database is read by pread(2), never mapped: see ``UnmappedFile``. What journals hold and the database does not is laid
-/// over it: see ``PendingWrites``. Each call sees one state, a later call a later one. Neither an access is counted, nor does
-/// anybody wait for it: not even its looking is to be seen in the directory. (A shared lock of `processes.lock` could be: who
-/// closes the cache as the last one would not be the last one then, and would leave it unmarked.)
+/// The database is read by pread(2), never mapped (``UnmappedFile``), and overlaid with journaled writes
+/// (``PendingWrites``). Each call sees one state, never older than the previous call's. Reads count no access and delay
+/// no process. (A shared lock of `processes.lock` would keep the last process from marking a clean exit.)
 ///
-/// Memory: a page for each level of the tree, what a call returns, and the keys of what waits in journals.
-///
-/// Threads: any; one call at a time goes on.
-// @unchecked: what changes is guarded by `lock`.
+/// Memory: a page per tree level, the results, and the keys of journaled writes. Threads: any; calls run one at a time.
+// @unchecked: `lock` guards all mutable state.
 package final class CacheReader: @unchecked Sendable {
-  /// The directory, in its canonical form.
+  /// The directory's canonical URL.
   package let directory: URL
   let place: Directory
   var path: String { place.path }
@@ -28,34 +24,29 @@ package final class CacheReader: @unchecked Sendable {
   private let lock = PlatformMutex()
   private var file: UnmappedFile
   private var pending = PendingWrites(transactionID: .max)
-  /// When the journals were read, and how long it took, in nanoseconds.
+  /// The time and duration of the last read of the journals, in nanoseconds.
   private var journalsRead: (time: Int64, duration: Int64) = (0, 0)
   private var foundNotices: Set<String> = []
 
-  /// How often a look is begun anew, because what it saw has passed.
   private static let greatestAttempts = 1_000
-  /// After so many attempts what keeps changing is left out.
+  /// The number of attempts before journals that keep changing are left out.
   private static let patientAttempts = 3
-  /// Nanoseconds after which journals are read again, though nothing was committed.
+  /// The age, in nanoseconds, at which journals are read again even without a commit.
   private static let journalAge: Int64 = 100_000_000
 
-  /// Opens the cache in a directory. Returns `nil` if there is no such directory, or no database in it.
+  /// Opens the cache in a directory, after verifying the database unless it is marked sound. Returns `nil` if the
+  /// directory or the database is missing. Changes nothing.
   ///
-  /// The database is read as a whole first, unless it is marked as sound.
-  ///
-  /// - Parameters:
-  ///   - transforms: What is needed to read values that were transformed.
-  ///   - clock: By which entries expire.
-  /// - Throws: `.damagedDatabase` for a database that cannot be believed, be it one with durability `.fast` that was open
-  ///   when the operating system stopped; `.corruptedRecord` for one that is no cache; `.unsupportedVersion`,
-  ///   `.invalidDirectory`, `.permissionDenied` and others. Nothing was changed.
+  /// - Throws: `.damagedDatabase` for an untrusted database, including one with durability `.fast` that a system crash
+  ///   interrupted; `.corruptedRecord` for another kind of database; `.unsupportedVersion`, `.invalidDirectory`,
+  ///   `.permissionDenied` and others.
   package convenience init?(
     directory: URL, valueTransforms transforms: [any ValueTransform] = [], clock: CacheClock = .system
   ) throws(CacheError) {
     try self.init(directory: directory, transforms, clock, isExamined: false)
   }
 
-  /// - Parameter isExamined: Whether the database was just found to be sound.
+  /// - Parameter isExamined: Whether the database was just verified.
   init?(
     directory: URL, _ transforms: [any ValueTransform] = [], _ clock: CacheClock = .system, isExamined: Bool
   ) throws(CacheError) {
@@ -82,7 +73,7 @@ package final class CacheReader: @unchecked Sendable {
     }
   }
 
-  /// What could not be looked at and is missing in what is shown, in words: a journal that cannot be read, say.
+  /// Descriptions of unreadable files (a damaged journal, for example), whose writes are missing from the results.
   package var notices: [String] {
     lock.lock()
     defer { lock.unlock() }
@@ -93,7 +84,7 @@ package final class CacheReader: @unchecked Sendable {
 
   var activity: String { "Reading the cache in \(place.path)" }
 
-  /// Runs `body` with the newest state, perhaps more than once: what it returned last is of one state.
+  /// Runs `body` with the newest state, perhaps repeatedly; its last result comes from one state.
   func look<R>(
     _ activity: @autoclosure () -> String, _ body: (EntrySnapshot) throws(ReadingFailure) -> R
   ) throws(CacheError) -> R {
@@ -104,7 +95,7 @@ package final class CacheReader: @unchecked Sendable {
     do throws(ReadingFailure) {
       while true {
         let left = attempt < Self.patientAttempts ? [] : hasty
-        // What is known without some of the journals is for this look alone.
+        // Without some journals, the pending writes are valid only for this call.
         defer { if !left.isEmpty { pending = PendingWrites(transactionID: .max) } }
         do throws(ReadingFailure) {
           return try lookOnce(attempt, without: left, body)
@@ -120,20 +111,20 @@ package final class CacheReader: @unchecked Sendable {
     }
   }
 
-  /// - Parameter hasty: Journals whose owners commit faster than they can be read. What waits there is left out: it is seen
-  ///   when it is committed, as other processes see it.
+  /// - Parameter hasty: Journals whose owners commit too fast to read them. Their writes appear once committed, as for
+  ///   other processes.
   private func lookOnce<R>(
     _ attempt: Int, without hasty: Set<UInt64>, _ body: (EntrySnapshot) throws(ReadingFailure) -> R
   ) throws(ReadingFailure) -> R {
     try goOverToReplacedFile()
-    // Before the state is chosen: what is committed in between is in the state.
+    // Before the state is chosen, so that it includes writes committed in between.
     let images = try newImages()?.filter { !hasty.contains($0.identifier) }
     let result = try fromDatabase { () throws(DataFileError) in
       try file.read { (state) throws(DataFileError) -> Result<R, ReadingFailure> in
         do throws(ReadingFailure) {
           return .success(try body(try snapshot(state, images, attempt)))
         } catch {
-          // Of a file that is being written to it may be true at the next try.
+          // An error from a file being written may not recur.
           if case .file(let error) = error { throw error }
           return .failure(error)
         }
@@ -148,7 +139,7 @@ package final class CacheReader: @unchecked Sendable {
   ) throws(ReadingFailure) -> EntrySnapshot {
     let cursor = try fromDatabase { () throws(DataFileError) in try UnmappedCursor(state) }
     if pending.transactionID != state.transactionID || images != nil {
-      // Committed between the two looks at which transaction is the last.
+      // A process committed between the two reads of the last transaction.
       guard let images else { throw .passed(journal: 0) }
       pending = try laidOver(state, images, cursor)
     }
@@ -170,13 +161,13 @@ package final class CacheReader: @unchecked Sendable {
     if case .metadata(let metadata)? = metadata {
       (cleared, isOfThisRun) = (metadata.clearStamp, metadata.boot.isKnownToBe(.current))
     }
-    // The death of a process leaves every value; a power cut may not.
+    // A process crash preserves every value; a power cut may not.
     return try PendingWrites(images, cursor, transactionID: id, clearedAt: cleared, databaseKey) {
       (pointer, journal) throws(ReadingFailure) in
       let isThere = try fromFiles { () throws(SystemError) in
         isOfThisRun ? try values.isPresent(pointer) : try values.isIntact(pointer)
       }
-      // It may be gone since it was committed, and replaced.
+      // The value may have been committed, replaced and removed since.
       if !isThere, try fromDatabase({ () throws(DataFileError) in try file.lastTransactionID() }) != id {
         throw .passed(journal: journal)
       }
@@ -199,7 +190,7 @@ package final class CacheReader: @unchecked Sendable {
     return file
   }
 
-  /// Throws for a database that is another program's, or a newer version's.
+  /// Throws for another program's database, or a newer version's.
   private static func checkIsCache(_ file: UnmappedFile, _ place: Directory) throws(ReadingFailure) {
     let (reading, isEmpty) = try fromDatabase { () throws(DataFileError) in
       try file.read { (state) throws(DataFileError) in
@@ -213,13 +204,13 @@ package final class CacheReader: @unchecked Sendable {
     switch reading {
     case .metadata: return
     case .newerVersion: throw .cache(SoundnessCheck.newerVersion(place))
-    // A new one, before its first transaction.
+    // A new database, before its first transaction.
     case nil where isEmpty: return
     case nil, .corrupted: throw .cache(CacheDirectory.notACache(place, "its own record is missing or damaged"))
     }
   }
 
-  /// The database may have been deleted, replaced or set aside since.
+  /// Switches files if the database was deleted, replaced or quarantined.
   private func goOverToReplacedFile() throws(ReadingFailure) {
     let current = try fromFiles { () throws(SystemError) in try place.identity(of: CacheDirectory.dataName) }
     if current == file.identity { return }
@@ -234,11 +225,11 @@ package final class CacheReader: @unchecked Sendable {
 
   // MARK: Journals
 
-  /// What is in the journals now; `nil` if they were read a moment ago, and nothing was committed since.
+  /// The journals' contents; `nil` if they were just read and nothing was committed since.
   private func newImages() throws(ReadingFailure) -> [JournalImage]? {
     let last = try fromDatabase { () throws(DataFileError) in try file.lastTransactionID() }
     let start = MonotonicClock.nanoseconds
-    // What takes long is not done all the time.
+    // Slow reads are repeated less often.
     let age = max(Self.journalAge, 10 * journalsRead.duration)
     if last == pending.transactionID, start - journalsRead.time < age { return nil }
     values.forgetRemoved()
@@ -273,7 +264,7 @@ package final class CacheReader: @unchecked Sendable {
     }
   }
 
-  /// A journal whose file is gone is in the database by now, and what was known of it there may be gone as well.
+  /// Retries if a journal's file is gone: its writes are in the database, perhaps already replaced.
   private func checkJournals() throws(ReadingFailure) {
     if pending.journals.isEmpty { return }
     let folder = JournalFolder(cache: place)

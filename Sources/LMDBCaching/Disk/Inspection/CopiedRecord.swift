@@ -1,6 +1,5 @@
 import Foundation
 
-/// A record that was copied.
 struct CopiedRecord {
   /// The cache's key.
   let key: [UInt8]
@@ -11,22 +10,22 @@ struct CopiedRecord {
     self.bytes = bytes
   }
 
-  /// What is no record of this version.
+  /// A record without a header of this version.
   ///
-  /// - Parameter record: How it begins.
+  /// - Parameter record: Its first bytes.
   init(unreadable record: UnsafeRawBufferPointer, databaseKey: UnsafeRawBufferPointer) {
-    // Of a key under a digest the record would say all of it; what it begins with is known without.
+    // Only the record holds all of a long key; the database key has its beginning.
     let isLong = databaseKey.first == DatabaseKey.longMarker
     key = Array(isLong ? databaseKey.dropFirst().prefix(DatabaseKey.longPrefixLength) : databaseKey[...])
-    // Too short for a header, whatever it says.
+    // Too short for a valid header, so `completed` throws.
     bytes = Array(record.prefix(RecordHeader.baseSize))
   }
 
-  /// Holds it against its checksum, and reads its value.
+  /// Verifies the checksum, and reads the value.
   ///
-  /// - Parameter reading: Reads a value of the value log; `nil`: it is not there.
+  /// - Parameter reading: Reads a value of the value log; returns `nil` if it is missing.
   /// - Returns: `nil` if the value is not where it was.
-  /// - Throws: `.corruptedRecord`, `.unsupportedRecord`, or what `reading` throws.
+  /// - Throws: `.corruptedRecord`, `.unsupportedRecord`, or the errors of `reading`.
   func completed(
     reading: (ValuePointer, String) throws(CacheError) -> Data?
   ) throws(CacheError) -> EntryRecord? {

@@ -1,14 +1,11 @@
 import Foundation
 import Platform
 
-/// What a cache's entries add up to: by the beginnings of their keys, by their formats, sizes and ages.
-///
-/// Memory: that of the groups that are kept, whatever there is.
+/// Totals of a cache's entries by key prefix, format, size and age, in memory bounded by the number of groups kept.
 package struct EntryCensus: Sendable {
-  /// Entries that have something in common.
   package struct Group: Sendable, Equatable {
     package var entries = 0
-    /// Of their values.
+    /// The size of the values.
     package var bytes = 0
     package var cost = 0
 
@@ -25,49 +22,44 @@ package struct EntryCensus: Sendable {
     }
   }
 
-  /// Entries whose keys begin alike.
+  /// Entries with the same prefix.
   package struct PrefixGroup: Sendable, Equatable {
-    /// With the separator that it ends with; empty for keys without one.
+    /// Ends with its separator; empty for keys without one.
     package var prefix: String
     package var group: Group
   }
 
-  /// A part of a histogram.
   package struct Bucket: Sendable, Equatable {
-    /// The greatest number that is counted here; `nil` for the last part.
+    /// The greatest number counted here; `nil` for the last bucket.
     package let limit: Int?
     package var group = Group()
   }
 
   package private(set) var total = Group()
   package private(set) var formats: [ArchiveFormat: Group] = [:]
-  /// By the bytes of a value.
+  /// By the values' sizes.
   package private(set) var sizes = Self.buckets(sizeLimits)
-  /// By the seconds since it was written, and since it was read last, as far as that is recorded.
+  /// By seconds since the write, and since the last recorded access.
   package private(set) var ages = Self.buckets(ageLimits)
   package private(set) var idleTimes = Self.buckets(ageLimits)
-  /// Those with the most bytes, largest first, and what the others add up to. Known when all entries are.
+  /// The groups with the most bytes, largest first, and the total of the others. Set by ``end()``.
   package private(set) var prefixes: [PrefixGroup] = []
   package private(set) var otherPrefixes = Group()
   package private(set) var otherPrefixCount = 0
 
   private let depth: Int
   private let greatestPrefixes: Int
-  /// Seconds since 1970.
   private let now: Double
-  /// The beginnings of the last key, each of which begins with the one before; the first one is empty. The entries come in
-  /// the order of their keys, so that the others are complete.
+  /// The nested prefixes of the last key, starting with the empty one. Keys arrive in order, so all other prefixes are
+  /// complete.
   private var open: [PrefixGroup] = [PrefixGroup(prefix: "", group: Group())]
   private var complete: [ByteKey: Group] = [:]
 
   private static let sizeLimits = [0, 16, 64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 16 << 20]
   private static let ageLimits = [60, 3_600, 86_400, 7 * 86_400, 30 * 86_400, 365 * 86_400]
-  /// A separator that is further behind is part of a key's name.
+  /// A separator beyond this is part of the key's name.
   private static let greatestPrefix = 256
 
-  /// - Parameters:
-  ///   - depth: How many parts of a key its beginning has; a part ends with `:` or `/`.
-  ///   - greatestPrefixes: How many beginnings are kept.
   init(depth: Int, greatestPrefixes: Int, at now: Date) {
     self.depth = max(0, depth)
     self.greatestPrefixes = max(1, greatestPrefixes)
@@ -85,7 +77,7 @@ package struct EntryCensus: Sendable {
     addToPrefix(entry)
   }
 
-  /// A clock that was set back makes entries of the future.
+  /// A clock that was set back puts entries in the future.
   private func seconds(since date: Date) -> Int { Int(max(0, min(1e12, now - date.timeIntervalSince1970))) }
 
   private static func add(_ entry: CacheEntry, _ number: Int, to buckets: inout [Bucket]) {
@@ -111,7 +103,6 @@ package struct EntryCensus: Sendable {
     open[open.count - 1].group.add(entry)
   }
 
-  /// The last of the open ones is complete.
   private mutating func close() {
     let last = open.removeLast()
     if last.group.entries == 0 { return }
@@ -135,7 +126,6 @@ package struct EntryCensus: Sendable {
     }
   }
 
-  /// After the last entry.
   mutating func end() {
     while open.count > 1 { close() }
     close()

@@ -1,15 +1,15 @@
-/// A place between the entries of a cache, behind the one that a page ended with.
+/// A position in a list of entries, after the last one of a page.
 package struct EntryPlace: Hashable, Sendable {
-  /// What the database has that entry under. As a place any bytes will do: what there is behind them comes next.
+  /// The database key of that entry; any bytes are valid.
   package let databaseKey: [UInt8]
 
   package init(databaseKey: [UInt8]) { self.databaseKey = databaseKey }
 
-  /// The place behind a key, whether or not there is such an entry.
+  /// The position after a key, whether it exists or not.
   package init(after key: String) {
     databaseKey = withUTF8Bytes(of: key) { DatabaseKey().withDatabaseKey($0) { Array($0) } }
   }
 
-  /// Whether it is among the keys that the database holds under digests, which come after all others.
+  /// Whether the position is among the long keys, stored under digests, which come last.
   var isLong: Bool { databaseKey.first.map { $0 >= DatabaseKey.longMarker } ?? false }
 }

@@ -1,13 +1,12 @@
 package import Foundation
 
-/// All of an entry as it is stored: for who writes it elsewhere, or shows it.
+/// An entry as stored, for export or display.
 // @unchecked: the header refers to no tags, and so to no memory.
 package struct EntryRecord: @unchecked Sendable {
-  /// What is known of it without its value.
   package let entry: CacheEntry
   /// Without its tags.
   let header: RecordHeader
-  /// The value as it is stored: as it was archived, or what the transforms made of that.
+  /// The archived value, transformed if `isTransformed` is set.
   package let stored: Data
 
   init(entry: CacheEntry, header: RecordHeader, stored: Data) {
@@ -16,12 +15,10 @@ package struct EntryRecord: @unchecked Sendable {
     self.stored = stored
   }
 
-  /// An entry of another cache, as its record said. It gets a stamp when it is stored.
+  /// An entry of another cache. It gets a stamp when it is stored.
   ///
-  /// - Parameters:
-  ///   - stored: The value as it was archived, or with `isTransformed` what the transforms of that cache made of it.
-  ///   - tagHashes: In any order.
-  /// - Throws: `.invalidArgument` for what no cache can have.
+  /// - Parameter stored: The archived value, transformed if `isTransformed` is set.
+  /// - Throws: `.invalidArgument` for values that no cache can have.
   package init(
     key: String, format: ArchiveFormat, stored: Data, created: UInt32, lastAccess: UInt32, cost: Int,
     expires: Int64 = 0, refresh: Int64 = 0, kept: Int64 = 0, revision: UInt64 = 0, tagHashes: [UInt64] = [],
@@ -45,7 +42,6 @@ package struct EntryRecord: @unchecked Sendable {
   }
 
   package var key: String { entry.key }
-  /// Bytes of the key and of the value as it is stored.
   package var size: Int { entry.key.utf8.count + stored.count }
   package var format: ArchiveFormat { header.format }
 
@@ -53,30 +49,27 @@ package struct EntryRecord: @unchecked Sendable {
 
   /// 0: never.
   package var expires: Int64 { header.expires }
-  /// From when on a read through a loader has it loaded anew; 0: not before it expires.
+  /// When a read through a loader reloads it before its expiry; 0: never.
   package var refresh: Int64 { header.refresh }
-  /// Until when it is kept after its expiry, for loads; 0: until its expiry.
+  /// Until when loads keep it after its expiry; 0: not kept.
   package var kept: Int64 { header.kept }
 
-  /// Which change of a remote tier it is of; 0: of none.
+  /// The remote tier's revision; 0: none.
   package var revision: UInt64 { header.revision }
-  /// The write that made it. Stamps order the writes of one directory.
+  /// Identifies the write. Stamps order the writes of one directory.
   package var stamp: UInt64 { header.stamp }
-  /// Seconds since 1970.
   package var created: UInt32 { header.created }
   package var lastAccess: UInt32 { header.lastAccess }
-  /// Of its tags. These themselves are not stored.
+  /// Tags themselves are not stored.
   package var tagHashes: [UInt64] { entry.tags.map { Array($0.hashes) } ?? [] }
-  /// How often it was accessed again after a while, 3 at most.
+  /// The number of repeated uses, at most 3.
   package var uses: UInt8 { header.uses }
-  /// Whether it says that there is no value, to who would load one.
+  /// Whether it records, for loads, that no value exists.
   package var isAbsence: Bool { header.flags.contains(.absence) }
   /// Whether the value went through transforms, such as compression.
   package var isTransformed: Bool { header.flags.contains(.transformed) }
-  /// Whether nobody can read it any more, through a loader neither.
-  ///
-  /// - Parameter now: Nanoseconds since 1970.
+  /// Whether it has expired even for loads at `now`, in nanoseconds since 1970.
   package func isOver(at now: Int64) -> Bool { header.isOver(at: now) }
-  /// Whether the value is in the value log, and not in the record.
+  /// Whether the value is in the value log.
   package var isLogged: Bool { header.flags.contains(.pointer) }
 }

@@ -1,10 +1,9 @@
-/// Which entries are shown.
 package enum EntrySelection {
-  /// Those that a read finds.
+  /// Entries that a read finds.
   case live
-  /// Those that a load finds, too: expired ones that are kept, and those that say that there is no value.
+  /// Also entries that only a load finds: expired but kept ones, and absences.
   case kept
-  /// All that are stored, also those that nobody can find any more.
+  /// All stored entries.
   case all
 
   func shows(_ header: RecordHeader, at now: Int64) -> Bool {

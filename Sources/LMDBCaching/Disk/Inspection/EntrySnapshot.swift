@@ -1,17 +1,17 @@
 import LMDB
 import Platform
 
-/// One state of a cache: what is committed, and over it what waits in journals. Lent to the body of ``CacheReader/look(_:_:)``.
+/// One state of a cache: the committed entries, overlaid with journaled writes. Valid in the body of
+/// ``CacheReader/look(_:_:)``.
 final class EntrySnapshot {
   let file: UnmappedSnapshot
   let pending: PendingWrites
-  /// How often the look was begun before: what passes again and again is to be read in smaller parts.
+  /// The number of earlier attempts, after which reads should be smaller.
   let attempt: Int
   private let databaseKey: DatabaseKey
-  /// Nanoseconds since 1970.
   private let now: Int64
   private let cursor: UnmappedCursor
-  /// For the cache's own records, so that the other one stays where it is.
+  /// For the cache's internal records, so that `cursor` keeps its place.
   private let ownCursor: UnmappedCursor
   private var knownTagStatus: TagStatus?
 
@@ -30,9 +30,9 @@ final class EntrySnapshot {
 
   // MARK: One entry
 
-  /// Calls `body` with the newest record under a key, if it is one of those that are selected.
+  /// Calls `body` with the newest record under a key, if it is selected.
   ///
-  /// - Throws: `.unsupportedRecord` or `.corruptedRecord` for one that cannot be read.
+  /// - Throws: `.unsupportedRecord` or `.corruptedRecord` for an unreadable one.
   func find<R>(
     _ key: UnsafeRawBufferPointer, _ selection: EntrySelection = .live,
     _ body: (FoundRecord) throws(ReadingFailure) -> R
@@ -47,7 +47,7 @@ final class EntrySnapshot {
         throw .cache(.unreadable(record, String(utf8: key)))
       }
       try newest(databaseKey, committed, entry) { (found) throws(ReadingFailure) in
-        // Under a digest there may be another one.
+        // Another key may have the same digest.
         if found.key.elementsEqual(fast: key), try isShown(found, selection) { result = try body(found) }
       }
       return result
@@ -56,14 +56,12 @@ final class EntrySnapshot {
 
   // MARK: Many
 
-  /// Calls `body` with the records whose keys start with `prefix`, in the order of the database's keys, until it returns
-  /// `false`.
+  /// Calls `body` with the records whose keys start with `prefix`, in database order, until it returns `false`.
   ///
   /// - Parameters:
-  ///   - place: Where to go on.
-  ///   - limit: How many records are looked at, at least one.
-  ///   - onUnreadable: Called with what is no record of this version: its key in the database, and how it begins.
-  /// - Returns: Where to go on; `nil` if there is nothing more.
+  ///   - limit: The number of records to examine, at least one.
+  ///   - onUnreadable: Called with the database key and first bytes of a record of another version.
+  /// - Returns: Where to continue; `nil` at the end.
   func scan(
     _ prefix: UnsafeRawBufferPointer, after place: EntryPlace?, limit: Int, _ selection: EntrySelection,
     onUnreadable: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void = { _, _ in },
@@ -71,7 +69,7 @@ final class EntrySnapshot {
   ) throws(ReadingFailure) -> EntryPlace? {
     var left = limit
     for range in KeyRange.ranges(ofPrefix: prefix) where range.isLong || place.map({ !$0.isLong }) ?? true {
-      // A place before them all is none among them.
+      // A place before this range does not restrict it.
       let after = place.flatMap {
         $0.isLong == range.isLong && !$0.databaseKey.lexicographicallyPrecedes(range.start) ? $0.databaseKey : nil
       }
@@ -111,7 +109,7 @@ final class EntrySnapshot {
     return nil
   }
 
-  /// The first entries of a stretch of keys, or the first ones after a key in it.
+  /// The first entries of a range, or the first ones after a key in it.
   private func start(
     _ range: KeyRange, _ after: [UInt8]?
   ) throws(ReadingFailure) -> (committed: UnmappedCursor.Entry?, waiting: Int) {
@@ -129,7 +127,7 @@ final class EntrySnapshot {
     }
   }
 
-  /// Less than 0: the first is before the second; `nil` is behind everything.
+  /// Negative if the first key comes first; `nil` comes last.
   private static func order(_ first: UnsafeRawBufferPointer?, _ second: UnsafeRawBufferPointer) -> Int {
     guard let first else { return 1 }
     return first.precedes(second) ? -1 : second.precedes(first) ? 1 : 0
@@ -149,7 +147,7 @@ final class EntrySnapshot {
 
   // MARK: The newest of two records
 
-  /// Calls `body` with what is under a key of the database, unless that was removed.
+  /// Calls `body` with the newer of the two records, unless it is a removal.
   private func newest(
     _ databaseKey: UnsafeRawBufferPointer, _ committed: FoundRecord?, _ entry: PendingWrites.Entry?,
     _ body: (FoundRecord) throws(ReadingFailure) -> Void
@@ -171,9 +169,9 @@ final class EntrySnapshot {
     return try !isRemovedByTag(header, isWaiting: found.isWaiting)
   }
 
-  /// By how much what waits changes the number of entries and their cost; `nil` if only a scan could tell.
+  /// The change in count and cost by journaled writes; `nil` if only a scan could tell.
   func pendingChange() throws(ReadingFailure) -> (entries: Int, cost: Int128)? {
-    // What a tag removes is counted until upkeep takes it out.
+    // Entries removed by tag count until upkeep deletes them.
     guard pending.clearStamp == 0, pending.prefixes.isEmpty, attempt < 16 else { return nil }
     var change: (entries: Int, cost: Int128) = (0, 0)
     for index in pending.entries.indices {
@@ -231,7 +229,7 @@ final class EntrySnapshot {
     }
   }
 
-  /// What is in use of the value log, by segments.
+  /// The usage of the value log, by segment.
   func valueUsage() throws(ReadingFailure) -> [UInt64: SegmentUsage] {
     try SegmentUsage.keyPrefix.withBytes { (prefix) throws(ReadingFailure) in
       try fromDatabase { () throws(DataFileError) in

@@ -1,16 +1,14 @@
 import LMDB
 import Platform
 
-/// What journals hold and a state of the database does not: writes that were acknowledged. Those of processes that live are
-/// about to be committed; those of processes that died wait for the next to open the cache.
+/// The acknowledged writes in journals that a state of the database lacks: from live processes before their next
+/// commit, or from dead ones before a replay.
 ///
-/// It is laid over the database as a replay would apply it: never an older write over a newer one, and nothing from before
-/// a removal of everything. See ``PeerRecovery``.
+/// They overlay the database as a replay would apply them (``PeerRecovery``): never an older write over a newer one,
+/// and nothing from before a removal of everything.
 struct PendingWrites {
-  /// The newest write under a key.
   struct Entry {
     let stamp: UInt64
-    /// Whether it is a removal.
     let isRemoval: Bool
     fileprivate let journal: Int32
     fileprivate let frame: Int32
@@ -20,26 +18,25 @@ struct PendingWrites {
     fileprivate var key: Range<Int> { keyStart..<keyStart + Int(keyLength) }
   }
 
-  /// The transaction that it is as of.
+  /// The transaction of the database's state.
   let transactionID: UInt64
-  /// In the order of the database's keys, each once.
+  /// Unique, in database key order.
   private(set) var entries: [Entry] = []
-  /// Writes that wait.
   private(set) var count = 0
   private(set) var clearStamp: UInt64 = 0
   private(set) var prefixes: [HiddenKeys.Prefix] = []
   private(set) var tags: [UInt64: UInt64] = [:]
-  /// The journals that it is made of, whose files have to be there as long as it counts.
+  /// The journals read, whose files must remain for this to stay valid.
   private(set) var journals: [JournalImage] = []
-  /// The database's keys, one behind the other.
+  /// The database keys, concatenated.
   private var keys: [UInt8] = []
 
-  /// Nothing waits.
+  /// No pending writes.
   init(transactionID: UInt64) { self.transactionID = transactionID }
 
   /// - Parameters:
-  ///   - images: Read before the state was the last one.
-  ///   - isIntact: Whether a value is where its pointer says; the identifier is that of the journal.
+  ///   - images: Read before the state became the last one.
+  ///   - isIntact: Whether a value is where its pointer says; gets the journal's identifier.
   init(
     _ images: [JournalImage], _ cursor: UnmappedCursor, transactionID: UInt64, clearedAt cleared: UInt64,
     _ databaseKey: DatabaseKey, isIntact: (ValuePointer, UInt64) throws(ReadingFailure) -> Bool
@@ -75,7 +72,7 @@ struct PendingWrites {
     }
   }
 
-  /// Leaves out what comes from a write on that a power cut took, as a replay does.
+  /// Drops the frames from the first one lost to a power cut, as a replay does.
   private static func cutOff(_ frames: inout [Int], of journal: JournalImage, at lost: Int) {
     var end = frames.firstIndex(of: lost)!
     while end > 0, journal.frames[frames[end - 1]].isContinued { end -= 1 }
@@ -87,7 +84,7 @@ struct PendingWrites {
   ) {
     let frame = journal.frames[index]
     switch frame.operation {
-    // Another process removed everything after this was written.
+    // Another process removed everything after this write.
     case .put where frame.stamp <= cleared: return
     case .put, .remove:
       let start = keys.count
@@ -101,13 +98,13 @@ struct PendingWrites {
       prefixes.append(HiddenKeys.Prefix(bytes: journal.withKey(of: frame) { Array($0) }, stamp: frame.stamp))
     case .removeTag:
       tags[journal.tag(of: frame)] = max(tags[journal.tag(of: frame)] ?? 0, frame.stamp)
-    // What it removes is gone already, and what was written since did not see it.
+    // Already applied; later writes did not see this removal.
     case .removeAll where frame.stamp <= cleared: return
     case .removeAll: clearStamp = max(clearStamp, frame.stamp)
     }
   }
 
-  /// Of several writes under a key the newest one stays.
+  /// Sorts by key, and keeps only the newest write of each.
   private mutating func sortEntries() {
     let unsorted = entries
     entries = keys.withUnsafeBytes { keys in
@@ -128,7 +125,6 @@ struct PendingWrites {
 
   // MARK: By keys of the database
 
-  /// The first entry whose key is not less than `key`.
   func index(atOrAfter key: UnsafeRawBufferPointer) -> Int {
     var (low, high) = (0, entries.count)
     while low < high {
@@ -145,16 +141,15 @@ struct PendingWrites {
     return entries[index]
   }
 
-  /// Calls `body` with an entry's key in the database.
   func withKey<R, E: Error>(
     of index: Int, _ body: (UnsafeRawBufferPointer) throws(E) -> R
   ) throws(E) -> R {
     try keys.withBytes { (keys) throws(E) in try body(UnsafeRawBufferPointer(rebasing: keys[entries[index].key])) }
   }
 
-  /// What an entry puts.
+  /// Reads the record that an entry puts.
   ///
-  /// - Throws: `.passed` if it is committed by now.
+  /// - Throws: `.passed` if it has been committed.
   func record(of entry: Entry) throws(ReadingFailure) -> [UInt8] {
     let journal = journals[Int(entry.journal)]
     let record = try fromFiles { () throws(SystemError) in try journal.record(of: journal.frames[Int(entry.frame)]) }

@@ -1,14 +1,12 @@
 import LMDB
 import Platform
 
-/// Why a look at a cache's files came to nothing.
 enum ReadingFailure: Error {
-  /// Of the database's file: it is read once more before it is believed.
+  /// From the database file, which is read again before the error is believed.
   case file(DataFileError)
   case system(SystemError)
-  /// Of one entry, or of the cache as a whole.
   case cache(CacheError)
-  /// What was read of a journal is in the database by now: all is to be read again. The journal's identifier.
+  /// The journal with this identifier was committed during the read, so the read must restart.
   case passed(journal: UInt64)
 
   func error(during activity: String) -> CacheError {
@@ -31,13 +29,11 @@ enum ReadingFailure: Error {
   }
 }
 
-/// Reads from the database's file.
 @inline(__always)
 func fromDatabase<R>(_ body: () throws(DataFileError) -> R) throws(ReadingFailure) -> R {
   do throws(DataFileError) { return try body() } catch { throw .file(error) }
 }
 
-/// Reads from other files.
 @inline(__always)
 func fromFiles<R: ~Copyable>(_ body: () throws(SystemError) -> R) throws(ReadingFailure) -> R {
   do throws(SystemError) { return try body() } catch { throw .system(error) }

@@ -1,24 +1,23 @@
 import LMDB
 import Platform
 
-/// Whether a cache's database can be believed, found out by reading alone.
+/// Checks, read-only, whether a cache's database can be trusted.
 struct SoundnessCheck {
   let directory: Directory
   let activity: String
 
-  /// How often a whole file is read in which others write more than one transaction meanwhile.
+  /// Attempts to read a whole file while others write to it.
   private static let attempts = 4
 
-  /// What reading the whole file brought.
   enum Outcome {
     case examined(DatabaseExamination)
-    /// Others commit faster than it can be read.
+    /// Others commit too fast to read the file.
     case restless
   }
 
-  /// Throws if the database cannot be believed. It is read unless it is marked as sound.
+  /// Throws if the database cannot be trusted. Reads it unless it is marked sound.
   ///
-  /// - Throws: `.damagedDatabase`; `.unsupportedVersion`; `.corruptedRecord` for a database that is no cache.
+  /// - Throws: `.damagedDatabase`; `.unsupportedVersion`; `.corruptedRecord` for another kind of database.
   func run() throws(CacheError) {
     try requireBelievable()
     if try isMarkedSound() { return }
@@ -26,18 +25,18 @@ struct SoundnessCheck {
     try Self.judge(examination, directory)
   }
 
-  /// Throws for a cache with durability `.fast` that was open when the operating system stopped.
+  /// Throws for a cache with durability `.fast` that a system crash interrupted.
   func requireBelievable() throws(CacheError) {
     if try calling(activity, { () throws(SystemError) in try FastSession.isInterrupted(in: directory) }) {
       throw FastSession.untrusted(directory)
     }
   }
 
-  /// Reads the whole file, again if more than one transaction was committed meanwhile: what is found then need not be wrong
-  /// with any of its states. See ``UnmappedFile``.
+  /// Reads the whole file, again if more than one transaction was committed during it: the findings may then be false
+  /// (``UnmappedFile``).
   ///
-  /// - Parameter unlessMarkedSound: Whether that is enough which others say who have the cache open. They write it down a
-  ///   moment before they write to the database.
+  /// - Parameter unlessMarkedSound: Whether to accept a mark by live processes, which they write just before they write
+  ///   to the database.
   func examine(unlessMarkedSound: Bool) throws(CacheError) -> Outcome {
     for _ in 0..<Self.attempts {
       let before = try lastTransaction()
@@ -50,7 +49,6 @@ struct SoundnessCheck {
     return .restless
   }
 
-  /// - Throws: what the examination found to be wrong.
   static func judge(_ examination: DatabaseExamination, _ directory: Directory) throws(CacheError) {
     let (reason, finding): (String, DataFileFinding?)
     switch examination {
@@ -70,7 +68,7 @@ struct SoundnessCheck {
     )
   }
 
-  /// Whether something beside the database says that it is a cache's, by what it begins with.
+  /// Whether a file next to the database has the header of a cache's.
   private static func isKnownToBeCache(_ directory: Directory) throws(CacheError) -> Bool {
     let marks: [(name: String, isOurs: ([UInt8]) -> Bool)] = [
       (CleanExitMark.name, CleanExitMark.isOurs), (ProcessLock.name, ProcessRecord.isOurs),
@@ -90,12 +88,12 @@ struct SoundnessCheck {
 
   private func isMarkedSound() throws(CacheError) -> Bool {
     try calling(activity) { () throws(SystemError) in
-      // Who may read the database need not be able to read this; it is then as if there were none.
+      // Read permission for the database does not imply it for the mark.
       guard try Self.openIfAllowed(CleanExitMark.name, in: directory) != nil,
         case .mark(let mark) = try CleanExitMark.read(in: directory), try mark.holds(in: directory)
       else { return false }
       guard mark.scope == .use else { return true }
-      // As cheap as it is: somebody may have cut it off since.
+      // A cheap check that the file was not truncated since.
       do throws(DataFileError) {
         return try DataFileVerifier.checkMetaBesideWriters(directory: directory.pathForC)?.isWhole == true
       } catch {
@@ -104,7 +102,7 @@ struct SoundnessCheck {
     }
   }
 
-  /// Opens a file for reading; `nil` also if this user may not.
+  /// Returns `nil` if the file is missing or inaccessible.
   private static func openIfAllowed(_ name: String, in directory: Directory) throws(SystemError) -> File? {
     do throws(SystemError) {
       return try directory.open(name)
@@ -114,7 +112,7 @@ struct SoundnessCheck {
     }
   }
 
-  /// 0 if there is no file, or nothing can be said of it: the examination tells.
+  /// Returns 0 without a readable file; the examination reports why.
   private func lastTransaction() throws(CacheError) -> UInt64 {
     do throws(DataFileError) {
       return try DataFileVerifier.checkMetaBesideWriters(directory: directory.pathForC)?.transactionID ?? 0
