@@ -1,11 +1,10 @@
 import CXXHash
 
-/// A key with what every layer needs of it, computed once.
+/// A key with its UTF-8 bytes, obtained once for all layers.
 struct CacheKey {
   let string: String
   let utf8: UnsafeRawBufferPointer
-  /// The hash of ``KeyIdentity``: the memory tier's and the journal index's. Computed at every use: most reads
-  /// of the disk need none.
+  /// The hash of ``KeyIdentity``. Computed at every use, because most disk reads need none.
   @inline(__always)
   var hash: UInt64 { cxxhash_64(utf8.baseAddress, utf8.count, KeyIdentity.seed) }
 

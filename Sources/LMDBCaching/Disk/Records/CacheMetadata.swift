@@ -1,34 +1,31 @@
 import CXXHash
 import Platform
 
-/// The record that tells what the cache as a whole holds; written in every transaction.
+/// The record of the cache's totals, written in every transaction.
 struct CacheMetadata {
   static let size = 96
   static let version: UInt32 = 1
   private static let costLimit = Int128(1) << 126
-  /// More entries than any disk holds, and far from where one more could not be counted.
+  /// More entries than any disk holds, and far from an overflow.
   private static let countLimit = Int.max / 2
-  /// `FF` and `m`.
   static let key: [UInt8] = [DatabaseKey.reservedMarker, UInt8(ascii: "m")]
 
   var durability: Durability
-  /// The run of the operating system that `stampBase` belongs to.
+  /// The boot that `stampBase` belongs to.
   var boot = BootIdentifier(high: 0, low: 0)
-  /// What is added to the monotonic clock to make stamps: one clock for all processes of a boot.
+  /// Added to the monotonic clock to make stamps, by all processes of a boot.
   var stampBase: UInt64 = 0
-  /// The greatest stamp committed so far.
   var lastStamp: UInt64 = 0
-  /// Writes with this stamp or an older one were removed by `removeAll`.
+  /// `removeAll` removed writes with this stamp or an older one.
   var clearStamp: UInt64 = 0
-  /// Entries, expired ones included.
+  /// Includes expired entries.
   var count = 0
-  /// The sum of their costs. Wide enough never to overflow, so that it is exact again when entries go. No cache gets to
-  /// ``costLimit``: it is more than 2^62 entries can cost.
+  /// The sum of all costs. Never overflows, so that it stays exact: ``costLimit`` exceeds the cost of 2^62 entries.
   var cost: Int128 = 0
-  /// Those of them that expire.
+  /// The entries with an expiry.
   var expiring = 0
-  /// The sum of ``RecordHeader/digest(of:)`` over the entries: it tells whether a page is an older version of itself,
-  /// which nothing else would.
+  /// The sum of ``RecordHeader/digest(of:)`` over the entries, which alone reveals a page that reverted to an older
+  /// version.
   var digest: UInt64 = 0
 
   init(durability: Durability) { self.durability = durability }
@@ -81,23 +78,20 @@ struct CacheMetadata {
     Self.seal(bytes)
   }
 
-  /// The sum of the costs, `Int.max` if it is more.
   var totalCost: Int { Int(clamping: cost) }
 
-  /// Whether a cache can have got here. A checksum says that nobody changed the record by accident; whoever can write to
-  /// the directory can make one.
+  /// Whether the values are valid. A checksum only rules out accidents: any process with write access can forge one.
   private var isPlausible: Bool {
     (0..<Self.countLimit).contains(count) && (0..<Self.costLimit).contains(cost) && (0...count).contains(expiring)
       && lastStamp < StampClock.foundLimit && clearStamp <= lastStamp && stampBase < StampClock.foundLimit
   }
 
-  /// Puts the checksum in front of what it is of.
   static func seal(_ bytes: UnsafeMutableRawBufferPointer) {
     guard bytes.count >= size, let base = bytes.baseAddress else { return }
     base.storeBytes(of: cxxhash_64(UnsafeRawPointer(base + 8), size - 8, 0).littleEndian, as: UInt64.self)
   }
 
-  /// Takes a record's bytes in exchange for those that were there.
+  /// Replaces a record's contribution to the digest.
   mutating func replace(_ old: UInt64, by new: UInt64) { digest = digest &- old &+ new }
 
   mutating func add(_ header: RecordHeader) {
@@ -106,7 +100,7 @@ struct CacheMetadata {
     if header.expires != 0 { expiring += 1 }
   }
 
-  /// Of a record without a header it is not known what it cost.
+  /// The cost of a record without a header is unknown.
   mutating func subtractUnreadable() {
     count = max(0, count - 1)
     expiring = min(expiring, count)

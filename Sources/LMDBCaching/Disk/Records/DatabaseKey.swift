@@ -1,14 +1,11 @@
 import CXXHash
 
-/// The mapping from cache keys, any UTF-8, to LMDB's keys of 1 … 511 bytes.
-///
-/// UTF-8 never contains the bytes FE and FF, so they mark what is not a plain key:
+/// Maps cache keys, any UTF-8, to LMDB keys of 1 … 511 bytes. UTF-8 never contains FE or FF, so they mark other kinds:
 ///
 /// - 1 … 511 bytes: the key itself,
 /// - the empty key: `FE`,
-/// - over 511 bytes: `FE`, the first 494 bytes, a 128-bit digest; the record holds the key, and readers
-///   compare it,
-/// - `FF` and what follows: the cache's own records.
+/// - over 511 bytes: `FE`, the first 494 bytes, a 128-bit digest; the record holds the key, which readers compare,
+/// - `FF` and more: the cache's internal records.
 struct DatabaseKey: Sendable {
   static let maximumLength = 511
   static let longMarker: UInt8 = 0xFE
@@ -16,17 +13,16 @@ struct DatabaseKey: Sendable {
   private static let digestLength = 16
   static let longPrefixLength = maximumLength - 1 - digestLength
 
-  /// XXH3 with 128 bits, or a test's.
+  /// 128-bit XXH3, or a test's function.
   var digest: @Sendable (UnsafeRawBufferPointer) -> (UInt64, UInt64) = { key in
     let digest = cxxhash_128(key.baseAddress, key.count)
     return (digest.low, digest.high)
   }
 
-  /// Whether LMDB's key is the cache key.
+  /// Whether the cache key is the LMDB key.
   @inline(__always)
   static func isPlain(_ key: UnsafeRawBufferPointer) -> Bool { UInt(bitPattern: key.count &- 1) < UInt(maximumLength) }
 
-  /// Calls `body` with LMDB's key for `key`.
   @inline(__always)
   func withDatabaseKey<R, E: Error>(
     _ key: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) throws(E) -> R
@@ -45,7 +41,7 @@ struct DatabaseKey: Sendable {
     }
   }
 
-  /// Writes LMDB's key for a key that is not plain; returns its length.
+  /// Writes the LMDB key for a key that is not plain; returns its length.
   func write(_ key: UnsafeRawBufferPointer, to buffer: UnsafeMutableRawBufferPointer) -> Int {
     buffer[0] = Self.longMarker
     if key.isEmpty { return 1 }
@@ -57,12 +53,11 @@ struct DatabaseKey: Sendable {
     return Self.maximumLength
   }
 
-  /// Whether LMDB's key for `key` is `databaseKey`.
   func leads(_ key: UnsafeRawBufferPointer, to databaseKey: UnsafeRawBufferPointer) -> Bool {
     withDatabaseKey(key) { $0.elementsEqual(fast: databaseKey) }
   }
 
-  /// The cache key of a record, or `nil` when the pair cannot have been written by this package.
+  /// The cache key of a record, or `nil` if this package cannot have written the pair.
   static func key(
     ofDatabaseKey databaseKey: UnsafeRawBufferPointer, record: UnsafeRawBufferPointer, header: RecordHeader
   ) -> UnsafeRawBufferPointer? {

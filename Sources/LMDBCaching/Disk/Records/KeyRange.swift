@@ -1,14 +1,14 @@
 import LMDB
 
-/// A stretch of LMDB's keys in which the keys with some prefix are.
+/// A range of LMDB keys that contains the keys with a prefix.
 struct KeyRange {
   let start: [UInt8]
-  /// Every key of the stretch starts with it, and with none of the markers unless it is one.
+  /// The prefix of every key in the range.
   private let prefix: [UInt8]
-  /// Whether it is one of keys that LMDB holds under digests.
+  /// Whether the range is of long keys, stored under digests.
   let isLong: Bool
 
-  /// The plain keys, then the long ones; the empty key is at the start of the long ones.
+  /// Plain keys, then long ones, which start with the empty key.
   static func ranges(ofPrefix prefix: UnsafeRawBufferPointer) -> [KeyRange] {
     [plain(ofPrefix: prefix), long(ofPrefix: prefix)]
   }

@@ -1,4 +1,4 @@
-/// The names of files that are told apart by a number: 16 hexadecimal digits and a suffix.
+/// File names made of a number in 16 hexadecimal digits and a suffix.
 struct NumberedName {
   let suffix: String
 
@@ -7,7 +7,6 @@ struct NumberedName {
     return String(repeating: "0", count: 16 - digits.count) + digits + suffix
   }
 
-  /// Returns `nil` if the name is none of these.
   func number(of name: String) -> UInt64? {
     guard name.hasSuffix(suffix), name.utf8.count == 16 + suffix.utf8.count else { return nil }
     let digits = name.dropLast(suffix.count)

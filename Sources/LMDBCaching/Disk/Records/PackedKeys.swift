@@ -1,4 +1,4 @@
-/// Keys one behind the other in one piece of memory.
+/// Keys concatenated in one array.
 struct PackedKeys {
   private var bytes: [UInt8] = []
   private var ends: [Int] = []

@@ -2,48 +2,44 @@ import CXXHash
 import CXXHashWide
 import Platform
 
-/// The little-endian header in front of every stored value. It is short, since most values are: what an entry
-/// does not use takes no room.
+/// The little-endian header of every stored value. Unused fields take no space, because most values are short.
 ///
 ///     offset  bytes
-///          0      4  checksum: see `checksum(header:keyHash:payloadHash:)`
+///          0      4  checksum: see `checksum(headerHash:payloadHash:)`
 ///          4      1  version of this layout
 ///          5      1  archive format
-///          6      2  flags, and in two of their bits how often it was used again
+///          6      2  flags, two of whose bits count repeated uses
 ///          8      8  stamp of the write
 ///         16      4  created, seconds since 1970
 ///         20      4  last access, seconds since 1970
 ///         24      4  cost, unless `wideCost`
 ///         28      8  with `expires`: the expiry, nanoseconds since 1970
 ///          …      8  with `wideCost`: the cost
-///          …     16  with `times`: when it is to be loaded anew, and until when it is kept after its expiry, as the expiry
-///          …      8  with `revision`: which change of a remote tier made it
+///          …     16  with `times`: the refresh time, then the time until which it is kept, both like the expiry
+///          …      8  with `revision`: the remote tier's revision
 ///          …      …  with `tags`: see ``TagHashes``
-///          …      4  with `key`: the key's length, for a key that is not the database's; then the key
+///          …      4  with `key`: the key's length, if it is not the database key; then the key
 ///          …         the payload: the value or, with `pointer`, a ``ValuePointer``
 struct RecordHeader {
-  /// The length of what every header has.
+  /// The length of the fields that every header has.
   static let baseSize = 28
   static let version: UInt8 = 1
 
   struct Flags: OptionSet {
     let rawValue: UInt16
-    /// The value is in the value log.
     static let pointer = Flags(rawValue: 1)
     fileprivate static let expires = Flags(rawValue: 2)
     fileprivate static let wideCost = Flags(rawValue: 4)
     fileprivate static let key = Flags(rawValue: 8)
-    /// The value, wherever it is, went through ``ValueTransforms``.
     static let transformed = Flags(rawValue: 16)
     fileprivate static let times = Flags(rawValue: 32)
-    /// It says that there is no value, to who would load one. For everybody else it has expired.
+    /// Records, for loads, that no value exists. For other reads it has expired.
     static let absence = Flags(rawValue: 64)
-    /// Two bits: see ``RecordHeader/uses``.
+    /// Two bits for ``RecordHeader/uses``.
     fileprivate static let uses = Flags(rawValue: 3 << usesShift)
     fileprivate static let usesShift: UInt16 = 7
     fileprivate static let tags = Flags(rawValue: 512)
     fileprivate static let revision = Flags(rawValue: 1024)
-    /// See ``RecordHeader/isTransacted``.
     fileprivate static let transacted = Flags(rawValue: 2048)
     fileprivate static let known: Flags = [
       .pointer, .expires, .wideCost, .key, .transformed, .times, .absence, .uses, .tags, .revision, .transacted,
@@ -56,46 +52,42 @@ struct RecordHeader {
   /// 0 if the record does not hold the key.
   var keyLength: UInt32 = 0
   var stamp: UInt64 = 0
-  /// Nanoseconds since 1970, or 0 for never.
   var expires: Int64
-  /// From when on a read through a loader has it loaded anew before it expires, or 0 for not before.
+  /// When a read through a loader reloads it before its expiry; 0: never.
   var refresh: Int64 = 0
-  /// Until when it is kept after its expiry, for loads that fail or take long, or 0 if it is not.
+  /// Until when it is kept after its expiry, for slow or failing loads; 0: not kept.
   var kept: Int64 = 0
-  /// Which change of a remote tier the value is of, or 0 for none.
+  /// The remote tier's revision; 0: none.
   var revision: UInt64 = 0
-  /// Whether it is written in a transaction that depends on what was committed, past what journals of other processes
-  /// hold. Such a write may be newer than one of theirs and has not seen it, so theirs takes its place whenever it comes:
-  /// with their commit, or when their journal is applied after their death. Not read: a record that is copied is a write
-  /// like any other. See ``wasTransacted``.
+  /// Whether a transaction that depends on committed values writes the record, bypassing other processes' journals.
+  /// Their journaled writes, which it has not seen, take precedence over it even if older, when committed or replayed.
+  /// Not read, because a copied record is an ordinary write; see ``wasTransacted``.
   var isTransacted = false
   private var tagCount: UInt8 = 0
   private var tagBase: UnsafeRawPointer?
   var created: UInt32
   var lastAccess: UInt32
   var cost: Int
-  /// The length of the payload.
   private(set) var payloadLength: Int
 
   static let maximumUses: UInt8 = 3
 
-  /// How often it was accessed again after a while, ``maximumUses`` at most: see ``noteAccess(_:generation:)``.
+  /// The number of repeated uses, at most ``maximumUses`` (``noteAccess(_:generation:)``).
   var uses: UInt8 {
     get { UInt8((flags.rawValue & Flags.uses.rawValue) >> Flags.usesShift) }
     set { flags = flags.subtracting(.uses).union(Flags(rawValue: UInt16(newValue) << Flags.usesShift)) }
   }
 
-  /// The same header, of a record that a transaction writes: see ``isTransacted``.
   var transacted: RecordHeader {
     var header = self
     header.isTransacted = true
     return header
   }
 
-  /// Whether the record was written so: see ``isTransacted``.
+  /// Whether the record was written with ``isTransacted`` set.
   var wasTransacted: Bool { flags.contains(.transacted) }
 
-  /// Whether a write with this stamp, of a journal, takes the record's place.
+  /// Whether a journaled write with this stamp replaces the record.
   func gives(wayTo stamp: UInt64) -> Bool { self.stamp < stamp || wasTransacted }
 
   init(format: ArchiveFormat, expires: Int64, now: UInt32, cost: Int) {
@@ -107,18 +99,17 @@ struct RecordHeader {
     payloadLength = 0
   }
 
-  /// Reads the header of a record of which there may be the beginning only.
+  /// Reads a header from the beginning of a record.
   init?(beginning: UnsafeRawBufferPointer, size: Int) {
     guard beginning.count <= size else { return nil }
-    // Only its fields are read, which are in front of everything else.
+    // Reads only the fields, which precede everything else.
     self.init(UnsafeRawBufferPointer(start: beginning.baseAddress, count: size), available: beginning.count)
   }
 
-  /// Reads the header. Returns `nil` if the bytes cannot be a record of this version.
   @inline(__always)
   init?(_ record: UnsafeRawBufferPointer) { self.init(record, available: record.count) }
 
-  /// - Parameter available: How many bytes of the record may be read.
+  /// - Parameter available: The readable bytes of the record.
   @inline(__always)
   private init?(_ record: UnsafeRawBufferPointer, available: Int) {
     guard available >= Self.baseSize, let base = record.baseAddress,
@@ -131,7 +122,7 @@ struct RecordHeader {
     format = ArchiveFormat(rawValue: load(5, as: UInt8.self))
     flags = Flags(rawValue: load(6, as: UInt16.self))
     stamp = load(8, as: UInt64.self)
-    // Greater than any that a clock makes: a forged one, which would be newer than all that is written later.
+    // A greater stamp is forged, and would seem newer than all later writes.
     guard stamp < StampClock.limit else { return nil }
     created = load(16, as: UInt32.self)
     lastAccess = load(20, as: UInt32.self)
@@ -177,7 +168,7 @@ struct RecordHeader {
     }
     payloadLength = record.count - offset - Int(keyLength)
     guard payloadLength >= 0, cost >= 0 else { return nil }
-    // In the one form that it is written in: what has no room is 0, and what is 0 has none.
+    // Accept only the canonical form: a field is absent exactly if it is 0.
     guard flags.contains(.expires) == (expires != 0), flags.contains(.wideCost) == isWide,
       flags.contains(.key) == (keyLength != 0), flags.contains(.times) == hasTimes,
       flags.contains(.revision) == (revision != 0)
@@ -185,7 +176,7 @@ struct RecordHeader {
     if flags.contains(.pointer), payloadLength != ValuePointer.size { return nil }
   }
 
-  /// The length of the header, the key not included.
+  /// The length of the header without the key.
   @inline(__always)
   var fixedLength: Int {
     Self.baseSize &+ (expires != 0 ? 8 : 0) &+ (isWide ? 8 : 0) &+ (hasTimes ? 16 : 0)
@@ -195,13 +186,13 @@ struct RecordHeader {
 
   var hasTags: Bool { tagCount != 0 }
 
-  /// Its tags, as long as the record is there, or what gave them to the header: `nil` if it has none, or is ``detached``.
+  /// The tags, valid as long as the record or their source; `nil` if there are none, or after ``detached``.
   var tags: TagHashes? {
     get { tagBase.map { TagHashes(at: $0) } }
     set { (tagCount, tagBase) = (UInt8(newValue?.count ?? 0), newValue?.base) }
   }
 
-  /// The same header, to be kept when the record goes.
+  /// The header without its tags, which may outlive the record.
   var detached: RecordHeader {
     var header = self
     header.tagBase = nil
@@ -212,22 +203,19 @@ struct RecordHeader {
 
   private var isWide: Bool { cost > UInt32.max }
 
-  /// Where the key starts in the record, if it holds one.
   @inline(__always)
   var keyOffset: Int { fixedLength }
 
-  /// Where the payload starts in the record.
   @inline(__always)
   var payloadOffset: Int { fixedLength &+ Int(keyLength) }
 
-  /// Writes the header with the checksum that belongs to `keyHash` and `payloadHash`.
   @inline(__always)
   mutating func write(to base: UnsafeMutableRawPointer, keyHash: UInt64, payloadHash: UInt64) {
     writeFields(to: base)
     Self.seal(base, stamp: stamp, fixedLength: fixedLength, keyHash: keyHash, payloadHash: payloadHash)
   }
 
-  /// Writes everything but the stamp and the checksum: see ``seal(_:stamp:fixedLength:keyHash:payloadHash:)``.
+  /// Writes everything except the stamp and the checksum.
   @inline(__always)
   mutating func writeFields(to base: UnsafeMutableRawPointer) {
     func store<T: FixedWidthInteger & BitwiseCopyable>(_ value: T, _ offset: Int) {
@@ -273,7 +261,7 @@ struct RecordHeader {
     if keyLength != 0 { store(keyLength, offset) }
   }
 
-  /// Completes a header whose other fields are written.
+  /// Writes the stamp and the checksum of an otherwise complete header.
   @inline(__always)
   static func seal(
     _ base: UnsafeMutableRawPointer, stamp: UInt64, fixedLength: Int, keyHash: UInt64, payloadHash: UInt64
@@ -294,8 +282,8 @@ struct RecordHeader {
       ? cxxhash_64(payload.baseAddress, payload.count, 1) : cxxhash_wide_64(payload.baseAddress, payload.count, 1)
   }
 
-  /// XXH3 over the header past the checksum, seeded with the key's hash, and the payload's XXH3; 32 bits of the two.
-  /// Two hashes, so that the long one can be computed before the stamp is known.
+  /// XXH3 of the header past the checksum, seeded with the key's hash, mixed with the payload's XXH3 and reduced to 32
+  /// bits. Separate hashes allow hashing a long payload before the stamp is known.
   @inline(__always)
   private static func checksum(headerHash: UInt64, payloadHash: UInt64) -> UInt32 {
     let sum = headerHash &+ payloadHash &* 0x9E37_79B9_7F4A_7C15
@@ -307,26 +295,25 @@ struct RecordHeader {
     cxxhash_64(header + 4, count - 4, keyHash)
   }
 
-  /// The part of the checksum that is the header's and the key's.
+  /// The header's and key's part of the checksum.
   @inline(__always)
   func headerHash(_ record: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer) -> UInt64 {
     Self.headerHash(record.baseAddress!, count: fixedLength, keyHash: Self.keyHash(key))
   }
 
-  /// Whether a payload, or its copy, is the one that was written with the header of this hash.
+  /// Whether a payload, or its copy, belongs to the header with this hash.
   @inline(__always)
   func isIntact(headerHash: UInt64, payload: UnsafeRawBufferPointer) -> Bool {
     checksum == Self.checksum(headerHash: headerHash, payloadHash: Self.payloadHash(payload))
   }
 
-  /// Whether the record, all of it, is what was written under `key`.
   @inline(__always)
   func isIntact(_ record: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer) -> Bool {
     isIntact(headerHash: headerHash(record, key: key), payload: payload(of: record))
   }
 
-  /// What stands for a record in ``CacheMetadata/digest``: of its checksum and its stamp, which every version has in
-  /// the same place, or 0 if there is none.
+  /// A record's contribution to ``CacheMetadata/digest``, from its checksum and stamp, which all versions store in the
+  /// same place; 0 if it is too short.
   static func digest(of record: UnsafeRawBufferPointer) -> UInt64 {
     guard record.count >= 16 else { return 0 }
     let checksum = UInt64(UInt32(littleEndian: record.loadUnaligned(as: UInt32.self)))
@@ -340,30 +327,27 @@ struct RecordHeader {
     UnsafeRawBufferPointer(start: record.baseAddress! + payloadOffset, count: payloadLength)
   }
 
-  /// The header of a record that has a pointer to its value.
+  /// The header for a record that holds a pointer to its value.
   var referring: RecordHeader {
     var header = self
     header.flags.insert(.pointer)
     return header
   }
 
-  /// The length of the value, wherever it is.
+  /// The value's length, wherever it is stored.
   func valueLength(in record: UnsafeRawBufferPointer) -> Int {
     ValuePointer(in: record, self).map { max(0, $0.length) } ?? payloadLength
   }
 
-  /// Whether the record is of this key: under a digest there may be another one that has the same.
+  /// Whether the record belongs to the key; other keys may share its digest.
   @inline(__always)
   func belongs(to key: UnsafeRawBufferPointer, in record: UnsafeRawBufferPointer) -> Bool {
     keyLength == 0 || UnsafeRawBufferPointer(rebasing: record[keyOffset..<payloadOffset]).elementsEqual(fast: key)
   }
 
-  /// Whether this is the very record that another header is of, which tells where its value is.
   func isSameRecord(as other: RecordHeader) -> Bool { stamp == other.stamp && checksum == other.checksum }
 
-  /// Sets the time of the last access, if it is later.
-  ///
-  /// - Parameter generation: Seconds in which all accesses are one use.
+  /// Updates the last access, if it is later; `generation` is the number of seconds whose accesses count as one use.
   mutating func noteAccess(_ access: UInt32, generation: UInt32) {
     guard access > lastAccess else { return }
     if access / generation != lastAccess / generation { uses = min(uses + 1, Self.maximumUses) }
@@ -373,10 +357,10 @@ struct RecordHeader {
   @inline(__always)
   func isExpired(at now: Int64) -> Bool { expires != 0 && expires <= now }
 
-  /// Whether nobody can read it any more, through a loader neither.
+  /// Whether it has expired even for loads.
   func isOver(at now: Int64) -> Bool { isExpired(at: now) && (kept == 0 || kept <= now) }
 
-  /// Sets another expiry. What else is told by the clock moves with it.
+  /// Changes the expiry, and moves the refresh and kept times with it.
   mutating func move(toExpiry expires: Int64) {
     let change = expires == 0 || self.expires == 0 ? nil : expires.subtractingReportingOverflow(self.expires)
     func moved(_ time: Int64) -> Int64 {
@@ -387,13 +371,12 @@ struct RecordHeader {
     self.expires = expires
   }
 
-  /// Until when the memory tier may serve it, in nanoseconds since 1970; `Int64.max` for ever.
+  /// When the memory tier must stop serving it, in nanoseconds since 1970; `Int64.max` for never.
   @inline(__always)
   var servedFromMemory: Int64 {
     let expires = expires == 0 ? .max : expires
     return refresh == 0 ? expires : min(refresh, expires)
   }
 
-  /// Nanoseconds since 1970 as whole seconds, clamped to what a record holds.
   static func seconds(_ nanoseconds: Int64) -> UInt32 { UInt32(clamping: nanoseconds / 1_000_000_000) }
 }

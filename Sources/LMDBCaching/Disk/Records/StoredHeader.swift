@@ -1,12 +1,11 @@
-/// The header of a record as it was read, without the value.
 struct StoredHeader {
   /// Without its tags.
   let header: RecordHeader
   let tags: EntryTags?
-  /// The transaction that the record is known to be current in.
+  /// The transaction at which the record is known to be current.
   let validated: UInt64
 
-  /// - Parameter header: Of a record that is there.
+  /// - Parameter header: Its tags must still be valid.
   init(_ header: RecordHeader, validated: UInt64) {
     self.header = header.detached
     tags = header.tags.map(EntryTags.init(copying:))

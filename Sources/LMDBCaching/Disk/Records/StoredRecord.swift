@@ -1,12 +1,12 @@
-/// A record as it was read, its payload copied.
+/// A record read from the disk tier, with its payload copied.
 struct StoredRecord<Payload> {
   /// Without its tags.
   let header: RecordHeader
   let tags: EntryTags?
-  /// The hash that the checksum needs of the header and the key.
+  /// The header's and key's part of the checksum.
   let headerHash: UInt64
   let payload: Payload
-  /// The transaction that the record is known to be current in.
+  /// The transaction at which the record is known to be current.
   var validated: UInt64 = 0
 
   func replacingPayload<Other>(with payload: Other) -> StoredRecord<Other> {

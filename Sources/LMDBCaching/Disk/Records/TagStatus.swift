@@ -1,23 +1,21 @@
-/// What the database knows of removals by tag as a whole, in a record of its own. Each tag that was removed has another one:
-/// the stamp of its removal. An entry that has the tag and was written before is gone; upkeep removes it some time.
+/// The database's overall state of removals by tag. A separate record per removed tag holds the removal's stamp, which
+/// hides older entries with that tag until upkeep deletes them.
 struct TagStatus: Equatable {
-  /// The stamp of the last removal, or 0 if there was none.
+  /// The stamp of the last removal, or 0.
   var last: UInt64 = 0
-  /// Upkeep has removed what removals up to this stamp are of.
+  /// Upkeep has deleted the entries of removals up to this stamp.
   var swept: UInt64 = 0
-  /// Removals up to this stamp may be forgotten. Writes of tagged entries that are as old, and that their process has
-  /// held back since, are not believed any more.
+  /// Removals up to this stamp may be forgotten, so tagged writes that old, if committed late, are rejected.
   var forgotten: UInt64 = 0
 
   var isSweepDue: Bool { last > swept }
 
   private static let size = 24
-  /// `FF` and `t`.
   static let key: [UInt8] = [DatabaseKey.reservedMarker, UInt8(ascii: "t")]
 
   init() {}
 
-  /// Reads a record; one that no cache can have written counts as none.
+  /// Reads a record; a malformed one counts as empty.
   init(_ bytes: UnsafeRawBufferPointer) {
     guard bytes.count == Self.size else { return }
     func load(_ offset: Int) -> UInt64 {
@@ -36,7 +34,6 @@ struct TagStatus: Equatable {
 
   static func key(ofTag hash: UInt64) -> [UInt8] { key + withUnsafeBytes(of: hash.bigEndian) { Array($0) } }
 
-  /// Returns `nil` if the key is not a tag's.
   static func tag(ofKey key: UnsafeRawBufferPointer) -> UInt64? {
     guard key.count == 10, key.starts(with: Self.key) else { return nil }
     return UInt64(bigEndian: key.loadUnaligned(fromByteOffset: 2, as: UInt64.self))

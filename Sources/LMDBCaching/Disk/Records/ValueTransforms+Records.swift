@@ -7,7 +7,7 @@ extension ValueTransforms {
     try apply(to: payload, TransformedEntry(header, header.tags, key))
   }
 
-  /// - Parameter tags: What the record has, whatever the header refers to.
+  /// - Parameter tags: The record's tags, used instead of the header's.
   func restore(
     _ payload: UnsafeRawBufferPointer, _ header: RecordHeader, _ tags: EntryTags?, _ key: CacheKey
   ) throws(CacheError) -> Data {
