@@ -1,6 +1,5 @@
-/// Copies of several short values in one piece of memory, which grows: what was returned before it did is not valid any more.
+/// Copies of short values in one growing block of memory. Growth invalidates returned bytes.
 struct GroupBytes: ~Copyable {
-  /// Where one of them is.
   struct Place {
     fileprivate let start: Int
     fileprivate let count: Int
@@ -16,7 +15,7 @@ struct GroupBytes: ~Copyable {
 
   deinit { memory.deallocate() }
 
-  /// Copies a value, to where it is aligned as on the stack.
+  /// Copies a value, aligned as on the stack.
   @inline(__always)
   mutating func append(_ bytes: UnsafeRawBufferPointer) -> Place {
     if bytes.count > memory.count - count { grow(by: bytes.count) }

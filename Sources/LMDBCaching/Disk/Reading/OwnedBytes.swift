@@ -1,7 +1,7 @@
 import Foundation
 import Platform
 
-/// Memory from `malloc` that becomes `Data` without being copied, or is freed.
+/// Memory from `malloc` that becomes `Data` without a copy, or is freed.
 struct OwnedBytes: ~Copyable {
   private(set) var bytes = UnsafeRawBufferPointer(start: nil, count: 0)
 
@@ -9,7 +9,6 @@ struct OwnedBytes: ~Copyable {
 
   deinit { free(UnsafeMutableRawPointer(mutating: bytes.baseAddress)) }
 
-  /// Becomes a copy of `source`.
   @inline(__always)
   mutating func copy(_ source: UnsafeRawBufferPointer) {
     free(UnsafeMutableRawPointer(mutating: bytes.baseAddress))
@@ -20,7 +19,6 @@ struct OwnedBytes: ~Copyable {
     bytes = UnsafeRawBufferPointer(start: memory, count: source.count)
   }
 
-  /// Gives the bytes away.
   @inline(__always)
   mutating func takeData() -> Data {
     guard let base = bytes.baseAddress else { return Data() }

@@ -3,16 +3,16 @@ import LMDB
 import Synchronization
 
 extension RecordReader {
-  /// How many records are read in one transaction: what one that is open for long keeps from being used again grows.
+  /// The number of records read per transaction: long transactions keep pages from being reused, and the file grows.
   private static let groupSize = 256
-  /// Longer values get memory of their own at once, so that who keeps the bytes need not copy them again.
+  /// Longer values get separate memory at once, so that callers can keep them without a copy.
   private static let lentLength = 1024
 
-  /// What is done with a record: its number, and the record with a private copy of its value, which is valid meanwhile; the
-  /// same bytes as `Data`, if they are in memory of their own.
+  /// Gets a record's index, the record with a copy of its value that is valid during the call, and the same bytes as
+  /// `Data` if they have separate memory.
   typealias Visitor = (Int, StoredRecord<UnsafeRawBufferPointer>, Data?) throws(CacheError) -> Void
 
-  /// Calls `body` with the record of each of the keys that has one, in any order. No transaction is open meanwhile.
+  /// Calls `body`, outside of any transaction, with each record found, in any order.
   func read(_ keys: [String], _ body: Visitor) throws(CacheError) {
     var start = 0
     while start < keys.count {
@@ -22,15 +22,14 @@ extension RecordReader {
     }
   }
 
-  /// Where the payload of a record was copied to. Plain memory, of which there are many.
+  /// The place of a copied payload. A trivial type, because there are many.
   private enum Place {
     case shared(GroupBytes.Place)
-    /// The number of the copy.
     case owned(Int)
   }
 
   private func read(_ keys: [String], _ numbers: Range<Int>, _ body: Visitor) throws(CacheError) {
-    // What waits in the journal is looked for before the transaction begins: what is committed meanwhile is in it.
+    // Check the journal before the transaction begins, which then includes writes committed in between.
     let (committed, pending) = try divide(keys, numbers)
     var found: [(number: Int, record: StoredRecord<Place>)] = []
     found.reserveCapacity(committed.count)
@@ -71,7 +70,7 @@ extension RecordReader {
     }
   }
 
-  /// Holds a copy against its checksum, and hands it, or the value that it refers to, over.
+  /// Verifies the checksum of a copy, and passes on the value.
   @inline(__always)
   private func finish(
     _ found: StoredRecord<UnsafeRawBufferPointer>, _ owner: Data?, _ number: Int, _ key: String, _ body: Visitor
@@ -83,12 +82,12 @@ extension RecordReader {
       if let value = try value(of: record, key) {
         return try Self.visit(record.replacingPayload(with: value), number, body)
       }
-      // The pointer of a record is good until the transaction ends; then the entry may be written anew.
+      // The pointer is valid only until the transaction ends; the entry may then be rewritten.
       if try isReplaced(found.header, key), let record = try readData(key) { try Self.visit(record, number, body) }
     }
   }
 
-  /// The numbers of the keys that are to be looked for in the database, and of those that a write waits for.
+  /// Separates the keys to look up in the database from those with uncommitted writes.
   private func divide(
     _ keys: [String], _ numbers: Range<Int>
   ) throws(CacheError) -> (committed: [Int], pending: [Int]) {

@@ -3,12 +3,10 @@ import LMDB
 import Platform
 import Synchronization
 
-/// Reads the newest record under a key: of a write that waits in the journal, or a committed one. Its value may be in
-/// the value log, or transformed.
+/// Reads the newest record under a key, uncommitted or committed, with a value that may be in the value log or
+/// transformed.
 ///
-/// Every cache on a store has a reader, with transforms of its own: see ``reader(through:)``.
-///
-/// Threads: any.
+/// Each cache on a store has its own reader, for its transforms. Threads: any.
 final class RecordReader: Sendable {
   let journal: Journal
   let database: EntryDatabase
@@ -29,7 +27,6 @@ final class RecordReader: Sendable {
     clock = journal.clock
   }
 
-  /// The same for a cache whose values go through these transforms.
   func reader(through transforms: ValueTransforms) -> RecordReader {
     RecordReader(journal, database, values, transforms, recency)
   }
@@ -37,13 +34,11 @@ final class RecordReader: Sendable {
   @inline(__always)
   var counters: DiskCounters { database.counters }
 
-  /// Calls `body` with the record under `key`, or returns `nil` if there is none, or it has expired.
-  ///
-  /// - Parameter body: Gets the value's bytes, a private copy that is valid in it only.
+  /// Calls `body` with the live record under `key`, and a copy of its value that is valid during the call.
   func read<R>(
     _ key: CacheKey, _ body: (StoredRecord<UnsafeRawBufferPointer>) throws(CacheError) -> R
   ) throws(CacheError) -> R? {
-    // Most values fit on the stack; the copy of a longer one is allocated.
+    // Most values fit on the stack; longer copies are allocated.
     try withStackBytes(1024) { (scratch) throws(CacheError) -> R? in
       let found = try copyRecord(key) { payload -> CopiedPayload in
         if payload.count > scratch.count { return .allocated(Data(payload)) }
@@ -72,10 +67,9 @@ final class RecordReader: Sendable {
     }
   }
 
-  /// The record under `key` with its value as `Data`, without a second copy.
   func readData(_ key: CacheKey) throws(CacheError) -> StoredRecord<Data>? {
-    // Beside the record, which is plain memory then; and not `Data` before it is returned: to pass that on, and to look into
-    // it, is a good part of a hit.
+    // Kept outside of the record, which so stays trivial, and not as `Data` before the return: passing and accessing
+    // `Data` is a large part of a hit's cost.
     var copy = OwnedBytes()
     guard let found = try copyRecord(key, copy: { copy.copy($0) }), let record = try verified(found, copy.bytes, key)
     else { return nil }
@@ -88,7 +82,8 @@ final class RecordReader: Sendable {
     return record.replacingPayload(with: value)
   }
 
-  /// Whether a value is gone because the entry was written anew, or its value moved: then the record is to be read again.
+  /// Whether a value is missing because its entry was rewritten or its value moved, so that the record must be read
+  /// again.
   func isReplaced(_ header: RecordHeader, _ key: CacheKey) throws(CacheError) -> Bool {
     guard header.flags.contains(.pointer), let current = try self.header(key) else { return false }
     return !current.header.isSameRecord(as: header)
@@ -99,7 +94,7 @@ final class RecordReader: Sendable {
     case allocated(Data)
   }
 
-  /// Holds the copy against the checksum, then looks at the expiry and notes the access.
+  /// Verifies a copy's checksum, expiry and tags, and notes the access.
   @inline(__always)
   func verified<P>(
     _ found: StoredRecord<P>, _ payload: UnsafeRawBufferPointer, _ key: CacheKey
@@ -118,14 +113,13 @@ final class RecordReader: Sendable {
       header: found.header, tags: found.tags, headerHash: 0, payload: payload, validated: found.validated)
   }
 
-  /// Counts a hit.
   @inline(__always)
   func noteAccess(_ key: CacheKey, _ header: RecordHeader) {
     recency.note(key.string, recorded: header.lastAccess, now: RecordHeader.seconds(clock.coarseNow))
     counters.hits.increment()
   }
 
-  /// Finds the newest record of `key`, in the journal or in the database, and copies its payload. Counts a miss.
+  /// Copies the newest record of `key` from the journal or the database. Counts a miss.
   @inline(__always)
   private func copyRecord<P>(
     _ key: CacheKey, copy: (UnsafeRawBufferPointer) -> P
@@ -150,7 +144,8 @@ final class RecordReader: Sendable {
       } else if case .some(.some(let waiting)) = found, let tags = waiting.tags,
         try isRemoved(tags, writtenAt: waiting.header.stamp)
       {
-        // What another process committed after that removal is there; what is older the waiting write was in place of.
+        // The database may have another process's write since that removal; anything older was replaced by the pending
+        // write.
         let committed = try database.record(key, copy: copy)
         found = .some(committed.flatMap { $0.header.stamp > waiting.header.stamp ? $0 : nil })
       }
@@ -160,8 +155,7 @@ final class RecordReader: Sendable {
     return record
   }
 
-  /// The record under `key` with its value, also when it has expired and is kept for loads. Counts neither a hit nor a
-  /// miss, and no access.
+  /// The record under `key` with its value, even if expired but kept for loads. Counts no hit, miss or access.
   func keptRecord(_ key: CacheKey) throws(CacheError) -> StoredRecord<Data>? {
     guard let found = try findRecord(key, copy: { Data($0) }) else { return nil }
     return try found.payload.withBytes { (bytes) throws(CacheError) -> StoredRecord<Data>? in
@@ -178,17 +172,17 @@ final class RecordReader: Sendable {
     }
   }
 
-  /// - Throws: `.untransformed` for a plain value where a transform is required.
+  /// - Throws: `.untransformed` for a plain value that must be transformed.
   @inline(__always)
   func requireTransforms(_ header: RecordHeader, _ key: CacheKey) throws(CacheError) {
     if transforms.isRequired, !header.flags.contains(.transformed) { throw transforms.untransformed(key.string) }
   }
 
-  /// Calls `body` with the record of a write that is not committed. Returns `nil` if there is none, and the database
-  /// is to be asked; `.some(nil)` if it is a removal, or `hidden` is set.
+  /// Calls `body` with an uncommitted record. Returns `nil` if the database must be asked, and `.some(nil)` for a
+  /// removal or with `hidden` set.
   ///
-  /// - Parameter hidden: Set to a stamp if what the database has is older than a write that could not be recorded, unless it
-  ///   is of a later stamp: another process has committed it then.
+  /// - Parameter hidden: Set to a stamp if an unrecorded write hides older values in the database. Later ones are other
+  ///   processes'.
   @inline(__always)
   private func withPendingRecord<R>(
     _ key: CacheKey, hidden: inout UInt64, _ body: (UnsafeRawBufferPointer, UInt64) -> Result<R?, CacheError>
@@ -207,11 +201,11 @@ final class RecordReader: Sendable {
     }
   }
 
-  /// The header under `key` without its value, and the position it was read at; the checksum is not looked at.
+  /// The header under `key` and the position of the read, without verifying the checksum.
   func header(_ key: CacheKey) throws(CacheError) -> StoredHeader? {
     guard let found = try newestHeader(key) else { return nil }
     guard let tags = found.tags, try isRemoved(tags, writtenAt: found.header.stamp) else { return found }
-    // If the removed one waits, there may be a later one.
+    // If the removed entry is uncommitted, the database may have a later one.
     guard let later = try database.header(key), later.header.stamp > found.header.stamp else { return nil }
     if let tags = later.tags, try isRemoved(tags, writtenAt: later.header.stamp) { return nil }
     return later
@@ -229,16 +223,16 @@ final class RecordReader: Sendable {
     return try database.header(key)
   }
 
-  /// Whether an entry was removed by one of its tags. To be asked after its record was read: a removal that returned before
-  /// that is known.
+  /// Whether an entry was removed by one of its tags. Call it after reading the record, to see every removal that
+  /// returned before the read.
   func isRemoved(_ tags: EntryTags, writtenAt stamp: UInt64) throws(CacheError) -> Bool {
     journal.tagRemovals.noteUse()
-    // In this order: what is no longer in the journal is in the database.
+    // In this order, because writes move from the journal to the database.
     if journal.isRemoved(tags, writtenAt: stamp) { return true }
     return try database.isRemoved(tags, writtenAt: stamp)
   }
 
-  /// What is known of the entry under `key` without reading its value, or `nil` if there is none or it has expired.
+  /// The live entry under `key`, without its value.
   func entry(_ key: CacheKey) throws(CacheError) -> CacheEntry? {
     var found: CacheEntry??
     if journal.hasPending.load(ordering: .acquiring) {
@@ -251,7 +245,7 @@ final class RecordReader: Sendable {
     if found == nil { found = .some(try committedEntry(key)) }
     guard case .some(.some(let entry)) = found else { return nil }
     guard let tags = entry.tags, try isRemoved(tags, writtenAt: entry.version.stamp) else { return entry }
-    // If the removed one waits, there may be a later one.
+    // If the removed entry is uncommitted, the database may have a later one.
     guard let later = try committedEntry(key), later.version.stamp > entry.version.stamp else { return nil }
     if let tags = later.tags, try isRemoved(tags, writtenAt: later.version.stamp) { return nil }
     return later
@@ -267,12 +261,12 @@ final class RecordReader: Sendable {
     return CacheEntry(key.string, header, record)
   }
 
-  /// Whether the newest value under `key` is with the memory tier only, since it could not be recorded.
+  /// Whether only the memory tier has the newest value, because it could not be recorded.
   func isHidden(_ key: CacheKey) -> Bool { journal.isHidden(key, position: database.foreignPosition) }
 
   // MARK: In a snapshot
 
-  /// The record as of a snapshot, without counting an access.
+  /// Reads from a snapshot, without counting an access.
   func readData(_ key: CacheKey, in txn: borrowing ReadTransaction) throws(CacheError) -> StoredRecord<Data>? {
     guard let record = try database.record(key, in: txn, copy: { Data($0) }) else { return nil }
     try requireTransforms(record.header, key)
@@ -295,8 +289,7 @@ final class RecordReader: Sendable {
     }
   }
 
-  /// Calls `body`, once at most, with the value's bytes where they lie: in the map, without a copy, if they are
-  /// committed.
+  /// Calls `body` at most once with the value's bytes, in place in the map if they are committed.
   func borrowBytes(_ key: CacheKey, _ body: (RawSpan) -> Void) throws(CacheError) {
     var isElsewhere = journal.hasPending.load(ordering: .acquiring)
     if isElsewhere {
@@ -336,7 +329,7 @@ final class RecordReader: Sendable {
       if case .some(.some(let failure)) = failure { throw failure }
     }
     if isElsewhere {
-      // Copied: it is pending, transformed, tagged, under a digest, or not in memory. The copy counts itself.
+      // Copy if it is pending, transformed, tagged, under a digest, or not in memory. `readData` counts the access.
       if let record = try readData(key) { record.payload.withUnsafeBytes { body($0.bytes) } }
     } else if isFound {
       counters.hits.increment()
@@ -345,7 +338,7 @@ final class RecordReader: Sendable {
     }
   }
 
-  /// The value of a record that is in the value log, or transformed, or both. Returns `nil` if its segment is gone.
+  /// A logged or transformed value. Returns `nil` if its segment is gone.
   func value(of record: StoredRecord<UnsafeRawBufferPointer>, _ key: CacheKey) throws(CacheError) -> Data? {
     guard record.header.flags.contains(.pointer) else {
       return try transforms.restore(record.payload, record.header, record.tags, key)
@@ -363,12 +356,12 @@ final class RecordReader: Sendable {
     try loggedValue(ValuePointer(record.payload), of: key.string)
   }
 
-  /// A value of the value log; `nil` if its segment is gone.
+  /// Reads from the value log; returns `nil` if the segment is gone.
   func loggedValue(_ pointer: ValuePointer, of key: String) throws(CacheError) -> Data? {
     let contents = try calling(Self.readingValue(key)) { () throws(SystemError) in try values.read(pointer) }
     switch contents {
     case .value(let data): return data
-    // Replaced, moved or removed since the record was read, by the cache or by somebody.
+    // Replaced, moved or removed since the record was read.
     case .missing: return nil
     case .damaged: throw database.corrupted(key)
     }
