@@ -1,17 +1,14 @@
 import Platform
 import Synchronization
 
-/// The memory tiers over a store.
-///
-/// Announcements are made with the journal's lock held, so that they are in the order of the writes.
-// Sendable: `announced`, `changing` and `unplaced` are touched with the lock held only.
+/// The memory tiers over a store. Announcements hold the journal's lock, and so are in write order.
+// Sendable: `announced`, `changing` and `unplaced` are only accessed with the lock held.
 final class StoreObservers: @unchecked Sendable {
-  /// A write that could not be recorded, on its way to the memory tier that is to have it, and still has what was there
-  /// before.
+  /// A write that could not be recorded, before its memory tier has replaced the older value.
   private struct UnplacedWrite {
     let key: String
     let stamp: UInt64
-    /// Whether nothing was announced under the key since.
+    /// Whether no later write was announced under the key.
     var isNewest = true
   }
 
@@ -20,19 +17,18 @@ final class StoreObservers: @unchecked Sendable {
   private(set) var announced: [any DiskStoreObserver] = []
   /// The hash of the key that a transaction is about to change. With the lock held.
   private(set) var changing: UInt64?
-  /// What those that were removed had counted. With the lock held.
+  /// The counts of removed observers. With the lock held.
   private var former = CacheStatistics()
   /// With the lock held.
   private var unplaced: [UnplacedWrite] = []
-  /// Whether there has been a write that could not be recorded.
+  /// Whether a write could ever not be recorded.
   let haveUnrecorded = Atomic<Bool>(false)
-  /// Removals of many keys that memory tiers have not followed yet. With the lock held.
+  /// Removals of many keys that memory tiers have not applied yet. With the lock held.
   private var removals: [HiddenKeys.Prefix] = []
-  /// How many there are: the common case is one, the writer itself.
+  /// The number of observers; in the common case, only the writer itself.
   let count = Atomic<Int>(0)
-  /// Advance with every write that is announced, before it can be read.
+  /// Advance with every announced write, before it can be read.
   let versions = KeyVersions()
-  /// Told of every change that is announced.
   let conditional: ConditionalWrites
 
   init(_ lock: ConditionLock, lockTimeout: Duration) {
@@ -58,7 +54,7 @@ final class StoreObservers: @unchecked Sendable {
     }
   }
 
-  /// What memory tiers have counted since the store was opened, those included that are gone.
+  /// The counts of all memory tiers since the store was opened, including removed ones.
   var statistics: CacheStatistics {
     lock.withLock {
       var statistics = former
@@ -67,7 +63,6 @@ final class StoreObservers: @unchecked Sendable {
     }
   }
 
-  /// Entries that memory tiers hold, and the sum of their costs.
   var size: (count: Int, cost: Int) {
     lock.withLock {
       announced.reduce((count: 0, cost: 0)) { sum, observer in
@@ -77,7 +72,6 @@ final class StoreObservers: @unchecked Sendable {
     }
   }
 
-  /// Returns those that there were.
   func removeAll() -> [any DiskStoreObserver] {
     lock.withLock {
       defer {
@@ -88,7 +82,7 @@ final class StoreObservers: @unchecked Sendable {
     }
   }
 
-  /// A write is about to be seen. With the lock held.
+  /// Announces a write before it becomes visible. With the lock held.
   @inline(__always)
   func announce(_ key: String, _ hash: UInt64, _ stamp: UInt64, isReadable: Bool = true) {
     versions.advance(hash: hash)
@@ -97,7 +91,7 @@ final class StoreObservers: @unchecked Sendable {
     for observer in announced { observer.willChange(key, hash: hash, stamp: stamp, isReadable: isReadable) }
   }
 
-  /// The same of a write that is in no journal: until it is placed readers find what was there before.
+  /// Announces a write in no journal: until it is placed, readers find the older value.
   func announceUnrecorded(_ key: String, _ hash: UInt64, _ stamp: UInt64) {
     announce(key, hash, stamp, isReadable: false)
     unplaced.append(UnplacedWrite(key: key, stamp: stamp))
@@ -109,13 +103,13 @@ final class StoreObservers: @unchecked Sendable {
     for index in unplaced.indices where isAbout(unplaced[index].key) { unplaced[index].isNewest = false }
   }
 
-  /// Whether a write that could not be recorded is not in its memory tier yet. With the lock held.
+  /// Whether an unrecorded write is not in its memory tier yet. With the lock held.
   var isPlacing: Bool { !unplaced.isEmpty }
 
-  /// The memory tier that made such a write is about to follow it. Takes the lock, so that nothing is announced before
-  /// ``endPlacing()``.
+  /// Takes the lock, so that nothing is announced before ``endPlacing()``, for a memory tier to apply its unrecorded
+  /// write.
   ///
-  /// - Returns: Whether it is the newest under its key still.
+  /// - Returns: Whether the write is still the newest under its key.
   func beginPlacing(_ stamp: UInt64) -> Bool {
     lock.lock()
     guard let index = unplaced.firstIndex(where: { $0.stamp == stamp }) else { return false }
@@ -128,7 +122,7 @@ final class StoreObservers: @unchecked Sendable {
     lock.unlock()
   }
 
-  /// The same of a removal of many keys, until ``endRemovals(_:)``.
+  /// Announces a removal of many keys, until ``endRemovals(_:)``. With the lock held.
   func announceAll(_ scope: HiddenKeys.Scope, _ stamp: UInt64) {
     versions.advanceAll()
     conditional.note(scope)
@@ -141,25 +135,25 @@ final class StoreObservers: @unchecked Sendable {
     for observer in announced { observer.willRemove(scope, stamp: stamp) }
   }
 
-  /// The memory tiers have followed the removals of many keys that have these stamps.
+  /// Call after the memory tiers have applied the removals with these stamps.
   func endRemovals(_ stamps: ClosedRange<UInt64>) {
     lock.withLock { removals.removeAll { stamps.contains($0.stamp) } }
   }
 
-  /// Whether an entry is gone that a memory tier may have still.
+  /// Whether a removed entry may still be in a memory tier.
   func isBeingRemoved(_ key: String, writtenAt stamp: UInt64) -> Bool {
     lock.withLock { removals.contains { $0.stamp > stamp && key.utf8.starts(with: $0.bytes) } }
   }
 
-  /// A write is about to be committed that is in no journal: until ``endChange(_:_:)`` nothing that is read under the key
-  /// may be kept. With the lock held.
+  /// Announces the commit of a write in no journal: until ``endChange(_:_:)`` nothing read under the key may be kept.
+  /// With the lock held.
   func beginChange(_ key: String, _ hash: UInt64, _ stamp: UInt64) {
     changing = hash
     for observer in announced { observer.beginChange(key, hash: hash, stamp: stamp) }
     announce(key, hash, stamp)
   }
 
-  /// It is committed, or will not be. With the lock held.
+  /// The write was committed, or will not be. With the lock held.
   func endChange(_ key: String, _ hash: UInt64) {
     changing = nil
     versions.advance(hash: hash)

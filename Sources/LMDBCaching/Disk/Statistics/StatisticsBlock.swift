@@ -1,21 +1,21 @@
 import CXXHash
 
-/// What a process publishes, as bytes: all of its file in the folder of statistics.
+/// A process's published statistics: the contents of its file in the statistics folder.
 ///
 ///     offset  bytes
 ///          0      8  "LMDBCLS1"
 ///          8      4  version: 1
 ///         12      4  process
-///         16      8  how often it has published
-///         24     16  when it opened the cache: by the wall clock, by the monotonic clock
-///         40     16  when it published this
+///         16      8  number of the publication
+///         24     16  opening time: wall clock, monotonic clock
+///         40     16  publication time, likewise
 ///         56      4  1: healthy
 ///         60      4  length of the name
 ///         64     64  name, UTF-8
 ///        128    384  numbers: the counters, nanoseconds of loading, the gauges; zeros
 ///        512   5280  histograms
 ///       5792      …  zeros
-///       6136      8  XXH3 of what is before
+///       6136      8  XXH3 of the bytes before it
 enum StatisticsBlock {
   static let size = 6_144
   static let version: UInt32 = 1
@@ -28,15 +28,14 @@ enum StatisticsBlock {
   private static let numbersOffset = 128
   private static let histogramsOffset = 512
   private static let checkOffset = size - 8
-  /// No process counts more: a sum of some does not overflow, and a time is none that nobody can have.
+  /// A bound on every number, so that sums do not overflow and times stay plausible.
   private static let greatestNumber = UInt64(1) << 56
 
-  /// Whether a file that begins so is one, as far as it was written.
   static func isOurs(_ beginning: [UInt8]) -> Bool { beginning.begins(with: magicBytes) }
 
   // MARK: Writing
 
-  /// - Parameter number: Of this publication, from 1.
+  /// - Parameter number: The number of this publication, from 1.
   static func bytes(_ statistics: ProcessStatistics, number: UInt64) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: size)
     bytes.withUnsafeMutableBytes { bytes in
@@ -56,7 +55,7 @@ enum StatisticsBlock {
       store(UInt32(name.count), at: 60)
       for (index, byte) in name.enumerated() { bytes[nameOffset + index] = byte }
       for (index, number) in numbers(of: statistics).enumerated() {
-        // A count that others just change may be a moment behind another, and below 0.
+        // A counter read during changes may lag behind another, and make a difference negative.
         store(min(UInt64(max(0, number)), greatestNumber), at: numbersOffset + index * 8)
       }
       var offset = histogramsOffset
@@ -70,7 +69,7 @@ enum StatisticsBlock {
     return sealed(bytes)
   }
 
-  /// The same bytes with the check that belongs to them; what is missing is zeros.
+  /// Pads the bytes to a block and adds the check.
   static func sealed(_ bytes: [UInt8]) -> [UInt8] {
     var bytes = Array(bytes.prefix(size))
     bytes += [UInt8](repeating: 0, count: size - bytes.count)
@@ -87,7 +86,7 @@ enum StatisticsBlock {
       + ProcessStatistics.gauges.map { statistics[keyPath: $0] }
   }
 
-  /// What fits, without half a character.
+  /// Truncates the name between characters.
   private static func prefix(of name: String) -> [UInt8] {
     var name = name[...]
     while name.utf8.count > longestName { name.removeLast() }
@@ -96,8 +95,8 @@ enum StatisticsBlock {
 
   // MARK: Reading
 
-  /// What the bytes of a file say. Returns `nil` unless they are a whole block of this version: the file may be being
-  /// written, be damaged, or be anybody's.
+  /// Parses a file's bytes. Returns `nil` unless they are a complete block of this version: the file may be half
+  /// written, damaged or forged.
   static func read(_ bytes: [UInt8], identifier: UInt64) -> (statistics: ProcessStatistics, number: UInt64)? {
     guard bytes.count == size else { return nil }
     return bytes.withUnsafeBytes { bytes in

@@ -1,6 +1,6 @@
 import Platform
 
-/// The file in which this process publishes its statistics, locked by it.
+/// The locked file in which this process publishes its statistics.
 struct StatisticsFile: ~Copyable {
   let identifier: UInt64
   private let lock: FileLock
@@ -13,7 +13,6 @@ struct StatisticsFile: ~Copyable {
     self.folder = folder
   }
 
-  /// Whether somebody has removed it, or the directory it is in.
   var isDeleted: Bool {
     get throws(SystemError) { try lock.file.status().linkCount == 0 }
   }
@@ -23,7 +22,6 @@ struct StatisticsFile: ~Copyable {
     try lock.file.write(StatisticsBlock.bytes(statistics, number: number), at: 0)
   }
 
-  /// Removes it, if it is still in its place.
   consuming func remove() throws(SystemError) {
     let name = StatisticsFolder.name(of: identifier)
     if try lock.file.isStill(name, in: folder) { try folder.remove(name) }

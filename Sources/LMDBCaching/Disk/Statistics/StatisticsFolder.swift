@@ -1,30 +1,27 @@
 import Platform
 
-/// The folder in which every process that has a cache open publishes what it does. Nothing in it is needed: it may be
-/// removed at any time, and what is not named and does not begin as these files do is left alone.
+/// The folder in which each process that has a cache open publishes statistics. It may be removed at any time. Foreign
+/// files in it are left alone.
 struct StatisticsFolder {
   static let name = "statistics"
   private static let names = NumberedName(suffix: ".live")
-  /// More processes than this are not looked for.
   static let mostFiles = 1_024
-  /// How often a block is read that is being written meanwhile.
+  /// The number of attempts to read a block that is being written.
   private static let attempts = 8
-  /// Nanoseconds for which a new file may be locked by who wants to know whose it is.
+  /// Nanoseconds for which a reader may lock a new file.
   private static let lockLimit: Int64 = 100_000_000
 
   let cache: Directory
 
   static func name(of identifier: UInt64) -> String { names.name(identifier) }
 
-  /// Returns `nil` if the name is none of a block's.
   static func identifier(of name: String) -> UInt64? { names.number(of: name) }
 
-  /// - Throws: For a link, or something else, in the folder's place.
+  /// - Throws: If the folder's name is taken by a link or another kind of file.
   private func folder() throws(SystemError) -> Directory? { try cache.subdirectory(Self.name) }
 
   // MARK: The own file
 
-  /// Makes a file, locked by this process.
   func makeFile() throws(SystemError) -> StatisticsFile {
     while true {
       let folder = try cache.makeSubdirectory(Self.name)
@@ -32,7 +29,7 @@ struct StatisticsFolder {
       let name = Self.name(of: identifier)
       let lock = FileLock(try folder.create(name, .exclusively))
       do throws(SystemError) {
-        // Another process may have taken it for a dead one's before it was locked, and removed it.
+        // Before the lock, another process may have taken it for a dead process's and removed it.
         if try lock.lock(.exclusive, within: Self.lockLimit), try lock.file.isStill(name, in: folder) {
           return StatisticsFile(lock, identifier, in: folder)
         }
@@ -44,14 +41,12 @@ struct StatisticsFolder {
     }
   }
 
-  /// Removes the files of processes that are gone.
-  ///
-  /// - Parameter own: What this process publishes in is left alone.
+  /// Removes the files of dead processes.
   func sweep(except own: UInt64?) throws(SystemError) {
     guard let folder = try folder() else { return }
     for name in try folder.names() {
       guard let identifier = Self.identifier(of: name), identifier != own else { continue }
-      // One that cannot be opened, or not be removed, is somebody else's to remove.
+      // Files that this process cannot open or remove are left to others.
       do throws(SystemError) { try Self.removeIfOver(name, in: folder) } catch { continue }
     }
   }
@@ -65,7 +60,7 @@ struct StatisticsFolder {
     try folder.remove(name)
   }
 
-  /// Whether it begins as it should, or has not been written yet: its owner died, or the power was cut.
+  /// Whether the file has the right header, or none yet because its owner died or the power failed.
   private static func isOurs(_ file: borrowing File) throws(SystemError) -> Bool {
     var beginning = [UInt8](repeating: 0, count: min(8, try file.status().size))
     guard try file.read(&beginning) else { return false }
@@ -74,14 +69,13 @@ struct StatisticsFolder {
 
   // MARK: What others publish
 
-  /// What a file was found to say.
   enum Found {
     case statistics(ProcessStatistics)
-    /// Its process lives, and it cannot be read, or is of another version.
+    /// The process lives, but its file is unreadable or of another version.
     case unreadable
   }
 
-  /// What all processes that live have published, each as of its last publication. Nothing is changed.
+  /// The latest statistics of all live processes. Changes nothing.
   func read() throws(SystemError) -> [Found] {
     guard let folder = try folder() else { return [] }
     var found: [Found] = []
@@ -91,25 +85,25 @@ struct StatisticsFolder {
       do throws(SystemError) {
         if let one = try Self.read(identifier, name, in: folder) { found.append(one) }
       } catch {
-        // Another user's, or of a device that fails: the others' can be read. A link, say, is no process's.
+        // Another user's file, or a failing device, must not hide the others. Links and the like are ignored.
         if error.finding == nil { found.append(.unreadable) }
       }
     }
     return found
   }
 
-  /// Returns `nil` if its process is gone.
+  /// Returns `nil` if the process is gone.
   private static func read(
     _ identifier: UInt64, _ name: String, in folder: Directory
   ) throws(SystemError) -> Found? {
     guard let file = try folder.open(name, requiresOneName: true) else { return nil }
     let lock = FileLock(file)
-    // Shared: others who look at the same time do not take each other for the owner.
+    // A shared lock, so that concurrent readers do not take each other for the owner.
     if try lock.tryLock(.shared) { return nil }
     for _ in 0..<attempts {
       var bytes = [UInt8](repeating: 0, count: StatisticsBlock.size)
       guard try lock.file.read(&bytes) else {
-        // Its owner has not published yet.
+        // Nothing was published yet.
         return try lock.file.status().size == 0 ? nil : .unreadable
       }
       if let block = StatisticsBlock.read(bytes, identifier: identifier) { return .statistics(block.statistics) }

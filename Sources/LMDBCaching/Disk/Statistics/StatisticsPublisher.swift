@@ -3,10 +3,9 @@ import LMDB
 import Logging
 import Platform
 
-/// Publishes what this process does with a cache, for others to see: about every second, if anything has changed.
-///
-/// A failure, of a disk that is full, say, costs the statistics, and nothing else; it is tried again after a minute.
-// Unchecked: what changes is touched by the writer thread only, and before that is started.
+/// Publishes this process's statistics for a cache about once a second, if they changed. After a failure, such as a
+/// full disk, publishing pauses for a minute.
+// Unchecked: only the writer thread, or opening before it starts, changes state.
 final class StatisticsPublisher: @unchecked Sendable {
   private let current: CurrentDirectory
   private let journal: Journal
@@ -17,9 +16,8 @@ final class StatisticsPublisher: @unchecked Sendable {
   private let processName = ProcessInfo.processInfo.processName
 
   private var file: StatisticsFile?
-  /// What was published last.
   private var last: ProcessStatistics?
-  /// On the monotonic clock, when a failure is over, and when somebody has to look for what others left.
+  /// Monotonic times of the next attempt after a failure, and of the next sweep for dead processes' files.
   private var nextAttempt = Int64.min
   private var nextSweep = Int64.min
   private var hasFailed = false
@@ -39,14 +37,13 @@ final class StatisticsPublisher: @unchecked Sendable {
     opened = Self.now(journal.clock)
   }
 
-  /// The monotonic clock is the system's, which readers compare with their own, whatever the cache's is.
+  /// Always the system's monotonic clock, which readers compare with their own.
   private static func now(_ clock: CacheClock) -> ProcessStatistics.Moment {
     ProcessStatistics.Moment(wall: clock.now, monotonic: MonotonicClock.nanoseconds)
   }
 
   // MARK: On the writer thread
 
-  /// Publishes what is new.
   func makeRound() {
     let now = journal.clock.monotonic
     if now < nextAttempt { return }
@@ -65,20 +62,19 @@ final class StatisticsPublisher: @unchecked Sendable {
     }
   }
 
-  /// The files are others now: what was published is of no use, or gone with them.
+  /// The published file may have been deleted with the directory.
   func didReopen() { last = nil }
 
-  /// Removes what is published.
   func end() {
     guard let file = file.take() else { return }
-    // What is left behind has no owner any more, and goes with the next sweep.
+    // A file left behind has no owner, so the next sweep removes it.
     do throws(SystemError) { try file.remove() } catch {}
   }
 
   private func publishIfChanged() throws(CacheError) {
     var statistics = composed()
     if let last {
-      // What other processes' commits change too is looked up when something is told anyway.
+      // Other processes change these too, so they are measured only when something else changed.
       statistics.diskCount = last.diskCount
       statistics.diskCost = last.diskCost
       statistics.transaction = last.transaction
@@ -86,7 +82,7 @@ final class StatisticsPublisher: @unchecked Sendable {
       if statistics == last { return }
     }
     do throws(CacheError) { try measure(&statistics) } catch {
-      // A database that fails says nothing; that it fails is told all the same.
+      // A failing database leaves them out; the rest is still published.
     }
     statistics.published = Self.now(journal.clock)
     try calling("Publishing the statistics of \(database.directoryName)") { () throws(SystemError) in
@@ -108,7 +104,7 @@ final class StatisticsPublisher: @unchecked Sendable {
 
   // MARK: What is published
 
-  /// What this process knows without reading anything.
+  /// The statistics that this process has without reading the database.
   private func composed() -> ProcessStatistics {
     var statistics = ProcessStatistics()
     statistics.process = getpid()
