@@ -16,12 +16,12 @@ extension CacheReader {
     }
   }
 
-  /// A page of the live entries whose keys start with `prefix`, from one state. Keys of 1 to 511 bytes come first, in byte
-  /// order; the others follow in database order.
+  /// A page of the live entries whose keys start with `prefix`, from one state. Keys of 1 to 511 bytes come first, in
+  /// byte order; the others follow in database order.
   ///
   /// - Parameters:
   ///   - place: The end of the previous page; `nil` for the first.
-  ///   - limit: The number of records to examine, at least 1. A page may have fewer entries, or none, and ends at 4 MiB.
+  ///   - limit: The number of records to examine, at least 1. Pages may be shorter, or empty, and end at 4 MiB.
   package func page(
     withPrefix prefix: String = "", after place: EntryPlace? = nil, limit: Int
   ) throws(CacheError) -> Page {

@@ -14,7 +14,7 @@ import Synchronization
 ///
 /// A renamed directory stays the store's. A deleted one is recreated at its path, unless another store of this process
 /// is there.
-// Sendable: the hooks are set once; `untoldJournal` is the writer thread's, or opening's before that is started; the rest
+// Sendable: the hooks are set once; only the writer thread, or opening before it starts, uses `untoldJournal`; the rest
 // is Sendable.
 final class PlaceKeeper: @unchecked Sendable {
   private let place: Mutex<StorePlace>
