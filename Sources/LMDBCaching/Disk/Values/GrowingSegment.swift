@@ -1,34 +1,30 @@
 import Platform
 import Synchronization
 
-/// A segment that this process appends to, or has appended to: see ``ValueLog``. It is locked as long as this object
-/// lives.
-// Sendable: `owner`, `tail`, `allocated` and `boundary` are touched with the log's lock held only, `isSuspect` by who
-// synchronizes; the rest is atomic or constant.
+/// A segment of the ``ValueLog`` that this process has appended to, locked for this object's lifetime.
+// Sendable: `owner`, `tail`, `allocated` and `boundary` are accessed with the log's lock held, `isSuspect` while
+// synchronizing; the rest is atomic or constant.
 final class GrowingSegment: @unchecked Sendable {
-  /// How many values were appended whose records are in no journal yet.
+  /// Counts appended values whose records are in no journal yet.
   final class Holds: Sendable {
     let count = Atomic<Int>(0)
   }
 
   let identifier: UInt64
-  /// The journal that the records of its values are written to.
+  /// The journal of its values' records.
   var owner: UInt64
   let lock: FileLock
   let holds: Holds
-  /// How many values are being written.
   let writers = Atomic<Int>(0)
-  /// Whether something was written that is not synchronized.
   let isDirty = Atomic<Bool>(false)
 
-  /// Whether the device failed to synchronize it: the system may take what it has in memory for what is on the disk.
+  /// Whether a sync failed, after which the system may treat unwritten pages as written.
   var isSuspect = false
 
-  /// Where the next entry begins.
   var tail: Int
-  /// Up to where the file has its blocks, as far as it is known.
+  /// The end of the known allocated blocks.
   var allocated: Int
-  /// The number of the journal's segment that has the last record, once nothing is appended any more.
+  /// The number of the journal's segment with the last record, once nothing more is appended.
   var boundary: Int?
 
   init(_ identifier: UInt64, owner: UInt64, _ lock: consuming FileLock, tail: Int, holds: Holds = Holds()) {
@@ -41,7 +37,7 @@ final class GrowingSegment: @unchecked Sendable {
   }
 }
 
-/// A value in the log whose record is to be written.
+/// A value in the log whose record is not written yet.
 struct AppendedValue {
   let pointer: ValuePointer
   fileprivate let holds: GrowingSegment.Holds
@@ -51,6 +47,6 @@ struct AppendedValue {
     holds = segment.holds
   }
 
-  /// The record is in the journal, or in the database, or will never be.
+  /// Call when the record is in the journal or the database, or will never be.
   func end() { holds.count.subtract(1, ordering: .releasing) }
 }

@@ -1,19 +1,18 @@
 import Platform
 
-/// Closes the files of segments that were removed, on a thread of its own. The system frees a file's blocks when it is
-/// closed for the last time, and whoever closes it waits: 0.7 s were measured where the device is told (`discard`).
+/// Closes removed segments on a separate thread. The last close waits while the system frees the file's blocks: 0.7 s
+/// were measured on a device mounted with `discard`.
 enum SegmentClosing {
   private static let thread = ThreadPool(name: "LMDB closing", idleTime: 1_000_000_000)
 
-  /// Lets go of what holds a file open. Nobody else may have it.
+  /// Releases the only reference to an object that holds a file open.
   static func release<Holder: AnyObject & Sendable>(_ holder: consuming Holder) {
     let kept = Unmanaged.passRetained(holder)
     _ = consume holder
-    // Without a thread the caller takes the time.
+    // Without a thread, the caller closes it.
     if !thread.run(isKept: false, { kept.release() }) { kept.release() }
   }
 
-  /// The same of a segment that is locked.
   static func release(_ lock: consuming FileLock) { release(Locked(lock)) }
 
   private final class Locked: Sendable {
@@ -22,6 +21,6 @@ enum SegmentClosing {
     init(_ lock: consuming FileLock) { self.lock = lock }
   }
 
-  /// Returns when everything that was let go of is closed.
+  /// Waits until everything released is closed.
   static func drain() { thread.drain() }
 }

@@ -1,11 +1,10 @@
-/// What the entries of the database refer to in one segment of the value log. The database keeps it for every segment, and
-/// changes it in the transactions that change the entries; a segment that nothing refers to has none.
+/// The part of a value log segment that the database's entries refer to. Updated in the transactions that change
+/// entries; unreferenced segments have none.
 struct SegmentUsage: Equatable, Sendable {
   static let size = 16
 
-  /// Bytes of the log's entries, their heads included.
+  /// Bytes of the log's entries, including their heads.
   var bytes = 0
-  /// How many there are.
   var count = 0
 
   init(bytes: Int = 0, count: Int = 0) {
@@ -23,7 +22,7 @@ struct SegmentUsage: Equatable, Sendable {
     [bytes, count].flatMap { word in withUnsafeBytes(of: word.littleEndian) { Array($0) } }
   }
 
-  // Wrapping: a record may say anything of its value's length.
+  // Wrapping, because a forged record may have any length.
 
   mutating func add(_ pointer: ValuePointer, keyLength: Int) {
     bytes &+= ValueEntry.size(keyLength: keyLength, length: pointer.length)
@@ -41,12 +40,10 @@ struct SegmentUsage: Equatable, Sendable {
 
   // MARK: Where it is in the database
 
-  /// `FF`, `s` and the segment.
   static let keyPrefix: [UInt8] = [DatabaseKey.reservedMarker, UInt8(ascii: "s")]
 
   static func key(_ segment: UInt64) -> [UInt8] { keyPrefix + withUnsafeBytes(of: segment.bigEndian) { Array($0) } }
 
-  /// The segment that a key is of, or `nil` if it is none.
   static func segment(ofKey key: UnsafeRawBufferPointer) -> UInt64? {
     guard key.count == 10, key.starts(with: keyPrefix) else { return nil }
     return UInt64(bigEndian: key.loadUnaligned(fromByteOffset: 2, as: UInt64.self))

@@ -1,33 +1,30 @@
 import CXXHash
 
-/// One value in a segment of the value log, with what tells whose it is:
+/// A value in a segment of the value log, with its key:
 ///
 ///     offset  bytes
 ///          0      4  "LVE1"
 ///          4      4  length of the key
 ///          8      8  length of the value
 ///         16      8  XXH3 of the value
-///         24      8  check over what is before and the key, of this segment and this place
+///         24      8  check of the bytes before it and the key, bound to segment and offset
 ///         32      …  LMDB's key of the record, padded to 16 bytes; then the value
 ///
 /// Entries begin at multiples of 16 bytes.
 struct ValueEntry {
   static let alignment = 16
   static let headSize = 32
-  /// Of a head and the longest key.
+  /// The size of a head with the longest key.
   static let greatestHead = headSize + DatabaseKey.maximumLength + 1
   private static let magic: UInt32 = 0x3145_564C
   static let magicBytes = withUnsafeBytes(of: magic.littleEndian) { Array($0) }
 
-  /// Where the entry begins in the segment's file.
   let offset: Int
   let keyLength: Int
   let length: Int
   let hash: UInt64
 
-  /// Where the value begins.
   var valueOffset: Int { offset + Self.headLength(keyLength) }
-  /// Where the next entry may begin.
   var end: Int { offset + Self.size(keyLength: keyLength, length: length) }
 
   func pointer(_ segment: UInt64) -> ValuePointer {
@@ -37,15 +34,14 @@ struct ValueEntry {
   @inline(__always)
   static func padded(_ count: Int) -> Int { (count &+ (alignment - 1)) & ~(alignment - 1) }
 
-  /// The length of the head, the key included.
+  /// The length of the head with its key.
   @inline(__always)
   static func headLength(_ keyLength: Int) -> Int { headSize + padded(keyLength) }
 
-  /// Bytes that an entry takes.
   @inline(__always)
   static func size(keyLength: Int, length: Int) -> Int { headLength(keyLength) &+ padded(length) }
 
-  /// Writes the head, and clears its padding.
+  /// Writes the head, and zeros its padding.
   func writeHead(to base: UnsafeMutableRawPointer, key: UnsafeRawBufferPointer, segment: UInt64) {
     base.storeBytes(of: Self.magic.littleEndian, as: UInt32.self)
     base.storeBytes(of: UInt32(keyLength).littleEndian, toByteOffset: 4, as: UInt32.self)
@@ -63,9 +59,9 @@ struct ValueEntry {
     return cxxhash_64(base + headSize, keyLength, cxxhash_64(base, 24, seed))
   }
 
-  /// The entry at an offset, of which `bytes` are the beginning; `nil` if there is none.
+  /// Parses the entry that begins with `bytes`; returns `nil` for other bytes.
   ///
-  /// - Parameter limit: Where the file ends.
+  /// - Parameter limit: The file's size.
   init?(_ bytes: UnsafeRawBufferPointer, at offset: Int, in segment: UInt64, limit: Int) {
     guard bytes.count >= Self.headSize, let base = bytes.baseAddress,
       UInt32(littleEndian: base.loadUnaligned(as: UInt32.self)) == Self.magic

@@ -1,22 +1,19 @@
 import Platform
 
-/// The folder of the value log. Files in it that are no segments are left alone.
+/// The folder of the value log. Foreign files in it are left alone.
 struct ValueFolder {
   static let name = "values"
 
   let cache: Directory
 
-  /// - Throws: For a link, or something else, in the folder's place.
+  /// - Throws: If the folder's name is taken by a link or another kind of file.
   private func folder() throws(SystemError) -> Directory? { try cache.subdirectory(Self.name) }
 
-  /// A segment as it was found.
   struct Found {
     let identifier: UInt64
-    /// Bytes.
     let size: Int
   }
 
-  /// The segments there are.
   func segments() throws(SystemError) -> [Found] {
     guard let folder = try folder() else { return [] }
     var found: [Found] = []
@@ -29,10 +26,9 @@ struct ValueFolder {
     return found
   }
 
-  /// Bytes of a segment, or `nil` if there is none.
   func size(_ identifier: UInt64) throws(SystemError) -> Int? { try folder()?.size(of: ValueSegment.name(identifier)) }
 
-  /// Opens a segment to read it; `nil` if there is none, or the file is something else.
+  /// Opens a segment for reading; returns `nil` for anything else.
   func open(_ identifier: UInt64) throws(SystemError) -> File? {
     guard let file = try folder()?.open(ValueSegment.name(identifier)),
       try ValueSegment.owner(file, identifier: identifier) != nil
@@ -40,10 +36,10 @@ struct ValueFolder {
     return file
   }
 
-  /// Makes a segment, locked by this process; `nil` if another process took it for one that nobody has before it was locked,
-  /// and removed it.
+  /// Creates a segment, locked by this process; returns `nil` if another process removed it as unowned before it was
+  /// locked.
   ///
-  /// - Parameter synchronized: Whether the folder's own name is to survive a power cut.
+  /// - Parameter synchronized: Whether the folder's name must survive a power cut.
   func make(_ identifier: UInt64, owner: UInt64, synchronized: Bool) throws(SystemError) -> FileLock? {
     let folder = try cache.makeSubdirectory(Self.name, synchronized: synchronized)
     let name = ValueSegment.name(identifier)
@@ -58,8 +54,8 @@ struct ValueFolder {
     return lock
   }
 
-  /// Locks a segment that no process has, and all of whose records are in the database; `nil` if it is not so, or it is
-  /// gone. Whoever holds the lock may remove it, move its values elsewhere or append to it.
+  /// Locks a segment that no process uses and whose records are all in the database; otherwise returns `nil`. The
+  /// lock's holder may remove it, move its values or append to it.
   func take(_ identifier: UInt64) throws(SystemError) -> FileLock? {
     let name = ValueSegment.name(identifier)
     guard let folder = try folder(), try folder.kind(of: name) == .regular, let file = try folder.open(name, .writing),
@@ -68,7 +64,7 @@ struct ValueFolder {
     let lock = FileLock(file)
     guard try lock.tryLock(.exclusive), try lock.file.isStill(name, in: folder) else { return nil }
     guard let owner = try ValueSegment.owner(lock.file, identifier: identifier) else {
-      // Its writer died, or the power was cut, before the beginning was on the disk.
+      // Its writer died, or the power failed, before the header was on disk.
       if try Self.isBlank(lock.file) { return lock }
       return nil
     }
@@ -82,20 +78,19 @@ struct ValueFolder {
     return header.allSatisfy { $0 == 0 } || header.count < 32 && ValueSegment.isOurs(header)
   }
 
-  /// Removes a segment. With its lock held.
   func remove(_ identifier: UInt64) throws(SystemError) { try folder()?.remove(ValueSegment.name(identifier)) }
 
-  /// Whether a file is the segment that is there.
+  /// Whether a file is the segment in place.
   func has(_ identifier: UInt64, _ file: borrowing File) throws(SystemError) -> Bool {
     guard let folder = try folder() else { return false }
     return try file.isStill(ValueSegment.name(identifier), in: folder)
   }
 
-  /// Puts a file that has lost its name back, as it is up to `size`.
+  /// Restores the first `size` bytes of a file that lost its name.
   func restore(_ identifier: UInt64, _ file: borrowing File, size: Int) throws(SystemError) -> FileLock {
     let folder = try cache.makeSubdirectory(Self.name)
     let name = ValueSegment.name(identifier)
-    // An older copy of it, say.
+    // An older copy of the segment, for example.
     if try folder.kind(of: name) == .regular, try isOurs(name, in: folder) { try folder.remove(name) }
     let lock = FileLock(try folder.create(name, .exclusively))
     do throws(SystemError) {
@@ -108,12 +103,11 @@ struct ValueFolder {
     return lock
   }
 
-  /// Makes new names, and removals, durable.
+  /// Makes new names and removals durable.
   func synchronize() throws(SystemError) { try folder()?.synchronize() }
 
   // MARK: Caches that are discarded
 
-  /// Removes every segment.
   func removeAll() throws(SystemError) {
     guard let folder = try folder() else { return }
     for segment in try segments() {
@@ -123,7 +117,7 @@ struct ValueFolder {
     try folder.synchronize()
   }
 
-  /// Moves the segments to a folder of another directory, but for those that are named.
+  /// Moves all other segments to a folder of another directory.
   func move(to destination: Directory, except kept: Set<UInt64>) throws(SystemError) {
     guard let folder = try folder() else { return }
     var moved: [String] = []
@@ -139,7 +133,7 @@ struct ValueFolder {
   private func isOurs(_ name: String, in folder: Directory) throws(SystemError) -> Bool {
     guard let file = try folder.open(name) else { return false }
     var beginning = [UInt8](repeating: 0, count: min(8, try file.status().size))
-    // One that cannot be read has the name of one.
+    // An unreadable file counts as a segment by its name.
     guard let isWhole = try ifReadable({ () throws(SystemError) in try file.read(&beginning) }) else { return true }
     guard isWhole else { return false }
     return ValueSegment.isOurs(beginning) || beginning.allSatisfy { $0 == 0 }

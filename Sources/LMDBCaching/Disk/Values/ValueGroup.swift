@@ -1,13 +1,11 @@
 import Platform
 
-/// Values that are appended to the value log in one write: a call for each takes three times as long where they have a
-/// few pages.
-///
-/// They lie here as they will in the segment; what depends on the place is filled in when that is known. Not thread-safe.
+/// Values appended to the value log in one write: separate calls take three times as long for values of a few pages.
+/// They are laid out as in the segment; fields that depend on the offset are filled in later. Not thread-safe.
 struct ValueGroup: ~Copyable {
-  /// What is longer is appended by itself: one more copy of it would cost more than the call.
+  /// Longer values are appended separately, because another copy would cost more than the call.
   static let longestValue = 64 << 10
-  /// Bytes from which on a group is appended.
+  /// The size at which a group is appended.
   static let fullSize = 256 << 10
 
   private struct Member {
@@ -20,7 +18,6 @@ struct ValueGroup: ~Copyable {
   private var memory: UnsafeMutableRawPointer?
   private var capacity = 0
   private var members: [Member] = []
-  /// Bytes that the entries take.
   private(set) var size = 0
 
   deinit { memory?.deallocate() }
@@ -28,13 +25,13 @@ struct ValueGroup: ~Copyable {
   var isEmpty: Bool { members.isEmpty }
   var count: Int { members.count }
 
-  /// - Parameter key: LMDB's key of the record.
+  /// - Parameter key: The record's LMDB key.
   mutating func add(_ value: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer) {
     let entrySize = ValueEntry.size(keyLength: key.count, length: value.count)
     let base = room(for: entrySize) + size
     (base + ValueEntry.headSize).copyMemory(from: key.baseAddress!, byteCount: key.count)
     let start = ValueEntry.headLength(key.count)
-    // Before the value: the last bytes of the entry are its padding, if there is any.
+    // Before the value, which may overwrite part of it; the rest is the entry's padding.
     (base + entrySize - ValueEntry.alignment)
       .initializeMemory(as: UInt8.self, repeating: 0, count: ValueEntry.alignment)
     (base + start).copyMemory(from: value.baseAddress!, byteCount: value.count)
@@ -55,7 +52,7 @@ struct ValueGroup: ~Copyable {
     return grown
   }
 
-  /// The bytes of the group at a place, and where each value will be.
+  /// Completes the entries at an offset; returns their bytes and pointers.
   mutating func seal(at offset: Int, in segment: UInt64) -> (bytes: UnsafeRawBufferPointer, [ValuePointer]) {
     guard let memory else { return (UnsafeRawBufferPointer(start: nil, count: 0), []) }
     let pointers = members.map { member in
@@ -70,7 +67,7 @@ struct ValueGroup: ~Copyable {
     return (UnsafeRawBufferPointer(start: memory, count: size), pointers)
   }
 
-  /// Forgets the values; the memory stays for the next.
+  /// Removes the values, but keeps the memory.
   mutating func removeAll() {
     members.removeAll(keepingCapacity: true)
     size = 0

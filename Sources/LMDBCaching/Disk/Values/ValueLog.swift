@@ -1,53 +1,49 @@
 import Platform
 import Synchronization
 
-/// Where this process writes the values that are too long for the database: once, at the end of a segment of its own. The
-/// record, in the journal and then in the database, has a ``ValuePointer``. (Bitcask, WiscKey and RocksDB's BlobDB are
-/// built so.)
+/// Writes values that are too long for the database, once, to the end of a segment. The record, in the journal and then
+/// the database, holds a ``ValuePointer``. (Bitcask, WiscKey and RocksDB's BlobDB use this design.)
 ///
-/// A segment is *active* while values are appended to it, then *retired* until all their records are committed, then
-/// nobody's: whoever finds that nothing refers to it any more removes it, and whoever finds it sparse moves what is left
-/// into an active segment of its own: see ``ValueLogKeeper``. A process that begins goes on with a short segment that is
-/// nobody's.
-///
-/// Threads: any.
+/// A segment is *active* while values are appended, then *retired* until all their records are committed, then unowned:
+/// any process removes it when it is unreferenced, and moves its values elsewhere when it is sparse
+/// (``ValueLogKeeper``). A new process continues a short, unowned segment. Threads: any.
 final class ValueLog: Sendable {
-  /// What a long value is appended to no more; it gets a segment of its own. So moving values is done in short steps.
+  /// Values over this share of a segment get a separate one, which keeps the steps that move values short.
   private static let sharesOfSegment = 4
-  /// Bytes for which blocks are reserved at once, half of what the segment has between these two: a file that grows with
-  /// every write is slower. A call takes as long for many blocks as for few, 15 to 50 µs, of the caller's time.
+  /// Bounds of the blocks reserved at once, half of the segment's size in between: a file that grows with every write
+  /// is slower. A reservation takes 15 to 50 µs of the caller's time, whatever its size.
   private static let (leastStep, greatestStep) = (256 << 10, 4 << 20)
-  /// What is written to the device early are whole parts of this many bytes.
+  /// Early writing to the device starts whole parts of this size.
   private static let earlyPart = 1 << 20
-  /// Telling the system to write takes half as long as the writing to the page cache.
+  /// Starting a write takes half as long as writing to the page cache.
   private static let earlyWriting = ThreadPool(name: "LMDB writing")
-  /// Of the error of who appends after ``close()``.
+  /// The error of appends after ``close()``.
   static let errnoOfClosed = ESHUTDOWN
-  /// How many segments of others a process looks at for one to go on with.
+  /// The number of unowned segments to examine for one to continue.
   private static let maximumLooks = 64
 
   private let current: CurrentDirectory
   private let isSynchronized: Bool
   private let segmentSize: Int
   private let state = Mutex(State())
-  /// Held while segments are synchronized: who finds nothing to do must not go on before it is done.
+  /// Held during a sync, so that a second caller waits for it.
   private let synchronizing = Mutex(())
 
   private struct State {
     var active: GrowingSegment?
     var retired: [GrowingSegment] = []
     var hasLookedForOthers = false
-    /// The journal that took the first one's place, whose identifier a caller may still have; 0 if none did.
+    /// The journal that replaced the first one, whose identifier a caller may still have; or 0.
     var renewedOwner: UInt64 = 0
     var isClosed = false
     var hasNewNames = false
-    /// Whether a segment was released that was not synchronized.
+    /// Whether a segment was released before it was synchronized.
     var hasUnsynchronizedSegments = false
 
     var held: [GrowingSegment] { retired + [active].compactMap(\.self) }
   }
 
-  /// - Parameter segmentSize: Bytes of a segment, unless it has a longer value.
+  /// - Parameter segmentSize: The size of a segment without an oversized value.
   init(_ current: CurrentDirectory, durability: Durability, segmentSize: Int) {
     self.current = current
     self.segmentSize = segmentSize
@@ -56,17 +52,17 @@ final class ValueLog: Sendable {
 
   private var folder: ValueFolder { ValueFolder(cache: current.value) }
 
-  /// Bytes from which on a group has a segment of its own: it is to be appended before.
+  /// The size at which a group gets a separate segment, and so must be appended before.
   var groupLimit: Int { segmentSize / Self.sharesOfSegment }
 
   // MARK: Appending
 
-  /// Appends a value; returns when it survives the death of the process. Its segment stays until ``AppendedValue/end()``.
+  /// Appends a value; returns when it survives a process crash. Its segment stays until ``AppendedValue/end()``.
   ///
   /// - Parameters:
-  ///   - key: LMDB's key of the record.
-  ///   - owner: The journal that the record is written to.
-  ///   - isAwaited: Whether somebody waits until it is on the disk: writing it there is begun at once.
+  ///   - key: The record's LMDB key.
+  ///   - owner: The record's journal.
+  ///   - isAwaited: Whether a caller waits for the sync, so that writing to disk starts at once.
   func append(
     _ value: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, owner: UInt64, isAwaited: Bool = false
   ) throws(SystemError) -> AppendedValue {
@@ -88,7 +84,7 @@ final class ValueLog: Sendable {
     return AppendedValue(entry.pointer(segment.identifier), in: segment)
   }
 
-  /// Appends the values of a group, which is empty after that: see ``append(_:key:owner:isAwaited:)``.
+  /// Appends and empties a group; see ``append(_:key:owner:isAwaited:)``.
   func append(_ group: inout ValueGroup, owner: UInt64, isAwaited: Bool) throws(SystemError) -> [AppendedValue] {
     let place = try begin(group.size, count: group.count, owner)
     let segment = place.segment
@@ -104,12 +100,11 @@ final class ValueLog: Sendable {
     return pointers.map { AppendedValue($0, in: segment) }
   }
 
-  /// Where values are being written.
   private struct Place {
     let segment: GrowingSegment
     let offset: Int
     let size: Int
-    /// Of values.
+    /// The number of values.
     let count: Int
   }
 
@@ -126,29 +121,28 @@ final class ValueLog: Sendable {
     let segment = place.segment
     segment.isDirty.store(true, ordering: .releasing)
     segment.writers.subtract(1, ordering: .releasing)
-    // The device is busy while the caller goes on. (The page that the next value begins in would be written twice.)
+    // Keeps the device busy while the caller continues. The page in which the next value begins would be written twice.
     guard isAwaited, isSynchronized else { return }
     let start = place.offset / Self.earlyPart * Self.earlyPart
     let end = (place.offset + place.size) / Self.earlyPart * Self.earlyPart
     if start < end { Self.earlyWriting.run(isKept: false) { segment.lock.file.startWriting(start..<end) } }
   }
 
-  /// Ends with a value that could not be written. Where others may have been written behind its place, that stays as it is,
-  /// a hole.
+  /// Releases the place of a value that could not be written. If others may follow it, it remains as a hole.
   private func giveBack(_ place: Place) {
     let segment = place.segment
     segment.writers.subtract(1, ordering: .releasing)
     state.withLock { _ in
       if segment.tail == place.offset + place.size {
         segment.tail = place.offset
-        // What was written of it may be what fills the disk.
+        // A partial value may be what fills the disk.
         finish(segment)
       }
       segment.holds.count.subtract(place.count, ordering: .releasing)
     }
   }
 
-  /// Finds a segment and room in it. With the lock held.
+  /// Reserves a place in a segment. Requires the lock.
   private func reserve(
     _ size: Int, _ owner: UInt64, _ state: inout State
   ) throws(SystemError) -> (GrowingSegment, offset: Int) {
@@ -162,12 +156,12 @@ final class ValueLog: Sendable {
     } else if let active = state.active, active.tail + size <= segmentSize {
       segment = active
       if owner != 0, segment.owner != owner {
-        // It was made to move values, before anything was written.
+        // It was created to move values, before the first write.
         try ValueSegment.writeOwner(owner, segment.lock.file)
         segment.owner = owner
       }
     } else {
-      // What is wrong with another's segment is not this value's concern.
+      // An error in another process's segment must not fail this value.
       if case .success(let adopted?) = outcome({ () throws(SystemError) in try adopt(owner, &state) }) {
         segment = adopted
       } else {
@@ -182,7 +176,7 @@ final class ValueLog: Sendable {
       try allocate(segment, upTo: offset + size, step: step)
     } catch {
       if segment.tail == ValueSegment.headerSize {
-        // Nothing was written to it, and nothing refers to it.
+        // Nothing was written, and nothing refers to it.
         state.retired.removeAll { $0 === segment }
         if state.active === segment { state.active = nil }
         do throws(SystemError) { try folder.remove(segment.identifier) } catch {}
@@ -201,7 +195,7 @@ final class ValueLog: Sendable {
       segment.allocated = ahead
     } catch {
       guard ahead > end, [ENOSPC, EDQUOT, EFBIG].contains(error.errno) else { throw error }
-      // The last bytes of a full disk may be enough for this value.
+      // A full disk's last bytes may be enough for this value.
       try segment.lock.file.reserve(end)
       segment.allocated = end
     }
@@ -217,7 +211,7 @@ final class ValueLog: Sendable {
     }
   }
 
-  /// Goes on with a segment that is nobody's, once: processes that live for a short time would leave one each.
+  /// Continues an unowned segment, once: short-lived processes would otherwise leave one each.
   private func adopt(_ owner: UInt64, _ state: inout State) throws(SystemError) -> GrowingSegment? {
     if state.hasLookedForOthers { return nil }
     state.hasLookedForOthers = true
@@ -230,7 +224,7 @@ final class ValueLog: Sendable {
       try ValueSegment.writeOwner(owner, lock.file)
       let size = ValueEntry.padded(try lock.file.status().size)
       let segment = GrowingSegment(found.identifier, owner: owner, lock, tail: size)
-      // What its writer left may not be on the disk, nor the segment's name.
+      // Its writer's data, and the segment's name, may not be on disk yet.
       segment.isDirty.store(true, ordering: .relaxed)
       state.hasNewNames = true
       return segment
@@ -266,15 +260,15 @@ final class ValueLog: Sendable {
       } catch {
         segment.isDirty.store(true, ordering: .releasing)
         segment.isSuspect = true
-        // What is appended from now on goes elsewhere: nobody writes to it while it is written again.
+        // Later appends go elsewhere, so nothing writes to it during the rewrite.
         retire(segment.identifier)
         throw error
       }
     }
   }
 
-  /// Has the system write everything to the device once more, after it failed to: it tells of that once, and counts the
-  /// pages as written from then on. (fsync(2), and what PostgreSQL found of it in 2018.)
+  /// Rewrites everything after a failed sync, because the system reports a failure once and then counts the pages as
+  /// written (fsync(2); PostgreSQL's findings of 2018).
   private func writeAgain(_ segment: GrowingSegment) throws(SystemError) {
     waitForWriters(segment)
     let tail = try state.withLock { (_) throws(SystemError) in
@@ -284,12 +278,12 @@ final class ValueLog: Sendable {
     try segment.lock.file.write(ValueSegment.headerSize..<tail, of: segment.lock.file)
   }
 
-  /// Until nothing is being written to a segment that nothing is appended to any more.
+  /// Waits for the writes to a retired segment.
   private func waitForWriters(_ segment: GrowingSegment) {
     while segment.writers.load(ordering: .acquiring) > 0 { MonotonicClock.sleep(nanoseconds: 100_000) }
   }
 
-  /// The same as ``synchronize()`` with what was released before. For ``Durability/fast``, where commits wait for nothing.
+  /// Also synchronizes released segments, for ``Durability/fast``, whose commits do not sync.
   func synchronizeAll() throws(SystemError) {
     try synchronize()
     let isNeeded = state.withLock { state in
@@ -305,12 +299,11 @@ final class ValueLog: Sendable {
     }
   }
 
-  /// Puts segments back that somebody has deleted or moved away, and whose values may be in no database yet. On the writer
-  /// thread.
+  /// Restores segments that were deleted or moved, and whose values may be in no database yet. Writer thread.
   func restoreDeleted() throws(SystemError) {
     let folder = folder
     for segment in state.withLock(\.held) where try !folder.has(segment.identifier, segment.lock.file) {
-      // It has the only copy, and is kept until there is another one: putting it back may fail.
+      // It has the only copy, so it is kept until there is another: restoring may fail.
       retire(segment.identifier)
       waitForWriters(segment)
       let (tail, owner) = state.withLock { _ in (segment.tail, segment.owner) }
@@ -328,7 +321,7 @@ final class ValueLog: Sendable {
     }
   }
 
-  /// Goes on with another journal, since the old one was deleted.
+  /// Switches to another journal, because the old one was deleted.
   func follow(journal owner: UInt64) throws(SystemError) {
     try state.withLock { (state) throws(SystemError) in
       state.renewedOwner = owner
@@ -341,7 +334,7 @@ final class ValueLog: Sendable {
 
   // MARK: Giving segments away
 
-  /// Ends the active segment, if it is that one; what is appended from now on goes into another one.
+  /// Retires the segment if it is active; later appends go to another one.
   func retire(_ identifier: UInt64) {
     state.withLock { state in
       guard let active = state.active, active.identifier == identifier else { return }
@@ -350,21 +343,19 @@ final class ValueLog: Sendable {
     }
   }
 
-  /// Bytes that are reserved for values to come.
+  /// Allocated bytes beyond the ends of segments.
   var reservedBytes: Int { state.withLock { $0.held.reduce(0) { $0 + max(0, $1.allocated - $1.tail) } } }
 
-  /// Whether there are segments that are not released yet.
   var hasRetired: Bool { state.withLock { !$0.retired.isEmpty } }
 
-  /// The active segment and its length, if there is one.
   var active: (identifier: UInt64, size: Int)? { state.withLock { $0.active.map { ($0.identifier, $0.tail) } } }
 
-  /// Lets go of retired segments whose records are all committed. On the writer thread.
+  /// Releases retired segments whose records are all committed. Writer thread.
   ///
-  /// - Parameter journal: Says which of the journal's segments has the last record that was written so far, and which is
-  ///   the last one that is committed.
+  /// - Parameter journal: Returns the numbers of the journal's segments with the last record so far, and last
+  ///   committed.
   func release(_ journal: () -> (last: Int, committed: Int)) {
-    // Nothing is appended to them any more, and all of their records are in the journal before it is asked.
+    // They get no more values, and all their records are in the journal before it is asked.
     let complete = state.withLock { state in
       state.retired.filter { $0.holds.count.load(ordering: .acquiring) == 0 }
     }
@@ -378,13 +369,13 @@ final class ValueLog: Sendable {
         if !isSynchronized, segment.isDirty.load(ordering: .acquiring) { state.hasUnsynchronizedSegments = true }
         finish(segment)
         state.retired.removeAll { $0 === segment }
-        // Where it fails, the segment is this process's until it closes.
+        // If that fails, the segment stays this process's until it closes.
         do throws(SystemError) { try ValueSegment.writeOwner(0, segment.lock.file) } catch {}
       }
     }
   }
 
-  /// Lets go of all segments: the journal is gone, or whoever applies it finds them by it.
+  /// Releases all segments: the journal is gone, or identifies them for its replay.
   func close() {
     state.withLock { state in
       for segment in state.held where segment.holds.count.load(ordering: .acquiring) == 0 { finish(segment) }
@@ -393,10 +384,9 @@ final class ValueLog: Sendable {
     }
   }
 
-  /// Gives back what was reserved.
   private func finish(_ segment: GrowingSegment) {
     guard segment.allocated > segment.tail else { return }
-    // It only takes space.
+    // A failure only costs space.
     do throws(SystemError) {
       try segment.lock.file.truncate(to: segment.tail)
       segment.allocated = segment.tail

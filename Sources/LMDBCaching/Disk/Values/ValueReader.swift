@@ -2,19 +2,16 @@ import Foundation
 import Platform
 import Synchronization
 
-/// Reads values of the log, whichever process wrote them. It keeps some segments open.
-///
-/// Threads: any.
+/// Reads values of the log, whichever process wrote them, and keeps some segments open. Threads: any.
 final class ValueReader: Sendable {
-  /// How many segments are open at most: each takes a descriptor, and addresses.
+  /// The maximum number of open segments: each takes a descriptor and address space.
   private static let maximumSegments = 64
 
-  /// What reading a value brought.
   enum Reading<Value> {
     case value(Value)
-    /// There is no such segment: the entry was replaced or moved meanwhile, or somebody removed the file.
+    /// The segment is missing: the entry was replaced or moved, or the file was deleted.
     case missing
-    /// The bytes are not those that were written.
+    /// The bytes do not match their checksum.
     case damaged
 
     func map<Other>(_ transform: (Value) -> Other) -> Reading<Other> {
@@ -32,7 +29,7 @@ final class ValueReader: Sendable {
   private let segments = Mutex<[UInt64: ReadableSegment]>([:])
   private let uses = Atomic<UInt64>(0)
 
-  /// - Parameter maps: Whether long values are read where they lie in memory, if they do.
+  /// - Parameter maps: Whether to read long values in place if they are in memory.
   init(_ current: CurrentDirectory, segmentSize: Int, maps: Bool = true) {
     self.current = current
     self.segmentSize = segmentSize
@@ -41,7 +38,6 @@ final class ValueReader: Sendable {
 
   // MARK: Reading
 
-  /// A copy of a value.
   func read(_ pointer: ValuePointer) throws(SystemError) -> Reading<Data> {
     guard pointer.end != nil else { return .damaged }
     guard let segment = try segment(pointer.segment) else { return .missing }
@@ -49,7 +45,7 @@ final class ValueReader: Sendable {
   }
 
   private func read(_ pointer: ValuePointer, of segment: ReadableSegment) throws(SystemError) -> Reading<Data> {
-    // Before there is memory for it.
+    // Before memory is allocated.
     guard let end = pointer.end, try segment.mayReach(end) else { return .damaged }
     let bytes = try UnsafeMutableRawBufferPointer.allocated(byteCount: pointer.length, for: current.value.path)
     var isHandedOver = false
@@ -57,12 +53,12 @@ final class ValueReader: Sendable {
     guard try segment.read(bytes, at: pointer.offset),
       RecordHeader.payloadHash(UnsafeRawBufferPointer(bytes)) == pointer.hash
     else { return .damaged }
-    // Not before it is filled: of a few bytes `Data` makes a copy, and frees the memory at once.
+    // Only once it is filled: `Data` copies a few bytes, and frees the memory at once.
     isHandedOver = true
     return .value(Data(bytesNoCopy: bytes.baseAddress!, count: pointer.length, deallocator: .free))
   }
 
-  /// Calls `body` with a value: where it lies, if it is long and in memory now, or with a copy.
+  /// Calls `body` with a value, in place if it is long and in memory, or copied.
   func withValue<R>(
     _ pointer: ValuePointer, _ body: (UnsafeRawBufferPointer) -> R
   ) throws(SystemError) -> Reading<R> {
@@ -76,7 +72,7 @@ final class ValueReader: Sendable {
     return try read(pointer, of: segment).map { $0.withUnsafeBytes(body) }
   }
 
-  /// Whether a value's bytes are there, whatever they are.
+  /// Whether the file includes a value's place.
   func isPresent(_ pointer: ValuePointer) throws(SystemError) -> Bool {
     guard let end = pointer.end, let size = try ValueFolder(cache: current.value).size(pointer.segment) else {
       return false
@@ -84,14 +80,13 @@ final class ValueReader: Sendable {
     return end <= size
   }
 
-  /// Whether a value is there as it was written.
   func isIntact(_ pointer: ValuePointer) throws(SystemError) -> Bool {
-    // A segment is shorter than a forged length.
+    // Rejects a forged length, beyond the segment's end.
     guard try isPresent(pointer) else { return false }
     if case .value = try read(pointer) { return true } else { return false }
   }
 
-  /// Makes segments durable that another process wrote, and their names.
+  /// Makes segments of other processes, and their names, durable.
   func synchronize(_ identifiers: Set<UInt64>) throws(SystemError) {
     if identifiers.isEmpty { return }
     for identifier in identifiers { try segment(identifier)?.synchronize() }
@@ -124,7 +119,7 @@ final class ValueReader: Sendable {
     do throws(SystemError) {
       return try folder.open(identifier)
     } catch {
-      // The process has no descriptor left: it gets some back.
+      // Free descriptors, because none are left.
       guard error.errno == EMFILE || error.errno == ENFILE else { throw error }
       forgetAll()
       return try folder.open(identifier)
@@ -138,7 +133,7 @@ final class ValueReader: Sendable {
     return oldest.flatMap { segments.removeValue(forKey: $0.key) }
   }
 
-  /// Closes segments that were removed, which the disk has back only then.
+  /// Closes removed segments, whose space the disk gets back only then.
   func forgetRemoved() {
     let removed = segments.withLock { $0 }.filter { $0.value.isRemoved }
     if removed.isEmpty { return }
@@ -147,7 +142,7 @@ final class ValueReader: Sendable {
     }
   }
 
-  /// Closes all segments: the directory may be another one.
+  /// Closes all segments, for another directory.
   func forgetAll() {
     let all = segments.withLock { segments in
       defer { segments = [:] }

@@ -1,18 +1,17 @@
 import CXXHash
 import Platform
 
-/// A file of the value log. Values are appended to it by the one process that has it locked; what is written is never
-/// changed, so that anybody may read what a record refers to, at any time.
+/// A file of the value log. One process locks it and appends values, which never change, so any process may read a
+/// referenced value at any time.
 ///
 ///     offset  bytes
 ///          0      8  "LMDBCVS1"
-///          8      8  identifier, which is also in the name
-///         16      8  the journal that records of its values are written to, or 0: all of them are in the database
+///          8      8  identifier, as in the name
+///         16      8  the journal of its values' records, or 0 once all are in the database
 ///         24      8  XXH3 of the first 16 bytes
-///         64      …  the values: see ``ValueEntry``
+///         64      …  the values (``ValueEntry``)
 ///
-/// A torn entry, of a process that died or of a power cut, is one that its checksums do not agree with; no record that is
-/// believed refers to it.
+/// A crash or a power cut may leave a torn entry, whose checksums do not match; no valid record refers to it.
 enum ValueSegment {
   static let headerSize = ValuePointer.leastOffset
   private static let names = NumberedName(suffix: ".values")
@@ -22,13 +21,10 @@ enum ValueSegment {
 
   static func name(_ identifier: UInt64) -> String { names.name(identifier) }
 
-  /// Returns `nil` if the name is none of a segment's.
   static func identifier(ofName name: String) -> UInt64? { names.number(of: name) }
 
-  /// Whether a file that begins so is one of these.
   static func isOurs(_ beginning: [UInt8]) -> Bool { beginning.begins(with: magicBytes) }
 
-  /// Writes the header of a new segment.
   static func writeHeader(_ file: borrowing File, identifier: UInt64, owner: UInt64) throws(SystemError) {
     var header = [UInt8](repeating: 0, count: headerSize)
     header.withUnsafeMutableBytes {
@@ -40,12 +36,12 @@ enum ValueSegment {
     try file.write(header, at: 0)
   }
 
-  /// Says which journal the records of its values are written to from now on. With the segment's lock held.
+  /// Sets the journal of its values' records. Requires the segment's lock.
   static func writeOwner(_ owner: UInt64, _ file: borrowing File) throws(SystemError) {
     try file.write(withUnsafeBytes(of: owner.littleEndian) { Array($0) }, at: ownerOffset)
   }
 
-  /// The journal that records of its values are written to; `nil` if it is not that segment.
+  /// The journal of its values' records; `nil` for another kind of file.
   static func owner(_ file: borrowing File, identifier: UInt64) throws(SystemError) -> UInt64? {
     var header = [UInt8](repeating: 0, count: 32)
     guard try file.read(&header) else { return nil }
