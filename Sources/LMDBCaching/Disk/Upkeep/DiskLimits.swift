@@ -1,6 +1,6 @@
 import Platform
 
-/// What the disk tier keeps within. Trims work on a copy.
+/// The limits of the disk tier.
 struct DiskLimits: Sendable {
   var count: Int
   var cost: Int
@@ -14,7 +14,7 @@ struct DiskLimits: Sendable {
     freeDiskSpace = configuration.disk.freeSpaceLimit
   }
 
-  /// Whether the tier is so far over a limit that it is trimmed at once and not at the next interval: a tenth.
+  /// Whether the tier exceeds a limit by a tenth, so that it is trimmed at once.
   func isFarExceeded(by metadata: CacheMetadata) -> Bool {
     metadata.count > count.addingClamped(count / 10) || metadata.totalCost > cost.addingClamped(cost / 10)
   }

@@ -2,16 +2,16 @@ import Logging
 import Platform
 import Synchronization
 
-/// Finds out whether this process is the only one that has the cache open, and what those have to finish that were: see
-/// ``ExclusiveUse``. On the writer thread, unless it says otherwise.
-// Sendable: `isSettled` belongs to the writer thread; the rest is constant or Sendable.
+/// Determines whether this process alone has the cache open, and what earlier lone processes must finish
+/// (``ExclusiveUse``). Writer thread, unless noted.
+// Sendable: only the writer thread uses `isSettled`; the rest is constant or Sendable.
 final class ExclusiveKeeper: @unchecked Sendable {
   private let journal: Journal
   private let place: PlaceKeeper
   private let peers: PeerRecovery
   private let events: EventLog
 
-  /// Whether nobody has conditional writes that are not committed, and nobody can begin any.
+  /// Whether no process has uncommitted conditional writes, or can begin any.
   private var isSettled = false
   /// Whether a conditional write was a transaction since the last round.
   private let isWanted = Atomic<Bool>(false)
@@ -26,21 +26,20 @@ final class ExclusiveKeeper: @unchecked Sendable {
 
   private var folder: JournalFolder { JournalFolder(cache: place.directory) }
 
-  /// Notes that a conditional write takes less time if the process is alone. Any thread.
-  ///
-  /// - Returns: Whether to look at once; later, the next round does.
+  /// Notes that exclusive use would speed up a conditional write. Any thread. Returns whether to check at once, before
+  /// the next round.
   func want() -> Bool {
     isWanted.store(true, ordering: .relaxed)
     return !hasLooked.exchange(true, ordering: .relaxed)
   }
 
   func makeRound() {
-    // Somebody waits for them.
+    // Another process waits for them.
     journal.lock.withLock { if journal.isShared && journal.state.hasConditional { journal.requestCommit() } }
     if isWanted.exchange(false, ordering: .relaxed) { becomeAlone() }
   }
 
-  /// Notes that the process is alone, if it is.
+  /// Restores exclusive use if this process is alone.
   func becomeAlone() {
     do throws(CacheError) {
       if try !journal.lock.withLock({ () throws(CacheError) in
@@ -49,11 +48,11 @@ final class ExclusiveKeeper: @unchecked Sendable {
       }) {
         return
       }
-      // With the lock of who opens, nothing can be gone over to.
+      // Files cannot be switched under the opening lock.
       peers.takeOver()
       guard try place.displacement().isEmpty else { return }
       try calling("Looking for other processes at \(place.directory.path)") { () throws(SystemError) in
-        // Whoever has it may be opening the cache.
+        // Its holder may be opening the cache.
         guard let opening = try OpeningLock.take(place.directory, within: 0) else { return }
         if try place.processLock.isOnlyProcess(), try isNothingLeft() {
           journal.lock.withLock { journal.restoreExclusiveUse() }
@@ -68,18 +67,15 @@ final class ExclusiveKeeper: @unchecked Sendable {
     }
   }
 
-  /// Whether what others wrote is in the database.
+  /// Whether other processes' writes are all in the database.
   private func isNothingLeft() throws(SystemError) -> Bool {
     guard peers.failure == nil, let own = journal.identifier else { return false }
     return try folder.identifiers() == [own]
   }
 
-  /// Another directory may have other processes.
   func didReopen() { isSettled = false }
 
-  /// Looks whether every conditional write that another process made while it was alone is committed.
-  ///
-  /// - Returns: The journal of one that has to commit first, or `nil` if there is none.
+  /// Returns a journal whose conditional writes, by a formerly lone process, must be committed first, or `nil`.
   func unsettled() throws(CacheError) -> FileIdentity? {
     if isSettled { return nil }
     peers.takeOver()

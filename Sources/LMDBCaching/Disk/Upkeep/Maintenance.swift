@@ -2,7 +2,7 @@ import Logging
 import Platform
 import Synchronization
 
-/// What is done now and then on the writer thread: limits, accesses, dead readers and marks that nobody needs.
+/// Periodic work on the writer thread: limits, accesses, dead readers and obsolete marks.
 final class Maintenance: Sendable {
   private let trimmer: Trimmer
   private let peers: PeerRecovery
@@ -15,7 +15,7 @@ final class Maintenance: Sendable {
   private let metrics: CacheMetrics
   private let isQueued = Atomic<Bool>(false)
   private let isTrimQueued = Atomic<Bool>(false)
-  /// Whether something was removed by a tag since the last sweep, and when the next one is, on the monotonic clock.
+  /// Whether entries were removed by tag since the last sweep, and the monotonic time of the next sweep.
   private let isSweepWanted = Atomic<Bool>(true)
   private let nextSweep = Atomic<Int64>(.min)
 
@@ -34,7 +34,7 @@ final class Maintenance: Sendable {
     self.metrics = metrics
   }
 
-  /// Everything, soon; what waits already is enough. Any thread.
+  /// Schedules all maintenance, unless it is scheduled already. Any thread.
   func enqueue() {
     if isQueued.exchange(true, ordering: .relaxed) { return }
     writer.enqueue { [self] in
@@ -55,7 +55,7 @@ final class Maintenance: Sendable {
     try recordMetrics()
   }
 
-  /// Trims to the limits, soon; a trim that waits already is enough. Any thread.
+  /// Schedules a trim to the limits, unless one is scheduled already. Any thread.
   func enqueueTrim() {
     if isTrimQueued.exchange(true, ordering: .relaxed) { return }
     writer.enqueue { [self] in
@@ -66,11 +66,9 @@ final class Maintenance: Sendable {
     }
   }
 
-  /// Entries were removed by a tag.
   func wantSweep() { isSweepWanted.store(true, ordering: .relaxed) }
 
-  /// Takes what was removed by a tag out of the database, if there is any: with a tenth of the time at most, however often
-  /// tags are removed. On the writer thread, about every second.
+  /// Deletes entries that were removed by tag, in at most a tenth of the time. Writer thread, about once a second.
   func sweepIfWanted() {
     let start = journal.clock.monotonic
     guard isSweepWanted.load(ordering: .relaxed), start >= nextSweep.load(ordering: .relaxed) else { return }
@@ -83,7 +81,7 @@ final class Maintenance: Sendable {
     nextSweep.store(end.addingClamped((end - start).multipliedClamped(by: 9)), ordering: .relaxed)
   }
 
-  /// Tells the metrics system of everything once more, before the files are closed.
+  /// Records the final metrics, before the files are closed.
   func recordLastMetrics() {
     do throws(CacheError) {
       try recordMetrics(isLast: true)

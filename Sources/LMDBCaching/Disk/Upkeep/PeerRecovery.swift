@@ -3,9 +3,9 @@ import Logging
 import Platform
 import Synchronization
 
-/// Brings in what processes that died left: their journals, and their places in the reader table, which keep pages from
-/// being used again. On the writer thread, or before it is started.
-// Sendable: `failure` belongs to the writer thread, or to opening before that; the hooks are set once.
+/// Recovers from dead processes: replays their journals, and frees their slots in the reader table, which keep pages
+/// from being reused. Writer thread, or before it starts.
+// Sendable: only the writer thread, or opening before it, uses `failure`; the hooks are set once.
 final class PeerRecovery: @unchecked Sendable {
   private let directory: CurrentDirectory
   private let database: EntryDatabase
@@ -13,13 +13,13 @@ final class PeerRecovery: @unchecked Sendable {
   private let values: ValueReader
   private let durability: Durability
   private let events: EventLog
-  /// Nanoseconds to wait for another process that applies journals.
+  /// Nanoseconds to wait for another process that replays journals.
   private let lockTimeout: Int64
 
-  /// Makes room in a map that is full; returns whether it is worth another try.
+  /// Makes room in a full map; returns whether to retry.
   var makeRoom: () -> Bool = { false }
 
-  /// Why a dead process's journal could not be applied.
+  /// Why a dead process's journal could not be replayed.
   private(set) var failure: CacheError?
 
   init(
@@ -35,18 +35,17 @@ final class PeerRecovery: @unchecked Sendable {
     self.events = events
   }
 
-  /// Takes over before anybody has read anything: waits until another process that is at it has finished, and hides what
-  /// is on the disk under the keys of a journal that cannot be applied now, since the disk is full, say. It is older than
-  /// what was acknowledged.
+  /// Recovers before the first read. Waits for another process that is recovering, and hides values on disk that are
+  /// older than a journal that cannot be replayed now (on a full disk, for example).
   ///
-  /// - Throws: `.lockTimeout` if another process does not finish, and what looking for journals throws: what is in them
-  ///   would be missing.
+  /// - Throws: `.lockTimeout` if another process does not finish; errors of finding journals, whose writes would be
+  ///   missing.
   func takeOverAtOpening(timeout: Int64) throws(CacheError) {
     try applyJournals(timeout: timeout, hidesOlder: true)
     checkReaders()
   }
 
-  /// The same while the cache is open. A failure is kept for the next commit, which tries it again.
+  /// Recovers while the cache is open. The next commit retries after a failure.
   func takeOver() {
     let error = events.logFailure(.error, "cache journals not scanned", in: database.directoryName) {
       () throws(CacheError) in try applyJournals(timeout: 0, hidesOlder: false)
@@ -55,10 +54,10 @@ final class PeerRecovery: @unchecked Sendable {
     checkReaders()
   }
 
-  /// Before a commit: what it replaces may be newer than what a dead process wrote.
+  /// Replays journals before a commit, which may replace a dead process's later writes.
   ///
-  /// - Parameter leavingNothing: The commit removes something, and leaves nothing that an older write could be held against.
-  ///   So whoever has died by now goes first.
+  /// - Parameter leavingNothing: Whether the commit removes entries without a trace, so that dead processes' older
+  ///   writes must go first.
   func applyBeforeCommit(leavingNothing: Bool) throws(CacheError) {
     guard failure != nil || leavingNothing else { return }
     try applyJournals(timeout: leavingNothing ? lockTimeout : 0, hidesOlder: false)
@@ -80,11 +79,11 @@ final class PeerRecovery: @unchecked Sendable {
     let own = journal.identifier
     let found = try calling(activity) { () throws(SystemError) in try folder.identifiers().filter { $0 != own } }
     guard !found.isEmpty else { return failure = nil }
-    // One process at a time: a journal whose lock cannot be had is then one whose owner lives, and not one that another
-    // process is about to bring in.
+    // One process at a time: then a locked journal means that its owner lives, not that another process is replaying
+    // it.
     guard let turn = try calling(activity, { () throws(SystemError) in try folder.takeReplayLock(timeout: timeout) })
     else {
-      // While the cache is open, the next round sees what became of it.
+      // While the cache is open, the next round checks again.
       if timeout == 0 { return }
       throw .lockTimeout(
         database.directoryName, try calling(activity) { () throws(SystemError) in try folder.holderOfReplayLock() })
@@ -98,9 +97,9 @@ final class PeerRecovery: @unchecked Sendable {
       do throws(CacheError) {
         try apply(orphan)
       } catch {
-        // It stays for the next round.
+        // The journal stays for the next round.
         if hidesOlder { try hideWhatIsOlder(than: orphan) }
-        // The next commit tells, once, that somebody holds the lock.
+        // The next commit reports a lock timeout once.
         if error.code != .lockTimeout, error.code != former?.code {
           events.log(
             .error, "cache journal not applied",
@@ -119,25 +118,24 @@ final class PeerRecovery: @unchecked Sendable {
     turn.end()
   }
 
-  /// Applies what is not in the database yet. Never puts an older write over a newer one, and nothing from before a
+  /// Replays uncommitted writes. Never puts an older write over a newer one, or restores writes from before a
   /// `removeAll`.
   ///
-  /// The journal's committed stamp stays in the database until the file is gone for good: see ``sweepCommittedStamps()``.
-  /// If this process dies in between, or a power cut undoes the removal, the journal must not be applied once more: a
-  /// value that was removed since would come back.
+  /// The journal's committed stamp stays until its file is durably gone (``sweepCommittedStamps()``). If this process
+  /// dies first, or a power cut undoes the removal, a second replay would restore values that were removed since.
   @discardableResult
   func apply(_ orphan: borrowing OrphanedJournal) throws(CacheError) -> Int {
     let activity = "Applying the journal \(orphan.name) of a process that ended"
     guard let last = orphan.runs.last?.frames.last else {
-      // What it committed last may be in the file, and not be read: of a commit LMDB tells readers at the end, and if the
-      // process was killed just before, the next one that writes does. That is not to be some time later.
+      // If the process was killed at the end of its last commit, readers may not see it until LMDB's next write
+      // transaction, so make one now.
       try database.withoutWriters(activity) { _ in }
       return 0
     }
     let (identifier, runs, isOfThisRun) = (orphan.identifier, orphan.runs, orphan.isOfThisRun)
     var count = 0
     var lastStamp: UInt64 = 0
-    // Only who has the turn changes it.
+    // Only the replay lock's holder changes it.
     let committed = try database.withoutWriters(activity) { (session) throws(LMDBError) in
       try session.committedStamp(ofJournal: identifier)
     }
@@ -146,7 +144,7 @@ final class PeerRecovery: @unchecked Sendable {
     let missing = try calling(activity) { () throws(SystemError) in
       try framesWithoutValue(frames, stopsAtFirst: !isOfThisRun)
     }
-    // What has lost a value otherwise than by a power cut goes on without it.
+    // Unless a power cut took them, only the writes without their values are lost.
     if let first = missing.min(), !isOfThisRun { Self.cutOff(&frames, at: first) }
     if durability != .fast {
       let segments = Set(frames.indices.filter { !missing.contains($0) }.compactMap { frames[$0].pointer?.segment })
@@ -161,11 +159,11 @@ final class PeerRecovery: @unchecked Sendable {
       try session.setCommittedStamp(last.stamp, ofJournal: identifier)
       lastStamp = session.metadata.lastStamp
     }
-    // These writes came from elsewhere: memory tiers have to look at their entries again, and new stamps are greater.
+    // Memory entries must be revalidated, and new stamps must be greater.
     database.tracker.invalidate()
     journal.lock.withLock { journal.state.stamps.advance(to: lastStamp) }
     database.counters.replayedWrites.increment(by: count)
-    // The journal is removed now. A power cut must not undo the commit and leave neither.
+    // The journal is removed next, so a power cut must not undo the commit.
     if durability == .ordered { try database.synchronize() }
     events.log(
       .debug, "cache journal of a process that ended without closing it applied",
@@ -173,8 +171,7 @@ final class PeerRecovery: @unchecked Sendable {
     return count
   }
 
-  /// The frames whose value is not in the value log, as indexes: a power cut or a failing device has taken it, or somebody
-  /// who deletes files.
+  /// The indexes of frames whose value is missing or damaged.
   private func framesWithoutValue(_ frames: [JournalFrame], stopsAtFirst: Bool) throws(SystemError) -> Set<Int> {
     var missing = Set<Int>()
     for index in frames.indices {
@@ -189,10 +186,9 @@ final class PeerRecovery: @unchecked Sendable {
     try ifReadable { () throws(SystemError) in try values.isIntact(pointer) } == true
   }
 
-  /// Leaves frames out from one on that a power cut took: what comes after a write that is lost must not be there without
-  /// it.
+  /// Drops the frames from one lost to a power cut: later writes must not survive without it.
   private static func cutOff(_ frames: inout [JournalFrame], at index: Int) {
-    // A batch is there as a whole, or not at all.
+    // A batch is kept as a whole, or not at all.
     var end = index
     while end > 0, frames[end - 1].flags.contains(.batchContinues) { end -= 1 }
     frames.removeSubrange(end...)
@@ -212,7 +208,7 @@ final class PeerRecovery: @unchecked Sendable {
     }
     let newest = runs.last?.frames.last?.stamp ?? 0
     journal.lock.withLock {
-      // What is written from now on is newer.
+      // Later writes are newer.
       journal.state.stamps.advance(to: newest)
       journal.hide(hidden)
     }
@@ -247,14 +243,14 @@ final class PeerRecovery: @unchecked Sendable {
 
   // MARK: Committed stamps of journals that are gone
 
-  /// Removes from the database what it knows of journals that are gone. On the writer thread, at times.
+  /// Removes the committed stamps of removed journals. Writer thread, periodically.
   func sweepCommittedStamps() throws(CacheError) {
     let activity = "Removing marks of old journals in \(database.directoryName)"
     let known = try database.withoutWriters(activity) { (session) throws(LMDBError) in
       try session.journalsWithCommittedStamp()
     }
     let gone = try calling(activity) { () throws(SystemError) in
-      // Without its mark, a journal whose removal a power cut undoes would bring back what was removed since.
+      // First, because a journal whose removal a power cut undoes would restore removed values without its stamp.
       let present = Set(try folder.identifiers())
       let gone = known.filter { !present.contains($0) }
       if !gone.isEmpty { try folder.synchronize() }
@@ -268,10 +264,10 @@ final class PeerRecovery: @unchecked Sendable {
 }
 
 extension WriteSession {
-  /// Applies a write that may be older than what is there: what its process would have committed takes the place of a
-  /// transaction that has not seen it.
+  /// Replays a write that may be older than the present one, but takes precedence over a transaction that has not seen
+  /// it.
   ///
-  /// - Parameter isValueMissing: The value it puts is nowhere. What was there before is not there any more all the same.
+  /// - Parameter isValueMissing: The value is lost, but the write still removes the one before it.
   fileprivate mutating func apply(_ frame: JournalFrame, isValueMissing: Bool) throws(LMDBError) {
     let stamp = frame.stamp
     switch frame.operation {

@@ -1,16 +1,15 @@
 import LMDB
 import Platform
 
-/// Moves what is in use of a segment to the segment that this process appends to, in short steps. On the writer thread.
-///
-/// A step copies values, has them durable, and changes their records in one transaction. Interrupted anywhere, it leaves
-/// copies that nothing refers to, and are counted nowhere.
+/// Moves a segment's referenced values to this process's active segment in short steps, on the writer thread. A step
+/// copies values, syncs them, and changes their records in one transaction. An interruption leaves only unreferenced,
+/// uncounted copies.
 final class SegmentEmptying {
-  /// How many values, and bytes of them, a step looks at.
+  /// The maximum number of values, and of their bytes, per step.
   private static let (valuesOfStep, bytesOfStep) = (512, 4 << 20)
-  /// Bytes that are read at once when an entry is not where the one before ends.
+  /// Bytes to read at once when an entry is not directly after the last one.
   private static let searchLength = 64 << 10
-  /// How many bytes a step reads at most in search of an entry.
+  /// The maximum number of bytes per step to search for an entry.
   private static let searchOfStep = 16 << 20
 
   let identifier: UInt64
@@ -19,10 +18,9 @@ final class SegmentEmptying {
   private let log: ValueLog
   private let database: EntryDatabase
   private let journal: Journal
-  /// Where the next entry may begin.
   private var offset = ValueSegment.headerSize
 
-  /// - Parameter lock: The segment's: see ``ValueFolder/take(_:)``.
+  /// - Parameter lock: From ``ValueFolder/take(_:)``.
   init(
     _ segment: ValueFolder.Found, _ lock: consuming FileLock, _ log: ValueLog, _ database: EntryDatabase,
     _ journal: Journal
@@ -35,7 +33,6 @@ final class SegmentEmptying {
     self.journal = journal
   }
 
-  /// Returns whether there is more to do.
   func makeStep() throws(CacheError) -> Bool {
     let found = try calling("Reading \(lock.file.path)") { () throws(SystemError) in try nextValues() }
     try move(try database.referring(found))
@@ -60,7 +57,7 @@ final class SegmentEmptying {
     }
   }
 
-  /// Returns `nil` for a value that is damaged, and stays where it is.
+  /// Returns `nil` for a damaged value, which stays in place.
   private func copy(_ key: [UInt8], _ pointer: ValuePointer, _ owner: UInt64) throws(SystemError) -> AppendedValue? {
     let value = try UnsafeMutableRawBufferPointer.allocated(byteCount: pointer.length, for: lock.file.path)
     defer { free(value.baseAddress) }
@@ -100,10 +97,8 @@ final class SegmentEmptying {
     }
   }
 
-  /// Where an entry may begin at or behind an offset, or where to go on with the search: a value that was not written left
-  /// a hole.
-  ///
-  /// - Parameter limit: How many bytes are searched at most, about.
+  /// Finds the next possible entry, or where to continue the search after about `limit` bytes: a failed write leaves a
+  /// hole.
   private func nextMagic(from start: Int, limit: Int) throws(SystemError) -> Int {
     var position = start
     var bytes = [UInt8](repeating: 0, count: Self.searchLength)

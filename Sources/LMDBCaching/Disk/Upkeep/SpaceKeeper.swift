@@ -3,21 +3,21 @@ import Logging
 import Platform
 import Synchronization
 
-/// Gives the disk back what the database's file has and does not use: LMDB keeps free pages for ever. On the writer thread.
+/// Returns free space in the database's file, whose free pages LMDB keeps forever. Writer thread.
 ///
-/// The file is looked at about every second. Where more than half of it is free, and more than ``leastFree``, for some
-/// looks in a row, the free pages are made holes, in parts, so that nobody waits for long.
-// Sendable: what changes is the writer thread's; the hook is set once, before that is started.
+/// If more than half of the file, and more than ``leastFree``, is free for several rounds in a row, holes are punched
+/// for the free pages, in short parts.
+// Sendable: only the writer thread changes state; the hook is set once, before it starts.
 final class SpaceKeeper: @unchecked Sendable {
-  /// Bytes. What is free below that is not worth the work.
+  /// Bytes; less free space is not worth the work.
   private static let leastFree = 4 << 20
-  /// How many looks in a row have to find too much: what is free for a moment is soon used again.
+  /// Consecutive rounds that must find too much free space, because it is often reused soon.
   private static let leastLooks = 2
-  /// How many rounds it rests after a pass, and after one that gave nothing back: a snapshot may keep what is free.
+  /// Rounds to rest after a pass, and after a fruitless one, when a snapshot may hold the free pages.
   private static let (rest, longRest) = (10, 60)
-  /// Nanoseconds after which a part ends, with the hole that it is at. Commits wait for it, reads do not.
+  /// Nanoseconds per part; commits wait for it, reads do not.
   private static let limitOfPart: Int64 = 20_000_000
-  /// How many parts a round has at most; in between commits go first.
+  /// The maximum number of parts per round, between which commits go first.
   private static let partsOfRound = 20
 
   private let database: EntryDatabase
@@ -25,16 +25,15 @@ final class SpaceKeeper: @unchecked Sendable {
   private let meter: SpaceMeter
   private let writer: Writer
   private let events: EventLog
-  /// Whether the file system cannot do it.
+  /// Whether the file system cannot punch holes.
   private var isUnsupported = false
   private var looks = 0
   private var restingRounds = 0
-  /// Bytes on the disk when the pass began.
   private var allocatedBefore = 0
-  /// The page to go on from, while a pass is under way.
+  /// The next page during a pass.
   private var next: UInt64?
 
-  /// Told before the file changes by anything but a commit.
+  /// Called before the file changes other than by a commit.
   var willChangeFile: () -> Void = {}
 
   init(
@@ -47,7 +46,6 @@ final class SpaceKeeper: @unchecked Sendable {
     self.events = events
   }
 
-  /// About every second.
   func makeRound() {
     if isUnsupported || database.isOutOfService.load(ordering: .acquiring) { return }
     do throws(CacheError) {
@@ -64,12 +62,12 @@ final class SpaceKeeper: @unchecked Sendable {
         writer.letCommitsGoFirst()
       }
     } catch {
-      // A later look tries it again; and what is wrong with the disk, the next commit tells.
+      // A later round retries. The next commit reports any disk error.
       (next, looks, restingRounds) = (nil, 0, Self.rest)
     }
   }
 
-  /// Everything at once, however little there is to gain.
+  /// Returns all free space at once, however little.
   func sweep() throws(CacheError) {
     if isUnsupported || database.isOutOfService.load(ordering: .acquiring) { return }
     do throws(CacheError) {
@@ -82,7 +80,7 @@ final class SpaceKeeper: @unchecked Sendable {
   }
 
   private func beginPass() throws(CacheError) {
-    // What the last commit freed is kept for readers of the state before it. Two more commits, and nobody reads that.
+    // LMDB keeps pages freed by the last commit for readers of the state before it; two more commits release them.
     for _ in 0..<2 { try database.transact(activity) { _ in } }
     allocatedBefore = try meter.allocatedByDatabase()
     next = 0
@@ -106,7 +104,7 @@ final class SpaceKeeper: @unchecked Sendable {
       .debug, "cache space given back", ["directory": "\(database.directoryName)", "bytes": "\(max(0, given))"])
   }
 
-  /// Whether more than half of what the file has on the disk is free.
+  /// Whether more than half of the file's allocated space is free.
   private func isWorthIt() throws(CacheError) -> Bool {
     let used = try meter.usedByDatabase()
     return try meter.allocatedByDatabase() - used > max(Self.leastFree, used)

@@ -1,7 +1,7 @@
 import LMDB
 import Platform
 
-/// Measures what the bytes of a cache's files are used for. Any thread.
+/// Measures how a cache's files use their space. Any thread.
 final class SpaceMeter: Sendable {
   private let database: EntryDatabase
   private let values: ValueLog
@@ -13,7 +13,7 @@ final class SpaceMeter: Sendable {
     self.current = current
   }
 
-  /// Adds what is found. No scan of entries: what is in use is counted as it changes.
+  /// Adds the measurements without a scan, because usage is counted as it changes.
   func add(to statistics: inout CacheStatistics) throws(CacheError) {
     let usage = try database.valueUsage()
     let (used, allocated) = (try usedByDatabase(), try allocatedByDatabase())
@@ -22,20 +22,18 @@ final class SpaceMeter: Sendable {
         $0.addingClamped(max(0, $1.size - ValueSegment.headerSize))
       }
     }
-    // Another process may write meanwhile.
+    // Another process may have written in between.
     let reserved = min(values.reservedBytes, max(0, segments - usage.bytes))
     statistics.liveBytes += used.addingClamped(usage.bytes)
     statistics.deadBytes += max(0, segments - usage.bytes - reserved)
     statistics.freeBytes += max(0, allocated - used) + reserved
   }
 
-  /// Bytes of the pages of the database's file that are in use.
   func usedByDatabase() throws(CacheError) -> Int {
     let info = try database.accessing(activity) { () throws(LMDBError) in try database.environment.info() }
     return info.usedBytes
   }
 
-  /// Bytes of the database's file on the disk.
   func allocatedByDatabase() throws(CacheError) -> Int {
     try calling(activity) { () throws(SystemError) in
       try current.value.status(of: CacheDirectory.dataName)?.allocatedBytes ?? 0

@@ -2,9 +2,7 @@ import Logging
 import Platform
 import Synchronization
 
-/// Makes what is committed safe from a power cut: when somebody asks, and when it had to be and could not.
-///
-/// Threads: any.
+/// Makes commits safe from a power cut, on request and after a required sync failed. Threads: any.
 final class Synchronizer: Sendable {
   private let database: EntryDatabase
   private let journal: Journal
@@ -18,7 +16,6 @@ final class Synchronizer: Sendable {
     self.events = events
   }
 
-  /// Waits until everything committed is on the disk.
   func synchronize() throws(CacheError) {
     try calling("Synchronizing the values of \(database.directoryName)") { () throws(SystemError) in
       try values.synchronizeAll()
@@ -27,7 +24,7 @@ final class Synchronizer: Sendable {
     journal.lock.withLock { journal.didSynchronize() }
   }
 
-  /// The same if writes wait for it.
+  /// Retries a failed sync that writes wait for.
   func synchronizeIfAwaited() {
     guard journal.lock.withLock({ journal.state.unsynchronized != nil }) else { return }
     do throws(CacheError) {

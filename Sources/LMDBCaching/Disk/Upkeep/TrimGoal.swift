@@ -1,9 +1,8 @@
-/// What a trim has to reach.
 struct TrimGoal: Sendable {
   var count = Int.max
   var cost = Int.max
-  /// Entries last accessed before this second go.
+  /// Removes entries last accessed before this second.
   var lastAccess: UInt32 = 0
-  /// Entries created before this second go, and count as removed rather than evicted.
+  /// Removes entries created before this second; they count as removed, not evicted.
   var created: UInt32 = 0
 }

@@ -1,23 +1,20 @@
-/// Which entries have to go: those that have expired, those that were accessed too long ago or cost more than all may
-/// together, and then those of the least rank. It keeps 24 bytes of each entry, and no key.
+/// Chooses the entries to remove: expired ones, those accessed too long ago or too costly, then those of the lowest
+/// rank. Uses 24 bytes per entry, and no keys.
 ///
-/// The rank is the time of the last access, and a turnover for each use: for as long as an entry stays that is never
-/// accessed again. So one that is used now and then outlives many that are used once, and goes all the same when it is
-/// not used any more. Uses are counted once in half a turnover, as generations are in the memory tier: many within a
-/// moment are one. On the four recorded loads of the benchmark, with 1 % to 30 % of the objects, a model of it misses as
-/// often as LRU at worst (orm-busy, 1 %) and 27 % less at best (orm-night, 5 %). With a turnover of its own for a use, and
-/// without generations, it is 5 % more at worst.
+/// The rank is the last access plus one turnover per use, where a turnover is the lifetime of an entry that is never
+/// accessed again. So an entry in regular use outlives many that are used once, but goes when its use ends. Uses are
+/// counted once per half turnover, like generations in the memory tier. In a model on the benchmark's four recorded
+/// loads, with room for 1 % to 30 % of the objects, it misses as often as LRU at worst (orm-busy, 1 %) and 27 % less at
+/// best (orm-night, 5 %). With a separate turnover for a use, and no generations, it misses 5 % more at worst.
 struct TrimPlan {
-  /// What is known of an entry's accesses.
   struct Recency {
     let lastAccess: UInt32
-    /// See ``RecordHeader/uses``.
     let uses: UInt8
-    /// Of two with the same last access the older write goes first.
+    /// Of two equal last accesses, the older write goes first.
     let stamp: UInt64
   }
 
-  /// An entry's place among those that may go; the least goes first.
+  /// The order of removal, lowest first.
   private struct Rank: Comparable {
     let time: UInt32
     let stamp: UInt64
@@ -34,23 +31,22 @@ struct TrimPlan {
 
   private var entries: [Entry] = []
   private var hasUses = false
-  /// How many entries go in any case, and how many others.
+  /// The number of entries that go in any case, and of others.
   private var expired = 0
   private var chosen = 0
   /// Entries last accessed before this second go.
   private var oldestAccess: UInt32 = 0
-  /// Entries that cost more go.
   private var greatestCost = Int.max
-  /// The greatest rank that goes; `nil` if no rank does.
+  /// The highest rank that goes; `nil` if none does.
   private var lastVictim: Rank?
-  /// How long an entry stays that is never accessed again, in seconds, as far as this trim tells; `nil` if it does not.
+  /// The lifetime, in seconds, of an entry that is never accessed again; `nil` if unknown.
   private(set) var turnover: UInt32?
 
   mutating func add(_ standing: TrimScan.Standing) {
     switch standing {
     case .unknown: break
     case .expired, .removed: expired += 1
-    // They go before all others that a limit makes go.
+    // They go before all others that a limit removes.
     case .stray: entries.append(Entry(recency: Recency(lastAccess: 0, uses: 0, stamp: 0), cost: 0))
     case .live(_, let recency, let cost):
       if recency.uses > 0 { hasUses = true }
@@ -58,11 +54,8 @@ struct TrimPlan {
     }
   }
 
-  /// How many entries are to go.
   var victims: Int { expired + chosen }
 
-  /// Chooses the victims.
-  ///
   /// - Parameter now: Seconds since 1970.
   mutating func choose(_ goal: TrimGoal, now: UInt32) {
     defer { entries = [] }
@@ -85,8 +78,8 @@ struct TrimPlan {
     entries.sort { [turnover] in Self.rank($0.recency, turnover) < Self.rank($1.recency, turnover) }
   }
 
-  /// The age of the first entry that would stay if only those without a use went. (If all went by their last access, those
-  /// that stay for their uses would be the oldest, and make it longer and longer.)
+  /// The age of the first entry to stay if only unused ones went. Ordering all by last access would let entries that
+  /// stay for their uses inflate it.
   private func turnover(_ goal: TrimGoal, _ total: Int128, _ now: UInt32) -> UInt32? {
     var (gone, cost) = (0, total)
     var age: UInt32?
@@ -99,19 +92,19 @@ struct TrimPlan {
     return gone < entries.count ? age : nil
   }
 
-  /// How many of the sorted entries have to go; at least one.
+  /// The number of sorted entries to remove; at least one.
   private func victims(_ goal: TrimGoal, _ total: Int128) -> Int {
     var (end, cost) = (0, total)
     while end < entries.count, entries.count - end > goal.count || cost > goal.cost {
       cost -= Int128(entries[end].cost)
       end += 1
     }
-    // Of one rank all go, or none.
+    // Entries of equal rank go together.
     while end < entries.count, rank(entries[end].recency) == rank(entries[end - 1].recency) { end += 1 }
     return end
   }
 
-  /// By the last access alone where the turnover is not known.
+  /// Uses only the last access if the turnover is unknown.
   private func rank(_ recency: Recency) -> Rank { Self.rank(recency, turnover) }
 
   private static func rank(_ recency: Recency, _ turnover: UInt32?) -> Rank {

@@ -1,20 +1,20 @@
 import LMDB
 
-/// A walk through all entries, in the order of LMDB's keys, for a trim.
+/// Scans all entries for a trim, in LMDB key order.
 struct TrimScan {
-  /// What a trim makes of an entry. Keys are valid as long as the entry is.
+  /// A trim's classification of an entry; the key is valid as long as the entry.
   enum Standing {
-    /// Of a newer version: it is kept.
+    /// Written by a newer version, and kept.
     case unknown
-    /// A record that cannot be read, or that its key does not lead to.
+    /// A record that is unreadable, or stored under the wrong key.
     case stray
     case expired(key: UnsafeRawBufferPointer, stamp: UInt64)
-    /// Removed by one of its tags, or created too early.
+    /// Removed by tag, or created too early.
     case removed(key: UnsafeRawBufferPointer, stamp: UInt64)
     case live(key: UnsafeRawBufferPointer, TrimPlan.Recency, cost: Int)
   }
 
-  /// How many entries one read transaction looks at. A snapshot that lasts keeps pages from being used again.
+  /// Entries per read transaction: a long snapshot keeps pages from being reused.
   private static let length = 20_000
 
   private let database: EntryDatabase
@@ -23,14 +23,11 @@ struct TrimScan {
   private let now: Int64
   private let generation: UInt32
   private let knowsAccesses: Bool
-  /// The tags that were removed, by their hashes, with the stamps of the removals.
+  /// The stamps of removals, by tag hash.
   private let removedTags: [UInt64: UInt64]
-  /// See ``TrimGoal/created``.
   private let oldestCreation: UInt32
-  /// The last key that was looked at.
   private var last: [UInt8]?
 
-  /// - Parameter generation: See ``RecordHeader/noteAccess(_:generation:)``.
   init(
     _ database: EntryDatabase, _ recency: RecencyTable, _ observers: StoreObservers, now: Int64, generation: UInt32,
     removedTags: [UInt64: UInt64], oldestCreation: UInt32
@@ -45,7 +42,7 @@ struct TrimScan {
     knowsAccesses = !self.observers.isEmpty || !recency.isEmpty
   }
 
-  /// Looks at the next entries. Returns whether there are more.
+  /// Visits the next entries. Returns whether there are more.
   mutating func next(_ body: (Cursor.Entry, Standing) -> Void) throws(CacheError) -> Bool {
     let start = last
     last = try database.accessing("Trimming \(database.directoryName)") { () throws(LMDBError) in
@@ -87,7 +84,6 @@ struct TrimScan {
     key.allSatisfy { $0 < 0x80 } || String(validating: key, as: UTF8.self) != nil
   }
 
-  /// The last access that anybody knows of.
   private func lastAccess(_ key: UnsafeRawBufferPointer, _ recorded: UInt32) -> UInt32 {
     let key = String(decoding: key, as: UTF8.self)
     var lastAccess = recorded

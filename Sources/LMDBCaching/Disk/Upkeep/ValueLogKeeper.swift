@@ -3,20 +3,20 @@ import Logging
 import Platform
 import Synchronization
 
-/// Gives the disk back what the value log has and nothing refers to. On the writer thread, about every second.
+/// Removes unused space from the value log. Writer thread, about once a second.
 ///
-/// A segment that nobody has, and that the database counts no use of, is removed when every snapshot, of any process,
-/// sees that, and when a power cut cannot undo it. One of which less than half is in use is emptied first, in short steps
-/// between commits; so are short ones where there are many.
-// Sendable: what changes is the writer thread's, or opening's before that is started.
+/// An unowned segment without counted usage is removed once every process's snapshots see that, and no power cut can
+/// undo it. A segment less than half in use is emptied first, in short steps between commits; so are short ones if
+/// there are many.
+// Sendable: only the writer thread, or opening before it starts, changes state.
 final class ValueLogKeeper: @unchecked Sendable {
-  /// Bytes. What is not in use below that is not worth the work.
+  /// Bytes; less dead space is not worth the work.
   private static let leastDead = 64 << 10
-  /// The same in the active segment, which is then ended before it is full.
+  /// The limit for the active segment, which is then retired early.
   private static let leastDeadOfActive = 4 << 20
-  /// How many short segments there may be: those of less than an eighth of the usual length.
+  /// The maximum number of segments shorter than an eighth of the usual size.
   private static let maximumShort = 16
-  /// How many parts of a round empty segments; in between commits go first.
+  /// The maximum number of emptying steps per round, between which commits go first.
   private static let partsOfRound = 40
 
   private let log: ValueLog
@@ -29,21 +29,20 @@ final class ValueLogKeeper: @unchecked Sendable {
   private let segmentSize: Int
   private let events: EventLog
 
-  /// A segment that nothing refers to, as it was while nobody had it.
+  /// An unreferenced segment, as it was while unowned.
   private struct Unused {
-    /// The transaction as of which it was.
+    /// The transaction of that state.
     let transactionID: UInt64
-    /// Bytes. Whoever goes on with it, and lets go of it again, leaves it longer.
+    /// Bytes; a process that continues the segment leaves it longer.
     let size: Int
   }
 
-  /// By their identifiers, those that have to wait.
+  /// Unreferenced segments that cannot be removed yet.
   private var unused: [UInt64: Unused] = [:]
-  /// The segment that is being emptied.
   private var emptying: SegmentEmptying?
-  /// What was in use of a segment that could not be emptied: a value of it is damaged, say.
+  /// The usage of segments that could not be emptied, because of a damaged value, for example.
   private var unmovable: [UInt64: SegmentUsage] = [:]
-  /// The transaction that was looked at last, if there was nothing to do.
+  /// The last transaction checked, if there was nothing to do.
   private var lastPosition: UInt64?
 
   init(
@@ -66,7 +65,6 @@ final class ValueLogKeeper: @unchecked Sendable {
 
   // MARK: Rounds
 
-  /// About every second.
   func makeRound() {
     if database.isOutOfService.load(ordering: .acquiring) { return }
     reader.forgetRemoved()
@@ -75,25 +73,25 @@ final class ValueLogKeeper: @unchecked Sendable {
     do throws(CacheError) {
       lastPosition = try look() ? nil : position
     } catch {
-      // A later round tries it again; and what is wrong with the disk, the next commit tells.
+      // A later round retries. The next commit reports any disk error.
       emptying = nil
       lastPosition = nil
     }
   }
 
-  /// Everything at once, however little there is to gain.
+  /// Removes all unused space at once, however little.
   func sweep() throws(CacheError) {
-    // What it leaves has to wait for something.
+    // Segments that remain must wait for other processes or snapshots.
     lastPosition = nil
     defer { SegmentClosing.drain() }
     for _ in 0..<100 where try !look(leastDead: 0, leastDeadOfActive: 0) { return }
   }
 
-  /// Before the cache is closed: a segment of its own that nothing refers to need not stay until the next opening.
+  /// Removes the unreferenced active segment before closing, rather than at the next opening.
   func finish() {
-    // After it this process has none of them open.
+    // Afterwards this process has no removed segment open.
     defer { SegmentClosing.drain() }
-    // Its lock goes with it: others may go on.
+    // Releases its lock, so that others may continue it.
     emptying = nil
     guard journal.lock.withLock({ journal.state.gate.failure == nil }), let active = log.active else { return }
     _ = outcome { () throws(CacheError) in
@@ -104,13 +102,12 @@ final class ValueLogKeeper: @unchecked Sendable {
     }
   }
 
-  /// The files may be others now.
   func didReopen() {
     (unused, unmovable, emptying, lastPosition) = ([:], [:], nil, nil)
     reader.forgetAll()
   }
 
-  /// Returns whether there is more to do, though nobody commits anything meanwhile.
+  /// Returns whether work remains that needs no further commit.
   private func look(
     leastDead: Int = ValueLogKeeper.leastDead, leastDeadOfActive: Int = ValueLogKeeper.leastDeadOfActive
   ) throws(CacheError) -> Bool {
@@ -123,7 +120,6 @@ final class ValueLogKeeper: @unchecked Sendable {
     return isWaiting || isEnding || isEmptying || log.hasRetired
   }
 
-  /// All there are.
   private func segments() throws(CacheError) -> [ValueFolder.Found] {
     try calling(activity) { () throws(SystemError) in try folder.segments() }
   }
@@ -134,7 +130,7 @@ final class ValueLogKeeper: @unchecked Sendable {
 
   // MARK: Segments that nothing refers to
 
-  /// Returns whether some have to wait.
+  /// Returns whether some segments must wait.
   private func removeUnused(
     of found: [ValueFolder.Found], _ usage: EntryDatabase.ValueUsage
   ) throws(CacheError) -> Bool {
@@ -148,12 +144,11 @@ final class ValueLogKeeper: @unchecked Sendable {
     return isWaiting
   }
 
-  /// Returns whether it is removed.
+  /// Returns whether the segment is removed. An unused segment with an owner may be used and become unused again before
+  /// the next round, with a snapshot of the use in between. So it is noted while unowned, and again after another
+  /// process had it.
   ///
-  /// One that is unused while somebody has it may be in use before the next look, and unused again: a snapshot in
-  /// between refers to it. So it is noted while nobody has it, and anew if somebody had it since.
-  ///
-  /// - Parameter synchronized: The transaction up to which a power cut undoes nothing.
+  /// - Parameter synchronized: The transaction up to which commits are durable.
   private func removeIfUnused(_ segment: ValueFolder.Found, _ synchronized: inout UInt64) throws(CacheError) -> Bool {
     let identifier = segment.identifier
     if let known = unused[identifier], known.size == segment.size, try !database.allReadersSee(known.transactionID) {
@@ -161,7 +156,7 @@ final class ValueLogKeeper: @unchecked Sendable {
     }
     let lock = try calling(activity) { () throws(SystemError) in try folder.take(identifier) }
     guard let lock else { return false }
-    // Nobody else appends to it now, so what is counted now is what counts.
+    // With the lock held nothing is appended, so these counts are final.
     let usage = try database.valueUsage()
     let size = try calling(activity) { () throws(SystemError) in try folder.size(identifier) }
     guard let size, usage.segments[identifier] == nil else {
@@ -172,7 +167,7 @@ final class ValueLogKeeper: @unchecked Sendable {
     if let known = unused[identifier], known.size == size { noted = known }
     unused[identifier] = noted
     guard try database.allReadersSee(noted.transactionID), try database.areFilesInPlace() else { return false }
-    // A power cut might undo the transaction that removed the last of its values.
+    // A power cut could undo the transaction that removed its last value.
     if durability == .ordered, synchronized < noted.transactionID {
       try database.synchronize()
       synchronized = usage.transactionID
@@ -186,7 +181,7 @@ final class ValueLogKeeper: @unchecked Sendable {
 
   // MARK: Segments of which little is in use
 
-  /// Ends the active segment where most of it is dead, so that it can be emptied. Returns whether it did.
+  /// Retires a mostly dead active segment, so that it can be emptied. Returns whether it did.
   private func endSparseActive(_ usage: EntryDatabase.ValueUsage, leastDead: Int) -> Bool {
     guard let active = log.active else { return false }
     let live = usage.segments[active.identifier]?.bytes ?? 0
@@ -195,7 +190,6 @@ final class ValueLogKeeper: @unchecked Sendable {
     return true
   }
 
-  /// Returns whether there is more to do.
   private func emptySparse(_ found: [ValueFolder.Found]) throws(CacheError) -> Bool {
     var candidates = found
     for _ in 0..<Self.partsOfRound {
@@ -221,7 +215,7 @@ final class ValueLogKeeper: @unchecked Sendable {
     }
     let sparse = used.filter { segment in
       let live = usage.segments[segment.identifier]?.bytes ?? 0
-      // What is said to be in use may be any number.
+      // A forged usage may have any value.
       return segment.size - ValueSegment.headerSize > live.addingClamped(max(leastDead, live))
     }
     let short = used.filter { $0.size < segmentSize / 8 }
