@@ -1,19 +1,17 @@
 import Synchronization
 
-/// The observers of one store's changes.
 final class ChangeFeed: Sendable {
-  /// How often somebody looks whether another process has committed, while there is an observer.
+  /// How often to check for other processes' commits, while there is an observer.
   static let interval = Duration.milliseconds(50)
 
-  /// Whether there is anybody to tell.
   let isObserved = Atomic<Bool>(false)
   let isFollowQueued = Atomic<Bool>(false)
-  /// The transaction that every observer was brought up to, or 0 if not all were.
+  /// The transaction up to which every observer has been updated, or 0.
   let followedTransaction = Atomic<UInt64>(0)
-  /// On the monotonic clock, the time before which nobody follows again.
+  /// The monotonic time of the next permitted update.
   let nextFollow = Atomic<Int64>(.min)
-  /// How often this process removed entries without telling whose: by a tag, or when nobody seemed to listen. It grows
-  /// when reads find them gone already. So whoever notes it, and then reads what is to go, will find another number.
+  /// Counts this process's removals that were not reported: by tag, or while nothing observed. It grows once reads find
+  /// the entries gone, so a caller that notes it before it reads such entries will see it change.
   private let removals = Atomic<UInt64>(0)
 
   private struct State {
@@ -23,7 +21,7 @@ final class ChangeFeed: Sendable {
 
   private let state = Mutex(State())
 
-  /// - Parameter startTimer: Makes what looks after other processes, if nothing does yet.
+  /// - Parameter startTimer: Starts the checks for other processes' commits.
   func add(_ watch: ChangeWatch, startTimer: () -> CacheTimer) {
     state.withLock { state in
       state.watches.append(watch)
@@ -48,19 +46,19 @@ final class ChangeFeed: Sendable {
 
   var untoldRemovals: UInt64 { removals.load(ordering: .acquiring) }
 
-  /// To be called when a read by anybody finds the entries gone.
+  /// Call when every read finds the entries gone.
   func noteUntoldRemoval() { removals.wrappingAdd(1, ordering: .releasing) }
 
-  /// Makes the database be read again: this process's own commit may have removed what others wrote after a removal.
+  /// Rescans the database: this process's commit may have removed other processes' later writes.
   func followAgain() { followedTransaction.store(0, ordering: .releasing) }
 
-  /// Nobody can know what of the files that were open observers have seen.
+  /// Reports missed changes, because the observers' knowledge of the replaced files is unknown.
   func tellMissed() {
     followAgain()
     deliver { $0.compactMap { $0.mailbox.push(.missed) } }
   }
 
-  /// Calls `body` with the observers, one thread at a time, and then wakes up who waits for what it returns.
+  /// Calls `body` with the observers, serialized, then wakes the receivers of the returned deliveries.
   func deliver(_ body: ([ChangeWatch]) -> [ChangeMailbox.Delivery]) {
     let deliveries = state.withLock { body($0.watches) }
     for delivery in deliveries { delivery() }

@@ -3,10 +3,10 @@ import Logging
 import Platform
 import Synchronization
 
-/// Tells observers what other processes committed. On the writer thread: nothing of this process is committed while a part
-/// of the database is held against what an observer knows.
+/// Reports other processes' commits to observers. Runs on the writer thread, so this process commits nothing while a
+/// part of the database is compared with an observer's knowledge.
 final class ChangeFollower: Sendable {
-  /// How many entries one read transaction looks at.
+  /// The number of entries per read transaction.
   private static let partLength = 2_000
 
   private let feed: ChangeFeed
@@ -26,7 +26,7 @@ final class ChangeFollower: Sendable {
   private var journal: Journal { reader.journal }
   private var database: EntryDatabase { reader.database }
 
-  /// Begins to observe. From its return on every change is told.
+  /// Starts observing. Every change after this returns is reported.
   func observe(
     withPrefix prefix: String, isOfOneKey: Bool, mailbox: ChangeMailbox, trackingLimit: Int
   ) -> ChangeWatch {
@@ -40,7 +40,7 @@ final class ChangeFollower: Sendable {
     return watch
   }
 
-  /// Follows soon, on the writer thread, if there is anything new. Any thread.
+  /// Schedules an update on the writer thread, if needed. Any thread.
   func followIfNeeded() {
     guard feed.isObserved.load(ordering: .relaxed),
       database.foreignPosition > feed.followedTransaction.load(ordering: .acquiring)
@@ -56,14 +56,14 @@ final class ChangeFollower: Sendable {
     let start = clock.monotonic
     var pause: Int64
     do throws(CacheError) {
-      // What an observer begins with has to be in the database.
+      // An observer's initial entries must be in the database.
       var isAnyNew = false
       feed.deliver { watches in
         isAnyNew = watches.contains(where: \.isFirstScan)
         return []
       }
       if isAnyNew { writer.commitWaiting() }
-      // An observer that comes meanwhile sets it to 0 again, and is not lost by the exchange.
+      // An observer added during the update resets this to 0, which the exchange preserves.
       feed.followedTransaction.store(.max, ordering: .releasing)
       var followed = UInt64.max
       for watch in feed.watches { followed = min(followed, try follow(watch)) }
@@ -81,7 +81,7 @@ final class ChangeFollower: Sendable {
     feed.nextFollow.store(clock.monotonic.addingClamped(pause), ordering: .relaxed)
   }
 
-  /// Brings one observer up to date; returns the transaction up to which it is.
+  /// Updates one observer; returns the transaction it was updated to.
   private func follow(_ watch: ChangeWatch) throws(CacheError) -> UInt64 {
     var position = FollowPosition()
     var transaction: UInt64?
@@ -122,8 +122,8 @@ final class ChangeFollower: Sendable {
     return isComplete ? transaction ?? 0 : 0
   }
 
-  /// Whether a key that was not met is not there; one that was written during the scan is. The expiry of the entry that is
-  /// known is reported elsewhere.
+  /// Whether an unmet key is gone, rather than written during the scan. The expiry of a known entry is reported
+  /// elsewhere.
   private func isGone(_ key: String, _ stamp: UInt64) -> Bool {
     CacheKey.with(key) { key in
       do throws(CacheError) {
@@ -151,7 +151,7 @@ final class ChangeFollower: Sendable {
 
   private struct FollowPosition {
     var isInLongKeys = false
-    /// The last of LMDB's keys that was looked at.
+    /// The last LMDB key examined.
     var last: [UInt8]?
   }
 

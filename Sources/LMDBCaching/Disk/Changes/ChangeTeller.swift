@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Tells observers what this process changes. To be called when a read by anybody sees it.
+/// Reports this process's changes to observers. Call it once every read sees the change.
 final class ChangeTeller: Sendable {
   let feed: ChangeFeed
   private let reader: RecordReader
@@ -24,8 +24,8 @@ final class ChangeTeller: Sendable {
   }
 
   /// - Parameters:
-  ///   - stamp: What was written before it is gone.
-  ///   - lastStamp: The removal's own stamp is not greater.
+  ///   - stamp: Removes entries written before it.
+  ///   - lastStamp: An upper bound of the removal's own stamp.
   func noteRemoval(ofAll prefix: String, stamp: UInt64, lastStamp: UInt64) {
     guard isObserved else { return }
     feed.deliver { watches in
@@ -35,8 +35,8 @@ final class ChangeTeller: Sendable {
     }
   }
 
-  /// Threads that change one key at once come here in any order. So what is told is what there is now: whoever comes
-  /// last tells the truth.
+  /// Threads that change one key at once arrive in any order. Each reports the present state, so the last report is
+  /// right.
   @inline(never)
   private func note(_ key: CacheKey, _ stamp: UInt64, _ cause: ChangeCause) {
     feed.deliver { watches in
@@ -50,9 +50,9 @@ final class ChangeTeller: Sendable {
     }
   }
 
-  /// The stamp of what a read finds under the key, or `nil` if it finds nothing.
+  /// The stamp that a read finds under the key, or `nil` without an entry.
   ///
-  /// - Parameter stamp: What was written, for a value that is in memory only, or cannot be read.
+  /// - Parameter stamp: The written stamp, for a value that is only in memory or cannot be read.
   private func visibleStamp(_ key: CacheKey, written stamp: UInt64?) -> UInt64? {
     do throws(CacheError) {
       if let header = try reader.header(key)?.header { return header.isExpired(at: clock.now) ? nil : header.stamp }

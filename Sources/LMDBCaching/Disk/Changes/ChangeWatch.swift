@@ -1,30 +1,28 @@
 import CXXHash
 
-/// What one observer knows of the entries under its prefix, to tell what other processes changed.
-///
-/// It holds the stamps of up to a number of entries. Where there are more it holds a digest of all stamps, and can tell
-/// no more than that something has changed.
-// Sendable: everything that changes is touched with the lock of the feed held only.
+/// One observer's knowledge of the entries under its prefix, to detect other processes' changes: their stamps up to a
+/// limit, and beyond it a digest, which only shows that something changed.
+// Sendable: mutable state is only accessed with the feed's lock held.
 final class ChangeWatch: @unchecked Sendable {
-  /// Bytes of keys whose stamps are kept at most.
+  /// The maximum total size of the keys whose stamps are kept.
   static let maximumBytes = 16 << 20
 
   let prefix: String
-  /// Whether it observes the key that is ``prefix``, and no longer one.
+  /// Whether it observes only the key equal to ``prefix``.
   let isOfOneKey: Bool
   let mailbox: ChangeMailbox
 
   enum Knowledge: Equatable {
-    /// Nothing was read yet; while no other process commits, and this one removes nothing untold, nothing is missing.
+    /// No scan has ended. Complete while no other process commits and this one reports every removal.
     case nothing(since: UInt64)
     case stamps
-    /// Of how many entries, and the sum of what is made of their keys and stamps, or `nil` if it is not known any more.
+    /// The sum of the hashes of keys and stamps, or `nil` if it is unknown.
     case digest(UInt64?)
   }
 
   private(set) var knowledge: Knowledge
   private let limit: Int
-  /// As of the beginning of the observation.
+  /// At the beginning of the observation.
   private let untoldRemovals: UInt64
   private var stamps: [ByteKey: Known] = [:]
   private var bytes = 0
@@ -36,14 +34,14 @@ final class ChangeWatch: @unchecked Sendable {
 
   private struct Known {
     var stamp: UInt64
-    /// The scan that met it last.
+    /// The last scan that met it.
     var scan: UInt64
   }
 
   /// - Parameters:
-  ///   - position: The newest transaction of another process when the observation began.
-  ///   - untoldRemovals: See ``ChangeFeed/untoldRemovals``; as of when the observation began.
-  ///   - limit: How many entries are known one by one at most.
+  ///   - position: Another process's newest transaction when the observation began.
+  ///   - untoldRemovals: ``ChangeFeed/untoldRemovals`` when the observation began.
+  ///   - limit: The maximum number of entries to track individually.
   init(
     prefix: String, isOfOneKey: Bool = false, mailbox: ChangeMailbox, position: UInt64, untoldRemovals: UInt64 = 0,
     limit: Int
@@ -60,26 +58,25 @@ final class ChangeWatch: @unchecked Sendable {
     isOfOneKey ? ByteKey(key) == ByteKey(prefix) : key.utf8.starts(with: prefix.utf8)
   }
 
-  /// Whether a removal of all keys with `other` concerns any key of this one.
   func concerns(removalOf other: String) -> Bool {
     prefix.utf8.starts(with: other.utf8) || !isOfOneKey && other.utf8.starts(with: prefix.utf8)
   }
 
   // MARK: What this process changed
 
-  /// - Parameter stamp: Of what is under the key now, or `nil` if there is nothing.
+  /// - Parameter stamp: The stamp of the present entry, or `nil` without one.
   func note(_ key: String, stamp: UInt64?, _ change: CacheChange) -> ChangeMailbox.Delivery? {
     if let stamp { know(key, stamp) } else { forget(key) }
     return mailbox.push(change)
   }
 
   /// - Parameters:
-  ///   - stamp: What was written before it is gone.
-  ///   - clearStamp: What the cache's own record says of the removal, if it was of every key.
+  ///   - stamp: Removes entries written before it.
+  ///   - clearStamp: The stamp in the cache's metadata, if every key was removed.
   func noteRemoval(ofAll prefix: String, stamp: UInt64, clearStamp: UInt64) -> [ChangeMailbox.Delivery] {
     self.clearStamp = max(self.clearStamp, clearStamp)
     var deliveries = [mailbox.push(.removedAll(prefix: prefix))]
-    // What was written after it may have been told before it.
+    // Later writes may have been reported before this removal.
     for (key, known) in stamps where key.string.utf8.starts(with: prefix.utf8) {
       if known.stamp > stamp {
         deliveries.append(mailbox.push(.set(key: key.string)))
@@ -99,7 +96,7 @@ final class ChangeWatch: @unchecked Sendable {
     }
     if stamps.updateValue(Known(stamp: stamp, scan: scan), forKey: ByteKey(key)) == nil { bytes += key.utf8.count }
     if stamps.count > limit || bytes > Self.maximumBytes {
-      // A scan that is under way goes on, for the digest.
+      // The scan continues, for the digest.
       if isFirstScan { scanIsTooLong = true } else { knowledge = .digest(nil) }
       stamps = [:]
       bytes = 0
@@ -112,7 +109,6 @@ final class ChangeWatch: @unchecked Sendable {
 
   // MARK: What a scan of the database finds
 
-  /// Whether no scan has ended yet.
   var isFirstScan: Bool { if case .nothing = knowledge { true } else { false } }
 
   func beginScan(clearStamp: UInt64) -> [ChangeMailbox.Delivery] {
@@ -128,13 +124,13 @@ final class ChangeWatch: @unchecked Sendable {
     return noteRemoval(ofAll: "", stamp: clearStamp, clearStamp: clearStamp)
   }
 
-  /// Whether a scan that meets this would find nothing to tell.
+  /// Whether a scan that meets this entry has nothing to report.
   func isKnown(_ key: String, stamp: UInt64) -> Bool {
     if case .digest = knowledge { return true }
     return stamps[ByteKey(key)]?.stamp == stamp
   }
 
-  /// - Parameter pending: What this process wrote under the key and has not committed yet.
+  /// - Parameter pending: This process's uncommitted write under the key.
   func meet(_ key: String, stamp: UInt64, pending: JournalSegment.Lookup) -> ChangeMailbox.Delivery? {
     entries += 1
     digest &+= withUTF8Bytes(of: key) { cxxhash_64($0.baseAddress, $0.count, stamp) }
@@ -151,7 +147,7 @@ final class ChangeWatch: @unchecked Sendable {
     }
     if known == stamp { return nil }
     if isFirstScan {
-      // What is known already was written since.
+      // An entry already known was written later.
       if known == nil { know(key, stamp) }
       return nil
     }
@@ -159,12 +155,12 @@ final class ChangeWatch: @unchecked Sendable {
     return mailbox.push(.set(key: key))
   }
 
-  /// The keys that are known and were not met, with the stamps that are known: they may have been removed.
+  /// The known keys that the scan did not meet, which may have been removed.
   var unmet: [(key: String, stamp: UInt64)] {
     stamps.filter { $0.value.scan != scan }.map { ($0.key.string, $0.value.stamp) }
   }
 
-  /// Of an unmet key, unless that was told meanwhile.
+  /// Reports the removal of an unmet key, unless it was reported in between.
   func noteRemoved(_ key: String) -> ChangeMailbox.Delivery? {
     guard let known = stamps[ByteKey(key)], known.scan != scan else { return nil }
     forget(key)
@@ -172,18 +168,18 @@ final class ChangeWatch: @unchecked Sendable {
   }
 
   /// - Parameters:
-  ///   - position: The newest transaction of another process now.
-  ///   - untoldRemovals: How many there are now.
+  ///   - position: Another process's newest transaction now.
+  ///   - untoldRemovals: The number now.
   func endScan(position: UInt64, untoldRemovals: UInt64 = 0) -> ChangeMailbox.Delivery? {
     switch knowledge {
     case .nothing(let since):
       knowledge = scanIsTooLong ? .digest(digest) : .stamps
-      // What was met may be newer than the observation, or missing.
+      // Entries may be missing, or newer than the start of the observation.
       return position == since && untoldRemovals == self.untoldRemovals ? nil : mailbox.push(.missed)
     case .stamps: return nil
     case .digest(let old):
       if old == digest { return nil }
-      // With few entries again, each is to be known.
+      // If few entries remain, track them individually again.
       knowledge = entries <= limit / 2 ? .nothing(since: .max) : .digest(digest)
       return mailbox.push(.missed)
     }

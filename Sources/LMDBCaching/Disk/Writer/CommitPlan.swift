@@ -1,16 +1,16 @@
 import Platform
 
-/// The frames of one segment in LMDB's key order: sorted writes touch each page once.
+/// A segment's frames in LMDB key order, so that writing them touches each page once.
 struct CommitPlan: ~Copyable {
   struct Entry {
-    /// Eight bytes of the database key, big-endian, from the first in which the keys differ: most comparisons end here.
+    /// Eight big-endian bytes of the key, after the prefix shared by all; they decide most comparisons.
     fileprivate(set) var order: UInt64 = 0
     let databaseKey: UnsafeRawBufferPointer
     let frame: JournalFrame
   }
 
   private(set) var entries: [Entry] = []
-  /// Memory of the database keys that are not the cache keys themselves.
+  /// The memory of database keys that differ from their cache keys.
   private var ownKeys: [UnsafeMutableRawBufferPointer] = []
 
   init(_ segment: JournalSegment, _ databaseKey: DatabaseKey) {
@@ -29,7 +29,7 @@ struct CommitPlan: ~Copyable {
     entries.sort { first, second in
       if first.order != second.order { return first.order < second.order }
       if first.databaseKey.precedes(second.databaseKey) { return true }
-      // Two long keys with one digest: the later write stays.
+      // For two long keys with one digest, the later write wins.
       return first.databaseKey.count == DatabaseKey.maximumLength && first.frame.stamp < second.frame.stamp
         && second.databaseKey.elementsEqual(fast: first.databaseKey)
     }
@@ -37,7 +37,6 @@ struct CommitPlan: ~Copyable {
 
   deinit { for key in ownKeys { key.deallocate() } }
 
-  /// The length of the prefix that all keys have.
   private var sharedPrefix: Int {
     guard let first = entries.first?.databaseKey else { return 0 }
     var shared = first.count

@@ -3,12 +3,11 @@ import Logging
 import Platform
 import Synchronization
 
-/// The one thread that makes every write transaction of this process on a directory.
-///
-/// A thread of its own, since LMDB's writer mutex has to be taken and released by one thread. What it does next is
-/// ``WriterMachine``'s decision; how a batch is committed is the ``Committer``'s. Its lock is the journal's.
-// Sendable: `machine` and `jobs` are touched with the journal's lock held only, `isCommitting` by the writer thread only;
-// the rest is constant.
+/// The thread that makes all of this process's write transactions on a directory. LMDB's writer mutex must be taken and
+/// released by one thread. ``WriterMachine`` decides what it does next, and ``Committer`` commits batches. The lock is
+/// the journal's.
+// Sendable: `machine` and `jobs` are accessed with the journal's lock held, `isCommitting` by the writer thread; the
+// rest is constant.
 final class Writer: @unchecked Sendable {
   let journal: Journal
   private let committer: Committer
@@ -19,13 +18,13 @@ final class Writer: @unchecked Sendable {
   private let counters: DiskCounters
 
   private var machine: WriterMachine
-  /// Work for the writer thread, oldest first.
+  /// Oldest first.
   private var jobs: [@Sendable () -> Void] = []
-  /// Whether a batch is being committed. On the writer thread.
+  /// Writer thread only.
   private(set) var isCommitting = false
-  /// What is done every second: look after the files, and after processes that died. Set once, before the thread starts.
+  /// Checks the files and dead processes, every second. Set once, before the thread starts.
   var makeRounds: @Sendable () -> Void = {}
-  /// What is done last, before the thread ends. Set once.
+  /// The last work of the thread. Set once.
   var finish: @Sendable () -> Void = {}
 
   private var lock: ConditionLock { journal.lock }
@@ -47,9 +46,9 @@ final class Writer: @unchecked Sendable {
 
   // MARK: The thread
 
-  /// Starts the thread, which keeps this object alive until it has ended.
+  /// Starts the thread, which keeps this object alive.
   ///
-  /// - Throws: `.storageFailed` if the system has no thread to give.
+  /// - Throws: `.storageFailed` if no thread can be started.
   func start() throws(CacheError) {
     do throws(SystemError) {
       try PlatformThread.start(name: "lmdb-cache-writer") { [self] in run() }
@@ -103,7 +102,7 @@ final class Writer: @unchecked Sendable {
     return machine.next(situation, now: clock.monotonic, groupCommitInterval: groupCommitInterval)
   }
 
-  /// Lets everybody know the machine's state. With the lock held.
+  /// Publishes the machine's state. With the lock held.
   private func publish() {
     journal.state.gate = machine.gate
     lock.signalAll(.progress)
@@ -111,8 +110,7 @@ final class Writer: @unchecked Sendable {
 
   // MARK: Committing
 
-  /// Commits the sealed segments, or the active one if a write has sealed none. With the lock held, which is released
-  /// meanwhile.
+  /// Commits the sealed segments, or the active one if there are none. Requires the lock, and releases it meanwhile.
   private func commit() {
     let batch = journal.beginCommit()
     lock.unlock()
@@ -135,9 +133,9 @@ final class Writer: @unchecked Sendable {
     publish()
   }
 
-  /// For long jobs: lets what others wait for go first. On the writer thread, outside of a transaction.
+  /// Makes due commits first, during long jobs. Writer thread, outside of transactions.
   func letCommitsGoFirst() {
-    // A commit that makes room is under way already.
+    // A commit that makes room is already under way.
     if isCommitting { return }
     lock.lock()
     if machine.isCommitDue(journal.situation, now: clock.monotonic, groupCommitInterval: groupCommitInterval) {
@@ -146,9 +144,9 @@ final class Writer: @unchecked Sendable {
     lock.unlock()
   }
 
-  /// Commits what waits, unless that failed last. On the writer thread.
+  /// Commits pending writes, unless the last attempt failed. Writer thread.
   func commitWaiting() {
-    // The commit under way has the segments: what is called from within it must not take them again.
+    // A commit under way already has the segments.
     if isCommitting { return }
     lock.lock()
     let situation = journal.situation
@@ -159,7 +157,7 @@ final class Writer: @unchecked Sendable {
 
   // MARK: Failures
 
-  /// Puts commits off. Any thread, with the lock held.
+  /// Delays commits after a failure. Any thread, with the lock held.
   func note(_ error: CacheError) {
     fail(error)
     publish()
@@ -172,7 +170,7 @@ final class Writer: @unchecked Sendable {
       .error, "cache cannot commit and goes on in memory", ["directory": "\(directoryName)", "error": "\(error)"])
   }
 
-  /// Commits nothing any more: the database is damaged. Any thread.
+  /// Stops all commits, because the database is damaged. Any thread.
   func takeOutOfService(_ error: CacheError) {
     lock.withLock {
       machine.takeOutOfService(error)
@@ -180,7 +178,7 @@ final class Writer: @unchecked Sendable {
     }
   }
 
-  /// Tries the next commit at once. Any thread.
+  /// Retries the commit at once. Any thread.
   func forgetFailure() {
     lock.withLock {
       machine.forgetFailure()
@@ -190,9 +188,9 @@ final class Writer: @unchecked Sendable {
 
   // MARK: Jobs
 
-  /// Runs `job` on the writer thread, in turn with commits, and returns what it returns.
+  /// Runs `job` on the writer thread, in turn with commits, and returns its result.
   func run<R: Sendable>(_ job: @escaping @Sendable () -> Result<R, CacheError>) throws(CacheError) -> R {
-    // A job of a job is a part of it.
+    // A nested job runs as a part of its outer one.
     if journal.isWriterThread { return try job().get() }
     let box = JobResult<R>()
     lock.lock()
@@ -213,7 +211,7 @@ final class Writer: @unchecked Sendable {
     return try (box.result ?? .failure(.closed)).get()
   }
 
-  /// The same without waiting; dropped when the store is closing.
+  /// Runs `job` later on the writer thread, unless the store is closing.
   func enqueue(_ job: @escaping @Sendable () -> Void) {
     lock.withLock {
       guard machine.takesJobs else { return }
@@ -222,8 +220,8 @@ final class Writer: @unchecked Sendable {
     }
   }
 
-  // Sendable: `result` is set once, with the journal's lock held, and read with it or after it was seen to be set, or after
-  // the writer thread has ended.
+  // Sendable: `result` is set once, under the journal's lock, and read under it, after it was seen set, or after the
+  // thread's end.
   private final class JobResult<R: Sendable>: @unchecked Sendable {
     var result: Result<R, CacheError>?
   }
@@ -232,8 +230,7 @@ final class Writer: @unchecked Sendable {
 
   var isClosing: Bool { lock.withLock { !machine.takesJobs } }
 
-  /// Takes no more writes and jobs, commits what waits and ends the thread. Returns when it has ended, with the failure
-  /// that kept something from being committed.
+  /// Ends the thread after committing pending writes; accepts no more. Returns the failure that prevented a commit.
   func close() -> CommitFailure? {
     lock.lock()
     defer { lock.unlock() }

@@ -1,11 +1,11 @@
 import Platform
 
-/// Decides what the writer thread does next. Pure: it knows no thread, no lock and no clock but the times it is given.
+/// Decides what the writer thread does next. Pure: it uses no thread, lock or clock, only the given times.
 ///
 ///     running ──close()──▶ closing ──next() says .end, end()──▶ ended
 ///
-/// While it is running, failures put commits off for a growing while. While it is closing, what waits is committed once
-/// more, jobs that were accepted are run, and then it ends, with the failure if there is one.
+/// While running, failures delay commits increasingly. While closing, pending writes are committed once more and
+/// accepted jobs are run.
 enum WriterMachine: ~Copyable {
   case running(Schedule)
   case closing(Schedule)
@@ -13,9 +13,9 @@ enum WriterMachine: ~Copyable {
 
   struct Schedule {
     var failure: CommitFailure?
-    /// When to look after the files and after processes that died, on the monotonic clock.
+    /// The monotonic time of the next check of files and dead processes.
     var nextRound: Int64
-    /// Whether a commit was made, or has failed, since the last job: it is a job's turn.
+    /// Whether a commit was made or failed since the last job, so that a job is next.
     var owesJob = false
     /// Whether a commit was attempted since closing began.
     var hasTriedSinceClosing = false
@@ -24,23 +24,21 @@ enum WriterMachine: ~Copyable {
   enum Action: Equatable {
     case commit
     case runJob
-    /// Look after the files and after processes that died.
+    /// Check the files and dead processes.
     case makeRounds
-    /// Sleep for so many nanoseconds, or until there is work.
+    /// Sleep for up to this many nanoseconds, or until there is work.
     case wait(Int64)
     case end
   }
 
-  /// Nanoseconds from one round to the next.
+  /// In nanoseconds.
   static let roundInterval: Int64 = 1_000_000_000
 
   init(now: Int64) { self = .running(Schedule(nextRound: now.addingClamped(Self.roundInterval))) }
 
   // MARK: Events
 
-  /// What to do now.
-  ///
-  /// - Parameter groupCommitInterval: How long a write may wait for others to be committed with it, in nanoseconds.
+  /// - Parameter groupCommitInterval: Nanoseconds for which a write may wait to be committed with others.
   borrowing func next(_ situation: JournalSituation, now: Int64, groupCommitInterval: Int64) -> Action {
     switch self {
     case .running(let schedule): Self.nextWhileRunning(schedule, situation, now, groupCommitInterval)
@@ -52,9 +50,9 @@ enum WriterMachine: ~Copyable {
   private static func nextWhileRunning(
     _ schedule: Schedule, _ situation: JournalSituation, _ now: Int64, _ groupCommitInterval: Int64
   ) -> Action {
-    // Before a commit that is due: where one always is, the writes of a process that died would never be seen.
+    // Before a due commit: under constant load, a dead process's writes would otherwise never appear.
     if now >= schedule.nextRound { return .makeRounds }
-    // In turn, since with a stream of writes a commit may always be due. A job that asks for a commit is followed by it.
+    // In turn, because under load a commit may always be due. A job that requests a commit precedes it.
     if situation.hasJobs && schedule.owesJob { return .runJob }
     var deadline = schedule.nextRound
     if situation.isPending && situation.canCommit {
@@ -67,11 +65,11 @@ enum WriterMachine: ~Copyable {
       }
     }
     if situation.hasJobs { return .runJob }
-    // A manual clock does not move by itself: look again now and then.
+    // A manual clock does not move by itself, so check again regularly.
     return .wait(max(1, min(deadline - now, roundInterval)))
   }
 
-  /// Whether a commit is due, whatever else there is to do: for a job that lets it go first.
+  /// Whether a commit is due, for a job that lets it go first.
   borrowing func isCommitDue(_ situation: JournalSituation, now: Int64, groupCommitInterval: Int64) -> Bool {
     switch self {
     case .running(let schedule):
@@ -83,7 +81,7 @@ enum WriterMachine: ~Copyable {
   }
 
   private static func nextWhileClosing(_ schedule: Schedule, _ situation: JournalSituation, _ now: Int64) -> Action {
-    // Once more, whatever pause there was to be, unless nothing is committed any more.
+    // Once more, without a pause, unless out of service.
     let mayTry = schedule.failure.map { !schedule.hasTriedSinceClosing && $0.retryAt != .max } ?? true
     if situation.isPending && situation.canCommit && mayTry { return .commit }
     return situation.hasJobs ? .runJob : .end
@@ -95,7 +93,7 @@ enum WriterMachine: ~Copyable {
     return active.isRequested || active.isQuarterFull || now >= active.firstAppend.addingClamped(interval)
   }
 
-  /// Returns the failure that is over, if there was one.
+  /// Returns the failure that has ended, if any.
   mutating func didCommit() -> CommitFailure? {
     update { schedule in
       schedule.owesJob = true
@@ -104,17 +102,16 @@ enum WriterMachine: ~Copyable {
     } ?? nil
   }
 
-  /// Returns whether it is the first failure in a row, which is worth telling.
+  /// Returns whether it is the first failure in a row, to be logged.
   @discardableResult
   mutating func didFail(_ error: CacheError, now: Int64) -> Bool {
     update { schedule in
       schedule.owesJob = true
       let attempts = (schedule.failure?.attempts ?? 0) + 1
-      // Out of service: there is nothing to try again.
+      // Out of service: never retry.
       if schedule.failure?.retryAt == .max { return false }
-      // 50 ms, 100 ms, … 30 s.
       var pause = min(30_000_000_000, Int64(50_000_000) << min(attempts - 1, 10))
-      // Waiting for the lock is a pause too, and its owner may go on at any moment.
+      // Waiting for the lock is a pause too, and it may become free at any moment.
       if error.code == .lockTimeout { pause = min(pause, 1_000_000_000) }
       schedule.failure = CommitFailure(error: error, attempts: attempts, retryAt: now.addingClamped(pause))
       schedule.hasTriedSinceClosing = true
@@ -122,12 +119,12 @@ enum WriterMachine: ~Copyable {
     } ?? false
   }
 
-  /// Nothing is committed any more: the database is damaged.
+  /// Stops all commits, because the database is damaged.
   mutating func takeOutOfService(_ error: CacheError) {
     update { $0.failure = CommitFailure(error: error, attempts: ($0.failure?.attempts ?? 0) + 1, retryAt: .max) }
   }
 
-  /// The cause of a failure may be gone: the next commit is tried at once.
+  /// Retries the next commit at once, because the cause of a failure may be gone.
   mutating func forgetFailure() {
     update { if $0.failure?.retryAt != .max { $0.failure = nil } }
   }
@@ -138,7 +135,7 @@ enum WriterMachine: ~Copyable {
     update { $0.nextRound = now.addingClamped(Self.roundInterval) }
   }
 
-  /// No more writes and jobs are taken. Returns false if it was closing or ended already.
+  /// Accepts no more writes or jobs. Returns `false` if it was closing or ended already.
   mutating func close() -> Bool {
     switch consume self {
     case .running(var schedule):
@@ -154,7 +151,6 @@ enum WriterMachine: ~Copyable {
     }
   }
 
-  /// The thread ends, or there was none.
   mutating func end() {
     switch consume self {
     case .running(let schedule): self = .ended(schedule.failure)
