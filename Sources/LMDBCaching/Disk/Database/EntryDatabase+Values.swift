@@ -2,7 +2,6 @@ import LMDB
 import Platform
 
 extension EntryDatabase {
-  /// The committed usage of the value log.
   struct ValueUsage {
     /// Omits unreferenced segments.
     var segments: [UInt64: SegmentUsage] = [:]

@@ -58,6 +58,7 @@ package struct EntryRecord: @unchecked Sendable {
   package var revision: UInt64 { header.revision }
   /// Identifies the write. Stamps order the writes of one directory.
   package var stamp: UInt64 { header.stamp }
+  /// Seconds since 1970, like ``lastAccess``.
   package var created: UInt32 { header.created }
   package var lastAccess: UInt32 { header.lastAccess }
   /// Tags themselves are not stored.

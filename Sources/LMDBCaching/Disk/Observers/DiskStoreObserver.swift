@@ -9,7 +9,6 @@ protocol DiskStoreObserver: AnyObject, Sendable {
   func willChange(_ key: String, hash: UInt64, stamp: UInt64, isReadable: Bool)
   /// A write is about to be committed, readable at an unknown moment. Until ``endChange(_:hash:)`` nothing read under
   /// the key may enter the tier. There is one such write at a time.
-  /// ``endChange(_:hash:)`` nothing that is read under it may enter the tier. There is one such write at a time.
   func beginChange(_ key: String, hash: UInt64, stamp: UInt64)
   func endChange(_ key: String, hash: UInt64)
   /// Like ``willChange(_:hash:stamp:isReadable:)``, for a removal of many keys.

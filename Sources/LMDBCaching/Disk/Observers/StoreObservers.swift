@@ -21,7 +21,7 @@ final class StoreObservers: @unchecked Sendable {
   private var former = CacheStatistics()
   /// With the lock held.
   private var unplaced: [UnplacedWrite] = []
-  /// Whether a write could ever not be recorded.
+  /// Whether any write could not be recorded so far.
   let haveUnrecorded = Atomic<Bool>(false)
   /// Removals of many keys that memory tiers have not applied yet. With the lock held.
   private var removals: [HiddenKeys.Prefix] = []

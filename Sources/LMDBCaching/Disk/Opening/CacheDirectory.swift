@@ -6,7 +6,6 @@ import Platform
 /// Only files that this package recognizes by name and header are deleted or overwritten. A directory that is neither
 /// empty nor a cache is refused; so is one with a link, a FIFO or a foreign file under the name of a cache file.
 /// Unrelated files are left alone.
-/// stands in the place of one of the cache's. Whatever else lies in a cache's directory is left alone.
 struct CacheDirectory: Sendable {
   static let dataName = "data.mdb"
   static let lockName = "lock.mdb"

@@ -49,7 +49,6 @@ struct CleanExitMark {
     case void
   }
 
-  /// Whether a file's header is this one.
   static func isOurs(_ beginning: [UInt8]) -> Bool { beginning.begins(with: magicBytes) }
 
   static func read(in directory: Directory) throws(SystemError) -> Reading {

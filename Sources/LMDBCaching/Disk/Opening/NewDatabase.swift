@@ -9,7 +9,6 @@ enum NewDatabase {
   static let folder = "new"
   private static let magic: [UInt8] = [0xDE, 0xC0, 0xEF, 0xBE]
 
-  /// Whether a file's header is that of LMDB's lock file.
   static func isLockFile(_ beginning: [UInt8]) -> Bool { beginning.begins(with: magic) }
 
   /// Creates the file unless it exists. Requires the ``OpeningLock``.

@@ -8,7 +8,6 @@ struct ProcessRecord: Equatable {
   private static let magic: UInt64 = 0x3152_5043_4244_4D4C  // "LMDBCPR1"
   static let magicBytes = withUnsafeBytes(of: magic.littleEndian) { Array($0) }
 
-  /// Whether a file's header is this one.
   static func isOurs(_ beginning: [UInt8]) -> Bool { beginning.begins(with: magicBytes) }
 
   /// Their PID namespace, or 0 if unknown.

@@ -52,6 +52,7 @@ struct RecordHeader {
   /// 0 if the record does not hold the key.
   var keyLength: UInt32 = 0
   var stamp: UInt64 = 0
+  /// Nanoseconds since 1970; 0: never.
   var expires: Int64
   /// When a read through a loader reloads it before its expiry; 0: never.
   var refresh: Int64 = 0

@@ -218,7 +218,7 @@ final class DiskStore: Sendable {
     }
   }
 
-  /// Reports a value that was not stored in ``health`` for a while, because its writer got no error.
+  /// Makes ``health`` report a value that was not stored for a while, because its writer got no error.
   func noteUnstored(_ error: CacheError) {
     // ``health`` reports failed commits in any case.
     if error.code != .notCommitted { journal.lock.withLock { journal.noteNotRecorded(error) } }
