@@ -1,6 +1,6 @@
 package import Foundation
 
-/// A value that is archived but not stored yet, for callers who announce a write and must know before that it can be
+/// An archived value that is not stored yet, for callers that announce a write and must first know that it can be
 /// archived.
 package struct ArchivedValue {
   fileprivate let value: MemoryValue
@@ -20,7 +20,6 @@ extension CacheBatch {
 }
 
 extension LMDBCache {
-  /// - Throws: `.encodingFailed`.
   package func archive<V: Codable>(_ value: V) throws(CacheError) -> ArchivedValue {
     try ValueArchiver.withArchive(of: value) { (format, bytes) throws(CacheError) in
       ArchivedValue(
@@ -28,14 +27,12 @@ extension LMDBCache {
     }
   }
 
-  /// - Throws: `.encodingFailed`.
   package func archive(object: any NSCoding) throws(CacheError) -> ArchivedValue {
     try ObjectArchiver.withArchive(of: object, with: diskCache.objectCoding) { (format, bytes) throws(CacheError) in
       ArchivedValue(value: TypedMemoryValue(SharedObject(object: object)), format: format, bytes: Array(bytes))
     }
   }
 
-  /// - Throws: as ``set(_:forKey:expiresIn:cost:)``.
   package func set(_ archived: ArchivedValue, forKey key: String) throws(CacheError) {
     try archived.bytes.withBytes { (bytes) throws(CacheError) in
       try diskCache.put(

@@ -1,10 +1,9 @@
 /// The changes that ``LMDBCache/write(waitsForCommit:_:)`` makes as one, in the order in which they are given.
 public struct CacheBatch: ~Copyable {
   let frames: BatchFrames
-  /// The first failure; it makes the whole batch fail.
   private(set) var failure: CacheError?
-  /// Alone, and not its store and transforms: of two properties that the initializer took out of the cache for this structure,
-  /// which cannot be copied, optimized code of Swift 6.3.1 released the second once too often.
+  /// The whole `DiskCache`: with its store and transforms in two properties, optimized code of Swift 6.3.1 released the
+  /// second one twice when the initializer took them out of the cache for this noncopyable structure.
   private let cache: DiskCache
 
   init(_ cache: DiskCache, isAwaited: Bool) {
@@ -15,16 +14,15 @@ public struct CacheBatch: ~Copyable {
   var store: DiskStore { cache.store }
   var transforms: ValueTransforms { cache.reader.transforms }
 
-  /// Stores a value; see ``LMDBCache/set(_:forKey:expiresIn:cost:)``. It is archived at once. One that cannot be
-  /// makes ``LMDBCache/write(waitsForCommit:_:)`` throw.
+  /// Archives and adds a value. If that fails, ``LMDBCache/write(waitsForCommit:_:)`` throws.
   public mutating func set<V: Codable & Sendable>(
     _ value: V, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil
   ) {
     set(value, forKey: key, expires: expiresIn.map { .after($0) } ?? .never, cost: cost, tags: [])
   }
 
-  /// Stores a value with tags; see ``LMDBCache/set(_:forKey:expires:cost:tags:)``. An expiry that is `.unchanged` makes
-  /// ``LMDBCache/write(waitsForCommit:_:)`` throw: what the entry would have expired at is not known before.
+  /// Archives and adds a value with tags. ``LMDBCache/write(waitsForCommit:_:)`` throws for the expiry `.unchanged`,
+  /// which a batch does not support.
   public mutating func set<V: Codable & Sendable>(
     _ value: V, forKey key: String, expires: Expiry, cost: Int? = nil, tags: [String] = []
   ) {
@@ -50,16 +48,15 @@ public struct CacheBatch: ~Copyable {
     }
   }
 
-  /// Removes the entry under `key`, if there is one.
   public mutating func removeValue(forKey key: String) {
-    // No key is longer, so that nothing is there.
+    // Longer keys cannot exist.
     CacheKey.with(key) { if $0.utf8.count <= DiskStore.maximumKeyLength { frames.remove($0) } }
   }
 
-  /// Removes every entry that was stored with a tag; what the batch sets after it stays.
+  /// Removes every entry stored with a tag, except those that this batch sets later.
   public mutating func removeAll(taggedWith tag: String) { frames.removeAll(tag: EntryTags.hash(tag)) }
 
-  /// Removes every entry; what the batch sets after it stays.
+  /// Removes every entry, except those that this batch sets later.
   public mutating func removeAll() { frames.removeAll(withPrefix: nil) }
 
   /// Removes every entry whose key starts with `prefix`.

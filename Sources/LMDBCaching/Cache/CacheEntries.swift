@@ -1,4 +1,4 @@
-/// The entries under a prefix, read page by page: what ``LMDBCache/entries(withPrefix:pageSize:)`` returns.
+/// The entries under a prefix, read page by page, from ``LMDBCache/entries(withPrefix:pageSize:)``.
 ///
 /// ```swift
 /// for try await entry in cache.entries(withPrefix: "image/", pageSize: 1_000) where entry.size > 1 << 20 {
@@ -6,9 +6,9 @@
 /// }
 /// ```
 ///
-/// Each page is read in a transaction of its own, on a background queue, when the one before has been given: so the files
-/// do not grow however long the loop takes, and no more than a page is in memory. It is not one moment that is listed: an
-/// entry that is there all the time is given once, one that is written or removed meanwhile once or not at all.
+/// Each page is read in its own transaction on a background queue, when the previous page is used up. Slow loops do not
+/// grow the files, and memory holds one page. The list is not a snapshot: an entry that changes during the loop appears
+/// once or not at all, every other entry once.
 public struct CacheEntries: AsyncSequence, Sendable {
   public typealias Element = CacheEntry
   public typealias Failure = CacheError
@@ -25,7 +25,7 @@ public struct CacheEntries: AsyncSequence, Sendable {
 
   public func makeAsyncIterator() -> Iterator { Iterator(cache, prefix, pageSize) }
 
-  /// Gives one entry after the other.
+  /// Returns the entries in turn.
   public struct Iterator: AsyncIteratorProtocol {
     private let cache: DiskCache
     private let prefix: String
@@ -40,12 +40,12 @@ public struct CacheEntries: AsyncSequence, Sendable {
       self.pageSize = pageSize
     }
 
-    /// The next entry, or `nil` if there is none, or the task was cancelled.
+    /// The next entry, or `nil` at the end or when the task is cancelled.
     ///
-    /// - Throws: `.closed`, `.storageFailed`, `.notCommitted` if what was written before cannot be committed.
+    /// - Throws: `.closed`, `.storageFailed`; `.notCommitted` if earlier writes cannot be committed.
     public mutating func next() async throws(CacheError) -> CacheEntry? { try await next(isolation: nil) }
 
-    /// The next entry, or `nil` if there is none, or the task was cancelled.
+    /// The next entry, or `nil` at the end or when the task is cancelled.
     ///
     /// - Throws: as the other form.
     public mutating func next(isolation actor: isolated (any Actor)?) async throws(CacheError) -> CacheEntry? {
@@ -73,7 +73,7 @@ extension DiskCache {
     return try store.page(withPrefix: prefix, from: start, length: length)
   }
 
-  /// Calls `body` with the entries page by page, in the same order, until it returns `false`.
+  /// Calls `body` with the entries in order until it returns `false`.
   package func forEachPage(
     withPrefix prefix: String = "", pageSize: Int, _ body: ([CacheEntry]) throws -> Bool
   ) throws {
@@ -92,10 +92,10 @@ extension DiskCache {
 }
 
 extension LMDBCache {
-  /// The live entries whose keys start with `prefix`, as a sequence that reads them page by page: those whose keys
-  /// have 1 to 511 bytes in the byte order of their keys, then the others.
+  /// The live entries whose keys start with `prefix`, read page by page: keys of 1 to 511 bytes in byte order, then the
+  /// others.
   ///
-  /// - Parameter pageSize: How many records are read at once, at least 1.
+  /// - Parameter pageSize: How many records are read at once, 1 or more.
   public func entries(withPrefix prefix: String = "", pageSize: Int) -> CacheEntries {
     diskCache.entries(withPrefix: prefix, pageSize: pageSize)
   }

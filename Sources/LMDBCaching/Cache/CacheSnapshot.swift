@@ -1,9 +1,9 @@
 import Foundation
 import LMDB
 
-/// The disk tier as it was at one moment; lent to the body of ``LMDBCache/read(_:)`` and not usable outside it.
+/// A snapshot of the disk tier, valid in the body of ``LMDBCache/read(_:)``.
 public struct CacheSnapshot: ~Copyable {
-  /// Alone, as in `CacheBatch`.
+  /// The whole `DiskCache`, as in `CacheBatch`.
   private let cache: DiskCache
   private let transaction: ReadTransaction
 
@@ -15,7 +15,7 @@ public struct CacheSnapshot: ~Copyable {
   private var store: DiskStore { cache.store }
   private var reader: RecordReader { cache.reader }
 
-  /// Returns the value that was stored under `key`, or `nil` if there was none or it has expired.
+  /// Returns the value under `key` in the snapshot, or `nil` if it is missing or has expired.
   ///
   /// - Throws: as ``LMDBCache/value(_:forKey:)``.
   public func value<V: Codable & Sendable>(_ type: V.Type = V.self, forKey key: String) throws(CacheError) -> V? {
@@ -27,7 +27,7 @@ public struct CacheSnapshot: ~Copyable {
     }
   }
 
-  /// Whether there was an entry under `key` that has not expired.
+  /// Returns whether a live entry existed under `key`.
   public func contains(_ key: String) throws(CacheError) -> Bool {
     try CacheKey.with(key) { (key) throws(CacheError) in
       guard let header = try store.header(key, in: transaction) else { return false }

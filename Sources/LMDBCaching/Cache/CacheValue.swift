@@ -1,12 +1,11 @@
 public import Foundation
 
-/// A Swift value as an NSCoding object, for code that passes such objects on: stored with
-/// ``LMDBCache/setObject(_:forKey:expiresIn:cost:)`` it becomes what ``LMDBCache/set(_:forKey:expiresIn:cost:)`` makes of
-/// the value, and is read with ``LMDBCache/value(_:forKey:)``.
+/// A Swift value as an NSCoding object. ``LMDBCache/setObject(_:forKey:expiresIn:cost:)`` stores it like
+/// ``LMDBCache/set(_:forKey:expiresIn:cost:)``; read it with ``LMDBCache/value(_:forKey:)``.
 ///
-/// An immutable value may be shared between threads if the value in it may.
+/// It may be shared between threads if its value is immutable and may be.
 public class CacheValue: NSObject, NSCoding {
-  /// The object for a value. Archiving it happens when it is stored.
+  /// Wraps a value, which is archived when it is stored.
   @inlinable
   public static func make(_ value: some Codable) -> CacheValue { TypedCacheValue(value) }
 
@@ -16,7 +15,7 @@ public class CacheValue: NSObject, NSCoding {
   /// Always returns `nil`: no coder writes it.
   public required convenience init?(coder: NSCoder) { return nil }
 
-  /// Fails: it is a value for a cache to store, not a part of another object's archive.
+  /// Fails: only a cache can archive it.
   public func encode(with coder: NSCoder) {
     coder.failWithError(
       CacheError(.encodingFailed, "A CacheValue is stored by itself; archive the value that it was made of."))
@@ -35,7 +34,7 @@ public class CacheValue: NSObject, NSCoding {
     preconditionFailure("abstract")
   }
 
-  /// Returns whether the entry had the version, or there was none if it is `nil`.
+  /// Returns whether the entry had the version (`nil`: was missing).
   package func set(
     in cache: LMDBCache, forKey key: String, ifVersion version: EntryVersion?, expires: Expiry
   ) throws(CacheError) -> Bool {

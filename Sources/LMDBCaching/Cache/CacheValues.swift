@@ -1,14 +1,13 @@
-/// The value under a key, and then each that takes its place: what ``LMDBCache/observe(_:forKey:)`` returns.
+/// The value under a key and its later values, from ``LMDBCache/observe(_:forKey:)``.
 ///
 /// ```swift
 /// for try await user in cache.observe(User.self, forKey: "user:42") { print(user) }
 /// ```
 ///
-/// Every iterator begins with the value that is there, and keeps nothing but what it needs to wait: of several changes
-/// that came before it asked it gives the last. It ends when the cache is closed or released, which it does not keep
-/// alive, or when its task is cancelled.
+/// Each iterator starts with the present value and skips to the last of several pending changes. It ends when its task
+/// is cancelled or the cache is closed or released; it does not keep the cache alive.
 public struct CacheValues<Value: Codable & Sendable>: AsyncSequence, Sendable {
-  /// `nil` where there is no value.
+  /// `nil` for a missing value.
   public typealias Element = Value?
   public typealias Failure = CacheError
 
@@ -22,7 +21,7 @@ public struct CacheValues<Value: Codable & Sendable>: AsyncSequence, Sendable {
 
   public func makeAsyncIterator() -> Iterator { Iterator(cache, key) }
 
-  /// Waits for one value after the other.
+  /// Waits for the values in turn.
   public struct Iterator: AsyncIteratorProtocol {
     private let cache: @Sendable () -> LMDBCache?
     private let key: String
@@ -36,8 +35,7 @@ public struct CacheValues<Value: Codable & Sendable>: AsyncSequence, Sendable {
 
     /// The next value, or `nil` if the sequence has ended.
     ///
-    /// - Throws: as `value(forKey:)`, where something is stored that cannot be read as a `Value`. Calling it again waits
-    ///   for what takes its place.
+    /// - Throws: as `value(forKey:)`, if the entry cannot be read as a `Value`. Another call waits for its replacement.
     public mutating func next() async throws(CacheError) -> Value?? { try await next(isolation: nil) }
 
     /// The next value, or `nil` if the sequence has ended.

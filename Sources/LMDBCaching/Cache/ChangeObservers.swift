@@ -2,10 +2,10 @@ import Synchronization
 
 /// The observations that end when their cache is closed.
 final class ChangeObservers: Sendable {
-  /// `nil` if the cache is closed.
+  /// `nil` once closed.
   private let watches = Mutex<[ChangeWatch]?>([])
 
-  /// `false` if the cache is closed.
+  /// `false` once closed.
   func add(_ watch: ChangeWatch) -> Bool {
     watches.withLock { watches in
       watches?.append(watch)

@@ -1,9 +1,10 @@
 public import Foundation
 
-// What may wait for the disk, for tasks: the work is done on a background queue, and no thread of Swift's pool is held.
+// Async forms of the calls that may wait for the disk. They run on a background queue and hold no thread of Swift's
+// pool.
 //
-// Writes are made one after the other in the order of the calls, together with those of the functions with completions,
-// and everything else sees what was written by calls before it. Cancelling a task stops none of it.
+// Writes run in the order of the calls, together with those of the functions with completions; all other calls see
+// earlier writes. Cancelling a task does not stop them.
 
 extension DiskCache {
   /// Opens, or makes, the cache in a directory; see ``LMDBCache/open(directory:configuration:)``.
@@ -20,7 +21,7 @@ extension DiskCache {
     try await background.perform(.aside) { [self] () throws(CacheError) in try flush() }
   }
 
-  /// See ``LMDBCache/close()``. What was called for before is done first.
+  /// See ``LMDBCache/close()``. Earlier calls finish first.
   public nonisolated(nonsending) func close() async throws(CacheError) {
     try await background.perform(.last) { [self] () throws(CacheError) in try close() }
   }
@@ -43,11 +44,10 @@ extension DiskCache {
     }
   }
 
-  /// Stores a value and waits for its commit.
   func commit<V: Codable & Sendable>(
     _ value: V, _ key: String, _ expires: Expiry, _ cost: Int?, _ tags: [String]
   ) throws(CacheError) {
-    // Past the memory tier, which would make a success of what is not on the disk.
+    // Bypasses the memory tier, which would hide a failing disk.
     try set(value, forKey: key, expires: expires, cost: cost, tags: EntryTags.make(tags), through: nil)
     try commitPending()
   }

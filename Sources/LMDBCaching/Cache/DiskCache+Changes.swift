@@ -5,8 +5,8 @@ extension DiskCache {
   }
 
   /// - Parameters:
-  ///   - isOfOneKey: Whether `prefix` is a key, and longer ones do not count.
-  ///   - trackingLimit: How many entries are known one by one at most.
+  ///   - isOfOneKey: Whether `prefix` is one key.
+  ///   - trackingLimit: The maximum number of entries tracked one by one.
   func changes(
     withPrefix prefix: String, isOfOneKey: Bool = false, bufferingLimit: Int, trackingLimit: Int
   ) -> CacheChanges {

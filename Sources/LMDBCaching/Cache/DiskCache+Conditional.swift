@@ -1,9 +1,9 @@
 import Foundation
 
-// The one path of every write that depends on what is there, whether the cache has a memory tier or not.
+// The one path of every conditional write, with or without a memory tier.
 
 extension DiskCache {
-  // MARK: What is there
+  // MARK: Looking up
 
   /// See ``LMDBCache/entry(forKey:)``.
   public func entry(forKey key: String) throws(CacheError) -> CacheEntry? {
@@ -11,39 +11,37 @@ extension DiskCache {
     return try CacheKey.with(key) { (key) throws(CacheError) in try reader.entry(key) }
   }
 
-  /// When an entry expires; 0: never.
+  /// 0 for never.
   func expires(_ key: String, _ memory: MemoryTier?) throws(CacheError) -> Int64 {
     try CacheKey.with(key) { (key) throws(CacheError) in try expires(key, memory) }
   }
 
   private func expires(_ key: CacheKey, _ memory: MemoryTier?) throws(CacheError) -> Int64 {
-    // An earlier one may be when it is to be loaded anew.
+    // An earlier one may be the time to reload it.
     if memory?.expires(key) == .max { return 0 }
     if let header = try store.header(key)?.header { return header.expires }
     return try expiresAlone(key, memory)
   }
 
-  /// When an entry expires that could not be recorded, which nothing but the memory tier knows; 0: never, or there is none.
+  /// The expiry of an unrecorded entry, which only the memory tier knows; 0 for never or a missing entry.
   private func expiresAlone(_ key: CacheKey, _ memory: MemoryTier?) throws(CacheError) -> Int64 {
     guard let memory, try memory.valueAlone(key, in: store) != nil, let time = memory.expires(key), time != .max
     else { return 0 }
     return time
   }
 
-  /// The header of the entry under `key`, or `nil` if there is none, or it has expired.
-  ///
-  /// - Throws: as ``isPresent(_:_:)``: nobody knows when such an entry expires.
+  /// The header of the live entry under `key`. Throws as ``isPresent(_:_:)``: an unreadable entry's expiry is unknown.
   private func readableHeader(_ key: CacheKey) throws(CacheError) -> RecordHeader? {
     while true {
       if let header = try store.liveHeader(key) { return header }
-      // Only one that was written in between is found, and is looked for again.
+      // Only an entry written in the meantime is found; look again.
       if try reader.entry(key) == nil { return nil }
     }
   }
 
-  /// Whether there is an entry, be it in memory only.
+  /// Whether an entry exists, on the disk or in memory.
   ///
-  /// - Throws: `.unsupportedRecord` and `.corruptedRecord` for one that cannot be read: it is no empty place.
+  /// - Throws: `.unsupportedRecord` and `.corruptedRecord` for an unreadable entry, which must not be overwritten.
   func isPresent(_ key: CacheKey, _ memory: MemoryTier?) throws(CacheError) -> Bool {
     if try reader.entry(key) != nil { return true }
     guard let memory else { return false }
@@ -68,7 +66,7 @@ extension DiskCache {
     }
   }
 
-  /// A value that is archived once, however often the write is tried.
+  /// A value that is archived once for all attempts.
   struct NewEntry {
     let value: MemoryValue?
     let key: CacheKey
@@ -169,7 +167,7 @@ extension DiskCache {
     }
   }
 
-  /// Whether there is an entry, which is asked before anything is archived.
+  /// Whether the key is taken, checked before archiving.
   private func isTaken(_ key: String, _ memory: MemoryTier?) throws(CacheError) -> Bool {
     try checkOpen()
     return try CacheKey.with(key) { (key) throws(CacheError) in
@@ -223,7 +221,7 @@ extension DiskCache {
     }
   }
 
-  /// - Parameter later: An entry that expires then or later, or never, stays as it is; nanoseconds since 1970.
+  /// Skips an entry that expires at `later`, in nanoseconds since 1970, or after it.
   @discardableResult
   func touch(
     forKey key: String, expires: Expiry, unlessAt later: Int64? = nil, through memory: MemoryTier?
@@ -250,8 +248,8 @@ extension DiskCache {
     }
   }
 
-  /// A value that is long stays where it is. One that went through transforms goes through them again: encryption
-  /// authenticates the expiry with it, and which transforms they were is only known where the value is.
+  /// A long value stays in place. A transformed one is transformed again, since encryption authenticates the expiry,
+  /// and its transforms are only known where the value is.
   private func touch(
     _ key: CacheKey, _ header: RecordHeader, expires: Int64, through memory: MemoryTier?,
     if condition: EntryCondition?
@@ -265,7 +263,7 @@ extension DiskCache {
     guard let record = try reader.readData(key), record.header.stamp == header.stamp else { return false }
     var changed = header
     changed.move(toExpiry: expires)
-    // As the value is when it is transformed, and written, anew.
+    // The value is transformed and written again.
     changed.flags.subtract([.transformed, .pointer])
     return try record.payload.withBytes { (bytes) throws(CacheError) in
       try put(

@@ -1,5 +1,5 @@
-// The closure may take its time, and its result a commit: in a task both happen on a background queue. The other atomic
-// operations take microseconds and have no form for tasks.
+// The closure may be slow, and the write may wait for a commit, so both run on a background queue. The other atomic
+// operations take microseconds and have no async form.
 
 extension DiskCache {
   /// See ``LMDBCache/update(_:forKey:expires:cost:_:)``.

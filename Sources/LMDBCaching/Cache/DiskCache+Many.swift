@@ -3,15 +3,15 @@ public import Foundation
 extension DiskCache {
   // MARK: Many keys
 
-  /// Returns the values under keys, in the order of the keys; `nil` where there is none, or it has expired. They are read in
-  /// one transaction for every 256 keys; each value is of its own moment.
+  /// Returns the values under keys, in the order of the keys; `nil` for missing and expired ones. One transaction reads
+  /// 256 keys; the values are not a snapshot.
   ///
-  /// - Throws: as ``value(_:forKey:)``, for a key that cannot be read; nothing is returned then. The entries are kept.
+  /// - Throws: as ``value(_:forKey:)``, for a key that cannot be read. The entries are kept.
   @inlinable
   public func values<V: Codable & Sendable>(
     _ type: V.Type = V.self, forKeys keys: [String]
   ) throws(CacheError) -> [V?] {
-    // Inlinable, since only the caller's module knows the type: what finds the records does not need it.
+    // Inlinable, since only the caller's module knows the type; finding the records does not need it.
     if type == Data.self { return unsafeBitCast(try dataValues(forKeys: keys), to: [V?].self) }
     var values = [V?](repeating: nil, count: keys.count)
     try visit(keys) { (index, format, bytes) throws(CacheError) in
@@ -46,7 +46,7 @@ extension DiskCache {
 
   // MARK: Parts that do not need the type
 
-  /// Calls `body` with the number of each key that has a live entry, and a copy of its archived bytes, in any order.
+  /// Calls `body` with the index of each key with a live entry, and a copy of its archived bytes, in any order.
   @usableFromInline
   func visit(
     _ keys: [String], _ body: (Int, ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> Void
@@ -57,7 +57,7 @@ extension DiskCache {
     }
   }
 
-  /// Bytes, of which long ones are copied once only.
+  /// Long values are copied only once.
   @usableFromInline
   func dataValues(forKeys keys: [String]) throws(CacheError) -> [Data?] {
     try checkOpen()

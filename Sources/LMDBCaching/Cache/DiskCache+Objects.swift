@@ -1,7 +1,7 @@
 public import Foundation
 import Platform
 
-// YYDiskCache's functions. Unlike those they throw errors; what the files hold is shared with `LMDBCache`.
+// The functions of YYDiskCache, with errors. Entries are shared with `LMDBCache`.
 
 extension DiskCache {
   /// See ``LMDBCache/containsObject(forKey:)``.
@@ -27,7 +27,7 @@ extension DiskCache {
     try setObjectIfAbsent(object, forKey: key, expiresIn: expiresIn, cost: cost, through: nil)
   }
 
-  /// Removes the object under `key`, if there is one.
+  /// Removes the object under `key`, if it exists.
   public func removeObject(forKey key: String) throws(CacheError) { try removeValue(forKey: key) }
 
   /// Removes every object.
@@ -63,7 +63,7 @@ extension DiskCache {
       .read, { [self] in sharedObject(forKey: key) }, completion: { completion(key, $0.map { $0?.object }) })
   }
 
-  /// Stores the object, or with `nil` removes what is there, and calls `completion` with the error, if there was one.
+  /// Stores the object, or removes the entry if it is `nil`, then calls `completion` with the error, if any.
   public func setObject(
     _ object: (any NSCoding)?, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil,
     completion: @escaping @Sendable (CacheError?) -> Void
@@ -75,12 +75,12 @@ extension DiskCache {
       completion: completion)
   }
 
-  /// Removes the object and calls `completion` with the key and the error, if there was one.
+  /// Removes the object, then calls `completion` with the key and the error, if any.
   public func removeObject(forKey key: String, completion: @escaping @Sendable (String, CacheError?) -> Void) {
     background.report(.write, { [self] () throws(CacheError) in try removeObject(forKey: key) }) { completion(key, $0) }
   }
 
-  /// Removes every object and calls `completion` with the error, if there was one.
+  /// Removes every object, then calls `completion` with the error, if any.
   public func removeAllObjects(completion: @escaping @Sendable (CacheError?) -> Void) {
     background.report(.write, { [self] () throws(CacheError) in try removeAllObjects() }, completion: completion)
   }
@@ -88,9 +88,9 @@ extension DiskCache {
   /// Removes every object.
   ///
   /// - Parameters:
-  ///   - progress: Called with the number of entries removed and the number there were. The database drops them all
-  ///     at once, so it is called at the start and at the end.
-  ///   - completion: Called with the error, if there was one, after that.
+  ///   - progress: Called at the start and the end with the numbers of removed and of all entries; the database drops
+  ///     all at once.
+  ///   - completion: Called last, with the error, if any.
   public func removeAllObjects(
     progress: (@Sendable (_ removed: Int, _ total: Int) -> Void)?, completion: (@Sendable (CacheError?) -> Void)?
   ) {
@@ -99,12 +99,11 @@ extension DiskCache {
     }
   }
 
-  /// The same with whatever removes them.
   func removeAllObjects(
     progress: (@Sendable (_ removed: Int, _ total: Int) -> Void)?, completion: (@Sendable (CacheError?) -> Void)?,
     _ remove: @escaping @Sendable () throws(CacheError) -> Void
   ) {
-    // One thread: they come in their order, and hold up no other work.
+    // One thread keeps the reports in order, and delays no other work.
     let reports = ThreadPool(name: "LMDB reports", idleTime: 0)
     background.report(
       .write,

@@ -1,6 +1,6 @@
 public import Foundation
 
-// The one path of every single write, whether the cache has a memory tier or not.
+// The one path of every single write, with or without a memory tier.
 
 extension DiskCache {
   // MARK: The disk tier alone
@@ -32,7 +32,7 @@ extension DiskCache {
 
   // MARK: With a memory tier or without
 
-  /// - Parameter condition: If given, the value is written only where it holds at the moment of the write.
+  /// Writes the value only if `condition`, if given, holds at the moment of the write.
   func set<V: Codable>(
     _ value: V, forKey key: String, expiresIn: Duration?, cost: Int?, tags: EntryTags? = nil,
     through memory: MemoryTier?, if condition: (() -> Bool)? = nil
@@ -63,7 +63,6 @@ extension DiskCache {
     store.counters.latencies.writes.record(since: start)
   }
 
-  /// Writes an archived value.
   func put(
     _ value: MemoryValue?, _ format: ArchiveFormat, _ bytes: UnsafeRawBufferPointer, forKey key: String,
     expiresIn: Duration?, cost: Int?, tags: EntryTags?, through memory: MemoryTier?, if condition: (() -> Bool)? = nil
@@ -76,7 +75,6 @@ extension DiskCache {
     }
   }
 
-  /// - Parameter tags: What the header has.
   @inline(__always)
   func put(
     _ value: MemoryValue?, _ key: CacheKey, _ header: RecordHeader, _ tags: EntryTags?,
@@ -88,7 +86,7 @@ extension DiskCache {
     try didPut(value, key, header, tags, outcome, through: memory)
   }
 
-  /// - Parameter tells: Whether those who watch the cache are told here; of a transaction they are by the store.
+  /// Notifies the observers if `tells`; the store does so for transactions.
   @inline(__always)
   func didPut(
     _ value: MemoryValue?, _ key: CacheKey, _ header: RecordHeader, _ tags: EntryTags?, _ outcome: WriteOutcome,
@@ -107,7 +105,7 @@ extension DiskCache {
     try outcome.checkCommitted()
   }
 
-  /// After a removal, or a write whose value the memory tier does not get.
+  /// Called after a removal, or a write that bypasses the memory tier.
   func didChange(
     _ key: CacheKey, _ outcome: WriteOutcome, through memory: MemoryTier?, tells: Bool = true
   ) throws(CacheError) {
@@ -131,7 +129,7 @@ extension DiskCache {
     }
   }
 
-  /// - Parameter prefix: Nil: every entry.
+  /// `nil` for every entry.
   func removeAll(withPrefix prefix: String?, through memory: MemoryTier?) throws(CacheError) {
     try checkOpen()
     try store.removeAll(withPrefix: prefix, by: memory).checkCommitted()

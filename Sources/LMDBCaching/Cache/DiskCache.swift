@@ -4,16 +4,13 @@ import LMDB
 import Logging
 import Synchronization
 
-/// The disk tier alone: what ``LMDBCache`` keeps in its directory, and a cache of its own for values that should
-/// not take up memory.
+/// The disk tier of an ``LMDBCache``; also a cache on its own, for values that should not use memory.
 ///
-/// Threads, processes, keys and errors are as ``LMDBCache`` says, but for a disk that is full or fails: there is
-/// no memory tier to go on in, so writes throw then.
+/// Threads, processes, keys and errors are as in ``LMDBCache``, except that writes throw if the disk is full or fails.
 public final class DiskCache: Sendable {
   let store: DiskStore
-  /// What this object was opened with.
   let configuration: CacheConfiguration
-  /// Reads and, by its transforms, writes values as this object's configuration says.
+  /// Reads, and through its transforms writes, values according to the configuration.
   let reader: RecordReader
   let events: EventLog
   private let coding: Mutex<ObjectCoding>
@@ -24,7 +21,7 @@ public final class DiskCache: Sendable {
 
   let background = BackgroundQueue()
 
-  /// Nanoseconds by which the wall clock may be believed to have been ahead: a day.
+  /// Nanoseconds by which the wall clock may have been ahead: a day.
   private static let greatestClockError: Int64 = 86_400_000_000_000
 
   private struct Maintenance {
@@ -32,8 +29,8 @@ public final class DiskCache: Sendable {
     var timer: CacheTimer?
   }
 
-  /// Opens, or makes, the cache in a directory; see ``LMDBCache/init(directory:configuration:)``. The memory limits
-  /// of the configuration mean nothing here.
+  /// Opens or creates the cache in a directory; see ``LMDBCache/init(directory:configuration:)``. Memory limits are
+  /// ignored.
   ///
   /// - Throws: as ``LMDBCache/init(directory:configuration:)``.
   public init(directory: URL, configuration: CacheConfiguration = CacheConfiguration()) throws(CacheError) {
@@ -46,8 +43,8 @@ public final class DiskCache: Sendable {
     events = EventLog(configuration.logger)
     coding = Mutex(configuration.objectCoding)
     maintenance = Mutex(Maintenance())
-    // The stamps of writes are wall-clock times, of all processes: the time is not before the last one's. One that is far
-    // ahead was made by a clock that was wrong, or by nobody's.
+    // Stamps are wall-clock times of all processes, so the time is at least the last stamp's. One far ahead comes from
+    // a wrong clock, or from damage.
     let lastStamp = Int64(clamping: store.journal.lock.withLock { store.journal.state.stamps.last })
     if lastStamp <= store.clock.now.addingClamped(Self.greatestClockError) {
       store.clock.advance(toAtLeast: lastStamp)
@@ -91,12 +88,11 @@ public final class DiskCache: Sendable {
     isClosed.load(ordering: .relaxed) ? .closed : store.health
   }
 
-  /// What opening had to set aside because it was damaged, or `nil` if nothing was. Only the process that did so knows:
-  /// others that open the directory later find the new cache sound.
+  /// The damage that opening set aside, or `nil`. Only the process that repaired it reports it.
   public var recovery: CacheRecovery? { store.recovery }
 
-  /// What the directory's disk tier has done since this process opened it, and what its files are used for. Looks at the
-  /// files: it takes some microseconds.
+  /// Counters of the directory's disk tier since this process opened it, and the use of its files. Reads the files,
+  /// which takes some microseconds.
   public var statistics: CacheStatistics {
     var statistics = CacheStatistics()
     store.counters.add(to: &statistics)
@@ -108,26 +104,26 @@ public final class DiskCache: Sendable {
     return statistics
   }
 
-  /// ``CacheStatistics/diskHits`` alone, which needs no look at the files.
+  /// ``CacheStatistics/diskHits`` without reading the files.
   package var diskHits: Int {
     var statistics = CacheStatistics()
     store.counters.add(to: &statistics)
     return statistics.diskHits
   }
 
-  // MARK: Limits. They belong to the directory: every cache of this process on it shares them.
+  // MARK: Limits. They belong to the directory: all caches of this process on it share them.
 
-  /// How many entries it holds at most. Kept in the background, every ``autoTrimInterval`` and at once when it is
-  /// exceeded by a tenth, and by ``trimToLimits()``. Less than 0 is taken for no limit, `Int.max`, as with the other limits.
+  /// The maximum number of entries. Enforced in the background every ``autoTrimInterval``, at once when exceeded by a
+  /// tenth, and by ``trimToLimits()``. A negative number means no limit, `Int.max`, as in all limits.
   ///
-  /// Those go first whose last access is longest ago. One that was accessed again, at times that are apart, stays up to
-  /// four times as long as one that was not.
+  /// The least recently accessed entries go first. One with several accesses at separate times stays up to four times
+  /// as long.
   public var countLimit: Int {
     get { store.trimmer.limits.withLock { $0.count } }
     set { store.trimmer.limits.withLock { $0.count = newValue < 0 ? .max : newValue } }
   }
 
-  /// The greatest total cost; see ``countLimit``.
+  /// The maximum total cost; see ``countLimit``.
   public var costLimit: Int {
     get { store.trimmer.limits.withLock { $0.cost } }
     set { store.trimmer.limits.withLock { $0.cost = newValue < 0 ? .max : newValue } }
@@ -140,14 +136,14 @@ public final class DiskCache: Sendable {
   }
 
   /// Bytes to leave free on the volume; 0 for no limit. When there are fewer, entries go in the order of
-  /// ``countLimit``. The space of values is given back when more than half of a segment of the value log is free, that of the
-  /// database's file when more than half of it is; what was freed is used again until then.
+  /// ``countLimit``. Freed space is reused. It returns to the volume when more than half of a segment of the value log,
+  /// or of the database's file, is free.
   public var freeDiskSpaceLimit: Int {
     get { store.trimmer.limits.withLock { $0.freeDiskSpace } }
     set { store.trimmer.limits.withLock { $0.freeDiskSpace = max(0, newValue) } }
   }
 
-  /// How often limits are checked and maintenance is done in the background; 60 s by default. With zero or less, never.
+  /// How often limits are checked and maintenance runs in the background; 60 s by default. Zero or less: never.
   public var autoTrimInterval: Duration {
     get { maintenance.withLock { $0.interval } }
     set {
@@ -163,7 +159,7 @@ public final class DiskCache: Sendable {
     }
   }
 
-  /// Values longer than this many bytes are in the value log beside the database.
+  /// Values with more bytes than this are in the value log.
   public var inlineThreshold: Int { store.inlineThreshold }
 
   // MARK: Counts
@@ -186,7 +182,7 @@ public final class DiskCache: Sendable {
     return try store.totalCost()
   }
 
-  /// What `read` returns, or, where it throws, `fallback`: then the error is logged, once until a read succeeds.
+  /// Returns the result of `read`, or `fallback` if it throws; logs the error once until a read succeeds.
   func answer<R>(_ fallback: R, _ read: () throws(CacheError) -> R) -> R {
     do throws(CacheError) {
       let result = try read()
@@ -202,7 +198,7 @@ public final class DiskCache: Sendable {
     }
   }
 
-  /// Bytes that the cache's files occupy on the disk, the journal included.
+  /// The size of the cache's files on the disk in bytes, including the journal.
   public func bytesOnDisk() throws(CacheError) -> Int {
     try checkOpen()
     return try store.bytesOnDisk()
@@ -213,7 +209,7 @@ public final class DiskCache: Sendable {
   /// See ``LMDBCache/value(_:forKey:)``.
   @inlinable
   public func value<V: Codable & Sendable>(_ type: V.Type = V.self, forKey key: String) throws(CacheError) -> V? {
-    // Inlinable, since only the caller's module knows the type: what finds the record does not need it.
+    // Inlinable, since only the caller's module knows the type; finding the record does not need it.
     if type == Data.self, let data = try bytes(forKey: key) { return unsafeBitCast(data, to: type) }
     var value: V?
     try visit(key) { (format, bytes) throws(CacheError) in
@@ -222,7 +218,7 @@ public final class DiskCache: Sendable {
     return value
   }
 
-  /// Returns the value of an entry that holds `Data`, or `nil` if there is none or it is of another type.
+  /// Returns the value of an entry with `Data`, or `nil` if it is missing or has another type.
   @usableFromInline
   func bytes(forKey key: String) throws(CacheError) -> Data? {
     try checkOpen()
@@ -264,7 +260,7 @@ public final class DiskCache: Sendable {
     try entry(forKey: key) != nil
   }
 
-  /// Commits everything written so far, without waiting for the disk longer than the durability asks.
+  /// Commits all earlier writes; waits for the disk only as the durability requires.
   func commitPending() throws(CacheError) {
     try checkOpen()
     try store.commitPending()
@@ -272,7 +268,6 @@ public final class DiskCache: Sendable {
 
   // MARK: Objects
 
-  /// How this cache archives and reads NSCoding objects.
   public var objectCoding: ObjectCoding {
     get { coding.withLock { $0 } }
     set { changeCoding { $0 = newValue } }
@@ -290,7 +285,7 @@ public final class DiskCache: Sendable {
     set { changeCoding { $0.customUnarchive = newValue } }
   }
 
-  /// The old closures are released after the lock: a `deinit` that they cause may use the cache.
+  /// Releases the old closures after the lock, since their `deinit` may use the cache.
   private func changeCoding(_ change: (inout ObjectCoding) -> Void) {
     let old = coding.withLock { coding in
       let old = coding
@@ -342,17 +337,17 @@ public final class DiskCache: Sendable {
 
   // MARK: Trimming
 
-  /// Removes expired entries, and others in the order of ``countLimit`` until at most `count` are left; returns when it is
-  /// done. Readers are not held up, and writers not for longer than one small transaction.
+  /// Removes expired entries, then others in the order of ``countLimit`` until at most `count` are left; returns when
+  /// done. Readers are not blocked; writers wait for one small transaction.
   ///
-  /// - Throws: `.invalidArgument` for a number that is less than 0; `.closed`, `.storageFailed` and the like.
+  /// - Throws: `.invalidArgument` for a negative number; `.closed`, `.storageFailed` and similar.
   public func trim(toCount count: Int) throws(CacheError) {
     try Self.checkGoal(count >= 0, "trim(toCount:)", "\(count)")
     try checkOpen()
     try store.trim(to: TrimGoal(count: count))
   }
 
-  /// The same until the total cost is at most `cost`. With 0 every entry goes, unless none costs anything.
+  /// Trims as ``trim(toCount:)`` until the total cost is at most `cost`. 0 removes all, unless every cost is 0.
   public func trim(toCost cost: Int) throws(CacheError) {
     try Self.checkGoal(cost >= 0, "trim(toCost:)", "\(cost)")
     try checkOpen()
@@ -376,7 +371,7 @@ public final class DiskCache: Sendable {
     try store.trim(to: TrimGoal(lastAccess: RecordHeader.seconds(oldest)))
   }
 
-  /// Removes expired entries and those that were stored before `date`, however often they were read since.
+  /// Removes expired entries and those stored before `date`, regardless of later reads.
   ///
   /// - Parameter date: Rounded down to the second.
   /// - Throws: `.invalidArgument` for a date that is not a number.
@@ -387,7 +382,7 @@ public final class DiskCache: Sendable {
     try store.trim(to: TrimGoal(created: UInt32(max(0, min(seconds, Double(UInt32.max))))))
   }
 
-  /// Does now what is done in the background: removes expired entries, and keeps every limit.
+  /// Runs the background trim now: removes expired entries and enforces every limit.
   public func trimToLimits() throws(CacheError) {
     try checkOpen()
     try store.trimToLimits()

@@ -1,14 +1,14 @@
 import Synchronization
 
-/// The content decoded from one entry, kept until the entry changes: reading it again takes no lock that threads share, no
-/// look-up and no decoding.
+/// The decoded content of one entry, kept until the entry changes, so that reading it again needs no shared lock,
+/// look-up or decoding.
 ///
-/// It is never older than what the cache itself would say: a write, a removal, a trim or the entry's expiry, here or in
-/// another process, makes the next read load it anew.
+/// It is never older than the cache's own answer: a write, removal, trim or expiry, in any process, makes the next read
+/// reload it.
 @usableFromInline
 package final class EntryContent<Content>: @unchecked Sendable {
-  // Unchecked: readers copy the content under a reader stripe, and it is freed when no reader is left. Whether the content
-  // may be shared between threads is for the owner to say.
+  // Unchecked: readers copy the content under a reader stripe, and it is freed after the last reader. The owner decides
+  // whether the content may be shared between threads.
 
   /// Valid as long as this object.
   @usableFromInline package let reader: EntryReader<Content>
@@ -21,13 +21,13 @@ package final class EntryContent<Content>: @unchecked Sendable {
 
   deinit { reader.deallocate() }
 
-  /// Makes the next read load the entry, though it has not changed.
+  /// Makes the next read reload the entry.
   package func forget() {
-    // Nothing is current once it has expired.
+    // Expired content is never current.
     reader.keep(.init(stamp: .init(version: 0, position: 0, expires: .min), content: nil))
   }
 
-  /// Calls `load`, which reads the entry, and keeps what it returns, or no content for an entry that cannot be read.
+  /// Calls `load`, which reads the entry, and keeps its result; keeps nothing for an unreadable entry.
   @usableFromInline @inline(never)
   package func load(_ load: () throws -> Content?) throws -> Content? {
     let observed = observer.observe()
@@ -41,7 +41,7 @@ package final class EntryContent<Content>: @unchecked Sendable {
     return content
   }
 
-  /// Whether the error would be the same if the entry were read again.
+  /// Whether reading the entry again would give the same error.
   private func isAboutTheEntry(_ error: any Error) -> Bool {
     guard let error = error as? CacheError else { return true }
     return [.typeMismatch, .decodingFailed, .corruptedRecord, .unsupportedRecord, .missingTransform].contains(

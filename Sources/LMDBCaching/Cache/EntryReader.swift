@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The reading side of an ``EntryContent``, valid while that lives: a pointer, so that reading counts no reference. Threads
-/// that read one content would otherwise pass the line with its reference count to and fro.
+/// The reading side of an ``EntryContent``, valid as long as that. A pointer, since a shared reference count would
+/// bounce between the processors of its readers.
 @usableFromInline
 package struct EntryReader<Content>: BitwiseCopyable {
   @usableFromInline
@@ -17,18 +17,19 @@ package struct EntryReader<Content>: BitwiseCopyable {
     state.initialize(to: EntryState(observer))
   }
 
-  /// When nobody reads any more.
+  /// Call it after the last reader.
   func deallocate() {
     free(state.pointee.current.load(ordering: .acquiring))
     state.deinitialize(count: 1)
     state.deallocate()
   }
 
-  /// The content that was loaded last, or `nil` if the entry has changed since and must be loaded.
+  /// The content that was loaded last, or `nil` if the entry has changed since.
   ///
-  /// The result is a copy with references of its own, taken under a reader stripe.
-  // The effect is true of the whole: it retains, and releases nothing. So a caller need not count references to keep what
-  // keeps this reader. Without it this is as right, and slower.
+  /// The result is a copy with separate references, taken under a reader stripe.
+  // The effect is true of the whole: it retains, and releases nothing. So a caller need not count references to keep
+  // the
+  // owner of this reader. Without it the code is correct, but slower.
   @inlinable @inline(never) @_effects(releasenone)
   package func currentContent() -> Content?? {
     let reading = EntryState.begin(state)

@@ -1,13 +1,13 @@
 import Synchronization
 
-/// The state that an ``EntryReader`` points to, whatever the type of its content.
+/// The part of an ``EntryReader`` that does not depend on the type of its content.
 @usableFromInline
 struct EntryState: ~Copyable {
-  /// To an initialized `EntryReader.Copy`, which begins with a stamp, or nil.
+  /// Points to an initialized `EntryReader.Copy`, which begins with a stamp, or nil.
   let current = Atomic<UnsafeMutableRawPointer?>(nil)
   /// Unmanaged, so that reading counts no references: the ``EntryContent`` that frees this state keeps the observer.
   let observer: Unmanaged<EntryVersionObserver>
-  /// Unmanaged for the same reason: the stripes are never freed.
+  /// Unmanaged: the stripes are never freed.
   let stripes: Unmanaged<ReaderStripes>
 
   init(_ observer: EntryVersionObserver) {
@@ -15,7 +15,7 @@ struct EntryState: ~Copyable {
     stripes = .passUnretained(ReaderStripes.shared)
   }
 
-  /// A copy that stays as long as the stripe is locked, or `nil` if none is current: then nothing is locked.
+  /// A copy that stays valid while the stripe is locked; `nil`, without a lock, if not current.
   @usableFromInline
   struct Reading: BitwiseCopyable {
     @usableFromInline let copy: UnsafeRawPointer?
@@ -37,8 +37,8 @@ struct EntryState: ~Copyable {
     return Reading(copy: nil, lock: lock)
   }
 
-  /// Once it is called another thread may release the content. The compiler must assume that of a function that is not
-  /// inlined, and retains the content before.
+  /// Afterwards another thread may release the content. Not inlined, so that the compiler assumes this and retains the
+  /// content before.
   @usableFromInline @inline(never)
   static func end(_ reading: Reading) { reading.lock.pointee.unlock() }
 }

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// When an entry expires: from then on it is as if it was not there.
+/// When an entry expires. From then on it counts as missing.
 public struct Expiry: Sendable, Equatable {
   enum Kind: Equatable {
     case never
@@ -13,17 +13,16 @@ public struct Expiry: Sendable, Equatable {
 
   /// Never.
   public static let never = Expiry(kind: .never)
-  /// When the entry under the key would have expired; never, if there is none.
+  /// The current expiry of the entry under the key; never for a new one.
   public static let unchanged = Expiry(kind: .unchanged)
 
-  /// So long after the write; zero or less: at once.
+  /// A duration after the write; zero or less: at once.
   public static func after(_ duration: Duration) -> Expiry { Expiry(kind: .after(duration)) }
 
-  /// At a time of the wall clock. One that is not a number is refused, with `.invalidArgument`.
+  /// A wall-clock time. A date that is not a number is refused with `.invalidArgument`.
   public static func at(_ date: Date) -> Expiry { Expiry(kind: .at(date)) }
 
-  /// - Parameter current: When the entry that is there expires; 0: never.
-  /// - Returns: Nanoseconds since 1970; 0: never.
+  /// Nanoseconds since 1970, 0 for never, as is `current`, the present entry's expiry.
   func nanoseconds(in store: DiskStore, current: @autoclosure () throws(CacheError) -> Int64) throws(CacheError)
     -> Int64
   {

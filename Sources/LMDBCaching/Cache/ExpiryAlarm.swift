@@ -1,16 +1,15 @@
 import Synchronization
 
-/// Tells the observer of one entry when that expires. Without it the observer would be told when the entry is removed from
-/// the disk, which is some time later.
+/// Notifies the observer of an entry when it expires; removal from the disk comes later.
 ///
-/// The wall clock decides, which somebody may set: where it is not time yet, the alarm goes on waiting.
+/// The wall clock decides. If it has been set back, the alarm waits on.
 final class ExpiryAlarm: Sendable {
-  /// How late it may ring.
+  /// The maximum delay.
   private static let tolerance = Duration.milliseconds(10)
 
   private struct State {
     var timer: CacheTimer?
-    /// Nanoseconds since 1970; 0: never.
+    /// Nanoseconds since 1970; 0 for never.
     var expires: Int64 = 0
   }
 
@@ -25,10 +24,10 @@ final class ExpiryAlarm: Sendable {
     self.mailbox = mailbox
   }
 
-  /// - Parameter expires: When to ring, in nanoseconds since 1970; 0: never.
+  /// `expires` is in nanoseconds since 1970; 0 for never.
   func set(_ expires: Int64) {
     if state.withLock({ $0.expires == expires }) { return }
-    // Made and ended without the lock: a timer may fire at once.
+    // Started and ended without the lock: a timer may fire at once.
     let timer = expires == 0 ? nil : startTimer(expires)
     let old = state.withLock { state in
       let old = state.timer
@@ -45,10 +44,10 @@ final class ExpiryAlarm: Sendable {
   }
 
   private func ring(_ expires: Int64) {
-    // Early by the wall clock: it waits on.
+    // Early by the wall clock: wait on.
     let next = clock.now < expires ? startTimer(expires) : nil
     let (old, isCurrent) = state.withLock { state -> (CacheTimer?, Bool) in
-      // Another entry is there by now, or somebody else rings.
+      // Another entry has replaced it, or another thread rings.
       guard state.expires == expires, state.timer != nil else { return (next, false) }
       let old = state.timer
       state = next == nil ? State() : State(timer: next, expires: expires)

@@ -1,22 +1,20 @@
-/// The moments from which on the entry under one key may be another one.
+/// Waits for possible changes of one entry.
 package struct KeyChanges: Sendable {
   private var changes: CacheChanges.Iterator
   private let alarm: ExpiryAlarm
   private var isFirst = true
-  /// The entry that was seen last, none (`.some(nil)`), or not known: nothing was seen yet, or a value in memory only.
+  /// The entry seen last, `.some(nil)` for a missing one, or `nil` if unknown: not seen yet, or in memory only.
   private var last: EntryVersion??
-  /// Whether the latest change says that something was stored.
   private var isSet = false
 
   package init(_ cache: LMDBCache, key: String) {
-    // A key has one change that waits; more are removals by prefix.
+    // A key has one pending change; more are removals by prefix.
     changes = cache.diskCache.changes(withPrefix: key, isOfOneKey: true, bufferingLimit: 16, trackingLimit: 1)
       .makeAsyncIterator()
     alarm = ExpiryAlarm(cache.store.clock, key: key, mailbox: changes.observation.mailbox)
   }
 
-  /// Returns at once when it is called first, and then when something has happened to the entry since; `false` when
-  /// nothing more will.
+  /// Returns at once at the first call, then after each change; returns `false` at the end.
   package mutating func next() async -> Bool {
     if isFirst {
       isFirst = false
@@ -27,10 +25,10 @@ package struct KeyChanges: Sendable {
     return true
   }
 
-  /// Returns `false` for the entry that was seen last, also if that was none. To be called before its value is read: one
-  /// that is written in between is then seen twice, and not missed.
+  /// Returns `false` for the entry seen last, or if it is still missing. Call it before reading the value: a concurrent
+  /// write is then seen twice, never missed.
   ///
-  /// - Parameter entry: `nil` if there is none on the disk.
+  /// - Parameter entry: `nil` if it is missing on the disk.
   package mutating func isNew(_ entry: CacheEntry?) -> Bool {
     alarm.set(entry?.expires ?? 0)
     defer { last = entry == nil && isSet ? nil : .some(entry?.version) }

@@ -1,16 +1,16 @@
 public import Foundation
 
-// What may wait for the disk, for tasks: the work is done on a background queue, and no thread of Swift's pool is held.
+// Async forms of the calls that may wait for the disk. They run on a background queue and hold no thread of Swift's
+// pool.
 //
-// Writes are made one after the other in the order of the calls, together with those of the functions with completions,
-// and everything else sees what was written by calls before it. Cancelling a task stops none of it. Async code gets these
-// forms of the calls that may wait; the others have no async form.
+// Writes run in the order of the calls, together with those of the functions with completions; all other calls see
+// earlier writes. Cancelling a task does not stop them.
 
 extension LMDBCache {
   // MARK: Opening
 
-  /// Opens, or makes, a cache in one of the user's directories; see ``init(name:in:configuration:)``. An opening may have to
-  /// verify a file, to bring in what a process has left that died, or to wait for another one.
+  /// Opens or creates a cache in one of the user's directories; see ``init(name:in:configuration:)``. Opening may
+  /// verify a file, recover the writes of a dead process, or wait for another process.
   ///
   /// - Throws: as ``init(directory:configuration:)``.
   public nonisolated(nonsending) static func open(
@@ -21,9 +21,7 @@ extension LMDBCache {
     }
   }
 
-  /// Opens, or makes, the cache in a directory; see ``init(directory:configuration:)``.
-  ///
-  /// - Throws: as that.
+  /// Opens or creates the cache in a directory; see ``init(directory:configuration:)``.
   public nonisolated(nonsending) static func open(
     directory: URL, configuration: CacheConfiguration = CacheConfiguration()
   ) async throws(CacheError) -> LMDBCache {
@@ -32,32 +30,31 @@ extension LMDBCache {
     }
   }
 
-  // MARK: What waits for the disk
+  // MARK: Waiting for the disk
 
-  /// Makes everything written so far safe from a power cut, in every durability mode.
+  /// Makes all earlier writes safe from a power cut, in every durability mode.
   public nonisolated(nonsending) func flush() async throws(CacheError) {
     try await background.perform(.aside) { [self] () throws(CacheError) in try flush() }
   }
 
-  /// Commits what waits and ends the use of this object, when what was called for before is done.
+  /// Commits pending writes and closes this object, after all earlier calls.
   public nonisolated(nonsending) func close() async throws(CacheError) {
     try await background.perform(.last) { [self] () throws(CacheError) in try close() }
   }
 
-  /// Makes several changes as one; see ``DiskCache/write(waitsForCommit:_:)``.
-  ///
-  /// - Parameter body: Collects the changes, on a background queue.
+  /// Makes several changes as one; `body` collects them on a background queue. See
+  /// ``DiskCache/write(waitsForCommit:_:)``.
   public nonisolated(nonsending) func write(
     waitsForCommit: Bool = false, _ body: @escaping @Sendable (inout CacheBatch) throws -> Void
   ) async throws {
     try await background.perform(.aside) { [self] in try write(waitsForCommit: waitsForCommit, body) }
   }
 
-  /// Stores a value, and waits without holding a thread: with ``Durability/full`` a set waits for the disk.
+  /// Stores a value without holding a thread: with ``Durability/full`` a set waits for the disk.
   ///
-  /// - Parameter waitsForCommit: Whether to return when other processes see the value, and it is as safe from a power cut as
-  ///   the ``Durability`` says; else as soon as a set of the form for threads would.
-  /// - Throws: as ``set(_:forKey:expiresIn:cost:)``. Where it waits for the commit also when the disk is full or fails:
+  /// - Parameter waitsForCommit: Whether to return only when other processes see the value, and it is as safe from a
+  ///   power cut as the ``Durability`` promises.
+  /// - Throws: as ``set(_:forKey:expiresIn:cost:)``. If it waits for the commit, also when the disk is full or fails:
   ///   `.notCommitted` if the value is stored but could not be committed so far.
   public nonisolated(nonsending) func set<V: Codable & Sendable>(
     _ value: V, forKey key: String, expires: Expiry = .never, cost: Int? = nil, tags: [String] = [],
@@ -69,7 +66,7 @@ extension LMDBCache {
     }
   }
 
-  /// Reads from one consistent snapshot that includes every write that returned before.
+  /// Reads from one consistent snapshot that includes all earlier writes.
   ///
   /// - Parameter body: Reads, on a background queue. Keep it short.
   public nonisolated(nonsending) func read<R: Sendable>(
@@ -78,8 +75,8 @@ extension LMDBCache {
     try await background.perform(.aside) { [self] in try read(body) }
   }
 
-  /// The live entries whose keys start with `prefix`, in byte order of their keys, as of one moment. For many entries
-  /// there is ``entries(withPrefix:pageSize:)``.
+  /// Returns a snapshot of the live entries whose keys start with `prefix`, in byte order of their keys. For many
+  /// entries, use ``entries(withPrefix:pageSize:)``.
   public nonisolated(nonsending) func entries(withPrefix prefix: String = "") async throws(CacheError) -> [CacheEntry] {
     try await background.perform(.aside) { [self] () throws(CacheError) in try entries(withPrefix: prefix) }
   }
@@ -94,24 +91,24 @@ extension LMDBCache {
     try await background.perform(.write) { [self] () throws(CacheError) in try removeAll(withPrefix: prefix) }
   }
 
-  /// Removes every entry that was stored with the tag, in every process that shares the directory.
+  /// Removes every entry stored with the tag, in every process that shares the directory.
   public nonisolated(nonsending) func removeAll(taggedWith tag: String) async throws(CacheError) {
     try await background.perform(.write) { [self] () throws(CacheError) in try removeAll(taggedWith: tag) }
   }
 
-  /// Removes every entry that was stored with one of the tags, all at once.
+  /// Removes every entry stored with one of the tags, as one change.
   public nonisolated(nonsending) func removeAll(
     taggedWithAnyOf tags: some Sequence<String> & Sendable
   ) async throws(CacheError) {
     try await background.perform(.write) { [self] () throws(CacheError) in try removeAll(taggedWithAnyOf: tags) }
   }
 
-  /// Removes expired entries and those that were stored before `date`, however often they were read since.
+  /// Removes expired entries and those stored before `date`, regardless of later reads.
   public nonisolated(nonsending) func removeAll(createdBefore date: Date) async throws(CacheError) {
     try await background.perform(.write) { [self] () throws(CacheError) in try removeAll(createdBefore: date) }
   }
 
-  /// Number of entries on the disk, where every entry is; expired ones count until they are removed.
+  /// Number of entries on the disk, including expired ones until they are removed.
   public nonisolated(nonsending) func entryCount() async throws(CacheError) -> Int { try await diskCache.entryCount() }
 
   /// The sum of the entries' costs.

@@ -1,9 +1,8 @@
 public import Foundation
 
-// The functions of `LMDBCache+Objects`, done in the background.
+// The background forms of the functions in `LMDBCache+Objects`.
 //
-// Those that write do so one after the other, in the order of the calls, and those that read see what was written by
-// calls before them. A direct call of the same thread does not wait for them: it is made at once.
+// Writes run in the order of the calls, and reads see the writes of earlier calls. Direct calls do not wait for them.
 
 extension LMDBCache {
   // MARK: With a completion, which is called on a background queue
@@ -28,7 +27,7 @@ extension LMDBCache {
     }
   }
 
-  /// Stores the object in the background and calls `completion` with the error, if there was one.
+  /// Stores the object in the background, then calls `completion` with the error, if any.
   public func setObject(
     _ object: (any NSCoding)?, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil,
     completion: @escaping @Sendable (CacheError?) -> Void
@@ -40,12 +39,12 @@ extension LMDBCache {
       completion: completion)
   }
 
-  /// Removes the object in the background and calls `completion` with the key and the error, if there was one.
+  /// Removes the object in the background, then calls `completion` with the key and the error, if any.
   public func removeObject(forKey key: String, completion: @escaping @Sendable (String, CacheError?) -> Void) {
     background.report(.write, { [self] () throws(CacheError) in try removeObject(forKey: key) }) { completion(key, $0) }
   }
 
-  /// Removes every object in the background and calls `completion` with the error, if there was one.
+  /// Removes every object in the background, then calls `completion` with the error, if any.
   public func removeAllObjects(completion: @escaping @Sendable (CacheError?) -> Void) {
     background.report(.write, { [self] () throws(CacheError) in try removeAllObjects() }, completion: completion)
   }
@@ -53,9 +52,9 @@ extension LMDBCache {
   /// Removes every object in the background.
   ///
   /// - Parameters:
-  ///   - progress: Called with the number of entries removed and the number there were. The database drops them all
-  ///     at once, so it is called at the start and at the end.
-  ///   - completion: Called with the error, if there was one, after that.
+  ///   - progress: Called at the start and the end with the numbers of removed and of all entries; the database drops
+  ///     all at once.
+  ///   - completion: Called last, with the error, if any.
   public func removeAllObjects(
     progress: (@Sendable (_ removed: Int, _ total: Int) -> Void)?,
     completion: (@Sendable (CacheError?) -> Void)?

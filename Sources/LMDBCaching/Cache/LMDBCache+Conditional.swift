@@ -1,21 +1,20 @@
-// Operations that are one, whatever other threads and processes do meanwhile.
+// Operations that are atomic across threads and processes.
 //
-// While no other process has the cache open they are entries of the journal, as sets are. With others each is a
-// transaction of the database, which waits for those that were written before: it takes as long as a commit, and needs
-// the disk. A set of another process that is not committed yet counts as made later.
+// While the cache is open in one process only, they are entries of the journal, as sets are. Otherwise each is a
+// transaction of the database that waits for earlier writes: it takes as long as a commit, and needs the disk. An
+// uncommitted set of another process counts as later.
 
 extension LMDBCache {
   // MARK: One entry
 
-  /// Returns what is known of an entry without reading its value, or `nil` if there is none or it has expired. Does not
-  /// count as an access.
+  /// Returns the properties of an entry without its value, or `nil` if it is missing or has expired. Not an access.
   ///
   /// - Throws: `.closed`, `.storageFailed`, `.corruptedRecord`, `.unsupportedRecord`.
   public func entry(forKey key: String) throws(CacheError) -> CacheEntry? { try diskCache.entry(forKey: key) }
 
   /// Stores a value under `key`; see ``set(_:forKey:expiresIn:cost:)``.
   ///
-  /// - Parameter expires: When the entry expires; `.unchanged` for when the one in its place would have.
+  /// - Parameter expires: When the entry expires; `.unchanged` keeps the expiry of the replaced one.
   /// - Throws: as ``set(_:forKey:expiresIn:cost:)``; with `.unchanged` also as
   ///   ``setValueIfAbsent(_:forKey:expires:cost:)``.
   public func set<V: Codable & Sendable>(
@@ -24,13 +23,13 @@ extension LMDBCache {
     try diskCache.set(value, forKey: key, expires: expires, cost: cost, tags: nil, through: memoryCache)
   }
 
-  /// Gives the entry under `key` another expiry. A value that is long is neither read nor written again, unless it went
-  /// through ``CacheConfiguration/valueTransforms``: encryption authenticates the expiry with it, so it is restored,
-  /// transformed and written anew, also where it was compressed only.
+  /// Changes the expiry of the entry under `key`. A long value is neither read nor written, unless it went through
+  /// ``CacheConfiguration/valueTransforms``: encryption authenticates the expiry, so the value is transformed again,
+  /// even if it was only compressed.
   ///
-  /// - Returns: Whether there was an entry.
-  /// - Throws: as ``setValueIfAbsent(_:forKey:expires:cost:)``, and for a value that went through transforms as
-  ///   ``value(_:forKey:)``. `.notCommitted` for an entry that is in memory only.
+  /// - Returns: Whether the entry exists.
+  /// - Throws: as ``setValueIfAbsent(_:forKey:expires:cost:)``, and for a transformed value as ``value(_:forKey:)``.
+  ///   `.notCommitted` for an entry that is in memory only.
   @discardableResult
   public func touch(forKey key: String, expires: Expiry) throws(CacheError) -> Bool {
     try diskCache.touch(forKey: key, expires: expires, through: memoryCache)
@@ -38,12 +37,12 @@ extension LMDBCache {
 
   // MARK: Under a condition
 
-  /// Stores a value if there is none under `key`, or only one that has expired.
+  /// Stores a value if the entry under `key` is missing or has expired.
   ///
-  /// - Returns: Whether it was stored. Of several callers, in this process and others, one is told so.
-  /// - Throws: as ``set(_:forKey:expiresIn:cost:)``; `.unsupportedRecord` or `.corruptedRecord` where there is an entry that
-  ///   cannot be read, which is kept. While other processes have the cache open also `.storageFailed`, `.noSpace` and the
-  ///   like, since it needs the disk, and `.lockTimeout`.
+  /// - Returns: Whether it was stored. Of several callers, in any processes, one succeeds.
+  /// - Throws: as ``set(_:forKey:expiresIn:cost:)``; `.unsupportedRecord` or `.corruptedRecord` for an unreadable
+  ///   entry, which is kept. If other processes have the cache open, also `.lockTimeout` and errors of the disk
+  ///   (`.storageFailed`, `.noSpace` and similar).
   @discardableResult
   public func setValueIfAbsent<V: Codable & Sendable>(
     _ value: V, forKey key: String, expires: Expiry = .never, cost: Int? = nil
@@ -51,10 +50,10 @@ extension LMDBCache {
     try diskCache.setValueIfAbsent(value, forKey: key, expires: expires, cost: cost, tags: nil, through: memoryCache)
   }
 
-  /// Stores a value in place of one that is still the one that was seen: compare-and-set.
+  /// Stores a value if the entry still has a version: compare-and-set.
   ///
-  /// - Parameter version: Of ``entry(forKey:)``.
-  /// - Returns: Whether it was stored. If not, the entry was written, removed or has expired.
+  /// - Parameter version: From ``entry(forKey:)``.
+  /// - Returns: Whether it was stored. If not, the entry was written or removed, or has expired.
   /// - Throws: as ``setValueIfAbsent(_:forKey:expires:cost:)``.
   @discardableResult
   public func set<V: Codable & Sendable>(
@@ -64,9 +63,8 @@ extension LMDBCache {
       value, forKey: key, ifVersion: version, expires: expires, cost: cost, tags: nil, through: memoryCache)
   }
 
-  /// Removes the entry under `key` if it is still the one that was seen.
+  /// Removes the entry under `key` if it still has a version, and returns whether it did.
   ///
-  /// - Returns: Whether it was removed.
   /// - Throws: as ``setValueIfAbsent(_:forKey:expires:cost:)``.
   @discardableResult
   public func removeValue(forKey key: String, ifVersion version: EntryVersion) throws(CacheError) -> Bool {
@@ -75,16 +73,16 @@ extension LMDBCache {
 
   // MARK: Read and write as one
 
-  /// Changes the value under `key`, or makes one, or removes it. No other change comes in between.
+  /// Changes, creates or removes the value under `key`, atomically.
   ///
   /// - Parameters:
   ///   - expires: When the new entry expires.
-  ///   - change: Is given the value, `nil` if there is none, and leaves what is to be stored, `nil` for nothing. It runs
-  ///     again, with the new value, when another thread or process has changed the entry: it should do nothing but
-  ///     compute. It may use other keys of the cache. What it throws is thrown here; nothing is changed then.
-  /// - Returns: What was stored.
-  /// - Throws: as ``value(_:forKey:)`` and ``setValueIfAbsent(_:forKey:expires:cost:)``, and what `change` throws, whatever
-  ///   its type. `.recursiveUpdate` where `change` writes the entry itself, or waits for a thread that does.
+  ///   - change: Receives the value, or `nil` if it is missing, and leaves the new one, or `nil` to store none. It runs
+  ///     again if another thread or process has changed the entry, so it should only compute. It may use other keys of
+  ///     the cache. If it throws, nothing changes.
+  /// - Returns: The stored value.
+  /// - Throws: as ``value(_:forKey:)`` and ``setValueIfAbsent(_:forKey:expires:cost:)``, and any error of `change`.
+  ///   `.recursiveUpdate` if `change` writes the entry itself, or waits for a thread that does.
   @discardableResult @inlinable
   public func update<V: Codable & Sendable>(
     _ type: V.Type = V.self, forKey key: String, expires: Expiry = .unchanged, cost: Int? = nil,
@@ -95,12 +93,12 @@ extension LMDBCache {
       reading: { () throws(CacheError) in try value(type, forKey: key) }, rethrowing: change)
   }
 
-  /// Adds to the integer under `key`, which is 0 where there is none.
+  /// Adds to the integer under `key`, or to 0 if it is missing.
   ///
   /// - Parameter expires: When the entry expires.
   /// - Returns: The sum.
-  /// - Throws: as ``value(_:forKey:)`` and ``setValueIfAbsent(_:forKey:expires:cost:)``, and `.invalidArgument` if the sum
-  ///   is no `Int`.
+  /// - Throws: as ``value(_:forKey:)`` and ``setValueIfAbsent(_:forKey:expires:cost:)``, and `.invalidArgument` on
+  ///   overflow.
   @discardableResult
   public func increment(
     forKey key: String, by amount: Int = 1, expires: Expiry = .unchanged
@@ -110,7 +108,7 @@ extension LMDBCache {
     }
   }
 
-  /// Stores a value and returns the one that was there, or `nil` if there was none.
+  /// Stores a value and returns the replaced one, or `nil`.
   ///
   /// - Throws: as ``value(_:forKey:)`` and ``setValueIfAbsent(_:forKey:expires:cost:)``.
   @discardableResult
@@ -122,7 +120,7 @@ extension LMDBCache {
     }
   }
 
-  /// Removes the entry under `key` and returns its value, or `nil` if there was none: of several callers one has it.
+  /// Removes the entry under `key` and returns its value, or `nil` if it is missing. Of several callers one gets it.
   ///
   /// - Throws: as ``exchange(_:forKey:expires:cost:)``.
   public func removeValue<V: Codable & Sendable>(_ type: V.Type, forKey key: String) throws(CacheError) -> V? {

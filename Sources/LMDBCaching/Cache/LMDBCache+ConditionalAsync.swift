@@ -1,11 +1,10 @@
-// The closure may take its time, and its result a commit: in a task both happen on a background queue. The other atomic
-// operations take microseconds and have no form for tasks.
+// The closure may be slow, and the write may wait for a commit, so both run on a background queue. The other atomic
+// operations take microseconds and have no async form.
 
 extension LMDBCache {
-  /// Changes the value under `key`, or makes one, or removes it. No other change comes in between.
+  /// Changes, creates or removes the value under `key`, atomically. `change` runs on the background queue.
   ///
-  /// - Parameter change: As of the form for threads; it runs on the background queue.
-  /// - Returns: What was stored.
+  /// - Returns: The stored value.
   @discardableResult
   public nonisolated(nonsending) func update<V: Codable & Sendable>(
     _ type: V.Type = V.self, forKey key: String, expires: Expiry = .unchanged, cost: Int? = nil,

@@ -5,13 +5,13 @@ import Platform
 extension LMDBCache {
   /// Runs `load` while no other process loads the key, unless one of them stores the value first.
   ///
-  /// Waits for ``CacheConfiguration/loadWaitLimit`` at most, then loads all the same: the process that loads may be suspended.
-  /// Its failure is that of all processes that wait for it.
+  /// Waits up to ``CacheConfiguration/loadWaitLimit``, then loads anyway: the other process may be suspended. All
+  /// waiting processes get its failure.
   ///
   /// - Parameters:
-  ///   - look: Returns the value if it is there by now.
+  ///   - look: Returns the value if it has been stored.
   ///   - load: Loads and stores.
-  /// - Throws: what `load` throws, and `.loadFailed`.
+  /// - Throws: the error of `load`, and `.loadFailed`.
   func leasing<R>(_ key: String, look: () throws -> R?, load: () throws -> R) throws -> R {
     var wait = LeaseWait(limit: diskCache.configuration.loadWaitLimit)
     while true {
@@ -38,7 +38,6 @@ extension LMDBCache {
     }
   }
 
-  /// The same in a task.
   nonisolated(nonsending) func leasing<R: Sendable>(
     _ key: String, look: () throws -> R?, load: nonisolated(nonsending) () async throws -> R
   ) async throws -> R {
@@ -76,7 +75,7 @@ extension LMDBCache {
   }
 }
 
-/// How long to wait before looking again who loads a key.
+/// The backoff between checks for another process's load.
 private struct LeaseWait {
   private static let first: Int64 = 500_000
   private static let longest: Int64 = 20_000_000
@@ -88,7 +87,7 @@ private struct LeaseWait {
 
   init(limit: Duration) { end = MonotonicClock.nanoseconds.addingClamped(limit.clampedNanoseconds) }
 
-  /// Nanoseconds; `nil` when it is time to go on without.
+  /// Nanoseconds; `nil` at the end of the wait.
   mutating func next() -> Int64? {
     if MonotonicClock.nanoseconds >= end { return nil }
     defer { pause = min(pause * 2, Self.longest) }

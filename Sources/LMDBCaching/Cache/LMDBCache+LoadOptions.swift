@@ -6,22 +6,22 @@ import Synchronization
 // Reads through a loader that may serve an older value.
 
 extension LMDBCache {
-  /// The value under `key`; where there is none that is fresh, what `load` returns, which is stored.
+  /// Returns the fresh value under `key`, or else stores and returns the result of `load`.
   ///
-  /// Single flight, and that a write wins over a load, hold as in ``value(_:forKey:expiresIn:cost:load:)``; what cannot be
-  /// read or stored is treated as there.
+  /// Loads are shared, and writes win over loads, as in ``value(_:forKey:expiresIn:cost:load:)``, which also covers
+  /// values that cannot be read or stored.
   ///
   /// - Parameters:
-  ///   - options: For how long values serve; `nil` for ``CacheConfiguration/loadOptions``.
-  ///   - load: Is given the options that it may change for this value. With `timeLimit`, and for what is loaded in the
-  ///     background, it runs on another thread.
-  /// - Throws: What `load` throws, unless there is a value to serve instead; `.loadTimedOut`; and what the other form does.
+  ///   - options: How long values serve; `nil` for ``CacheConfiguration/loadOptions``.
+  ///   - load: Gets the options and may change them for this value. Runs on another thread with `timeLimit` and in
+  ///     background loads.
+  /// - Throws: the error of `load`, unless an older value can be served; `.loadTimedOut`; and as the other form.
   @_disfavoredOverload @inlinable
   public func value<V: Codable & Sendable>(
     _ type: V.Type = V.self, forKey key: String, options: LoadOptions? = nil,
     load: @escaping @Sendable (inout LoadContext) throws -> V
   ) throws -> V {
-    // A hit costs what a plain read does.
+    // A hit costs as much as a plain read.
     if let found = try memoryValue(of: ObjectIdentifier(type), forKey: key) {
       return unsafeDowncast(found, to: TypedMemoryValue<V>.self).value
     }
@@ -32,13 +32,13 @@ extension LMDBCache {
   func loadedValue<V: Codable & Sendable>(
     _ type: V.Type, _ key: String, _ options: LoadOptions?, _ load: @escaping @Sendable (inout LoadContext) throws -> V
   ) throws -> V {
-    // A note that there is none is no value.
+    // A remembered absence is not a value.
     let found = try loaded(type, key, options, servesAbsence: false) { context in try load(&context) }
     guard let found else { preconditionFailure("A load that returns a value returned none.") }
     return found
   }
 
-  /// The same for a value that there may not be. That there is none can be remembered: see
+  /// Like `value(_:forKey:options:load:)`, for a value that may be absent. Absence can be remembered: see
   /// ``LoadOptions/absenceLifetime``.
   @_disfavoredOverload
   public func optionalValue<V: Codable & Sendable>(
@@ -51,9 +51,7 @@ extension LMDBCache {
     return try loaded(type, key, options, servesAbsence: true, load)
   }
 
-  /// The same for tasks: `load` runs in a task of its own, and waiting holds no thread.
-  ///
-  /// - Throws: as the other form, and `CancellationError`.
+  /// The async form: `load` runs in its own task, and waiting holds no thread.
   @inlinable
   public func value<V: Codable & Sendable>(
     _ type: V.Type = V.self, forKey key: String, options: LoadOptions? = nil,
@@ -75,7 +73,7 @@ extension LMDBCache {
     return found
   }
 
-  /// The same for a value that there may not be.
+  /// The async form for a value that may be absent.
   public func optionalValue<V: Codable & Sendable>(
     _ type: V.Type = V.self, forKey key: String, options: LoadOptions? = nil,
     load: @escaping @Sendable (inout LoadContext) async throws -> V?
@@ -103,7 +101,7 @@ extension LMDBCache {
         Load.leavingCurrent {
           LoadExecutor.run { [self] in
             defer { endRefresh(key) }
-            // A failure is noted where it happens.
+            // The load itself notes failures.
             _ = try? run(type, key, options, servesAbsence: servesAbsence, patience(), load)
           }
         }
@@ -132,7 +130,7 @@ extension LMDBCache {
         Load.leavingCurrent {
           _ = Task { [self] in
             defer { endRefresh(key) }
-            // A failure is noted where it happens.
+            // The load itself notes failures.
             _ = try? await run(type, key, options, servesAbsence: servesAbsence, patience(), load)
           }
         }
@@ -150,11 +148,11 @@ extension LMDBCache {
     }
   }
 
-  /// What a caller gets who has waited for a load.
+  /// The result for a caller that waited for a load.
   private func served<V>(
     _ result: Result<V?, any Error>, _ key: String, _ options: LoadOptions, _ standing: LoadStanding<V>
   ) throws -> V? {
-    // The load goes on, and has not failed; its callers were told at different times.
+    // The load continues and has not failed; its callers' limits end at different times.
     if case .failure(let error as CacheError) = result, error.code == .loadTimedOut,
       loadPauses.noteFailure(ByteKey(key), options, now: store.clock.monotonic)
     {
@@ -167,7 +165,7 @@ extension LMDBCache {
     return value
   }
 
-  /// Runs a load, and lets a source that fails have a pause. Once for all who wait for it.
+  /// Runs a load and starts a pause if it fails, once for all who wait for it.
   func settling<R>(_ key: String, _ options: LoadOptions, _ load: () throws -> R) throws -> R {
     do {
       let value = try load()
@@ -316,7 +314,7 @@ extension LMDBCache {
           let value = try await timing(key) { try await load(&context) }
           let isCancelled = Task.isCancelled
           if store.durability == .full {
-            // It waits for the disk.
+            // This waits for the disk.
             await BackgroundQueue.performAside { [self, context] in
               keep(value, context, options, run, basis, isCancelled: isCancelled)
             }
@@ -333,17 +331,17 @@ extension LMDBCache {
     }
   }
 
-  /// What a load returned that was somebody else's, perhaps: `nil` if it is a value of another type, or that there is none
-  /// where there has to be one.
+  /// The result of a load that may belong to another caller: `nil` if its type differs, or if a required value is
+  /// absent.
   private static func adopt<V>(_ result: any Sendable, servesAbsence: Bool) -> V?? {
     guard let value = result as? V?, servesAbsence || value != nil else { return nil }
     return .some(value)
   }
 
-  /// What another load, of this process or another one, may have left since: `.some(nil)` that there is none. The read as
-  /// a whole counts once.
+  /// The result that another load, here or in another process, may have stored; `.some(nil)` if absent. The read as a
+  /// whole counts once.
   private func loadedMeanwhile<V: Codable & Sendable>(_ type: V.Type, _ key: String, servesAbsence: Bool) -> V?? {
-    // What cannot be read was told of already.
+    // Errors were reported before.
     let record = CacheKey.with(key) { key in outcome { () throws(CacheError) in try diskCache.reader.keptRecord(key) } }
     guard case .success(let record?) = record else { return nil }
     let header = record.header

@@ -1,11 +1,10 @@
 import Logging
 import Platform
 
-// What becomes of a value that was loaded.
+// Storing loaded values.
 
 extension LMDBCache {
-  /// Stores what was loaded, unless the key was written since. What fails then is not the callers' concern: they have the
-  /// value.
+  /// Stores a loaded value, unless the key was written since. Failures do not reach the callers, who have the value.
   func keep<V: Codable & Sendable>(
     _ value: V?, _ context: LoadContext, _ options: LoadOptions, _ load: Load, _ basis: LoadBasis,
     isCancelled: Bool = false
@@ -37,13 +36,13 @@ extension LMDBCache {
     }
   }
 
-  /// Notes that there is no value. What there was goes.
+  /// Records that there is no value, and drops any older one.
   private func keepAbsence(
     _ key: CacheKey, _ tags: EntryTags?, _ options: LoadOptions, _ load: Load, _ concerned: [EntryTags?]
   ) throws(CacheError) {
     guard let lifetime = options.absenceLifetime else { return }
     let empty = UnsafeRawBufferPointer(start: nil, count: 0)
-    // For everybody else it has expired, whatever the clock says.
+    // Readers that do not know absences see an expired entry.
     var header = try store.header(for: key, .bytes, empty, expires: .min, cost: nil)
     header.flags.insert(.absence)
     header.kept = store.expiry(after: lifetime)
@@ -52,7 +51,7 @@ extension LMDBCache {
   }
 
   private func noteUnstored(_ key: String, _ error: CacheError) {
-    // A closed cache stores nothing, and a closure that loads the value that it changes leaves another one.
+    // A closed cache stores nothing; a load inside an update of its value leaves the storing to that.
     if [.closed, .recursiveUpdate].contains(error.code) { return }
     store.noteUnstored(error)
     diskCache.events.log(
@@ -73,7 +72,7 @@ extension LoadOptions {
     jitter == 0 ? lifetime : lifetime.share(1 - jitter * Double.random(in: 0..<1))
   }
 
-  /// Sets when the entry is to be loaded anew, and until when it is kept.
+  /// Sets the reload time and the expiry.
   fileprivate func setTimes(of header: inout RecordHeader, lifetime: Duration?, now: Int64) {
     guard header.expires != 0 else { return }
     if keptFor > .zero { header.kept = header.expires.addingClamped(keptFor.clampedNanoseconds) }

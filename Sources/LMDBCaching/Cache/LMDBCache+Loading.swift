@@ -1,49 +1,52 @@
 import Platform
 
 extension LMDBCache {
-  /// The value under `key`; where there is none, what `load` returns, which is stored.
+  /// Returns the value under `key`, or else stores and returns the result of `load`.
   ///
-  /// It is loaded as ``CacheConfiguration/loadOptions`` say, with another lifetime and cost if these are given: an older
-  /// value may be served while it is loaded anew, say.
+  /// ``CacheConfiguration/loadOptions`` apply, with the given lifetime and cost: an older value may be served during a
+  /// reload, for example.
   ///
-  /// **What cannot be read.** An entry of another type, one that is damaged or cannot be unarchived (one that was encrypted
-  /// with another key, say), one of a newer format, and one without a required transform count as absent: that is logged, and
-  /// what is loaded takes its place. ``value(_:forKey:)`` throws there.
+  /// **Unreadable entries.** An entry of another type or a newer format, a damaged one, one that cannot be decoded
+  /// (encrypted with another key, for example) and one without a required transform count as absent: that is logged,
+  /// and the loaded value replaces it. ``value(_:forKey:)`` throws there.
   ///
-  /// **What cannot be stored.** What `load` returns is the callers' also when it cannot be archived or is too large, when the
-  /// disk is full or fails: that is logged, and ``health`` says so.
+  /// **Failed writes.** The callers get the loaded value even if it cannot be archived, is too large, or the disk is
+  /// full or fails: that is logged, and ``health`` reports it.
   ///
-  /// **Single flight.** While one caller loads, others that ask for the key wait and get its value, or its error: threads and
-  /// tasks, through any object of the process on the directory. Other processes wait too, and throw `.loadFailed` for its error.
+  /// **Single flight.** While one caller loads, others that ask for the key wait and get its value or error: threads
+  /// and tasks, through any object of the process on the directory. Other processes wait too, and throw `.loadFailed`
+  /// for its error.
   ///
-  /// **Writes of the key.** The waiting callers get the loaded value. It is stored unless the key was written after `load` was
-  /// called: a value that was set stays, and a removed one stays away. Later callers do not get the older value. A write of
-  /// another process counts when it is committed; its removal of a single key without an entry leaves no trace.
+  /// **Writes of the key.** The waiting callers get the loaded value. It is stored unless the key was written after
+  /// `load` was called: a value that was set stays, and a removed one stays away. Later callers do not get the older
+  /// value. A write of another process counts when it is committed; its removal of a single key without an entry leaves
+  /// no trace.
   ///
-  /// **Loads that need each other.** A load that asks for its own key throws ``CacheError/Code/recursiveLoad``. Any other circle
-  /// ends after ``CacheConfiguration/loadWaitLimit``: a waiting caller then runs its own `load`, and the others wait for that
-  /// one. A caller with a ``LoadOptions/timeLimit`` waits for that limit instead, unless it is inside a load.
+  /// **Loads that need each other.** A load that asks for its own key throws ``CacheError/Code/recursiveLoad``. Any
+  /// other circle ends after ``CacheConfiguration/loadWaitLimit``: a waiting caller then runs its own `load`, and the
+  /// others wait for that one. A caller with a ``LoadOptions/timeLimit`` waits for that limit instead, unless it is
+  /// inside a load.
   ///
-  /// Waiting blocks the thread. In async code, use the asynchronous form: `try await`.
+  /// Waiting blocks the thread. In async code, call the asynchronous form with `try await`.
   ///
   /// - Parameters:
-  ///   - expiresIn: How long the value is fresh; zero or less: it is not stored. `nil` for what the options say.
-  ///   - cost: What the entry counts for, 0 or more; `nil` for what the options say.
-  ///   - load: Runs on this thread; with a time limit, and for what is loaded in the background, on another one. It has the
-  ///     caller's task-local values.
-  /// - Throws: what `load` throws, whatever its type; nothing is stored then. `.closed`, `.storageFailed`,
-  ///   `.missingTransform`, `.recursiveLoad`, `.loadTimedOut`, and `.invalidArgument` for a negative cost, say.
-  // Disfavoured: both forms take a closure that does not suspend, and in a task the other one is the better.
+  ///   - expiresIn: How long the value is fresh; zero or less: it is not stored. `nil` for the option's value.
+  ///   - cost: The entry's cost, 0 or more; `nil` for the option's value.
+  ///   - load: Runs on this thread; on another one with a time limit and in background loads. It has the caller's
+  ///     task-local values.
+  /// - Throws: any error of `load`; nothing is stored then. `.closed`, `.storageFailed`, `.missingTransform`,
+  ///   `.recursiveLoad`, `.loadTimedOut`, and `.invalidArgument` (for a negative cost, for example).
+  // Disfavored: both forms take a closure that does not suspend; in a task the other one is better.
   @_disfavoredOverload @inlinable
   public func value<V: Codable & Sendable>(
     _ type: V.Type = V.self, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil,
     load: @escaping @Sendable () throws -> V
   ) throws -> V {
-    // A hit costs what a plain read does.
+    // A hit costs as much as a plain read.
     if let found = try memoryValue(of: ObjectIdentifier(type), forKey: key) {
       return unsafeDowncast(found, to: TypedMemoryValue<V>.self).value
     }
-    // What is not to be stored is not kept as an old value either.
+    // A value that must not be stored is not kept as a stale value either.
     let isStored = expiresIn.map { $0 > .zero } ?? true
     return try loadedValue(type, key, loadOptions(expiresIn: expiresIn, cost: cost)) { context in
       if !isStored { context.isStored = false }
@@ -51,10 +54,10 @@ extension LMDBCache {
     }
   }
 
-  /// The same for tasks: while one loads, others that ask for the key wait without holding a thread.
+  /// The async form: waiting for a load holds no thread.
   ///
-  /// `load` runs in a task of its own. A caller that is cancelled stops waiting and throws `CancellationError`; when
-  /// nobody waits any more, `load` is cancelled too, and what it returns is not stored.
+  /// `load` runs in its own task. A cancelled caller stops waiting and throws `CancellationError`; when the last one
+  /// has, `load` is cancelled too, and its result is not stored.
   ///
   /// - Throws: as the other form, and `CancellationError`.
   @inlinable
@@ -72,7 +75,7 @@ extension LMDBCache {
     }
   }
 
-  /// The cache's own options, but for what a call names.
+  /// The cache's options with the parameters of a call.
   @usableFromInline
   func loadOptions(expiresIn: Duration?, cost: Int?) -> LoadOptions {
     var options = diskCache.configuration.loadOptions
@@ -83,7 +86,7 @@ extension LMDBCache {
 
   // MARK: Running a load
 
-  /// Runs a closure that loads, inside the instrument if there is one, and counts it.
+  /// Runs and counts a loading closure, inside the instrument if one is set.
   func timing<R>(_ key: String, _ load: () throws -> R) throws -> R {
     let start = store.clock.monotonic
     var isFailure = true
@@ -121,7 +124,7 @@ extension LMDBCache {
 
   private func describe(_ key: String) -> LoadDescription { LoadDescription(key: key, directory: store.directory) }
 
-  /// From now on every write of its key concerns the load.
+  /// Registers a load for every later write of its key.
   func begin(_ load: Load, _ options: LoadOptions) throws(CacheError) {
     load.expect(try EntryTags.make(options.tags))
     store.journal.lock.withLock { memoryCache.loads.begin(load) }

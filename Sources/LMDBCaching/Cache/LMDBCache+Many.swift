@@ -3,14 +3,13 @@ public import Foundation
 extension LMDBCache {
   // MARK: Many keys
 
-  /// Returns the values under keys, in the order of the keys; `nil` where there is none, or it has expired.
+  /// Returns the values under keys, in the order of the keys; `nil` for missing and expired ones.
   ///
-  /// Takes less time than as many calls of ``value(_:forKey:)``: the processor fetches several entries at once, in memory
-  /// and in the database, which is read in one transaction for every 256 keys that are not in memory. Long values do not
-  /// gain: all are held at the same time, in memory that the system has to give. Each value is of its own moment; for
-  /// values of one moment see ``read(_:)``.
+  /// Faster than single calls of ``value(_:forKey:)``, because several entries are fetched at once, in memory and in
+  /// the database, with one transaction for every 256 keys that are not in memory. Long values do not gain, and all
+  /// values are in memory together. The values are not a snapshot; ``read(_:)`` is.
   ///
-  /// - Throws: as ``value(_:forKey:)``, for a key that cannot be read; nothing is returned then. The entries are kept.
+  /// - Throws: as ``value(_:forKey:)``, for a key that cannot be read. The entries are kept.
   @inlinable
   public func values<V: Codable & Sendable>(
     _ type: V.Type = V.self, forKeys keys: [String]
@@ -29,13 +28,13 @@ extension LMDBCache {
     return values
   }
 
-  /// Stores several values, one after the other, as ``set(_:forKey:expiresIn:cost:)`` does each. Others may see some of
-  /// them; for all or none see ``write(waitsForCommit:_:)``.
+  /// Stores several values in turn with ``set(_:forKey:expiresIn:cost:)``. For all or none, use
+  /// ``write(waitsForCommit:_:)``.
   ///
   /// - Parameters:
-  ///   - expiresIn: How long each of the entries lives.
-  ///   - cost: What each of them counts for.
-  /// - Throws: as ``set(_:forKey:expiresIn:cost:)``, at the first value that cannot be stored. Those before it are.
+  ///   - expiresIn: How long each entry lives.
+  ///   - cost: The cost of each entry.
+  /// - Throws: as ``set(_:forKey:expiresIn:cost:)``, at the first failure. Earlier values stay stored.
   public func set<V: Codable & Sendable>(
     _ values: some Sequence<(key: String, value: V)>, expiresIn: Duration? = nil, cost: Int? = nil
   ) throws(CacheError) {
@@ -49,12 +48,12 @@ extension LMDBCache {
 
   // MARK: Parts that do not need the type
 
-  /// Calls `body` with the number of each key whose value is in memory, and the value; returns the numbers of the others.
+  /// Calls `body` with the index and value of each key in memory; returns the other indices.
   @usableFromInline
   func memoryValues(
     of type: ObjectIdentifier, forKeys keys: [String], _ body: (Int, MemoryValue) -> Void
   ) throws(CacheError) -> [Int] {
-    // No look-up will say so.
+    // Without keys, no look-up detects a closed cache.
     if keys.isEmpty { try diskCache.checkOpen() }
     var missing: [Int] = []
     var failure: CacheError?
@@ -75,13 +74,13 @@ extension LMDBCache {
     return missing
   }
 
-  /// Reads keys from the disk and keeps the values in memory, unless a key is written meanwhile.
+  /// Reads keys from the disk and keeps the values in memory, unless a key is written in the meantime.
   ///
   /// - Parameters:
-  ///   - numbers: Of the keys that are read.
-  ///   - isData: Whether bytes are asked for, of which long ones are copied once only.
+  ///   - numbers: The indices of the keys to read.
+  ///   - isData: Whether bytes are wanted; long ones are copied only once.
   ///   - decode: Makes the value of any other record.
-  ///   - keep: Is given each value.
+  ///   - keep: Receives each value.
   @usableFromInline
   func load(
     _ keys: [String], _ numbers: [Int], isData: Bool,

@@ -3,17 +3,14 @@ public import Foundation
 // YYCache's functions for objects that conform to NSCoding. Unlike YYCache's they throw errors.
 
 extension LMDBCache {
-  /// Whether there is an object under `key`, in memory or on the disk. Does not count as an access. False where it cannot be
-  /// known: ``containsValue(forKey:)``, which is of objects too, throws there.
+  /// Returns whether an object exists under `key`. Does not count as an access. Returns `false` if that cannot be
+  /// determined; ``containsValue(forKey:)`` throws then.
   public func containsObject(forKey key: String) -> Bool { contains(key) }
 
-  /// Returns the object under `key`, or `nil` if there is none or it has expired.
+  /// Returns the object under `key`, or `nil` if it is missing or has expired.
   ///
-  /// The memory tier hands out the instance that was stored. An object that is read from the disk is a new instance, which is
-  /// kept in memory.
-  /// Standard values that were stored with ``set(_:forKey:expiresIn:cost:)`` are given as Foundation's objects.
-  ///
-  /// - Throws: as ``value(_:forKey:)``.
+  /// The memory tier returns the stored instance. An object from the disk is a new instance, which is kept in memory.
+  /// Standard values stored with ``set(_:forKey:expiresIn:cost:)`` are returned as Foundation's objects.
   public func object(forKey key: String) throws(CacheError) -> (any NSCoding)? {
     if let found = try memoryValue(of: ObjectIdentifier(SharedObject.self), forKey: key) {
       return unsafeDowncast(found, to: TypedMemoryValue<SharedObject>.self).value.object
@@ -34,7 +31,7 @@ extension LMDBCache {
     }
   }
 
-  /// Stores an object under `key`, or with `nil` removes what is there.
+  /// Stores an object under `key`, or removes the entry if it is `nil`.
   ///
   /// - Throws: as ``set(_:forKey:expiresIn:cost:)``.
   public func setObject(
@@ -43,9 +40,7 @@ extension LMDBCache {
     try diskCache.setObject(object, forKey: key, expiresIn: expiresIn, cost: cost, through: memoryCache)
   }
 
-  /// Stores an object if there is none under `key`; see ``setValueIfAbsent(_:forKey:expires:cost:)``.
-  ///
-  /// - Returns: Whether it was stored.
+  /// Stores an object if the key is free, and returns whether it did.
   @discardableResult
   public func setObjectIfAbsent(
     _ object: any NSCoding, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil
@@ -53,7 +48,7 @@ extension LMDBCache {
     try diskCache.setObjectIfAbsent(object, forKey: key, expiresIn: expiresIn, cost: cost, through: memoryCache)
   }
 
-  /// Removes the object under `key`, if there is one.
+  /// Removes the object under `key`, if it exists.
   public func removeObject(forKey key: String) throws(CacheError) { try removeValue(forKey: key) }
 
   /// Removes every object.

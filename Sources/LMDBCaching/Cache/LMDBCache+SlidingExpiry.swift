@@ -4,14 +4,14 @@ import Platform
 extension LMDBCache {
   // MARK: Sliding expiry
 
-  /// Returns the value under `key`, or `nil` if there is none, and lets its entry live on: until `lifetime` from now.
+  /// Returns the value under `key`, or `nil` if it is missing, and extends its life to `lifetime` from now.
   ///
-  /// So that not every read is a write, the expiry moves when it is earlier than that by a tenth of `lifetime`: the entry
-  /// is there for nine tenths of it at least after the last such read. An entry that expires later, or never, stays as it
-  /// is. Where the expiry cannot be moved, since the disk is full, say, the value is returned all the same.
+  /// To save writes, the expiry moves only if that gains a tenth of `lifetime`, so the entry lives for at least nine
+  /// tenths of it after its last such read. An entry that expires later, or never, is unchanged. If the expiry cannot
+  /// be moved (the disk is full, for example), the value is still returned.
   ///
   /// - Parameter lifetime: More than zero.
-  /// - Throws: as ``value(_:forKey:)``, and `.invalidArgument` for a lifetime that is not more than zero.
+  /// - Throws: as ``value(_:forKey:)``, and `.invalidArgument` for a lifetime of zero or less.
   public func value<V: Codable & Sendable>(
     _ type: V.Type = V.self, forKey key: String, slidingExpiry lifetime: Duration
   ) throws(CacheError) -> V? {
@@ -38,7 +38,6 @@ extension DiskCache {
     throw CacheError(.invalidArgument, "A sliding expiry is more than zero; \(lifetime) is not. Remove what is to go.")
   }
 
-  /// Has an entry that was read live on.
   fileprivate func extend(_ key: String, by lifetime: Duration, through memory: MemoryTier?) {
     let length = lifetime.clampedNanoseconds
     let due = store.clock.now.addingClamped(length - length / 10)

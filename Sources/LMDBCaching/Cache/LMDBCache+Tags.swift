@@ -1,16 +1,14 @@
 public import Foundation
 
-// Entries that are removed together. A tag costs nothing where it is not used, and a hit on an entry that has some looks at
-// a word for each.
+// Tags cost nothing unless used; a hit on a tagged entry checks one word for each tag.
 
 extension LMDBCache {
   // MARK: Writing
 
-  /// Stores a value under `key` with tags, which ``removeAll(taggedWith:)`` removes it by. The entry has no others: what is
-  /// stored under the key next has those that it is given. ``update(_:forKey:expires:cost:_:)`` and
-  /// ``touch(forKey:expires:)`` leave an entry its tags.
+  /// Stores a value under `key` with tags, for ``removeAll(taggedWith:)``. The next `set` of the key replaces the tags;
+  /// ``update(_:forKey:expires:cost:_:)`` and ``touch(forKey:expires:)`` keep them.
   ///
-  /// - Parameter tags: Any strings, 64 different ones at most. Each takes eight bytes of the entry.
+  /// - Parameter tags: Any strings, up to 64 different ones. Each takes eight bytes of the entry.
   /// - Throws: as ``set(_:forKey:expiresIn:cost:)``, and `.invalidArgument` for too many tags.
   public func set<V: Codable & Sendable>(
     _ value: V, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil, tags: [String]
@@ -19,7 +17,7 @@ extension LMDBCache {
       value, forKey: key, expiresIn: expiresIn, cost: cost, tags: EntryTags.make(tags), through: memoryCache)
   }
 
-  /// The same with another form of expiry.
+  /// Stores a value with tags and an ``Expiry``.
   public func set<V: Codable & Sendable>(
     _ value: V, forKey key: String, expires: Expiry, cost: Int? = nil, tags: [String]
   ) throws(CacheError) {
@@ -27,7 +25,7 @@ extension LMDBCache {
       value, forKey: key, expires: expires, cost: cost, tags: EntryTags.make(tags), through: memoryCache)
   }
 
-  /// Stores a value with tags if there is none under `key`; see ``setValueIfAbsent(_:forKey:expires:cost:)``.
+  /// Stores a value with tags if the key is free, and returns whether it did.
   @discardableResult
   public func setValueIfAbsent<V: Codable & Sendable>(
     _ value: V, forKey key: String, expires: Expiry = .never, cost: Int? = nil, tags: [String]
@@ -36,8 +34,7 @@ extension LMDBCache {
       value, forKey: key, expires: expires, cost: cost, tags: EntryTags.make(tags), through: memoryCache)
   }
 
-  /// Stores a value with tags in place of one that is still the one that was seen; see
-  /// ``set(_:forKey:ifVersion:expires:cost:)``.
+  /// Stores a value with tags if the entry still has the version; see ``set(_:forKey:ifVersion:expires:cost:)``.
   @discardableResult
   public func set<V: Codable & Sendable>(
     _ value: V, forKey key: String, ifVersion version: EntryVersion, expires: Expiry = .never, cost: Int? = nil,
@@ -48,7 +45,7 @@ extension LMDBCache {
       through: memoryCache)
   }
 
-  /// Stores an object with tags; see ``setObject(_:forKey:expiresIn:cost:)``.
+  /// Stores an object with tags.
   public func setObject(
     _ object: (any NSCoding)?, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil, tags: [String]
   ) throws(CacheError) {
@@ -58,21 +55,21 @@ extension LMDBCache {
 
   // MARK: Removing
 
-  /// Removes every entry that was stored with the tag, in every process that shares the directory.
+  /// Removes every entry stored with the tag, in every process that shares the directory.
   ///
-  /// It takes as long as the removal of one entry, however many there are: that the tag was removed is written down, and
-  /// an entry that was stored before is not there any more for anybody. Within seconds, or some more where removals follow
-  /// each other, upkeep takes them out of the files; ``count`` and ``totalCost`` include them until then.
+  /// It takes as long as the removal of one entry: it records the removal, which hides all older entries at once.
+  /// Upkeep deletes them from the files within seconds, or later after many removals; ``count`` and ``totalCost``
+  /// include them until then.
   ///
-  /// To other processes all of them are gone with one commit, as with ``removeAll()``; nothing written before comes back,
-  /// also not from journals of processes that die. A process that was suspended for more than an hour with writes of
-  /// tagged entries that it had not committed loses those, since nobody may remember by then which tags were removed.
+  /// Other processes see the removal with one commit. Earlier writes never come back, even from journals of processes
+  /// that die. A process that was suspended for more than an hour loses its uncommitted writes of tagged entries,
+  /// because the removals of that time may be forgotten.
   ///
-  /// - Throws: `.closed`; with ``Durability/full`` also `.notCommitted`. `.noSpace` and the like if the removal cannot be
-  ///   recorded: nothing is removed then.
+  /// - Throws: `.closed`; with ``Durability/full`` also `.notCommitted`. `.noSpace` and similar if the removal cannot
+  ///   be recorded: nothing is removed then.
   public func removeAll(taggedWith tag: String) throws(CacheError) { try diskCache.removeAll(taggedWith: tag) }
 
-  /// Removes every entry that was stored with one of the tags, all at once.
+  /// Removes every entry stored with one of the tags, as one change.
   public func removeAll(taggedWithAnyOf tags: some Sequence<String>) throws(CacheError) {
     try diskCache.removeAll(taggedWithAnyOf: tags)
   }

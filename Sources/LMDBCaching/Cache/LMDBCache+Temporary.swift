@@ -1,14 +1,12 @@
 import Foundation
 
 extension LMDBCache {
-  /// Makes a cache for tests and previews, in a directory of its own for temporary files. It supports everything that
-  /// other caches do.
+  /// Makes a full cache for tests and previews, in its own temporary directory.
   ///
-  /// The directory is removed when the cache is closed or released. After the death of the process it is left to the
-  /// system, which cleans its temporary files.
+  /// The directory is removed when the cache is closed or released. If the process dies, the system cleans it up.
   ///
-  /// - Parameter configuration: Its durability is taken for ``Durability/fast``. With a ``ManualClock`` a test decides when
-  ///   entries expire.
+  /// - Parameter configuration: Its durability is replaced by ``Durability/fast``. With a ``ManualClock`` a test
+  ///   decides when entries expire.
   /// - Throws: as ``init(directory:configuration:)``.
   public static func temporary(
     configuration: CacheConfiguration = CacheConfiguration()

@@ -3,11 +3,11 @@ public import Foundation
 extension LMDBCache {
   // MARK: Reading
 
-  /// Returns the value under `key`, or `nil` if there is none or it has expired.
+  /// Returns the value under `key`, or `nil` if it is missing or has expired.
   ///
-  /// - Throws: `.typeMismatch` if something else is stored, `.decodingFailed`, `.corruptedRecord`, `.unsupportedRecord`,
-  ///   `.missingTransform` or `.untransformed` for an entry that cannot be read; `.damagedDatabase`, `.lockTimeout` or
-  ///   `.storageFailed` where the disk tier cannot be; `.closed`. The entry is kept in every case.
+  /// - Throws: `.typeMismatch` for another stored type; `.decodingFailed`, `.corruptedRecord`, `.unsupportedRecord`,
+  ///   `.missingTransform` or `.untransformed` for an unreadable entry; `.damagedDatabase`, `.lockTimeout` or
+  ///   `.storageFailed` for the disk tier; `.closed`. The entry is always kept.
   @inlinable
   public func value<V: Codable & Sendable>(
     _ type: V.Type = V.self, forKey key: String
@@ -15,17 +15,17 @@ extension LMDBCache {
     try sharedValue(type, forKey: key)
   }
 
-  /// The same for a type that is not Sendable: values are shared between the threads that read them, as objects are.
+  /// For types that are not Sendable: threads share the values, as they do objects.
   @inlinable
   package func sharedValue<V: Codable>(_ type: V.Type, forKey key: String) throws(CacheError) -> V? {
-    // Inlinable, since only the caller's module knows the type: the look-up itself does not need it.
+    // Inlinable, since only the caller's module knows the type; the look-up does not need it.
     if let found = try memoryValue(of: ObjectIdentifier(type), forKey: key) {
       return unsafeDowncast(found, to: TypedMemoryValue<V>.self).value
     }
     return try load(type, key)
   }
 
-  /// The value, if it is in memory and not to be loaded anew.
+  /// The value, if it is in memory and not due for a reload.
   @inlinable
   package func valueInMemory<V: Codable & Sendable>(_ type: V.Type, forKey key: String) throws(CacheError) -> V? {
     try memoryValue(of: ObjectIdentifier(type), forKey: key).map {
@@ -33,7 +33,7 @@ extension LMDBCache {
     }
   }
 
-  /// The value in memory, if it is of this very type and no other process has replaced it.
+  /// The value in memory, if it has this exact type and no other process has replaced it.
   @usableFromInline
   func memoryValue(of type: ObjectIdentifier, forKey key: String) throws(CacheError) -> MemoryValue? {
     if _slowPath(SampledOperation.memoryHit.isDue) { return try timedMemoryValue(of: type, forKey: key) }
@@ -50,7 +50,6 @@ extension LMDBCache {
     return value
   }
 
-  /// - Parameters: As of ``MemoryTier/look(up:hash:as:in:tick:isFetched:)``.
   @inline(__always)
   func memoryValue(
     of type: ObjectIdentifier, forKey key: String, hash: UInt64, tick: UInt32, isFetched: Bool
@@ -64,7 +63,7 @@ extension LMDBCache {
     }
   }
 
-  /// What was found is not stored as the type that was asked for; that of an entry with tags never is.
+  /// Looks up an entry with another stored type, as entries with tags always have.
   private func taggedValue(
     _ value: MemoryValue, as type: ObjectIdentifier, _ key: String, _ hash: UInt64
   ) throws(CacheError) -> MemoryValue? {
@@ -95,18 +94,17 @@ extension LMDBCache {
     }
   }
 
-  /// Whether there is an entry under `key` that has not expired. Does not count as an access. False when the
-  /// cache is closed, or it or the entry cannot be read, which is logged: before a default takes the place of what may be
-  /// there, ask ``containsValue(forKey:)``.
+  /// Returns whether a live entry exists under `key`. Does not count as an access. Returns `false`, and logs, if the
+  /// cache is closed or cannot be read: before writing a default, ask ``containsValue(forKey:)``.
   public func contains(_ key: String) -> Bool {
     if diskCache.contains(key) { return true }
     do throws(CacheError) { return try isInMemoryOnly(key) } catch { return false }
   }
 
-  /// The same, but throws where it cannot be known.
+  /// Returns whether a live entry exists under `key`, and throws if that cannot be determined.
   ///
-  /// - Throws: `.closed`, `.storageFailed`, `.damagedDatabase`; `.unsupportedRecord` or `.corruptedRecord` where there is an
-  ///   entry that cannot be read.
+  /// - Throws: `.closed`, `.storageFailed`, `.damagedDatabase`; `.unsupportedRecord` or `.corruptedRecord` for an
+  ///   unreadable entry.
   public func containsValue(forKey key: String) throws(CacheError) -> Bool {
     if try diskCache.containsValue(forKey: key) { return true }
     return try isInMemoryOnly(key)
@@ -116,10 +114,10 @@ extension LMDBCache {
     try CacheKey.with(key) { (key) throws(CacheError) in try memoryCache.valueAlone(key, in: store) != nil }
   }
 
-  /// Reads from the disk and keeps the value in memory, unless the key is written meanwhile.
+  /// Reads from the disk and keeps the value in memory, unless the key is written in the meantime.
   @inlinable
   func load<V: Codable>(_ type: V.Type, _ key: String) throws(CacheError) -> V? {
-    // As above: what finds and keeps the value does not need its type.
+    // This part does not need the type.
     let found = try load(key, isData: type == Data.self) { (format, bytes) throws(CacheError) -> MemoryValue in
       TypedMemoryValue.make(try DiskCache.decode(type, format, bytes, key), archiveLength: bytes.count)
     }
@@ -127,9 +125,7 @@ extension LMDBCache {
     return unsafeDowncast(found, to: TypedMemoryValue<V>.self).value
   }
 
-  /// - Parameters:
-  ///   - isData: whether bytes are asked for, which are copied once only.
-  ///   - decode: makes the value of any other record.
+  /// Reads bytes if `isData`, which are copied only once; `decode` makes the value of any other record.
   @usableFromInline
   func load(
     _ key: String, isData: Bool, _ decode: (ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> MemoryValue
@@ -158,11 +154,11 @@ extension LMDBCache {
     }
   }
 
-  /// A value that is in memory only, since the disk fails: asked for as another type than it was stored as, or while many
-  /// entries are being removed.
+  /// Finds a value that is in memory only, because the disk fails, under another type or during a removal of many
+  /// entries.
   @usableFromInline
   func valueAlone<V: Codable>(_ type: V.Type, _ key: String) throws(CacheError) -> V? {
-    // Not in one expression: of nothing an optional type would make a value, nil.
+    // Two steps: a cast to an optional type would turn a missing value into a value, nil.
     guard let found = try CacheKey.with(key, { (key) throws(CacheError) in try memoryCache.valueAlone(key, in: store) })
     else { return nil }
     return found.any as? V
@@ -172,7 +168,7 @@ extension LMDBCache {
   private func revalidate(_ key: String, _ stamp: UInt64) throws(CacheError) {
     try diskCache.checkOpen()
     try CacheKey.with(key) { (key) throws(CacheError) in
-      // Before the disk is asked: a removal that comes later is not outlived.
+      // Taken before the disk is read, so that a later removal counts.
       let mark = memoryCache.value(key, stamp: stamp)?.tagMark
       let removal = mark.map { store.journal.tagRemovals.words.latest(of: $0.tags) } ?? 0
       if let found = try store.header(key), found.header.stamp == stamp {
@@ -186,31 +182,30 @@ extension LMDBCache {
 
   // MARK: Writing
 
-  /// Stores a value under `key`, in place of the one that is there.
+  /// Stores a value under `key`, replacing any other.
   ///
   /// - Parameters:
   ///   - expiresIn: How long the entry lives. `nil` for ever; zero or less, not at all.
-  ///   - cost: What the entry counts for against the cost limits of both tiers, 0 or more. `nil` for its size in
-  ///     bytes: key and archived value.
-  /// - Throws: `.encodingFailed`; `.invalidArgument` for a negative cost, a key of more than 16 MiB or a value of 4 GiB or
-  ///   more; `.closed`; with ``Durability/full`` also `.notCommitted`, `.noSpace` and `.storageFailed`.
-  ///   A full or failing disk is no error: the value is then kept in memory, as long as there is room and no other
-  ///   process writes, and ``health`` says so. With ``Durability/full`` it is one, and nothing is changed; but after
-  ///   `.notCommitted` the value is kept, and its commit is tried again.
+  ///   - cost: The entry's share of the cost limits of both tiers, 0 or more. `nil` for the bytes of key and archived
+  ///     value.
+  /// - Throws: `.encodingFailed`; `.invalidArgument` for a negative cost, a key of more than 16 MiB or a value of 4 GiB
+  ///   or more; `.closed`; with ``Durability/full`` also `.notCommitted`, `.noSpace` and `.storageFailed`. Without it,
+  ///   a full or failing disk does not throw: the value stays in memory while it fits and no other process writes, and
+  ///   ``health`` reports it. With it, nothing changes, except that after `.notCommitted` the value is kept and its
+  ///   commit retried.
   public func set<V: Codable & Sendable>(
     _ value: V, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil
   ) throws(CacheError) {
     try diskCache.set(value, forKey: key, expiresIn: expiresIn, cost: cost, through: memoryCache)
   }
 
-  /// The same for a type that is not Sendable: see ``sharedValue(_:forKey:)``.
   package func setShared<V: Codable>(
     _ value: V, forKey key: String, expiresIn: Duration? = nil, cost: Int? = nil
   ) throws(CacheError) {
     try diskCache.set(value, forKey: key, expiresIn: expiresIn, cost: cost, through: memoryCache)
   }
 
-  /// Removes the entry under `key`, if there is one.
+  /// Removes the entry under `key`, if it exists.
   ///
   /// - Throws: `.invalidArgument` for a key of more than 16 MiB; `.closed`; with ``Durability/full`` also
   ///   `.notCommitted`, `.noSpace` and `.storageFailed`.
@@ -218,10 +213,9 @@ extension LMDBCache {
     try diskCache.removeValue(forKey: key, through: memoryCache)
   }
 
-  /// Removes every entry, in every process that shares the directory. Nothing written before comes back, also
-  /// not from journals of processes that die. Where the disk is full or fails, ``health`` says so, and this process finds
-  /// nothing; what could not be removed may be there again if it dies. With ``Durability/full`` it throws instead, and
-  /// nothing is removed.
+  /// Removes every entry, in every process that shares the directory. Earlier writes never come back, even from
+  /// journals of processes that die. If the disk is full or fails, ``health`` reports it, and this process finds
+  /// nothing, but entries may reappear after it dies. With ``Durability/full`` it throws instead and removes nothing.
   public func removeAll() throws(CacheError) { try diskCache.removeAll(withPrefix: nil, through: memoryCache) }
 
   /// Removes every entry whose key starts with `prefix`, byte for byte.
@@ -229,7 +223,7 @@ extension LMDBCache {
     try diskCache.removeAll(withPrefix: prefix, through: memoryCache)
   }
 
-  /// Removes expired entries and those that were stored before `date`, however often they were read since.
+  /// Removes expired entries and those stored before `date`, regardless of later reads.
   ///
   /// - Parameter date: Rounded down to the second.
   /// - Throws: `.invalidArgument` for a date that is not a number; as ``trim(toAge:)``.
@@ -239,46 +233,43 @@ extension LMDBCache {
 
   // MARK: Many entries
 
-  /// The live entries whose keys start with `prefix`, in byte order of their keys, as of one moment.
+  /// Returns a snapshot of the live entries whose keys start with `prefix`, in byte order of their keys.
   public func entries(withPrefix prefix: String = "") throws(CacheError) -> [CacheEntry] {
     try diskCache.entries(withPrefix: prefix)
   }
 
   /// Makes several changes as one: other readers, other processes and a crash see all of them or none.
   ///
-  /// Returns when every reader of this process sees them and they survive its death, as `set` does, and in
-  /// ``Durability/full`` when they are on the disk. Other processes see them when they are committed, which takes
-  /// ``CacheConfiguration/Disk/groupCommitInterval`` at most. A batch that is larger than a quarter of
-  /// ``CacheConfiguration/Disk/journalSize`` is always committed before this returns.
+  /// Returns when every reader of this process sees them and they survive its death, and with ``Durability/full`` when
+  /// they are on the disk. Other processes see them within ``CacheConfiguration/Disk/groupCommitInterval``. A batch
+  /// larger than a quarter of ``CacheConfiguration/Disk/journalSize`` is always committed before this returns.
   ///
   /// - Parameters:
   ///   - waitsForCommit: Returns when other processes see the changes.
-  ///   - body: Collects the changes; nothing happens before it returns, or if it throws. A value that cannot be encoded
-  ///     makes the whole call throw.
-  /// - Throws: ``CacheError``, or what `body` throws, whatever its type. `.notCommitted` if the changes are made and kept,
-  ///   but a commit that was waited for failed so far.
+  ///   - body: Collects the changes, which are made after it returns, unless it throws or a value cannot be encoded.
+  /// - Throws: ``CacheError``, or any error of `body`. `.notCommitted` if the changes are made and kept, but a required
+  ///   commit failed so far.
   public func write(waitsForCommit: Bool = false, _ body: (inout CacheBatch) throws -> Void) throws {
     try diskCache.write(waitsForCommit: waitsForCommit, body)
   }
 
-  /// Reads from one consistent snapshot that includes every write that returned before.
+  /// Reads from one consistent snapshot that includes all earlier writes of this process.
   ///
-  /// Keep `body` short: while a snapshot is open the file cannot reuse pages and grows. It reads the disk tier
-  /// only and counts no access.
+  /// Keep `body` short: an open snapshot keeps pages from reuse, and the file grows. It reads the disk tier only and
+  /// counts no access.
   ///
-  /// - Throws: ``CacheError``, or what `body` throws, whatever its type. `.notCommitted` as long as a write cannot be
-  ///   committed, or is in memory only: the snapshot would be older than what was read.
+  /// - Throws: ``CacheError``, or any error of `body`. `.notCommitted` while a write cannot be committed or is in
+  ///   memory only, since the snapshot would be outdated.
   public func read<R>(_ body: (borrowing CacheSnapshot) throws -> R) throws -> R { try diskCache.read(body) }
 
-  /// Calls `body` with the archived bytes of a value where they lie, without a copy. Returns `nil` if there is
-  /// none.
+  /// Calls `body` with the archived bytes of a value in place. Returns `nil` if it is missing.
   ///
-  /// Meant for `Data` and arrays of scalars, whose archive is the bytes themselves. The span cannot leave `body`;
-  /// keep it short, for the reason given at ``read(_:)``. The bytes are verified against their checksum first. Those of a
-  /// value that waits for its commit are copied, and so are those of one in the value log, unless it has 16 KiB or more
-  /// and is in memory: a device that fails is an error then, and no signal.
+  /// Meant for `Data` and arrays of scalars, whose archive is the bytes themselves. The span cannot leave `body`; keep
+  /// it short, as with ``read(_:)``. The checksum is verified first. Bytes are copied if the value is not committed
+  /// yet, or is in the value log, unless it has 16 KiB or more and is in memory. A failing device then is an error, not
+  /// a signal.
   ///
-  /// - Throws: as ``value(_:forKey:)``, or what `body` throws, whatever its type.
+  /// - Throws: as ``value(_:forKey:)``, or any error of `body`.
   @inlinable
   public func withBytes<R>(forKey key: String, _ body: (RawSpan) throws -> R) throws -> R? {
     try diskCache.withBytes(forKey: key, body)
@@ -288,8 +279,8 @@ extension LMDBCache {
 
   /// Removes entries from both tiers until each holds at most `count`.
   ///
-  /// - Throws: `.invalidArgument` for a number that is less than 0, as the other trims do; `.closed`, `.storageFailed` and the
-  ///   like.
+  /// - Throws: `.invalidArgument` for a negative number, as the other trims do; `.closed`, `.storageFailed` and
+  ///   similar.
   public func trim(toCount count: Int) throws(CacheError) {
     try diskCache.trim(toCount: count)
     memoryCache.trim(toCount: count)

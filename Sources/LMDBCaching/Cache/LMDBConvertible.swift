@@ -10,9 +10,10 @@
 public protocol LMDBConvertible {
   associatedtype LMDBType: Codable
 
-  /// Returns the value, or `nil` if what is stored is of none. It is kept then, and reported.
+  /// Returns the value, or `nil` if the stored one cannot be converted. It is kept then, and reported.
   static func decode(lmdbValue value: LMDBType) -> Self?
-  /// What to store, or `nil` if it cannot be stored. What was stored stays then, and it is reported.
+  /// Returns the value to store, or `nil` if it cannot be stored. The stored one stays then, and the failure is
+  /// reported.
   var encodeForLMDB: LMDBType? { get }
 }
 
@@ -23,9 +24,9 @@ extension LMDBConvertible {
     throw CacheError(.encodingFailed, "\(Self.self).encodeForLMDB is nil; return what is to be stored.")
   }
 
-  /// Returns the value under `key`, or `nil` if there is none.
+  /// Returns the value under `key`, or `nil` if it is missing.
   ///
-  /// - Throws: as `LMDBCache.value(_:forKey:)`, and `.decodingFailed` if what is stored is of no value.
+  /// - Throws: as `LMDBCache.value(_:forKey:)`, and `.decodingFailed` if the stored value cannot be converted.
   package static func convertedValue(in cache: LMDBCache, forKey key: String) throws(CacheError) -> Self? {
     guard let stored = try cache.sharedValue(LMDBType.self, forKey: key) else { return nil }
     if let value = decode(lmdbValue: stored) { return value }

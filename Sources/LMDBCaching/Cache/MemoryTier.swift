@@ -1,22 +1,22 @@
 import Foundation
 import Synchronization
 
-/// The memory tier of an ``LMDBCache``: limits, counts and trims.
+/// The memory tier of an ``LMDBCache``: limits, counts and trims. Any thread may use it.
 ///
-/// Values are read and written through the cache, which keeps the tiers in step: what this drops is still on the
-/// disk, and what the disk tier drops is not here any more. Any thread may use it.
+/// Read and write values through the cache, which keeps the tiers consistent: entries dropped here are still on the
+/// disk, and entries that the disk tier drops disappear here.
 public final class MemoryTier: Sendable {
   private let memory: MemoryStore<String, MemoryValue>
-  /// The same store with the public face that a memory cache alone has.
+  /// The same store, with the interface of a memory cache.
   private let cache: MemoryCache<String, MemoryValue>
 
-  /// The loads under way, which are told of every write. Touched with the disk store's lock held only.
+  /// The running loads. Used only with the disk store's lock held.
   let loads = LoadWatch()
   let loadCounters = LoadCounters()
 
-  /// Look-ups that the store counted as hits, and that did not give what was asked for.
+  /// Hits of the store that did not give a usable value.
   private let foundOthers = Atomic<Int>(0)
-  /// The hash of the key that is changing, its lowest bit set, or 0 for none.
+  /// The hash of the changing key with its lowest bit set, or 0.
   private let changing = Atomic<UInt64>(0)
 
   private let clock: CacheClock
@@ -33,14 +33,14 @@ public final class MemoryTier: Sendable {
 
   func _checkInvariants() { memory._checkInvariants() }
 
-  /// How many entries it holds at most; kept at once by every write. Less than 0 is taken for no limit, `Int.max`, as with the
-  /// other limits.
+  /// The maximum number of entries, enforced by every write. A negative number means no limit, `Int.max`, as in all
+  /// limits.
   public var countLimit: Int {
     get { cache.countLimit }
     set { cache.countLimit = newValue }
   }
 
-  /// The greatest total cost; kept at once by every write. An entry that costs more is on the disk only.
+  /// The maximum total cost, enforced by every write. An entry that costs more is on the disk only.
   public var costLimit: Int {
     get { cache.costLimit }
     set { cache.costLimit = newValue }
@@ -52,21 +52,21 @@ public final class MemoryTier: Sendable {
     set { cache.ageLimit = newValue }
   }
 
-  /// How often old and expired entries are removed; 5 s by default. With zero or less, never.
+  /// How often old and expired entries are removed; 5 s by default. Zero or less: never.
   public var autoTrimInterval: Duration {
     get { cache.autoTrimInterval }
     set { cache.autoTrimInterval = newValue }
   }
 
-  /// Whether values that are dropped are released on a background queue, so that no caller pays for a long
-  /// `deinit`; true by default. At most a bounded number waits: with more, callers release themselves. Values that are
-  /// no objects and whose archive has 1 KiB at most are always released at once: handing them over takes longer.
+  /// Whether dropped values are released on a background queue, so that no caller pays for a long `deinit`; true by
+  /// default. The queue is bounded: if it is full, callers release values themselves. Non-objects with an archive of up
+  /// to 1 KiB are always released at once, which is faster.
   public var releasesAsynchronously: Bool {
     get { cache.releasesAsynchronously }
     set { cache.releasesAsynchronously = newValue }
   }
 
-  /// Whether they are released on the main thread; false by default.
+  /// Whether dropped values are released on the main thread; false by default.
   public var releasesOnMainThread: Bool {
     get { cache.releasesOnMainThread }
     set { cache.releasesOnMainThread = newValue }
@@ -76,25 +76,25 @@ public final class MemoryTier: Sendable {
   public var count: Int { memory.count }
   /// The sum of their costs.
   public var totalCost: Int { memory.totalCost }
-  /// What was counted since the cache was opened. The counters are read one by one while others change.
+  /// Counters since the cache was opened, each read at its own moment.
   public var statistics: MemoryStatistics { memory.statistics }
 
-  /// Whether an entry that has not expired is in memory. Not an access.
+  /// Returns whether a live entry is in memory. Not an access.
   public func contains(_ key: String) -> Bool { memory.contains(key, hash: memory.hash(of: key)) }
 
-  /// Drops entries until at most `count` are left. For a number, or an age, that is less than 0 the trims do nothing.
+  /// Drops entries until at most `count` are left. The trims ignore a negative number or age.
   public func trim(toCount count: Int) { memory.trim(toCount: count) }
   /// Drops entries until they cost at most `cost`.
   public func trim(toCost cost: Int) { memory.trim(toCost: cost) }
   /// Drops the entries whose last access is longer ago than `age`.
   public func trim(toAge age: Duration) { memory.trim(toAge: age) }
-  /// Drops every entry. Nothing is lost: the next reads go to the disk.
+  /// Drops every entry from memory; they stay on the disk.
   public func removeAll() { memory.removeAll() }
 
   // MARK: Memory pressure
 
-  /// Whether everything is dropped when the system is short of memory; true by default. On Linux pressure stall
-  /// information tells (`/proc/pressure/memory`), where the kernel has it; ``handleMemoryPressure()`` does the same.
+  /// Whether everything is dropped when the system is short of memory; true by default. Linux needs pressure stall
+  /// information (`/proc/pressure/memory`); otherwise call ``handleMemoryPressure()``.
   public var removesAllObjectsOnMemoryWarning: Bool {
     get { cache.removesAllObjectsOnMemoryWarning }
     set { cache.removesAllObjectsOnMemoryWarning = newValue }
@@ -106,7 +106,7 @@ public final class MemoryTier: Sendable {
     set { cache.removesAllObjectsWhenEnteringBackground = newValue }
   }
 
-  /// Called before entries are dropped for want of memory.
+  /// Called before entries are dropped under memory pressure.
   public var didReceiveMemoryWarning: (@Sendable () -> Void)? {
     get { cache.didReceiveMemoryWarning }
     set { cache.didReceiveMemoryWarning = newValue }
@@ -118,20 +118,20 @@ public final class MemoryTier: Sendable {
     set { cache.didEnterBackground = newValue }
   }
 
-  /// What the system's memory warning does; to be called where a host has other means to know.
+  /// Handles a memory warning. Call it if the host learns of memory pressure by other means.
   public func handleMemoryPressure() { cache.handleMemoryPressure() }
 
-  /// To be called when an application goes to the background.
+  /// Call this when an application enters the background.
   public func handleEnteringBackground() { cache.handleEnteringBackground() }
 
   // MARK: For the cache
 
   enum Look {
-    /// A value of the type that was asked for.
+    /// A value of the requested type.
     case hit(MemoryValue)
-    /// Here, but another process has written since: the disk decides.
+    /// Another process has written since; ask the disk.
     case unvalidated(stamp: UInt64)
-    /// Here, as a value of another type.
+    /// A value of another type.
     case otherType(MemoryValue)
     case miss
     case closed
@@ -142,18 +142,16 @@ public final class MemoryTier: Sendable {
     look(up: key, hash: hash, as: type, in: store, tick: memory.ticks.now, isFetched: false)
   }
 
-  /// - Parameters:
-  ///   - tick: See ``tick``.
-  ///   - isFetched: Whether ``withHashes(of:_:)`` gave the hash.
+  /// Pass `isFetched` if ``withHashes(of:_:)`` gave the hash.
   @inline(__always)
   func look(
     up key: String, hash: UInt64, as type: ObjectIdentifier, in store: DiskStore, tick: UInt32, isFetched: Bool
   ) -> Look {
     var position: UInt64 = 0
     let access = memory.access(key, hash: hash, tick: tick, isFetched: isFetched) {
-      // The store is open: it is closed only after this tier, which is closed after what runs here has ended.
+      // The store is open: it is closed after this tier, which waits for running calls.
       position = store.requiredPosition
-      // Where no other process has written since the store was opened, the entry's own word need not be fetched.
+      // If no other process has written since the store was opened, the entry's own word need not be fetched.
       return position != store.tracker.first
     } _: { entry -> Look? in
       if position != store.tracker.first, entry.validated < position { return .unvalidated(stamp: entry.stamp) }
@@ -167,31 +165,27 @@ public final class MemoryTier: Sendable {
     }
   }
 
-  /// The hash by which the tiers know a key, with the store's copy of the seed: of that nobody has to ask whether it has been
-  /// made yet.
+  /// The key's hash for both tiers. The store's copy of the seed avoids the check for its initialization.
   @inline(__always)
   func hash(of key: String) -> UInt64 { KeyIdentity.hash(key, seed: memory.seed) }
 
-  /// The time of accesses that are made now.
+  /// The present time for accesses.
   var tick: UInt32 { memory.ticks.now }
 
-  /// See ``MemoryStore/withHashes(of:_:)``.
   func withHashes(of keys: [String], _ body: (Int, UInt64) -> Void) { memory.withHashes(of: keys, body) }
 
-  /// What ``keep(_:_:_:token:)`` needs, to be taken before the value is read; `nil` if it cannot be kept.
+  /// The token for ``keep(_:_:_:token:)``, taken before the value is read; `nil` if it cannot be kept.
   func token(_ key: CacheKey) -> UInt64? {
     let hash = key.hash
     let token = memory.token(hash: hash)
-    // Looked at last: a token that is taken after the change was announced is of a time at which it is seen here.
+    // Checked last: a token taken after a change was announced belongs to a time when the change is visible here.
     return isChanging(hash) ? nil : token
   }
 
-  /// Whether a write of a key of this hash may be committed at any moment.
+  /// Whether a write of a key with this hash may be committed at any moment.
   func isChanging(_ hash: UInt64) -> Bool { changing.load(ordering: .acquiring) == hash | 1 }
 
-  /// Keeps a value that was read from the disk, unless the key was written since `token` was taken.
-  ///
-  /// - Parameter record: Where the value was, whatever its payload.
+  /// Keeps a value from the disk, unless the key was written since `token` was taken.
   func keep<P>(_ value: MemoryValue, _ key: CacheKey, _ record: StoredRecord<P>, token: UInt64?) {
     let header = record.header
     guard let token, header.refresh == 0 || header.refresh > clock.now else { return }
@@ -201,7 +195,6 @@ public final class MemoryTier: Sendable {
       stamp: header.stamp, validated: record.validated, token: token)
   }
 
-  /// - Parameters: See ``MemoryStore/insert(_:hash:value:cost:expires:stamp:validated:isNewest:onPlaced:)``.
   func insert(
     _ value: MemoryValue, _ key: CacheKey, _ header: RecordHeader, _ tags: EntryTags?, _ outcome: WriteOutcome,
     isNewest: Bool? = nil, onPlaced: (() -> Void)? = nil
@@ -218,7 +211,7 @@ public final class MemoryTier: Sendable {
     return value.tagged(TagMark(tags, stamp: stamp))
   }
 
-  /// Follows a write whose value is not to be here.
+  /// Removes the entry after a write that bypasses this tier.
   func remove(_ key: CacheKey, stamp: UInt64, onPlaced: (() -> Void)? = nil) {
     memory.remove(key.string, hash: key.hash, stamp: stamp, onPlaced: onPlaced)
   }
@@ -229,16 +222,16 @@ public final class MemoryTier: Sendable {
 
   func discard(_ key: CacheKey, stamp: UInt64) { memory.discard(key.string, hash: key.hash, stamp: stamp) }
 
-  /// Returns the value that the write with this stamp stored, whatever its type.
+  /// Returns the value with this stamp, whatever its type.
   func value(_ key: CacheKey, stamp: UInt64) -> MemoryValue? {
     let access = memory.access(key.string, hash: key.hash) { entry in entry.stamp == stamp ? entry.value : nil }
     if case .hit(let value) = access { return value }
     return nil
   }
 
-  /// Returns the value, whatever its type, of an entry that is nowhere else, since it could not be recorded. To be asked
-  /// when the disk has none: what is here then, and no other process has written after, is no removed one, but where a
-  /// removal of many is on its way. Gone when another process writes anything: it may have removed the entry.
+  /// Returns an unrecorded value, whatever its type. Call it if the disk lacks the entry: unless another process has
+  /// written since or a removal of many is under way, the value here was not removed. Any write of another process
+  /// drops it, as it may have removed the entry.
   func valueAlone(_ key: CacheKey, in store: DiskStore) throws(CacheError) -> MemoryValue? {
     guard store.observers.haveUnrecorded.load(ordering: .acquiring) else { return nil }
     let position = store.foreignPosition
@@ -251,19 +244,19 @@ public final class MemoryTier: Sendable {
     return value
   }
 
-  /// Nothing is read from here any more when it returns, and no ``EntryContent`` is believed.
+  /// Afterwards nothing is read from here, and every ``EntryContent`` is stale.
   func close() {
     memory.close()
     versions.close()
   }
 
-  /// The versions of the keys, which advance with every change of an entry.
+  /// The versions of the keys, which advance with every change.
   var versions: KeyVersions { memory.versions! }
 
-  /// Returns when the entry expires, in nanoseconds since 1970, or `nil` if it is not here.
+  /// Nanoseconds since 1970, or `nil` if it is not here.
   func expires(_ key: CacheKey) -> Int64? { memory.expires(key.string, hash: key.hash) }
 
-  /// Notes that what a look-up met was not the value that was asked for: the disk answers.
+  /// Notes a hit without a usable value: the disk answers.
   @inline(never)
   func noteNoHit() { foundOthers.increment() }
 
@@ -294,7 +287,7 @@ extension MemoryTier: DiskStoreObserver {
   }
 
   func endChange(_ key: String, hash: UInt64) {
-    // Those that began since it was announced have read what was there before.
+    // Loads that have begun since the announcement have read the old entry.
     loads.noteWrite(key)
     changing.store(0, ordering: .releasing)
   }
@@ -308,7 +301,7 @@ extension MemoryTier: DiskStoreObserver {
   func didChange(_ key: String, hash: UInt64, stamp: UInt64) { memory.remove(key, hash: hash, stamp: stamp) }
 
   func didRemoveAll(withPrefix prefix: String, stamp: UInt64) {
-    // For copies of what was read meanwhile.
+    // Invalidates copies that were read in the meantime.
     defer { versions.advanceAll() }
     if prefix.isEmpty {
       memory.removeAll(olderThan: stamp)
@@ -331,7 +324,7 @@ extension MemoryTier: DiskStoreObserver {
   }
 
   func didEvictAll(stamp: UInt64, moment: UInt64) {
-    // For copies of what was read meanwhile.
+    // Invalidates copies that were read in the meantime.
     defer { versions.advanceAll() }
     memory.advanceAllStripes(to: moment)
     memory.removeAll(olderThan: stamp &+ 1)

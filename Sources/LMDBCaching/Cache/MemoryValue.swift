@@ -1,8 +1,9 @@
 import Foundation
 
-/// A value in the memory tier: values of any types side by side, told apart without a dynamic cast.
-// Sendable: immutable, and so is the subclass. Its value is Sendable, or one that the caller chose to share between
-// threads, as with every object.
+/// A value in the memory tier. Types are told apart without a dynamic cast.
+// Sendable: immutable, and so is the subclass. Its value is Sendable, or the caller chose to share it between threads,
+// as
+// with every object.
 @usableFromInline
 class MemoryValue: @unchecked Sendable {
   final let type: ObjectIdentifier
@@ -15,22 +16,21 @@ class MemoryValue: @unchecked Sendable {
 
   var isCheapToRelease: Bool { true }
 
-  /// What a look-up finds that asks for a type as which the value is not stored.
+  /// The result of a look-up for another type than the stored one.
   func look(as type: ObjectIdentifier, _ removals: TagRemovals.Words) -> TaggedLook { .otherType }
 
-  /// What tells whether the value of an entry with tags is still there; `nil` if it has none.
+  /// Detects removals by tag; `nil` without tags.
   var tagMark: TagMark? { nil }
 
-  /// The same value, for an entry that has tags.
   func tagged(_ mark: TagMark) -> MemoryValue { preconditionFailure("abstract") }
 }
 
-/// What is found where a value is not stored as the type that is asked for.
+/// The result of a look-up for another type than the stored one.
 enum TaggedLook {
   case otherType
-  /// It is of the type, and nothing that it is tagged with was removed.
+  /// The type matches, and no tag was removed.
   case current
-  /// It is of the type, and perhaps removed. The disk knows.
+  /// The type matches, but a tag may have been removed; ask the disk.
   case touched(stamp: UInt64)
 }
 
@@ -50,9 +50,9 @@ class TypedMemoryValue<V>: MemoryValue, @unchecked Sendable {
     super.init(type: type)
   }
 
-  /// The value in a box that knows where it may be released.
+  /// Boxes the value, with its deallocation rule.
   ///
-  /// - Parameter archiveLength: How many bytes the value is on the disk: as much memory it holds, roughly.
+  /// - Parameter archiveLength: The bytes on the disk, an estimate of the bytes in memory.
   @usableFromInline
   static func make(_ value: V, archiveLength: Int) -> TypedMemoryValue<V> {
     archiveLength <= 1024 && !(V.self is AnyClass) ? ShortMemoryValue(value) : TypedMemoryValue(value)
@@ -63,8 +63,7 @@ class TypedMemoryValue<V>: MemoryValue, @unchecked Sendable {
   override func tagged(_ mark: TagMark) -> MemoryValue { TaggedMemoryValue(value, mark) }
 }
 
-/// The value of an entry that has tags. It is stored as another type, so that only who looks for the tags finds it: a hit
-/// on any other value does not ask for them.
+/// The value of an entry with tags. Stored as another type, so that hits on other values need not check tags.
 // Sendable: as the superclass says.
 private final class TaggedMemoryValue<V>: TypedMemoryValue<V>, @unchecked Sendable {
   private let mark: TagMark
@@ -82,16 +81,15 @@ private final class TaggedMemoryValue<V>: TypedMemoryValue<V>, @unchecked Sendab
   }
 }
 
-/// A value of which there is so little that handing it to another thread takes longer than releasing it. Not an object,
-/// whose `deinit` may do anything.
+/// A value so small that handing it to another thread takes longer than releasing it. Never an object, whose `deinit`
+/// may do anything.
 // Sendable: as the superclass says.
 private final class ShortMemoryValue<V>: TypedMemoryValue<V>, @unchecked Sendable {
   override var isCheapToRelease: Bool { true }
 }
 
-/// An NSCoding object in the memory tier, which hands out the very instance that was stored, as NSCache and
-/// YYCache do.
-// Sendable: sharing a mutable object between threads is what the caller of `setObject` chose.
+/// An NSCoding object in the memory tier, which returns the stored instance, as NSCache and YYCache do.
+// Sendable: the caller of `setObject` chose to share a mutable object between threads.
 struct SharedObject: @unchecked Sendable {
   let object: any NSCoding
 }

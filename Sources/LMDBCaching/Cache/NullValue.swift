@@ -1,4 +1,4 @@
-/// A null in the archive: the `nil` of an optional property. It is not the same as no entry, which has a default.
+/// A stored null: the `nil` of an optional property, as opposed to a missing entry, which has a default.
 package struct NullValue: Codable {
   package init() {}
 
@@ -17,9 +17,8 @@ package struct NullValue: Codable {
 }
 
 extension LMDBCache {
-  /// Returns what `read` does, or `.some(nil)` if a null is under `key`, or `nil` if nothing is.
-  ///
-  /// - Parameter read: Reads what is under `key`, and throws if that is a null.
+  /// Returns the result of `read`, `.some(nil)` for a null under `key`, or `nil` for a missing entry. `read` must throw
+  /// for a null.
   package func nullable<Value>(
     forKey key: String, _ read: () throws(CacheError) -> Value?
   ) throws(CacheError) -> Value?? {
@@ -29,7 +28,7 @@ extension LMDBCache {
         return try read().map(Optional.some)
       } catch {
         if try holdsNull(key) { return .some(nil) }
-        // A null may have come or gone between the two looks. The second time, nothing has changed since the first.
+        // A null may appear or disappear between the two look-ups, but the second time nothing has changed.
         let version = try entry(forKey: key)?.version
         if seen == .some(version) { throw error }
         seen = .some(version)
@@ -37,7 +36,6 @@ extension LMDBCache {
     }
   }
 
-  /// Whether a null is under `key`.
   private func holdsNull(_ key: String) throws(CacheError) -> Bool {
     do {
       return try sharedValue(NullValue.self, forKey: key) != nil

@@ -1,8 +1,6 @@
 import Platform
 
-/// Tells Observation of what happens to the entry under one key. Whoever reads the entry reads ``moment`` before it.
-///
-/// Threads: any.
+/// Notifies Observation of changes of one entry. Read ``moment`` before the entry. Threads: any.
 package final class ObservedKey: Sendable {
   private let changed: ObservedMoment
   private let following: Task<Void, Never>
@@ -19,7 +17,7 @@ package final class ObservedKey: Sendable {
       _ = await changes.next()
       while await changes.next() {
         guard let cache else { return }
-        // Where much happens to other keys it may be none of this one.
+        // Most changes of other keys leave this entry as it is.
         guard changes.isNew(Self.entry(cache, key)) else { continue }
         guard changed?.advance() != nil else { return }
         do { try await Task.sleep(for: ObservedMoment.pause) } catch { return }
@@ -29,11 +27,11 @@ package final class ObservedKey: Sendable {
 
   deinit { following.cancel() }
 
-  /// `nil` if there is no entry on the disk, or it cannot be read.
+  /// `nil` if the entry is missing or unreadable.
   private static func entry(_ cache: LMDBCache, _ key: String) -> CacheEntry? {
     do throws(CacheError) { return try cache.entry(forKey: key) } catch { return nil }
   }
 
-  /// How often the entry has changed. Reading it has Observation watch it.
+  /// How often the entry has changed. Reading it registers with Observation.
   package var moment: Int { changed.present }
 }

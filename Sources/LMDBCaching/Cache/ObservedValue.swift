@@ -1,27 +1,26 @@
 public import Observation
 
-/// The value under a key, tracked by Observation: a SwiftUI view that reads ``value``, or whoever reads it within
-/// `withObservationTracking(_:onChange:)` or `Observations`, is told when the entry is written, removed, trimmed or expires,
-/// by this process or another one.
+/// The value under a key, tracked by Observation: a SwiftUI view that reads ``value``,
+/// `withObservationTracking(_:onChange:)` and `Observations` are notified when any process writes, removes or trims the
+/// entry, or it expires.
 ///
 /// ```swift
 /// let user = cache.observed(User.self, forKey: "user:42")
 /// withObservationTracking { print(user.value) } onChange: { refresh() }
 /// ```
 ///
-/// Reading it reads the cache: it is never older than what the cache returns. A change, or an expiry, is told a moment after
-/// it, on a thread of Swift's pool, when another process makes it within 55 ms after its commit; and no more than a hundred
-/// times a second. The last change is never missed. One that comes after the value was read, and before the closure has
-/// ended that Observation tracks, can be told when it has ended only, and is: within 10 ms and as long again as it went
-/// on since, or an hour if that is less. (If the entry changes 64 times meanwhile, perhaps with the next change only.)
-/// It costs what an observer of changes costs: see ``LMDBCache/changes(withPrefix:bufferingLimit:)``. It keeps the
+/// Reading it reads the cache, and is as fresh as that. Notifications come on a thread of Swift's pool, soon after the
+/// change or expiry, within 55 ms after another process's commit, up to a hundred times a second. The last change is
+/// never missed. A change between the read and the end of the tracked closure is notified after that end: within 10 ms
+/// and as long again as the closure took, or an hour if that is less. (If the entry changes 64 times by then, perhaps
+/// only with the next change.) It costs as much as ``LMDBCache/changes(withPrefix:bufferingLimit:)`` and keeps the
 /// cache alive.
 ///
 /// Threads: any.
 public final class ObservedValue<Value: Codable & Sendable>: Observable, Sendable {
-  /// What is observed.
+  /// The observed key.
   public let key: String
-  /// Where.
+  /// The cache that is read.
   public let cache: LMDBCache
   private let observed: ObservedKey
 
@@ -31,10 +30,10 @@ public final class ObservedValue<Value: Codable & Sendable>: Observable, Sendabl
     observed = ObservedKey(cache, key: key)
   }
 
-  /// The value, or `nil` if there is none, or none that can be read, which is logged: ``read()`` tells why.
+  /// The value, or `nil` if it is missing or unreadable, which is logged; ``read()`` throws the reason.
   public var value: Value? { cache.diskCache.answer(nil) { () throws(CacheError) in try read() } }
 
-  /// The value, or `nil` if there is none.
+  /// Returns the value, or `nil` if it is missing.
   ///
   /// - Throws: as `value(forKey:)`.
   public func read() throws(CacheError) -> Value? {

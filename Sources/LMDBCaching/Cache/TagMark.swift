@@ -1,14 +1,14 @@
 import Synchronization
 
-/// The tags of an entry in the memory tier, and the removals that it is known to have outlived.
+/// The tags of an entry in memory, and the removals that it has survived.
 final class TagMark: Sendable {
   let tags: EntryTags
-  /// Of the write that made the entry.
+  /// The stamp of the entry's write.
   let stamp: UInt64
-  /// The only tag, or the first one.
+  /// The first tag.
   private let first: UInt64
   private let isAlone: Bool
-  /// The stamp of the latest removal that did not concern the entry; before any, its own.
+  /// The stamp of the last removal known not to affect the entry; initially its own.
   private let outlived: Atomic<UInt64>
 
   init(_ tags: EntryTags, stamp: UInt64) {
@@ -19,13 +19,13 @@ final class TagMark: Sendable {
     outlived = Atomic(stamp)
   }
 
-  /// Whether none of the tags was removed by this process since the entry was written, or looked at on the disk.
+  /// Whether this process has removed none of the tags since the entry was written or checked on the disk.
   @inline(__always)
   func isUntouched(by removals: TagRemovals.Words) -> Bool {
     let latest = isAlone ? removals.latest(of: first) : removals.latest(of: tags)
     return latest <= outlived.load(ordering: .relaxed)
   }
 
-  /// Notes that the entry was still there after the removals up to a stamp.
+  /// Records that the entry survived the removals up to a stamp.
   func noteOutlived(_ stamp: UInt64) { outlived.max(stamp, ordering: .relaxed) }
 }

@@ -1,18 +1,16 @@
 import Foundation
 import Platform
 
-// Entries of other stores, with the times that they had there.
+// Importing entries of other stores with their times.
 
 extension DiskCache {
-  /// Stores entries; returns when they survive the death of the process, and in ``Durability/full`` when they are on the
+  /// Stores entries; returns when they survive the death of the process, with ``Durability/full`` when they are on the
   /// disk.
   ///
   /// - Parameters:
-  ///   - replacing: Whether they take the places of what is there. Otherwise what anybody stores under a key, be it while
-  ///     this runs, stays.
-  ///   - memory: The memory tier of the cache that they are stored in: it may have what the disk has not.
-  /// - Returns: Of each whether it is stored. Of several with one key it is the first, or when they replace what is there
-  ///   the last.
+  ///   - replacing: Whether to replace existing entries. Otherwise they stay, even if stored during the call.
+  ///   - memory: The cache's memory tier, which may have entries that the disk lacks.
+  /// - Returns: Whether each is stored. Of several with one key the first is, or the last when replacing.
   /// - Throws: as ``DiskCache/set(_:forKey:expiresIn:cost:)``; some may be stored then.
   package func take(
     _ entries: [ImportedEntry], replacing: Bool, beside memory: MemoryTier?
@@ -20,8 +18,7 @@ extension DiskCache {
     try takeAll(entries, replacing: replacing, beside: memory)
   }
 
-  /// The same of entries of other caches: as their records say, and under new stamps. Their values go through no transforms
-  /// here.
+  /// Stores entries of other caches as they are, with new stamps. Their values are not transformed.
   package func take(_ records: [EntryRecord], replacing: Bool) throws(CacheError) -> [Bool] {
     try takeAll(records, replacing: replacing, beside: nil)
   }
@@ -42,8 +39,8 @@ extension DiskCache {
     return taken
   }
 
-  /// Stores those that are not there as one batch. Returns `nil`, with nothing stored, if that cannot be: other processes
-  /// have the cache open, or something was written meanwhile under one of the keys.
+  /// Stores the missing ones as one batch. Returns `nil`, with nothing stored, if other processes have the cache open
+  /// or one of the keys was written in the meantime.
   private func takeTogether(_ entries: [some StorableEntry], _ memory: MemoryTier?) throws(CacheError) -> [Bool]? {
     let batch = BatchFrames(isAwaited: store.durability == .full)
     var expected: [(write: ConditionalWrite, position: UInt64)] = []
@@ -64,7 +61,7 @@ extension DiskCache {
     return isWritten ? taken : nil
   }
 
-  /// Stores one if there is nothing under its key.
+  /// Stores one if its key is free.
   private func take(_ entry: some StorableEntry, _ memory: MemoryTier?) throws(CacheError) -> Bool {
     try CacheKey.with(entry.key) { (key) throws(CacheError) in
       try entry.withEdit(of: key, in: self) { (edit) throws(CacheError) in
@@ -83,12 +80,11 @@ extension DiskCache {
     }
   }
 
-  /// Whether there is an entry that has not expired, be it in memory only. Not an access.
+  /// Whether a live entry exists, on the disk or in memory. Not an access.
   package func isPresent(_ key: String, _ memory: MemoryTier?) throws(CacheError) -> Bool {
     try checkOpen()
     return try CacheKey.with(key) { (key) throws(CacheError) in try isPresent(key, memory) }
   }
 
-  /// The time by which its entries expire: nanoseconds since 1970.
   package var wallClock: Int64 { store.clock.now }
 }

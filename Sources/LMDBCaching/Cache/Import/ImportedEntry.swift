@@ -1,24 +1,23 @@
 import Foundation
 
-/// An entry as another store had it, archived for this one.
+/// An entry from another store, archived for this one.
 package struct ImportedEntry: Sendable {
   package let key: String
   let format: ArchiveFormat
   let payload: Data
-  /// Nanoseconds since 1970; `nil`: when it is stored.
+  /// Nanoseconds since 1970; `nil` for the time of storing.
   let created: Int64?
-  /// Nanoseconds since 1970; `nil`: when it is stored.
+  /// Nanoseconds since 1970; `nil` for the time of storing.
   let lastAccess: Int64?
-  /// Nanoseconds since 1970; 0: never.
+  /// Nanoseconds since 1970; 0 for never.
   let expires: Int64
 
-  /// Bytes of the value as it is stored.
   package var valueSize: Int { payload.count }
 
-  /// Bytes that it takes up, about.
+  /// Approximate bytes.
   package var size: Int { key.utf8.count + payload.count + RecordHeader.baseSize }
 
-  /// - Throws: `.invalidArgument` for a key or a value that is too long, `.encodingFailed`.
+  /// - Throws: `.invalidArgument` for an overlong key or value, `.encodingFailed`.
   package init(
     key: String, value: ImportedValue, created: Int64?, lastAccess: Int64?, expires: Int64
   ) throws(CacheError) {
@@ -30,7 +29,7 @@ package struct ImportedEntry: Sendable {
     self.expires = expires
   }
 
-  /// The header of its record. A time that is still to come, or the last access before the beginning, cannot have been.
+  /// The header of its record. Impossible times (future ones, or an access before the creation) are corrected.
   func header(
     for key: CacheKey, _ bytes: UnsafeRawBufferPointer, in store: DiskStore
   ) throws(CacheError) -> RecordHeader {

@@ -2,17 +2,16 @@ import CBORCoding
 package import Foundation
 package import FoundationArchives
 
-/// A value as another store had it.
+/// A value from another store.
 package enum ImportedValue: Sendable {
   case bytes(Data)
-  /// Stored so that both `value(_:forKey:)` and `object(forKey:)` read it.
+  /// Readable with both `value(_:forKey:)` and `object(forKey:)`.
   case plain(PlainValue)
-  /// An archive of `NSKeyedArchiver`, which is stored as it is.
+  /// An archive of `NSKeyedArchiver`, stored as it is.
   case keyedArchive(Data)
-  /// What `customUnarchive` reads.
+  /// The input of `customUnarchive`.
   case custom(Data)
 
-  /// What it is stored as.
   func archive() throws(CacheError) -> (format: ArchiveFormat, payload: Data) {
     switch self {
     case .bytes(let data): (.bytes, data)
@@ -22,8 +21,8 @@ package enum ImportedValue: Sendable {
     }
   }
 
-  /// Stores a scalar as such, which is read as an object too. A collection is archived: its elements may be of any types, and
-  /// the archive is read as objects and as values.
+  /// Scalars are stored as they are and can be read as objects too. Collections are archived, since elements may have
+  /// any types.
   private static func archive(of value: PlainValue) throws(CacheError) -> (format: ArchiveFormat, payload: Data) {
     switch value {
     case .bool(let value): try raw(value)

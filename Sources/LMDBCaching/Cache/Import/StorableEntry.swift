@@ -1,8 +1,7 @@
-/// An entry of elsewhere, which is stored with the times that it had there.
+/// An entry from another store, with its times.
 protocol StorableEntry {
   var key: String { get }
 
-  /// Calls `body` with the write that stores it.
   func withEdit<R>(
     of key: CacheKey, in cache: DiskCache, _ body: (DiskStore.Edit) throws(CacheError) -> R
   ) throws(CacheError) -> R
@@ -34,7 +33,7 @@ extension EntryRecord: StorableEntry {
     of key: CacheKey, in cache: DiskCache, _ body: (DiskStore.Edit) throws(CacheError) -> R
   ) throws(CacheError) -> R {
     var header = header
-    // The record that it was in had the key, or had not, and was in the value log, or was not.
+    // Key and value may be stored differently here.
     header.keyLength = 0
     header.flags.remove(.pointer)
     header.tags = entry.tags?.hashes

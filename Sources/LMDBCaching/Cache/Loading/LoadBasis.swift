@@ -1,15 +1,15 @@
-/// What is known of other processes' writes of a key when a load begins.
+/// The writes of a key by other processes that are known when a load begins.
 struct LoadBasis {
   private struct Record {
-    /// 0 if there is none.
+    /// 0 without an entry.
     let stamp: UInt64
     let tags: EntryTags?
-    /// Where there is no entry, removals of many leave nothing else.
+    /// Removals of many are the only trace of a missing entry.
     let removals: RemovalMarks
   }
 
   private let position: UInt64
-  /// `nil` if it could not be read.
+  /// `nil` if unreadable.
   private let record: Record?
 
   init(of key: String, in store: DiskStore) {
@@ -17,13 +17,11 @@ struct LoadBasis {
     record = Self.record(key, store)
   }
 
-  /// Those of the entry that was there.
   var tags: EntryTags? { record?.tags }
 
-  /// Whether no other process has written the key, as far as is known: a removal of the key alone, under which there was nothing,
-  /// leaves no trace.
+  /// Whether no other process is known to have written the key. The removal of a single missing key leaves no trace.
   ///
-  /// - Parameter tags: A removal by one of them is a write of the key.
+  /// - Parameter tags: A removal by one of them counts as a write of the key.
   func isCurrent(_ key: String, _ tags: [EntryTags?], in store: DiskStore) -> Bool {
     if store.foreignPosition == position { return true }
     guard let record, let now = Self.record(key, store), now.stamp == record.stamp,
@@ -32,7 +30,7 @@ struct LoadBasis {
     else { return false }
     let tagged = record.removals.tag.last
     if now.removals.tag.last == tagged { return true }
-    // Which tags they were of is not known any more.
+    // The tags of the older removals are forgotten.
     if now.removals.tag.forgotten > tagged { return false }
     do throws(CacheError) {
       for tags in tags { if let tags, try store.database.isRemoved(tags, writtenAt: tagged) { return false } }
@@ -48,7 +46,7 @@ struct LoadBasis {
       return Record(
         stamp: header?.header.stamp ?? 0, tags: header?.tags, removals: try store.database.removalMarks())
     } catch {
-      // The caller of the load would be the only one to learn of it, and the value is the caller's all the same.
+      // Returning the error would reach only this caller, who gets the value anyway.
       return nil
     }
   }

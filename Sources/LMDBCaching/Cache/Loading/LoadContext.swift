@@ -1,19 +1,19 @@
-/// What a closure that loads a value is told, and what it decides about its entry.
+/// The input of a closure that loads a value, and its choices for the entry.
 ///
-/// A value whose cost or tags are out of their range is returned, and not stored: ``CacheHealth/memoryOnly(_:)`` and the log
-/// say so.
+/// A value with an invalid cost or tags is returned but not stored; the log and ``CacheHealth/memoryOnly(_:)`` report
+/// it.
 public struct LoadContext: Sendable {
-  /// What is loaded.
+  /// The key being loaded.
   public let key: String
-  /// How long the value is fresh; `nil` for ever, and zero or less not at all. ``LoadOptions/lifetime`` to begin with.
+  /// How long the value is fresh: `nil` means for ever, zero or less not at all. Starts as ``LoadOptions/lifetime``.
   public var lifetime: Duration?
-  /// What the entry counts for, zero or more; ``LoadOptions/cost`` to begin with.
+  /// The entry's cost, zero or more. Starts as ``LoadOptions/cost``.
   public var cost: Int?
-  /// What the entry is tagged with, 64 different tags at most; ``LoadOptions/tags`` to begin with.
+  /// The entry's tags, up to 64 different ones. Starts as ``LoadOptions/tags``.
   public var tags: [String]
-  /// Whether the value is stored. It is returned to everybody who waits for it in any case.
+  /// Whether the value is stored. All waiting callers get it in any case.
   public var isStored = true
-  /// What of another machine's entry goes on to the one that is stored.
+  /// Properties that the stored entry inherits from another machine's.
   var inherited = InheritedEntry()
 
   package init(key: String, lifetime: Duration?, cost: Int?, tags: [String]) {
@@ -24,16 +24,14 @@ public struct LoadContext: Sendable {
   }
 
   struct InheritedEntry: Sendable {
-    /// Which change of a remote tier the value is of; 0: of none.
+    /// The remote tier's change that the value belongs to, or 0.
     var revision: UInt64 = 0
-    /// Nanoseconds since 1970, in place of the lifetime; 0: never.
+    /// Overrides the lifetime: nanoseconds since 1970, or 0 for never.
     var expires: Int64?
     var tags: EntryTags?
   }
 
-  /// Makes the entry that is stored one of a change of a remote tier.
-  ///
-  /// - Parameter expires: Nanoseconds since 1970; 0: never.
+  /// Assigns the stored entry to a change of a remote tier. `expires` is in nanoseconds since 1970, 0 for never.
   package mutating func noteRevision(_ revision: UInt64, expires: Int64) {
     (inherited.revision, inherited.expires) = (revision, expires)
   }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What the closures that load values did since the cache was opened.
+/// Counts the runs of the loading closures since the cache was opened.
 final class LoadCounters: Sendable {
   private let loads = Atomic<Int>(0)
   private let failures = Atomic<Int>(0)
@@ -8,19 +8,15 @@ final class LoadCounters: Sendable {
   private let stale = Atomic<Int>(0)
   private let refreshes = Atomic<Int>(0)
 
-  /// Notes a closure that has ended.
-  ///
-  /// - Parameter nanoseconds: How long it ran.
   func note(isFailure: Bool, nanoseconds: Int64) {
     loads.increment()
     if isFailure { failures.increment() }
     self.nanoseconds.wrappingAdd(max(0, nanoseconds), ordering: .relaxed)
   }
 
-  /// Notes that a value was served after its expiry.
   func noteStale() { stale.increment() }
 
-  /// Notes a load that nobody waits for.
+  /// Counts a background load.
   func noteRefresh() { refreshes.increment() }
 
   func add(to statistics: inout CacheStatistics) {

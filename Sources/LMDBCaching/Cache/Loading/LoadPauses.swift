@@ -1,24 +1,22 @@
 import Platform
 import Synchronization
 
-/// The keys whose loads failed, and until when they are not loaded anew if there is something to serve.
+/// The keys whose loads failed, and until when an older value is served without another load.
 final class LoadPauses: Sendable {
   private struct Pause {
     var failures = 0
-    /// On the monotonic clock.
+    /// Monotonic.
     var end: Int64 = 0
   }
 
-  /// With more keys all are forgotten: their sources are asked once more.
+  /// Beyond this all are forgotten, and loaded once more.
   private static let maximumCount = 10_000
 
   private let pauses = Mutex<[ByteKey: Pause]>([:])
 
   func isPausing(_ key: ByteKey, now: Int64) -> Bool { pauses.withLock { ($0[key]?.end ?? .min) > now } }
 
-  /// Begins a pause, unless one is on: it is a failure of the same time.
-  ///
-  /// - Returns: Whether it began.
+  /// Begins a pause and returns `true`, unless one is running.
   @discardableResult
   func noteFailure(_ key: ByteKey, _ options: LoadOptions, now: Int64) -> Bool {
     pauses.withLock { pauses in

@@ -1,10 +1,10 @@
-/// What a cache has under a key for a read through a loader.
+/// The cached state of a key for a read through a loader.
 enum LoadStanding<V> {
-  /// To be served as it is.
+  /// Serve it.
   case fresh(V?)
-  /// To be served while it is loaded anew.
+  /// Serve it and reload.
   case due(V?)
-  /// To be served only if a load fails.
+  /// Serve it only if a load fails.
   case fallback(V)
   case missing
 }

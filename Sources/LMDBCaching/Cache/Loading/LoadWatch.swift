@@ -1,8 +1,8 @@
-/// The loads under way in a cache, which are told of every write of their keys.
+/// The running loads of a cache, which are notified of every write of their keys.
 ///
-/// Whoever calls it holds the store's lock: so a write is either seen by the load, which looks for a value after it has
-/// begun, or the load is told of it.
-// Sendable: it is touched with the store's lock held only.
+/// Callers hold the store's lock, so a load either sees a write, because it looks for a value after it has begun, or is
+/// notified of it.
+// Sendable: only used with the store's lock held.
 final class LoadWatch: @unchecked Sendable {
   private var loads: [ByteKey: [Load]] = [:]
   private var isInvalidating = false
@@ -13,7 +13,7 @@ final class LoadWatch: @unchecked Sendable {
     loads[load.key, default: []].append(load)
   }
 
-  /// From now on nothing is told here, and no load stores its value.
+  /// Stops notifications; running loads no longer store their values.
   func close() {
     isClosed = true
     noteRemoval(.everything)
@@ -28,10 +28,9 @@ final class LoadWatch: @unchecked Sendable {
   @inline(__always)
   func noteWrite(_ key: String) { if !loads.isEmpty { supersede(ByteKey(key)) } }
 
-  /// The next write, for which the lock is held already, is no write: it removes what a remote tier has something newer for.
+  /// The next write, under the lock already held, only removes an entry that is older than a remote tier's.
   func expectInvalidation() { isInvalidating = !loads.isEmpty }
 
-  /// Notes a removal of many keys.
   func noteRemoval(_ scope: HiddenKeys.Scope) {
     for (key, loads) in loads {
       for load in loads {
@@ -44,13 +43,11 @@ final class LoadWatch: @unchecked Sendable {
     }
   }
 
-  /// Notes a change of a remote tier.
   func noteInvalidation(_ key: String, below revision: UInt64) {
     if loads.isEmpty { return }
     for load in loads[ByteKey(key)] ?? [] { load.invalidate(below: revision) }
   }
 
-  /// Notes a removal of many keys in a remote tier.
   func noteInvalidation(ofAll prefix: String, below revision: UInt64) {
     for (key, loads) in loads where key.string.utf8.starts(with: prefix.utf8) {
       for load in loads { load.invalidate(below: revision) }

@@ -1,10 +1,10 @@
 import Platform
 
-// Loads of what is stored and must not be served: a remote tier may have something newer, and cannot be asked.
+// Loads that bypass stored values, because a remote tier may have newer ones and cannot be reached.
 
 extension LMDBCache {
-  /// What `load` returns, which is not stored. One run of a key at a time, as in ``value(_:forKey:options:load:)``, whose
-  /// time limit and pauses hold as well.
+  /// Returns the result of `load` without storing it. One run per key at a time; the time limit and pauses of
+  /// ``value(_:forKey:options:load:)`` apply.
   package func freshValue<V: Codable & Sendable>(
     _ type: V.Type, forKey key: String, options: LoadOptions?,
     load: @escaping @Sendable (inout LoadContext) throws -> V
@@ -19,12 +19,11 @@ extension LMDBCache {
         var context = LoadContext(unstored: key, options)
         return FreshValue(value: try settling(key, options) { try timing(key) { try load(&context) } })
       }
-      // What was joined may be a load of another type, or one whose value is stored: its turn is over now.
+      // The joined load had another type, or stores its value; it has finished by now.
       if let fresh = result as? FreshValue<V> { return fresh.value }
     }
   }
 
-  /// The same for tasks.
   package func freshValue<V: Codable & Sendable>(
     _ type: V.Type, forKey key: String, options: LoadOptions?,
     load: @escaping @Sendable (inout LoadContext) async throws -> V
@@ -45,7 +44,7 @@ extension LMDBCache {
   }
 }
 
-/// A value that is not optional, whatever its type is: optionals lose their layers in casts.
+/// Wraps a value, since optionals lose layers in casts.
 private struct FreshValue<V: Sendable>: Sendable {
   let value: V
 }

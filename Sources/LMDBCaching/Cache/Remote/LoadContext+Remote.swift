@@ -1,5 +1,5 @@
 extension LoadContext {
-  /// Makes the entry that is stored what another machine's is.
+  /// Copies the properties of another machine's entry.
   package mutating func inherit(_ entry: PortableEntry, revision: UInt64) {
     inherited = InheritedEntry(revision: revision, expires: entry.header.expires, tags: entry.tags)
     cost = entry.header.cost

@@ -1,26 +1,26 @@
 package import Foundation
 
-/// An entry that was archived here and can leave the machine, or came from another one and can be stored here.
-// Sendable: the header is detached, and refers to no memory; what `value` holds is shared between threads, as everything in
-// the memory tier is.
+/// An archived entry that can leave the machine, or that another machine archived and this one can store.
+// Sendable: the header is detached and refers to no memory; `value` may be shared between threads, as everything in the
+// memory tier may.
 package struct PortableEntry: @unchecked Sendable {
   package let key: String
   let header: RecordHeader
   let tags: EntryTags?
-  /// As it is stored.
+  /// The stored form.
   let payload: Data
-  /// Nil for one that has not been decoded.
+  /// `nil` before decoding.
   var value: MemoryValue?
-  /// About how many bytes that takes beside the payload.
+  /// Its approximate size in bytes.
   var valueSize = 0
 
   /// Nanoseconds since 1970; 0: never.
   package var expires: Int64 { header.expires }
 
-  /// About how many bytes it takes in memory. What was decoded counts for as much as the archive, as in the memory tier.
+  /// Approximate size in memory in bytes. A decoded value counts as much as its archive, as in the memory tier.
   package var size: Int { payload.count + valueSize + key.utf8.count + RecordHeader.baseSize }
 
-  /// What leaves the machine: the record, with checksum and after the transforms. Its stamp is 0, since stamps order the
+  /// The form that leaves the machine: the transformed record with its checksum. Its stamp is 0, since stamps order the
   /// writes of one directory.
   package var record: Data {
     CacheKey.with(key) { key in
@@ -34,9 +34,7 @@ package struct PortableEntry: @unchecked Sendable {
 }
 
 extension LMDBCache {
-  /// Archives a value as ``set(_:forKey:expiresIn:cost:)`` does, and stores nothing.
-  ///
-  /// - Parameter expires: Nanoseconds since 1970; 0: never.
+  /// Archives a value as ``set(_:forKey:expiresIn:cost:)`` does, without storing it.
   package func archive<V: Codable>(
     _ value: V, forKey key: String, expires: Int64, cost: Int?, tags: [String]
   ) throws(CacheError) -> PortableEntry {
@@ -50,7 +48,6 @@ extension LMDBCache {
     }
   }
 
-  /// The same for an object, as ``setObject(_:forKey:expiresIn:cost:)`` does.
   package func archiveObject(
     _ object: any NSCoding, forKey key: String, expires: Int64, cost: Int?
   ) throws(CacheError) -> PortableEntry {
@@ -77,9 +74,7 @@ extension LMDBCache {
     }
   }
 
-  /// Reads what another machine archived.
-  ///
-  /// - Throws: `.corruptedRecord`, `.unsupportedRecord`, `.untransformed`.
+  /// Reads an entry that another machine archived.
   package func entry(reading record: Data, forKey key: String) throws(CacheError) -> PortableEntry {
     try CacheKey.with(key) { (key) throws(CacheError) in
       try record.withBytes { (bytes) throws(CacheError) in
@@ -98,12 +93,10 @@ extension LMDBCache {
     }
   }
 
-  /// The value of an entry that came from another machine; `nil` if it has expired.
-  ///
-  /// - Throws: `.typeMismatch`, `.decodingFailed`, `.missingTransform`.
+  /// The value of another machine's entry; `nil` if it has expired.
   package func value<V: Codable>(_ type: V.Type, of entry: inout PortableEntry) throws(CacheError) -> V? {
     if entry.header.isExpired(at: store.clock.now) { return nil }
-    // Not in one expression: of nothing an optional type would make a value, nil.
+    // Two steps: a cast to an optional type would turn a missing value into a value, nil.
     if let found = entry.value, let value = found.any as? V { return value }
     let (format, key) = (entry.header.format, entry.key)
     let (value, count) = try restored(entry).withBytes { (bytes) throws(CacheError) in
@@ -113,7 +106,6 @@ extension LMDBCache {
     return value
   }
 
-  /// The same for an object.
   package func object(of entry: inout PortableEntry) throws(CacheError) -> (any NSCoding)? {
     if entry.header.isExpired(at: store.clock.now) { return nil }
     if let shared = entry.value?.any as? SharedObject { return shared.object }
@@ -123,7 +115,7 @@ extension LMDBCache {
     return object
   }
 
-  /// The payload as it was before the transforms.
+  /// The payload before the transforms.
   private func restored(_ entry: PortableEntry) throws(CacheError) -> Data {
     guard entry.header.flags.contains(.transformed) else { return entry.payload }
     return try CacheKey.with(entry.key) { (key) throws(CacheError) in

@@ -1,22 +1,22 @@
 import Platform
 import Synchronization
 
-/// What a remote tier is known to have changed, so that nothing older is stored.
+/// The known changes of a remote tier, which keep older values from being stored.
 ///
-/// A change is noted with the store's lock held, before what it makes old is removed. Whoever stores what it was given by the
-/// remote tier asks here with the same lock held: so either the change is known by then, or it finds what was stored.
+/// A change is noted with the store's lock held, before the outdated entries are removed. A write of a value from the
+/// remote tier checks here with the same lock held: either the change is known by then, or it finds the stored value.
 ///
-/// Of the keys of each of 1,024 groups the latest revision that was heard of is kept, which costs a read nothing; a change of
-/// another key of the group may keep a value from being stored, which is fetched again then. Of keys that are being written
-/// it is kept for each: what was written here is to stay.
+/// Keys are hashed to 1,024 groups, each with its latest known revision, so reads cost nothing. A change of another key
+/// of the group may keep a value from being stored; it is fetched again then. Keys being written are tracked one by
+/// one, because values written here must stay.
 package final class RemoteNews: Sendable {
   private struct WrittenKey: Sendable {
-    /// How many write it.
+    /// How many writers there are.
     var count = 0
     var newest: UInt64 = 0
   }
 
-  /// Revisions, and no counts.
+  /// Holds revisions instead of counts.
   private let newest = KeyVersions()
   private let interruptions = Atomic<UInt64>(0)
   private let written = Mutex<[ByteKey: WrittenKey]>([:])
@@ -56,7 +56,7 @@ package final class RemoteNews: Sendable {
 
   fileprivate func begin(_ key: String) { written.withLock { $0[ByteKey(key), default: WrittenKey()].count += 1 } }
 
-  /// The write of a key is over, for which there was a watch.
+  /// Ends a watch of ``LMDBCache/watchWrite(_:_:)``.
   package func end(_ key: String) {
     written.withLock { written in
       let key = ByteKey(key)
@@ -65,7 +65,7 @@ package final class RemoteNews: Sendable {
     }
   }
 
-  /// Whether no change is known that is later than a revision, and was not before the watch began.
+  /// Whether no later change than `revision` has become known since the watch began.
   fileprivate func isNewest(_ revision: UInt64, _ key: CacheKey, _ hash: UInt64, since watch: KeyWatch) -> Bool {
     guard interruptions.load(ordering: .acquiring) == watch.interruptions else { return false }
     let known = newest.word(hash: hash).pointee.load(ordering: .acquiring)
@@ -74,38 +74,36 @@ package final class RemoteNews: Sendable {
   }
 }
 
-/// How things stood with a key before a remote tier was asked about it, or told.
+/// The state of a key before a remote tier is asked about it or notified.
 package struct KeyWatch: Sendable {
   /// Advances with every write of the key here.
   fileprivate let version: UInt64
-  /// Advances when other processes write.
   fileprivate let position: UInt64
   fileprivate let newest: UInt64
   fileprivate let interruptions: UInt64
-  /// Whether it is that of a write.
+  /// Whether the watch belongs to a write.
   fileprivate let isWritten: Bool
 }
 
 extension LMDBCache {
-  /// To be taken before a remote tier is asked for a key: see ``keep(_:revision:since:_:)``.
+  /// Begins a watch. Call it before fetching from a remote tier, and pass it to ``keep(_:revision:since:_:)``.
   package func watch(_ key: String, _ news: RemoteNews) -> KeyWatch {
     CacheKey.with(key) { news.watch($0.hash, in: store, isWritten: false) }
   }
 
-  /// To be taken before a remote tier is told to write a key, and to be ended by ``RemoteNews/end(_:)``.
+  /// Begins the watch of a write. Call it before writing to a remote tier, and end it with ``RemoteNews/end(_:)``.
   package func watchWrite(_ key: String, _ news: RemoteNews) -> KeyWatch {
     news.begin(key)
     return CacheKey.with(key) { news.watch($0.hash, in: store, isWritten: true) }
   }
 
-  /// Stores an entry in both tiers, unless something later is known: a change that was noted since the watch began, or an
-  /// entry of a later revision.
+  /// Stores an entry in both tiers, unless a later change has become known since the watch began, or a later entry
+  /// exists.
   ///
-  /// This is the one place that decides whether something of a remote tier is stored; what is loaded is decided upon by
-  /// ``Load/isCurrent(at:)``. The decision and the write are one for the threads of the process. Another process's write
-  /// may come between them: the changes that both of them follow remove the older one.
+  /// Only this function decides whether a value from a remote tier is stored; ``Load/isCurrent(at:)`` decides for
+  /// loaded values. Decision and write are atomic for the threads of the process. Another process may write in between:
+  /// the changes that both of them follow remove the older entry.
   ///
-  /// - Parameter revision: Which change of the remote tier it is of.
   /// - Returns: Whether it is stored.
   package func keep(
     _ entry: PortableEntry, revision: UInt64, since watch: KeyWatch, _ news: RemoteNews
@@ -120,7 +118,7 @@ extension LMDBCache {
         let hash = key.hash
         let word = store.observers.versions.word(hash: hash)
         var (version, position) = (watch.version, watch.position)
-        // Who comes too late again and again leaves it: not to store is never wrong.
+        // After 100 lost races give up: not storing is never wrong.
         for _ in 0..<100 {
           var isChanged = false
           let outcome = try store.putAsIs(key, header: header, payload: bytes, by: memoryCache) { [store] in
@@ -133,7 +131,7 @@ extension LMDBCache {
             return true
           }
           if !isChanged { return false }
-          // Something of the group was written since: what is there now may be later.
+          // The group has been written since, so the entry may be newer.
           (version, position) = (word.pointee.load(ordering: .acquiring), store.foreignPosition)
           if let found = try store.header(key)?.header {
             if found.revision > revision { return false }
@@ -146,8 +144,8 @@ extension LMDBCache {
     }
   }
 
-  /// Removes the entry under `key` unless it is of a revision or a later one; nothing older is stored that is being loaded
-  /// or fetched.
+  /// Removes the entry under `key` if it is older than a revision, and keeps running loads and fetches from storing
+  /// older values.
   package func invalidate(_ key: String, below revision: UInt64, _ news: RemoteNews) throws(CacheError) {
     try diskCache.checkOpen()
     noteRevision(revision, forKey: key, news)
@@ -164,7 +162,7 @@ extension LMDBCache {
           guard store.observers.versions.word(hash: hash).pointee.load(ordering: .acquiring) == version else {
             return false
           }
-          // Who loads the value has been told which revisions are too old.
+          // The loads of the key know the outdated revisions.
           loads.expectInvalidation()
           return true
         }
@@ -174,7 +172,7 @@ extension LMDBCache {
     }
   }
 
-  /// Notes that a value of a revision exists: nothing older is stored that is being loaded or fetched.
+  /// Keeps running loads and fetches from storing a value older than a revision.
   package func noteRevision(_ revision: UInt64, forKey key: String, _ news: RemoteNews) {
     CacheKey.with(key) { bytes in
       let hash = bytes.hash
@@ -185,7 +183,8 @@ extension LMDBCache {
     }
   }
 
-  /// Removes every entry whose key begins so; nothing older than a revision is stored that is being loaded or fetched.
+  /// Removes every entry with the prefix, and keeps running loads and fetches from storing values older than a
+  /// revision.
   package func invalidateAll(
     withPrefix prefix: String, below revision: UInt64, _ news: RemoteNews
   ) throws(CacheError) {
@@ -196,7 +195,7 @@ extension LMDBCache {
     if prefix.isEmpty { try removeAll() } else { try removeAll(withPrefix: prefix) }
   }
 
-  /// Nothing is stored that is being loaded or fetched now.
+  /// Keeps all running loads and fetches from storing their values.
   package func supersedeLoads(_ news: RemoteNews) {
     store.journal.lock.withLock {
       memoryCache.loads.noteInvalidation(ofAll: "", below: .max)

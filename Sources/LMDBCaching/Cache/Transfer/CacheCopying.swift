@@ -2,18 +2,17 @@ package import Foundation
 import Logging
 import Platform
 
-/// Copies the entries of a cache, as of one moment, into a new one.
+/// Copies a snapshot of a cache's entries into a new cache.
 ///
-/// Entries are copied as their records say, and get new stamps: the new database is as compact as one can be, and its value
-/// log has nothing that nobody refers to.
+/// Records are copied as they are, with new stamps. The copy is compact, without unused space in the database or value
+/// log.
 package struct CacheCopying {
-  /// What a copy is made by, and what is done with what is damaged.
   package struct Options {
-    /// Whether damaged entries are left out. Otherwise they are an error.
+    /// Whether to skip damaged entries instead of failing.
     package var skipsDamaged = false
-    /// Told of each entry that was copied, how many that are.
+    /// Receives the number of copied entries after each.
     package var progress: (Int) -> Void = { _ in }
-    /// Asked again and again; nothing is left then.
+    /// Polled; if `true`, the copy is removed.
     package var isCancelled: () -> Bool = { false }
 
     package init() {}
@@ -21,9 +20,9 @@ package struct CacheCopying {
 
   let options: Options
 
-  // MARK: What is open
+  // MARK: Open caches
 
-  /// - Returns: `nil`: it was cancelled.
+  /// - Returns: `nil` if cancelled.
   func backUp(_ cache: DiskCache, to url: URL) throws(CacheError) -> BackupReport? {
     try cache.checkOpen()
     if let failure = cache.store.journal.unflushable {
@@ -51,9 +50,9 @@ package struct CacheCopying {
     }
   }
 
-  // MARK: What is only looked at
+  // MARK: Closed caches
 
-  /// The same of a cache that is not opened, for one that may not be written to.
+  /// Copies a cache without opening it, for one that must not be written to.
   package static func backUp(
     _ reader: CacheReader, to url: URL, _ options: Options
   ) throws(CacheError) -> BackupReport? {
@@ -63,8 +62,8 @@ package struct CacheCopying {
     return try copying.copy(reader, to: place) { (staged, place) throws(CacheError) in try staged.move(to: place) }
   }
 
-  /// - Parameter moving: Gives the copy its place.
-  /// - Throws: `.busy` if the cache is written to meanwhile.
+  /// - Parameter moving: Moves the copy to its place.
+  /// - Throws: `.busy` if the cache is written to in the meantime.
   func copy(
     _ reader: CacheReader, to place: NewPlace, moving: (StagedCache, NewPlace) throws(CacheError) -> Void
   ) throws(CacheError) -> BackupReport? {
@@ -73,7 +72,7 @@ package struct CacheCopying {
     return try copy(to: place, configuration) { (body, onDamage) in
       let before = try reader.followedState()
       try reader.forEachRecord(selection: .kept, onDamage: onDamage, body)
-      // What waits only becomes more while nothing is committed.
+      // Uncommitted writes only grow while nothing is committed.
       let after = try reader.followedState()
       if !options.isCancelled(), before.position != after.position || before.pendingWrites != after.pendingWrites {
         throw CacheError(
@@ -96,11 +95,11 @@ package struct CacheCopying {
     moving: (StagedCache, NewPlace) throws(CacheError) -> Void
   ) throws(CacheError) -> BackupReport? {
     var configuration = configuration
-    // What it gets is what it keeps, as it is.
+    // The copy keeps every entry as it is.
     (configuration.disk.countLimit, configuration.disk.costLimit) = (.max, .max)
     (configuration.disk.ageLimit, configuration.disk.freeSpaceLimit) = (nil, 0)
     configuration.valueTransforms = []
-    // What goes wrong is told by the error, and nothing goes on after it.
+    // Errors are thrown, so the copy need not log.
     configuration.logger = Logger(label: "lmdb-caching", factory: { _ in SwiftLogNoOpLogHandler() })
     configuration.reportsMetrics = false
     let staged = try StagedCache(for: place, configuration)

@@ -1,17 +1,16 @@
 package import Foundation
 import Platform
 
-/// Puts a copy of a backup in the place of a cache.
+/// Replaces a cache with a copy of a backup.
 ///
-/// The backup is verified and copied beside the cache, the copy is verified, and takes the cache's place at once, while
-/// nobody has that open: at no moment is there half of one, and the old one is there until the new one is.
+/// The backup is verified and copied next to the cache; the copy is verified and atomically takes the cache's place
+/// while no process has it open. The old cache stays until then.
 package struct CacheRestoration {
-  /// What was done.
   package struct Report {
     package var backup: BackupReport
-    /// Where the cache is now that was there before; `nil`: there was none, or it was removed.
+    /// The new place of the former cache; `nil` if it was missing or was removed.
     package var former: URL?
-    /// What of the backup could not be looked at, and what could not be removed.
+    /// The parts of the backup that could not be checked, and files that could not be removed.
     package var notices: [String]
   }
 
@@ -20,12 +19,12 @@ package struct CacheRestoration {
   let options: CacheCopying.Options
 
   /// - Parameters:
-  ///   - url: Where the cache is, or is to be.
-  ///   - removingFormer: Whether a cache that is there is removed. Otherwise it gets another name.
-  /// - Returns: `nil`: it was cancelled.
+  ///   - url: The place of the cache.
+  ///   - removingFormer: Whether to remove an existing cache instead of renaming it.
+  /// - Returns: `nil` if cancelled.
   /// - Throws: `.busy` if a process has the cache open, or writes to the backup; `.damagedDatabase` or
-  ///   `.corruptedRecord` for a backup that is damaged, `.invalidDirectory` for a directory of something else. The cache
-  ///   is as it was then.
+  ///   `.corruptedRecord` for a damaged backup; `.invalidDirectory` for a directory that is not a cache. The cache is
+  ///   unchanged then.
   package static func run(
     from source: CacheReader, to url: URL, removingFormer: Bool, _ options: CacheCopying.Options
   ) throws(CacheError) -> Report? {
@@ -40,9 +39,9 @@ package struct CacheRestoration {
     let place: NewPlace
     if let target {
       place = try self.place(of: target)
-      // Found out before the work; and once more after it.
+      // Checked before the work, and again after it.
       try alone(with: target) { _ in }
-      // The copy is of who runs this, and its owner could not open it.
+      // The copy would belong to this user, and the cache's owner could not open it.
       guard try calling("Looking at \(url.path)", { () throws(SystemError) in try target.isOwnedByUser() }) else {
         throw CacheError(
           .insecureDirectory, "\(target.path) belongs to another user. Restore as that user; nothing was changed.")
@@ -76,7 +75,7 @@ package struct CacheRestoration {
 
   private func isSourceWithin(_ place: NewPlace) -> Bool { source.place.path.hasPrefix(place.path + "/") }
 
-  /// The entries are held against their checksums when they are copied.
+  /// Copying the entries verifies their checksums.
   private func verifySource() throws(CacheError) {
     do {
       _ = try CacheInspection.verify(directory: source.directory)
@@ -91,7 +90,7 @@ package struct CacheRestoration {
 
   private static let lockTimeout: Int64 = 2_000_000_000
 
-  /// Calls `body` while nobody has a cache open, or can open it.
+  /// Calls `body` while the cache is closed in all processes and cannot be opened.
   private func alone<R>(
     with target: Directory, _ body: (ProcessLock) throws(CacheError) -> R
   ) throws(CacheError) -> R {
@@ -110,7 +109,7 @@ package struct CacheRestoration {
     return result
   }
 
-  /// Gives the copy the place of the cache; returns where that is now.
+  /// Moves the copy to the cache's place; returns the cache's new place.
   private func replace(
     _ target: Directory, at place: NewPlace, with staged: StagedCache
   ) throws(CacheError) -> URL {
@@ -137,7 +136,7 @@ package struct CacheRestoration {
     try place.parent.rename(former, to: place.name)
   }
 
-  /// The copy is in its place, whatever becomes of what was there. Returns why that is not gone, if it is not.
+  /// Returns why the former cache could not be removed, if so. The copy is in its place either way.
   private func removeFormer(_ former: URL?, in place: NewPlace) -> String? {
     guard let former else { return nil }
     do throws(SystemError) {
@@ -148,7 +147,7 @@ package struct CacheRestoration {
     }
   }
 
-  /// - Returns: The name that the cache has now.
+  /// - Returns: The cache's new name.
   private func exchange(_ staged: StagedCache, with place: NewPlace) throws(SystemError) -> String {
     let former = try formerName(of: place)
     if try place.parent.exchange(staged.name, place.name) {
@@ -156,11 +155,11 @@ package struct CacheRestoration {
         try place.parent.rename(staged.name, to: former)
         return former
       } catch {
-        // The copy is in its place. The cache keeps the name that the copy had.
+        // The cache takes the name that the copy had.
         return staged.name
       }
     }
-    // Where it cannot be done at once, a crash in between leaves the cache under its new name.
+    // Without an atomic exchange, a crash in between leaves the cache under its new name.
     try place.parent.rename(place.name, to: former)
     do throws(SystemError) {
       try place.parent.rename(staged.name, to: place.name)
@@ -171,7 +170,7 @@ package struct CacheRestoration {
     return former
   }
 
-  /// A name that nothing has.
+  /// An unused name.
   private func formerName(of place: NewPlace) throws(SystemError) -> String {
     var number = 1
     while true {

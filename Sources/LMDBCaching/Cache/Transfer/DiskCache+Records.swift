@@ -1,20 +1,18 @@
 import Foundation
 import LMDB
 
-// All of an entry as it is stored: for who moves entries from one cache to another.
+// Complete stored entries, for copying between caches.
 
 extension DiskCache {
-  /// How many records are copied at a time, and of how many bytes about.
+  /// How many records are copied at once, and about how many bytes.
   private static let recordsAtOnce = 256
   private static let bytesAtOnce = 1 << 20
 
-  /// Calls `body` with the entries and their values as of one moment, one at a time, until it returns `false`: those that a
-  /// read or a load finds. What was written here before is among them. The files grow while it goes on and others write.
+  /// Calls `body` with a snapshot of the live entries and their values, one at a time, until it returns `false`.
+  /// Includes earlier writes of this process. The files grow during the call if others write. Keys are not in order:
+  /// the longest come last.
   ///
-  /// Not in the order of their keys: those with the longest ones come last.
-  ///
-  /// - Parameter onDamage: Called with the error of an entry that cannot be read; the others are read all the same if it
-  ///   returns.
+  /// - Parameter onDamage: Called with the error of an unreadable entry; reading continues if it returns.
   package func forEachRecord(
     withPrefix prefix: String = "", onDamage: (CacheError) throws -> Void, _ body: (EntryRecord) throws -> Bool
   ) throws {
@@ -50,7 +48,7 @@ extension DiskCache {
     let record = try copied.completed { [reader] (pointer, key) throws(CacheError) in
       try reader.loggedValue(pointer, of: key)
     }
-    // No segment goes that a snapshot refers to, unless somebody removes it.
+    // A snapshot keeps its segments, unless another program deletes them.
     guard let record else { throw .corrupted(String(decoding: copied.key, as: UTF8.self)) }
     return record
   }
@@ -83,7 +81,7 @@ extension DiskCache {
     }
   }
 
-  /// `nil` for one that is not to be shown.
+  /// `nil` for a hidden one.
   private static func record(
     _ entry: Cursor.Entry, _ prefix: UnsafeRawBufferPointer, at now: Int64, in transaction: borrowing ReadTransaction
   ) throws(LMDBError) -> CopiedRecord? {

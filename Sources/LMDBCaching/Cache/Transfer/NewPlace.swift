@@ -1,12 +1,12 @@
 import Foundation
 import Platform
 
-/// Where a cache is to be made that is not there: a name that nothing has, or an empty directory, in a directory that is.
+/// The place of a new cache: an unused name, or an empty directory, in an existing directory.
 struct NewPlace {
   let parent: Directory
   let name: String
 
-  /// - Throws: `.invalidDirectory` if there is something; `.invalidArgument` for no file URL.
+  /// - Throws: `.invalidDirectory` if the place is taken; `.invalidArgument` unless it is a file URL.
   init(_ url: URL) throws(CacheError) {
     guard url.isFileURL else {
       throw CacheError(.invalidArgument, "\(url) is no file URL; make one with URL(fileURLWithPath:).")
@@ -23,7 +23,6 @@ struct NewPlace {
     try requireNothing()
   }
 
-  /// A directory that was looked at.
   init(parent: Directory, name: String) {
     self.parent = parent
     self.name = name
@@ -45,7 +44,6 @@ struct NewPlace {
     }
   }
 
-  /// Whether it is in a directory, or deeper in it.
   func isWithin(_ directory: Directory) -> Bool {
     parent.path == directory.path || parent.path.hasPrefix(directory.path == "/" ? "/" : directory.path + "/")
   }

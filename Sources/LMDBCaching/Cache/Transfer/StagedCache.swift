@@ -1,26 +1,23 @@
 import Foundation
 import Platform
 
-/// A cache that is made beside the place that it is for, under another name, and gets its own when it is whole, verified
-/// and on the disk.
-///
-/// If the process is killed meanwhile a directory stays whose name begins with ``prefix``, which may be deleted.
+/// A new cache that is built next to its final place under another name, and renamed when it is whole, verified and
+/// durable. A killed process leaves a directory whose name begins with ``prefix``, which may be deleted.
 final class StagedCache {
   static let prefix = ".lmdb-cache-"
   private static let batchCount = 256
   private static let batchSize = 1 << 20
 
   private let parent: Directory
-  /// Of its directory.
+  /// The directory's name.
   let name: String
   private let cache: DiskCache
   private var pending: [EntryRecord] = []
   private var pendingSize = 0
   private(set) var report = BackupReport()
-  /// Whether it is in its place: what has its name now, if anything, is another one.
+  /// Whether it has been moved; its old name then belongs to another directory, if any.
   private var isMoved = false
 
-  /// - Parameter place: Where it is for.
   init(for place: NewPlace, _ configuration: CacheConfiguration) throws(CacheError) {
     parent = place.parent
     let name = Self.prefix + String(UInt64.random(in: 1 << 60 ... .max), radix: 16)
@@ -30,7 +27,7 @@ final class StagedCache {
     }
     do throws(CacheError) {
       cache = try DiskCache(directory: URL(fileURLWithPath: directory.path), configuration: configuration)
-      // Nothing is removed of what it gets.
+      // Keep every entry.
       cache.autoTrimInterval = .zero
     } catch {
       Self.remove(name, in: place.parent)
@@ -57,9 +54,9 @@ final class StagedCache {
     pendingSize = 0
   }
 
-  /// Commits all of it, makes it durable, closes it, and reads it once more.
+  /// Commits, syncs and closes the cache, and verifies it.
   ///
-  /// - Throws: what writing throws; `.damagedDatabase` or `.corruptedRecord` if it is not as it was written.
+  /// - Throws: errors of writing; `.damagedDatabase` or `.corruptedRecord` if verification fails.
   func complete(isCancelled: () -> Bool) throws {
     try storePending()
     try cache.flush()
@@ -80,7 +77,7 @@ final class StagedCache {
     }
   }
 
-  /// Gives it its name, which nothing has, or an empty directory.
+  /// Renames it to an unused name, or over an empty directory.
   func move(to place: NewPlace) throws(CacheError) {
     try calling("Giving the copy its name \(place.path)") { () throws(SystemError) in
       try parent.rename(name, to: place.name)
@@ -94,18 +91,17 @@ final class StagedCache {
     isMoved = true
   }
 
-  /// It was moved by somebody else.
+  /// Another function has moved it.
   func didMove() { isMoved = true }
 
-  /// Removes all of it.
   func abandon() {
     if isMoved { return }
-    // What is wrong is told already; the files go in any case.
+    // An error was reported before; the files go anyway.
     _ = outcome { () throws(CacheError) in try cache.close() }
     Self.remove(name, in: parent)
   }
 
-  /// What cannot be removed stays: there is another failure that is told.
+  /// Leaves undeletable files: another failure is reported.
   private static func remove(_ name: String, in parent: Directory) {
     _ = outcome { () throws(SystemError) in try parent.removeTree(name) }
   }

@@ -3,11 +3,11 @@ public import Synchronization
 
 /// Memory for a store's tables and for its chunks of slots.
 ///
-/// What is small comes from the allocator, so that a small cache is small: arrays below 128 KiB, and the first megabyte
-/// of chunks. The rest is cut from regions of 2 MiB that the kernel may back by huge pages: in a large cache nearly
-/// every hit would otherwise miss the processor's address cache as well. A region none of which is in use is given
-/// back, but for the last one of the chunks of slots. Arrays above 512 KiB come from the allocator again: the kernel may
-/// take 10 ms to find huge pages for one, during which its shard is locked.
+/// Small allocations use the system allocator, so that a small cache is small: arrays below 128 KiB, and the first
+/// megabyte of chunks. The rest is cut from regions of 2 MiB that the kernel may back by huge pages; otherwise nearly
+/// every hit in a large cache would miss the TLB. Unused regions are freed, except the last one of chunks. Arrays above
+/// 512 KiB use the system allocator: the kernel may take 10 ms to find huge pages for one, during which its shard is
+/// locked.
 @usableFromInline
 final class MemoryArena: @unchecked Sendable {
   // Unchecked: everything mutable is used under the lock.
@@ -19,13 +19,13 @@ final class MemoryArena: @unchecked Sendable {
   private let chunkBytes: Int
   private var small = 0
   private var regions: [UInt: MemoryRegion] = [:]
-  /// For each size the regions with room, the one to use next last.
+  /// The regions with room for each size; the last is used next.
   private var open: [Int: [UInt]] = [:]
   private var retired: [Retired] = []
-  /// Whether there is something for `reclaim` to give back.
+  /// Whether `reclaim` has work.
   @usableFromInline let hasRetired = Atomic<Bool>(false)
 
-  /// What was taken out of use, and may still be read.
+  /// Unlinked memory that may still be read.
   private enum Retired {
     case chunk(UnsafeMutableRawPointer)
     case array(UnsafeMutableRawPointer, bytes: Int)
@@ -64,7 +64,7 @@ final class MemoryArena: @unchecked Sendable {
 
   // MARK: Tables
 
-  /// Memory for an array of a table, aligned to cache lines.
+  /// Aligned to cache lines.
   @usableFromInline
   func allocate(bytes: Int) -> UnsafeMutableRawPointer {
     if bytes < Self.smallTableBytes { return .allocate(byteCount: bytes, alignment: 64) }
@@ -73,20 +73,19 @@ final class MemoryArena: @unchecked Sendable {
     return .allocate(byteCount: bytes, alignment: 64)
   }
 
-  /// Ends what `allocate(bytes:)` returned for the same size.
   @usableFromInline
   func deallocate(_ memory: UnsafeMutableRawPointer, bytes: Int) {
     if bytes >= Self.smallTableBytes, lock.withLock({ giveBack(memory, keepingOne: false) }) { return }
     memory.deallocate()
   }
 
-  // MARK: What may still be read
+  // MARK: Deferred release
 
-  /// Ends what `allocateChunk` returned, at the next `reclaim`.
+  /// Frees a chunk at the next `reclaim`.
   @usableFromInline
   func retireChunk(_ chunk: UnsafeMutableRawPointer) { retire(.chunk(chunk)) }
 
-  /// Ends what `allocate(bytes:)` returned, at the next `reclaim`.
+  /// Frees an array at the next `reclaim`.
   @usableFromInline
   func retire(_ memory: UnsafeMutableRawPointer, bytes: Int) { retire(.array(memory, bytes: bytes)) }
 
@@ -98,7 +97,7 @@ final class MemoryArena: @unchecked Sendable {
     hasRetired.store(true, ordering: .relaxed)
   }
 
-  /// Waits for those who may be reading what was taken out of use before, and gives it back. With no shard locked.
+  /// Frees retired memory after waiting for its readers. No shard may be locked.
   @usableFromInline @inline(never)
   func reclaim(_ readers: MemoryReaders) {
     hasRetired.store(false, ordering: .relaxed)
@@ -138,7 +137,7 @@ final class MemoryArena: @unchecked Sendable {
     return chunk
   }
 
-  /// Returns `false` if it is of no region.
+  /// Returns `false` if it belongs to no region.
   private func giveBack(_ chunk: UnsafeMutableRawPointer, keepingOne: Bool) -> Bool {
     let key = UInt(bitPattern: chunk) & ~UInt(MemoryRegion.bytes - 1)
     guard let bytes = regions[key]?.chunkBytes else { return false }

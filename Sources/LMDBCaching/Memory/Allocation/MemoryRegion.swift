@@ -4,7 +4,6 @@ struct MemoryRegion {
 
   let base: UnsafeMutableRawPointer
   let chunkBytes: Int
-  /// Chunks handed out at least once, and those in use.
   private var fresh = 0
   private(set) var live = 0
   private var free: [UnsafeMutableRawPointer] = []
@@ -16,7 +15,7 @@ struct MemoryRegion {
 
   var isFull: Bool { live == Self.bytes / chunkBytes }
 
-  /// A chunk of a region that is not full.
+  /// The region must have room.
   mutating func allocate() -> UnsafeMutableRawPointer {
     live += 1
     if let recycled = free.popLast() { return recycled }

@@ -1,53 +1,51 @@
 extension MemoryCache {
-  /// The most values to hold; a million unless the cache was made with another limit. Lowering it evicts before the setter
-  /// returns; 0 empties the cache. Less than 0 is taken for no limit, `Int.max`.
+  /// The maximum number of values, a million by default. Lowering it evicts before the setter returns; 0 empties the
+  /// cache. A negative number means no limit, `Int.max`.
   public var countLimit: Int {
     get { store.countLimit }
     set { store.countLimit = newValue }
   }
 
-  /// The highest total cost to hold. Lowering it evicts before the setter returns; 0 leaves only what costs nothing. Less
-  /// than 0 is taken for no limit, `Int.max`.
+  /// The maximum total cost. Lowering it evicts before the setter returns; 0 leaves only values without cost. A
+  /// negative number means no limit, `Int.max`.
   public var costLimit: Int {
     get { store.costLimit }
     set { store.costLimit = newValue }
   }
 
-  /// How long after its last access a value is kept, applied every ``autoTrimInterval``; `nil`, and less than 0, for ever.
+  /// How long after its last access a value is kept, applied every ``autoTrimInterval``; `nil` or negative for ever.
   public var ageLimit: Duration? {
     get { store.ageLimit }
     set { store.ageLimit = newValue }
   }
 
-  /// How often values too old or expired are looked for; zero or less: never. The timer runs only while there is an
-  /// age limit or a value with an expiry.
+  /// How often old and expired values are removed; zero or less: never. The timer runs only if needed.
   public var autoTrimInterval: Duration {
     get { store.autoTrimInterval }
     set { store.autoTrimInterval = newValue }
   }
 
-  /// Evicts until no more than `count` values are left; for a number less than 0 it does nothing. Other threads never wait
-  /// for more than 256 evictions.
+  /// Evicts until at most `count` values are left; ignores a negative number. Blocks other threads for up to 256
+  /// evictions.
   public func trim(toCount count: Int) { store.trim(toCount: count) }
 
-  /// Evicts until the total cost is no more than `cost`; for a number less than 0 it does nothing. Other threads never wait
-  /// for more than 256 evictions.
+  /// Evicts until the total cost is at most `cost`; ignores a negative number. Blocks other threads for up to 256
+  /// evictions.
   public func trim(toCost cost: Int) { store.trim(toCost: cost) }
 
-  /// Removes the values whose last access is longer ago than `age` (to within 67 ms), and those that have expired; for an
-  /// age that is less than 0 it does nothing.
+  /// Removes expired values and those whose last access is longer ago than `age` (to within 67 ms); ignores a negative
+  /// age.
   public func trim(toAge age: Duration) { store.trim(toAge: age) }
 
-  /// Whether removed values are released on a background queue (or asynchronously on the main thread) rather than by
-  /// the thread that removed them. Default true. Not those that ``removeValue(forKey:)`` returns.
+  /// Whether removed values are released on a background queue (or asynchronously on the main thread) instead of the
+  /// removing thread. Default true. ``removeValue(forKey:)`` returns its value instead.
   public var releasesAsynchronously: Bool {
     get { store.releasesAsynchronously }
     set { store.setsRelease(asynchronously: newValue, onMainThread: store.releasesOnMainThread) }
   }
 
-  /// Whether removed values are released on the main thread, which must then run its queue. Default false.
-  ///
-  /// Values wait for the main thread without a bound on their number.
+  /// Whether removed values are released on the main thread, which must then run its queue. Default false. The number
+  /// of waiting values is unbounded.
   public var releasesOnMainThread: Bool {
     get { store.releasesOnMainThread }
     set { store.setsRelease(asynchronously: store.releasesAsynchronously, onMainThread: newValue) }

@@ -1,11 +1,11 @@
 extension MemoryCache {
   // MARK: Many keys
 
-  /// The values stored under keys, in the order of the keys; `nil` where there is none, or it has expired. Each counts as an
+  /// Returns the values under keys, in the order of the keys; `nil` for missing and expired ones. Each counts as an
   /// access.
   ///
-  /// Takes less time than as many single look-ups in a large cache: the processor fetches several entries from memory at
-  /// once. Each value is of its own moment.
+  /// Faster than single look-ups in a large cache, because several entries are fetched at once. The values are not a
+  /// snapshot.
   @inlinable
   public func values(forKeys keys: [Key]) -> [Value?] {
     let tick = store.ticks.now
@@ -24,7 +24,7 @@ extension MemoryCache {
     }
   }
 
-  /// Stores several values, one after the other, as ``set(_:forKey:expiresIn:cost:)`` does each.
+  /// Stores several values in turn with ``set(_:forKey:expiresIn:cost:)``.
   @inlinable
   public func set(
     _ values: some Sequence<(key: Key, value: Value)>, expiresIn duration: Duration? = nil, cost: Int = 0
@@ -32,7 +32,7 @@ extension MemoryCache {
     for (key, value) in values { set(value, forKey: key, expiresIn: duration, cost: cost) }
   }
 
-  /// Removes the values stored under keys, one after the other, as ``removeObject(forKey:)`` does each.
+  /// Removes several values in turn with ``removeObject(forKey:)``.
   @inlinable
   public func removeValues(forKeys keys: some Sequence<Key>) { for key in keys { removeObject(forKey: key) } }
 }

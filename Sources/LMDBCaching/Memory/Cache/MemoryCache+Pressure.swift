@@ -25,10 +25,9 @@ extension MemoryCache {
     set { pressure.update { $0.didEnterBackground = newValue } }
   }
 
-  /// What the system's memory warning calls: ``didReceiveMemoryWarning``, then ``removeAll()`` if so configured.
+  /// Handles a memory warning: calls ``didReceiveMemoryWarning``, then ``removeAll()`` if so configured.
   public func handleMemoryPressure() { pressure.warn() }
 
-  /// To be called where the app learns that it has entered the background: ``didEnterBackground``, then
-  /// ``removeAll()`` if so configured.
+  /// Call this when the app enters the background. Calls ``didEnterBackground``, then ``removeAll()`` if so configured.
   public func handleEnteringBackground() { pressure.enterBackground() }
 }

@@ -3,10 +3,10 @@ public struct MemoryCacheConfiguration: Sendable {
   /// A million.
   public static let standardCountLimit = 1_000_000
 
-  /// The most values to hold: ``standardCountLimit`` by default, without a limit `Int.max`; 0 holds none. Less than 0 is taken
-  /// for no limit, as with the other limits.
+  /// The maximum number of values: ``standardCountLimit`` by default, `Int.max` for no limit, as are negative numbers;
+  /// 0 holds none.
   public var countLimit = Self.standardCountLimit
-  /// The highest total cost to hold; no limit by default, since what a value costs nobody knows but who sets it.
+  /// The maximum total cost; no limit by default, since the unit of costs is up to the caller.
   public var costLimit = Int.max
   /// How long after its last access a value is kept; `nil` for ever.
   public var ageLimit: Duration?
@@ -16,9 +16,9 @@ public struct MemoryCacheConfiguration: Sendable {
   public var releasesAsynchronously = true
   /// Whether removed values are released on the main thread.
   public var releasesOnMainThread = false
-  /// Whether the system's running short of memory empties the cache.
+  /// Whether memory pressure empties the cache.
   public var removesAllObjectsOnMemoryWarning = true
-  /// Whether the app's entering the background empties the cache.
+  /// Whether the cache is emptied when the app enters the background.
   public var removesAllObjectsWhenEnteringBackground = true
   /// Where the time comes from.
   public var clock = CacheClock.system

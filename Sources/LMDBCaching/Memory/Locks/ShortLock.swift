@@ -1,11 +1,11 @@
 import Platform
 public import Synchronization
 
-/// A lock for critical sections of tens of nanoseconds, half the price of a `Mutex` when nobody waits.
+/// A lock for critical sections of tens of nanoseconds, half the price of an uncontended `Mutex`.
 ///
-/// Elsewhere than on Linux it is a `Mutex`, whose priority donation the platform's schedulers rely on. On Linux it is
-/// released by a plain store, not by a second locked instruction, so a waiter is not woken but looks again: it spins,
-/// then yields, then sleeps for short whiles, which also lets a preempted holder of lower priority run.
+/// Outside Linux it is a `Mutex`, whose priority donation the schedulers rely on. On Linux it is released by a plain
+/// store instead of a second locked instruction, so a waiter is not woken but polls: it spins, then yields, then sleeps
+/// briefly, which also lets a preempted holder of lower priority run.
 @frozen @usableFromInline
 package struct ShortLock: ~Copyable, Sendable {
   #if os(Linux)
@@ -31,9 +31,9 @@ package struct ShortLock: ~Copyable, Sendable {
   @inlinable @inline(__always)
   package borrowing func unlock() {
     #if os(Linux)
-      // Without the fence the compiler moves the retain of a value read under the lock behind the store, as if no
-      // other thread could release the value in between. (LLVM's ARC pass moves retains over stores, but not over
-      // fences.) On x86-64 it is no instruction.
+      // Without the fence the compiler moves the retain of a value read under the lock behind the store, as if no other
+      // thread could release the value in between. (LLVM's ARC pass moves retains over stores, but not over fences.) It
+      // emits no instruction on x86-64.
       atomicMemoryFence(ordering: .releasing)
       word.store(0, ordering: .releasing)
     #else
@@ -41,7 +41,7 @@ package struct ShortLock: ~Copyable, Sendable {
     #endif
   }
 
-  /// Runs `body` while holding the lock. For the slow paths; `body` must be short and call nothing of the user's.
+  /// For slow paths. `body` must be short and call no user code.
   @inlinable @inline(__always)
   package borrowing func withLock<R>(_ body: () -> R) -> R {
     lock()

@@ -1,16 +1,15 @@
 import Platform
 public import Synchronization
 
-/// A ``ShortLock`` that tells those who read without it whether what they read is consistent: a sequence lock.
+/// A sequence lock: a ``ShortLock`` that lets readers without it detect inconsistent reads.
 ///
-/// Its word is even while nobody holds it, odd while somebody does, and another one after each change: it has 64 bits, and
-/// never comes back to a value that a reader remembers. A reader takes the ``version``, reads, and believes what it read if
-/// the version ``isCurrent(_:)`` still.
+/// Its 64-bit word is odd while locked, and has a new even value after each change, never one that a reader remembers.
+/// A reader takes the ``version``, reads, and trusts the data if the version ``isCurrent(_:)`` still.
 ///
-/// Why the order is right: whoever locks stores the odd word before a release fence, then writes; whoever reads loads what
-/// was written, then, behind an acquire fence, the word. If it saw any of the writes, it sees at least the odd word. On
-/// x86-64 these fences are no instructions, on arm64 they are `dmb`s. (Boehm, "Can seqlocks get along with programming
-/// language memory models?", MSPC 2012.)
+/// Why the order is right: the writer stores the odd word before a release fence, then writes; the reader loads the
+/// data, then, behind an acquire fence, the word. If it saw any of the writes, it sees at least the odd word. On x86-64
+/// these fences emit no instructions, on arm64 `dmb`s. (Boehm, "Can seqlocks get along with programming language memory
+/// models?", MSPC 2012.)
 @frozen @usableFromInline
 package struct VersionedLock: ~Copyable, Sendable {
   @usableFromInline let word = Atomic<UInt64>(0)
@@ -36,11 +35,11 @@ package struct VersionedLock: ~Copyable, Sendable {
     atomicMemoryFence(ordering: .releasing)
   }
 
-  /// Ends a critical section that changed what readers read.
+  /// Ends a critical section that changed data for readers.
   @inlinable @inline(__always)
   package borrowing func unlock() { unlock(advancing: 1) }
 
-  /// Ends one that changed nothing, or only what readers may find in any state: they need not read again.
+  /// Ends one that readers need not notice.
   @inlinable @inline(__always)
   package borrowing func unlockUnchanged() { unlock(advancing: ~0) }
 
@@ -57,7 +56,7 @@ package struct VersionedLock: ~Copyable, Sendable {
 
   // MARK: Reading without it
 
-  /// What to compare with later, or `nil` if somebody holds the lock all the time.
+  /// The version for ``isCurrent(_:)``, or `nil` if the lock stays held.
   @inlinable @inline(__always)
   package borrowing func version() -> UInt64? {
     let word = word.load(ordering: .acquiring)
@@ -72,7 +71,7 @@ package struct VersionedLock: ~Copyable, Sendable {
     return word.load(ordering: .relaxed) == version
   }
 
-  /// Looks for as long as a critical section usually takes.
+  /// Polls for as long as a critical section usually takes.
   @usableFromInline @inline(never)
   borrowing func settledVersion() -> UInt64? {
     for _ in 0..<200 {

@@ -3,14 +3,14 @@ import Foundation
 import Platform
 public import Synchronization
 
-/// Releases what a cache removed: later, off the thread that removed it, and never more than so much of it.
+/// Releases removed elements later, on another thread, with a bound on their number.
 ///
-/// Elements wait in a buffer of 1,024, which another thread empties within about a millisecond. When that is full, because
-/// the thread is starved or evictions outrun it, or there is none, the caller releases its element itself. Nothing is
-/// released while somebody may be reading it: whoever releases waits for the readers first, once for a whole buffer.
+/// Elements wait in a buffer of 1,024, which another thread empties within about a millisecond. If it is missing or
+/// full, because the thread is starved or evictions outrun it, the caller releases its element itself. Every release
+/// waits for the readers first, once for a whole buffer.
 @usableFromInline
 final class DisposalQueue<Element>: @unchecked Sendable {
-  // Unchecked because of the buffer, which is only used under the lock. The elements are `Sendable` keys and values.
+  // Unchecked: the buffer is only used under the lock. The elements are `Sendable` keys and values.
 
   @usableFromInline enum Mode {
     @usableFromInline static var caller: UInt8 { 0 }
@@ -40,7 +40,7 @@ final class DisposalQueue<Element>: @unchecked Sendable {
     spare?.deallocate()
   }
 
-  /// Takes an element to be released later, or lets it go out of scope here. With no shard locked.
+  /// Queues an element, or drops it here. No shard may be locked.
   @inlinable
   func release(_ element: consuming Element) {
     switch mode.load(ordering: .relaxed) {
@@ -60,7 +60,8 @@ final class DisposalQueue<Element>: @unchecked Sendable {
     if count == 0 || count == Self.capacity / 2 { schedule(soon: count > 0) }
   }
 
-  /// Runs a large release in the background; false when it should be run by the caller, also since another is waiting.
+  /// Runs a large release in the background; `false` if the caller should run it, for example because another is
+  /// waiting.
   func releaseInBulk(_ work: @escaping @Sendable () -> Void) -> Bool {
     guard mode.load(ordering: .relaxed) == Mode.background else { return false }
     guard !hasBulk.exchange(true, ordering: .acquiring) else { return false }
@@ -72,7 +73,7 @@ final class DisposalQueue<Element>: @unchecked Sendable {
     return hasThread
   }
 
-  /// Releases what waits, on the caller's thread.
+  /// Releases the waiting elements on the caller's thread.
   func drain() {
     while let (elements, count) = takeBuffer() {
       readers.wait()
@@ -84,7 +85,7 @@ final class DisposalQueue<Element>: @unchecked Sendable {
   @usableFromInline @inline(never)
   func schedule(soon: Bool) {
     let hasThread = disposals.run(isKept: false) {
-      // Lets elements gather: one wake-up then serves many.
+      // Lets elements gather, so that one wake-up serves many.
       if !soon { MonotonicClock.sleep(nanoseconds: 1_000_000) }
       self.drain()
     }
@@ -95,11 +96,11 @@ final class DisposalQueue<Element>: @unchecked Sendable {
   func releaseOnMainThread(_ element: consuming Element) {
     let isSynchronous = mode.load(ordering: .relaxed) == Mode.mainSynchronously
     if isSynchronous, Thread.isMainThread { return withExtendedLifetime(element) { readers.wait() } }
-    // Not bounded: a value that must die on the main thread must not die elsewhere.
+    // Unbounded: a value that must be released on the main thread must not be released elsewhere.
     let box = Box(element)
     DispatchQueue.main.async { [readers] in
       readers.wait()
-      // Taken out there: this thread may be the last to let go of the box.
+      // Taken out there, since this thread may drop the last reference to the box.
       box.element = nil
     }
   }

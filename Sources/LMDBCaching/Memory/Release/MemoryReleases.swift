@@ -1,4 +1,4 @@
-/// Collects what is removed under a lock, to be released after it. The first pair needs no allocation.
+/// Collects pairs removed under a lock, for release after it. The first needs no allocation.
 @frozen @usableFromInline
 struct MemoryReleases<Key, Value>: ~Copyable {
   @usableFromInline var first: MemoryPair<Key, Value>?

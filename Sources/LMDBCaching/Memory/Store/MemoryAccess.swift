@@ -1,8 +1,7 @@
-/// What a look-up found.
+/// The result of a look-up.
 @frozen
 @usableFromInline package enum MemoryAccess<Result> {
   case hit(Result)
   case miss
-  /// The store was closed; it holds nothing any more.
   case closed
 }

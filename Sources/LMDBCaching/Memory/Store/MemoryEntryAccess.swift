@@ -1,4 +1,4 @@
-/// A live entry, or a copy of it, as the body of `MemoryStore.access` sees it; valid only while that runs.
+/// A live entry, or a copy of it, for the body of `MemoryStore.access`; valid only in it.
 @frozen @usableFromInline
 package struct MemoryEntryAccess<Key, Value> {
   @usableFromInline let entry: UnsafeMutablePointer<MemoryEntry<Key, Value>>

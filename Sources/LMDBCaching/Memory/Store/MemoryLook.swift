@@ -1,8 +1,8 @@
-/// What a look-up without the lock came to.
+/// The result of a look-up without the lock.
 @frozen
 @usableFromInline enum MemoryLook<Result> {
   case hit(Result)
   case miss
-  /// Only the lock's holder can tell.
+  /// Look again under the lock.
   case undecided
 }

@@ -1,10 +1,9 @@
-/// What became of a mutation.
+/// The result of a mutation.
 @frozen
 @usableFromInline package enum MemoryOutcome: Sendable, Equatable {
-  /// The value is in the store (an entry over the cost limit was removed instead).
+  /// The value is stored (an entry over the cost limit was removed instead).
   case done
-  /// A newer mutation came first; the store holds nothing older.
+  /// A newer mutation came first; older values are gone.
   case superseded
-  /// The store was closed; nothing happened.
   case closed
 }

@@ -1,6 +1,6 @@
 public import Synchronization
 
-/// The part of the room that the small queues should take, of all shards together. It follows what is missed: see
+/// The small queues' target share of all shards, which adapts to misses: see
 /// ``MemoryCore/evict(byCost:share:keeping:clock:cost:)``.
 @frozen @usableFromInline
 struct MemoryShare: ~Copyable {
@@ -18,10 +18,8 @@ struct MemoryShare: ~Copyable {
   @inlinable @inline(__always)
   var value: Double { Double(units.load(ordering: .relaxed)) / Double(Self.unit) }
 
-  /// Makes room for four entries more in the small queues, or in the main queues, where one was evicted too early. Of two
-  /// threads that do so at once one may count.
-  ///
-  /// - Parameter count: How many entries all shards hold.
+  /// Moves room for four entries to the small or the main queues, whichever evicted an entry too early. Concurrent
+  /// calls may count once. `count` is the number of entries in all shards.
   @inlinable
   borrowing func adapt(to recollection: MemoryGhosts.Recollection, count: Int) {
     let step = Self.unit &* 4 / max(1, count)

@@ -1,10 +1,10 @@
-/// Counts of what a memory cache did since it was made.
+/// Counters of a memory cache since it was made.
 public struct MemoryStatistics: Sendable, Hashable {
   /// Look-ups that found a live value.
   public var hits = 0
-  /// Look-ups that found none, or an expired one.
+  /// Look-ups of a missing or expired value.
   public var misses = 0
-  /// Values stored under a key that had none.
+  /// Values stored under a free key.
   public var insertions = 0
   /// Entries removed to keep the limits, or by a trim.
   public var evictions = 0
@@ -13,7 +13,7 @@ public struct MemoryStatistics: Sendable, Hashable {
 
   public init() {}
 
-  /// Hits as a part of all look-ups, 0 when there were none.
+  /// Hits as a fraction of all look-ups, 0 without look-ups.
   public var hitRatio: Double {
     let lookups = hits + misses
     return lookups == 0 ? 0 : Double(hits) / Double(lookups)

@@ -1,11 +1,10 @@
 public import Synchronization
 
 extension MemoryStore {
-  /// Looks `key` up and runs `body` on its entry, or on a copy of it, if it is there and has not expired.
+  /// Looks `key` up and runs `body` on its live entry, or a copy of it.
   ///
-  /// `body` must be a few instructions, must not call anything of the user's, and must not keep its argument. When it
-  /// returns nil the look-up counts, and is answered, as a miss; otherwise the hit is recorded. It is never run once
-  /// `close()` has returned.
+  /// `body` must take a few instructions, call no user code, and not keep its argument. If it returns `nil` the look-up
+  /// is a miss, otherwise a hit. It never runs after `close()` has returned.
   @inlinable @inline(__always)
   package func access<R>(
     _ key: Key, hash: UInt64, _ body: (MemoryEntryAccess<Key, Value>) -> R?
@@ -13,13 +12,8 @@ extension MemoryStore {
     access(key, hash: hash, tick: ticks.now, needsStamps: { versions != nil }, body)
   }
 
-  /// The same.
-  ///
-  /// - Parameters:
-  ///   - tick: The time of the access.
-  ///   - isFetched: See ``lockShard(hash:isFetched:)``.
-  ///   - needsStamps: Whether `body` will look at the stamps. It is called before each call of `body`, and under the same
-  ///     conditions.
+  /// Takes the time of the access, and `isFetched` as ``lockShard(hash:isFetched:)``. `needsStamps` tells whether
+  /// `body` will read the stamps; it is called before each `body`, under the same conditions.
   @inlinable @inline(__always)
   package func access<R>(
     _ key: Key, hash: UInt64, tick: UInt32, isFetched: Bool = false, needsStamps: () -> Bool,
@@ -40,7 +34,7 @@ extension MemoryStore {
     return accessLocked(key, hash: hash, tick: tick, isFetched: isFetched, needsStamps: needsStamps, body)
   }
 
-  /// The same, under the shard's lock.
+  /// Requires the shard's lock.
   @inlinable @inline(never)
   func accessLocked<R>(
     _ key: Key, hash: UInt64, tick: UInt32, isFetched: Bool, needsStamps: () -> Bool,
@@ -69,7 +63,7 @@ extension MemoryStore {
     return .hit(result)
   }
 
-  /// Removes an expired entry that a look-up met, and unlocks the shard.
+  /// Removes an expired entry, and unlocks the shard.
   @inlinable @inline(never)
   func expire(_ shard: UnsafeMutablePointer<Shard>, place: Int) {
     var releases = Releases()
@@ -81,7 +75,7 @@ extension MemoryStore {
     release(releases)
   }
 
-  /// Whether a live entry is there; not an access.
+  /// Whether a live entry exists. Not an access.
   @inlinable
   package func contains(_ key: Key, hash: UInt64) -> Bool {
     guard let shard = lockShard(hash: hash) else { return false }
@@ -96,8 +90,7 @@ extension MemoryStore {
       && shard.pointee.core.details(at: place).pointee.expires <= clock.now
   }
 
-  /// When the entry was last accessed, in seconds since 1970 to within a tenth of a second, or `nil` if it is not
-  /// here. Not an access.
+  /// The last access in seconds since 1970, to a tenth of a second, or `nil` if the entry is missing. Not an access.
   package func lastAccess(_ key: Key, hash: UInt64) -> Double? {
     guard let shard = lockShard(hash: hash) else { return nil }
     defer { shard.pointee.unlockUnchanged() }

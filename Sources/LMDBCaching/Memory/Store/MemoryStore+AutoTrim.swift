@@ -1,7 +1,7 @@
 import Synchronization
 
 extension MemoryStore {
-  /// The timer that removes what is too old, and what it goes by.
+  /// The timer that removes old entries, and its settings.
   struct AutoTrim: Sendable {
     var interval: Duration = .seconds(5)
     var ageLimit: Duration?
@@ -9,7 +9,7 @@ extension MemoryStore {
     var isStopped = false
   }
 
-  /// How often entries that are too old or expired are looked for; zero or less: never.
+  /// How often old and expired entries are removed; zero or less: never.
   package var autoTrimInterval: Duration {
     get { autoTrim.withLock { $0.interval } }
     set {
@@ -27,7 +27,7 @@ extension MemoryStore {
     get { autoTrim.withLock { $0.ageLimit } }
     set {
       autoTrim.withLock { state in
-        // One that is less than 0 is a mistake, which must not empty the store.
+        // A negative limit is a mistake, which must not empty the store.
         state.ageLimit = newValue.flatMap { $0 < .zero ? nil : $0 }
         startTimer(&state)
       }
@@ -47,14 +47,14 @@ extension MemoryStore {
     }
   }
 
-  /// Starts the timer if there is something to trim by time and it does not run.
+  /// Starts the timer if needed.
   private func startTimer(_ state: inout AutoTrim) {
     guard state.timer == nil, !state.isStopped, state.interval > .zero else { return }
     guard state.ageLimit != nil || hasExpiring.load(ordering: .relaxed) else { return }
     state.timer = clock.repeating(every: state.interval) { [weak self] in self?.trimByTime() }
   }
 
-  /// One automatic trim; ends the timer when it leaves nothing to trim by time.
+  /// One automatic trim; ends the timer if nothing is left to trim by time.
   func trimByTime() {
     if let age = ageLimit { trim(toAge: age) } else { removeExpired() }
     autoTrim.withLock { state in

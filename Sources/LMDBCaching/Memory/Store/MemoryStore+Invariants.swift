@@ -1,7 +1,7 @@
 import Synchronization
 
 extension MemoryStore {
-  /// Checks what has to hold between any two operations, with every shard locked.
+  /// Checks the invariants between operations, with every shard locked.
   package func _checkInvariants() {
     resharding.withLock { _ in
       for number in 0..<Self.shardCount { shard(number).pointee.lock() }

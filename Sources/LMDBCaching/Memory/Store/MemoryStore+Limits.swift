@@ -1,10 +1,10 @@
 public import Synchronization
 
 extension MemoryStore {
-  /// A limit that is less than 0 is a mistake, which must not empty the store: it is none.
+  /// A negative limit is a mistake, which must not empty the store: it means no limit.
   static func limit(_ limit: Int) -> Int { limit < 0 ? .max : limit }
 
-  /// The most entries to hold. Lowering it evicts before the setter returns; 0 empties.
+  /// The maximum number of entries. Lowering it evicts before the setter returns; 0 empties.
   package var countLimit: Int {
     get { countLimits.load(ordering: .relaxed) }
     set {
@@ -13,7 +13,7 @@ extension MemoryStore {
     }
   }
 
-  /// The highest total cost to hold. Lowering it evicts before the setter returns; 0 leaves only what costs nothing.
+  /// The maximum total cost. Lowering it evicts before the setter returns; 0 leaves only free entries.
   package var costLimit: Int {
     get { costLimits.load(ordering: .relaxed) }
     set {
@@ -22,10 +22,10 @@ extension MemoryStore {
     }
   }
 
-  /// Not to be called with a shard's lock held.
+  /// No shard may be locked.
   private func limitsChanged() {
-    // A writer goes by the limits that it read under its shard's lock. One that read the old ones is in the totals when it
-    // has let go of that: only then do the totals say what is to be evicted.
+    // A writer uses the limits it read under its shard's lock, and is in the totals when it unlocks that. Only after
+    // locking every shard once do the totals include writers with the old limits.
     for number in 0..<Self.shardCount {
       let shard = shard(number)
       shard.pointee.lock()
@@ -35,10 +35,10 @@ extension MemoryStore {
     reshard()
   }
 
-  /// Evicts, for the entry just stored under `key`, what one lock hold or one shard could not.
+  /// Evicts, for the new entry under `key`, beyond the limits of one lock hold or shard.
   ///
-  /// The entry's own shard goes first, then the next ones in turn: at first those that have their part, then all. Never
-  /// two locks at once.
+  /// Starts with the entry's shard, then takes the next ones in turn: first those that have their share, then all.
+  /// Never holds two locks.
   @inlinable @inline(never)
   func relieve(_ key: Key, hash: UInt64) {
     let mask = mask.load(ordering: .relaxed)
@@ -64,9 +64,9 @@ extension MemoryStore {
     }
   }
 
-  /// How many shards to use: the eviction is exact in one, and close enough to it in shards of 512 entries and more.
+  /// How many shards to use: eviction is exact in one, and close to it in shards of 512 entries and more.
   ///
-  /// What a cost limit means in entries is only known from the entries, so such a store starts with one shard.
+  /// A cost limit does not tell the number of entries, so such a store starts with one shard.
   static func shardCount(countLimit: Int, costLimit: Int, count: Int) -> Int {
     var expected = countLimit
     if costLimit != .max { expected = min(expected, count) }
@@ -80,16 +80,15 @@ extension MemoryStore {
     return canSplit ? shards * 1_024 : .max
   }
 
-  /// Moves the entries into the number of shards that the limits and the count ask for, under all shards' locks.
-  ///
-  /// Few entries are ever moved: with more than 8,192 there are 16 shards before and after.
+  /// Moves the entries into the right number of shards for the limits and the count, under all shards' locks. Moves
+  /// few: with more than 8,192 entries there are 16 shards before and after.
   @usableFromInline @inline(never)
   package func reshard() {
     resharding.withLock { _ in
       let (countLimit, costLimit) = (self.countLimit, self.costLimit)
       var shards = Self.shardCount(countLimit: countLimit, costLimit: costLimit, count: count)
       let present = mask.load(ordering: .relaxed) + 1
-      // A store that already needs its shards keeps them, rather than move many entries.
+      // A large store keeps its shards, to avoid moving many entries.
       if shards < present, count > 512 * present { shards = present }
       splitCount.store(
         Self.splitCount(countLimit: countLimit, costLimit: costLimit, shards: shards), ordering: .relaxed)
@@ -103,7 +102,7 @@ extension MemoryStore {
     reclaim()
   }
 
-  /// Returns what the entries were moved out of.
+  /// Returns the old contents.
   private func move(toShards shards: Int) -> [MemoryContents<Key, Value>] {
     var old: [MemoryContents<Key, Value>] = []
     var queues: [(source: Int, next: UInt32)] = []
@@ -113,7 +112,7 @@ extension MemoryStore {
       old.append(source.pointee.core.detach())
       source.pointee.core.mask = Int32(shards - 1)
     }
-    // Oldest first and by turns, so that the queues of the new shards are in nearly the order of the old ones.
+    // Oldest first and in turn, which nearly keeps the order of the old queues.
     while !queues.isEmpty {
       for position in queues.indices {
         let (source, slot) = queues[position]
@@ -133,7 +132,7 @@ extension MemoryStore {
     return old
   }
 
-  /// A group of keys is spread over other shards now: each takes the latest stamp of all.
+  /// Each shard takes the latest stamp of all, since groups of keys are now spread differently.
   private func mergeStripes() {
     guard shard(0).pointee.core.stripes != nil else { return }
     for stripe in 0..<MemoryCore<Key, Value>.stripeCount {

@@ -1,26 +1,26 @@
 public import CPlatform
 public import Synchronization
 
-// Look-ups without a lock; see MemoryStore for why they are right.
+// Look-ups without a lock; MemoryStore explains why they are correct.
 
 extension MemoryStore {
-  /// The longest entry that is copied to be read. A longer one is read under the lock: copying it takes as long.
+  /// The longest entry that is copied. A longer one is read under the lock: copying takes as long.
   @inlinable static var longestCopy: Int { MemoryReader.scratchBytes }
 
-  /// How often a look-up begins anew that met with changes, before it takes the lock.
+  /// How often a look-up retries after concurrent changes before it takes the lock.
   @inlinable static var mostAttempts: Int { 8 }
 
-  /// How many places are searched. So far behind its home no entry is but in a table that is just being changed.
+  /// How many places are searched. Only in a table under change can an entry be farther from its home.
   @inlinable static var mostPlaces: Int { 256 }
 
-  /// Whether an entry is the same in another place: a type with weak references, say, is not.
+  /// Whether an entry can be moved bytewise; not so for a type with weak references, for example.
   @inlinable @inline(__always)
   static var isCopied: Bool {
     MemoryLayout<Entry>.stride <= longestCopy && MemoryLayout<Entry>.alignment <= 16 && _isBitwiseTakable(Key.self)
       && _isBitwiseTakable(Value.self)
   }
 
-  /// Looks `key` up in the name of a reader that is announced, and notes the hit or the miss.
+  /// Looks `key` up for an announced reader, and counts the hit or miss.
   @inlinable @inline(__always)
   func look<R>(
     _ key: borrowing Key, hash: UInt64, tick: UInt32, as reader: UnsafeMutablePointer<MemoryReader>,
@@ -35,7 +35,7 @@ extension MemoryStore {
       let words = shard.pointee.view.words.load(ordering: .relaxed)
       let base = shard.pointee.view.entries.load(ordering: .relaxed)
       guard shard.pointee.version.isCurrent(version) else { continue }
-      // The store is closed, or has another number of shards.
+      // The store is closed or resharded.
       if Int32(truncatingIfNeeded: state &>> 32) != Int32(truncatingIfNeeded: mask) { return .undecided }
       guard let found = Self.search(words, hash: hash) else { return .undecided }
       guard found.word != 0 else {
@@ -48,7 +48,7 @@ extension MemoryStore {
       Self.peek(copy, entry)
       MemoryTable<Key, Value>.prefetchValue(of: copy)
       guard shard.pointee.version.isCurrent(version) else { continue }
-      // From here on it is an entry, and what it refers to stays until this reader leaves.
+      // The entry is valid, and its references stay until this reader leaves.
       guard MemoryTable<Key, Value>.isOf(key, copy) else { return .undecided }
       if copy.pointee.hasExpiry {
         guard let expires = peekExpiry(shard, version, slot: found.slot) else { continue }
@@ -59,8 +59,7 @@ extension MemoryStore {
         guard let found = peekStamps(shard, version, slot: found.slot) else { continue }
         stamps = found
       }
-      // The hit is noted before the value is retained: nothing stands between that and its way to the caller, or the
-      // compiler would retain it twice.
+      // The hit is noted before the value is retained: code in between would make the compiler retain it twice.
       Self.noteUse(entry, copy, in: UInt8(truncatingIfNeeded: state), at: tick)
       reader.pointee.countHit()
       let result = withUnsafeMutablePointer(to: &stamps) { body(MemoryEntryAccess(entry: copy, stamps: $0)) }
@@ -87,7 +86,7 @@ extension MemoryStore {
     var slot: UInt32 { UInt32(truncatingIfNeeded: word) &- 1 }
   }
 
-  /// The first word with the hash's tag, or an empty one if there is none; `nil` if it is not near.
+  /// The first word with the hash's tag, or an empty one; `nil` if neither is near.
   @inlinable @inline(__always)
   static func search(_ address: UInt, hash: UInt64) -> Word? {
     let tag = hash & 0xFFFF_FFFF
@@ -103,7 +102,7 @@ extension MemoryStore {
     return nil
   }
 
-  /// Copies what may be an entry.
+  /// Copies a candidate entry.
   @inlinable @inline(__always)
   static func peek(_ copy: UnsafeMutablePointer<Entry>, _ entry: UnsafeRawPointer) {
     if MemoryLayout<Entry>.alignment >= 8 {
@@ -113,8 +112,8 @@ extension MemoryStore {
     }
   }
 
-  /// Notes a use of the entry that `copy` was copied from. Stores only what changes: the line of a hot entry stays shared
-  /// between the processors.
+  /// Notes a use of the entry behind `copy`. Stores only changes, so that the line of a hot entry stays shared between
+  /// the processors.
   @inlinable @inline(__always)
   static func noteUse(
     _ entry: UnsafeMutableRawPointer, _ copy: UnsafeMutablePointer<Entry>, in generation: UInt8, at tick: UInt32
@@ -132,7 +131,7 @@ extension MemoryStore {
     }
   }
 
-  /// The slot's memory in its chunk, without the offset of what is asked for; `nil` if anything has changed.
+  /// The slot's memory in its chunk, without the field's offset; `nil` after a change.
   @inlinable @inline(__always)
   func peekChunk(_ shard: UnsafeMutablePointer<Shard>, _ version: UInt64, slot: UInt32) -> UnsafeRawPointer? {
     let table = shard.pointee.view.slabs.load(ordering: .relaxed)
@@ -146,7 +145,7 @@ extension MemoryStore {
     return UnsafeRawPointer(bitPattern: base)
   }
 
-  /// When the slot's entry expires; `nil` if anything has changed.
+  /// When the slot's entry expires; `nil` after a change.
   @inlinable @inline(never)
   func peekExpiry(_ shard: UnsafeMutablePointer<Shard>, _ version: UInt64, slot: UInt32) -> Int64? {
     guard let chunk = peekChunk(shard, version, slot: slot) else { return nil }
@@ -156,7 +155,7 @@ extension MemoryStore {
     return shard.pointee.version.isCurrent(version) ? expires : nil
   }
 
-  /// The stamps of the slot's entry; `nil` if anything has changed.
+  /// `nil` after a change.
   @inlinable @inline(never)
   func peekStamps(_ shard: UnsafeMutablePointer<Shard>, _ version: UInt64, slot: UInt32) -> MemoryStamps? {
     guard let chunk = peekChunk(shard, version, slot: slot) else { return nil }

@@ -3,11 +3,10 @@ public import CXXHash
 public import Synchronization
 
 extension MemoryStore {
-  /// How many look-ups the processor prepares at once: about as many as it can have loads of memory under way.
+  /// How many look-ups are prefetched at once: about as many as the processor can have loads under way.
   @inlinable static var groupSize: Int { 16 }
 
-  /// Calls `body` with the number and the hash of each of the keys, in their order, after the processor was asked for what
-  /// the look-up will read.
+  /// Calls `body` with the index and hash of each key in order, after prefetching the data for the look-up.
   @inlinable @inline(__always)
   package func withHashes(of keys: [Key], _ body: (Int, UInt64) -> Void) {
     withUnsafeTemporaryAllocation(of: UInt64.self, capacity: Self.groupSize) { hashes in
@@ -33,7 +32,7 @@ extension MemoryStore {
     }
   }
 
-  /// Has the processor fetch the bytes of keys that are about to be hashed.
+  /// Prefetches the bytes of keys before hashing.
   @inlinable @inline(__always)
   func prefetch(_ keys: [Key], _ range: Range<Int>) {
     guard Key.self == String.self else { return }
@@ -43,23 +42,23 @@ extension MemoryStore {
     }
   }
 
-  /// Whether a part of the key in its entry is elsewhere in memory. A string of up to 15 bytes is in place.
+  /// Whether the key has an out-of-line part. A string of up to 15 bytes is in place.
   @inlinable @inline(__always)
   static func isElsewhere(_ key: borrowing Key) -> Bool {
     if Key.self == String.self { return unsafeBitCast(copy key, to: String.self).utf8.count > 15 }
     return !_isPOD(Key.self)
   }
 
-  /// Has the processor fetch what the entry of a hash, if it is there, refers to. For a reader that is announced.
+  /// Prefetches the references of the entry with a hash, if it exists. For an announced reader.
   ///
-  /// Nothing of it is believed: what is fetched may be of no use.
+  /// The data may be inconsistent, so it is only prefetched.
   @inlinable @inline(__always)
   func prefetchObjects(hash: UInt64, mask: Int) {
     let shard = shard(number(of: hash, mask: mask))
     guard let version = shard.pointee.version.version() else { return }
     let words = shard.pointee.view.words.load(ordering: .relaxed)
     let base = shard.pointee.view.entries.load(ordering: .relaxed)
-    // Both are of one table, which stays until this reader leaves.
+    // Both belong to one table, which stays until this reader leaves.
     guard shard.pointee.version.isCurrent(version), let found = Self.search(words, hash: hash), found.word != 0 else {
       return
     }
@@ -67,8 +66,8 @@ extension MemoryStore {
     if !_isPOD(Value.self), MemoryLayout<Value>.size == MemoryLayout<UInt>.size {
       Self.prefetchObject(entry + MemoryTable<Key, Value>.valueOffset, distance: 0)
     }
-    // A string's bytes are 32 bytes behind the object that its second word points to. A short one's word is no address,
-    // which does no harm.
+    // A string's bytes are 32 bytes behind the object that its second word points to. For a short string the word is
+    // not an address, which is harmless.
     let (word, distance): (Int, UInt) = Key.self == String.self ? (8, 32) : (0, 0)
     if !_isPOD(Key.self), MemoryLayout<Key>.size >= word &+ 8 {
       Self.prefetchObject(entry + word, distance: distance)
@@ -81,6 +80,6 @@ extension MemoryStore {
     cxxhash_prefetch(UnsafeRawPointer(bitPattern: reference & addressBits &+ distance))
   }
 
-  /// Of a word that is a reference, and has more than that in its other bits.
+  /// The bits of a reference word that hold its address.
   @inlinable static var addressBits: UInt { 0x0000_FFFF_FFFF_FFF8 }
 }

@@ -1,11 +1,8 @@
 public import Synchronization
 
 extension MemoryStore {
-  /// Stores a value whatever was there: for an owner that keeps no stamps.
-  ///
-  /// - Parameters:
-  ///   - cost: counts towards the cost limit; negative is 0, above 2^55 is 2^55. A cost over the limit only removes.
-  ///   - expires: when the entry dies, `Int64.max` for never.
+  /// Stores a value unconditionally, for an owner without stamps. The cost is clamped to 0...2^55; a cost over the
+  /// limit only removes. `expires` is `Int64.max` for never.
   @inlinable
   package func set(_ key: Key, hash: UInt64, value: consuming Value, cost: Int = 0, expires: Int64 = .max) {
     let tick = ticks.now
@@ -17,8 +14,7 @@ extension MemoryStore {
     finish(key, hash: hash, isOver: isOver, expires: expires, releases)
   }
 
-  /// Removes and returns a value that has not expired: for an owner that keeps no stamps. Where nobody asks for it there is
-  /// `drop(_:hash:)`.
+  /// Removes and returns a live value, for an owner without stamps. If the value is not needed, use `drop(_:hash:)`.
   @inlinable
   package func remove(_ key: Key, hash: UInt64) -> Value? {
     guard let shard = lockShard(hash: hash) else { return nil }
@@ -37,13 +33,13 @@ extension MemoryStore {
     let pair = takePair(shard, place: place)
     shard.pointee.core.shrinkAfterRemoval()
     shard.pointee.unlock()
-    // The caller may let go of the value at once.
+    // The caller may release the value at once.
     if !Self.isPlain(pair) { withExtendedLifetime(pair) { readers.wait() } }
     reclaim()
     return pair.value
   }
 
-  /// Removes a value that nobody asks for: it is released where the policy says, as an evicted one is.
+  /// Removes a value, and releases it as an evicted one.
   @inlinable
   package func drop(_ key: Key, hash: UInt64) {
     guard let shard = lockShard(hash: hash) else { return }
@@ -56,7 +52,7 @@ extension MemoryStore {
     release(releases)
   }
 
-  /// Releases a value that is not stored where the policy says.
+  /// Releases a refused value as an evicted one.
   @inlinable
   package func refuse(_ value: consuming Value) { release(Pair(key: nil, value: value)) }
 
@@ -74,7 +70,7 @@ extension MemoryStore {
     let costLimit = costLimits.load(ordering: .relaxed)
     if cost > costLimit || countLimit == 0 {
       if let place { take(shard, place: place, &releases) }
-      // It goes after the lock too: its `deinit` may use the store.
+      // Released after the lock: its `deinit` may use the store.
       releases.append(Pair(key: nil, value: value))
       return false
     }
@@ -88,7 +84,7 @@ extension MemoryStore {
       if shard.pointee.core.stripes != nil {
         stamps(shard, place).pointee = MemoryStamps(stamp: stamp, validated: validated)
       }
-      // The details are not touched for what they do not change.
+      // Avoid touching the details.
       if entry.pointee.hasExpiry || expires != .max {
         entry.pointee.hasExpiry = expires != .max
         shard.pointee.core.details(at: place).pointee.expires = expires
@@ -110,11 +106,11 @@ extension MemoryStore {
     return isOver
   }
 
-  /// Adds to the totals after evicting from the shard what that needs; true when the shard has too little to evict, or
-  /// evicted as much as one lock hold may.
+  /// Adds to the totals after evicting from the shard; `true` if the shard has too little to evict, or reached the
+  /// limit of a lock hold.
   ///
-  /// - Parameter isFair: Whether a shard that has clearly less than its part of the room keeps it. Where costs differ, what
-  ///   is evicted for an entry is more or less than that costs, and a shard would dwindle by and by while others grow.
+  /// - Parameter isFair: Whether a shard with clearly less than its share keeps it. Where costs differ, evictions do
+  ///   not match insertions, and some shards would shrink while others grow.
   @inlinable
   func makeRoom(
     _ shard: UnsafeMutablePointer<Shard>, count: Int, cost: Int64, keeping kept: UInt32, isFair: Bool = true,
@@ -132,7 +128,7 @@ extension MemoryStore {
           totals.pointee.add(count: addedCount, cost: addedCost)
           return false
         }
-        // Another thread may have taken the same room in the meantime: only the sum tells.
+        // Another thread may have taken the same room; only the sum tells.
         totals.pointee.add(count: addedCount, cost: addedCost)
         addedCount = 0
         addedCost = 0
@@ -173,7 +169,7 @@ extension MemoryStore {
     return shard.pointee.core.take(at: place)
   }
 
-  /// The most entries that are removed in one lock hold.
+  /// The most removals in one lock hold.
   @inlinable static var chunk: Int { 256 }
 
   // MARK: After the lock
@@ -186,11 +182,11 @@ extension MemoryStore {
     if totals.pointee.count.load(ordering: .relaxed) >= splitCount.load(ordering: .relaxed) { reshard() }
   }
 
-  /// Releases what was removed, where the policy says, once nobody reads it.
+  /// Releases removed pairs as the policy says, after their readers.
   @inlinable @inline(__always)
   func release(_ releases: consuming Releases) {
     reclaim()
-    // Each is given away: where this kept one until its end, it could be the last to let go.
+    // Each is given away: keeping one here could make this the last reference.
     if let pair = releases.first.take() {
       release(consume pair)
       if !releases.rest.isEmpty { release(rest: &releases.rest) }
@@ -213,7 +209,7 @@ extension MemoryStore {
     disposal.release(consume pair)
   }
 
-  /// Whether nothing of it is elsewhere in memory: releasing it does nothing.
+  /// Whether it holds no references, so that releasing it does nothing.
   @inlinable @inline(__always)
   static func isPlain(_ pair: borrowing Pair) -> Bool {
     guard _isPOD(Value.self) else { return false }
@@ -222,7 +218,6 @@ extension MemoryStore {
     return !isElsewhere(key)
   }
 
-  /// Gives memory back that tables and slots have left.
   @inlinable @inline(__always)
   func reclaim() { if arena.hasRetired.load(ordering: .relaxed) { arena.reclaim(readers) } }
 }

@@ -1,13 +1,13 @@
 import Synchronization
 
 extension MemoryStore {
-  /// Removes every entry. Each shard is emptied in a constant-time lock hold; what it held is released after that.
+  /// Removes every entry. Each shard is emptied in a constant-time lock hold and releases its entries afterwards.
   @usableFromInline
   package func removeAll() { empty(closing: false) }
 
-  /// Drops everything and refuses everything from then on. What `access` runs has ended when this returns.
+  /// Drops everything and refuses later calls. No body of `access` runs after this returns.
   package func close() {
-    // Resharding sets the shards' masks, which is where "closed" is kept.
+    // Closing sets the shards' masks, as resharding does.
     resharding.withLock { _ in
       for number in 0..<Self.shardCount {
         let shard = shard(number)
@@ -47,7 +47,7 @@ extension MemoryStore {
     let isCheap = _isPOD(Value.self) && (Key.self == String.self || _isPOD(Key.self))
     if contents.count > Self.chunk, !isCheap {
       let box = ContentsBox(contents)
-      // The contents are the arena's memory, which they do not keep themselves.
+      // The arena owns the contents' memory.
       if disposal.releaseInBulk({ [arena] in withExtendedLifetime(arena) { Self.destroy(box.contents) } }) { return }
       return drain(box.contents)
     }
@@ -71,7 +71,7 @@ extension MemoryStore {
     init(_ contents: consuming MemoryContents<Key, Value>) { self.contents = contents }
   }
 
-  /// Removes the entries whose stamps are older than `stamp`, 256 slots to a lock hold.
+  /// Removes the entries with stamps older than `stamp`, 256 slots in one lock hold.
   package func removeAll(olderThan stamp: UInt64) {
     forEachChunk { shard, slots, releases in
       for slot in slots where shard.pointee.core.slabs.holds(slot) {
@@ -81,11 +81,11 @@ extension MemoryStore {
     compact()
   }
 
-  /// Removes the entries whose stamps are older than `stamp` and whose keys `predicate` accepts.
+  /// Removes the entries with stamps older than `stamp` whose keys `predicate` accepts.
   ///
-  /// `predicate` runs under no lock, so it may use the store. What other threads store meanwhile stays or goes.
+  /// `predicate` runs without a lock and may use the store. Concurrent writes may stay or go.
   package func removeAll(olderThan stamp: UInt64 = .max, where predicate: (Key) -> Bool) {
-    // Keys are gathered first: the predicate is the caller's, and may call the store.
+    // Keys are gathered first, since the caller's predicate may call the store.
     var keys: [(key: Key, hash: UInt64)] = []
     forEachChunk { shard, slots, releases in
       for slot in slots where shard.pointee.core.slabs.holds(slot) {

@@ -1,12 +1,12 @@
 import Synchronization
 
 extension MemoryStore {
-  // Every mutation of an owner that keeps stamps carries a unique, growing one. A shard keeps the latest stamp of each
-  // of 64 groups of its keys, so that a late mutation, or a value read before a mutation, cannot put back what a newer
-  // one replaced, even when nothing is stored under the key any more. What others keep of a key they look at again when
-  // its version advances, which it does with each mutation, under the shard's lock.
+  // An owner with stamps gives every mutation a unique, growing one. A shard keeps the latest stamp of each of 64
+  // groups of keys, so that a late mutation, or a value read before a mutation, cannot replace a newer one, even if its
+  // key is missing. Each mutation also advances its key's version under the shard's lock, which invalidates copies kept
+  // elsewhere.
 
-  /// The latest stamp of the key's group, to be taken before reading what `promote` will store, or `nil` once closed.
+  /// The latest stamp of the key's group, taken before reading a value to `promote`; `nil` once closed.
   @inlinable
   package func token(hash: UInt64) -> UInt64? {
     guard let shard = lockShard(hash: hash) else { return nil }
@@ -14,8 +14,8 @@ extension MemoryStore {
     return stripe(shard, hash).pointee
   }
 
-  /// Announces a mutation whose `insert` or `remove` follows: from now on no value read before it is promoted.
-  /// Releases nothing and runs no callback, so it may be called with another lock held.
+  /// Announces a mutation before its `insert` or `remove`: from now on no older value is promoted. Releases nothing and
+  /// calls nothing back, so another lock may be held.
   @inlinable
   package func advanceStripe(hash: UInt64, to stamp: UInt64) {
     guard let shard = lockShard(hash: hash) else { return }
@@ -24,8 +24,8 @@ extension MemoryStore {
     shard.pointee.unlockUnchanged()
   }
 
-  /// The same for a mutation that others can read elsewhere already: what is here under `key` is not served any more, as
-  /// if it had expired. It keeps its place for the `insert` that follows.
+  /// Announces a mutation that others can already read elsewhere: the entry under `key` counts as expired, and keeps
+  /// its place for the `insert` that follows.
   package func announce(_ key: Key, hash: UInt64, stamp: UInt64) {
     guard let shard = lockShard(hash: hash) else { return }
     defer { shard.pointee.unlock() }
@@ -39,14 +39,14 @@ extension MemoryStore {
     versions?.advance(hash: hash)
   }
 
-  /// In place of the expiry of an entry that was announced to change.
+  /// Replaces the expiry of an entry with an announced change.
   @inlinable static var superseded: Int64 { .min }
 
-  /// Stores a mutation's value, unless its group has seen a newer mutation: then only what is older goes.
+  /// Stores a mutation's value, unless its group has seen a newer one: then it only removes older values.
   ///
   /// - Parameters:
-  ///   - isNewest: Whether it is the newest mutation of its key, where the owner knows; `nil`: the group tells.
-  ///   - onPlaced: Called when that is to be seen here, before anything is released; also when the store is closed.
+  ///   - isNewest: Whether it is the newest mutation of its key; `nil` to decide by the group.
+  ///   - onPlaced: Called when the value is visible, before releases; also if the store is closed.
   @inlinable
   package func insert(
     _ key: Key, hash: UInt64, value: consuming Value, cost: Int = 0, expires: Int64 = .max, stamp: UInt64,
@@ -77,8 +77,7 @@ extension MemoryStore {
     return isNewest ? .done : .superseded
   }
 
-  /// Stores a value read from elsewhere, if its group has seen no mutation since `token` was taken and no newer value
-  /// is there.
+  /// Stores a value read from elsewhere, unless its group has seen a mutation since `token` or a newer value is here.
   @inlinable
   package func promote(
     _ key: Key, hash: UInt64, value: consuming Value, cost: Int = 0, expires: Int64 = .max, stamp: UInt64,
@@ -104,7 +103,7 @@ extension MemoryStore {
     return isAllowed ? .done : .superseded
   }
 
-  /// Sets `validated` of the entry that `stamp` wrote; false when it is not there any more.
+  /// Sets `validated` of the entry that `stamp` wrote; `false` if it is gone.
   @inlinable @discardableResult
   package func revalidate(_ key: Key, hash: UInt64, stamp: UInt64, validated: UInt64) -> Bool {
     guard let shard = lockShard(hash: hash) else { return false }
@@ -116,10 +115,10 @@ extension MemoryStore {
     return true
   }
 
-  /// Removes the entry that `stamp` wrote; not a mutation. False when it is not there any more.
+  /// Removes the entry that `stamp` wrote, without a mutation; `false` if it is gone.
   ///
-  /// - Parameter moment: A stamp that was taken since the entry was removed elsewhere: no value read there before is
-  ///   promoted from now on. 0: nobody removed it there.
+  /// - Parameter moment: A stamp taken since the entry was removed elsewhere, which keeps older values from promotion.
+  ///   0 if it was not removed.
   @inlinable @discardableResult
   package func discard(_ key: Key, hash: UInt64, stamp: UInt64, moment: UInt64 = 0) -> Bool {
     var releases = Releases()
@@ -139,9 +138,7 @@ extension MemoryStore {
     return isFound
   }
 
-  /// Records a removal, and removes what is older than it.
-  ///
-  /// - Parameter onPlaced: As of ``insert(_:hash:value:cost:expires:stamp:validated:isNewest:onPlaced:)``.
+  /// Records a removal, and removes older values. `onPlaced` is called as by `insert`.
   @inlinable @discardableResult
   package func remove(_ key: Key, hash: UInt64, stamp: UInt64, onPlaced: (() -> Void)? = nil) -> MemoryOutcome {
     var releases = Releases()
@@ -160,9 +157,10 @@ extension MemoryStore {
     return .done
   }
 
-  /// Records a mutation of every key, or that every entry was removed elsewhere before `stamp`.
+  /// Records a mutation of every key, or a removal of all entries before `stamp`.
   package func advanceAllStripes(to stamp: UInt64) {
-    // Shards may be merged or split meanwhile; a new shard's stripes are the latest of any shard's, so none goes back.
+    // Shards may be merged or split concurrently; a new shard's stripes are the latest of any shard's, so stripes never
+    // go back.
     for number in 0..<Self.shardCount {
       let shard = shard(number)
       shard.pointee.lock()
@@ -173,7 +171,7 @@ extension MemoryStore {
     }
   }
 
-  /// When the entry expires, in nanoseconds since 1970, or `nil` if it is not here. Not an access.
+  /// Nanoseconds since 1970, or `nil` if it is missing. Not an access.
   package func expires(_ key: Key, hash: UInt64) -> Int64? {
     guard let shard = lockShard(hash: hash) else { return nil }
     defer { shard.pointee.unlockUnchanged() }
@@ -195,7 +193,7 @@ extension MemoryStore {
     shard.pointee.core.slabs.stamps(shard.pointee.core.table.slot(at: place))
   }
 
-  /// The stamp of an entry; 0 in a store without stamps.
+  /// 0 in a store without stamps.
   @inlinable @inline(__always)
   func stampOf(_ shard: UnsafeMutablePointer<Shard>, _ slot: UInt32) -> UInt64 {
     shard.pointee.core.stripes == nil ? 0 : shard.pointee.core.slabs.stamps(slot).pointee.stamp

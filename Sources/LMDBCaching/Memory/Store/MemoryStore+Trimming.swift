@@ -2,9 +2,8 @@ import Platform
 public import Synchronization
 
 extension MemoryStore {
-  /// Evicts until no more than `count` entries of no more than `cost` are left, by turns from all shards.
-  ///
-  /// No lock is held for more than 256 entries at a time. Numbers less than 0 are no limits.
+  /// Evicts in turn from all shards down to `count` entries and `cost`, at most 256 entries in one lock hold. Negative
+  /// numbers are ignored.
   @inlinable
   package func trim(toCount count: Int = .max, toCost cost: Int = .max) {
     let (count, cost) = (count < 0 ? .max : count, cost < 0 ? .max : cost)
@@ -21,7 +20,7 @@ extension MemoryStore {
     compact()
   }
 
-  /// Evicts a shard's share of the excess, at most a chunk; false when there was nothing to evict.
+  /// Evicts a shard's share of the excess, at most a chunk; `false` if that was empty.
   @inlinable
   func evictChunk(_ number: Int, of shards: Int, toCount count: Int, toCost cost: Int) -> Bool {
     let excess = totals.pointee.count.load(ordering: .relaxed) &- count
@@ -52,10 +51,8 @@ extension MemoryStore {
     return taken > 0
   }
 
-  /// Removes the entries whose last access is longer ago than `age`, and those that have expired.
-  ///
-  /// Access times are kept in steps of 67 ms, so an entry may live that much longer. Nothing is done for an age that is
-  /// less than 0.
+  /// Removes expired entries and those whose last access is longer ago than `age`, rounded up to 67 ms. Negative ages
+  /// are ignored.
   package func trim(toAge age: Duration) {
     let nanoseconds = age.clampedNanoseconds
     if nanoseconds < 0 { return }
@@ -63,7 +60,6 @@ extension MemoryStore {
     sweep(accessedBefore: clock.coarseNow.addingClamped(-nanoseconds))
   }
 
-  /// Removes the entries that have expired.
   package func removeExpired() { sweep(accessedBefore: .min) }
 
   func sweep(accessedBefore moment: Int64) {
@@ -89,9 +85,9 @@ extension MemoryStore {
 
   // MARK: Scanning
 
-  /// Runs `body` under the lock of each shard on one chunk of slots after the other, then releases what it removed.
+  /// Runs `body` under the lock of each shard on one chunk of slots after the other, then releases the removed entries.
   ///
-  /// An entry that is there from beginning to end is visited, some perhaps twice; `body` may remove any of the chunk.
+  /// It visits all entries that stay throughout, some perhaps twice; `body` may remove any of the chunk.
   func forEachChunk(_ body: (UnsafeMutablePointer<Shard>, Range<UInt32>, inout Releases) -> Void) {
     var generation = -1
     while generation != self.generation.load(ordering: .relaxed) {
@@ -110,7 +106,7 @@ extension MemoryStore {
       var releases = Releases()
       shard.pointee.lock()
       if relocations != shard.pointee.core.relocations {
-        // Details moved between chunks: some not yet visited may be in a visited one.
+        // Details moved between chunks: an unvisited one may now be in a visited chunk.
         relocations = shard.pointee.core.relocations
         chunk = 0
       }
@@ -123,7 +119,7 @@ extension MemoryStore {
     }
   }
 
-  /// Gives memory back after many removals.
+  /// Returns memory after many removals.
   @inlinable
   func compact() {
     for number in 0..<Self.shardCount {

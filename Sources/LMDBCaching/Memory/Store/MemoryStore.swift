@@ -3,43 +3,40 @@ public import Synchronization
 
 /// The memory tier's core: a map from keys to values with adaptive S3-FIFO eviction, in up to 16 shards.
 ///
-/// Any thread may call it. No callback runs and nothing is released under a shard's lock, except the body given to
-/// `access`. Times are wall-clock nanoseconds since 1970. A mutation's stamp is unique and grows; an owner that keeps
-/// stamps uses the functions that take one, and only those, and others use `set` and `remove(_:hash:)`.
+/// Any thread may call it. No callback or release runs under a shard's lock, except the body of `access`. Times are
+/// wall-clock nanoseconds since 1970. A mutation's stamp is unique and grows; an owner with stamps only uses the
+/// functions that take one, and others use `set` and `remove(_:hash:)`.
 ///
 /// # Who may touch what
 ///
-/// | | written by | read by |
-/// |---|---|---|
-/// | a shard's core: table, entries, slots, queues, ghosts | who holds its lock | the same |
-/// | key, value and word of an entry; `expires` and stamps of its details | who holds the lock | anybody, see below |
-/// | use and last access of an entry | anybody | anybody |
-/// | a shard's view | who holds the lock | anybody |
-/// | a thread's line (``MemoryReader``) | that thread | anybody |
-/// | totals, limits, the mask | anybody, atomically | anybody |
+/// | | written by | read by | |---|---|---| | a shard's core: table, entries, slots, queues, ghosts | its lock's holder
+/// | the same | | key, value and word of an entry; `expires` and stamps of its details | the lock's holder | any
+/// thread, see below | | use and last access of an entry | any thread | any thread | | a shard's view | the lock's
+/// holder | any thread | | a thread's line (``MemoryReader``) | that thread | any thread | | totals, limits, the mask |
+/// any thread, atomically | any thread |
 ///
-/// **Hits take no lock** (`MemoryStore+Look`). A look-up announces itself in its thread's line, takes the version of the
-/// shard's lock, follows the view to the table, copies the entry as bytes, and takes the version again. If it is the same,
-/// the copy is the entry as it was at that moment, and only now are its key and value used as such: before, an address may
-/// be dereferenced that was read while the version was still that, and nothing else. Then it compares the key, retains the
-/// value, notes the use, and leaves its line. After some failures, and for all that is not a hit or a miss (an expired
-/// entry, a closed store, a store that changes its number of shards), it leaves its line and takes the lock.
+/// **Hits take no lock** (`MemoryStore+Look`). A look-up announces itself in its thread's line, reads the version of
+/// the shard's lock, follows the view to the table, copies the entry as bytes, and reads the version again. If it is
+/// unchanged, the copy is a consistent entry, and only then are its key and value used as such; before, only addresses
+/// read under the same version may be dereferenced. Then it compares the key, retains the value, notes the use, and
+/// leaves its line. After some failures, and for anything but a hit or a miss (an expired entry, a closed or resharding
+/// store), it leaves its line and takes the lock.
 ///
-/// **What was removed stays until nobody reads it.** A value, a key, the memory of a table or of slots is taken out under
-/// the lock, and released after ``MemoryReaders/wait()``, which follows the lock: at once by the caller, or by the disposal
-/// queue for a batch at a time (`MemoryStore+Release`, ``DisposalQueue``, ``MemoryArena``). So whoever copied an entry and
-/// found the version unchanged can retain its value: its owner has not let go yet. And no address that was read in an
-/// unchanged version points to memory that was given back.
+/// **Removed memory stays until its last reader leaves.** A value, a key, the memory of a table or of slots is taken
+/// out under the lock, and released after ``MemoryReaders/wait()``, which follows the lock: at once by the caller, or
+/// in batches by the disposal queue (`MemoryStore+Release`, ``DisposalQueue``, ``MemoryArena``). So a reader that
+/// copied an entry under an unchanged version can retain its value, which its owner has not released yet, and addresses
+/// read under an unchanged version never point to freed memory.
 ///
-/// **Nobody waits for a reader while it waits for anything.** A reader waits for no lock of the store; it leaves its line
-/// before. Nobody waits for readers with a shard's lock held. A reader that the system stops in between holds up who
-/// removes, as the holder of a lock would, and nothing else: the disposal queue has its bound, and callers wait beyond it.
+/// **Readers never wait while others wait for them.** A reader leaves its line before it takes a lock of the store. No
+/// thread waits for readers with a shard's lock held. A suspended reader delays only removals, as the holder of a lock
+/// would: the disposal queue has its bound, and callers wait beyond it.
 ///
-/// **Noting a use may hit another entry**, if the table was changed meanwhile: its use or its last access is then taken
-/// for a later one. That changes when it is evicted and nothing else; the memory is still the table's, see above.
+/// **Noting a use may hit another entry** if the table was changed in the meantime. That only affects when the entry is
+/// evicted; the memory still belongs to the table, see above.
 @usableFromInline
-// Unchecked because of the pointers: what the shards' points to is atomic or used as the table above says, and it is freed
-// when nobody refers to the store any more.
+// Unchecked: the memory of the shards is atomic or used as the table above says, and is freed with the last reference
+// to the store.
 package final class MemoryStore<Key: Hashable & Sendable, Value: Sendable>: @unchecked Sendable {
   @usableFromInline typealias Entry = MemoryEntry<Key, Value>
   @usableFromInline typealias Shard = MemoryShard<Key, Value>
@@ -58,16 +55,16 @@ package final class MemoryStore<Key: Hashable & Sendable, Value: Sendable>: @unc
   /// Advanced with every mutation that has a stamp.
   @usableFromInline let versions: KeyVersions?
 
-  /// The number of shards in use less one. A reader checks it again once it holds the shard's lock.
+  /// The number of shards in use less one. A reader checks it again under the shard's lock.
   @usableFromInline let mask: Atomic<Int>
   @usableFromInline let countLimits: Atomic<Int>
   @usableFromInline let costLimits: Atomic<Int>
-  /// The count from which more shards would be used.
+  /// The count above which more shards are used.
   @usableFromInline let splitCount: Atomic<Int>
-  /// Whether an entry with an expiry may be present, so that the timer has something to look for.
+  /// Whether an entry with an expiry may exist, so that the timer is needed.
   @usableFromInline let hasExpiring = Atomic<Bool>(false)
 
-  /// Counts the times that entries were moved between shards.
+  /// Counts reshardings.
   let generation = Atomic<Int>(0)
   let resharding = Mutex<Void>(())
   let autoTrim = Mutex(AutoTrim())
@@ -76,10 +73,10 @@ package final class MemoryStore<Key: Hashable & Sendable, Value: Sendable>: @unc
   @inlinable static var shardsOffset: Int { 128 }
 
   /// - Parameters:
-  ///   - countLimit: the most entries to hold; less than 0: no limit.
-  ///   - costLimit: the highest total cost to hold; less than 0: no limit.
-  ///   - keepsStamps: whether the functions that take a stamp will be used.
-  ///   - isCheapToRelease: tells values that the caller may release at once; without it those that hold no reference.
+  ///   - countLimit: The maximum number of entries; negative for no limit.
+  ///   - costLimit: The maximum total cost; negative for no limit.
+  ///   - keepsStamps: Whether the functions that take a stamp will be used.
+  ///   - isCheapToRelease: Detects values that the caller may release at once; by default those without references.
   package init(
     countLimit: Int = .max, costLimit: Int = .max, clock: CacheClock = .system, keepsStamps: Bool = false,
     isCheapToRelease: (@Sendable (Value) -> Bool)? = nil
@@ -137,19 +134,18 @@ package final class MemoryStore<Key: Hashable & Sendable, Value: Sendable>: @unc
   @inlinable @inline(__always)
   func number(of hash: UInt64, mask: Int) -> Int { Int(truncatingIfNeeded: hash &>> 60) & mask }
 
-  /// The key's hash, to be passed to the other functions; differs from process to process.
+  /// The key's hash for the other functions; differs between processes.
   @inlinable @inline(__always)
   package func hash(of key: Key) -> UInt64 { KeyIdentity.hash(key, seed: seed) }
 
-  /// Has the processor fetch what a look-up of `hash` will read.
+  /// Prefetches the data for a look-up of `hash`.
   @inlinable @inline(__always)
   func prefetch(hash: UInt64, mask: Int) {
     shard(number(of: hash, mask: mask)).pointee.view.prefetch(hash: hash, stride: MemoryLayout<Entry>.stride)
   }
 
-  /// Locks the shard of `hash` and returns it, or `nil`, with nothing locked, once the store is closed.
-  ///
-  /// - Parameter isFetched: Whether ``prefetch(hash:mask:)`` was called some time ago.
+  /// Locks and returns the shard of `hash`, or returns `nil` once closed. Pass `isFetched` some time after
+  /// ``prefetch(hash:mask:)``.
   @inlinable @inline(__always)
   func lockShard(hash: UInt64, isFetched: Bool = false) -> UnsafeMutablePointer<Shard>? {
     while true {
@@ -165,8 +161,8 @@ package final class MemoryStore<Key: Hashable & Sendable, Value: Sendable>: @unc
     }
   }
 
-  /// The same for an insertion, which changes all of the shard: its lines are most often in another processor's cache, and
-  /// come at once rather than one after the other.
+  /// For an insertion, which changes all of the shard: prefetches its lines together, since another processor often has
+  /// them.
   @inlinable @inline(__always)
   func lockShardToInsert(hash: UInt64) -> UnsafeMutablePointer<Shard>? {
     let shard = UnsafeRawPointer(shard(number(of: hash, mask: mask.load(ordering: .relaxed))))
@@ -176,10 +172,9 @@ package final class MemoryStore<Key: Hashable & Sendable, Value: Sendable>: @unc
 
   // MARK: Totals and limits
 
-  /// The number of entries, expired ones that were not removed yet included.
+  /// The number of entries, including expired ones that were not removed yet.
   package var count: Int { max(0, totals.pointee.count.load(ordering: .relaxed)) }
 
-  /// The sum of the entries' costs.
   package var totalCost: Int { Int(clamping: totals.pointee.cost.load(ordering: .relaxed)) }
 
   package var isClosed: Bool {

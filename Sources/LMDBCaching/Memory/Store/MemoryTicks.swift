@@ -1,8 +1,8 @@
 /// Time of the last access in 32 bits: ticks of 2^26 nanoseconds (67 ms) since the store was made, enough for 9 years.
 @usableFromInline
 package struct MemoryTicks: Sendable {
-  /// Unmanaged: to count references to it would be the dearest part of a hit, and what threads wait for each other at. The
-  /// store keeps the clock.
+  /// Unmanaged: counting references would be the most expensive part of a hit, and contended. The store keeps the
+  /// clock.
   private let clock: CacheClock.Unretained
   private let epoch: Int64
 
@@ -11,7 +11,7 @@ package struct MemoryTicks: Sendable {
     epoch = clock.coarseNow
   }
 
-  /// The present tick; the first one when the wall clock was set to before the store was made.
+  /// The present tick; the first one if the wall clock is before the store's creation.
   @usableFromInline
   var now: UInt32 {
     let elapsed = max(0, clock.coarseNow &- epoch) >> 26

@@ -1,10 +1,10 @@
 public import Synchronization
 
-/// The number and the cost of the entries of all shards, and how they share the room, in a cache line of their own.
+/// The count and cost of all shards, and their queues' shares, in a separate cache line.
 @frozen @usableFromInline
 struct MemoryTotals: ~Copyable {
   @usableFromInline let count = Atomic<Int>(0)
-  /// Unsigned, because it passes the limit for a moment before an eviction makes up for it.
+  /// Unsigned, because it passes the limit for a moment before an eviction.
   @usableFromInline let cost = Atomic<UInt64>(0)
   @usableFromInline let share = MemoryShare()
 
