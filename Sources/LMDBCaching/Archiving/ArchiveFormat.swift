@@ -1,4 +1,4 @@
-/// How the bytes of a record are to be read. Stored in the record; the numbers are part of the file format.
+/// The encoding of a record's bytes. The numbers are part of the file format.
 public struct ArchiveFormat: RawRepresentable, Hashable, Sendable {
   public let rawValue: UInt8
 
@@ -41,17 +41,16 @@ public struct ArchiveFormat: RawRepresentable, Hashable, Sendable {
   public static let cbor = ArchiveFormat(rawValue: 33)
   /// An archive of `NSKeyedArchiver`: `NSCoding` objects.
   public static let keyedArchive = ArchiveFormat(rawValue: 34)
-  /// What ``ObjectCoding/customArchive`` made.
+  /// Produced by ``ObjectCoding/customArchive``.
   public static let custom = ArchiveFormat(rawValue: 35)
   /// CBOR (RFC 8949) of `CBORKeyedArchiver`: `NSCoding` objects.
   public static let objectGraph = ArchiveFormat(rawValue: 36)
 }
 
 extension ArchiveFormat {
-  /// Whether the bytes are those of a scalar, a text or an array of scalars, without a coder.
+  /// Whether the bytes are a scalar, a text or an array of scalars, without a coder.
   var isRaw: Bool { rawValue < 32 }
 
-  /// Whether they are those of a number or an array of numbers.
   var isNumeric: Bool { Self.signedInteger.rawValue...Self.float.rawValue ~= rawValue || 16..<32 ~= rawValue }
 }
 

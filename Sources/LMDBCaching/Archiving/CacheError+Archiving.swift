@@ -1,15 +1,14 @@
 import CBORCoding
 import Foundation
 
-// What the coders report, as errors of the cache: here, and nowhere else.
+// The only place that converts coder errors to cache errors.
 
 extension CacheError {
-  /// A value or an object cannot be archived.
   static func notArchived(_ what: String, _ error: any Error) -> CacheError {
     CacheError(.encodingFailed, "\(what) cannot be archived; nothing was written.", underlying: error)
   }
 
-  /// What is stored cannot be read as what was asked for. It is another type's, if the coder says so, or damaged.
+  /// The stored value cannot be read as the requested type: it has another type, if the coder says so, or is damaged.
   static func notUnarchived(_ type: Any.Type, _ format: ArchiveFormat, _ key: String, _ error: any Error) -> CacheError
   {
     switch error {
@@ -22,7 +21,6 @@ extension CacheError {
       underlying: error)
   }
 
-  /// An object cannot be unarchived.
   static func notUnarchived(objectUnder key: String, _ error: any Error) -> CacheError {
     let remedy: String
     switch (error as? CBORCodingError)?.code {
@@ -44,7 +42,7 @@ extension CacheError {
   }
 }
 
-/// A key for a message: quoted, and cut where it is long.
+/// A key for a message: quoted and truncated.
 package func quoted(_ key: String) -> String {
   key.utf8.count <= 80 ? "\"\(key)\"" : "\"\(key.prefix(60))…\" (\(key.utf8.count) bytes)"
 }

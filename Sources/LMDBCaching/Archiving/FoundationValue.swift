@@ -3,12 +3,10 @@ import Foundation
 import FoundationArchives
 import FoundationObjects
 
-/// Foundation's objects that are stored as the values they are, and those values as objects.
+/// Converts between Foundation objects and the values they are stored as.
 enum FoundationValue {
-  /// Calls `body` with the bytes of an object that loses nothing when it is stored as a value. Returns `nil` if it
-  /// would.
-  ///
-  /// Objects of exactly these classes: a mutable string has to come back mutable.
+  /// Calls `body` with the bytes of an object that can be stored as a value without loss; otherwise returns `nil`. The
+  /// class must match exactly: a mutable string must be read back as mutable.
   @inline(__always)
   static func withRawBytes<R>(
     of object: any NSCoding, _ body: (ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> R
@@ -38,20 +36,18 @@ enum FoundationValue {
     return nil
   }
 
-  /// The class of the two numbers that are booleans.
   private static let booleanNumber: Any.Type = type(of: NSNumber(value: true))
 
-  /// Returns the object of a raw record, or `nil` if the format is of something that is no object.
+  /// Returns the object of a raw record, or `nil` if the format does not hold an object.
   static func object(from bytes: UnsafeRawBufferPointer, format: ArchiveFormat) -> (any NSCoding)? {
     switch format {
-    // Straight from the bytes: on Linux `NSURL` and `URL` do not take the same strings.
+    // From the bytes: on Linux `NSURL` and `URL` accept different strings.
     case .url: NSURL(string: String(decoding: bytes, as: UTF8.self))
     case .bytes: NSData(bytes: bytes.baseAddress, length: bytes.count)
     default: RawArchiving.anyValue(from: bytes, format: format).flatMap { FoundationObject.bridging($0) }
     }
   }
 
-  /// Foundation's value classes, which any archive may hold.
   static var classes: [AnyClass] {
     #if canImport(Darwin)
       ValueClasses.basic

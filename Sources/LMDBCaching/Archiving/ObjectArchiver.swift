@@ -4,7 +4,7 @@ import FoundationArchives
 
 /// Turns NSCoding objects into the bytes of a record and back.
 enum ObjectArchiver {
-  /// Archives an object and calls `body` with the bytes, which are valid in it only.
+  /// `body` must not keep the bytes.
   static func withArchive<R>(
     of object: any NSCoding, with coding: ObjectCoding,
     _ body: (ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> R
@@ -102,7 +102,7 @@ enum ObjectArchiver {
       throw .notUnarchived(objectUnder: key, error)
     }
     guard let object else { throw notAllowed(key) }
-    // On Apple's platforms the unarchiver hands out Swift values for some of Foundation's classes.
+    // On Apple platforms the unarchiver returns Swift values for some of Foundation's classes.
     if let coding = object as? any NSCoding { return coding }
     if let bridged = FoundationObject.bridging(object) { return bridged }
     throw CacheError(

@@ -2,41 +2,40 @@ public import Foundation
 
 /// How objects that conform to `NSCoding` are archived and read.
 public struct ObjectCoding: Sendable {
-  /// What objects are written as. Entries are read by the format they were written in, whatever is set here. An archive of
-  /// plain data (strings, numbers, data, dates, URLs, UUIDs and collections of them) is read with `value(_:forKey:)` as well.
+  /// The format for writing objects. Reading uses the format of each entry. `value(_:forKey:)` can read archives of
+  /// plain data (strings, numbers, data, dates, URLs, UUIDs and collections of them).
   public enum Archiving: Hashable, Sendable {
-    /// CBOR, by `CBORKeyedArchiver` of the module `CBORCoding`; on Apple's platforms the same as ``keyedArchive``.
+    /// CBOR, by `CBORKeyedArchiver` of the module `CBORCoding`; on Apple platforms the same as ``keyedArchive``.
     case cbor
-    /// The format of `NSKeyedArchiver`, for exchange with programs that use it. On Linux Foundation takes a hundred
-    /// times as long for it or more, and loses the mutability of strings, data and dictionaries.
+    /// The format of `NSKeyedArchiver`, for exchange with programs that use it. On Linux it takes Foundation a hundred
+    /// times as long or more, and loses the mutability of strings, data and dictionaries.
     ///
-    /// An object that could not be read back is not written: each archive is read once when it is made. On Linux each
-    /// `encode(with:)` is called twice, to find objects for which Foundation ends the process, such as those of a class
-    /// that is nested in another type, and a decimal number or an `NSError` within another object.
+    /// Objects that cannot be read back are not written: each new archive is read once. On Linux each `encode(with:)`
+    /// is called twice, to detect objects for which Foundation ends the process, such as those of a nested class, and a
+    /// decimal number or an `NSError` within another object.
     ///
-    /// On Linux such archives, binary and XML, are read by a coder of this package: where `NSKeyedUnarchiver` ends the
-    /// process, an archive that was damaged or made up is an error, in time and memory proportional to its length. An
-    /// error there are also objects that refer to each other in a circle, and a class of one's own that encodes itself
-    /// as one of Foundation's collections does. What is decoded are Foundation's objects, which cast to Swift's types;
-    /// the coder is no `NSKeyedUnarchiver`, but goes by the classes set with `NSKeyedUnarchiver.setClass(_:forClassName:)`.
-    ///
+    /// On Linux a coder of this package reads such archives, binary and XML: a damaged or forged archive is an error,
+    /// in time and memory proportional to its length, where `NSKeyedUnarchiver` ends the process. Circular references
+    /// are errors too, as is a custom class that encodes itself like a Foundation collection. Decoded objects are
+    /// Foundation's, which cast to Swift's types. The coder is not an `NSKeyedUnarchiver`, but uses the classes set
+    /// with `NSKeyedUnarchiver.setClass(_:forClassName:)`.
     case keyedArchive
   }
 
-  /// What objects are written as, unless ``customArchive`` is set. Strings, numbers, data, dates, URLs and UUIDs are
-  /// with ``Archiving/cbor`` written as the values that they are, and can be read as such.
+  /// The format for writing objects, unless ``customArchive`` is set. With ``Archiving/cbor``, strings, numbers, data,
+  /// dates, URLs and UUIDs are written as values, and can be read as such.
   public var archiving = Archiving.cbor
 
   /// Classes that may be read besides Foundation's value classes, each conforming to `NSSecureCoding`.
   ///
-  /// `nil`, the default, reads any class that the archive names, as YYCache does. Give a list where
-  /// somebody else could write into the directory.
+  /// `nil`, the default, reads any class named by the archive, as YYCache does. Set a list if others can write into the
+  /// directory.
   public var allowedClasses: [any (NSObject & NSSecureCoding).Type]?
 
-  /// Archives in place of what ``archiving`` says, as YYCache's `customArchiveBlock`.
+  /// Archives instead of ``archiving``, as YYCache's `customArchiveBlock`.
   public var customArchive: (@Sendable (any NSCoding) throws -> Data)?
 
-  /// Unarchives what ``customArchive`` wrote, as YYCache's `customUnarchiveBlock`.
+  /// Unarchives the data of ``customArchive``, as YYCache's `customUnarchiveBlock`.
   public var customUnarchive: (@Sendable (Data) throws -> any NSCoding)?
 
   public init() {}

@@ -1,13 +1,11 @@
 import Foundation
 
-/// A type whose values are stored as raw little-endian bytes, without a coder.
-///
-/// The conforming types are listed in ``RawArchiving``; nothing is looked up at run time but by comparing
-/// type identities.
+/// A type whose values are stored as raw little-endian bytes, without a coder. ``RawArchiving`` lists the types, and
+/// finds them by comparing type identities.
 protocol RawArchivable: Codable, Sendable {
   func withRawBytes<R>(_ body: (ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> R) throws(CacheError) -> R
 
-  /// Returns `nil` if the format holds another kind of value, or one out of this type's range.
+  /// Returns `nil` for another kind of value, or one out of range.
   init?(rawBytes: UnsafeRawBufferPointer, format: ArchiveFormat)
 }
 

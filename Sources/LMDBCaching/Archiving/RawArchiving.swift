@@ -1,10 +1,10 @@
 import Foundation
 
-/// The closed list of types that are stored raw, and the way from a generic parameter to them.
+/// The closed list of raw types, and their dispatch from a generic parameter.
 enum RawArchiving {
-  /// Calls `body` with the raw bytes of `value`, or returns nil when its type is not one stored raw.
+  /// Calls `body` with the raw bytes of `value`, or returns `nil` for other types.
   ///
-  /// A chain of pointer comparisons, the commonest types first: a conformance lookup costs ten times as much.
+  /// Compares pointers, most common types first: a conformance look-up costs ten times as much.
   @inline(__always)
   static func withRawBytes<V, R>(
     of value: V, _ body: (ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> R
@@ -23,17 +23,15 @@ enum RawArchiving {
     return try raw.withRawBytes(body)
   }
 
-  /// Why there is no value of a raw type.
   enum Failure: Error {
-    /// The type is none that is stored raw.
+    /// The type is not stored raw.
     case otherType
-    /// The record holds a value of another type, or one out of this type's range.
+    /// The record holds another type, or a value out of range.
     case mismatch
   }
 
-  /// Reads a value of a raw type.
-  ///
-  /// That there is none is thrown: an optional of a type that is known at run time only costs more than all the rest.
+  /// Reads a value of a raw type. Throws instead of returning an optional, which costs more than the rest for a type
+  /// known only at run time.
   @inline(__always)
   static func value<V>(
     _ type: V.Type, from bytes: UnsafeRawBufferPointer, format: ArchiveFormat
@@ -51,7 +49,7 @@ enum RawArchiving {
     return value
   }
 
-  /// The value of a raw record by the record's own format, for readers that ask for another type.
+  /// Reads a raw record by its format, for readers that ask for another type.
   static func anyValue(from bytes: UnsafeRawBufferPointer, format: ArchiveFormat) -> (any RawArchivable)? {
     let types: [any RawArchivable.Type] =
       switch format {
@@ -80,7 +78,7 @@ enum RawArchiving {
     return types.first?.init(rawBytes: bytes, format: format)
   }
 
-  /// Whether values of this type hold nothing that is worth releasing on another thread.
+  /// Whether releasing values of this type is trivial.
   static func isCheapToRelease<V>(_ type: V.Type) -> Bool {
     V.self == Data.self || V.self == String.self || V.self == Int.self || V.self == Double.self
       || V.self == Bool.self || isRaw(V.self)
@@ -98,7 +96,7 @@ enum RawArchiving {
 
   private static func isRaw<V>(_ type: V.Type) -> Bool { otherTypes.contains(ObjectIdentifier(type)) }
 
-  /// Reinterprets a value whose type was found to be `Target`.
+  /// Reinterprets a value whose type is known to be `Target`.
   @inline(__always)
   static func cast<Source, Target>(_ value: Source, to type: Target.Type) -> Target {
     withUnsafePointer(to: value) { UnsafeRawPointer($0).assumingMemoryBound(to: Target.self).pointee }

@@ -4,7 +4,7 @@ import FoundationArchives
 
 /// Turns Swift values into the bytes of a record and back.
 enum ValueArchiver {
-  /// Archives `value` and calls `body` with the bytes, which are valid in it only.
+  /// `body` must not keep the bytes.
   @inline(__always)
   static func withArchive<V: Codable, R>(
     of value: V, _ body: (ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> R
@@ -13,7 +13,7 @@ enum ValueArchiver {
     return try withEncoded(value) { (bytes) throws(CacheError) in try body(.cbor, bytes) }
   }
 
-  /// Reads a value back. The record's format decides how, not the type that is asked for.
+  /// The record's format decides how to read, not the requested type.
   static func value<V: Codable>(
     _ type: V.Type, from bytes: UnsafeRawBufferPointer, format: ArchiveFormat, forKey key: String
   ) throws(CacheError) -> V {
@@ -25,8 +25,8 @@ enum ValueArchiver {
         if case .mismatch = error { isRawType = true }
         if isRawType, !format.isNumeric { throw .mismatch(type, format, key) }
       }
-      // A type of the caller's over a raw record, such as an optional or an enumeration with a raw value, or a number as
-      // another type of numbers: what is exact is converted, as it is within a value.
+      // A caller's type over a raw record, such as an optional or a raw-value enumeration, or another numeric type:
+      // exact values are converted, as within a value.
       guard let stored = RawArchiving.anyValue(from: bytes, format: format) else { throw .mismatch(type, format, key) }
       return try withEncoded(stored) { (bytes) throws(CacheError) in
         do throws(CacheError) {
@@ -48,7 +48,7 @@ enum ValueArchiver {
     }
   }
 
-  /// Reads what `NSKeyedArchiver` wrote of strings, numbers, dates and so on, and of collections of them, as Swift's values.
+  /// Reads strings, numbers, dates and so on, and collections of them, from `NSKeyedArchiver` as Swift values.
   private static func plainValue<V: Codable>(
     _ type: V.Type, from bytes: UnsafeRawBufferPointer, _ key: String
   ) throws(CacheError) -> V {

@@ -1,21 +1,20 @@
-/// What happened to a cache, as ``CacheChanges`` tells it.
+/// A change of a cache, reported by ``CacheChanges``.
 ///
-/// A change says that something happened, not what was stored: read the entry to know. What happened to one key while
-/// nobody looked is one change, the last.
+/// A change does not carry the value: read the entry. Several pending changes of a key become one, the last.
 public enum CacheChange: Sendable, Equatable {
-  /// A value was stored under the key, new or in place of another.
+  /// A value was stored under the key, new or replacing another.
   case set(key: String)
-  /// The entry under the key was removed, or there was none when it was to be removed. Also what another process
-  /// removed to keep a limit, or since it had expired.
+  /// The entry under the key was removed, or was missing when it was removed. Includes evictions and expirations by
+  /// other processes.
   case removed(key: String)
   /// The entry was removed by this process to keep a limit of the disk tier.
   case evicted(key: String)
-  /// The entry had expired, and was removed by this process. It was not served any more from its expiry on; the removal
-  /// comes with the next trim, ``DiskCache/autoTrimInterval`` later at the latest.
+  /// The entry had expired, and was removed by this process. It was hidden since its expiry; the removal comes with the
+  /// next trim, within ``DiskCache/autoTrimInterval``.
   case expired(key: String)
-  /// Every entry whose key starts with the prefix was removed; the empty prefix: every entry.
+  /// Every entry whose key starts with the prefix was removed; the empty prefix means every entry.
   case removedAll(prefix: String)
-  /// More happened than was kept: read again whatever you have of the entries under the prefix that you observe.
+  /// Changes were dropped: reread all entries that you observe.
   case missed
 
   /// The key, or `nil` for ``removedAll(prefix:)`` and ``missed``.

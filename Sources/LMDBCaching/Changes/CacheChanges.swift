@@ -1,12 +1,12 @@
-/// The changes of a cache from one moment on: what ``LMDBCache/changes(withPrefix:bufferingLimit:)`` returns.
+/// The changes of a cache from one moment on, from ``LMDBCache/changes(withPrefix:bufferingLimit:)``.
 ///
 /// ```swift
 /// for await change in cache.changes(withPrefix: "user:") { … }
 /// ```
 ///
-/// It ends when the cache is closed or released, which it does not keep alive, or when a task that waits for a change is
-/// cancelled. The observation ends with the last copy of this and of its iterators. Iterators of one sequence share its
-/// changes: each change goes to one of them.
+/// It ends when the cache is closed or released, which it does not keep alive, or when a waiting task is cancelled. The
+/// observation ends with the last copy of this and its iterators. Iterators of one sequence share its changes: each
+/// change goes to one of them.
 public struct CacheChanges: AsyncSequence, Sendable {
   public typealias Element = CacheChange
   public typealias Failure = Never
@@ -15,7 +15,7 @@ public struct CacheChanges: AsyncSequence, Sendable {
 
   public func makeAsyncIterator() -> Iterator { Iterator(observation: observation) }
 
-  /// Waits for one change after the other.
+  /// Returns the changes in turn.
   public struct Iterator: AsyncIteratorProtocol, Sendable {
     let observation: ChangeObservation
 

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Where the changes for one observer wait, and where the observer waits for them.
+/// The queue of one observer's changes.
 final class ChangeMailbox: Sendable {
-  /// What is to be done when no lock is held any more.
+  /// Work for after the lock.
   struct Delivery {
     fileprivate let continuation: CheckedContinuation<CacheChange?, Never>
     fileprivate let change: CacheChange?
@@ -18,10 +18,9 @@ final class ChangeMailbox: Sendable {
 
   private let state: Mutex<State>
 
-  /// - Parameter limit: How many changes wait at most; 1 or more.
   init(limit: Int) { state = Mutex(State(queue: ChangeQueue(limit: limit))) }
 
-  /// Hands a change to who waits for one, or keeps it.
+  /// Delivers a change to the waiting task, or queues it.
   func push(_ change: CacheChange) -> Delivery? {
     state.withLock { state in
       if state.isEnded { return nil }
@@ -33,7 +32,7 @@ final class ChangeMailbox: Sendable {
     }
   }
 
-  /// What waits can still be taken.
+  /// Pending changes can still be taken.
   func end() {
     let waiters = state.withLock { state in
       state.isEnded = true
@@ -43,10 +42,10 @@ final class ChangeMailbox: Sendable {
     for waiter in waiters { waiter.resume(returning: nil) }
   }
 
-  /// A change that waits, or `nil` if there is none now.
+  /// A pending change, or `nil`.
   func take() -> CacheChange? { state.withLock { $0.queue.popFirst() } }
 
-  /// The next change, or `nil` if there will be none. A cancelled task gets nil, and ends the mailbox.
+  /// The next change, or `nil` at the end. A cancelled task gets `nil`, and ends the mailbox.
   func next() async -> CacheChange? {
     if Task.isCancelled {
       end()

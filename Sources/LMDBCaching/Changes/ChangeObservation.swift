@@ -1,4 +1,4 @@
-/// What the users of a ``CacheChanges`` hold: with the last of them the observation ends.
+/// Held by the users of a ``CacheChanges``; the last release ends the observation.
 final class ChangeObservation: Sendable {
   let mailbox: ChangeMailbox
   private let end: @Sendable () -> Void

@@ -1,20 +1,20 @@
-/// The changes that one observer has not taken yet: bounded, and one for each key.
+/// One observer's pending changes: bounded, and one for each key.
 struct ChangeQueue {
-  /// Bytes of keys that wait at most.
+  /// The limit of the keys' bytes.
   static let maximumBytes = 1 << 20
 
   private let limit: Int
   private var hasMissed = false
-  /// Oldest first, with `nil` in the place of what was taken or superseded.
+  /// Oldest first, with `nil` for taken or superseded ones.
   private var changes: [CacheChange?] = []
   private var head = 0
-  /// What was dropped from the front of `changes`; positions count from the first change ever.
+  /// The number dropped from the front of `changes`; positions count from the first change ever.
   private var dropped = 0
   private var positions: [ByteKey: Int] = [:]
   private var count = 0
   private var bytes = 0
 
-  /// - Parameter limit: How many wait at most. More than is ever reached is taken for that: it is multiplied.
+  /// Clamped, because it is multiplied.
   init(limit: Int) { self.limit = min(max(1, limit), 1 << 40) }
 
   mutating func append(_ change: CacheChange) {
@@ -57,11 +57,11 @@ struct ChangeQueue {
     changes.append(change)
     count += 1
     bytes += size
-    // The places of superseded changes count too, or they would gather behind one that is never taken.
+    // Superseded places count too, or they would accumulate behind one that is never taken.
     if count > limit || bytes > Self.maximumBytes || changes.count - head > 4 * limit + 64 { overflow() }
   }
 
-  /// What waits under the prefix is of no interest any more.
+  /// Drops pending changes under the prefix.
   private mutating func supersede(_ prefix: String) {
     for index in head..<changes.count {
       guard let change = changes[index] else { continue }
@@ -87,7 +87,7 @@ struct ChangeQueue {
     }
   }
 
-  /// Nothing that waits is worth more than reading again.
+  /// Replaces all pending changes by one instruction to reread.
   private mutating func overflow() {
     self = ChangeQueue(limit: limit)
     hasMissed = true

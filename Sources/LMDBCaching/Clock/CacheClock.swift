@@ -2,11 +2,11 @@ import Dispatch
 public import struct Foundation.Date
 import Platform
 
-/// Where a cache takes the time from: the system, or a test.
+/// A cache's source of time: the system, or a test.
 ///
-/// The wall clock decides expiry, because an expiry is stored and read by other processes; the monotonic clock only
-/// measures intervals. The time by which entries expire never goes back, also when the wall clock is set back: what has
-/// expired once stays gone. It then goes on from where it was, until the wall clock is ahead again.
+/// The wall clock decides expiry, which is stored and read by other processes; the monotonic clock only measures
+/// intervals. The time for expiry never goes back, even if the wall clock is set back, so expired entries stay hidden.
+/// It then continues from its last value until the wall clock is ahead again.
 public struct CacheClock: Sendable {
   enum Source: Sendable {
     case system
@@ -19,10 +19,9 @@ public struct CacheClock: Sendable {
   /// The clocks of the operating system.
   public static var system: CacheClock { CacheClock(source: .system) }
 
-  /// A clock that moves only when `clock` is told to.
+  /// A clock that moves only with `clock`.
   public static func manual(_ clock: ManualClock) -> CacheClock { CacheClock(source: .manual(clock)) }
 
-  /// Whether both are the system's, or the same manual clock.
   func isSame(as other: CacheClock) -> Bool {
     switch (source, other.source) {
     case (.system, .system): true
@@ -31,20 +30,20 @@ public struct CacheClock: Sendable {
     }
   }
 
-  /// The time by which entries expire.
+  /// The time that decides expiry.
   public var date: Date { Date(timeIntervalSince1970: Double(now) / 1e9) }
 
   // Times are nanoseconds from here on.
 
-  /// The time by which entries expire: since 1970, precise; never steps backwards, to within a millisecond.
+  /// The precise time for expiry, since 1970; never steps backwards by more than a millisecond.
   @usableFromInline
   package var now: Int64 { floor.time(wallTime, monotonic) }
 
-  /// Makes ``now`` not be before `time`, which somebody has seen.
+  /// Keeps ``now`` at or after `time`, which was observed elsewhere.
   package func advance(toAtLeast time: Int64) { floor.advance(to: time, monotonic: monotonic) }
 
-  /// The time as of the kernel's last tick (up to 10 ms ago), several times cheaper. While the wall clock is behind what
-  /// was seen of it, it stands still.
+  /// The time of the kernel's last tick (up to 10 ms ago), several times cheaper. It stands still while the wall clock
+  /// is behind an observed time.
   @usableFromInline
   package var coarseNow: Int64 { max(coarseWallTime, floor.latestTime) }
 
@@ -63,8 +62,7 @@ public struct CacheClock: Sendable {
     #endif
   }
 
-  /// A clock for frequent reads, without counting references: the memory store that reads it keeps the `CacheClock`, which
-  /// keeps both objects.
+  /// A clock for frequent reads without reference counting; the reading memory store keeps the `CacheClock`.
   struct Unretained {
     private let manual: Unmanaged<ManualClock>?
     private let floor: Unmanaged<TimeFloor>
@@ -77,7 +75,6 @@ public struct CacheClock: Sendable {
       floor = .passUnretained(clock.floor)
     }
 
-    /// As of the clock.
     var coarseNow: Int64 {
       let latest = floor._withUnsafeGuaranteedRef { $0.latestTime }
       guard let manual else { return max(CacheClock.coarseSystemTime, latest) }
@@ -102,13 +99,13 @@ public struct CacheClock: Sendable {
 
   /// Calls `action` every `interval` until the returned timer is cancelled or released.
   ///
-  /// With the system's clock the calls are made on a queue of utility priority, never two at once, each up to
-  /// `tolerance` late (a tenth of the interval when not given). With a manual clock they are made by
-  /// `ManualClock.advance(by:)`, on its caller's thread.
+  /// With the system's clock the calls run one at a time on a queue of utility priority, each up to `tolerance` late
+  /// (by default a tenth of the interval). With a manual clock `ManualClock.advance(by:)` makes them, on its caller's
+  /// thread.
   package func repeating(
     every interval: Duration, tolerance: Duration? = nil, _ action: @escaping @Sendable () -> Void
   ) -> CacheTimer {
-    // More than a year is as good as a year, and no sum of times that the timers make overflows.
+    // A year is enough, and keeps the timers' sums from overflowing.
     let nanoseconds = min(max(1_000, interval.clampedNanoseconds), 365 * 86_400 * 1_000_000_000)
     switch source {
     case .manual(let clock):
@@ -116,7 +113,7 @@ public struct CacheClock: Sendable {
       return CacheTimer { clock.removeTimer(id) }
     case .system:
       let leeway = tolerance.map { min(max(0, $0.clampedNanoseconds), nanoseconds) } ?? nanoseconds / 10
-      // Unsafe in name only: a dispatch source may be used from any thread, but on Linux it does not say so.
+      // Unsafe in name only: any thread may use a dispatch source, but on Linux it is not declared so.
       nonisolated(unsafe) let timer = DispatchSource.makeTimerSource(queue: Self.timers)
       let step = DispatchTimeInterval.nanoseconds(Int(clamping: nanoseconds))
       timer.schedule(deadline: .now() + step, repeating: step, leeway: .nanoseconds(Int(clamping: leeway)))

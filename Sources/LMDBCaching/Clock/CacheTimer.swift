@@ -10,7 +10,7 @@ package final class CacheTimer: Sendable {
 
   deinit { cancel() }
 
-  /// Ends the timer. A call that is under way on another thread is not waited for.
+  /// Ends the timer, without waiting for a running call.
   package func cancel() {
     let stop = stop.withLock { stop in
       defer { stop = nil }

@@ -1,7 +1,7 @@
 public import struct Foundation.Date
 import Synchronization
 
-/// A clock for tests: it stands still until it is advanced, and fires the timers that fall due on the way.
+/// A clock for tests: it stands still until it is advanced, which fires the due timers.
 public final class ManualClock: Sendable {
   private struct Timer {
     var interval: Int64
@@ -18,38 +18,37 @@ public final class ManualClock: Sendable {
 
   private let state: Mutex<State>
 
-  /// A clock that stands at `date`; without one, at a moment in 2023.
+  /// Makes a clock that stands at `date`, by default at a moment in 2023.
   public convenience init(date: Date = Date(timeIntervalSince1970: 1_700_000_000)) {
     self.init(now: Self.nanoseconds(date))
   }
 
-  /// - Parameter now: Wall-clock nanoseconds since 1970.
+  /// Wall-clock nanoseconds since 1970.
   package init(now: Int64) { state = Mutex(State(now: now)) }
 
-  /// What the wall clock says.
+  /// The wall clock's time.
   public var date: Date { Date(timeIntervalSince1970: Double(now) / 1e9) }
 
-  /// Sets the wall clock, forwards or backwards, as an administrator would: no timer fires.
+  /// Sets the wall clock forwards or backwards; no timer fires.
   public func set(_ date: Date) { set(Self.nanoseconds(date)) }
 
   /// Wall-clock nanoseconds since 1970.
   package var now: Int64 { state.withLock { $0.now } }
 
-  /// Nanoseconds by which the clock was advanced since it was made.
+  /// Nanoseconds of advance since it was made.
   package var monotonic: Int64 { state.withLock { $0.monotonic } }
 
   package func set(_ now: Int64) { state.withLock { $0.now = now } }
 
-  /// Clamped to what 64 bits hold: 292 years before and after 1970.
+  /// Clamped to 64 bits: 292 years before and after 1970.
   private static func nanoseconds(_ date: Date) -> Int64 {
     let nanoseconds = date.timeIntervalSince1970 * 1e9
     if nanoseconds.isNaN { return 0 }
     return nanoseconds >= 0x1p63 ? .max : nanoseconds < -0x1p63 ? .min : Int64(nanoseconds)
   }
 
-  /// Moves both clocks forwards, calling the timers that fall due in the order of their times, on this thread.
-  ///
-  /// A timer's action sees the time at which it was due.
+  /// Advances both clocks, and calls the due timers on this thread, in the order of their times. An action sees its due
+  /// time.
   public func advance(by duration: Duration) {
     let step = max(0, duration.clampedNanoseconds)
     let target = state.withLock { Self.sum($0.monotonic, step) }
@@ -69,18 +68,18 @@ public final class ManualClock: Sendable {
   var timerCount: Int { state.withLock { $0.timers.count } }
 
   func removeTimer(_ id: UInt64) {
-    // The closure may own the cache that owns this timer: it goes after the lock.
+    // Released after the lock: the closure may own the cache that owns this timer.
     let removed = state.withLock { $0.timers.removeValue(forKey: id) }
     _ = removed
   }
 
-  /// The sum, or the last moment there is. The second one is not negative.
+  /// Clamped at the end of time; `second` is not negative.
   private static func sum(_ first: Int64, _ second: Int64) -> Int64 {
     let (sum, overflow) = first.addingReportingOverflow(second)
     return overflow ? .max : sum
   }
 
-  /// Moves to the next timer due by `target` and returns its action, or to `target` and returns nil.
+  /// Moves to the next timer due by `target` and returns its action, or to `target` and returns `nil`.
   private static func step(_ state: inout State, to target: Int64) -> (@Sendable () -> Void)? {
     let next = state.timers.min { ($0.value.due, $0.key) < ($1.value.due, $1.key) }
     guard let (id, timer) = next, timer.due <= target else {
@@ -91,7 +90,6 @@ public final class ManualClock: Sendable {
     state.now = sum(state.now, max(0, timer.due - state.monotonic))
     state.monotonic = max(state.monotonic, timer.due)
     let (due, overflow) = timer.due.addingReportingOverflow(timer.interval)
-    // It would be due after the end of time.
     if overflow { state.timers[id] = nil } else { state.timers[id]!.due = due }
     return timer.action
   }

@@ -1,21 +1,20 @@
 import Synchronization
 
-/// Remembers how late it is, so that a wall clock which is set back does not bring back what has expired.
+/// Remembers the latest time, so that setting the wall clock back does not revive expired entries.
 final class TimeFloor: Sendable {
-  /// How far the time may go on before it is remembered: not every look at the clock writes to memory that threads share.
+  /// The time is remembered in steps, so that not every read writes to shared memory.
   private static let step: Int64 = 1_000_000
 
   private let latest = Atomic<Int64>(.min)
-  /// The greatest lead of the time on the monotonic clock.
+  /// The greatest lead over the monotonic clock.
   private let lead = Atomic<Int64>(.min)
 
-  /// The greatest time that was remembered.
   var latestTime: Int64 { latest.load(ordering: .relaxed) }
 
-  /// The wall clock's time, or, when that was set back, the time that has gone on since by the monotonic clock.
+  /// The wall clock's time, or after a step back, the time continued by the monotonic clock.
   func time(_ wall: @autoclosure () -> Int64, _ monotonic: @autoclosure () -> Int64) -> Int64 {
-    // Before the clock is looked at: who is interrupted in between would take a later look of another thread for a clock
-    // that was set back.
+    // Loaded before the clock: if interrupted in between, a thread would take another's later reading for a clock that
+    // was set back.
     let latest = latest.load(ordering: .acquiring)
     let wall = wall()
     var time = wall

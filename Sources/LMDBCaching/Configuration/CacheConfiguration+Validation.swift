@@ -1,5 +1,5 @@
 extension CacheConfiguration {
-  /// Refuses what is out of its documented range. Everything in range works, at its ends too.
+  /// Refuses values outside their documented ranges.
   func validate() throws(CacheError) {
     func require(_ condition: Bool, _ message: String) throws(CacheError) {
       if !condition { throw CacheError(.invalidArgument, message) }

@@ -1,11 +1,11 @@
 public import Logging
 
-/// How a cache is opened. Every property has a default that suits most uses.
+/// How a cache is opened. The defaults suit most uses.
 ///
-/// Several caches of one process on a directory share its disk tier: they have to agree on ``durability``, ``disk`` and
-/// ``clock``, and have all else for themselves.
+/// Caches of one process on a directory share its disk tier, so they must have the same ``durability``, ``disk`` and
+/// ``clock``. Everything else is separate.
 public struct CacheConfiguration: Sendable {
-  /// What a returned write promises; stored with the cache.
+  /// The guarantee for a returned write; stored with the cache.
   public var durability: Durability = .ordered
 
   /// The limits of the memory tier.
@@ -14,35 +14,34 @@ public struct CacheConfiguration: Sendable {
   /// The limits and the storage of the disk tier.
   public var disk = Disk()
 
-  /// How long callers wait for another caller's load of the same key, in this process or another, before one of them loads the
-  /// value itself; see ``LMDBCache/value(_:forKey:expiresIn:cost:load:)``. More than 0, at most 24 hours; in real time.
+  /// How long callers wait for another load of the same key, in any process, before one of them loads the value itself;
+  /// see ``LMDBCache/value(_:forKey:expiresIn:cost:load:)``. More than 0, up to 24 hours; in real time.
   public var loadWaitLimit: Duration = .seconds(10)
 
-  /// How values are loaded where a read says nothing else: see ``LMDBCache/value(_:forKey:options:load:)``. Those that say
-  /// `expiresIn` or `cost` have the rest from here. ``LoadOptions/refreshAhead`` needs a ``LoadOptions/lifetime`` here, too.
+  /// The default for reads with a loader: see ``LMDBCache/value(_:forKey:options:load:)``. Reads with `expiresIn` or
+  /// `cost` take the rest from here. ``LoadOptions/refreshAhead`` needs a ``LoadOptions/lifetime`` here too.
   public var loadOptions = LoadOptions()
 
-  /// What runs around every load: spans for tracing, say, as `LMDBCachingTracing` makes them.
+  /// Wraps every load, for tracing spans for example, as `LMDBCachingTracing` does.
   public var loadInstrument: (any LoadInstrument)?
 
   /// How NSCoding objects are archived and read.
   public var objectCoding = ObjectCoding()
 
-  /// What values go through on their way to the disk, in this order: compression before encryption. Their identifiers
-  /// differ. Each cache of a process on a directory has its own.
+  /// Transforms of values on their way to the disk, in this order: compression before encryption. Their identifiers
+  /// must differ. Each cache on a directory has its own list.
   public var valueTransforms: [any ValueTransform] = []
 
-  /// Where the cache takes the time from: ``CacheClock/system``, or a manual clock in tests.
+  /// The source of the time: ``CacheClock/system``, or a manual clock in tests.
   public var clock: CacheClock = .system
 
-  /// Receives one structured event per noteworthy condition, and one for each load that fails; never one for an operation
-  /// that succeeds.
+  /// Receives one structured event for each noteworthy condition and each failed load; none for successful operations.
   public var logger = Logger(label: "lmdb-caching")
 
-  /// Whether a metrics system is told of it. A copy that is being made has a name that never comes again.
+  /// Whether to report metrics. A copy in progress has a name that never recurs.
   var reportsMetrics = true
 
-  /// Whether the directory goes when its last cache is closed: see ``LMDBCache/temporary(configuration:)``.
+  /// Whether the last close deletes the directory: see ``LMDBCache/temporary(configuration:)``.
   var removesDirectory = false
 
   public init() {}

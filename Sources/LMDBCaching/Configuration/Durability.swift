@@ -1,12 +1,12 @@
-/// What a write promises once it has returned.
+/// The guarantee for a write that has returned.
 ///
-/// The choice is stored with the cache; processes that share a directory have to agree on it.
-/// In every mode a write that has returned survives the death of its process, if it could be recorded: on a disk that is
-/// full or fails an ``LMDBCache`` keeps it in memory only, and ``LMDBCache/health`` says so. With ``full``, and in a
-/// ``DiskCache``, such a write throws and changes nothing.
+/// The choice is stored with the cache; processes that share a directory must agree on it. In every mode a returned
+/// write survives the death of its process if it could be recorded. If the disk is full or fails, an ``LMDBCache``
+/// keeps it in memory only and reports that in ``LMDBCache/health``. With ``full``, and in a ``DiskCache``, such a
+/// write throws and changes nothing.
 public enum Durability: UInt8, Sendable, CaseIterable {
-  /// Group commits that reach the disk in order. After a power cut the cache is consistent and misses at
-  /// most the last group commit and what waited for the next.
+  /// Group commits that reach the disk in order. After a power cut the cache is consistent, and lacks at most the last
+  /// group commit and the uncommitted writes.
   case ordered = 1
   /// Every write waits until it is on the disk (`fsync`). Nothing that returned is lost in a power cut.
   case full = 2

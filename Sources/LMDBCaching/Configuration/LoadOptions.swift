@@ -1,8 +1,8 @@
-/// How values are loaded, and for how long they serve: of ``LMDBCache/value(_:forKey:options:load:)``, and for every other
-/// read with a loader, ``CacheConfiguration/loadOptions``.
+/// How values are loaded and how long they serve, for ``LMDBCache/value(_:forKey:options:load:)`` and, from
+/// ``CacheConfiguration/loadOptions``, for every other read with a loader.
 ///
-/// A loaded value is *fresh* until it expires. After that it is kept for as long as ``staleWhileRevalidate`` and
-/// ``failSafe`` ask, for loads alone: every other read finds nothing.
+/// A loaded value is *fresh* until it expires. Then ``staleWhileRevalidate`` and ``failSafe`` keep it for loads only;
+/// other reads find nothing.
 ///
 ///     stored        refresh ahead          expires       stale while revalidate            fail-safe
 ///       ├───────────────┼─────────────────────┼──────────────────────┼─────────────────────────┤
@@ -12,39 +12,38 @@ public struct LoadOptions: Sendable {
   /// How long a loaded value is fresh, zero or more; `nil` for ever.
   public var lifetime: Duration?
 
-  /// By which share of ``lifetime`` a value expires earlier at most, at random: so values that were loaded together are
-  /// not loaded anew together. From 0, the default, to 1.
+  /// The maximum share of ``lifetime`` by which a value expires earlier, at random, so that values loaded together are
+  /// not reloaded together. From 0, the default, to 1.
   public var jitter = 0.0
 
-  /// After which share of its life a value that is asked for is loaded anew in the background. More than 0, up to 1;
-  /// `nil`, the default: only when it has expired. Needs a ``lifetime`` of the same options.
+  /// The share of its life after which reading a value reloads it in the background. More than 0, up to 1; `nil`, the
+  /// default, only after it expires. Needs a ``lifetime`` in the same options.
   public var refreshAhead: Double?
 
-  /// For how long after its expiry a value is still served while it is loaded anew in the background, zero or more. Zero by
-  /// default.
+  /// How long after its expiry a value is served during a background reload, zero or more. Zero by default.
   public var staleWhileRevalidate = Duration.zero
 
-  /// For how long after its expiry a value is served when loading it anew fails, or takes longer than ``timeLimit``, zero
-  /// or more. Zero by default: the error is thrown.
+  /// How long after its expiry a value is served if loading fails or takes longer than ``timeLimit``, zero or more.
+  /// Zero by default: the error is thrown.
   public var failSafe = Duration.zero
 
-  /// For how long that there is no value is remembered, zero or more; `nil`, the default: it is not.
+  /// How long an absence is remembered, zero or more; `nil`, the default, not at all.
   public var absenceLifetime: Duration?
 
-  /// How long a caller waits for the load, more than zero; `nil`, the default, for ever. The load goes on, and is stored
-  /// when it ends. In real time.
+  /// How long a caller waits for the load, in real time, more than zero; `nil`, the default, for ever. The load
+  /// continues and is stored when it ends.
   public var timeLimit: Duration?
 
-  /// How long nothing is loaded under a key after a load that failed, as long as there is a value to serve instead. Twice
-  /// as long with each failure in a row, up to ``longestPause``. A second by default; zero or more.
+  /// How long a key is not loaded after a failed load while there is a value to serve. Doubles with each failure in a
+  /// row, up to ``longestPause``. A second by default; zero or more.
   public var pauseAfterFailure = Duration.seconds(1)
   /// A minute by default; not less than ``pauseAfterFailure``.
   public var longestPause = Duration.seconds(60)
 
-  /// What the entry counts for against the cost limits, zero or more; `nil` for its size in bytes.
+  /// The entry's share of the cost limits, zero or more; `nil` for its size in bytes.
   public var cost: Int?
 
-  /// What the entry is tagged with, 64 different tags at most; see ``LMDBCache/removeAll(taggedWith:)``.
+  /// The entry's tags, up to 64 different ones; see ``LMDBCache/removeAll(taggedWith:)``.
   public var tags: [String] = []
 
   public init(lifetime: Duration? = nil) { self.lifetime = lifetime }
@@ -70,6 +69,5 @@ public struct LoadOptions: Sendable {
     _ = try EntryTags.make(tags)
   }
 
-  /// How long a value is kept after its expiry.
   var keptFor: Duration { max(staleWhileRevalidate, failSafe) }
 }

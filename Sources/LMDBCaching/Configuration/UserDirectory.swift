@@ -1,16 +1,16 @@
 package import Foundation
 import Platform
 
-/// Where the named caches of a program are: see ``LMDBCache/init(name:in:configuration:)``.
+/// The place of a program's named caches: see ``LMDBCache/init(name:in:configuration:)``.
 public enum UserDirectory: Sendable, CaseIterable {
-  /// For data that can be made again, which the user or the system may remove at any time. `$XDG_CACHE_HOME` or
-  /// `~/.cache` on Linux, `Library/Caches` on Apple platforms.
+  /// For data that can be rebuilt, which the user or the system may remove at any time. `$XDG_CACHE_HOME` or `~/.cache`
+  /// on Linux, `Library/Caches` on Apple platforms.
   case caches
-  /// For data to keep, such as settings. `$XDG_DATA_HOME` or `~/.local/share` on Linux, `Library/Application Support` on
-  /// Apple platforms.
+  /// For data to keep, such as settings. `$XDG_DATA_HOME` or `~/.local/share` on Linux, `Library/Application Support`
+  /// on Apple platforms.
   case data
 
-  /// The directory, which all programs share.
+  /// The directory that all programs share.
   package var url: URL {
     #if os(Linux)
       URL(fileURLWithPath: (self == .caches ? BaseDirectory.caches : .data).path(), isDirectory: true)
@@ -20,10 +20,9 @@ public enum UserDirectory: Sendable, CaseIterable {
     #endif
   }
 
-  /// The home directory of the user.
   package static var homePath: String { BaseDirectory.home() }
 
-  /// The name of the program's own directory in each of them.
+  /// The name of the program's directory in each of them.
   package static var program: String { Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName }
 
   func url(named name: String) throws(CacheError) -> URL {
@@ -37,12 +36,12 @@ public enum UserDirectory: Sendable, CaseIterable {
 }
 
 extension LMDBCache {
-  /// The name of the cache in ``UserDirectory/data`` that properties and stores use if they name none.
+  /// The default cache of properties and stores in ``UserDirectory/data``.
   package static let defaultName = "EFStorage"
 }
 
 extension CacheConfiguration {
-  /// What is to stay is not dropped to keep a limit that nobody has asked for.
+  /// Data to keep is not evicted by default.
   static func standard(in place: UserDirectory) -> CacheConfiguration {
     var configuration = CacheConfiguration()
     if place == .data { configuration.disk = .unlimited }

@@ -1,15 +1,14 @@
-/// What all processes have done, each in a time of its own: see ``ActivityMeter``.
+/// The activity of all processes, each in its own interval: see ``ActivityMeter``.
 package struct ActivityInterval: Sendable {
-  /// Those of which something is known.
   package let processes: [ProcessInterval]
-  /// Whether these are all that have the cache open.
+  /// Whether all processes that have the cache open are included.
   package let isComplete: Bool
 
-  /// What they have done together; of times that may differ by as much as a second.
+  /// Sums over intervals that may differ by a second.
   package var statistics: CacheStatistics { processes.reduce(into: CacheStatistics()) { $0.add($1.statistics) } }
 
   package var latencies: CacheLatencies { processes.reduce(into: CacheLatencies()) { $0.add($1.latencies) } }
 
-  /// How often a second something was counted by all of them.
+  /// Counts per second, summed over the processes.
   package func rate(_ count: (CacheStatistics) -> Int) -> Double { processes.reduce(0) { $0 + $1.rate(count) } }
 }

@@ -1,13 +1,11 @@
-/// Makes rates of readings that follow each other: what each process has done between two of them.
+/// Computes rates from successive readings of each process's counters.
 ///
-/// Processes publish about once a second, and nothing while nothing changes. So a publication that is older than that is
-/// believed to be how things still are, and a reading in which a process has said nothing new, as its next word is due,
-/// leaves its rates as they were.
+/// Processes publish about once a second, and only changes. So an older publication is taken as current, and a reading
+/// without news while the next publication is due keeps the rates.
 package struct ActivityMeter: Sendable {
-  /// What a process was known to have done at a moment.
   private struct Known {
     var statistics: ProcessStatistics
-    /// On the monotonic clock.
+    /// Monotonic.
     var asOf: Int64
     var interval: ProcessInterval?
   }
@@ -15,13 +13,13 @@ package struct ActivityMeter: Sendable {
   private var known: [UInt64: Known] = [:]
   private var hasReading = false
 
-  /// Nanoseconds after which a process would have said something new.
+  /// Nanoseconds without news after which nothing has changed.
   static let silenceLimit: Int64 = 2_500_000_000
 
   package init() {}
 
-  /// Takes another reading, and returns what has been done since the ones before. Of a process that is met for the first
-  /// time, in the first reading, nothing is known; of one that has come since, everything it has done.
+  /// Returns the activity since the last reading. For a process in the first reading that is unknown; for a new process
+  /// it is everything so far.
   package mutating func update(with activity: CacheActivity) -> ActivityInterval {
     let isFirst = !hasReading
     hasReading = true
@@ -47,7 +45,7 @@ package struct ActivityMeter: Sendable {
   /// The moment up to which its counts are complete.
   private static func asOf(_ statistics: ProcessStatistics, _ now: Int64) -> Int64 {
     let published = statistics.published.monotonic
-    // Of another run of the system, or nobody's clock.
+    // From before a restart, or invalid.
     guard published <= now else { return now }
     return now - published > silenceLimit ? now : published
   }

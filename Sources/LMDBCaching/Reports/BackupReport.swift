@@ -1,12 +1,12 @@
-/// What a backup holds: see ``LMDBCache/backUp(to:skippingDamaged:)``.
+/// The contents of a backup: see ``LMDBCache/backUp(to:skippingDamaged:)``.
 public struct BackupReport: Sendable {
-  /// Entries, those included that have expired and are kept for loads.
+  /// Entries, including expired ones that are kept for loads.
   public var entries = 0
-  /// Bytes of their keys and of their values as they are stored.
+  /// Bytes of the keys and the stored values.
   public var bytes = 0
-  /// How many entries are damaged, and not in it.
+  /// How many damaged entries were left out.
   public var damagedEntries = 0
-  /// The errors of the first of them, which name their keys.
+  /// The errors of the first damaged entries, which name their keys.
   public var damage: [CacheError] = []
 
   static let greatestDamage = 100

@@ -2,12 +2,11 @@
 public enum CacheHealth: Sendable, Equatable {
   /// Writes are being committed.
   case healthy
-  /// Commits fail, or the latest write could not be recorded. Values are served and kept in memory, and in the journal as
-  /// far as it reaches; the commit is tried again with growing pauses. The error says why. It is over when commits succeed
-  /// and a write is recorded, or none is made for a minute. What was written meanwhile may be in memory only, for as long
-  /// as that keeps it: the next ``LMDBCache/flush()`` says whether something is. A value that was loaded and could not be
-  /// archived, is too large, or has a cost or tags that cannot be, is told of here as well, and is nowhere: its callers have
-  /// it.
+  /// Commits fail, or the latest write could not be recorded; the error says why. Values are served and kept in memory,
+  /// and in the journal while it has room; the commit is retried with growing pauses. It ends when commits succeed and
+  /// a write is recorded, or after a minute without a write. Writes of that time may be in memory only until evicted:
+  /// the next ``LMDBCache/flush()`` reports them. Also reports a loaded value that could not be archived, is too large,
+  /// or has an invalid cost or tags; only its callers have it.
   case memoryOnly(CacheError)
   /// The cache is closed.
   case closed

@@ -1,15 +1,15 @@
 import Metrics
 
-/// Reports what a cache does to the metrics system that the process has installed, if any.
+/// Reports a cache's activity to the process's metrics system, if installed.
 ///
-/// What is counted on hot paths is counted without it, and told at every maintenance and at the end. The handlers are made
-/// when there is a system to report to, and are then told of everything since the cache was opened.
-// Sendable: `handlers` and `told` are touched on the queue of `events` only, which somebody else's code runs on.
+/// Hot paths keep plain counters, which are reported at every maintenance and at the end. The handlers are made once a
+/// system is installed, and first get the counts since the opening.
+// Sendable: `handlers` and `told` are only used on the queue of `events`, which runs foreign code.
 final class CacheMetrics: @unchecked Sendable {
   private let directory: String
   private let events: EventLog
   private var handlers: Handlers?
-  /// What each counter has been told.
+  /// The reported value of each counter.
   private var told = [Int](repeating: 0, count: Handlers.counters.count)
 
   private let isReported: Bool
@@ -22,8 +22,8 @@ final class CacheMetrics: @unchecked Sendable {
 
   static var isSystemInstalled: Bool { !(MetricsSystem.factory is NOOPMetricsHandler) }
 
-  /// Calls `body` with the handlers, in turn with other events, if there is a metrics system, unless too many events wait
-  /// and it is not `isEssential`.
+  /// Calls `body` with the handlers on the event queue, if a metrics system is installed; dropped if too many events
+  /// wait, unless `isEssential`.
   private func report(isEssential: Bool = false, _ body: @escaping @Sendable (CacheMetrics, Handlers) -> Void) {
     guard isReported, Self.isSystemInstalled else { return }
     let work: @Sendable () -> Void = { [self] in
@@ -37,11 +37,11 @@ final class CacheMetrics: @unchecked Sendable {
 
   func noteCommit(nanoseconds: Int64) { report { $1.commits.recordNanoseconds(nanoseconds) } }
 
-  /// What is not told because too many events wait is told by the next call; the last one is told in any case.
+  /// The next call makes up for a dropped one, and the last is never dropped.
   func record(_ statistics: CacheStatistics, count: Int, cost: Int, isLast: Bool) {
     report(isEssential: isLast) { (own, handlers) in
       for (index, (counter, value)) in handlers.counters.enumerated() {
-        // What was read while others changed may be behind what it was.
+        // A concurrent reading may be behind the reported one.
         let new = value(statistics) - own.told[index]
         guard new > 0 else { continue }
         counter.increment(by: new)
@@ -53,7 +53,7 @@ final class CacheMetrics: @unchecked Sendable {
     }
   }
 
-  /// The cache is closed: its files are used for nothing any more.
+  /// Resets the gauges of the closed cache.
   func end() {
     report(isEssential: true) { (own, handlers) in
       for (gauge, _) in handlers.gauges { gauge.destroy() }
@@ -65,7 +65,6 @@ final class CacheMetrics: @unchecked Sendable {
 }
 
 extension CacheMetrics {
-  /// What reports go to.
   fileprivate struct Handlers {
     typealias Value = @Sendable (CacheStatistics) -> Int
 

@@ -1,17 +1,17 @@
 public import Foundation
 
-/// What was wrong with a cache's file when it was opened, and where it is now: the cache was made anew.
+/// The damage of a cache's file that opening found, and the file's new place; the cache was recreated.
 ///
-/// Entries of the damaged file are gone from the cache. Writes that were acknowledged and still in a journal are not.
+/// Entries of the damaged file are gone. Acknowledged writes that were still in a journal are kept.
 public struct CacheRecovery: Sendable, CustomStringConvertible {
-  /// What is wrong with the file; for people.
+  /// A description of the damage.
   public let finding: String
-  /// The page of the file where it was found, if it is in one.
+  /// The damaged page of the file, if known.
   public let page: UInt64?
-  /// The folder that the file and its values were moved to, in the cache's directory. Of several recoveries the
-  /// last one's is kept. Nothing in it is needed.
+  /// The folder with the damaged file and its values, in the cache's directory. Only the last recovery's is kept, and
+  /// nothing in it is needed.
   public let quarantine: URL
-  /// When this was, by the cache's clock.
+  /// When this happened, by the cache's clock.
   public let date: Date
 
   public var description: String { "\(finding); the damaged files are in \(quarantine.path)" }

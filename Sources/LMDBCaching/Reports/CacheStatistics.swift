@@ -1,27 +1,25 @@
-/// Counters of one cache since it was opened by this process, and what its files are used for now. Reading them takes no
-/// lock that an operation waits for longer than for another operation; measuring the files takes some system calls, one
-/// for each segment of the value log.
+/// Counters of one cache since this process opened it, and the present use of its files. Reading them blocks no longer
+/// than an operation; measuring the files takes system calls, one for each segment of the value log.
 public struct CacheStatistics: Sendable, Equatable {
   /// Reads answered by the memory tier.
   public var memoryHits = 0
-  /// Reads answered by the disk tier, the journal included.
+  /// Reads answered by the disk tier, including the journal.
   public var diskHits = 0
-  /// Reads that found nothing, or only an expired entry. One that then loaded a value, or waited for another one's load,
-  /// counts once.
+  /// Reads of a missing or expired entry. One that then loaded a value, or waited for another load, counts once.
   public var misses = 0
-  /// Values stored by this process: by sets, batches and loads, recorded or, while the disk fails, in memory only.
+  /// Values stored by this process: by sets, batches and loads, including those in memory only while the disk fails.
   public var sets = 0
-  /// Removals asked for by this process: each one counts once, of however many entries it was.
+  /// Removals by this process; each counts once, however many entries it removed.
   public var removals = 0
-  /// Closures that were run to load a value, until they returned or threw.
+  /// Completed runs of loading closures.
   public var loads = 0
-  /// Those of them that threw, since they were cancelled, say.
+  /// Loads that threw, including cancelled ones.
   public var failedLoads = 0
-  /// How long all of them ran, one after the other.
+  /// The total duration of all loads.
   public var loadTime = Duration.zero
-  /// Values that were served after their expiry, since a load was under way or failed. They count as misses too.
+  /// Values served after their expiry, during a load or after its failure. They count as misses too.
   public var staleServed = 0
-  /// Loads that were begun in the background.
+  /// Loads started in the background.
   public var refreshes = 0
   /// Entries that the memory tier dropped to keep its limits.
   public var memoryEvictions = 0
@@ -39,19 +37,17 @@ public struct CacheStatistics: Sendable, Equatable {
   public var corruptedRecords = 0
   /// Writes replayed from journals of processes that died.
   public var replayedWrites = 0
-  /// How often the files were found deleted or replaced, or LMDB gave up on them after an I/O error, and the cache
-  /// opened what was in the directory.
+  /// How often the cache reopened its files, because they were deleted or replaced, or after an I/O error in LMDB.
   public var reopenings = 0
 
-  /// How often the cache's files were set aside, since they were damaged: 1 if this opening did, and see
-  /// ``LMDBCache/recovery``.
+  /// 1 if this opening set damaged files aside; see ``LMDBCache/recovery``.
   public var recoveries = 0
 
-  /// Bytes on the disk that entries take up, with what finds them. 0 where it cannot be known, in a closed cache, say.
+  /// Bytes on the disk used by entries, with their indexes. 0 if unknown, in a closed cache for example.
   public var liveBytes = 0
-  /// Bytes of the value log that no entry refers to any more. They are given back soon: see ``DiskCache``.
+  /// Bytes of removed entries in the value log. They are reclaimed soon: see ``DiskCache``.
   public var deadBytes = 0
-  /// Bytes on the disk that the next entries are written to. Those of the journal are not counted.
+  /// Bytes on the disk reserved for new entries, without the journal.
   public var freeBytes = 0
 
   public init() {}

@@ -1,22 +1,20 @@
-/// How often an operation took how long, in buckets that grow with the time: four for each doubling, from 16 ns to 137 s.
-///
-/// What is read back of a time is off by a quarter at most.
+/// Counts durations in exponential buckets: four for each doubling, from 16 ns to 137 s. Reported durations are off by
+/// up to a quarter.
 package struct LatencyHistogram: Sendable, Equatable {
   static let bucketCount = 33 * 4
   private static let leastExponent = 4
 
-  /// How often a time of each bucket was met; ``bucketCount`` of them.
+  /// ``bucketCount`` of them.
   package private(set) var counts: [UInt64]
 
   package init() { counts = [UInt64](repeating: 0, count: Self.bucketCount) }
 
-  /// - Parameter counts: ``bucketCount`` of them.
   init(counts: [UInt64]) {
     precondition(counts.count == Self.bucketCount)
     self.counts = counts
   }
 
-  /// The bucket of a time. Shorter times than there are buckets for are in the first one, longer ones in the last.
+  /// Durations out of range are in the first or last bucket.
   static func bucket(nanoseconds: Int64) -> Int {
     let time = UInt64(max(1 << Int64(leastExponent), nanoseconds))
     let exponent = 63 - time.leadingZeroBitCount
@@ -24,7 +22,7 @@ package struct LatencyHistogram: Sendable, Equatable {
     return min((exponent - leastExponent) * 4 + quarter, bucketCount - 1)
   }
 
-  /// Nanoseconds from which on a bucket counts, and how many it covers.
+  /// The first nanosecond of a bucket, and its width.
   package static func range(ofBucket bucket: Int) -> (start: Int, length: Int) {
     let length = 1 << (bucket / 4 + leastExponent - 2)
     return ((4 + bucket % 4) * length, length)
@@ -32,10 +30,10 @@ package struct LatencyHistogram: Sendable, Equatable {
 
   package mutating func record(nanoseconds: Int64) { counts[Self.bucket(nanoseconds: nanoseconds)] &+= 1 }
 
-  /// How many times there are in all, or as many as can be counted.
+  /// Clamped on overflow.
   package var count: UInt64 { counts.reduce(0, Self.sum) }
 
-  /// The time in nanoseconds that this part (0 … 1) of all does not exceed, or `nil` if there is none.
+  /// The duration in nanoseconds that this fraction (0 … 1) does not exceed; `nil` if empty.
   package func quantile(_ part: Double) -> Int? {
     let all = count
     if all == 0 { return nil }
@@ -43,14 +41,13 @@ package struct LatencyHistogram: Sendable, Equatable {
     var below = 0.0
     for (bucket, count) in counts.enumerated() where count > 0 {
       let (start, length) = Self.range(ofBucket: bucket)
-      // Within a bucket times are taken to be spread evenly.
+      // Assumes an even spread within a bucket.
       if below + Double(count) >= rank { return start + Int((rank - below) / Double(count) * Double(length)) }
       below += Double(count)
     }
     return counts.lastIndex { $0 > 0 }.map { Self.range(ofBucket: $0).start }
   }
 
-  /// The times that have come since it was as `earlier`.
   package func since(_ earlier: LatencyHistogram) -> LatencyHistogram {
     LatencyHistogram(counts: zip(counts, earlier.counts).map { $0 > $1 ? $0 - $1 : 0 })
   }

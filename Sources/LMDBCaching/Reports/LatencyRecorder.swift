@@ -1,7 +1,7 @@
 import Synchronization
 
 /// A ``LatencyHistogram`` that any thread may add to.
-// Unchecked because of the pointer: what it points to is atomic, and lives as long as this.
+// Unchecked: the pointer leads to atomics and lives as long as this.
 final class LatencyRecorder: @unchecked Sendable {
   private let counts: UnsafeMutablePointer<Atomic<UInt64>>
 
@@ -19,15 +19,12 @@ final class LatencyRecorder: @unchecked Sendable {
     counts[LatencyHistogram.bucket(nanoseconds: nanoseconds)].wrappingAdd(1, ordering: .relaxed)
   }
 
-  /// Records an operation that ends now, if it is one that is timed.
-  ///
-  /// - Parameter start: See ``SampledOperation/start()``.
+  /// Records an operation that ends now, if it is timed: see ``SampledOperation/start()``.
   @inline(__always)
   func record(since start: Int64) {
     if start != 0 { record(nanoseconds: SampledOperation.elapsed(since: start)) }
   }
 
-  /// What was recorded so far.
   var histogram: LatencyHistogram {
     LatencyHistogram(counts: (0..<LatencyHistogram.bucketCount).map { counts[$0].load(ordering: .relaxed) })
   }

@@ -1,4 +1,4 @@
-/// Where a store, and the memory tiers over it, note how long operations took. Any thread.
+/// Records the durations of operations in a store and its memory tiers. Any thread.
 final class LatencyRecorders: Sendable {
   let memoryHits = LatencyRecorder()
   let diskReads = LatencyRecorder()
@@ -6,7 +6,6 @@ final class LatencyRecorders: Sendable {
   let loads = LatencyRecorder()
   let commits = LatencyRecorder()
 
-  /// What was noted since the store was opened.
   var latencies: CacheLatencies {
     var latencies = CacheLatencies()
     latencies.memoryHits = memoryHits.histogram

@@ -1,4 +1,4 @@
-/// What one process has done in a time.
+/// The activity of one process in an interval.
 package struct ProcessInterval: Sendable {
   /// ``ProcessStatistics/identifier``.
   package let identifier: UInt64
@@ -7,9 +7,7 @@ package struct ProcessInterval: Sendable {
   package let statistics: CacheStatistics
   package let latencies: CacheLatencies
 
-  /// - Parameters:
-  ///   - earlier: `nil`: nothing had been done.
-  ///   - nanoseconds: From then to now.
+  /// Without `earlier`, everything is counted.
   init(since earlier: ProcessStatistics?, _ now: ProcessStatistics, _ nanoseconds: Int64) {
     identifier = now.identifier
     seconds = max(Double(nanoseconds), 1) / 1e9
@@ -17,6 +15,6 @@ package struct ProcessInterval: Sendable {
     latencies = now.latencies.since(earlier?.latencies ?? CacheLatencies())
   }
 
-  /// How often a second something was counted.
+  /// Counts per second.
   package func rate(_ count: (CacheStatistics) -> Int) -> Double { Double(count(statistics)) / seconds }
 }

@@ -1,4 +1,4 @@
-/// A key whose identity is its UTF-8: `String` itself takes canonically equivalent strings for equal.
+/// A key with the identity of its UTF-8; `String` compares by canonical equivalence.
 package struct ByteKey: Hashable, Sendable {
   package let string: String
 

@@ -1,7 +1,7 @@
 import Platform
 import Synchronization
 
-/// The directory that a store is in: another one after its own was deleted.
+/// The directory of a store, which changes after a deletion.
 final class CurrentDirectory: Sendable {
   private let directory: Mutex<Directory>
 

@@ -2,21 +2,19 @@ import Logging
 import Platform
 import Synchronization
 
-/// Hands log events to the logger on a thread of its own, in their order.
+/// Passes log events to the logger in order, on a separate thread.
 ///
-/// A log handler is somebody else's code: it may be slow, and may use the cache or open another one. So it is never called
-/// by a thread that holds a lock, nor by the writer thread. Behind one that hangs 10,000 events wait; how many log events
-/// were left out is logged when it goes on.
+/// A log handler is foreign code that may be slow, or use the cache. So it never runs on the writer thread or on one
+/// that holds a lock. If it hangs, up to 10,000 events wait; when it continues, the number of dropped events is logged.
 final class EventLog: Sendable {
-  /// The threads that are in a log handler, or another piece of somebody else's code, of any log.
+  /// The threads inside a log handler or other foreign code, of any log.
   private static let handlers = Mutex<Set<UInt>>([])
 
   private let logger: Logger
   private let thread = ThreadPool(name: "LMDB events", idleTime: 1_000_000_000)
   private static let limit = 10_000
-  /// Events that were left out.
   private let omitted = Atomic<Int>(0)
-  /// The failures that go on, with the codes of their errors: see ``logFailure(_:_:in:of:)``.
+  /// Continuing failures with their error codes: see ``logFailure(_:_:in:of:)``.
   private let failures = Mutex<[String: CacheError.Code]>([:])
 
   init(_ logger: Logger) { self.logger = logger }
@@ -30,9 +28,7 @@ final class EventLog: Sendable {
     if !isLogged { omitted.add(1, ordering: .relaxed) }
   }
 
-  /// Runs what is tried again and again, and logs its failure once, until it succeeds or fails for another reason.
-  ///
-  /// - Returns: The error.
+  /// Runs retried work, and logs its failure once, until it succeeds or fails for another reason. Returns the error.
   @discardableResult
   func logFailure(
     _ level: Logger.Level, _ message: String, in directory: String, of body: () throws(CacheError) -> Void
@@ -50,9 +46,7 @@ final class EventLog: Sendable {
     }
   }
 
-  /// Calls somebody else's code, in turn with the events, unless so many wait that this one is left out.
-  ///
-  /// - Returns: Whether it will be called.
+  /// Calls foreign code in order with the events, unless too many wait. Returns whether it will be called.
   @discardableResult
   func performIfInTime(_ work: @escaping @Sendable () -> Void) -> Bool {
     guard thread.waitingCount < Self.limit else { return false }
@@ -60,7 +54,7 @@ final class EventLog: Sendable {
     return true
   }
 
-  /// Calls somebody else's code, in turn with the events, however many wait.
+  /// Calls foreign code in order with the events.
   func perform(_ work: @escaping @Sendable () -> Void) {
     thread.run {
       let thread = PlatformThread.current
@@ -70,8 +64,7 @@ final class EventLog: Sendable {
     }
   }
 
-  /// Returns when everything was handed over; at once in a log handler, which others may be waiting for. To be called
-  /// without any lock.
+  /// Waits for all events; returns at once in a log handler, which others may be waiting for. Call it without a lock.
   func drain() {
     if Self.handlers.withLock({ $0.contains(PlatformThread.current) }) { return }
     thread.drain()

@@ -2,12 +2,11 @@ public import CXXHash
 
 /// How keys are hashed and compared.
 ///
-/// A `String` is its UTF-8 bytes, as on disk, not its canonical equivalence class: a composed and a decomposed "é" are
-/// two keys. Every other type is what its `Hashable` conformance says. The checks for `String` are decided when the
-/// compiler specialises the caller.
+/// A `String` is its UTF-8 bytes, as on disk: a composed and a decomposed "é" are two keys. Other types use `Hashable`.
+/// Specialization removes the checks for `String`.
 @frozen @usableFromInline
 package enum KeyIdentity {
-  /// Drawn anew in every process, so that nobody can choose keys that collide.
+  /// Random in every process, so that colliding keys cannot be chosen.
   package static let seed = UInt64.random(in: .min ... .max)
 
   @inlinable @inline(__always)
@@ -16,7 +15,7 @@ package enum KeyIdentity {
       return hash(string: unsafeBitCast(key, to: String.self), seed: seed)
     }
     let hash = UInt64(truncatingIfNeeded: key.hashValue)
-    // A 32-bit platform's hash would leave the upper half, which names the shard, empty.
+    // A 32-bit platform's hash would leave the upper half, which selects the shard, empty.
     return Int.bitWidth == 64 ? hash : (hash ^ seed) &* 0x9E37_79B9_7F4A_7C15
   }
 
@@ -28,7 +27,7 @@ package enum KeyIdentity {
     return hash(bridged: string, seed: seed)
   }
 
-  /// A string that is not stored as UTF-8: one that Objective-C made.
+  /// For strings from Objective-C that are not UTF-8.
   @usableFromInline @inline(never)
   static func hash(bridged string: String, seed: UInt64) -> UInt64 {
     var copy = string
@@ -45,7 +44,7 @@ package enum KeyIdentity {
 
   @inlinable @inline(__always)
   static func same(string a: String, _ b: String) -> Bool {
-    // The same small string, or the same storage: no byte needs to be read.
+    // The same small string or storage.
     if unsafeBitCast(a, to: RawString.self) == unsafeBitCast(b, to: RawString.self) { return true }
     return sameBytes(a, b)
   }
@@ -66,14 +65,14 @@ package enum KeyIdentity {
     a.utf8.elementsEqual(b.utf8)
   }
 
-  /// `memcmp(…) == 0` for the lengths that keys have, without the call.
+  /// `memcmp(…) == 0` for usual key lengths, without the call.
   @inlinable @inline(__always)
   static func equal(_ a: UnsafePointer<UInt8>?, _ b: UnsafePointer<UInt8>?, _ count: Int) -> Bool {
     guard let a, let b else { return true }
     let x = UnsafeRawPointer(a)
     let y = UnsafeRawPointer(b)
     if count < 8 { return equalShort(a, b, count) }
-    // Whole words, the last of them overlapping its predecessor.
+    // Whole words; the last overlaps its predecessor.
     var offset = 0
     let last = count &- 8
     while offset < last {
@@ -94,7 +93,7 @@ package enum KeyIdentity {
     return true
   }
 
-  /// A string's representation, to recognise the same storage.
+  /// A string's representation, to detect the same storage.
   @frozen @usableFromInline
   struct RawString: Equatable {
     @usableFromInline let first: UInt64

@@ -1,13 +1,13 @@
 public import Synchronization
 
-/// Counts the changes of keys, so that whoever keeps a copy of a value knows with one comparison whether it may have
-/// changed. A key shares its counter with those that fall into the same of 1,024 groups.
+/// Counts the changes of keys, so that one comparison detects whether a copy of a value may be stale. Keys share 1,024
+/// counters.
 ///
-/// Under the lock that makes a change visible the counter is advanced; who reads the counter, then the value, then finds
-/// the counter unchanged, has the latest value.
+/// The counter advances under the lock that makes a change visible: a reader that finds it unchanged after reading the
+/// value has the latest one.
 @usableFromInline
 package final class KeyVersions: @unchecked Sendable {
-  // Unchecked because of the pointer: what it points to is atomic, and lives as long as this.
+  // Unchecked: the pointer leads to atomics and lives as long as this.
 
   @inlinable static var groupBits: Int { 10 }
   @usableFromInline let words: UnsafeMutablePointer<Atomic<UInt64>>
@@ -23,7 +23,6 @@ package final class KeyVersions: @unchecked Sendable {
     words.deallocate()
   }
 
-  /// The counter of a key.
   @inlinable @inline(__always)
   func word(hash: UInt64) -> UnsafeMutablePointer<Atomic<UInt64>> {
     words + Int(truncatingIfNeeded: hash &>> UInt64(64 - Self.groupBits))
@@ -36,10 +35,9 @@ package final class KeyVersions: @unchecked Sendable {
     for group in 0..<(1 << Self.groupBits) { words[group].wrappingAdd(1, ordering: .releasing) }
   }
 
-  /// Whether the cache is closed: nothing may be read through it any more.
   var isClosed: Bool { closed.load(ordering: .acquiring) }
 
-  /// Makes every copy be looked at again, and no new one be kept.
+  /// Invalidates every copy, for good.
   func close() {
     closed.store(true, ordering: .releasing)
     advanceAll()

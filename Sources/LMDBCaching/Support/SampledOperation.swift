@@ -1,32 +1,30 @@
 import CPlatform
 import Platform
 
-/// Operations of which some are timed, each kind for itself: of one thread about a thousand a second, and where there are
-/// more, one of 1024.
-///
-/// An operation that is not timed costs a subtraction in the thread's own memory.
+/// Samples operations for timing: about a thousand per second, thread and kind, or one of 1024 above that. An unsampled
+/// one costs a subtraction in thread-local memory.
 enum SampledOperation: UInt32 {
   case memoryHit, diskRead, write
 
-  /// Counts an operation of this thread. Whether it is to be timed: then ``begin()`` has to be called.
+  /// Counts an operation of this thread, and returns whether to time it with ``begin()``.
   @inline(__always)
   var isDue: Bool { cplatform_is_sample(rawValue) != 0 }
 
-  /// When the operation begins; 0: it is not to be timed.
+  /// The start of the operation; 0 to skip timing.
   @inline(__always)
   func start() -> Int64 { isDue ? begin() : 0 }
 
-  /// When an operation begins that is due.
+  /// The start of a sampled operation.
   func begin() -> Int64 {
     let now = MonotonicClock.nanoseconds
     cplatform_did_sample(rawValue, now)
     return now
   }
 
-  /// Nanoseconds since `start`, without what reading the clock takes.
+  /// Nanoseconds since `start`, without the cost of reading the clock.
   static func elapsed(since start: Int64) -> Int64 { max(0, MonotonicClock.nanoseconds - start - clockCost) }
 
-  /// The least of some attempts: what a time is taken off must not be more than what is in it.
+  /// The minimum of some attempts: the correction must not exceed the real cost.
   private static let clockCost: Int64 = {
     var least = Int64.max
     for _ in 0..<32 {

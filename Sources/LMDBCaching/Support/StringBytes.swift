@@ -1,4 +1,4 @@
-/// The UTF-8 of `string`, which is a cache key's identity, without a copy where the string is native.
+/// The UTF-8 bytes that identify a cache key, without a copy for native strings.
 @inline(__always)
 func withUTF8Bytes<R, E: Error>(
   of string: String, _ body: (UnsafeRawBufferPointer) throws(E) -> R
@@ -11,8 +11,7 @@ func withUTF8Bytes<R, E: Error>(
 }
 
 extension String {
-  /// A string of bytes; what of them is no UTF-8 is replaced. From bytes that are bound to a type this takes three
-  /// quarters of the time that it takes from raw ones.
+  /// Replaces invalid UTF-8. Bytes bound to a type take three quarters of the time of raw ones.
   @inline(__always)
   init(utf8 bytes: UnsafeRawBufferPointer) {
     self.init(decoding: bytes.assumingMemoryBound(to: UInt8.self), as: UTF8.self)

@@ -3,7 +3,7 @@ import Foundation
 // The standard library's closures over bytes rethrow any error; these keep its type.
 
 extension [UInt8] {
-  /// Whether a file that begins so has a magic, or was cut off in it. An empty one has none.
+  /// Whether a file starts with a magic or a nonempty part of it.
   func begins(with magic: [UInt8]) -> Bool {
     !isEmpty && (count < magic.count ? magic.starts(with: self) : starts(with: magic))
   }
@@ -32,7 +32,7 @@ extension Data {
   }
 }
 
-/// A stack buffer of `count` bytes, aligned to 16.
+/// A stack buffer aligned to 16.
 @inline(__always)
 func withStackBytes<R, E: Error>(
   _ count: Int, _ body: (UnsafeMutableRawBufferPointer) throws(E) -> R

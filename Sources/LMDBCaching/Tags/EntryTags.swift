@@ -1,11 +1,10 @@
 import CXXHash
 
-/// The tags of an entry, of which a 64-bit hash each is stored. Of two tags that have the same hash, one pair in 10^19, a
-/// removal of one removes the entries of both.
+/// The tags of an entry, stored as 64-bit hashes. If two tags collide (one pair in 10^19), removing one removes both.
 final class EntryTags: @unchecked Sendable, Equatable {
-  // Unchecked because of the pointer: what it points to never changes, and lives as long as this.
+  // Unchecked: the memory behind the pointer never changes, and lives as long as this.
 
-  /// Good for as long as this object.
+  /// Valid as long as this object.
   let hashes: TagHashes
 
   private init(_ hashes: some Collection<UInt64>) {
@@ -17,20 +16,17 @@ final class EntryTags: @unchecked Sendable, Equatable {
     self.hashes = TagHashes(at: bytes)
   }
 
-  /// A copy of what a record has.
   convenience init(copying hashes: TagHashes) { self.init(hashes) }
 
   deinit { UnsafeMutableRawPointer(mutating: hashes.base).deallocate() }
 
-  /// Returns `nil` if there are none.
-  ///
-  /// - Throws: `.invalidArgument` for more than ``TagHashes/greatestCount``.
+  /// Returns `nil` without tags. Throws `.invalidArgument` for more than ``TagHashes/greatestCount``.
   static func make(_ tags: [String]) throws(CacheError) -> EntryTags? {
     if tags.isEmpty { return nil }
     return try make(hashes: tags.map(hash))
   }
 
-  /// The same of the hashes of tags, in any order.
+  /// Takes the hashes in any order.
   static func make(hashes: [UInt64]) throws(CacheError) -> EntryTags? {
     if hashes.isEmpty { return nil }
     let hashes = Set(hashes).sorted()
@@ -42,7 +38,7 @@ final class EntryTags: @unchecked Sendable, Equatable {
     return EntryTags(hashes)
   }
 
-  /// XXH3, seeded so that it is no hash of a key.
+  /// XXH3, with another seed than for keys.
   static func hash(_ tag: String) -> UInt64 {
     withUTF8Bytes(of: tag) { cxxhash_64($0.baseAddress, $0.count, 0x7461_6773) }
   }

@@ -1,20 +1,17 @@
-/// The tags of an entry as they are in its record: two bytes that tell how many there are, and the hash of each in eight. At
-/// least one, sorted, and different from each other, unless somebody forged them.
-///
-/// It refers to the bytes, of the record or of ``EntryTags``, and is good for as long as they are there.
+/// The tags of an entry in its record: their number in two bytes, and eight bytes of hash for each. Nonempty, sorted
+/// and unique, unless forged. Refers to the bytes of the record or ``EntryTags``, and is valid as long as those.
 struct TagHashes: RandomAccessCollection {
   static let greatestCount = 64
 
   let base: UnsafeRawPointer
 
-  /// Returns `nil` if there cannot be tags at the beginning of the bytes, of which there may be more.
+  /// Returns `nil` unless the bytes begin with tags.
   init?(_ bytes: UnsafeRawBufferPointer) {
     guard bytes.count >= 2, let base = bytes.baseAddress else { return nil }
     self.base = base
     guard 1...Self.greatestCount ~= count, bytes.count >= length else { return nil }
   }
 
-  /// - Parameter base: Where there are tags.
   init(at base: UnsafeRawPointer) { self.base = base }
 
   var count: Int { Int(UInt16(littleEndian: base.loadUnaligned(as: UInt16.self))) }

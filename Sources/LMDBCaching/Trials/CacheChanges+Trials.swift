@@ -1,5 +1,5 @@
 extension CacheChanges {
-  /// What has been told and not taken.
+  /// Takes the pending changes.
   package func taken() -> [CacheChange] {
     var changes: [CacheChange] = []
     while let change = observation.mailbox.take() { changes.append(change) }

@@ -1,23 +1,21 @@
 package import LMDB
 import Synchronization
 
-// What the trials of the cache's promises look at, and no caller needs.
+// For trials of the cache's promises only.
 
 extension DiskCache {
-  /// The environment behind the cache.
   package var environment: Environment { store.environment }
 
-  /// Runs `body` while this process commits nothing: the files are then as they would be if it were killed. It must not
-  /// use the cache.
+  /// Runs `body` without concurrent commits, with the files as after a kill. It must not use the cache.
   package func betweenCommits<R: Sendable>(_ body: @escaping @Sendable () -> R) throws(CacheError) -> R {
     try checkOpen()
     return try store.writer.run { .success(body()) }
   }
 
-  /// Whether every write so far is committed; if so it is at most one commit away from being safe from a power cut.
+  /// Whether every write is committed, and so at most one commit away from safety from a power cut.
   package var isCommitted: Bool { !store.journal.hasPending.load(ordering: .acquiring) }
 
-  /// Removes the values that no entry refers to, at once, and empties segments of which little is in use.
+  /// Removes unreferenced values at once, and empties segments that are mostly unused.
   package func sweepValues() throws(CacheError) {
     try checkOpen()
     try store.writer.run { [store] in outcome { () throws(CacheError) in try store.valueKeeper.sweep() } }

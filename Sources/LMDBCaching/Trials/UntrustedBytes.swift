@@ -1,13 +1,12 @@
 public import Foundation
 import Platform
 
-/// The decoders of what is read from a disk, each by itself: for those who try them with bytes that were made up.
+/// The decoders of data read from a disk, for fuzzing.
 ///
-/// No part of the supported interface. Every one of them takes any bytes, and ends in time and memory that are
-/// proportional to their number: with an error, or with what was read.
+/// Not part of the supported interface. Each takes any bytes, and returns or throws in proportional time and memory.
 @_spi(Fuzzing)
 public enum UntrustedBytes {
-  /// The object of an archive as a record of that format holds it.
+  /// The object of an archive in a record's format.
   public static func object(
     _ data: Data, format: ArchiveFormat, allowing classes: [any (NSObject & NSSecureCoding).Type]?
   ) throws -> any NSCoding {
@@ -16,8 +15,8 @@ public enum UntrustedBytes {
     return try ObjectArchiver.object(from: data, format: format, with: coding, forKey: "key")
   }
 
-  /// The value of a record that was stored under `key`, whose checksum is only asked for where `isChecked` is true;
-  /// `nil` if it is no record, or not that key's, or damaged.
+  /// The value of a record under `key`, or `nil` if it is invalid, damaged or has another key. The checksum is verified
+  /// if `isChecked`.
   public static func payload(
     ofRecord record: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, isChecked: Bool
   ) -> (format: ArchiveFormat, payload: UnsafeRawBufferPointer, length: Int)? {
@@ -27,7 +26,7 @@ public enum UntrustedBytes {
     return (header.format, header.payload(of: record), header.valueLength(in: record))
   }
 
-  /// A record of a value.
+  /// Encodes a record.
   public static func record(
     of value: UnsafeRawBufferPointer, format: ArchiveFormat, key: UnsafeRawBufferPointer, stamp: UInt64, expires: Int64,
     cost: Int, holdsKey: Bool
@@ -49,23 +48,23 @@ public enum UntrustedBytes {
     }
   }
 
-  /// What stands for a record in the sum that the cache's own record keeps over all entries.
+  /// The record's part in the checksum over all entries.
   public static func digest(ofRecord record: [UInt8]) -> UInt64 {
     record.withUnsafeBytes { RecordHeader.digest(of: $0) }
   }
 
-  /// What is to be applied of a journal, oldest first: the operation, the key and the record; `nil` if it is no journal.
+  /// The operation, key and record of a journal's live frames, oldest first; `nil` if it is invalid.
   public static func frames(ofJournal contents: UnsafeRawBufferPointer) -> [(UInt8, [UInt8], [UInt8])]? {
     JournalFile.runs(in: contents).map { journal in
       JournalRun.frames(of: journal.runs, after: 0).map { ($0.operation.rawValue, Array($0.key), Array($0.record)) }
     }
   }
 
-  /// A journal with these frames in its first segment, sealed as one that was written.
+  /// A sealed journal with these frames in its first segment.
   ///
   /// - Parameters:
-  ///   - segments: How many it says that it has.
-  ///   - padding: By how many bytes its segments are longer than the frames.
+  ///   - segments: The number of segments in its header.
+  ///   - padding: How much longer its segments are than the frames.
   public static func journal(
     _ frames: [(operation: UInt8, key: [UInt8], record: [UInt8], stamp: UInt64)], identifier: UInt64,
     segments: Int = 1, padding: Int = 0
@@ -73,7 +72,7 @@ public enum UntrustedBytes {
     JournalFile.contents(frames, identifier: identifier, segments: segments, padding: padding)
   }
 
-  /// The metadata of a cache, written again, or `nil` if it is none of this version, or damaged.
+  /// Decodes and re-encodes the metadata of a cache; `nil` if it is damaged or of another version.
   public static func metadata(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
     guard case .metadata(let metadata) = CacheMetadata.read(bytes) else { return nil }
     var copy = [UInt8](repeating: 0, count: CacheMetadata.size)
@@ -81,14 +80,14 @@ public enum UntrustedBytes {
     return copy
   }
 
-  /// Metadata as it was changed, with the checksum that belongs to it.
+  /// Seals changed metadata with the right checksum.
   public static func sealedMetadata(_ bytes: [UInt8]) -> [UInt8] {
     var copy = bytes
     copy.withUnsafeMutableBytes { CacheMetadata.seal($0) }
     return copy
   }
 
-  /// Metadata of a cache.
+  /// Encodes the metadata of a cache.
   public static func metadata(count: Int, stamp: UInt64) -> [UInt8] {
     var metadata = CacheMetadata(durability: .ordered)
     metadata.count = count
@@ -98,8 +97,7 @@ public enum UntrustedBytes {
     return bytes
   }
 
-  /// What a process publishes of itself, written again, or `nil` if it is not believed. Also makes of it what who shows it
-  /// does.
+  /// Decodes a process's published statistics, formats them, and re-encodes them; `nil` if they are invalid.
   public static func statistics(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
     guard let (statistics, number) = StatisticsBlock.read(Array(bytes), identifier: 7) else { return nil }
     var activity = CacheActivity()
@@ -118,10 +116,10 @@ public enum UntrustedBytes {
     return StatisticsBlock.bytes(statistics, number: number)
   }
 
-  /// Such a block as it was changed, of the right length and with the check that belongs to it.
+  /// Seals changed statistics with the right length and check.
   public static func sealedStatistics(_ bytes: [UInt8]) -> [UInt8] { StatisticsBlock.sealed(bytes) }
 
-  /// What a process publishes that has done nothing yet, or something.
+  /// Encodes a process's statistics.
   public static func statistics(name: String, count: Int) -> [UInt8] {
     var statistics = ProcessStatistics()
     statistics.process = 1
@@ -134,14 +132,14 @@ public enum UntrustedBytes {
     return StatisticsBlock.bytes(statistics, number: 1)
   }
 
-  /// The name of the segment that a record refers to in place of its value, and the pointer written again.
+  /// The segment name of a value pointer, and the pointer re-encoded.
   public static func pointer(_ bytes: UnsafeRawBufferPointer) -> (name: String, written: [UInt8])? {
     guard bytes.count == ValuePointer.size else { return nil }
     let pointer = ValuePointer(bytes)
     return (ValueSegment.name(pointer.segment), pointer.withBytes { Array($0) })
   }
 
-  /// The key and the value's length of an entry of the value log; `nil` if it is none.
+  /// The key and value length of an entry in the value log; `nil` if it is invalid.
   public static func valueEntry(
     _ bytes: UnsafeRawBufferPointer, at offset: Int, in segment: UInt64, limit: Int
   ) -> (key: [UInt8], length: Int)? {
@@ -151,7 +149,7 @@ public enum UntrustedBytes {
 }
 
 extension JournalFile {
-  /// A journal of one segment as bytes.
+  /// Encodes a journal of one segment.
   fileprivate static func contents(
     _ frames: [(operation: UInt8, key: [UInt8], record: [UInt8], stamp: UInt64)], identifier: UInt64, segments: Int,
     padding: Int

@@ -2,25 +2,23 @@
   import Crypto
   public import Foundation
 
-  /// Encrypts values, and finds out whether they were changed. There with the package trait `Encryption`.
+  /// Encrypts and authenticates values. Available with the package trait `Encryption`.
   ///
-  /// The encryption key, the entry's key, what its header says of format, expiry, cost, tags and creation, and the
-  /// transforms before this one are bound together. A value that was written with another encryption key, moved to
-  /// another entry, given another expiry or other tags, or stripped of a transform is
-  /// ``CacheError/Code/decodingFailed`` when it is read. A value that was not encrypted at all is
-  /// ``CacheError/Code/untransformed``, unless ``acceptsPlainValues`` is true. Put it after compression.
+  /// It binds together the encryption key, the entry's key, the header's format, expiry, cost, tags and creation, and
+  /// the earlier transforms. Reading throws ``CacheError/Code/decodingFailed`` for a value encrypted with another key,
+  /// moved to another entry, given another expiry or tags, or stripped of a transform. A value that was never encrypted
+  /// is ``CacheError/Code/untransformed``, unless ``acceptsPlainValues`` is true. Put it after compression.
   ///
-  /// **What it does not hide:** that an entry exists, its key, the length of its value (after compression, which tells
-  /// something of the contents), its format, cost, expiry, the hashes of its tags, and the times of its writing and
-  /// last use. The memory tier holds values as they are, and so does what the operating system writes of a process's
-  /// memory.
+  /// **What it does not hide:** an entry's existence, key, value length (after compression, which reveals something of
+  /// the contents), format, cost, expiry, tag hashes, and times of writing and last use. The memory tier holds plain
+  /// values, which the operating system may write to disk with the process's memory.
   ///
-  /// **What it cannot tell:** that an entry was removed, or that a removal, by its tag, say, was undone; that an older
-  /// value of the same entry, with its own header, was put back; and that an entry is from another cache that is
-  /// encrypted with the same key. Have a key for each cache, and put a version into values whose older ones must not be
-  /// believed. What is listed without reading the value, such as ``CacheEntry``, is not authenticated.
+  /// **What it does not detect:** that an entry was removed, or that a removal was undone; that an older value of the
+  /// same entry, with its header, was put back; and that an entry comes from another cache with the same key. Use a key
+  /// for each cache, and put a version into values whose older ones must not be trusted. Listings such as
+  /// ``CacheEntry``, which do not read values, are not authenticated.
   public struct AuthenticatedEncryption: PackagedTransform {
-    /// Both with a nonce of 96 random bits for every value, and a tag of 128 bits.
+    /// Both use a nonce of 96 random bits for every value, and a tag of 128 bits.
     public enum Algorithm: Sendable {
       /// AES in Galois/Counter mode (NIST SP 800-38D), with a key of 16, 24 or 32 bytes.
       case aesGCM
@@ -29,20 +27,19 @@
     }
 
     public let algorithm: Algorithm
-    /// Whether values that were not encrypted are read. False is the default.
+    /// Whether unencrypted values are read. False by default.
     ///
-    /// Set it while a cache that was not encrypted goes over to encryption: entries from before are read, and every
-    /// write is encrypted. As long as it is true, who can write to the files can put a value of their own in place of an
-    /// encrypted one. When all entries have been written anew or have expired, set it to false.
+    /// Set it while you convert an unencrypted cache: old entries are read, and every write is encrypted. As long as it
+    /// is true, anyone with write access can replace encrypted values with plain ones. Set it to false when all old
+    /// entries have been rewritten or have expired.
     public let acceptsPlainValues: Bool
     private let key: @Sendable () throws -> Data
 
     /// - Parameters:
-    ///   - algorithm: How values are encrypted. Entries that another algorithm encrypted are errors; to change it, remove
-    ///     all entries.
+    ///   - algorithm: The cipher. Entries of another algorithm are errors; to change it, remove all entries.
     ///   - acceptsPlainValues: See ``acceptsPlainValues``.
-    ///   - key: Supplies the key, for each value: from a keychain, say. Keep it cheap. What it throws makes the read or
-    ///     the write throw. With random nonces, no more than 2^32 values should be written with one key.
+    ///   - key: Supplies the key for each value, from a keychain for example. Keep it cheap; its errors make the read
+    ///     or write throw. With random nonces, a key should encrypt at most 2^32 values.
     public init(
       _ algorithm: Algorithm = .aesGCM, acceptsPlainValues: Bool = false, key: @escaping @Sendable () throws -> Data
     ) {
@@ -64,7 +61,7 @@
       let key = try symmetricKey()
       switch algorithm {
       case .aesGCM:
-        // Never nil with a nonce of the usual length, which is what is made here.
+        // Never nil with a nonce of the usual length.
         return try AES.GCM.seal(bytes, using: key, authenticating: context.authenticatedData).combined
       case .chaChaPoly:
         return try ChaChaPoly.seal(bytes, using: key, authenticating: context.authenticatedData).combined

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What of an entry a transform is bound to.
+/// The entry's properties that transforms authenticate.
 struct TransformedEntry {
   let key: String
   let utf8: UnsafeRawBufferPointer
@@ -10,14 +10,14 @@ struct TransformedEntry {
   let cost: Int
   /// Seconds since 1970.
   let created: UInt32
-  /// When it is to be loaded anew, and until when it is kept after its expiry; nanoseconds since 1970, or 0.
+  /// The reload time, and the end of the stale period; nanoseconds since 1970, or 0.
   let refresh: Int64
   let kept: Int64
   let tags: TagHashes?
 
-  /// What does not change between writing and reading: the version of this layout, the format, the expiry, the cost and
-  /// the creation, in 22 bytes, little endian; the two other times if there are any, or tags; the tags, if there are any,
-  /// as they are stored; the number of the transforms up to the one that this is for, and their identifiers; and the key.
+  /// The bytes to authenticate: layout version, format, expiry, cost and creation in 22 bytes, little endian; the two
+  /// other times if set or if there are tags; the stored tags, if any; the number of transforms up to this one, and
+  /// their identifiers; and the key.
   func authenticatedData(_ transforms: some Collection<UInt8>) -> Data {
     let hasTimes = refresh != 0 || kept != 0 || tags != nil
     var data = Data(capacity: 39 + (tags?.length ?? 0) + transforms.count + utf8.count)

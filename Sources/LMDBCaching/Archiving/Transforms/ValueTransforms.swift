@@ -2,15 +2,14 @@ import Foundation
 
 /// The transforms of a cache.
 ///
-/// A transformed payload begins with the number of the transforms that were applied, and their identifiers in order.
-/// Each transform is handed that list, up to itself, as part of what it may authenticate: with an authenticated cipher
-/// in it, the list cannot be made shorter or another one without being found out.
+/// A transformed payload begins with the number of its transforms, and their identifiers in order. Each transform can
+/// authenticate that list up to itself, so an authenticated cipher detects changes of it.
 struct ValueTransforms: Sendable {
   let transforms: [any ValueTransform]
-  /// Whether there is one that every value has to have gone through.
+  /// Whether any transform is required.
   let isRequired: Bool
 
-  /// Values are shorter than 4 GiB; so is what they are restored to.
+  /// Values are shorter than 4 GiB, also after restoring.
   static let maximumLength = (1 << 32) - 1
 
   static let none = ValueTransforms(transforms: [])
@@ -22,13 +21,13 @@ struct ValueTransforms: Sendable {
 
   var isEmpty: Bool { transforms.isEmpty }
 
-  /// Returns what is to be stored, or `nil` if every transform left the bytes as they are.
+  /// Returns the stored form, or `nil` if every transform was skipped.
   func apply(to payload: UnsafeRawBufferPointer, _ entry: TransformedEntry) throws(CacheError) -> Data? {
     var bytes = Data(payload)
     var applied: [UInt8] = []
     for transform in transforms {
       do {
-        // What comes out of the last one is looked at where it is stored.
+        // The storing checks the last result.
         if bytes.count > Self.maximumLength {
           throw ValueTransformError(.tooLarge, "Between two transforms it is longer than 4 GiB. Write it in parts.")
         }
@@ -52,7 +51,7 @@ struct ValueTransforms: Sendable {
     return Data([UInt8(applied.count)] + applied) + bytes
   }
 
-  /// Returns the value as it was before `apply`.
+  /// Undoes `apply`.
   func restore(_ payload: UnsafeRawBufferPointer, _ entry: TransformedEntry) throws(CacheError) -> Data {
     guard let count = payload.first.map(Int.init), count > 0, payload.count > count else {
       throw failed(entry, ValueTransformError(.damaged, "The list of its transforms is damaged. Write it anew."))
@@ -84,7 +83,6 @@ struct ValueTransforms: Sendable {
     return bytes
   }
 
-  /// The error of a value that did not go through a transform that is required.
   func untransformed(_ key: String) -> CacheError {
     let required = transforms.filter(\.isRequired).map { name($0.identifier) }
     return CacheError(

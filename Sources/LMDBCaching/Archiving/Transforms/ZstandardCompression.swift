@@ -2,17 +2,16 @@
   import CZstd
   public import Foundation
 
-  /// Compresses values with Zstandard (RFC 8878). There with the package trait `Compression`.
-  ///
-  /// A value that does not become shorter is stored as it is.
+  /// Compresses values with Zstandard (RFC 8878). Available with the package trait `Compression`. A value that does not
+  /// become shorter is stored as it is.
   public struct ZstandardCompression: PackagedTransform {
     public var identifier: UInt8 { 1 }
-    /// Faster at the low end, smaller at the high end: 1 … 19, and negative ones that are faster still.
+    /// 1 … 19, from fast to small; negative levels are even faster.
     public let level: Int
-    /// Shorter values, in bytes, are not tried.
+    /// Shorter values, in bytes, are not compressed.
     public let minimumLength: Int
 
-    /// - Parameter level: A greater one is taken for 19, and one of less than -100 for that.
+    /// - Parameter level: Clamped to -100 … 19.
     public init(level: Int = 3, minimumLength: Int = 256) {
       self.level = min(19, max(-100, level))
       self.minimumLength = max(0, minimumLength)
@@ -37,8 +36,8 @@
       guard length != czstd_contentsize_error(), length != czstd_contentsize_unknown() else {
         throw ValueTransformError(.damaged, "It is no frame of Zstandard with a known length. Write it anew.")
       }
-      // A frame of n bytes holds blocks of at most 128 KiB behind headers of three, so a longer one is made up. That
-      // bounds what a few bytes can make this allocate.
+      // A frame of n bytes holds blocks of at most 128 KiB behind headers of three, so a longer one is forged. This
+      // bounds the allocation for a few bytes.
       guard length <= UInt64(context.maximumLength), length / (128 << 10) <= UInt64(bytes.count) else {
         throw ValueTransformError(
           .damaged, "Its frame of Zstandard claims to hold \(length) bytes, which cannot be. Write it anew.")

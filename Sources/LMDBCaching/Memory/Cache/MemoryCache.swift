@@ -1,12 +1,10 @@
-/// A cache in memory: a map from keys to values that holds its limits by S3-FIFO eviction (Yang et al., SOSP 2023) that
-/// adapts to what it is asked for.
+/// A cache in memory with adaptive S3-FIFO eviction (Yang et al., SOSP 2023).
 ///
-/// Any thread may use it, and threads rarely wait for each other. A `String` key is its UTF-8 bytes, not its canonical
-/// equivalence class: a composed and a decomposed "é" are two keys. Limits hold whenever a call returns; an expired
-/// value is never returned. Unless it is said otherwise it holds a million values: `MemoryCache(configuration: .unlimited)`
-/// lifts that. Values are released after the cache's locks, by default on a background queue, so a
-/// value's `deinit` may use the cache. A key's `==` and `hash(into:)` may not, nor wait for anybody who does: they are called
-/// while a part of the cache is locked.
+/// Any thread may use it, and threads rarely wait for each other. A `String` key is its UTF-8 bytes: a composed and a
+/// decomposed "é" are two keys. Limits hold whenever a call returns; an expired value is never returned. By default it
+/// holds a million values; `MemoryCache(configuration: .unlimited)` lifts that. Values are released outside the cache's
+/// locks, by default on a background queue, so their `deinit` may use the cache. A key's `==` and `hash(into:)` run
+/// while a part of the cache is locked: they must not use it, nor wait for a thread that does.
 ///
 /// ```swift
 /// let cache = MemoryCache<String, Image>(countLimit: 1_000)
@@ -18,11 +16,11 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
   let pressure: MemoryPressure
 
   /// - Parameters:
-  ///   - countLimit: the most values to hold: a million if nothing is said, without a limit `Int.max`; 0 holds none. One
-  ///     that is less than 0 is taken for no limit, as with the other limits.
-  ///   - costLimit: the highest total cost to hold, in the units of the costs given to ``set(_:forKey:expiresIn:cost:)``.
-  ///   - ageLimit: how long after its last access a value is kept; `nil` for ever.
-  ///   - clock: where the time comes from.
+  ///   - countLimit: The maximum number of values, a million by default; 0 holds none. `Int.max` or a negative number
+  ///     means no limit; all limits treat negative numbers so.
+  ///   - costLimit: The maximum total of the costs given to ``set(_:forKey:expiresIn:cost:)``.
+  ///   - ageLimit: How long after its last access a value is kept; `nil` for ever.
+  ///   - clock: The source of the time.
   public convenience init(
     countLimit: Int = MemoryCacheConfiguration.standardCountLimit, costLimit: Int = .max, ageLimit: Duration? = nil,
     clock: CacheClock = .system
@@ -39,8 +37,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     self.init(store: store, configuration: configuration)
   }
 
-  /// A cache over a store that its maker uses too; the configuration's count limit, cost limit and clock are the
-  /// store's own.
+  /// Wraps a shared store, which keeps its count limit, cost limit and clock.
   package init(store: MemoryStore<Key, Value>, configuration: MemoryCacheConfiguration) {
     self.store = store
     pressure = MemoryPressure(
@@ -55,7 +52,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
 
   // MARK: Values
 
-  /// The value stored under `key`, or `nil` if there is none, or it has expired. Counts as an access.
+  /// Returns the value under `key`, or `nil` if it is missing or has expired. Counts as an access.
   @inlinable
   public func value(forKey key: Key) -> Value? {
     let hash = store.hash(of: key)
@@ -67,13 +64,12 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
 
   /// Stores a value, replacing the one under `key`, and evicts others until the limits hold.
   ///
-  /// A replaced value's place in the eviction order is kept. A value whose cost is over the whole limit is not stored,
-  /// but an older one under its key goes, and so with an expiry of zero or less.
+  /// The place in the eviction order is kept. A value whose cost exceeds the limit, or with an expiry of zero or less,
+  /// is not stored, but the older one goes.
   ///
   /// - Parameters:
-  ///   - duration: how long from now it may be returned, by the wall clock; `nil` for ever.
-  ///   - cost: what it counts towards ``costLimit``, 0 or more. This function cannot throw, where `LMDBCache` refuses a
-  ///     negative cost: it counts as 0, and above 2^55 as 2^55.
+  ///   - duration: How long it may be returned, by the wall clock; `nil` for ever.
+  ///   - cost: Its share of ``costLimit``, clamped to 0...2^55. (`LMDBCache` refuses negative costs.)
   @inlinable
   public func set(_ value: consuming Value, forKey key: Key, expiresIn duration: Duration? = nil, cost: Int = 0) {
     let hash = store.hash(of: key)
@@ -88,33 +84,33 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     store.set(key, hash: hash, value: value, cost: cost, expires: expires)
   }
 
-  /// Removes and returns the value stored under `key`, or `nil` if there was none, or it had expired.
+  /// Removes and returns the value under `key`, or `nil` if it is missing or has expired.
   ///
-  /// The value is the caller's then, and released where the caller lets go of it, also if it is not looked at, whatever
-  /// ``releasesAsynchronously`` and ``releasesOnMainThread`` say. ``removeObject(forKey:)`` follows them.
+  /// The caller releases the value, even if it ignores the result, regardless of ``releasesAsynchronously`` and
+  /// ``releasesOnMainThread``. ``removeObject(forKey:)`` follows them.
   @inlinable @discardableResult
   public func removeValue(forKey key: Key) -> Value? {
     store.remove(key, hash: store.hash(of: key))
   }
 
-  /// Removes every value. Takes constant time, whatever it holds, unless values are released by the caller.
+  /// Removes every value, in constant time unless the caller releases them.
   public func removeAll() { store.removeAll() }
 
-  /// Removes the values whose keys `predicate` accepts. No lock is held while it runs.
+  /// Removes the values whose keys `predicate` accepts. It runs without a lock.
   public func removeAll(where predicate: (Key) -> Bool) { store.removeAll(where: predicate) }
 
-  /// Whether a value that has not expired is stored under `key`. Not an access.
+  /// Returns whether a live value exists under `key`. Not an access.
   @inlinable
   public func contains(_ key: Key) -> Bool {
     store.contains(key, hash: store.hash(of: key))
   }
 
-  /// The number of values, those included that have expired and were not removed yet.
+  /// The number of values, including expired ones that were not removed yet.
   public var count: Int { store.count }
 
   /// The sum of the values' costs.
   public var totalCost: Int { store.totalCost }
 
-  /// What the cache did since it was made.
+  /// Counters since the cache was made.
   public var statistics: MemoryStatistics { store.statistics }
 }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What a cache does when memory is short or the app leaves the foreground.
+/// The reactions of a cache to memory pressure and to entering the background.
 final class MemoryPressure: Sendable {
   typealias Handler = @Sendable () -> Void
 
@@ -23,9 +23,9 @@ final class MemoryPressure: Sendable {
     }
   }
 
-  /// Changes the state, and listens for the system's warnings while anything would come of one.
+  /// Changes the state, and subscribes to warnings while they have an effect.
   func update(_ change: (inout State) -> Void) {
-    // What is replaced goes after the lock: it may be the last to hold an owner whose `deinit` comes here.
+    // Released after the lock: it may be the last reference to an owner whose `deinit` comes here.
     let old = state.withLock { state in
       let old = state
       change(&state)

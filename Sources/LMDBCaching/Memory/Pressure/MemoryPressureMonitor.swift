@@ -1,19 +1,19 @@
 import Dispatch
 import Synchronization
 
-/// Tells the process's caches when the system runs short of memory.
+/// Notifies the process's caches of memory pressure.
 ///
-/// On Apple's platforms by a memory pressure source. On Linux by a trigger on `/proc/pressure/memory` (pressure stall
-/// information, kernel 4.20 and up): tasks waited for memory for 200 ms within 2 s. It starts with the first
-/// subscriber and then stays.
+/// Uses a memory pressure source on Apple platforms. On Linux, a trigger on `/proc/pressure/memory` (pressure stall
+/// information, kernel 4.20 and up): tasks waited for memory for 200 ms within 2 s. It stays after the first
+/// subscription.
 package final class MemoryPressureMonitor: Sendable {
   package static let shared = MemoryPressureMonitor()
 
   package enum Availability: Sendable, Equatable {
-    /// Nobody has subscribed yet.
+    /// Without subscribers so far.
     case notStarted
     case available
-    /// The kernel offers no pressure information, or not to this process; no warning will come.
+    /// The kernel offers this process no pressure information.
     case unavailable
   }
 
@@ -41,13 +41,11 @@ package final class MemoryPressureMonitor: Sendable {
   private let state = Mutex(State())
   private let path: String
 
-  /// - Parameter path: where the kernel's pressure information is; for tests.
   package init(path: String = "/proc/pressure/memory") { self.path = path }
 
-  /// Whether warnings can come.
   package var availability: Availability { state.withLock { $0.availability } }
 
-  /// Has `handler` called, on a background thread, at every warning, as long as the subscription lives.
+  /// Calls `handler` on a background thread at every warning, as long as the subscription lives.
   package func subscribe(_ handler: @escaping @Sendable () -> Void) -> Subscription {
     let id = state.withLock { state in
       state.nextID += 1
@@ -58,7 +56,6 @@ package final class MemoryPressureMonitor: Sendable {
     return Subscription(id: id, monitor: self)
   }
 
-  /// Calls every handler, as a warning of the system does.
   package func warn() {
     let handlers = state.withLock { Array($0.handlers.values) }
     for handler in handlers { handler() }

@@ -1,13 +1,12 @@
 #if os(Linux)
   import Platform
 
-  /// A trigger on Linux's pressure stall information, and the thread that waits for it. The file is closed with the
-  /// last reference.
+  /// A trigger on Linux's pressure stall information, and its waiting thread. The last reference closes the file.
   final class PressureTrigger: Sendable {
     private let descriptor: Int32
 
     /// Registers "waited for memory for 200 ms of any 2 s", the shortest window open to unprivileged processes. Returns
-    /// `nil` if the kernel has no such file or refuses.
+    /// `nil` if the kernel does not support it.
     init?(path: String) {
       descriptor = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
       if descriptor < 0 { return nil }
@@ -21,7 +20,7 @@
 
     deinit { close(descriptor) }
 
-    /// Calls `handler` at every event, on a thread of its own, until it returns false or the kernel ends the trigger.
+    /// Calls `handler` on a separate thread at every event, until it returns `false` or the kernel ends the trigger.
     func start(_ handler: @escaping @Sendable () -> Bool) -> Bool {
       let context = Unmanaged.passRetained(Context(trigger: self, handler: handler))
       var thread = pthread_t()

@@ -2,19 +2,18 @@ public import CPlatform
 import Platform
 import Synchronization
 
-/// The threads that read a store without its locks: those that have removed something wait here until nobody can be
-/// reading it any more, then release it.
+/// The threads that read a store without its locks. Removers wait here for earlier reads, then release the memory.
 ///
-/// A thread announces itself in its ``MemoryReader``, then reads; whoever removes something does so, then looks at every
-/// reader. Between the two steps of each is a sequentially consistent fence. So either the reader finds that it is gone, or
-/// it is seen, and waited for. A reader stays for tens of nanoseconds, waits for nothing and calls nothing of the user's
-/// but `==` of keys: waiting for one is like waiting for a ``ShortLock``. (That is the quiescence of RCU, and of Fraser's
-/// epochs, without an epoch: a reader's word is different each time.)
+/// A thread announces itself in its ``MemoryReader``, then reads; a remover unlinks, then looks at every reader. A
+/// sequentially consistent fence is between the two steps of each, so the reader misses the removed memory, or is seen
+/// and waited for. A read takes tens of nanoseconds, waits for nothing and calls no user code except `==` of keys:
+/// waiting for one is like waiting for a ``ShortLock``. (As the quiescence of RCU, and of Fraser's epochs, but a
+/// reader's word is different each time instead of an epoch.)
 ///
-/// Threads have numbers while they live (`cplatform_take_thread_number`). One that gets none, as there are more threads than
-/// numbers, reads under the locks.
+/// Threads have numbers while they live (`cplatform_take_thread_number`). Threads beyond the last number read under the
+/// locks.
 @usableFromInline
-// Unchecked because of the pointer: what it points to is atomic, or its one thread's, and lives as long as this.
+// Unchecked: the memory behind the pointer is atomic or belongs to one thread, and lives as long as this.
 final class MemoryReaders: @unchecked Sendable {
   @usableFromInline let lines: UnsafeMutableRawPointer
   @usableFromInline let count: UInt32
@@ -34,7 +33,7 @@ final class MemoryReaders: @unchecked Sendable {
 
   // MARK: Reading
 
-  /// The line of this thread, which is announced, or `nil` if it has none or reads already.
+  /// This thread's line after an announcement, or `nil` if it has none or is reading already.
   @inlinable @inline(__always)
   func enter() -> UnsafeMutablePointer<MemoryReader>? {
     var number = cplatform_thread_number()
@@ -48,9 +47,7 @@ final class MemoryReaders: @unchecked Sendable {
 
   // MARK: Waiting
 
-  /// Returns when every read has ended that may have found what was removed before.
-  ///
-  /// Not to be called by a thread that reads.
+  /// Returns when all reads that may have found earlier removals have ended. A reading thread must not call it.
   @usableFromInline @inline(never)
   func wait() {
     cplatform_fence()
@@ -79,7 +76,7 @@ final class MemoryReaders: @unchecked Sendable {
 
   // MARK: Counts
 
-  /// What was found, and not found, by those who read here.
+  /// The hits and misses of the reads here.
   var counts: (hits: Int, misses: Int) {
     var sums = (hits: 0, misses: 0)
     for number in 0..<min(count, cplatform_thread_numbers_given()) {

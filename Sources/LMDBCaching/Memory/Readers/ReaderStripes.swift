@@ -1,15 +1,14 @@
 import Platform
 import Synchronization
 
-/// Lets threads read what another replaces and frees, without a lock that they share: a "big reader" lock.
+/// Lets threads read memory that another replaces and frees, without a shared lock: a "big reader" lock.
 ///
-/// A reader holds one of several locks, most often one that no other thread uses, while it follows a pointer and copies
-/// what it finds. A writer replaces the pointer, then takes and releases every lock in turn: whoever followed the old
-/// pointer is done by then. Reading costs one atomic exchange on the thread's own cache line; replacing costs one on
-/// each.
+/// A reader holds one of several locks, usually used by no other thread, while it follows a pointer and copies the
+/// data. A writer replaces the pointer, then takes and releases every lock in turn, after which all readers of the old
+/// pointer are done. Reading costs one atomic exchange on the thread's cache line; replacing costs one on each.
 @usableFromInline
 package final class ReaderStripes: @unchecked Sendable {
-  // Unchecked because of the pointer: what it points to are locks, and it is never freed.
+  // Unchecked: the pointer leads to locks and is never freed.
 
   package static let shared = ReaderStripes()
 
@@ -30,7 +29,7 @@ package final class ReaderStripes: @unchecked Sendable {
     }
   }
 
-  /// The lock for this thread's reads. Critical sections are a few instructions, and call nothing of the user's.
+  /// The lock for this thread's reads. Critical sections are a few instructions, and call no user code.
   @inline(__always)
   var mine: UnsafeMutablePointer<ShortLock> {
     // Fibonacci hashing of the thread's control block: those of one process differ in the middle bits.
@@ -47,7 +46,7 @@ package final class ReaderStripes: @unchecked Sendable {
     (memory + number &* Self.stride).assumingMemoryBound(to: ShortLock.self)
   }
 
-  /// Returns when every read that was going on has ended.
+  /// Returns when all earlier reads have ended.
   func waitForReaders() {
     for number in 0..<count { lock(number).pointee.withLock {} }
   }

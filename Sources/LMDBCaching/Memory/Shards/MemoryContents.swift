@@ -1,4 +1,4 @@
-/// A shard's contents after they were taken out of it. Owned memory: `drain` ends it.
+/// A shard's detached contents. Owned memory: `drain` frees it.
 @frozen @usableFromInline
 struct MemoryContents<Key, Value> {
   @usableFromInline let table: MemoryTable<Key, Value>
@@ -16,7 +16,7 @@ struct MemoryContents<Key, Value> {
     self.cost = cost
   }
 
-  /// Hands every entry to `body`, which must move it out, and frees the memory.
+  /// Passes every entry to `body`, which must move it out, and frees the memory.
   @inlinable
   consuming func drain(_ body: (UnsafeMutablePointer<MemoryEntry<Key, Value>>) -> Void) {
     for place in 0..<table.capacity where table.words[place] != 0 { body(table.entries + place) }

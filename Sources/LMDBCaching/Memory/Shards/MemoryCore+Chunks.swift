@@ -1,8 +1,6 @@
 extension MemoryCore {
-  /// Empties the last chunk of slots into the others when all have twice the room that is needed. Returns `false` if
-  /// there is nothing to do.
-  ///
-  /// Called after many removals, so that what is left does not hold on to the memory of what went.
+  /// Moves the last chunk of slots into the others if the rest has twice the needed room; otherwise returns `false`.
+  /// Called after many removals to free memory.
   @inlinable
   mutating func compact() -> Bool {
     guard slabs.chunks > 1, Int(slabs.chunks) &* Int(MemorySlabs.slotsPerSlab) > count &* 2 else {
@@ -18,7 +16,6 @@ extension MemoryCore {
     relocations &+= 1
     // A scan may have missed what moved.
     nextExpiry = 0
-    // Its slots are all moved out.
     slabs.table[Int(last)].live = 0
     slabs.linkPartial(last)
     slabs.removeSlab(last)
@@ -50,7 +47,7 @@ extension MemoryCore {
     }
   }
 
-  /// Makes the table half as large, and half again, while its entries fill less than five eighths of that.
+  /// Halves the table repeatedly while its entries fill less than five eighths of the result.
   @inlinable
   mutating func shrinkTable() {
     var log2 = table.capacityLog2
@@ -58,14 +55,13 @@ extension MemoryCore {
     if log2 < table.capacityLog2 { table.resize(toLog2: log2, arena: slabs.arena) }
   }
 
-  /// Shrinks the table once it is nearly empty: removals one by one give its memory back, too, and at a price that is
-  /// small beside theirs.
+  /// Shrinks a nearly empty table, at a cost that is small compared to the removals.
   @inlinable @inline(__always)
   mutating func shrinkAfterRemoval() {
     if count &* 16 < table.capacity, table.capacityLog2 > 8 { shrinkTable() }
   }
 
-  /// The contents, leaving the core empty: constant time, so that a large shard is emptied in a short lock hold.
+  /// Detaches the contents in constant time, so that a large shard is emptied in a short lock hold.
   @inlinable
   mutating func detach() -> MemoryContents<Key, Value> {
     let contents = MemoryContents(table: table, slabs: slabs, ghosts: ghosts, count: count, cost: cost)

@@ -1,16 +1,16 @@
 extension MemoryCore {
-  /// Evicts one entry, an expired one if the scan finds one, and returns what it held.
+  /// Evicts and returns one entry, an expired one if the scan finds one.
   ///
-  /// By S3-FIFO (Yang et al., SOSP 2023) that adapts. New entries enter the small queue. At its tail one that was used
-  /// there has a second chance, one that was used in two generations goes to the main queue, and any other is evicted. At the
-  /// main queue's tail each use is one more turn. Entries that are stored again soon after they were evicted enter the main
-  /// queue, and move the border between the queues, as in ARC (Megiddo and Modha, FAST 2003).
+  /// Adaptive S3-FIFO (Yang et al., SOSP 2023). New entries enter the small queue. At its tail, an entry used in two
+  /// generations goes to the main queue, one used in this queue gets a second chance, and any other is evicted. In the
+  /// main queue each use is one more turn. Entries stored again soon after their eviction enter the main queue, and
+  /// move the border between the queues, as in ARC (Megiddo and Modha, FAST 2003).
   ///
   /// - Parameters:
-  ///   - byCost: whether the share is of the cost rather than of the count.
-  ///   - share: the part of the room that is the small queue's.
-  ///   - kept: a slot that must stay, `MemoryDetails.none` for none.
-  /// - Returns: nil when there is no other entry.
+  ///   - byCost: Whether the share is of the cost rather than of the count.
+  ///   - share: The small queue's part of the room.
+  ///   - kept: A slot that must stay, or `MemoryDetails.none`.
+  /// - Returns: `nil` without another entry.
   @inlinable
   mutating func evict(
     byCost: Bool, share: Double, keeping kept: UInt32, clock: CacheClock, cost: inout Int64
@@ -22,8 +22,8 @@ extension MemoryCore {
       cost = slabs.details(slot).pointee.cost
       return take(at: place(of: slot))
     }
-    // Every turn takes a use or a chance from an entry, but a shard whose entries were all hit often could take as many
-    // turns as four times its entries.
+    // Every turn takes a use or a chance from an entry, but in a shard of hot entries that could take four turns for
+    // each.
     var turns = 0
     while true {
       turns &+= 1
@@ -57,12 +57,12 @@ extension MemoryCore {
     }
   }
 
-  /// Slots that one eviction looks at for expired entries.
+  /// Slots that one eviction scans for expired entries.
   @inlinable static var scanLength: Int { 1_024 }
-  /// Nanoseconds from one scan to the next, for each entry: a scan takes some percent of that.
+  /// Nanoseconds between scans for each entry; a scan takes a few percent of that.
   @inlinable static var scanPause: Int64 { 200 }
 
-  /// The slot of an expired entry, if one is due and the scan meets it.
+  /// The slot of an expired entry, if one is due and found.
   @inlinable @inline(never)
   mutating func expiredSlot(keeping kept: UInt32, now: Int64) -> UInt32? {
     if scanSlot == MemoryDetails.none {
@@ -74,7 +74,7 @@ extension MemoryCore {
       let slots = slabs.slots(ofChunk: Int32(truncatingIfNeeded: scanSlot >> MemorySlabs.slotsLog2))
       while scanSlot < slots.upperBound {
         defer { scanSlot &+= 1 }
-        // `.min` is an entry that is just changing.
+        // `.min` marks a changing entry.
         guard slabs.isLive(scanSlot), slabs.details(scanSlot).pointee.expires != .min else { continue }
         let expires = slabs.details(scanSlot).pointee.expires
         if expires <= now, scanSlot != kept { return scanSlot }
@@ -87,7 +87,7 @@ extension MemoryCore {
     return nil
   }
 
-  /// Whether the shard has seven eighths of its part of a limit that all shards have together.
+  /// Whether the shard has seven eighths of its share of a common limit.
   @inlinable @inline(__always)
   func hasItsPart(of limit: Int, byCost: Bool) -> Bool {
     let shards = Int(mask) &+ 1
@@ -101,7 +101,7 @@ extension MemoryCore {
     tail == kept && tail != MemoryDetails.none ? slabs.details(tail).pointee.previous : tail
   }
 
-  /// Moves an entry at the tail of its queue to where it deserves to be; false if that is nowhere.
+  /// Moves an entry at its queue's tail to its place; `false` to evict it.
   @inlinable @inline(__always)
   mutating func keepsForNow(_ slot: UInt32, _ entry: UnsafeMutablePointer<Entry>) -> Bool {
     if entry.pointee.isMain {
@@ -127,7 +127,7 @@ extension MemoryCore {
     main.push(slot, in: slabs)
   }
 
-  /// Puts an entry at the head of the small queue, with none of its uses there.
+  /// Pushes an entry to the small queue, with its uses there reset.
   @inlinable @inline(__always)
   mutating func pushSmall(_ slot: UInt32, _ entry: UnsafeMutablePointer<Entry>) {
     pushes &+= 1

@@ -1,9 +1,7 @@
 import Synchronization
 
 extension MemoryCore {
-  /// Checks what has to hold between any two operations. With the shard's lock held.
-  ///
-  /// - Parameter seed: Of the keys' hashes.
+  /// Checks the invariants between operations. Requires the shard's lock.
   func _checkInvariants(seed: UInt64, keepsStamps: Bool) {
     if isClosed { return precondition(count == 0 && cost == 0, "a closed shard holds entries") }
     var found = 0
@@ -41,7 +39,7 @@ extension MemoryCore {
 }
 
 extension MemoryView {
-  /// Checks that those who read without the lock see what is there.
+  /// Checks that the view matches the core.
   func _checkInvariants<Key, Value>(of core: borrowing MemoryCore<Key, Value>) {
     let words = words.load(ordering: .relaxed)
     precondition(words & ~63 == UInt(bitPattern: core.table.words), "the view is of another table")

@@ -1,19 +1,18 @@
 public import CPlatform
 
-/// One shard's entries, queues and ghosts; every member is used under the shard's lock only. What a hit reads of it without
-/// the lock is in the shard's ``MemoryView``.
+/// One shard's entries, queues and ghosts, used only under its lock. Readers without it use the ``MemoryView``.
 @frozen @usableFromInline
 struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
   @usableFromInline typealias Entry = MemoryEntry<Key, Value>
   @usableFromInline typealias Pair = MemoryPair<Key, Value>
   @usableFromInline typealias Table = MemoryTable<Key, Value>
 
-  /// The shard mask these contents were placed by; `closedMask` once closed.
+  /// The mask for these contents; `closedMask` once closed.
   @usableFromInline var mask: Int32
-  /// Of uses: see ``MemoryUse``.
+  /// For ``MemoryUse``.
   @usableFromInline var generation: UInt8 = 0
   @usableFromInline var table: MemoryTable<Key, Value>
-  /// Of look-ups that took the lock.
+  /// Look-ups under the lock.
   @usableFromInline var hits = 0
   @usableFromInline var misses = 0
   @usableFromInline var slabs: MemorySlabs
@@ -22,16 +21,16 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
   @usableFromInline var ghosts = MemoryGhosts()
   /// Entries that entered the small queue in this generation.
   @usableFromInline var pushes = 0
-  /// The latest mutation's stamp for each of 64 groups of keys, or `nil` where the owner keeps no stamps.
+  /// The latest stamp for each of 64 groups of keys, or `nil` without stamps.
   @usableFromInline var stripes: UnsafeMutablePointer<UInt64>?
-  /// Moves of details between slots; a scan that sees it change starts again.
+  /// Counts moves of details between slots; a scan that sees a change restarts.
   @usableFromInline var relocations = 0
   @usableFromInline var insertions = 0
   @usableFromInline var evictions = 0
   @usableFromInline var expirations = 0
-  /// No entry expires before, on the wall clock; `.max`: none expires.
+  /// The first expiry by the wall clock, or `.max`.
   @usableFromInline var nextExpiry: Int64 = .max
-  /// When the latest scan for expired entries began, and the slot where it goes on; `MemoryDetails.none` if it has ended.
+  /// The start of the last scan for expired entries, and its next slot; `MemoryDetails.none` at its end.
   @usableFromInline var lastScan: Int64 = 0
   @usableFromInline var scanSlot = MemoryDetails.none
 
@@ -59,17 +58,15 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
 
   // MARK: Looking up
 
-  /// The place of `key`'s entry, valid until an entry is added or removed, or `nil` if there is none.
+  /// The place of `key`'s entry, valid until an entry is added or removed.
   @inlinable @inline(__always)
   func find(_ key: borrowing Key, hash: UInt64) -> Int? { table.find(key, hash: hash) }
 
-  /// The place of the entry whose details are in `slot`.
   @inlinable @inline(__always)
   func place(of slot: UInt32) -> Int {
     table.place(of: slot, tag: UInt32(truncatingIfNeeded: slabs.details(slot).pointee.hash))
   }
 
-  /// The entry whose details are in `slot`.
   @inlinable @inline(__always)
   func entry(of slot: UInt32) -> UnsafeMutablePointer<Entry> { table.entries + place(of: slot) }
 
@@ -78,8 +75,7 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
 
   // MARK: Adding and removing
 
-  /// Has the processor fetch what an insertion changes besides the entry: the ends of the queues, and what is remembered
-  /// of the key.
+  /// Prefetches the queue ends and ghosts that an insertion changes.
   @inlinable @inline(__always)
   func prefetchEnds(hash: UInt64) {
     let tag = UInt32(truncatingIfNeeded: hash)
@@ -98,13 +94,13 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
     cplatform_prefetch_to_write(table.entries + home)
   }
 
-  /// How the key was evicted that is to be added, which is then forgotten.
+  /// Returns how the key was evicted, and forgets it.
   @inlinable @inline(__always)
   mutating func recall(hash: UInt64) -> MemoryGhosts.Recollection {
     ghosts.recall(UInt32(truncatingIfNeeded: hash), count: count)
   }
 
-  /// Adds an entry for a key that has none.
+  /// Adds an entry for a missing key.
   @inlinable
   mutating func add(
     _ key: Key, _ value: consuming Value, hash: UInt64, cost: Int64, expires: Int64, stamp: UInt64, validated: UInt64,
@@ -124,7 +120,7 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
     insertions &+= 1
   }
 
-  /// Moves an entry in from another core's memory, leaving that uninitialised.
+  /// Moves an entry in from another core's memory, leaving that uninitialized.
   @inlinable
   mutating func adopt(
     _ entry: UnsafeMutablePointer<Entry>, _ details: MemoryDetails, _ stamps: UnsafeMutablePointer<MemoryStamps>?
@@ -140,13 +136,12 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
     if isMain { main.push(slot, in: slabs) } else { small.push(slot, in: slabs) }
   }
 
-  /// Makes room in the table for one more entry.
   @inlinable @inline(__always)
   mutating func makePlace() {
     if table.isFull(count) { table.resize(toLog2: table.capacityLog2 &+ 1, arena: slabs.arena) }
   }
 
-  /// Removes the entry at a place and returns what it held.
+  /// Removes and returns the entry at a place.
   @inlinable
   mutating func take(at place: Int) -> Pair {
     let slot = table.slot(at: place)
@@ -164,7 +159,6 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
     if isMain { main.unlink(slot, in: slabs) } else { small.unlink(slot, in: slabs) }
   }
 
-  /// Changes an entry's cost in place.
   @inlinable
   mutating func setCost(_ cost: Int64, at place: Int) {
     let details = details(at: place)

@@ -1,16 +1,15 @@
-/// What eviction and replacement read of an entry, kept apart from what a hit reads.
+/// The data for eviction and replacement, apart from the data for hits.
 @frozen @usableFromInline
 struct MemoryDetails {
-  /// The neighbour towards the head (younger); `none` at the head, `free` in a slot without an entry.
+  /// The neighbor towards the head (younger); `none` at the head, `free` in a slot without an entry.
   @usableFromInline var previous: UInt32
-  /// The neighbour towards the tail (older); the next free slot in a slot without an entry.
+  /// The neighbor towards the tail (older); the next free slot in a slot without an entry.
   @usableFromInline var next: UInt32
   @usableFromInline var cost: Int64
   @usableFromInline var hash: UInt64
-  /// Wall-clock nanoseconds since 1970 from which the entry is dead; `Int64.max`: never.
+  /// Wall-clock nanoseconds since 1970; `Int64.max` for never.
   @usableFromInline var expires: Int64
 
-  /// Where ``expires`` is.
   @inlinable static var expiresOffset: Int { 24 }
 
   @inlinable static var none: UInt32 { 0xFFFF_FFFF }

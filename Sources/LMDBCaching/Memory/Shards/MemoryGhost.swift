@@ -1,13 +1,13 @@
-/// The hash tags of entries lately evicted from a queue.
+/// The hash tags of entries recently evicted from a queue.
 ///
 /// A set-associative table of `tag << 32 | insertion number` words, eight to a set, so a look-up reads one cache line.
-/// A word is remembered for the last `window` insertions; the oldest of a full set goes first. Owned memory:
-/// `deallocate()` ends it.
+/// It remembers the last `window` insertions; the oldest of a full set goes first. Owned memory: `deallocate()` frees
+/// it.
 @frozen @usableFromInline
 struct MemoryGhost {
   @usableFromInline var words: UnsafeMutablePointer<UInt64>?
   @usableFromInline var sets: UInt32 = 0
-  /// Insertions so far; starts at 1 and skips 0, so that an empty word is never a remembered one.
+  /// Counts insertions; starts at 1 and skips 0, so that an empty word never matches.
   @usableFromInline var clock: UInt32 = 1
 
   @inlinable static var ways: Int { 8 }
@@ -21,7 +21,7 @@ struct MemoryGhost {
     return words + Int(truncatingIfNeeded: (UInt64(tag) &* UInt64(sets)) &>> 32) &* Self.ways
   }
 
-  /// How many insertions ago `tag` was inserted, if it is among the last `window` ones, or `nil`; forgets it.
+  /// Forgets `tag` and returns its age in insertions, or `nil` if that exceeds `window`.
   @inlinable
   mutating func take(_ tag: UInt32, window: Int) -> Int? {
     guard let set = set(of: tag) else { return nil }
@@ -56,7 +56,7 @@ struct MemoryGhost {
     if clock == 0 { clock = 1 }
   }
 
-  /// Makes room for `window` words and a quarter more, since sets do not fill evenly; keeps what is remembered.
+  /// Makes room for `window` words and a quarter more, since sets fill unevenly; keeps the words.
   @inlinable @inline(never)
   mutating func grow(toHold window: Int) {
     var grown = MemoryGhost()

@@ -1,20 +1,20 @@
-/// What a shard remembers of the entries that it evicted lately. Owned memory: `deallocate()` ends it.
+/// The recently evicted keys of a shard. Owned memory: `deallocate()` frees it.
 @frozen @usableFromInline
 struct MemoryGhosts {
-  /// Of the small queue: as many as nine tenths of the entries.
+  /// For the small queue: up to nine tenths of the entries.
   @usableFromInline var small = MemoryGhost()
-  /// Of the main queue: as many as a tenth of the entries.
+  /// For the main queue: up to a tenth of the entries.
   @usableFromInline var main = MemoryGhost()
 
   @inlinable
   init() {}
 
-  /// How a key was evicted whose value is stored again.
+  /// How a key was evicted that is stored again.
   @frozen @usableFromInline enum Recollection {
     case none
     /// Somewhat more room in the small queue would have kept it.
     case lateInSmall
-    /// More room would not have, but it is wanted again.
+    /// More room would not have kept it.
     case early
     /// Somewhat more room in the main queue would have kept it.
     case lateInMain
@@ -26,9 +26,7 @@ struct MemoryGhosts {
   @inlinable
   static func mainWindow(_ count: Int) -> Int { max(4, count / 10) }
 
-  /// What is remembered of a key, which is then forgotten.
-  ///
-  /// - Parameter count: How many entries the shard holds.
+  /// Returns how a key was evicted, and forgets it. `count` is the number of entries in the shard.
   @inlinable
   mutating func recall(_ tag: UInt32, count: Int) -> Recollection {
     if let age = small.take(tag, window: Self.smallWindow(count)) {

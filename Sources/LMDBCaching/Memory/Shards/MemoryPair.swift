@@ -1,7 +1,7 @@
-/// What a removed entry leaves to be released off the lock.
+/// A removed key and value, to release outside the lock.
 @frozen @usableFromInline
 struct MemoryPair<Key, Value> {
-  /// Nil where only the value was replaced.
+  /// `nil` if only the value was replaced.
   @usableFromInline var key: Key?
   @usableFromInline var value: Value
 

@@ -5,14 +5,14 @@ struct MemoryQueue {
   @usableFromInline var tail: UInt32 = MemoryDetails.none
   @usableFromInline var count = 0
   @usableFromInline var cost: Int64 = 0
-  /// Where the details at the tail were when they came there, and the tag of their entry: to be prefetched, no more.
+  /// The address and tag of the details when they reached the tail, only for prefetching.
   @usableFromInline var tailDetails: UnsafeRawPointer?
   @usableFromInline var tailTag: UInt32 = 0
 
   @inlinable
   init() {}
 
-  /// Puts a slot, whose details are set but for the links, at the head.
+  /// Pushes a slot with initialized details.
   @inlinable @inline(__always)
   mutating func push(_ slot: UInt32, in slabs: MemorySlabs) {
     let details = slabs.details(slot)
@@ -29,7 +29,7 @@ struct MemoryQueue {
     cost &+= details.pointee.cost
   }
 
-  /// Takes a slot out, wherever it is.
+  /// Removes a slot at any position.
   @inlinable @inline(__always)
   mutating func unlink(_ slot: UInt32, in slabs: MemorySlabs) {
     let details = slabs.details(slot)

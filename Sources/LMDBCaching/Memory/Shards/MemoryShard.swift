@@ -1,10 +1,9 @@
-/// A part of the cache under a lock of its own.
-///
-/// What a hit reads of it, the lock's version and the view, is in its first cache line; a hit writes nothing of it.
+/// A part of the cache under a separate lock. Its first cache line holds the data that a hit reads (the lock's version
+/// and the view); a hit writes nothing here.
 @frozen @usableFromInline
 struct MemoryShard<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
-  /// The thread sanitizer takes a modification of any part for one of the structure's first word. So that is not the
-  /// lock, which others take meanwhile.
+  /// The thread sanitizer attributes any modification to the first word, so that must not be the lock, which other
+  /// threads use.
   @usableFromInline let first = 0
   @usableFromInline let version = VersionedLock()
   @usableFromInline let view = MemoryView()
@@ -22,14 +21,14 @@ struct MemoryShard<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
   @inlinable @inline(__always)
   borrowing func lock() { version.lock() }
 
-  /// Ends a critical section in which the core was changed, and shows it as it is now.
+  /// Publishes the changed core and unlocks.
   @inlinable @inline(__always)
   borrowing func unlock() {
     view.publish(core)
     version.unlock()
   }
 
-  /// Ends one in which nothing of it was changed but counters, stamps of groups, and what is noted of uses.
+  /// Unlocks if only counters, group stamps and uses have changed.
   @inlinable @inline(__always)
   borrowing func unlockUnchanged() { version.unlockUnchanged() }
 }

@@ -1,23 +1,21 @@
-/// Slots for entries' details, in chunks of 256, so that growing moves none and a slot's number stays valid while its
-/// entry lives.
-///
-/// Owned memory: `deallocate()` ends it.
+/// Slots for entries' details in chunks of 256: growing moves none, and numbers stay valid while their entries live.
+/// Owned memory: `deallocate()` frees it.
 @frozen @usableFromInline
 struct MemorySlabs {
   @usableFromInline var table: UnsafeMutablePointer<MemorySlab>
   @usableFromInline var tableCount: Int32 = 0
   @usableFromInline var tableCapacity: Int32 = 4
-  /// The first chunk with room, and the first place of the table without a chunk; -1: none.
+  /// The first chunk with room, and the first vacant place for a chunk; -1 without one.
   @usableFromInline var partial: Int32 = -1
   @usableFromInline var vacant: Int32 = -1
   @usableFromInline var chunks: Int32 = 0
-  /// Unmanaged, because counting references would be the dearest part of a hit: the store keeps the arena, and so does what
-  /// releases detached slabs.
+  /// Unmanaged: counting references would be the most expensive part of a hit. The store, and the release of detached
+  /// slabs, keep the arena.
   @usableFromInline let arena: Unmanaged<MemoryArena>
 
   @inlinable static var slotsLog2: UInt32 { 8 }
   @inlinable static var slotsPerSlab: UInt32 { 1 << slotsLog2 }
-  /// A chunk is its slots' details, then their stamps if the store keeps any.
+  /// A chunk is its slots' details, then their stamps, if any.
   @inlinable static var stampsOffset: Int {
     MemoryLayout<MemoryDetails>.stride &* Int(truncatingIfNeeded: slotsPerSlab)
   }
@@ -39,18 +37,18 @@ struct MemorySlabs {
     return base.assumingMemoryBound(to: MemoryDetails.self) + Int(truncatingIfNeeded: slot & (Self.slotsPerSlab &- 1))
   }
 
-  /// Only in a store that keeps stamps.
+  /// Only in a store with stamps.
   @inlinable @inline(__always)
   func stamps(_ slot: UInt32) -> UnsafeMutablePointer<MemoryStamps> {
     let base = table[Int(truncatingIfNeeded: slot &>> Self.slotsLog2)].base.unsafelyUnwrapped + Self.stampsOffset
     return base.assumingMemoryBound(to: MemoryStamps.self) + Int(truncatingIfNeeded: slot & (Self.slotsPerSlab &- 1))
   }
 
-  /// Whether the slot, one handed out before, holds an entry.
+  /// Whether a used slot holds an entry.
   @inlinable
   func isLive(_ slot: UInt32) -> Bool { details(slot).pointee.previous != MemoryDetails.free }
 
-  /// A slot whose details are to be initialised.
+  /// Returns a slot with uninitialized details.
   @inlinable
   mutating func allocate() -> UInt32 {
     if partial < 0 { addSlab() }
@@ -70,7 +68,6 @@ struct MemorySlabs {
     return UInt32(bitPattern: number) &<< Self.slotsLog2 | offset
   }
 
-  /// Takes back a slot whose entry is gone.
   @inlinable
   mutating func free(_ slot: UInt32) {
     let number = Int32(truncatingIfNeeded: slot &>> Self.slotsLog2)
@@ -80,7 +77,7 @@ struct MemorySlabs {
     details(slot).pointee.previous = MemoryDetails.free
     details(slot).pointee.next = slab.pointee.freeHead
     slab.pointee.freeHead = slot & (Self.slotsPerSlab &- 1)
-    // One chunk with room is kept, so that a full cache does not free and allocate one by turns.
+    // One chunk with room is kept, so that a full cache does not free and allocate one in turn.
     if slab.pointee.live == 0, slab.pointee.previous >= 0 || slab.pointee.next >= 0 { removeSlab(number) }
   }
 
@@ -142,7 +139,7 @@ struct MemorySlabs {
 }
 
 extension MemorySlabs {
-  /// The slots of a chunk that were ever handed out; none for a chunk that was freed.
+  /// The used slots of a chunk; empty for a freed chunk.
   @inlinable
   func slots(ofChunk chunk: Int32) -> Range<UInt32> {
     let first = UInt32(bitPattern: chunk) << Self.slotsLog2
@@ -150,7 +147,7 @@ extension MemorySlabs {
     return first..<(slab.base == nil ? first : first + slab.fresh)
   }
 
-  /// Whether the slot holds an entry, its chunk having been freed or not.
+  /// Whether the slot, perhaps in a freed chunk, holds an entry.
   @inlinable
   func holds(_ slot: UInt32) -> Bool {
     table[Int(slot >> Self.slotsLog2)].base != nil && isLive(slot)

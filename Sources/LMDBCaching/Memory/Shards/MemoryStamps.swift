@@ -1,9 +1,8 @@
-/// Two words that an owner of stamps keeps with an entry.
+/// The two words of an owner with stamps for an entry.
 @frozen @usableFromInline
 struct MemoryStamps {
-  /// The mutation that wrote the value.
   @usableFromInline var stamp: UInt64
-  /// A word of the owner's, such as the transaction the value was last known to be current in.
+  /// The owner's word, such as the last transaction that the value was valid in.
   @usableFromInline var validated: UInt64
 
   @inlinable

@@ -1,11 +1,11 @@
 public import CPlatform
 
-/// An open-addressing table of entries: parallel arrays of words, 8 bytes a place, and of what a hit reads.
+/// An open-addressing table: parallel arrays of words, 8 bytes a place, and of entries.
 ///
-/// A word is `tag << 32 | slot + 1`, the slot being where the entry's details are; 0 is an empty place. A word and its
-/// entry are at addresses that the hash alone tells, so that both are fetched at once. A tag's home is its leading
-/// bits, so growing moves entries in order and hashes nothing. Linear probing; deletion shifts the cluster back, so
-/// there are no tombstones; details stay where they are. Owned memory: `deallocate` ends it, once it holds no entry.
+/// A word is `tag << 32 | slot + 1` with the slot of the entry's details, or 0 for an empty place. The hash alone gives
+/// the addresses of a word and its entry, so both are fetched at once. A tag's home is its leading bits, so growing
+/// moves entries in order and hashes nothing. Linear probing; deletion shifts the cluster back instead of leaving
+/// tombstones, while details stay. Owned memory: `deallocate` frees it once empty.
 @frozen @usableFromInline
 struct MemoryTable<Key, Value> {
   @usableFromInline typealias Entry = MemoryEntry<Key, Value>
@@ -27,7 +27,6 @@ struct MemoryTable<Key, Value> {
     shift = 32 - capacityLog2
   }
 
-  /// Where an entry's value is.
   @inlinable @inline(__always)
   static var valueOffset: Int {
     (MemoryLayout<Key>.size &+ MemoryLayout<Value>.alignment &- 1) & ~(MemoryLayout<Value>.alignment &- 1)
@@ -41,7 +40,7 @@ struct MemoryTable<Key, Value> {
   @inlinable
   var capacity: Int { Int(truncatingIfNeeded: mask) &+ 1 }
 
-  /// Whether one more entry than `count` would fill it beyond 13/16, where clusters grow long.
+  /// Whether one more entry would fill it beyond 13/16, where clusters grow long.
   @inlinable @inline(__always)
   func isFull(_ count: Int) -> Bool { (count &+ 1) &* 16 > capacity &* 13 }
 
@@ -56,7 +55,6 @@ struct MemoryTable<Key, Value> {
 
   // MARK: Looking up
 
-  /// The place of `key`'s entry, or `nil` if there is none.
   @inlinable @inline(__always)
   func find(_ key: borrowing Key, hash: UInt64) -> Int? where Key: Hashable {
     let tag = UInt64(truncatingIfNeeded: hash & 0xFFFF_FFFF)
@@ -74,13 +72,12 @@ struct MemoryTable<Key, Value> {
     }
   }
 
-  /// Whether an entry is `key`'s.
   @inlinable @inline(__always)
   static func isOf(_ key: borrowing Key, _ entry: UnsafeMutablePointer<Entry>) -> Bool where Key: Hashable {
     KeyIdentity.same(entry.pointee.key, copy key)
   }
 
-  /// Starts loading what the value refers to, whose count of references a hit changes, while the keys are compared.
+  /// Prefetches the value's object, whose reference count a hit changes, during the key comparison.
   @inlinable @inline(__always)
   static func prefetchValue(of entry: UnsafeMutablePointer<Entry>) {
     if MemoryLayout<Value>.size == MemoryLayout<UInt>.size, !_isPOD(Value.self) {
@@ -101,7 +98,7 @@ struct MemoryTable<Key, Value> {
 
   // MARK: Changing
 
-  /// Adds a word where there is room for it, and returns its place, where the entry is to be initialised.
+  /// Adds a word and returns its place, where the entry must be initialized. There must be room.
   @inlinable
   func insert(_ slot: UInt32, tag: UInt32) -> Int {
     var place = home(of: tag)
@@ -110,7 +107,7 @@ struct MemoryTable<Key, Value> {
     return place
   }
 
-  /// Empties a place whose entry was moved out, and closes the gap that this leaves.
+  /// Empties a place whose entry was moved out, and closes the gap.
   @inlinable
   func remove(at place: Int) {
     let mask = Int(truncatingIfNeeded: self.mask)
@@ -130,7 +127,7 @@ struct MemoryTable<Key, Value> {
     words[hole] = 0
   }
 
-  /// Moves everything into a table of another size; the old one is freed when nobody reads it.
+  /// Moves everything into a table of another size; the old one is freed after its last reader.
   @inlinable @inline(never)
   mutating func resize(toLog2 log2: UInt32, arena: Unmanaged<MemoryArena>) {
     let resized = MemoryTable(capacityLog2: log2, arena: arena)

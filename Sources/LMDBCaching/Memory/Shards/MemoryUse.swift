@@ -1,17 +1,16 @@
-/// How an entry was used since it entered its queue, in one byte: what a hit may change.
+/// The uses of an entry since it entered its queue, in one byte that a hit may change.
 ///
-/// Uses are counted once a *generation*, in which as many entries enter the small queue as are a quarter of it: an entry is
-/// on its way through that queue for four of them, and a burst of uses is one. A hot entry is written once a generation,
-/// however often it is hit.
+/// Uses are counted once per *generation*, in which a quarter of the small queue is replaced. So a burst counts once,
+/// an entry passes through the queue in four generations, and a hot entry is written once per generation.
 @frozen @usableFromInline
 struct MemoryUse: Equatable {
-  /// The generation of the last use (4 bits), the number of uses (2 bits), whether it was used in its queue (1 bit).
+  /// Generation of the last use (4 bits), number of uses (2 bits), used in this queue (1 bit).
   @usableFromInline var bits: UInt8
 
   @inlinable static var generations: UInt8 { 16 }
   @inlinable static var most: UInt8 { 3 }
 
-  /// Of an entry that enters its first queue.
+  /// For an entry that enters its first queue.
   @inlinable @inline(__always)
   init(generation: UInt8) { bits = generation }
 

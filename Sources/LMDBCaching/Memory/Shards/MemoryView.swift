@@ -1,17 +1,14 @@
 public import CXXHash
 public import Synchronization
 
-/// Where a shard's table is, for those who read without its lock. Written by the lock's holder before it unlocks.
+/// The addresses of a shard's table, for readers without its lock. The lock's holder writes it before unlocking.
 ///
-/// Words of different moments may be read together: they are used only while the lock's version proves that they belong
-/// together. To prefetch is allowed with any, as nothing is read.
+/// Words may be torn: they are used only after the lock's version proves that they belong together, or for prefetching.
 @frozen @usableFromInline
 struct MemoryView: ~Copyable {
-  /// The address of the table's words, a multiple of 64, and the shift that leaves a tag's home.
+  /// The address of the table's words, a multiple of 64, and the shift to a tag's home.
   @usableFromInline let words = Atomic<UInt>(0)
-  /// The address of its entries.
   @usableFromInline let entries = Atomic<UInt>(0)
-  /// The address of the table of chunks of slots.
   @usableFromInline let slabs = Atomic<UInt>(0)
   /// The mask in the upper half; the generation.
   @usableFromInline let state = Atomic<UInt64>(0)
@@ -19,7 +16,7 @@ struct MemoryView: ~Copyable {
   @inlinable
   init() {}
 
-  /// Starts loading the word and the entries that are at home for `hash`, and just behind it.
+  /// Prefetches the home of `hash` and the places just behind it.
   @inlinable @inline(__always)
   borrowing func prefetch(hash: UInt64, stride: Int) {
     let words = words.load(ordering: .relaxed)
@@ -31,7 +28,6 @@ struct MemoryView: ~Copyable {
     cxxhash_prefetch(UnsafeRawPointer(bitPattern: entry &+ 64))
   }
 
-  /// Shows what is in `core` now.
   @inlinable @inline(__always)
   borrowing func publish<Key, Value>(_ core: borrowing MemoryCore<Key, Value>) {
     let address = UInt(bitPattern: core.table.words) | UInt(truncatingIfNeeded: core.table.shift)
