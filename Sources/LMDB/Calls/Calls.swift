@@ -1,12 +1,11 @@
 import CLMDB
 import Platform
 
-/// Every call of liblmdb that this module makes, and nothing else: no status is judged here.
+/// Every call of liblmdb in this module. Statuses are not judged here.
 ///
-/// Each call passes the seam of ``FaultInjection``. A faked failure leaves things as the real one would: a call that
-/// frees its argument in any case frees it, every other one does not touch anything.
+/// Each call passes the seam of ``FaultInjection``. A faked failure behaves as the real one: a call that always frees
+/// its argument frees it, and every other call touches nothing.
 enum Calls {
-  /// The C functions that can be made to fail.
   typealias Name = FaultInjection.Call
 
   /// The faked status for this call, if a test asks for one. One relaxed load when no test is on.
@@ -45,7 +44,7 @@ enum Calls {
   static func createEnvironment(_ environment: inout OpaquePointer?, directory: String) -> Int32 {
     if let status = fault(.envCreate, directory: directory) { return status }
     let status = mdb_env_create(&environment)
-    // Freed by ``close(_:)``. Without memory for it no rule of a test applies, which is all that it is for.
+    // Freed by ``close(_:)``. If this allocation fails, no test rule applies; nothing else depends on it.
     if let environment { _ = mdb_env_set_userctx(environment, strdup(directory)) }
     if FaultInjection.isOn, let environment { FaultInjection.opened(environment, path: directory) }
     return status
@@ -66,7 +65,7 @@ enum Calls {
     return mdb_env_set_mapsize(environment, size)
   }
 
-  /// - Parameter path: What leads to the directory, for LMDB.
+  /// - Parameter path: The path to the directory, passed to LMDB.
   static func open(
     _ environment: OpaquePointer, directory: String, path: String, flags: UInt32, mode: UInt32
   ) -> Int32 {
@@ -140,7 +139,7 @@ enum Calls {
 
   static func commit(_ transaction: OpaquePointer) -> Int32 {
     if let status = fault(.txnCommit, mdb_txn_env(transaction)) {
-      // The real one frees the transaction when it fails, too.
+      // The real call also frees the transaction when it fails.
       abort(transaction)
       return status
     }
@@ -155,7 +154,7 @@ enum Calls {
 
   @inline(__always)
   static func id(_ transaction: OpaquePointer) -> UInt64 {
-    // It may be any number that other processes write.
+    // Other processes may have written any number.
     UInt64(truncatingIfNeeded: mdb_txn_id(transaction))
   }
 

@@ -1,8 +1,7 @@
-// The users of this module have what they need of files and locks with it.
+// Users of this module need the files and locks of Platform with it.
 @_exported public import Platform
 
 extension FaultInjection.Call {
-  // The functions of LMDB that can be made to fail.
   package static let envCreate = Self(rawValue: "mdb_env_create")
   package static let envSetMaxReaders = Self(rawValue: "mdb_env_set_maxreaders")
   package static let envSetMaxDatabases = Self(rawValue: "mdb_env_set_maxdbs")

@@ -2,17 +2,15 @@ import CLMDB
 import Platform
 
 extension LMDBError {
-  /// The error for a status that a C function returned.
   init(status: Int32, operation: Calls.Name) {
     self.init(code: Code(status: status), status: status, operation: operation.rawValue)
   }
 
-  /// The error for an `errno` of a system call.
   init(errno: Int32, operation: String) {
     self.init(code: Code(status: errno), status: errno, operation: operation)
   }
 
-  /// The error for a failed system call, or for a file that is not what it has to be.
+  /// The error for a failed system call, or for a file of the wrong kind.
   init(_ error: SystemError) {
     self.init(
       code: error.finding == nil ? Code(status: error.errno) : .foreignFile, status: error.errno,
@@ -20,13 +18,12 @@ extension LMDBError {
   }
 }
 
-/// Runs calls of the system, with this module's errors.
 func system<R: ~Copyable>(_ body: () throws(SystemError) -> R) throws(LMDBError) -> R {
   do throws(SystemError) { return try body() } catch { throw LMDBError(error) }
 }
 
 extension LMDBError.Code {
-  /// All mapping of C statuses is here.
+  /// The only mapping of C statuses to codes.
   init(status: Int32) {
     self =
       switch status {

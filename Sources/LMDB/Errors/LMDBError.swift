@@ -4,25 +4,24 @@
   public import Foundation
 #endif
 
-/// What went wrong in LMDB, or in a system call made for it.
+/// A failure in LMDB, or in a system call made for it.
 ///
-/// Match on ``code``; ``message`` is for people and says what to do about it. "Not found" is never an error in this
-/// module: functions that look something up return `nil` or `false` instead.
+/// Match on ``code``; ``message`` is for people and says how to recover. "Not found" is never an error in this module:
+/// lookups return `nil` or `false` instead.
 public struct LMDBError: LocalizedError, Sendable, Equatable, CustomStringConvertible {
   /// The kind of failure.
   public var code: Code
 
-  /// The status that the C function returned: an `MDB_*` code (negative), an `errno` (positive), or 0 when this
-  /// module found the failure itself.
+  /// The status that the C function returned: an `MDB_*` code (negative), an `errno` (positive), or 0 for a failure
+  /// that this module detected.
   public var status: Int32
 
-  /// The C function that failed, for example `mdb_txn_begin`; or the Swift function for this module's own errors.
+  /// The C function that failed, for example `mdb_txn_begin`, or the Swift function for this module's own errors.
   public var operation: String
 
-  /// What the failure means and what the caller can do about it.
+  /// The failure's meaning and how the caller can recover.
   public var message: String
 
-  /// An error with an explicit message.
   package init(code: Code, status: Int32 = 0, operation: String, message: String? = nil) {
     self.code = code
     self.status = status
@@ -33,7 +32,7 @@ public struct LMDBError: LocalizedError, Sendable, Equatable, CustomStringConver
   public var errorDescription: String? { message }
   public var description: String { "\(operation): \(message) \(identification)" }
 
-  /// The same without the message, for who has said that already.
+  /// The operation and status without the message.
   package var origin: String { "\(operation) \(identification)" }
 
   private var identification: String { status == 0 ? "[\(code)]" : "[\(code), status \(status)]" }

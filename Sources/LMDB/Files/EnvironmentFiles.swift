@@ -1,6 +1,5 @@
 package import Platform
 
-/// The files of an open environment.
 package struct EnvironmentFiles: Hashable, Sendable {
   package let data: FileIdentity
   /// `nil` when LMDB runs without a lock file, on a read-only file system.

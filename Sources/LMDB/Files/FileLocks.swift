@@ -2,21 +2,21 @@ import CPlatform
 import Platform
 import Synchronization
 
-/// Locks of our own on the data file, taken around what LMDB takes its mutexes for.
+/// This package's locks on the data file, taken before LMDB's own mutexes.
 ///
-/// LMDB's mutexes are in the lock file, and are waited for as long as it takes: a process that is suspended with one
-/// of them hangs every other one, and two processes whose lock file was deleted in between have two of them. These
-/// locks belong to the data file itself and can be waited for with an end, and the kernel lets go of them with the
-/// process. Since nobody asks for LMDB's mutex without having the lock first, nobody waits for the mutex.
+/// LMDB's mutexes live in the lock file and have no timeout: a process suspended while holding one hangs all others,
+/// and if the lock file is deleted in between, two processes use different mutexes. These locks belong to the data
+/// file, support a timeout, and are released by the kernel when the process ends. Every thread takes the lock before
+/// LMDB's mutex, so none ever waits for the mutex.
 ///
-/// The locks are those of a descriptor of their own (an open file description). LMDB's would do, if it did not map the
-/// file with it: a map keeps the locks as a descriptor does. They end with the object.
+/// The locks use a separate open file description, because LMDB maps its own descriptor and a map keeps locks alive.
+/// They end with this object.
 package final class FileLocks: Sendable {
   private let writer: FileLock
-  /// Who keeps the writer's lock between the transactions of this process.
+  /// The owner that keeps the writer's lock between this process's transactions.
   private let keeper = Mutex<ObjectIdentifier?>(nil)
 
-  /// Takes a data file over, which is the one that LMDB has open, or will have.
+  /// Takes ownership of the data file that LMDB has open or will open.
   init(_ file: consuming File) { writer = FileLock(file) }
 
   /// For a data file that no environment of this process has open.
@@ -27,7 +27,7 @@ package final class FileLocks: Sendable {
     self.init(file)
   }
 
-  /// Gives the blocks of a part of the data file back. For who has the writer's lock.
+  /// Returns the blocks of a range of the data file to the file system. Requires the writer's lock.
   func punchHole(at offset: Int, size: Int) throws(LMDBError) {
     try system { () throws(SystemError) in try writer.file.punchHole(at: offset, size: size) }
   }
@@ -38,12 +38,12 @@ package final class FileLocks: Sendable {
 
   // MARK: The writer's
 
-  /// Takes the lock of the one writer of all processes. Returns `false` if the time is over.
+  /// Takes the lock of the single writer among all processes. Returns `false` on timeout.
   ///
-  /// - Parameter limit: Nanoseconds; `nil` for as long as it takes.
+  /// - Parameter limit: Nanoseconds; `nil` for no limit.
   func takeWriter(within limit: UInt64?) throws(LMDBError) -> Bool {
     if keeper.withLock({ $0 != nil }) { return true }
-    // Whoever waits holds the turn, so that a process that commits again and again does not keep the others out.
+    // The waiter holds the turn, so that a process that commits repeatedly cannot starve the others.
     if try !call(.turn, Self.ask), try tryWriter() { return true }
     var backoff = Backoff(limit: limit.map { Int64(clamping: $0) })
     while try call(.turn, Self.take) {
@@ -65,7 +65,7 @@ package final class FileLocks: Sendable {
     do throws(SystemError) { try writer.unlock() } catch { assertionFailure("\(error)") }
   }
 
-  /// Has the writer's lock, which is held, stay with this process when its transactions end.
+  /// Keeps the writer's lock, which is held, in this process when its transactions end.
   func keepWriter(for owner: AnyObject) { keeper.withLock { $0 = ObjectIdentifier(owner) } }
 
   func endKeepingWriter(for owner: AnyObject) {
@@ -77,14 +77,14 @@ package final class FileLocks: Sendable {
     if isKept { releaseWriter() }
   }
 
-  /// Who holds the writer's lock, for a message.
+  /// The holder of the writer's lock, for messages.
   func holder() throws(LMDBError) -> LockHolder? {
     try system { () throws(SystemError) in try writer.exclusiveHolder() }
   }
 
   // MARK: The reader table's
 
-  /// The same for who changes the places of the reader table. One thread of a process at a time.
+  /// Takes the lock for changing reader table slots. One thread of a process at a time.
   package func takeReaderTable(within limit: UInt64?) throws(LMDBError) -> Bool {
     var backoff = Backoff(limit: limit.map { Int64(clamping: $0) })
     while try call(.readerTable, Self.take) {
@@ -97,8 +97,7 @@ package final class FileLocks: Sendable {
 
   // MARK: Locks on a byte each, far behind the file's end
 
-  // The locks of an open file description are Linux's. Elsewhere there is no turn, and the reader table is without
-  // a lock of ours.
+  // Open file description locks are Linux-only. Elsewhere there is no turn, and the reader table has no lock of ours.
   private enum Place: Int64 {
     case turn = 0x7FFF_FFFF_FFFF_0000
     case readerTable = 0x7FFF_FFFF_FFFF_0001
@@ -107,7 +106,7 @@ package final class FileLocks: Sendable {
   private static let take: Int32 = 1
   private static let ask: Int32 = -1
 
-  /// Returns whether somebody else has the lock.
+  /// Returns whether another descriptor holds the lock.
   private func call(_ place: Place, _ action: Int32) throws(LMDBError) -> Bool {
     let status = cplatform_byte_lock(writer.file.descriptor, place.rawValue, action)
     if status < 0 { throw LMDBError(errno: currentErrno(), operation: "fcntl(F_OFD_SETLK)") }

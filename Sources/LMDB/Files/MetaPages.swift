@@ -1,11 +1,11 @@
 import Platform
 import Synchronization
 
-/// A mapping of our own of the file's two meta pages, to read the last transaction's number from.
+/// This package's own mapping of the two meta pages, to read the last transaction's number.
 ///
-/// `mdb_env_info` reads the same words, but through the environment's map, which is gone for a moment while the map
-/// grows and for good once the environment is closed. This mapping lives as long as the `Environment` object, so the
-/// number can be read at any time, without a lock, by two loads.
+/// `mdb_env_info` reads the same words through the environment's map, which disappears briefly while the map grows and
+/// for good on close. This mapping lives as long as the `Environment` object, so two loads read the number at any time
+/// without a lock.
 // @unchecked: the pointers never change, and the words behind them are read atomically.
 struct MetaPages: @unchecked Sendable {
   private let map: MemoryMap
@@ -22,9 +22,7 @@ struct MetaPages: @unchecked Sendable {
   private static let lastPageOffset = header + 8 + 2 * word + 2 * (8 + 5 * word)
   private static let transactionOffset = lastPageOffset + word
 
-  /// Maps the pages, and checks that they are laid out as expected.
-  ///
-  /// - Throws: `.versionMismatch` if they are not.
+  /// - Throws: `.versionMismatch` if the pages are not laid out as expected.
   init(descriptor: Int32, pageSize: Int) throws(LMDBError) {
     map = try system { () throws(SystemError) in
       try MemoryMap(descriptor: descriptor, path: "data.mdb", size: 2 * pageSize, .reading)
@@ -53,12 +51,12 @@ struct MetaPages: @unchecked Sendable {
   private static let mainDepthOffset = mainOffset + 6
   private static let mainRootOffset = mainOffset + 8 + 4 * word
 
-  /// The root of the main database, its depth, and the number of the first page that is past the last one, as of a
-  /// transaction that the caller has a snapshot of. `nil` if there is no tree, or the transaction is not the last one any more.
+  /// The root, depth and end (last page number + 1) of the main database for a transaction that the caller has a
+  /// snapshot of. `nil` if there is no tree, or a newer transaction has committed.
   ///
-  /// A page is written as a whole, its transaction's number last, but is not read so: what was read may be of the next
-  /// but one transaction, which is about to be announced, or never will be. That one cannot have begun while the other
-  /// page does not tell of the one in between.
+  /// A page is written with its transaction number last but is not read atomically: the fields may belong to the next
+  /// transaction but one, before its number is published. That transaction cannot have begun until the other page shows
+  /// the one in between.
   @inline(__always)
   func mainTree(of transaction: UInt64) -> (root: UInt64, depth: Int, end: UInt64)? {
     let page = UnsafeRawPointer(transaction & 1 == 0 ? base : base + pageSize)
@@ -70,7 +68,7 @@ struct MetaPages: @unchecked Sendable {
     let root = load(Self.mainRootOffset)
     let lastPage = load(Self.lastPageOffset)
     let depth = (page + Self.mainDepthOffset).load(as: UInt16.self)
-    // Without `MDB_DUPSORT` and keys of another order.
+    // Excludes `MDB_DUPSORT` and keys in another order.
     guard (page + Self.mainFlagsOffset).load(as: UInt16.self) == 0, root <= lastPage,
       load(Self.transactionOffset) == transaction
     else { return nil }
@@ -79,7 +77,7 @@ struct MetaPages: @unchecked Sendable {
     return (root, Int(depth), lastPage &+ 1)
   }
 
-  /// Whether what is at an address, which can be read, looks like these pages.
+  /// Whether a readable address holds these two pages.
   func isShown(at map: UnsafeRawPointer) -> Bool {
     for offset in [0, pageSize] {
       let (shown, own) = (map + offset, base + offset)
@@ -91,7 +89,7 @@ struct MetaPages: @unchecked Sendable {
     return true
   }
 
-  /// The map size that the last writer recorded, at least what its pages need: what `mdb_env_set_mapsize(0)` takes.
+  /// The map size that the last writer recorded, or more if its pages need it: the size `mdb_env_set_mapsize(0)` takes.
   var recordedMapSize: Int {
     let page =
       first.pointee.load(ordering: .acquiring) < second.pointee.load(ordering: .acquiring) ? base + pageSize : base
@@ -100,7 +98,7 @@ struct MetaPages: @unchecked Sendable {
     return Int(clamping: max(size, (lastPage &+ 1) &* UInt(pageSize)))
   }
 
-  /// Puts the pages of another file in the place of these, at once for whoever is reading.
+  /// Replaces the pages with those of another file, immediately for all readers.
   func remap(descriptor: Int32) throws(LMDBError) {
     try system { () throws(SystemError) in try map.replace(descriptor: descriptor, path: "data.mdb") }
   }

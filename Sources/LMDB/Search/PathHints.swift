@@ -1,19 +1,18 @@
 import CPlatform
 import Synchronization
 
-/// Where keys were found lately: the slot that the way to a key takes in each page of the tree, by the key's hash.
+/// Recent key locations: the slot that the path to a key takes in each page of the tree, by the key's hash.
 ///
-/// A hint may be as old as it likes, and of any file: whoever follows it begins at the root of a snapshot, so the leaf it
-/// leads to is the snapshot's, and an entry that is there under the key is the entry. What leads elsewhere is forgotten
-/// by being replaced. So nothing needs to be told of changes, of this process's or of others'.
+/// A hint may be stale or from another file: a lookup follows it from the root of a snapshot and compares the key at
+/// the end, so a wrong hint costs time only and is replaced later. Hints therefore need no invalidation.
 ///
-/// A hint is a word: 11 bits of the hash; where in the leaf the entry was, in 512ths of a page, to be fetched while the way to
-/// the leaf is still being looked for; and four slots of 11 bits, the root's lowest. Eight hints share a cache line, one of
-/// which a key may be in. The table has a page of memory at first and grows with what is looked for, up to 8 MiB.
+/// A hint is one word: 11 bits of the hash; the entry's position in the leaf in 512ths of a page, for prefetching; and
+/// four slots of 11 bits, the root's lowest. Eight hints share a cache line, and a key's hint is in one line. The table
+/// starts with a page of memory and grows with the lookups, up to 8 MiB.
 ///
-/// Threads: any. Words are read and written as a whole, in no order.
+/// Threads: any. Words are read and written whole, in no order.
 struct PathHints: ~Copyable {
-  /// How many levels a tree may have to be remembered, and how many entries a page.
+  /// The most levels a tree may have for its paths to be kept.
   static let levels = 4
   static let slotBits: UInt64 = 11
   static let pathBits: UInt64 = 44
@@ -25,19 +24,19 @@ struct PathHints: ~Copyable {
   private static let fewestLines = 64
   private static let mostLines = 1 << 17
 
-  /// Address of the first line, of as many as there can ever be; 0 until the first hint is kept. What is not used takes no
-  /// memory.
+  /// The address of the first line, reserved for the largest table; 0 until the first hint is kept. Unused lines take
+  /// no memory.
   private let base = Atomic<UInt>(0)
-  /// What was allocated: `base` is aligned.
+  /// The allocation; `base` is aligned within it.
   private let allocation = Atomic<UInt>(0)
-  /// How many lines are in use, less one: a power of two less one.
+  /// Lines in use minus one: a power of two minus one.
   private let mask = Atomic<UInt64>(UInt64(fewestLines - 1))
-  /// How many hints had to make room since the table grew.
+  /// Hints evicted since the table grew.
   private let evictions = Atomic<UInt64>(0)
 
   deinit { free(UnsafeMutableRawPointer(bitPattern: allocation.load(ordering: .relaxed))) }
 
-  /// A hash of a key: cheap, since a collision costs time only.
+  /// A cheap hash of a key: a collision costs time only.
   @inline(__always)
   static func hash(_ key: UnsafeRawBufferPointer) -> UInt64 {
     var hash = UInt64(truncatingIfNeeded: key.count) &* 0x9E37_79B9_7F4A_7C15
@@ -52,7 +51,7 @@ struct PathHints: ~Copyable {
       hash = fold(hash ^ base.loadUnaligned(fromByteOffset: offset, as: UInt64.self), 0xA076_1D64_78BD_642F)
       offset &+= 8
     }
-    // The last word overlaps the one before.
+    // The last word overlaps the previous one.
     let last = base.loadUnaligned(fromByteOffset: key.count &- 8, as: UInt64.self)
     return fold(hash ^ last, 0xE703_7ED1_A0B4_28DB)
   }
@@ -75,16 +74,16 @@ struct PathHints: ~Copyable {
     return (base + number &* Self.lineSize).assumingMemoryBound(to: Atomic<UInt64>.self)
   }
 
-  /// Asks the processor for what ``path(_:)`` will look at.
+  /// Prefetches the line that ``path(_:)`` will read.
   @inline(__always)
   func prefetch(_ hash: UInt64) {
     if let line = line(hash) { cplatform_prefetch(line) }
   }
 
-  /// The slots on the way to a key of this hash, and above them the place in the leaf, or `nil` if nothing is known.
+  /// The path for this hash, with the position in the leaf above it, or `nil` if unknown.
   @inline(__always)
   func path(_ hash: UInt64) -> UInt64? {
-    // Loaded once: the table may grow meanwhile, and what was before the line would not be in it.
+    // Loaded once: the table may grow during the call, and the code below would step out of it.
     let mask = mask.load(ordering: .relaxed)
     guard let line = line(hash, mask) else { return nil }
     return Self.path(hash, in: line) ?? pathBeforeGrowth(hash, line, mask)
@@ -99,7 +98,7 @@ struct PathHints: ~Copyable {
     return nil
   }
 
-  /// Looks where the key's line was in a table of half the size.
+  /// Looks for the key's line at its place in a table of half the size.
   @inline(never)
   private func pathBeforeGrowth(
     _ hash: UInt64, _ line: UnsafeMutablePointer<Atomic<UInt64>>, _ mask: UInt64
@@ -111,11 +110,11 @@ struct PathHints: ~Copyable {
     return path
   }
 
-  /// Remembers the way to a key.
+  /// Stores the path to a key.
   func keep(_ path: UInt64, _ hash: UInt64) {
     guard let line = line(hash) ?? allocate(hash) else { return }
     let hint = (hash >> Self.tagShift) << Self.tagShift | path
-    // A key's own older hint; else a free place; else any.
+    // Prefer the key's own older hint, then a free place, then any.
     var place: Int?
     for way in 0..<Self.ways {
       let known = line[way].load(ordering: .relaxed)
@@ -129,8 +128,8 @@ struct PathHints: ~Copyable {
     line[place ?? Int(truncatingIfNeeded: hash >> 32) & (Self.ways - 1)].store(hint, ordering: .relaxed)
   }
 
-  /// Doubles the table when a thirty-second of it had to make room. A hint whose line is another one now is looked for where
-  /// it was, and then kept there.
+  /// Doubles the table once a thirty-second of it was evicted. A hint whose line moved is found at its old place and
+  /// kept at the new one.
   private func noteEviction() {
     let lines = mask.load(ordering: .relaxed) + 1
     guard lines < Self.mostLines, evictions.add(1, ordering: .relaxed).newValue >= lines / 4 else { return }
@@ -140,7 +139,7 @@ struct PathHints: ~Copyable {
 
   @inline(never)
   private func allocate(_ hash: UInt64) -> UnsafeMutablePointer<Atomic<UInt64>>? {
-    // Zeros that the system makes when they are touched.
+    // The system provides zeroed pages on first touch.
     guard let memory = calloc(1, (Self.mostLines + 1) * Self.lineSize) else { return nil }
     let address = UInt(bitPattern: memory)
     guard allocation.compareExchange(expected: 0, desired: address, ordering: .relaxed).exchanged else {
@@ -151,6 +150,6 @@ struct PathHints: ~Copyable {
     return line(hash)
   }
 
-  /// How many hints there can be now.
+  /// The number of hints the table can hold now.
   var capacity: Int { Int(mask.load(ordering: .relaxed) + 1) * Self.ways }
 }

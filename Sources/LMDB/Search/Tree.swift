@@ -1,16 +1,15 @@
 import CPlatform
 
-/// The main database's tree as of a snapshot, searched where it lies in the map.
+/// The main database's tree in a snapshot, searched directly in the map.
 ///
-/// LMDB's own search waits for memory at every comparison. This one asks for what it may compare with before it does, and
-/// begins with ``PathHints``: most keys that were looked for before are found without comparing any other. What looks
-/// unlike a page is not judged here: then LMDB is asked.
+/// LMDB's own search waits for memory at every comparison. This one prefetches its candidates and starts with
+/// ``PathHints``: most repeated lookups compare no other key. Anything that does not look like a page is left to LMDB.
 struct Tree {
-  /// What a search brought.
+  /// The result of a search.
   enum Found {
     case value(UnsafeRawBufferPointer)
     case absent
-    /// LMDB has to be asked.
+    /// LMDB must search instead.
     case unknown
   }
 
@@ -18,15 +17,15 @@ struct Tree {
   private static let longestKey = 511
   private static let slotLimit = 1 << Int(PathHints.slotBits)
 
-  /// Where page 0 is.
+  /// The address of page 0.
   let map: UnsafeRawPointer
   let root: UInt64
-  /// Pages of the snapshot have lesser numbers, and are in the map.
+  /// The snapshot's pages have lower numbers and are in the map.
   let end: UInt64
-  /// How many levels of pages there are. To be prefetched by, no more.
+  /// The number of levels, for prefetching only.
   let depth: Int
   let pageSize: Int
-  /// Whose ``Control/hints``. It outlives the snapshot.
+  /// The owner of ``Control/hints``. It outlives the snapshot.
   let control: UnsafeMutablePointer<Control>
 
   @inline(__always)
@@ -35,7 +34,6 @@ struct Tree {
     return TreePage(map + Int(truncatingIfNeeded: number) &* pageSize, number: number, size: pageSize)
   }
 
-  /// Looks a key up.
   @inline(__always)
   func find(_ key: UnsafeRawBufferPointer) -> Found {
     guard let base = key.baseAddress, Self.isKey(key) else { return .unknown }
@@ -48,7 +46,7 @@ struct Tree {
   @inline(__always)
   static func isKey(_ key: UnsafeRawBufferPointer) -> Bool { key.count >= 1 && key.count <= longestKey }
 
-  /// The entry that a hint leads to, if it is the key's.
+  /// The entry that a hint leads to, if it has this key.
   @inline(__always)
   private func follow(_ path: UInt64, _ key: TreeKey) -> TreePage.Node? {
     var (number, rest) = (root, path)
@@ -63,7 +61,7 @@ struct Tree {
     return nil
   }
 
-  /// Asks for an entry where a hint saw it last, and for the record in it, before the page tells where it is.
+  /// Prefetches an entry where a hint last saw it, and its record, before the page gives its offset.
   @inline(__always)
   func prefetchEntry(of leaf: UInt64, _ path: UInt64) {
     guard leaf < end else { return }
@@ -91,14 +89,14 @@ struct Tree {
     return .unknown
   }
 
-  /// Remembers the way that a search took to an entry of a leaf.
+  /// Stores the path of a search to a leaf's entry.
   @inline(__always)
   func keep(_ path: UInt64, to node: TreePage.Node, of leaf: TreePage, _ hash: UInt64) {
     let place = UInt64(truncatingIfNeeded: (node.base - leaf.base) &* PathHints.offsetUnits / pageSize)
     control.pointee.hints.keep(path | place << PathHints.pathBits, hash)
   }
 
-  /// The value of a leaf's entry, in the page or in pages of its own.
+  /// The value of a leaf's entry, in the page or in overflow pages.
   @inline(__always)
   func value(of node: TreePage.Node) -> Found {
     let size = node.dataSize

@@ -1,12 +1,12 @@
-/// A key that is compared with those of pages, in LMDB's order: by bytes, and a beginning comes first.
+/// A search key, in LMDB's order: bytewise, prefixes first.
 struct TreeKey {
   let base: UnsafeRawPointer
   let count: Int
 
-  /// Compares with a key of which the first `equal` bytes are known to be the same; `equal` becomes how many are, in
+  /// Compares with a key whose first `equal` bytes are known to match. Sets `equal` to the number of matching bytes, in
   /// whole words.
   ///
-  /// - Returns: Less than 0 if this key is the lesser one, 0 for the same.
+  /// - Returns: Negative if this key is less, 0 if equal.
   @inline(__always)
   func compare(_ node: TreePage.Node, equal: inout Int) -> Int {
     let other = node.key
@@ -18,7 +18,7 @@ struct TreeKey {
     }
     if equal < shared {
       if shared >= 8 {
-        // The last word overlaps what was the same.
+        // The last word overlaps bytes already compared.
         let (mine, its) = (word(base, shared &- 8), word(other, shared &- 8))
         if mine != its { return mine < its ? -1 : 1 }
       } else {
@@ -32,7 +32,7 @@ struct TreeKey {
     return count &- node.keyCount
   }
 
-  /// Whether a page's key is this one, every byte of it.
+  /// Whether every byte of a page's key matches this one.
   @inline(__always)
   func isKey(of node: TreePage.Node) -> Bool {
     if node.keyCount != count { return false }

@@ -1,6 +1,6 @@
 import CPlatform
 
-/// A page of a tree in the map, of which nothing is believed that would lead out of it.
+/// A tree page in the map. Nothing that would lead out of the page is trusted.
 struct TreePage {
   private static let headerSize = 16
   private static let nodeHeaderSize = 8
@@ -13,7 +13,7 @@ struct TreePage {
   let count: Int
   private let size: Int
 
-  /// Returns `nil` if it cannot be a page of a tree.
+  /// Returns `nil` if this cannot be a tree page.
   @inline(__always)
   init?(_ base: UnsafeRawPointer, number: UInt64, size: Int) {
     let flags = base.load(fromByteOffset: 10, as: UInt16.self)
@@ -27,7 +27,6 @@ struct TreePage {
     count = (lower &- Self.headerSize) >> 1
   }
 
-  /// An entry whose key is within the page.
   struct Node {
     let base: UnsafeRawPointer
     let keyCount: Int
@@ -37,18 +36,18 @@ struct TreePage {
     @inline(__always)
     var key: UnsafeRawPointer { base + TreePage.nodeHeaderSize }
 
-    /// Of a leaf: behind the key.
+    /// Leaf only: the bytes after the key.
     @inline(__always)
     var data: UnsafeRawPointer { base + TreePage.nodeHeaderSize + keyCount }
 
     @inline(__always)
     var flags: UInt16 { base.load(fromByteOffset: 4, as: UInt16.self) }
 
-    /// Of a leaf: bytes of the value, here or elsewhere. Nodes are at even addresses only.
+    /// Leaf only: the value's size in bytes, inline or not. Nodes are at even addresses only.
     @inline(__always)
     var dataSize: Int { Int(base.loadUnaligned(as: UInt32.self)) }
 
-    /// Of a branch: 48 bits.
+    /// Branch only: the child's page number, 48 bits.
     @inline(__always)
     var child: UInt64 { UInt64(base.loadUnaligned(as: UInt32.self)) | UInt64(flags) << 32 }
 
@@ -73,11 +72,10 @@ struct TreePage {
     return Node(base: node, keyCount: keyCount, room: room)
   }
 
-  /// Asks the processor for an entry.
   @inline(__always)
   func prefetch(_ slot: Int) { cplatform_prefetch(base + offset(slot)) }
 
-  /// Asks for the seven entries that the first three steps of a search may compare with.
+  /// Prefetches the seven entries that the first three steps of a binary search may compare with.
   @inline(__always)
   func prefetchMiddles() {
     guard count >= 8 else { return }

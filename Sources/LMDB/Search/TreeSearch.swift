@@ -1,22 +1,22 @@
-/// One search from the root to a leaf, comparison by comparison, so that several can take turns.
+/// One search from the root to a leaf, one comparison at a time, so that several can interleave.
 struct TreeSearch {
-  /// Deeper than any tree: pages may lead in circles where they are damaged.
+  /// Deeper than any tree: damaged pages may form cycles.
   private static let mostLevels = 32
 
   let hash: UInt64
-  /// The page that comes next; 0, which is none of a tree, before the root.
+  /// The next page's number; 0, which no tree has, before the root.
   private var number: UInt64 = 0
   private var page: TreePage?
-  /// The entries that are left: the first that is greater than the key is in `first...last`.
+  /// The remaining range: the first entry greater than the key is in `first...last`.
   private var first = 0
   private var last = 0
-  /// Bytes that the key shares with the nearest lesser and the nearest greater key that it was compared with: all that are
-  /// between those share as many.
+  /// Bytes shared with the nearest lesser and nearest greater key compared so far. All keys between them share at least
+  /// the smaller count.
   private var lower = 0
   private var upper = 0
   private var path: UInt64 = 0
   private var level = 0
-  /// Whether the way has too many levels or entries to be kept.
+  /// Whether the path has too many levels or entries for a hint.
   private var isLong = false
 
   @inline(__always)
@@ -31,7 +31,7 @@ struct TreeSearch {
   @inline(__always)
   mutating func enter(_ page: TreePage) {
     self.page = page
-    // A branch's first entry leads to all that is less than the second's key.
+    // A branch's first entry covers everything below the second's key.
     first = page.isLeaf ? 0 : 1
     last = page.count
   }
@@ -42,11 +42,11 @@ struct TreeSearch {
   @inline(__always)
   private var middle: Int { (first &+ last) >> 1 }
 
-  /// Asks for what the next step compares with.
+  /// Prefetches the key for the next step.
   @inline(__always)
   func prefetch() { page?.prefetch(middle) }
 
-  /// Compares once. Returns what was found, if that is the end.
+  /// Compares once. Returns the result if the search is over.
   @inline(__always)
   mutating func step(_ key: TreeKey, _ tree: Tree) -> Tree.Found? {
     let slot = middle
@@ -60,7 +60,7 @@ struct TreeSearch {
     (first, lower) = (slot &+ 1, equal)
     if order == 0 {
       if page.isLeaf {
-        // Where pages are not in order the bytes that were passed over may differ.
+        // If the page is not in order, the skipped bytes may differ.
         guard key.isKey(of: node) else { return .unknown }
         pass(slot)
         if !isLong { tree.keep(path, to: node, of: page, hash) }
@@ -71,7 +71,7 @@ struct TreeSearch {
     return nil
   }
 
-  /// Goes on to the page below, when nothing is left in this one. Returns what was found, if that is the end.
+  /// Moves to the child page when the range is empty. Returns the result if the search is over.
   @inline(__always)
   mutating func leave() -> Tree.Found? {
     guard let page else { return .unknown }
@@ -94,7 +94,6 @@ struct TreeSearch {
     level &+= 1
   }
 
-  /// The page that comes next.
   @inline(__always)
   var next: UInt64 { number }
 }

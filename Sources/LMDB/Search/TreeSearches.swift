@@ -1,13 +1,13 @@
 import CPlatform
 
-/// Searches that take turns: each asks the processor for what it looks at next, and lets the others go on meanwhile.
+/// Interleaved searches: each prefetches its next memory and yields to the others.
 struct TreeSearches {
   struct Member {
     let key: TreeKey
     var search: TreeSearch
     var found = Tree.Found.unknown
     var stage = Stage.done
-    /// Where a hint has led to, the hint, and the slots that are left of it.
+    /// The page a hint has led to, the hint, and its remaining slots.
     var number: UInt64
     var path: UInt64 = 0
     var rest: UInt64 = 0
@@ -16,11 +16,11 @@ struct TreeSearches {
   }
 
   enum Stage {
-    /// A hint is followed.
+    /// Following a hint.
     case hinted
-    /// The page that comes next was asked for.
+    /// The next page was prefetched.
     case descending
-    /// The entry in the middle was asked for.
+    /// The middle entry was prefetched.
     case comparing
     case done
   }
@@ -28,9 +28,7 @@ struct TreeSearches {
   private let tree: Tree
   private let members: UnsafeMutableBufferPointer<Member>
 
-  /// Begins them.
-  ///
-  /// - Parameter members: As many as keys, not initialized; they need no end.
+  /// - Parameter members: Uninitialized, one for each key; they need no deinitialization.
   init(
     _ tree: Tree, _ keys: UnsafeBufferPointer<UnsafeRawBufferPointer>,
     _ members: UnsafeMutableBufferPointer<Member>
@@ -38,7 +36,7 @@ struct TreeSearches {
     self.tree = tree
     self.members = members
     for (index, bytes) in keys.enumerated() {
-      // Any address will do where nothing is looked for.
+      // Any address will do for an empty key.
       let key = TreeKey(base: bytes.baseAddress ?? tree.map, count: bytes.count)
       let isKey = Tree.isKey(bytes)
       let hash = isKey ? PathHints.hash(bytes) : 0
@@ -68,7 +66,7 @@ struct TreeSearches {
 
   // MARK: Hints
 
-  /// All of them level by level. Whose hint leads elsewhere, or who has none, goes on to search.
+  /// Follows all hints level by level. Members whose hint fails, or that have none, start a search.
   private func followHints() {
     for index in members.indices where members[index].stage == .hinted {
       if let path = tree.control.pointee.hints.path(members[index].search.hash) {
@@ -81,7 +79,7 @@ struct TreeSearches {
       for index in members.indices where members[index].stage == .hinted { findSlot(&members[index]) }
       for index in members.indices where members[index].stage == .hinted { followSlot(&members[index], at: level) }
     }
-    // Deeper than hints can lead.
+    // Deeper than hints reach.
     for index in members.indices where members[index].stage == .hinted { members[index].stage = .descending }
   }
 
@@ -130,7 +128,7 @@ struct TreeSearches {
   private func end(_ member: inout Member, _ found: Tree.Found) {
     member.found = found
     member.stage = .done
-    // It is copied next: the processor goes on from its beginning by itself.
+    // The caller copies it next; the hardware prefetcher continues from its beginning.
     if case .value(let bytes) = found, let base = bytes.baseAddress { cplatform_prefetch(base + min(64, bytes.count)) }
   }
 

@@ -1,12 +1,12 @@
 package import Platform
 
-/// LMDB's lock file, for those who look at it beside LMDB.
+/// LMDB's lock file, for inspection outside LMDB.
 package enum LockFile {
-  /// Calls `body`, which may open the lock file of a directory, and close it, while no environment of this process has that
-  /// file open, and none can open it.
+  /// Calls `body`, which may open and close a directory's lock file, while no environment of this process has it open
+  /// or can open it.
   ///
-  /// Closing any descriptor of a file ends all locks that a process has on it (`fcntl`): an environment's, too, which
-  /// would be taken for that of a dead process then.
+  /// Closing any descriptor of a file ends all `fcntl` locks of the process on it. An environment would lose its own
+  /// and appear to belong to a dead process.
   ///
   /// - Returns: `nil` if there is such an environment; `body` was not called.
   package static func whileClosed<R>(

@@ -1,29 +1,29 @@
 package import Platform
 
-/// LMDB's table of readers, as its lock file tells, without opening the environment.
+/// LMDB's reader table, read from the lock file without opening the environment.
 package struct ReaderTable: Sendable, Equatable {
   /// Slots that are or were in use.
   package let slotsInUse: Int
-  /// The snapshots that are open; those of dead processes, too.
+  /// The open snapshots, including those of dead processes.
   package let readers: [Environment.Reader]
 
-  // mdb.c's `MDB_txninfo`: the table's state, whose end is in whole cache lines, the writers' mutex in as many, and the
-  // slots, a cache line each. The state is `mtb_magic`, `mtb_format`, a mutex, `mtb_txnid` and `mtb_numreaders`; a slot
-  // begins with `mrb_txnid` and `mrb_pid`.
+  // mdb.c's `MDB_txninfo`: the state, padded to a cache line; the writers' mutex, likewise; then the slots, a cache
+  // line each. The state is `mtb_magic`, `mtb_format`, a mutex, `mtb_txnid` and `mtb_numreaders`; a slot begins with
+  // `mrb_txnid` and `mrb_pid`.
   private static let cacheLine = 64
   private static let countOffset = 8 + MemoryLayout<pthread_mutex_t>.size + 8
   private static let slotsOffset = lines(countOffset + 4) + lines(MemoryLayout<pthread_mutex_t>.size)
-  /// `MDB_LOCK_FORMAT`, with mutexes that processes share.
+  /// `MDB_LOCK_FORMAT` with process-shared mutexes.
   private static let format: UInt32 = 0x1_0001
 
   private static func lines(_ bytes: Int) -> Int { (bytes + cacheLine - 1) / cacheLine * cacheLine }
 
   /// Reads the lock file of a directory.
   ///
-  /// Opening that file and closing it again would end the locks that an environment of this process has on it: where
-  /// there is one, it is asked instead.
+  /// Opening and closing it would end the locks of an environment of this process, so an open environment is asked
+  /// instead.
   ///
-  /// - Returns: `nil` if there is no such file, it may not be read, or it is laid out in another way.
+  /// - Returns: `nil` if the file is missing, unreadable, or has another layout.
   package static func read(_ directory: Directory) throws(LMDBError) -> ReaderTable? {
     let (data, lockFile) = try system { () throws(SystemError) in
       (try directory.identity(of: OpenFiles.dataFile), try directory.identity(of: OpenFiles.lockFile))
@@ -32,7 +32,7 @@ package struct ReaderTable: Sendable, Equatable {
     let (environment, number) = Registry.withLock { registry -> (Environment?, Int?) in
       switch registry.find(directory: directory.identity, data: data, lockFile: lockFile, exactly: false) {
       case .open(let environment): return (environment, nil)
-      // Nobody of this process opens the file while it is being read.
+      // No environment of this process opens the file during the read.
       case .none: return (nil, registry.reserve(directory.identity))
       case .busy, .replaced: return (nil, nil)
       }
@@ -71,13 +71,13 @@ package struct ReaderTable: Sendable, Equatable {
         (0..<count).compactMap { index -> Environment.Reader? in
           let id = slots.loadUnaligned(fromByteOffset: index * cacheLine, as: UInt64.self)
           let process = slots.loadUnaligned(fromByteOffset: index * cacheLine + 8, as: Int32.self)
-          // No snapshot is open: all bits are set.
+          // All bits set: the slot has no open snapshot.
           return process == 0 || id == .max ? nil : Environment.Reader(process: process, transactionID: id)
         }
       }
       return ReaderTable(slotsInUse: count, readers: readers)
     #else
-      // Its mutexes are others there.
+      // Its mutexes differ there.
       return nil
     #endif
   }

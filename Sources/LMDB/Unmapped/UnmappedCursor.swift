@@ -1,18 +1,18 @@
 import Platform
 
-/// A position in the main database of an ``UnmappedSnapshot``, in the order of the keys' bytes.
+/// A position in the main database of an ``UnmappedSnapshot``, in bytewise key order.
 ///
-/// Every number in a page is held against what is there, and the keys have to grow, so that it comes to an end whatever
-/// is in the file. Memory: a page for each level of the tree, and the largest value that was asked for.
+/// Every number in a page is checked, and keys must increase, so iteration ends for any contents. Memory: one page per
+/// tree level, plus the largest value read.
 package final class UnmappedCursor {
-  /// An entry at the position. The key is valid until the cursor moves.
+  /// The current entry. The key is valid until the cursor moves.
   package struct Entry {
     package let key: UnsafeRawBufferPointer
     package let value: UnmappedValue
   }
 
   private struct Level {
-    /// 0: nothing is loaded.
+    /// 0 if no page is loaded.
     var page: UInt64 = 0
     var layout: PageLayout?
     var index = 0
@@ -27,13 +27,13 @@ package final class UnmappedCursor {
 
   private let snapshot: UnmappedSnapshot
   private let depth: Int
-  /// From the root.
+  /// Ordered from the root.
   private var levels: [Level]
-  /// A page for each level.
+  /// One page for each level.
   private let buffers: UnsafeMutableRawPointer
-  /// For values in pages of their own.
+  /// For values in overflow pages.
   private var scratch = UnsafeMutableRawBufferPointer(start: nil, count: 0)
-  /// The last key of the leaf before this one.
+  /// The last key of the previous leaf.
   private var lastKey: [UInt8] = []
 
   package init(_ snapshot: UnmappedSnapshot) throws(DataFileError) {
@@ -60,7 +60,7 @@ package final class UnmappedCursor {
 
   // MARK: Moving
 
-  /// Moves to the least key.
+  /// Moves to the smallest key.
   package func first() throws(DataFileError) -> Entry? {
     try seek { _ in
       0
@@ -69,17 +69,16 @@ package final class UnmappedCursor {
     }
   }
 
-  /// Moves to the least key that is not less than `key`.
+  /// Moves to the smallest key not less than `key`.
   package func seek(toKeyAtOrAfter key: UnsafeRawBufferPointer) throws(DataFileError) -> Entry? {
     try seek { (layout) throws(DataFileError) in
-      // The last one that is not greater; the first of a branch page has no key, and is less than all.
+      // The last key not greater. A branch page's first entry has no key and sorts before all.
       try Self.partition(layout, from: 1) { !key.precedes($0) } - 1
     } leaf: { (layout) throws(DataFileError) in
       try Self.partition(layout, from: 0) { $0.precedes(key) }
     }
   }
 
-  /// The entry under a key.
   package func find(_ key: UnsafeRawBufferPointer) throws(DataFileError) -> UnmappedValue? {
     guard let entry = try seek(toKeyAtOrAfter: key), entry.key.count == key.count,
       !key.precedes(entry.key)
@@ -87,7 +86,7 @@ package final class UnmappedCursor {
     return entry.value
   }
 
-  /// Moves to the following key. There has to be a position.
+  /// Moves to the next key. The cursor must have a position.
   package func next() throws(DataFileError) -> Entry? {
     if depth == 0 { return nil }
     levels[depth - 1].index += 1
@@ -109,7 +108,7 @@ package final class UnmappedCursor {
     return try current()
   }
 
-  /// The entry at the leaf's index, or the first one of the next leaf.
+  /// The entry at the leaf's index, or the next leaf's first entry.
   private func current() throws(DataFileError) -> Entry? {
     guard let layout = levels[depth - 1].layout else { return nil }
     if levels[depth - 1].index < layout.count { return try entry(layout, levels[depth - 1].index) }
@@ -133,7 +132,7 @@ package final class UnmappedCursor {
       }
       level -= 1
     }
-    // Nothing is behind it; asked once more, it says the same.
+    // At the end: further calls return the same.
     levels[depth - 1].index = leaf.count
     return nil
   }
@@ -200,12 +199,12 @@ package final class UnmappedCursor {
     return Entry(key: node.key, value: value)
   }
 
-  /// Reads the first bytes of a value in pages of its own.
+  /// Reads the first bytes of a value in overflow pages.
   func readOverflow(
     _ page: UInt64, count: Int, size: Int, from parent: UInt64
   ) throws(DataFileError) -> UnsafeRawBufferPointer {
     let total = DataFileWalk.headerSize + count
-    // Before there is memory for it.
+    // Checked before memory is allocated for it.
     try snapshot.check(page, count: total, from: parent)
     if scratch.count < total {
       scratch.deallocate()
@@ -231,7 +230,7 @@ package final class UnmappedCursor {
 
   // MARK: Keys
 
-  /// The first index from `start` on for whose key `isBefore` does not hold.
+  /// The first index, from `start`, where `isBefore` is false.
   private static func partition(
     _ layout: PageLayout, from start: Int, _ isBefore: (UnsafeRawBufferPointer) -> Bool
   ) throws(DataFileError) -> Int {

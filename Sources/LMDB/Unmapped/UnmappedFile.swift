@@ -1,22 +1,21 @@
 package import Platform
 
-/// A data file that is read by pread(2) alone, whoever may be writing to it: without a map, a lock or a place in the table
-/// of readers, so that nothing of it or beside it changes, and nothing that is wrong with it can raise a signal.
+/// A data file read by pread(2) alone while others may write: without a map, a lock or a reader slot, so that nothing
+/// on disk changes and no damage can raise a signal.
 ///
-/// LMDB writes a page nowhere but where no page is that the last committed state uses, nor the one before it: a
-/// transaction takes the pages that were freed before the last one, and the file's end. So what was read of a state is
-/// what it consists of, if at most one transaction was committed since. Where there were more, it is read again: see
-/// ``read(_:)``.
+/// LMDB never overwrites a page of the last committed state or the one before: a transaction uses pages freed before
+/// the last one, and the end of the file. A state that was read is therefore consistent if at most one transaction
+/// committed since. Otherwise ``read(_:)`` reads again.
 ///
 /// One thread at a time.
 package final class UnmappedFile {
   private var file: DataFile
-  /// Which file it is, whatever has its name now.
+  /// The identity of the open file, even if its name now leads elsewhere.
   package let identity: FileIdentity
 
-  /// How often a state is read that has passed before it was read.
+  /// The most attempts to read a state that writers keep overtaking.
   private static let greatestAttempts = 10_000
-  /// How often the same damage has to be found in a state that has not passed.
+  /// How often the same damage must be found in a state that is still current.
   private static let confirmations = 3
 
   private init(_ file: consuming DataFile) throws(LMDBError) {
@@ -24,7 +23,7 @@ package final class UnmappedFile {
     self.file = file
   }
 
-  /// Opens `data.mdb` of a directory. Returns `nil` if there is none, or an empty one, which LMDB takes for a new one.
+  /// Opens a directory's `data.mdb`. Returns `nil` if it is missing or empty; LMDB treats an empty file as new.
   package static func open(_ directory: Directory) throws(DataFileError) -> UnmappedFile? {
     do throws(LMDBError) {
       guard let file = try DataFile(OpenFiles.dataFile, in: directory), file.size > 0 else { return nil }
@@ -34,14 +33,12 @@ package final class UnmappedFile {
     }
   }
 
-  /// The number of the last committed transaction.
   package func lastTransactionID() throws(DataFileError) -> UInt64 { try newestMeta().transactionID }
 
-  /// Runs `body` with the last committed state, as often as it takes: what it returns, or throws, counts only if the state
-  /// was still whole when it ended. It should take a shorter way the more often it was tried: see
-  /// ``UnmappedSnapshot/attempt``.
+  /// Runs `body` with the last committed state until the state was still whole when `body` ended; only that run's
+  /// result or error counts. `body` should do less work as ``UnmappedSnapshot/attempt`` grows.
   ///
-  /// - Throws: what `body` throws; `.unreadable` with `.busy` if others commit faster than it can be read.
+  /// - Throws: The error of `body`; `.unreadable` with `.busy` if others commit faster than the state can be read.
   package func read<R>(_ body: (UnmappedSnapshot) throws(DataFileError) -> R) throws(DataFileError) -> R {
     var attempt = 0
     var last: (failure: DataFileError, count: Int)?
@@ -84,8 +81,8 @@ package final class UnmappedFile {
     do throws(LMDBError) { try file.noteSize() } catch { throw .unreadable(error) }
   }
 
-  /// Whether nobody can have written over a page of a state: at most one transaction was committed since, and the next but
-  /// one has not begun to announce itself in its meta page.
+  /// Whether no page of a state can have been overwritten: at most one transaction committed since, and the next has
+  /// not begun to write its meta page.
   private func isStillWhole(_ meta: MetaPage) throws(DataFileError) -> Bool {
     let newest = try newestMeta()
     if newest.transactionID > meta.transactionID + 1 || newest.transactionID < meta.transactionID { return false }
@@ -95,7 +92,6 @@ package final class UnmappedFile {
 
   // MARK: - Pages
 
-  /// Fills `buffer` from `offset` on.
   func read(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int, page: UInt64) throws(DataFileError) {
     let isWhole: Bool
     do throws(LMDBError) { isWhole = try file.read(buffer, at: offset) } catch { throw .unreadable(error) }

@@ -2,13 +2,13 @@ package import Platform
 
 /// A committed state of an ``UnmappedFile``, lent to the body of ``UnmappedFile/read(_:)``.
 ///
-/// Only what that returns is known to be of one state.
+/// Only the values that `read` returns are known to belong to one state.
 package struct UnmappedSnapshot {
   let file: UnmappedFile
   let meta: MetaPage
   let pageSize: Int
   private let pagesInFile: Int
-  /// How often the body was run before and came too late.
+  /// The number of earlier runs that came too late.
   package let attempt: Int
 
   init(_ file: UnmappedFile, _ meta: MetaPage, size: Int, attempt: Int) {
@@ -19,13 +19,11 @@ package struct UnmappedSnapshot {
     pagesInFile = size / pageSize
   }
 
-  /// Which file it is of.
   package var identity: FileIdentity { file.identity }
 
-  /// The number of the transaction that it is of.
   package var transactionID: UInt64 { meta.transactionID }
 
-  /// The numbers of the state, as LMDB recorded them.
+  /// The state's figures as LMDB recorded them.
   package var figures: DataFileFigures {
     DataFileFigures(
       transactionID: meta.transactionID, pageSize: pageSize, pages: Int(meta.lastPage) + 1, mapSize: Int(meta.mapSize),
@@ -34,10 +32,10 @@ package struct UnmappedSnapshot {
       entries: Int(clamping: meta.main.entries))
   }
 
-  /// The number of the page that the state is recorded in.
+  /// The number of the meta page that records this state.
   var place: UInt64 { meta.number }
 
-  /// Fills `buffer` with a page, or several in a row, that a page refers to.
+  /// Fills `buffer` with one page or several adjacent pages that `parent` refers to.
   func read(
     _ page: UInt64, into buffer: UnsafeMutableRawBufferPointer, from parent: UInt64
   ) throws(DataFileError) {
@@ -45,7 +43,7 @@ package struct UnmappedSnapshot {
     try file.read(buffer, at: Int(page) * pageSize, page: page)
   }
 
-  /// Throws if there are not so many bytes from a page on.
+  /// Throws if fewer than `count` bytes follow from a page.
   func check(_ page: UInt64, count: Int, from parent: UInt64) throws(DataFileError) {
     let (end, overflow) = page.addingReportingOverflow(UInt64((count + pageSize - 1) / pageSize))
     guard page >= 2, !overflow, end <= meta.lastPage + 1 else {

@@ -1,11 +1,11 @@
-/// A value that an ``UnmappedCursor`` has come to. Its bytes are valid until the cursor moves, or more of a value is read.
+/// The value at an ``UnmappedCursor``. Its bytes are valid until the cursor moves or more of a value is read.
 package struct UnmappedValue {
   /// Bytes.
   package let size: Int
   private let cursor: UnmappedCursor
-  /// All of it, if it is in the leaf.
+  /// The whole value, if it is in the leaf.
   private let inline: UnsafeRawPointer?
-  /// Its own first page, if it has one; and the page that refers to it.
+  /// The value's first overflow page, if any, and the page that refers to it.
   private let page: UInt64
   private let parent: UInt64
 
@@ -24,12 +24,11 @@ package struct UnmappedValue {
     inline = nil
   }
 
-  /// Its first bytes: `count` at least, if it has as many.
+  /// The first bytes: at least `count`, if the value has that many.
   package func beginning(_ count: Int) throws(DataFileError) -> UnsafeRawBufferPointer {
     if let inline { return UnsafeRawBufferPointer(start: inline, count: size) }
     return try cursor.readOverflow(page, count: min(max(0, count), size), size: size, from: parent)
   }
 
-  /// All of it.
   package func bytes() throws(DataFileError) -> UnsafeRawBufferPointer { try beginning(size) }
 }

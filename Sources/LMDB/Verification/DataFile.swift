@@ -1,20 +1,20 @@
 import Platform
 
-/// A data file that is open for reading, by pread(2) alone: what is wrong with it cannot raise a signal.
+/// A data file opened for pread(2) only, so that no damage can raise a signal.
 struct DataFile: ~Copyable {
   private let file: File
-  /// Bytes, when it was opened, or looked at last.
+  /// Size in bytes, when opened or last updated.
   private(set) var size: Int
 
-  /// Opens the file of a directory; `nil` if there is no such file, or no such directory.
+  /// Opens a file in a directory; `nil` if either does not exist.
   ///
-  /// - Throws: `.foreignFile` for a link, a FIFO and whatever else is no regular file.
+  /// - Throws: `.foreignFile` for anything except a regular file, such as a link or a FIFO.
   init?(_ name: String, in path: String) throws(LMDBError) {
     guard let directory = try system({ () throws(SystemError) in try Directory(existing: path) }) else { return nil }
     try self.init(name, in: directory)
   }
 
-  /// The same for a directory that is open.
+  /// Opens a file in an open directory; `nil` if it does not exist.
   init?(_ name: String, in directory: Directory) throws(LMDBError) {
     guard let file = try system({ () throws(SystemError) in try directory.open(name) }) else { return nil }
     size = try system { () throws(SystemError) in try file.status().size }
@@ -25,20 +25,20 @@ struct DataFile: ~Copyable {
     get throws(LMDBError) { try system { () throws(SystemError) in try file.identity() } }
   }
 
-  /// Looks how long it is now.
+  /// Updates the size.
   mutating func noteSize() throws(LMDBError) {
     size = try system { () throws(SystemError) in try file.status().size }
   }
 
-  /// Has the kernel read the file ahead, where it is small enough to be worth it.
+  /// Asks the kernel to read the file ahead if it is small enough.
   borrowing func readAhead() {
     #if os(Linux)
-      // Advice: nothing depends on it.
+      // Only advice: the result does not matter.
       if size <= 256 << 20 { _ = posix_fadvise(file.descriptor, 0, 0, POSIX_FADV_WILLNEED) }
     #endif
   }
 
-  /// Fills `buffer` from `offset` on; `false` if the file ends before.
+  /// Fills `buffer` from `offset`; `false` if the file ends before.
   borrowing func read(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(LMDBError) -> Bool {
     do throws(SystemError) { return try file.read(buffer, at: offset) } catch { throw LMDBError(error) }
   }

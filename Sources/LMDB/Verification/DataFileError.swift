@@ -4,9 +4,9 @@
   import Foundation
 #endif
 
-/// Why a data file was not verified to the end.
+/// The reason why a data file was not fully verified.
 package enum DataFileError: LocalizedError, Sendable, Equatable, CustomStringConvertible {
-  /// The file is damaged, or not one of LMDB.
+  /// The file is damaged, or not an LMDB file.
   case finding(DataFileFinding)
   /// The file could not be read; this says nothing about its contents.
   case unreadable(LMDBError)

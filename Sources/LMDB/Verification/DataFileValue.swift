@@ -1,11 +1,11 @@
-/// A value that the verification comes by. Valid until `visit` returns.
+/// A value that the verification visits. Valid until `visit` returns.
 package struct DataFileValue {
-  /// All of it; of one that has pages of its own, its first 1,024 bytes at least if it has as many.
+  /// The whole value, or at least the first 1,024 bytes of one in overflow pages.
   package let beginning: UnsafeRawBufferPointer
   /// Bytes.
   package let size: Int
   private let walk: DataFileWalk
-  /// Its own first page, if it has one.
+  /// Its first overflow page, if any.
   private let page: Int?
 
   init(_ walk: DataFileWalk, beginning: UnsafeRawBufferPointer, size: Int, page: Int?) {
@@ -15,7 +15,7 @@ package struct DataFileValue {
     self.page = page
   }
 
-  /// Calls `body` with the last bytes of it, `count` or as many as it has.
+  /// Calls `body` with the last `count` bytes, or with all if there are fewer.
   package func withEnd<R>(_ count: Int, _ body: (UnsafeRawBufferPointer) -> R) throws(DataFileError) -> R {
     let count = min(count, size)
     guard let page, beginning.count < size else {

@@ -1,26 +1,26 @@
-/// Reads a data file of LMDB 0.9 as it lies on the disk, and tells whether LMDB can be trusted with it.
+/// Reads an LMDB 0.9 data file on disk and decides whether LMDB can safely open it.
 ///
-/// LMDB checks next to nothing: a page that is past the end of the file is a SIGBUS, a damaged branch page an
-/// `abort()`, a page size of zero a SIGFPE, and a damaged leaf a wrong value. This reads with pread(2) alone and believes
-/// no number, so that nothing in the file can crash it, and follows everything that LMDB would follow: both meta
-/// pages, the trees of the free list, of the main database and of named ones, the first page of every large value and
-/// the list of free pages. What values contain is not looked at.
+/// LMDB checks almost nothing: a page past the end of the file is a SIGBUS, a damaged branch page an `abort()`, a page
+/// size of zero a SIGFPE, and a damaged leaf a wrong value. This verifier uses pread(2) and trusts no number, so that
+/// no file can crash it. It follows everything that LMDB follows: both meta pages, the trees of the free list, the main
+/// and named databases, the first page of every large value, and the list of free pages. It does not look at the
+/// contents of values.
 ///
-/// Memory: a bit for each page, and a page for each level of a tree. Time: every page is read at most once.
+/// Memory: one bit per page, and one page per tree level. Time: every page is read at most once.
 ///
-/// The caller makes sure that nobody writes meanwhile. The format is that of mdb.c, with words in the order of this
-/// machine.
+/// The caller must ensure that no process writes during the verification. The format is mdb.c's, in this machine's byte
+/// order.
 package enum DataFileVerifier {
-  /// Verifies `data.mdb` of a directory.
+  /// Verifies a directory's `data.mdb`.
   ///
-  /// - Returns: What was found; `nil` if there is no file, or an empty one, which LMDB takes for a new one.
-  /// - Throws: ``DataFileError``: what is wrong first, or why the file could not be read.
+  /// - Returns: `nil` if the file is missing or empty; LMDB treats an empty file as new.
+  /// - Throws: ``DataFileError``: the first damage found, or the reason why the file could not be read.
   package static func verify(directory: String) throws(DataFileError) -> VerifiedDataFile? {
     try verify(directory: directory) { _, _ in }
   }
 
-  /// The same, and calls `visit` with the key and the value of every entry of the main database in the order of the keys.
-  /// Both are valid until it returns.
+  /// Verifies `data.mdb` and calls `visit` with each entry of the main database in key order. Key and value are valid
+  /// until it returns.
   package static func verify(directory: String, visit: @escaping DataFileWalk.Visit) throws(DataFileError)
     -> VerifiedDataFile?
   {
@@ -30,10 +30,10 @@ package enum DataFileVerifier {
     return try DataFileWalk(file, meta, visit).run()
   }
 
-  /// Looks at the meta pages alone.
+  /// Looks at the meta pages only.
   ///
-  /// - Returns: Whether all pages are in the file, and the last transaction. Free pages at the end need not be there,
-  ///   so that only ``verify(directory:)`` can tell in that case. `nil` if there is no file, or an empty one.
+  /// - Returns: Whether all pages are in the file, and the last transaction; `nil` if the file is missing or empty.
+  ///   Free pages at the end may be missing, so only ``verify(directory:)`` decides when pages are.
   package static func checkMeta(
     directory: String
   ) throws(DataFileError) -> (isWhole: Bool, transactionID: UInt64)? {
@@ -46,13 +46,13 @@ package enum DataFileVerifier {
     do throws(LMDBError) { return try DataFile("data.mdb", in: directory) } catch { throw .unreadable(error) }
   }
 
-  /// Checks both meta pages, and returns the one that LMDB would use: that of the later transaction.
+  /// Checks both meta pages and returns the one with the later transaction, which LMDB would use.
   static func newestMeta(of file: borrowing DataFile) throws(DataFileError) -> MetaPage {
     let first = try meta(0, at: 0, of: file)
     if first.magic == MetaPage.magic, first.version == MetaPage.version {
       try first.check(at: 0, fileSize: file.size)
     } else {
-      // The other one tells a damaged file from one that is no database, but where it lies only the first one says.
+      // The other page distinguishes a damaged file from one that is no database, but only the first gives its offset.
       if let other = try likelySecondMeta(of: file), other.version == first.version || first.magic != MetaPage.magic {
         let kind: DataFileFinding.Kind = other.version == MetaPage.version ? .meta : .version
         throw .finding(DataFileFinding(kind, page: 0, "the first meta page is not one of LMDB's version 1"))
@@ -67,7 +67,7 @@ package enum DataFileVerifier {
     }
     let newest = first.transactionID < second.transactionID ? second : first
     let gap = max(first.transactionID, second.transactionID) - min(first.transactionID, second.transactionID)
-    // Every commit writes the older one, and before that makes the newer one durable.
+    // Every commit overwrites the older page, after it has made the newer one durable.
     guard gap == 1 || newest.transactionID == 0 else {
       throw .finding(
         DataFileFinding(
@@ -97,7 +97,7 @@ package enum DataFileVerifier {
     return meta
   }
 
-  /// The second meta page, if one is found at any page size that LMDB can have used.
+  /// The second meta page, if found at any page size that LMDB can have used.
   private static func likelySecondMeta(of file: borrowing DataFile) throws(DataFileError) -> MetaPage? {
     for shift in 12...15 where file.size >= 1 << shift + MetaPage.length {
       let meta = try meta(1, at: 1 << shift, of: file)
@@ -108,7 +108,6 @@ package enum DataFileVerifier {
 }
 
 extension Array where Element == UInt8 {
-  /// With a typed error.
   mutating func withMutableBytes<R>(
     _ body: (UnsafeMutableRawBufferPointer) throws(LMDBError) -> R
   ) throws(LMDBError) -> R {

@@ -1,4 +1,3 @@
-/// One verification: follows the trees from a meta page.
 package final class DataFileWalk {
   package typealias Visit = (_ key: UnsafeRawBufferPointer, _ value: DataFileValue) throws(DataFileError) -> Void
 
@@ -6,7 +5,7 @@ package final class DataFileWalk {
   private static let maximumDepth = 32
   /// `offsetof(MDB_page, mp_ptrs)`
   static let headerSize = 16
-  /// Bytes read of a large value's first page: what is in front of the value that it has at most.
+  /// The most bytes read before a large value and of it.
   private static let overflowPrefix = 16 + 1_024
 
   private let file: DataFile
@@ -16,7 +15,7 @@ package final class DataFileWalk {
   private let pagesInFile: Int
   private var used = PageSet()
   private var result = VerifiedDataFile()
-  /// A page for each level, reused. The last one is for the first pages of large values.
+  /// One page per level, reused; the last is for the first pages of large values.
   private let buffers: UnsafeMutableRawPointer
 
   init(_ file: consuming DataFile, _ meta: MetaPage, _ visit: @escaping Visit) {
@@ -45,7 +44,7 @@ package final class DataFileWalk {
     try main.run()
     result.depth = Int(meta.main.depth)
     result.entries = Int(meta.main.entries)
-    // Free pages need not have been written yet; every other one has been.
+    // Free pages may not have been written yet; all others have been.
     for page in stride(from: pagesInFile, to: result.pages, by: 1) where !used.contains(page) {
       throw .finding(
         DataFileFinding(
@@ -58,7 +57,7 @@ package final class DataFileWalk {
 
   // MARK: Pages
 
-  /// The buffer of a level; named databases have levels of their own.
+  /// The buffer of a level. Named databases use separate levels.
   func buffer(level: Int, isNested: Bool) -> UnsafeMutableRawPointer {
     buffers + (level + (isNested ? Self.maximumDepth : 0)) * pageSize
   }
@@ -69,7 +68,7 @@ package final class DataFileWalk {
     }
   }
 
-  /// Takes `count` pages from `page` on, which nobody may have taken before, and which have to be in the file.
+  /// Claims `count` pages from `page`, which must be unclaimed and in the file.
   func take(_ page: UInt64, count: UInt64 = 1, from parent: UInt64) throws(DataFileError) -> Int {
     guard page >= 2, page <= meta.lastPage, count <= meta.lastPage - page + 1 else {
       throw .finding(
@@ -88,7 +87,7 @@ package final class DataFileWalk {
     return Int(page)
   }
 
-  /// Marks a page of the free list, which need not be in the file.
+  /// Claims a page of the free list, which may lie past the end of the file.
   func takeFree(_ page: UInt64, from parent: UInt64) throws(DataFileError) {
     guard page >= 2, page <= meta.lastPage else {
       throw .finding(
@@ -116,13 +115,12 @@ package final class DataFileWalk {
     if !isWhole { throw .finding(DataFileFinding(.truncated, page: UInt64(page), "the file became shorter")) }
   }
 
-  /// Takes the pages of a large value and checks the first one; returns the value's beginning, which is valid until the
-  /// next call.
+  /// Claims a large value's pages and checks the first one. Returns the value's beginning, valid until the next call.
   func overflow(
     _ page: UInt64, valueSize: Int, from parent: UInt64, pages: inout UInt64
   ) throws(DataFileError) -> UnsafeRawBufferPointer {
     let needed = UInt64((Self.headerSize - 1 + valueSize) / pageSize + 1)
-    // Before it is read: it has to be in the file.
+    // Checked before the read: the page must be in the file.
     guard page >= 2, page <= meta.lastPage, page < UInt64(pagesInFile) else {
       throw .finding(DataFileFinding(.overflow, page: parent, "a value is said to be in page \(page)"))
     }
@@ -139,7 +137,7 @@ package final class DataFileWalk {
     guard header.loadUnaligned(fromByteOffset: 10, as: UInt16.self) == 4 else {
       throw .finding(DataFileFinding(.pageFlags, page: page, "page \(parent) takes it for a large value's"))
     }
-    // A value that replaced a longer one in its own transaction has pages to spare.
+    // A value that replaced a longer one in the same transaction has spare pages.
     guard recorded >= needed, recorded <= UInt64(UInt32.max) / UInt64(pageSize) + 2 else {
       throw .finding(
         DataFileFinding(.overflow, page: page, "it begins \(recorded) pages, and its value needs \(needed)"))

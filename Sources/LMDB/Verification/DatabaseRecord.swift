@@ -1,4 +1,4 @@
-/// `MDB_db`: where a tree is, and what it should consist of.
+/// `MDB_db`: a tree's root and figures.
 struct DatabaseRecord: Equatable {
   static let size = 48
   /// `P_INVALID`
@@ -13,7 +13,7 @@ struct DatabaseRecord: Equatable {
   let entries: UInt64
   let root: UInt64
 
-  /// - Parameter bytes: At least ``size`` of them.
+  /// - Parameter bytes: At least ``size`` bytes.
   init(_ bytes: UnsafeRawPointer) {
     pad = bytes.loadUnaligned(as: UInt32.self)
     flags = bytes.loadUnaligned(fromByteOffset: 4, as: UInt16.self)

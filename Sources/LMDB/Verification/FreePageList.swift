@@ -1,4 +1,4 @@
-/// One record of the free list: under the number of the transaction that freed them, the pages, greatest first.
+/// One free list record: the pages that a transaction freed, in descending order.
 struct FreePageList {
   private static let word = 8
   private let walk: DataFileWalk
@@ -11,7 +11,7 @@ struct FreePageList {
     self.page = page
   }
 
-  /// A record in a leaf.
+  /// Reads a record stored in a leaf.
   func read(_ value: UnsafeRawBufferPointer, last: inout UInt64) throws(DataFileError) {
     let count = try count(value.count, last: &last) { value.loadUnaligned(as: UInt64.self) }
     var previous = UInt64.max
@@ -20,7 +20,7 @@ struct FreePageList {
     }
   }
 
-  /// A record in pages of its own, read in pieces.
+  /// Reads a record in overflow pages, piece by piece.
   func read(fromPage start: Int, size: Int, last: inout UInt64) throws(DataFileError) {
     let piece = UnsafeMutableRawPointer.allocate(byteCount: walk.pageSize, alignment: Self.word)
     defer { piece.deallocate() }
@@ -30,7 +30,7 @@ struct FreePageList {
     var done = 0
     while done < count {
       let part = min(count - done, walk.pageSize / Self.word)
-      // The size is that of pages which are all in the file.
+      // Its pages were checked to be in the file.
       try walk.read(
         start, into: piece, offset: DataFileWalk.headerSize + (done + 1) * Self.word, count: part * Self.word)
       for index in 0..<part { try take(piece.load(fromByteOffset: index * Self.word, as: UInt64.self), &previous) }

@@ -1,10 +1,10 @@
-/// `MDB_meta` of the data file's pages 0 and 1, as read.
+/// `MDB_meta` of the data file's page 0 or 1, as read.
 struct MetaPage: Equatable {
-  /// Bytes from the start of the page to the end of what LMDB reads of it.
+  /// Bytes from the start of the page to the end of LMDB's fields.
   static let length = 16 + 136
   static let magic: UInt32 = 0xBEEF_C0DE
   static let version: UInt32 = 1
-  /// Transactions have lower numbers: one a nanosecond takes 146 years to get there. So there is room for what follows.
+  /// Higher numbers are refused: one transaction a nanosecond takes 146 years to get there. Leaves room for arithmetic.
   static let transactionLimit: UInt64 = 1 << 62
   /// `P_META`
   private static let flag: UInt16 = 8
@@ -32,10 +32,10 @@ struct MetaPage: Equatable {
     transactionID = page.loadUnaligned(fromByteOffset: 144, as: UInt64.self)
   }
 
-  /// The free list's record holds the page size in place of its padding.
+  /// LMDB stores the page size in the padding of the free list's record.
   var pageSize: UInt32 { free.pad }
 
-  /// What can be said of the page by itself.
+  /// Checks one page by itself.
   func check(at place: UInt64, fileSize: Int) throws(DataFileError) {
     func require(_ condition: Bool, _ kind: DataFileFinding.Kind, _ detail: @autoclosure () -> String)
       throws(DataFileError)
@@ -46,7 +46,7 @@ struct MetaPage: Equatable {
     try require(version == Self.version, .meta, "the format's version is \(version)")
     try require(flags == Self.flag, .pageFlags, "a meta page has the flags \(flags)")
     try require(number == place, .pageNumber, "the page says it is page \(number)")
-    // LMDB takes the size from the file, which may have been made where pages are larger.
+    // LMDB takes the page size from the file, which may come from a machine with larger pages.
     try require(
       pageSize >= 4096 && pageSize <= 32768 && pageSize & (pageSize - 1) == 0, .pageSize,
       "the page size is \(pageSize)")
@@ -54,14 +54,14 @@ struct MetaPage: Equatable {
     try require(
       mapSize <= UInt64(Int.max) && mapSize / UInt64(pageSize) > lastPage, .meta,
       "the map of \(mapSize) bytes does not hold page \(lastPage)")
-    // LMDB keeps the environment's persistent flags beside those of the free list, which has integer keys.
+    // LMDB stores the environment's persistent flags with those of the free list, which has integer keys.
     try require(free.flags & ~0x4000 == 8, .meta, "the free list has the flags \(free.flags)")
     try require(transactionID < Self.transactionLimit, .meta, "the transaction is number \(transactionID)")
-    // Each transaction writes the meta page of its number's parity; LMDB finds the newest by it.
+    // A transaction writes the meta page of its number's parity; LMDB finds the newest by it.
     try require(
       transactionID == 0 || transactionID & 1 == place, .meta,
       "transaction \(transactionID) does not write this page")
-    // What is past the end of the file has to be in the free list, eight bytes for each page.
+    // Pages past the end of the file must be in the free list, which takes eight bytes for each.
     let missing = lastPage + 1 - min(lastPage + 1, UInt64(fileSize) / UInt64(pageSize))
     try require(
       missing <= UInt64(fileSize) / 8, .truncated, "the last page is \(lastPage), and the file has \(fileSize) bytes")

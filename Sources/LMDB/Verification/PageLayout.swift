@@ -1,4 +1,4 @@
-/// A branch or leaf page in memory whose header has been checked.
+/// A branch or leaf page in memory with a checked header.
 struct PageLayout {
   static let branch: UInt16 = 1
   static let leaf: UInt16 = 2
@@ -33,7 +33,7 @@ struct PageLayout {
     count = (lower - DataFileWalk.headerSize) / 2
   }
 
-  /// An entry, whose header and key are within the page.
+  /// An entry whose header and key are within the page.
   struct Node {
     fileprivate let base: UnsafeRawPointer
     fileprivate let offset: Int
@@ -41,19 +41,19 @@ struct PageLayout {
 
     var flags: UInt16 { base.loadUnaligned(fromByteOffset: 4, as: UInt16.self) }
 
-    /// Of a leaf: bytes of the value, here or elsewhere.
+    /// Leaf only: the value's size in bytes, inline or not.
     var dataSize: Int { Int(base.loadUnaligned(as: UInt32.self)) }
 
     var data: UnsafeRawPointer { base + PageLayout.nodeHeaderSize + key.count }
 
-    /// Of a branch: 48 bits.
+    /// Branch only: the child's page number, 48 bits.
     var child: UInt64 { UInt64(base.loadUnaligned(as: UInt32.self)) | UInt64(flags) << 32 }
 
     func fits(dataSize: Int, in pageSize: Int) -> Bool {
       offset + PageLayout.nodeHeaderSize + key.count + dataSize <= pageSize
     }
 
-    /// Bytes that it takes up.
+    /// The entry's size in the page, in bytes.
     func paddedSize(dataSize: Int) -> Int { (PageLayout.nodeHeaderSize + key.count + dataSize + 1) & ~1 }
   }
 
@@ -73,7 +73,7 @@ struct PageLayout {
       key: UnsafeRawBufferPointer(start: node + Self.nodeHeaderSize, count: keySize))
   }
 
-  /// LMDB leaves no holes between entries.
+  /// LMDB leaves no gaps between entries.
   func checkRoom(_ total: Int) throws(DataFileError) {
     guard upper + total == size else {
       throw .finding(

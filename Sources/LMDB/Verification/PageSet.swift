@@ -1,11 +1,11 @@
-/// A set of page numbers, one bit each. It takes memory for what is in it, and not for the last page that a file claims.
+/// A set of page numbers, one bit each. Memory grows with its members, not with the last page that a file claims.
 struct PageSet {
-  /// Numbers of one chunk, which takes 8 KiB.
+  /// Numbers per chunk of 8 KiB.
   private static let chunk = 1 << 16
   private var chunks: [Int: [UInt64]] = [:]
   private(set) var count = 0
 
-  /// Whether the number is new.
+  /// Returns whether the number is new.
   @inline(__always)
   mutating func insert(_ page: Int) -> Bool {
     let isNew = Self.insert(

@@ -1,10 +1,9 @@
 import Platform
 
-/// Follows one tree from its root.
 struct TreeWalk {
   enum Role { case freeList, main, named }
 
-  /// The longest key: `MDB_MAXKEYSIZE`.
+  /// `MDB_MAXKEYSIZE`
   private static let maximumKeySize = 511
   private static let bigData: UInt16 = 1
   private static let subData: UInt16 = 2
@@ -12,13 +11,13 @@ struct TreeWalk {
   let walk: DataFileWalk
   private let record: DatabaseRecord
   private let role: Role
-  /// The page that the tree's record is in.
+  /// The page that holds the tree's record.
   private let place: UInt64
   private var branchPages: UInt64 = 0
   private var leafPages: UInt64 = 0
   private var overflowPages: UInt64 = 0
   private var entries: UInt64 = 0
-  /// The greatest number in the free list's keys so far.
+  /// The greatest key of the free list so far.
   private var lastFreeTransaction: UInt64 = 0
 
   init(_ walk: DataFileWalk, _ record: DatabaseRecord, _ role: Role, recordedIn place: UInt64) {
@@ -52,8 +51,8 @@ struct TreeWalk {
   }
 
   /// - Parameters:
-  ///   - lower: No key may be less; `nil` for no bound.
-  ///   - upper: Every key has to be less.
+  ///   - lower: The lowest allowed key; `nil` for no bound.
+  ///   - upper: All keys must be less; `nil` for no bound.
   private mutating func follow(
     _ page: UInt64, level: Int, from parent: UInt64, lower: Key?, upper: Key?
   ) throws(DataFileError) {
@@ -80,18 +79,18 @@ struct TreeWalk {
   private mutating func followBranch(
     _ layout: PageLayout, level: Int, lower: Key?, upper: Key?
   ) throws(DataFileError) {
-    // LMDB asserts it, but for the free list.
+    // LMDB asserts this except for the free list.
     guard layout.count >= (role == .freeList ? 1 : 2) else {
       throw .finding(DataFileFinding(.node, page: layout.number, "a branch page with \(layout.count) entries"))
     }
-    // All of the page before what it refers to.
+    // Check the whole page before its children.
     var total = 0
     var previous: Key?
     for index in 0..<layout.count {
       let node = try layout.node(index)
       total += node.paddedSize(dataSize: 0)
       try checkKeySize(node, layout, canBeEmpty: index == 0)
-      // The first key of a branch page is none: what is less than the second goes there.
+      // A branch page's first key is empty: it covers everything below the second.
       if index == 0 { continue }
       try checkOrder(node.key, previous, lower: lower, upper: upper, layout)
       previous = node.key
@@ -114,7 +113,7 @@ struct TreeWalk {
     for index in 0..<layout.count {
       let node = try layout.node(index)
       try checkKeySize(node, layout, canBeEmpty: false)
-      // A page's keys are in order, so that its first and its last one are within the bounds or none.
+      // A page's keys are in order, so checking its first and last key against the bounds is enough.
       try checkOrder(
         node.key, previous, lower: index == 0 ? lower : nil, upper: index == layout.count - 1 ? upper : nil, layout)
       previous = node.key
@@ -197,7 +196,7 @@ struct TreeWalk {
     }
   }
 
-  /// LMDB's orders: of bytes, the shorter first; of words in the free list.
+  /// LMDB's orders: bytewise, shorter first; by integer in the free list.
   @inline(__always)
   private func precedes(_ first: Key, _ second: Key) -> Bool {
     if role == .freeList { return first.loadUnaligned(as: UInt64.self) < second.loadUnaligned(as: UInt64.self) }
