@@ -1,8 +1,8 @@
 import Synchronization
 
-/// The part of an environment that has a stable address, for its atomic words.
+/// The environment's atomic words, at a stable address.
 struct Control: ~Copyable {
-  /// Why nobody may come in; 0 while everybody may.
+  /// Reasons to refuse operations; 0 while the environment is open.
   struct Gate: OptionSet {
     let rawValue: UInt32
     /// The map is about to move: control operations wait.
@@ -10,40 +10,39 @@ struct Control: ~Copyable {
     /// The map is about to move: reads wait.
     static let pausesReaders = Gate(rawValue: 2)
     static let closed = Gate(rawValue: 4)
-    /// The map was lost in a failed resize, or the files could not be opened again. See ``Environment/reopen()``.
+    /// The map was lost in a failed resize, or the files could not be reopened. See ``Environment/reopen()``.
     static let broken = Gate(rawValue: 16)
     /// The C environment was closed and freed.
     static let finished = Gate(rawValue: 32)
-    /// The file was found damaged. Nothing may be read any more.
+    /// The file is damaged and must not be read any more.
     static let damaged = Gate(rawValue: 64)
 
-    /// Why nobody may come in any more.
+    /// Permanent reasons.
     static let unusable: Gate = [.closed, .broken, .damaged]
   }
 
-  /// Read by every operation after it announced itself (in a reader slot or in ``users``), and written before those
-  /// are scanned; both sides sequentially consistent, so at least one of them sees the other.
+  /// Operations read this after announcing themselves (in a reader slot or in ``users``); closers write it before
+  /// scanning those. Both are sequentially consistent, so at least one side sees the other.
   let gate = Atomic<UInt32>(0)
 
-  /// Running control operations: everything but reads and writes.
+  /// Running control operations: all except reads and writes.
   let users = Atomic<Int>(0)
 
   /// The thread that holds the write transaction, 0 if none.
   let writerThread = Atomic<UInt>(0)
 
-  /// Which files the environment is on, counted by ``Environment/adopt(_:)``, above the 44 bits of a transaction's
-  /// number: see ``Environment/position(of:)``.
+  /// The generation of the environment's files, counted by ``Environment/adopt(_:)``, above the 44 bits of a
+  /// transaction number: see ``Environment/position(of:)``.
   let generation = Atomic<UInt64>(0)
   static let nextGeneration: UInt64 = 1 << 44
 
-  /// Address of LMDB's map, and its pages; 0 while it is not known. Changed while nobody is in, or to what it is.
+  /// Address and pages of LMDB's map; 0 while unknown. Changed only while no operation runs, or to the same value.
   let map = Atomic<UInt>(0)
   let mapPages = Atomic<UInt64>(0)
 
-  /// See ``PathHints``: of whatever files the environment is on.
+  /// Survives a change of the environment's files: see ``PathHints``.
   let hints = PathHints()
 
-  /// The gate as it is now.
   @inline(__always)
   var current: Gate {
     Gate(rawValue: gate.load(ordering: .sequentiallyConsistent))
@@ -57,9 +56,9 @@ struct Control: ~Copyable {
     gate.bitwiseAnd(~bits.rawValue, ordering: .sequentiallyConsistent)
   }
 
-  /// Throws if the environment cannot be used any more.
+  /// Throws if the environment is no longer usable.
   ///
-  /// - Parameter except: What is no reason.
+  /// - Parameter except: Reasons to ignore.
   func checkUsable(_ operation: String, except: Gate = []) throws(LMDBError) {
     let gate = current.intersection(.unusable).subtracting(except)
     if gate.isEmpty { return }

@@ -4,7 +4,7 @@ public struct Database: Sendable, Hashable {
 
   /// The unnamed database, which every environment has.
   ///
-  /// Named databases keep their own records in it; an environment that has some should keep nothing else there.
+  /// Named databases keep their records in it, so an environment with named databases should store nothing else there.
   public static let main = Database(handle: 1)
 
   init(handle: UInt32) {

@@ -2,13 +2,13 @@ import Platform
 import Synchronization
 
 extension Environment {
-  /// Gives back one ``open(directory:options:)``. The last one closes the environment (`mdb_env_close`).
+  /// Balances one ``open(directory:options:)``. The last call closes the environment (`mdb_env_close`).
   ///
-  /// From then on new operations throw `.closed`. Running ones are waited for, up to ten seconds; if they last longer
-  /// (a read or a write transaction of the calling thread, say), the files are closed when they have ended and the
-  /// last reference to this object goes.
+  /// New operations then throw `.closed`. Waits up to ten seconds for running ones; if they last longer (for example, a
+  /// transaction of the calling thread), the files are closed once they end and the last reference to this object is
+  /// released.
   ///
-  /// Calling it more often than `open` does nothing as long as nobody else has the environment open.
+  /// Extra calls do nothing while no other opener has the environment open.
   public func close() {
     let isLast = Registry.withLock { _ in
       let isLast = openers == 1
@@ -22,19 +22,19 @@ extension Environment {
     while !finish(), backoff.pause() {}
   }
 
-  /// Makes every later operation throw `.corrupted`: the file was found damaged, and LMDB must not look at it again.
-  /// Running ones go on. It still has to be closed.
+  /// Makes every later operation throw `.corrupted`, because the file was found damaged. Running operations continue.
+  /// The environment must still be closed.
   package func breakOff() { control.pointee.raise(.damaged) }
 
-  /// Closes the files if nobody uses them. Returns whether there is nothing left to wait for.
+  /// Closes the files if they are unused. Returns whether there is nothing left to wait for.
   private func finish() -> Bool {
     guard writerMutex.tryLock() else { return false }
     defer { writerMutex.unlock() }
     guard isQuiet else { return false }
     let mayClose = Registry.withLock { registry -> Bool? in
-      // Opened again, or closed by another thread, in the meantime?
+      // Another thread may have reopened or closed it.
       guard openers == 0, !control.pointee.current.contains(.finished) else { return nil }
-      // Whoever came in during a moment of being open again.
+      // An operation may have begun while it was briefly reopened.
       guard isQuiet else { return false }
       registry.setBusy(control, true)
       return true

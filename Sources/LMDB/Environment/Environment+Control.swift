@@ -2,9 +2,9 @@ import CLMDB
 import Synchronization
 
 extension Environment {
-  /// Flushes what was committed to the disk (`mdb_env_sync`).
+  /// Flushes committed transactions to disk (`mdb_env_sync`).
   ///
-  /// - Parameter force: Flush although ``SyncMode/noSync`` says not to.
+  /// - Parameter force: Flush even with ``SyncMode/noSync``.
   public func sync(force: Bool) throws(LMDBError) {
     try use("Environment.sync") { () throws(LMDBError) in
       let status = Calls.sync(handle, force: force)
@@ -12,7 +12,7 @@ extension Environment {
     }
   }
 
-  /// Frees the reader slots of processes that died (`mdb_reader_check`). Returns how many there were.
+  /// Frees the reader slots of dead processes (`mdb_reader_check`). Returns their number.
   public func checkReaders() throws(LMDBError) -> Int {
     try use("Environment.checkReaders") { () throws(LMDBError) in
       var dead: Int32 = 0
@@ -42,13 +42,13 @@ extension Environment {
     }
   }
 
-  /// Opens a named database, and creates it if it does not exist (`mdb_dbi_open`).
+  /// Opens a named database, creating it if necessary (`mdb_dbi_open`).
   ///
-  /// Waits for the write lock; the calling thread must not hold a write transaction. The handle is good for all
+  /// Waits for the write lock; the calling thread must not hold a write transaction. The handle is valid in all
   /// transactions that begin later, as long as the environment is open.
   ///
   /// - Throws: `.databasesFull` if there are more than ``Options/maxDatabases``; `.notFound` if the environment is
-  ///   read-only and there is no such database.
+  ///   read-only and the database does not exist.
   public func openDatabase(named name: String) throws(LMDBError) -> Database {
     try lockWriter("Environment.openDatabase")
     defer { unlockWriter() }
@@ -65,14 +65,14 @@ extension Environment {
       Calls.abort(transaction)
       throw LMDBError(status: status, operation: .dbiOpen)
     }
-    // Also when read-only: an abort would close the handle again.
+    // Even when read-only: an abort would close the handle again.
     status = Calls.commit(transaction)
     guard status == MDB_SUCCESS else { throw LMDBError(status: status, operation: .txnCommit) }
     databases[name] = Database(handle: database)
     return Database(handle: database)
   }
 
-  /// Runs `body` while the environment can neither be closed nor move its map.
+  /// Runs `body` while the environment cannot be closed and its map cannot move.
   func use<R>(_ operation: String, _ body: () throws(LMDBError) -> R) throws(LMDBError) -> R {
     var backoff = Backoff(limit: Int64(clamping: options.waits.read))
     while true {

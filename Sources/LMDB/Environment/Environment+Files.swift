@@ -3,17 +3,16 @@ import Platform
 import Synchronization
 
 extension Environment {
-  /// What became of the open files' places in the directory.
+  /// Which open files are no longer at their paths.
   package struct Displacement: OptionSet, Sendable {
     package let rawValue: Int
     package init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// The path of the data file leads to another file, or to none.
+    /// The data file's path leads to another file, or to none.
     package static let data = Displacement(rawValue: 1)
     package static let lockFile = Displacement(rawValue: 2)
   }
 
-  /// The open files.
   package var files: EnvironmentFiles {
     guard let files = Registry.withLock({ $0.files(of: control) }) else {
       preconditionFailure("The environment was finished.")
@@ -21,8 +20,8 @@ extension Environment {
     return files
   }
 
-  /// Compares the files at the paths with those that are open, by `stat` alone: opening the lock file a second time
-  /// and closing it would drop the locks that LMDB has on it.
+  /// Compares the files at the paths with the open ones by `stat` only: opening and closing the lock file again would
+  /// drop LMDB's locks on it.
   package func displacement() throws(LMDBError) -> Displacement {
     let files = files
     var displacement: Displacement = []
@@ -31,18 +30,18 @@ extension Environment {
     return displacement
   }
 
-  /// Of what a file's path leads to, also when another directory has got the path.
+  /// The file at a path, even when another directory now has that path.
   private func identity(of name: String) throws(LMDBError) -> FileIdentity? {
     try system { () throws(SystemError) in try Directory.identity(ofPath: directory + "/" + name) }
   }
 
-  /// Goes over to the files of another environment, which ends as if it was closed, while nobody reads or writes.
+  /// Replaces this environment's files with those of another environment, which ends as if closed.
   ///
-  /// For files that were deleted or replaced: the other environment was opened on those that are there now. Running
-  /// operations are waited for, up to a quarter of a second, and new ones wait for this. Whatever is read from now on
-  /// is of the new files, and has a greater position.
+  /// Used after files were deleted or replaced: the other environment has the current ones open. Waits up to a quarter
+  /// of a second for running operations, and new ones wait meanwhile. Later reads see the new files at a greater
+  /// position.
   ///
-  /// - Throws: `.busy` if a snapshot or a write transaction did not end in time: nothing has changed then.
+  /// - Throws: `.busy` if a snapshot or a write transaction did not end in time; nothing has changed then.
   package func adopt(_ other: Environment) throws(LMDBError) {
     try control.pointee.checkUsable("Environment.adopt", except: .broken)
     guard other !== self, control.pointee.writerThread.load(ordering: .relaxed) != PlatformThread.current else {
@@ -63,7 +62,7 @@ extension Environment {
           message: "The files are not those of another environment of this kind. Close this one and open it again.")
       }
       let isAlone = Registry.withLock { registry in
-        // Somebody else of this process may have got hold of it.
+        // Another part of this process may have opened it.
         guard other.openers == 1 else { return false }
         registry.setBusy(control, true)
         registry.setBusy(other.control, true)

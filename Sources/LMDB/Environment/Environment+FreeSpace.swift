@@ -1,27 +1,27 @@
 import Platform
 
 extension Environment {
-  /// How far giving space back has come.
+  /// Progress of returning free space.
   package struct FreeSpaceProgress: Sendable {
-    /// The page to go on from; `nil` if all is done.
+    /// The page to continue from; `nil` when done.
     package var next: UInt64?
-    /// Bytes that were made holes.
+    /// Bytes turned into holes.
     package var bytes = 0
   }
 
-  /// Makes holes of free pages, a part at a time, so that the disk has their space back: LMDB's file only grows. It keeps
-  /// its length, and LMDB writes to the holes when it uses the pages again.
+  /// Punches holes into free pages, a part at a time, to return their space to the file system. LMDB never shrinks its
+  /// file; it keeps its length, and LMDB writes to the holes when it reuses the pages.
   ///
-  /// Nobody writes meanwhile, and only pages are taken that the next write transaction could write over: no snapshot of any
-  /// process can see them, nor can the state that is found after a power cut. The order of commits that LMDB relies on for
-  /// its own reuse of pages is relied on here.
+  /// Holds the write lock, and takes only pages that the next write transaction could overwrite: neither a snapshot of
+  /// any process nor the state after a power cut refers to them. This relies on the same order of commits as LMDB's own
+  /// page reuse.
   ///
   /// - Parameters:
   ///   - first: The page to begin with.
-  ///   - limit: Nanoseconds after which it ends.
-  ///   - condition: Asked when nobody else writes; if it fails, nothing is done. The lock file has to be that of all who
-  ///     read the data file.
-  /// - Throws: `.system(EOPNOTSUPP)` where the file system has no holes; what beginning a write transaction throws.
+  ///   - limit: Nanoseconds until it stops.
+  ///   - condition: Evaluated under the write lock; if false, nothing is done. The lock file must be the one that all
+  ///     readers of the data file use.
+  /// - Throws: `.system(EOPNOTSUPP)` if the file system has no holes; the errors of beginning a write transaction.
   package func punchFreePages(
     from first: UInt64 = 0, within limit: Int64, if condition: () throws(LMDBError) -> Bool = { true }
   ) throws(LMDBError) -> FreeSpaceProgress {
@@ -41,12 +41,12 @@ extension Environment {
     }
   }
 
-  /// With the write lock held.
+  /// Requires the write lock.
   private func punchFreePages(
     from first: UInt64, until deadline: Int64, last: UInt64
   ) throws(LMDBError) -> FreeSpaceProgress {
     guard let locks else { throw LMDBError(code: .closed, operation: "Environment.punchFreePages") }
-    // The next transaction may write over what was freed before the last commit, and before the oldest snapshot.
+    // The next transaction may overwrite pages freed before the last commit and before the oldest snapshot.
     let oldest = try readers().reduce(last) { min($0, $1.transactionID) }
     let info = try info()
     let pageSize = info.pageSize
@@ -68,14 +68,14 @@ extension Environment {
     return progress
   }
 
-  /// In ascending order. LMDB keeps them in a database of its own, under the number of the transaction that freed them.
+  /// Free pages in ascending order. LMDB stores them in a database keyed by the transaction that freed them.
   ///
-  /// - Parameter end: Pages from this one on are not in the map.
+  /// - Parameter end: The first page that is not in the map.
   private func freePages(from first: UInt64, below end: UInt64, freedBefore oldest: UInt64) throws(LMDBError)
     -> [UInt64]
   {
     var pages: [UInt64] = []
-    // LMDB lends that database to snapshots alone.
+    // LMDB gives only snapshots access to that database.
     try withReadTransaction { (snapshot) throws(LMDBError) in
       try snapshot.withCursor(in: Database(handle: 0)) { (cursor) throws(LMDBError) in
         var position = try cursor.first()

@@ -1,7 +1,7 @@
 import Platform
 
 extension Environment {
-  /// Takes the lock of all processes' one writer, for who holds `writerMutex`.
+  /// Takes the interprocess writer lock. The caller holds `writerMutex`.
   ///
   /// - Throws: `.lockTimeout` after `options.waits.otherProcesses`.
   func takeWriterLock(_ operation: String) throws(LMDBError) {
@@ -10,7 +10,7 @@ extension Environment {
     throw Self.lockTimeout(locks, operation)
   }
 
-  /// Keeps other processes from writing until ``releaseWriterLock(for:)``. This one's transactions go on.
+  /// Keeps other processes from writing until ``releaseWriterLock(for:)``. This process's transactions continue.
   ///
   /// - Throws: `.lockTimeout`; `.busy` in a write transaction.
   package func keepWriterLock(for owner: AnyObject) throws(LMDBError) {
@@ -20,14 +20,14 @@ extension Environment {
     locks?.keepWriter(for: owner)
   }
 
-  /// Does nothing if the lock is not kept for this owner.
+  /// Does nothing if this owner does not keep the lock.
   package func releaseWriterLock(for owner: AnyObject) {
     writerMutex.lock()
     defer { writerMutex.unlock() }
     locks?.endKeepingWriter(for: owner)
   }
 
-  /// Runs `body`, for which LMDB takes the mutex of its reader table, while no other process does.
+  /// Runs `body`, in which LMDB takes its reader table's mutex, while no other process does.
   func changingReaderTable<R>(_ body: () -> R) throws(LMDBError) -> R {
     guard let locks else { throw LMDBError(code: .panic, operation: "mdb_txn_begin") }
     readerTableMutex.lock()
@@ -35,11 +35,11 @@ extension Environment {
     return try Self.changingReaderTable(locks, options) { () throws(LMDBError) in body() }
   }
 
-  /// The same for an environment that nobody else has yet.
+  /// For an environment that is not shared yet.
   static func changingReaderTable<R>(
     _ locks: FileLocks, _ options: Options, _ body: () throws(LMDBError) -> R
   ) throws(LMDBError) -> R {
-    // The file can be one that may only be read: then nobody waits for anybody.
+    // The file may be read-only; then there are no locks to wait for.
     if options.isReadOnly { return try body() }
     guard try locks.takeReaderTable(within: options.waits.otherProcesses) else {
       throw lockTimeout(locks, "mdb_txn_begin")
@@ -50,7 +50,7 @@ extension Environment {
 
   static func lockTimeout(_ locks: FileLocks, _ operation: String) -> LMDBError {
     let remedy: String
-    // Who it is only makes the message better.
+    // The holder only improves the message.
     let holder: LockHolder?
     do throws(LMDBError) { holder = try locks.holder() } catch { holder = nil }
     if let holder {

@@ -3,13 +3,13 @@ import Platform
 import Synchronization
 
 extension Environment {
-  /// Makes the map larger (`mdb_env_set_mapsize`). Does nothing if it is as large already.
+  /// Grows the map (`mdb_env_set_mapsize`). Does nothing if it is already that large.
   ///
-  /// New reads wait, running ones are waited for, up to two seconds. The calling thread must not hold a transaction.
+  /// New reads wait; running ones have up to two seconds to end. The calling thread must not hold a transaction.
   ///
   /// - Parameter size: Bytes, rounded up to whole pages.
-  /// - Throws: `.busy` if running reads or a write did not end in time: nothing has changed then. `.outOfMemory` if
-  ///   there is not enough address space for the old and the new map together: nothing has changed either.
+  /// - Throws: `.busy` if running reads or a write did not end in time; `.outOfMemory` if the address space does not
+  ///   fit the old and new maps together. Nothing has changed then.
   public func growMap(to size: Int) throws(LMDBError) {
     try control.pointee.checkUsable("Environment.growMap")
     guard control.pointee.writerThread.load(ordering: .relaxed) != PlatformThread.current else {
@@ -25,14 +25,14 @@ extension Environment {
     try moveMap(to: Options.rounded(size), &backoff)
   }
 
-  /// Follows another process that made the map larger. Leaves it to others, if they are at it.
+  /// Adopts a map size that another process has grown, unless another thread is already doing so.
   func adoptMapSize() throws(LMDBError) {
     guard writerMutex.tryLock() else { return }
     defer { writerMutex.unlock() }
     try adoptMapSizeAsWriter()
   }
 
-  /// The same, for who holds `writerMutex`.
+  /// Adopts another process's map size. The caller holds `writerMutex`.
   func adoptMapSizeAsWriter() throws(LMDBError) {
     var backoff = Backoff(limit: Int64(clamping: options.waits.map))
     try moveMap(to: nil, &backoff)
@@ -44,20 +44,20 @@ extension Environment {
       message: "Running transactions did not end in time. Keep them short, and retry.")
   }
 
-  /// Moves the map while nobody is in it. The caller holds `writerMutex`.
+  /// Moves the map while it is unused. The caller holds `writerMutex`.
   ///
   /// - Parameter size: `nil` for the size recorded in the file.
   private func moveMap(to size: Int?, _ backoff: inout Backoff) throws(LMDBError) {
     try whileQuiet(&backoff, busy: Self.busyMap) { () throws(LMDBError) in try moveQuietMap(to: size) }
   }
 
-  /// Runs `body` while nobody reads and no control operation runs. The caller holds `writerMutex`.
+  /// Runs `body` while there are no reads and no control operations. The caller holds `writerMutex`.
   ///
-  /// - Parameter mends: Whether `body` is for an environment that is broken.
+  /// - Parameter mends: Whether `body` repairs a broken environment.
   func whileQuiet(
     _ backoff: inout Backoff, busy: LMDBError, mends: Bool = false, _ body: () throws(LMDBError) -> Void
   ) throws(LMDBError) {
-    // First the operations that may take long, such as a sync, and only then the readers: they wait for a moment.
+    // Stop long operations such as a sync first, then the readers, so that those wait only briefly.
     control.pointee.raise(.pausesUsers)
     defer { control.pointee.lower([.pausesUsers, .pausesReaders]) }
     while control.pointee.users.load(ordering: .sequentiallyConsistent) != 0 {
@@ -67,7 +67,7 @@ extension Environment {
     while !slots.allFree {
       guard backoff.pause() else { throw busy }
     }
-    // Nobody is left who could be closing: that needs `writerMutex`.
+    // No other thread can be closing: that needs `writerMutex`.
     try control.pointee.checkUsable(busy.operation, except: mends ? .broken : [])
     forgetMap()
     try body()
@@ -80,7 +80,7 @@ extension Environment {
     let target = size ?? recordedMapSize
     guard target > information.me_mapsize else { return }
 
-    // LMDB unmaps first and maps then, and has no map at all if that fails. So try before, with the old map in place.
+    // LMDB unmaps before it maps, and is left without a map on failure. So try first, with the old map in place.
     var descriptor: Int32 = -1
     status = Calls.descriptor(handle, &descriptor)
     guard status == MDB_SUCCESS else { throw LMDBError(status: status, operation: .envGetDescriptor) }
@@ -91,7 +91,7 @@ extension Environment {
     status = Calls.setMapSize(handle, target, directory: directory)
     guard status == MDB_SUCCESS else {
       if status != EINVAL {
-        // The old map is gone, and there is no new one.
+        // The old map is gone and the new one failed.
         control.pointee.raise(.broken)
       }
       throw LMDBError(status: status, operation: .envSetMapSize)

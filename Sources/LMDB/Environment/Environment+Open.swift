@@ -2,40 +2,39 @@ import CLMDB
 package import Platform
 
 extension Environment {
-  /// Opens the environment in a directory, which must exist, or hands out the one this process has open already.
+  /// Opens the environment in an existing directory, or returns the one this process already has open.
   ///
-  /// Paths that lead to the same file, by links or otherwise, give the same object. Every call has to be balanced by
-  /// a ``close()``. Opening an environment again after its last close brings the same object back to life if it still
-  /// has running operations or references.
+  /// Paths to the same file, through links or otherwise, give the same object. Balance each call with a ``close()``.
+  /// Opening an environment again after its last close revives the object if it still has running operations or
+  /// references.
   ///
-  /// The C functions behind it: `mdb_env_create`, `mdb_env_set_mapsize`, `mdb_env_set_maxreaders`,
-  /// `mdb_env_set_maxdbs`, `mdb_env_open`.
+  /// Uses `mdb_env_create`, `mdb_env_set_mapsize`, `mdb_env_set_maxreaders`, `mdb_env_set_maxdbs` and `mdb_env_open`.
   ///
-  /// No link is followed to the files themselves, and nothing but regular files of their own is opened.
+  /// Links to the files are not followed, and only regular files with a single name are opened.
   ///
-  /// - Throws: `.foreignFile` if a file is a link or no regular file, or has other names; `.otherEnvironmentOptions` if it
-  ///   is open with another sync mode, read-only or not, or for fewer databases; `.fileReplaced` if the data file was
-  ///   deleted or replaced while this process has it open; `.invalid`, `.versionMismatch` and others for files that LMDB
-  ///   refuses.
+  /// - Throws: `.foreignFile` if a file is a link, not a regular file, or has other names; `.otherEnvironmentOptions`
+  ///   if it is open with another sync mode, another access mode, or fewer databases; `.fileReplaced` if the data file
+  ///   was deleted or replaced while open in this process; `.invalid`, `.versionMismatch` and others for files that
+  ///   LMDB refuses.
   public static func open(directory: String, options: Options = Options()) throws(LMDBError) -> Environment {
     try open(find(directory), options: options, exactly: false)
   }
 
-  /// The same for a directory that is open.
+  /// Opens the environment in an open directory.
   package static func open(_ directory: Directory, options: Options = Options()) throws(LMDBError) -> Environment {
     try open(directory, options: options, exactly: false)
   }
 
-  /// The same, but an environment of this process with the same data file and another lock file is not handed out: its
-  /// lock file was deleted, and this makes a new one.
+  /// Opens the environment like ``open(_:options:)``, but ignores one of this process whose lock file differs: that
+  /// lock file was deleted, and this call makes a new one.
   ///
-  /// - Parameter excludingWriters: Whether nobody may be writing meanwhile. A new lock file learns the number of the last
-  ///   transaction from the data file; one that another process commits with the old lock file at that moment would be
-  ///   unknown to it, and be overwritten. Throws `.lockTimeout` where a writer does not end.
+  /// - Parameter excludingWriters: Whether to lock out writers, and throw `.lockTimeout` if one does not end. A new
+  ///   lock file takes the last transaction's number from the data file; a simultaneous commit through the old lock
+  ///   file would go unnoticed and be overwritten.
   package static func openAnew(
     _ directory: Directory, options: Options, excludingWriters: Bool = false
   ) throws(LMDBError) -> Environment {
-    // With the end of the object the lock goes, too.
+    // The lock ends with the object.
     guard excludingWriters, let locks = try FileLocks(directory: directory) else {
       return try open(directory, options: options, exactly: true)
     }
@@ -56,12 +55,12 @@ extension Environment {
     try system { () throws(SystemError) in try Directory(path: path) }
   }
 
-  /// What one attempt came to.
+  /// The result of one attempt.
   private enum Attempt {
     case open(Environment)
-    /// It is open with other options.
+    /// Open with other options.
     case conflict(Environment)
-    /// The files are there for this thread to open.
+    /// The files are reserved for this thread to open.
     case reserved(Int)
     case busy
     case replaced
@@ -74,7 +73,7 @@ extension Environment {
     var backoff = Backoff(limit: Int64(clamping: options.waits.close))
     while true {
       let (data, lockFile) = try identities(in: directory)
-      // A conflicting one is let go of after the registry's lock, which its end would wait for.
+      // A conflicting environment is released after the registry's lock, which its `deinit` takes.
       let attempt = Registry.withLock { registry -> Attempt in
         switch registry.find(directory: directory.identity, data: data, lockFile: lockFile, exactly: exactly) {
         case .none: return .reserved(registry.reserve(directory.identity))
@@ -109,7 +108,7 @@ extension Environment {
     }
   }
 
-  /// Opens the files. Returns `nil` if they are not those any more that were looked for in the registry.
+  /// Opens the files. Returns `nil` if they are not the ones the registry was searched for.
   private static func create(
     _ directory: Directory, _ options: Options, _ number: Int, _ data: FileIdentity?, _ lockFile: FileIdentity?
   ) throws(LMDBError) -> Environment? {
@@ -119,7 +118,7 @@ extension Environment {
       {
         return environment
       }
-      // What was opened is closed again by now: only then may somebody else open it.
+      // The files are closed again by now, so others may open them.
       Registry.withLock { $0.cancel(number) }
       return nil
     } catch {
@@ -128,8 +127,8 @@ extension Environment {
     }
   }
 
-  /// Registers what was opened. Returns `nil`, and has closed it, if another environment of this process had the lock
-  /// file until now.
+  /// Registers opened files. Closes them and returns `nil` if another environment of this process used the lock file
+  /// until now.
   private static func complete(
     _ number: Int, _ opened: OpenFiles, _ options: Options
   ) throws(LMDBError) -> Environment? {
@@ -143,9 +142,9 @@ extension Environment {
     let environment = Environment(opened, options: options, metaPages: metaPages)
     var use = Registry.withLock { $0.complete(number, environment, opened.files) }
     if use == .none { return environment }
-    // The new lock file may have got the inode of a deleted one that another thread has closed a moment ago. Or the file
-    // itself was moved here, and closing it took the locks of this environment too. Either way the other one has to be
-    // gone before this one is closed and opened again.
+    // The new lock file may have the inode of a deleted one that another thread just closed, or the file was moved here
+    // and closing it dropped this environment's locks, too. In both cases the other environment must be gone before
+    // this one is closed and reopened.
     var backoff = Backoff(limit: Int64(clamping: options.waits.close))
     while use == .busy, backoff.pause() {
       use = Registry.withLock { $0.use(of: opened.files.lockFile, besides: number) }
@@ -157,7 +156,7 @@ extension Environment {
       environment.isLost = true
       throw busy
     case .open:
-      // Somebody has moved the lock file of an open environment here meanwhile. It must not be closed any more.
+      // The lock file of an open environment was moved here. It must not be closed any more.
       environment.isLost = true
       throw LMDBError(code: .fileReplaced, operation: "Environment.open")
     }
@@ -169,7 +168,7 @@ extension Environment {
       message: "Another thread is opening or closing the environment, and does not end. Retry later.")
   }
 
-  /// Counts one more opener. The registry's lock is held.
+  /// The caller holds the registry's lock.
   private func retainOpener() {
     if openers == 0 { control.pointee.lower(.closed) }
     openers += 1
@@ -193,13 +192,12 @@ extension Environment.Options {
     Self.rounded(mapSize)
   }
 
-  /// Rounds up to whole pages.
   static func rounded(_ size: Int) -> Int {
     let page = MemoryMap.pageSize
     return size > Int.max - page ? Int.max / page * page : (size + page - 1) / page * page
   }
 
-  /// Whether an environment open with these options cannot be handed to somebody who asks for `other`.
+  /// Whether an environment with these options cannot serve a request for `other`.
   func contradicts(_ other: Environment.Options) -> Bool {
     syncMode != other.syncMode || isReadOnly != other.isReadOnly || usesLockFile != other.usesLockFile
       || maxDatabases < other.maxDatabases

@@ -3,35 +3,34 @@ import Platform
 extension Environment {
   /// How an environment is opened.
   public struct Options: Sendable, Equatable {
-    /// Bytes of address space for the map: the largest size the file can have. It costs no disk space before it is
-    /// used. Halved, down to 64 MiB, if the system does not give as much. Rounded up to whole pages.
+    /// Bytes of address space for the map: the largest size the file can have. Takes no disk space until used. Halved,
+    /// down to 64 MiB, if the system refuses. Rounded up to whole pages.
     public var mapSize = Options.defaultMapSize
 
-    /// Slots of the reader table, which all processes share: one for each snapshot that is open at a time, and a few that
-    /// each process keeps: 1 to 2^20. The first process to open the environment decides for all. 64 bytes of the lock file
-    /// each.
+    /// Slots of the reader table that all processes share, 1 to 2^20: one per open snapshot, and a few that each
+    /// process keeps. The first process to open the environment decides. Each takes 64 bytes of the lock file.
     public var maxReaders: UInt32 = 4094
 
-    /// How many named databases can be opened: 0 to 65,535. Every transaction keeps memory for each.
+    /// How many named databases can be opened: 0 to 65,535. Every transaction takes memory for each.
     public var maxDatabases: UInt32 = 0
 
-    /// What a commit waits for.
+    /// The durability of a commit.
     public var syncMode = SyncMode.full
 
     /// Opens for reading only; the files must exist.
     public var isReadOnly = false
 
-    /// Permissions of the files, when they are created.
+    /// Permissions for new files.
     public var fileMode: UInt32 = 0o600
 
-    /// How many reads this process can have running at once, 1 to 65,536; more wait for a moment.
+    /// How many reads can run at once in this process, 1 to 65,536; further reads wait.
     public var readerPoolSize = 64
 
-    /// How many slots of the reader table this process keeps when their snapshots have ended, since taking one again
-    /// costs some microseconds; it gives back all others. As many as run at once on this machine.
+    /// Reader table slots that this process keeps after their snapshots end, because taking one costs microseconds. As
+    /// many as reads can run in parallel on this machine.
     package var keptReaders = min(16, max(4, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
 
-    /// Whether readers and writers are kept apart by a lock file. Without it, nobody else may have the files open
+    /// Whether a lock file separates readers and writers. Without it, no other process may have the files open
     /// (`MDB_NOLOCK`).
     package var usesLockFile = true
 
@@ -40,10 +39,10 @@ extension Environment {
 
     public init() {}
 
-    /// 64 GiB, or 1 GiB where addresses have 32 bits.
+    /// 64 GiB, or 1 GiB with 32-bit addresses.
     static var defaultMapSize: Int { Int.bitWidth == 64 ? 1 << 36 : 1 << 30 }
 
-    /// Why these cannot be; `nil` if they can.
+    /// Why the options are invalid; `nil` if they are valid.
     var complaint: String? {
       if mapSize <= 0 { return "mapSize is 1 byte or more; \(mapSize) is not." }
       if !(1...Self.greatestMaxReaders).contains(Int(maxReaders)) {

@@ -1,15 +1,14 @@
 import CLMDB
 
 extension Environment {
-  /// A slot of the reader table with a snapshot that is open, of any process.
+  /// A reader table slot with an open snapshot, of any process.
   public struct Reader: Sendable, Equatable {
     public var process: Int32
-    /// The last transaction that the snapshot sees. What later ones free is not used again before it ends.
+    /// The last transaction visible to the snapshot. Pages that later ones free are not reused until it ends.
     public var transactionID: UInt64
   }
 
-  /// The snapshots that are open now, of all processes (`mdb_reader_list`); those of dead ones, too, until
-  /// ``checkReaders()``.
+  /// All open snapshots of all processes (`mdb_reader_list`), including dead ones until ``checkReaders()``.
   public func readers() throws(LMDBError) -> [Reader] {
     try use("Environment.readers") { () throws(LMDBError) in
       let lines = ReaderLines()
@@ -25,7 +24,7 @@ extension Environment {
     }
   }
 
-  /// What LMDB prints: a head, then a line for each slot with the process, the thread and the transaction, "-" for none.
+  /// LMDB's output: a header, then a line per slot with the process, the thread and the transaction ("-" for none).
   private final class ReaderLines {
     var text = ""
 

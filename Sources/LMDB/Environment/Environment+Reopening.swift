@@ -3,16 +3,14 @@ import Platform
 import Synchronization
 
 extension Environment {
-  /// Closes the C environment and opens it again, while nobody reads or writes.
+  /// Closes the C environment and opens it again while no transaction runs.
   ///
-  /// For one that has failed for good (`.panic`): LMDB refuses everything once it could not write a meta page, also when
-  /// the disk's fault is long over. What was committed is there as before. Running operations are waited for, up to a
-  /// quarter of a second, and new ones wait for this. Positions read from now on are greater than all before: a
-  /// transaction that failed at its end may have been seen for a moment.
+  /// Recovers from `.panic`: after a failed write of a meta page LMDB refuses everything, even once the disk works
+  /// again. Committed data is kept. Waits up to a quarter of a second for running operations, and new ones wait
+  /// meanwhile. Positions grow, because a transaction that failed at its end may have been visible briefly.
   ///
-  /// - Throws: `.busy` if a snapshot or a write transaction did not end in time: nothing has changed then. What opening
-  ///   throws; then every operation throws `.panic` until this is called again and succeeds. `.corrupted` after
-  ///   ``breakOff()``.
+  /// - Throws: `.busy` if a snapshot or a write transaction did not end in time; nothing has changed then. The errors
+  ///   of opening; then every operation throws `.panic` until a later call succeeds. `.corrupted` after ``breakOff()``.
   package func reopen() throws(LMDBError) {
     let operation = "Environment.reopen"
     try control.pointee.checkUsable(operation, except: .broken)
@@ -29,7 +27,7 @@ extension Environment {
       guard let place else { throw LMDBError(code: .closed, operation: operation) }
       Registry.withLock { $0.setBusy(control, true) }
       defer { Registry.withLock { $0.setBusy(control, false) } }
-      // First the one and then the other: closing a file drops every lock that the process has on it.
+      // Close before opening: closing a file drops every lock that the process has on it.
       closeHandle()
       isLost = true
       control.pointee.raise(.broken)
@@ -56,7 +54,7 @@ extension Environment {
     Registry.withLock { $0.update(control, opened.files) }
   }
 
-  /// The named databases, in the order in which they were opened: so they have the handles that they had.
+  /// Opens the named databases in their original order, so that their handles stay the same.
   private func openDatabases(_ handle: OpaquePointer) throws(LMDBError) {
     if databases.isEmpty { return }
     var begun: OpaquePointer?

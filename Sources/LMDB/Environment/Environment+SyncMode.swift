@@ -1,13 +1,12 @@
 extension Environment {
-  /// What a commit waits for, and so what a power cut can take.
+  /// The durability of a commit: whether it survives a power cut.
   public enum SyncMode: Sendable, Equatable {
-    /// Data and meta page are flushed: a commit that returned survives a power cut.
+    /// Flushes data and meta page: a commit that returned survives a power cut.
     case full
-    /// Data is flushed, the meta page with the next commit (`MDB_NOMETASYNC`): a power cut may undo the last commit,
-    /// and the file stays consistent.
+    /// Flushes data, and the meta page with the next commit (`MDB_NOMETASYNC`): a power cut may undo the last commit,
+    /// but the file stays consistent.
     case noMetaSync
-    /// Nothing is flushed (`MDB_NOSYNC`): a power cut or a crash of the system may damage the file. A crash of the
-    /// process does not.
+    /// Flushes nothing (`MDB_NOSYNC`): a power cut or system crash may damage the file; a process crash does not.
     case noSync
   }
 }

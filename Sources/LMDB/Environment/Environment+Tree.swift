@@ -4,7 +4,7 @@ import Platform
 import Synchronization
 
 extension Environment {
-  /// The tree as of a snapshot that this process has; `nil` while the map's place is not known.
+  /// The tree of a snapshot of this process; `nil` while the map's address is unknown.
   @inline(__always)
   func tree(of transaction: OpaquePointer) -> Tree? {
     guard let map = UnsafeRawPointer(bitPattern: control.pointee.map.load(ordering: .acquiring)),
@@ -16,12 +16,13 @@ extension Environment {
       control: control)
   }
 
-  /// Asks the processor for what a look-up of a key in the main database reads first: before its transaction begins, which
-  /// takes as long.
+  /// Prefetches the first memory that a lookup in the main database reads, before its transaction begins, which takes
+  /// as long.
   @inline(__always)
   package func prefetch(_ key: UnsafeRawBufferPointer) { control.pointee.hints.prefetch(PathHints.hash(key)) }
 
-  /// Learns where the map is, of a value in it: LMDB does not tell. The caller has a snapshot, so that it does not move.
+  /// Derives the map's address from a value in it, as LMDB does not provide it. The caller's snapshot keeps the map in
+  /// place.
   func learnMap(of value: UnsafeRawBufferPointer, _ transaction: OpaquePointer) {
     #if _endian(little) && _pointerBitWidth(_64)
       let pageSize = metaPages.pageSize
@@ -31,7 +32,7 @@ extension Environment {
       var information = MDB_envinfo()
       guard Calls.information(environment, &information) == MDB_SUCCESS else { return }
       let pages = UInt64(information.me_mapsize / pageSize)
-      // A value is in a page that begins with its number, or behind such a beginning.
+      // A value lies in a page that begins with its own number, or after the page that does.
       let page = UnsafeRawPointer(bitPattern: UInt(bitPattern: address) & ~UInt(pageSize - 1))
       guard let page else { return }
       let number = page.load(as: UInt64.self)
@@ -44,6 +45,6 @@ extension Environment {
     #endif
   }
 
-  /// Before the map goes, while nobody is in it.
+  /// Called before the map moves, while it is unused.
   func forgetMap() { control.pointee.map.store(0, ordering: .releasing) }
 }

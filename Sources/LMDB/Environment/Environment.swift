@@ -4,51 +4,51 @@ import Synchronization
 
 /// An open LMDB environment: the directory with `data.mdb` and `lock.mdb`, mapped into memory.
 ///
-/// A process has one object per file: ``open(directory:options:)`` gives the same one to everybody, and each call
-/// of it has to be balanced by a ``close()``. All functions may be called from any thread, except that a write
-/// transaction ends on the thread it began on.
+/// A process has one object per file: ``open(directory:options:)`` always returns the same one, and each call must be
+/// balanced by a ``close()``. All functions may be called from any thread, but a write transaction must end on the
+/// thread it began on.
 ///
-/// Reads come from a pool of reset transactions, which are renewed for each read (`MDB_NOTLS`). The map is never
-/// writable, so that a full disk is an error and not a signal.
+/// Reads use a pool of reset transactions, renewed for each read (`MDB_NOTLS`). The map is never writable, so a full
+/// disk is an error and not a signal.
 ///
-/// A child of `fork()` must not use the environment, nor open one, before `exec`.
-// @unchecked: every stored property is either a constant or guarded as its comment says; LMDB's environment is
-// thread-safe, the pool gives a transaction to one thread at a time, and the gate in `control` keeps everybody out
-// while the map moves or after it is gone.
+/// A child of `fork()` must not use or open an environment before `exec`.
+// @unchecked: every stored property is a constant or guarded as its comment says; LMDB's environment is thread-safe,
+// the pool gives a transaction to one thread at a time, and the gate in `control` refuses operations while the map
+// moves or after it is gone.
 public final class Environment: @unchecked Sendable {
-  /// The canonical path that the directory had when it was opened.
+  /// The directory's canonical path when it was opened.
   public let directory: String
 
   /// The longest key, in bytes: 511 (`mdb_env_get_maxkeysize`).
   public let maxKeySize: Int
 
   let options: Options
-  /// The `MDB_env`. Valid until `control` says finished, and while `isLost` does not. Changed while nobody is in: see
-  /// ``adopt(_:)`` and ``reopen()``.
+  /// The `MDB_env`. Valid until `control` is finished, and not while `isLost`. Changed only while no operation runs:
+  /// see ``adopt(_:)`` and ``reopen()``.
   var handle: OpaquePointer
-  /// Whether `handle` was closed, and its files could not be opened again. Guarded by `writerMutex`.
+  /// Whether `handle` was closed and its files could not be reopened. Guarded by `writerMutex`.
   var isLost = false
   let control: UnsafeMutablePointer<Control>
   let slots: ReaderSlots
   let writerMutex = PlatformMutex()
   let metaPages: MetaPages
-  /// The directory itself, wherever it is now. `nil` when the environment has ended. Guarded by `writerMutex`.
+  /// The directory, even if moved. `nil` once the environment has ended. Guarded by `writerMutex`.
   var place: Directory?
-  /// `nil` while there is no C environment. Guarded by `writerMutex`, and by the gate as `handle` is.
+  /// `nil` without a C environment. Guarded by `writerMutex`, and by the gate like `handle`.
   var locks: FileLocks?
-  /// One thread at a time changes this process's places in the reader table.
+  /// Serializes this process's changes to the reader table.
   let readerTableMutex = PlatformMutex()
 
-  /// How often it was opened without being closed. Guarded by the registry's lock.
+  /// Opens without a matching close. Guarded by the registry's lock.
   var openers = 1
 
-  /// State of the write transaction. Guarded by `writerMutex`.
+  /// Guarded by `writerMutex`.
   var writer = WriterState()
 
-  /// Databases by name. Guarded by `writerMutex`.
+  /// By name. Guarded by `writerMutex`.
   var databases: [String: Database] = [:]
 
-  /// Takes over an open C environment.
+  /// Takes ownership of an open C environment.
   init(_ opened: OpenFiles, options: Options, metaPages: MetaPages) {
     handle = opened.handle
     locks = opened.locks
@@ -63,7 +63,7 @@ public final class Environment: @unchecked Sendable {
   }
 
   deinit {
-    // Whoever wants the files waits until the entry is gone.
+    // Threads that want the files wait until the entry is removed.
     if !control.pointee.current.contains(.finished) { endHandles() }
     Registry.withLock { $0.remove(control) }
     slots.deallocate()
@@ -71,21 +71,21 @@ public final class Environment: @unchecked Sendable {
     control.deallocate()
   }
 
-  /// Whether operations fail because the last ``close()`` was called.
+  /// Whether the last ``close()`` was called, so that operations fail.
   public var isClosed: Bool { control.pointee.current.contains(.closed) }
 
-  /// The number of the last committed transaction of any process, at any time from any thread.
+  /// The last committed transaction's number, of any process. Callable at any time from any thread.
   ///
-  /// Two loads from the file's meta pages, the words `mdb_env_info` reports. It may be visible a moment before a
-  /// snapshot of that transaction can be had. After ``close()`` it still follows the file.
+  /// Two loads from the file's meta pages, the words that `mdb_env_info` reports. May run slightly ahead of the
+  /// snapshots that can be opened. Follows the file even after ``close()``.
   public var lastTransactionID: UInt64 {
     metaPages.lastTransactionID
   }
 
-  /// The position of the last committed transaction of any process; it needs no check. See ``position(of:)``.
+  /// The position of the last committed transaction of any process; needs no check. See ``position(of:)``.
   package func lastPosition() -> UInt64 {
-    // In this order: with an old generation the new file's number is of no consequence, being below every number of
-    // the new generation. The other way round, an old file's number would be above those to come.
+    // The order matters: with an old generation, the new file's number is below all of the new generation and harmless.
+    // The other way round, an old file's number would exceed later ones.
     let generation = control.pointee.generation.load(ordering: .acquiring)
     return generation &+ metaPages.lastTransactionID
   }
@@ -93,25 +93,24 @@ public final class Environment: @unchecked Sendable {
   /// Changes with ``adopt(_:)`` and ``reopen()``.
   package var generation: UInt64 { control.pointee.generation.load(ordering: .acquiring) }
 
-  /// The map size recorded in the file, by whichever process made it largest.
+  /// The largest map size that any process has recorded in the file.
   var recordedMapSize: Int {
     metaPages.recordedMapSize
   }
 
-  /// How many reads of this process are running.
+  /// Running reads of this process.
   package var runningReads: Int { (0..<slots.count).count { !slots[$0].isFree } }
 
   /// Aborts the pool's transactions and closes the C environment.
   ///
-  /// Nobody may be using the environment, nor get it from the registry: no thread may open the lock file while this one
-  /// closes it.
+  /// The environment must be unused and unreachable in the registry: no thread may open the lock file during the close.
   func endHandles() {
     closeHandle()
     place = nil
     control.pointee.raise([.closed, .finished])
   }
 
-  /// Closes the C environment, if there is one. As for ``endHandles()``.
+  /// Closes the C environment, if any. Requirements as for ``endHandles()``.
   func closeHandle() {
     if isLost { return }
     forgetMap()
@@ -120,7 +119,7 @@ public final class Environment: @unchecked Sendable {
     locks = nil
   }
 
-  /// Aborts the pool's transactions. Nobody may be reading.
+  /// Aborts the pool's transactions. No read may be running.
   func endPool() {
     for index in 0..<slots.count {
       if let transaction = slots[index].transaction {

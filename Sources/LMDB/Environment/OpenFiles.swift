@@ -1,7 +1,7 @@
 import CLMDB
 import Platform
 
-/// A C environment that was just opened, with what belongs to its files.
+/// A newly opened C environment with its file resources.
 struct OpenFiles {
   static let dataFile = "data.mdb"
   static let lockFile = "lock.mdb"
@@ -9,22 +9,22 @@ struct OpenFiles {
   let directory: Directory
   /// The `MDB_env`.
   let handle: OpaquePointer
-  /// LMDB's, of the data file.
+  /// LMDB's own descriptor of the data file.
   let descriptor: Int32
   let locks: FileLocks
   let files: EnvironmentFiles
   /// Bytes.
   let pageSize: Int
 
-  /// Opens the files in a directory, or makes them. Nobody else of this process does so meanwhile, nor has the lock file
-  /// open: see ``Registry``.
+  /// Opens or creates the files in a directory. No other thread may be opening them or have the lock file open: see
+  /// ``Registry``.
   init(_ directory: Directory, _ options: Environment.Options) throws(LMDBError) {
     self.directory = directory
-    // LMDB itself follows links, and takes whatever it finds. What it opens afterwards must be these.
+    // LMDB follows links and opens any kind of file. It must end up with these files.
     let locks = FileLocks(try Self.openDataFile(directory, options))
     let data = try locks.identity()
     self.locks = locks
-    // The file of the reader table grows only while nobody has it mapped, so one process at a time opens it.
+    // The reader table's file grows only while unmapped, so one process at a time opens it.
     let opened = try Environment.changingReaderTable(locks, options) { () throws(LMDBError) in
       try Self.open(directory, options, data)
     }
@@ -48,7 +48,7 @@ struct OpenFiles {
       var descriptor: Int32 = -1
       var status = Calls.descriptor(handle, &descriptor)
       guard status == MDB_SUCCESS else { throw LMDBError(status: status, operation: .envGetDescriptor) }
-      // LMDB does so for its others, and leaves this one to be inherited.
+      // LMDB sets this on its other descriptors, but lets this one be inherited.
       let flags = fcntl(descriptor, F_GETFD)
       guard flags >= 0, fcntl(descriptor, F_SETFD, flags | FD_CLOEXEC) == 0 else {
         throw LMDBError(errno: currentErrno(), operation: "fcntl(F_SETFD)")
@@ -71,12 +71,12 @@ struct OpenFiles {
     }
   }
 
-  /// For who does not take them over.
+  /// Closes files that were not handed on.
   func close() { Calls.close(handle) }
 
   // MARK: - Files
 
-  /// Opens the data file, or makes an empty one, which LMDB takes for a new one.
+  /// Opens the data file, or creates an empty one, which LMDB treats as new.
   private static func openDataFile(_ directory: Directory, _ options: Environment.Options) throws(LMDBError) -> File {
     if !options.isReadOnly {
       return try system { () throws(SystemError) in
@@ -90,18 +90,18 @@ struct OpenFiles {
     return file
   }
 
-  /// Looks without opening: that would end the locks of an environment that has it open. Refuses what is no file of its
-  /// own. `nil` if there is none.
+  /// Uses `stat` only: opening and closing the file would end the locks of an environment that has it open. Throws for
+  /// foreign files; `nil` if there is none.
   private static func statusOfLockFile(_ directory: Directory) throws(LMDBError) -> FileStatus? {
     try system { () throws(SystemError) in try directory.statusOfOwnFile(lockFile) }
   }
 
-  /// Makes the lock file with all its blocks, where the file system can: LMDB makes it with a hole, and a process that
-  /// writes into a hole of a mapped file on a full disk is ended by SIGBUS.
+  /// Creates the lock file with all blocks allocated, if possible. LMDB creates it sparse, and writing to a hole of a
+  /// mapped file on a full disk ends the process with SIGBUS.
   ///
   /// No environment of this process may have the file open: closing it drops LMDB's locks.
   ///
-  /// - Returns: Its identity; `nil` for one that LMDB has to make, or can do without.
+  /// - Returns: The file's identity; `nil` if LMDB must create it or can do without.
   private static func prepareLockFile(
     _ directory: Directory, _ options: Environment.Options
   ) throws(LMDBError) -> FileIdentity? {
@@ -110,21 +110,20 @@ struct OpenFiles {
     do throws(SystemError) {
       let file = try directory.create(lockFile, permissions: mode_t(options.fileMode), requiresOneName: true)
       let status = try file.status()
-      // Whoever has it mapped knows nothing of slots behind the end that it had then, and would die of the first one that
-      // is used there.
+      // Processes that have it mapped do not know of slots past the old end, and would crash on the first one used.
       let isInUse = try file.isLockedElsewhere()
       let size = isInUse && status.size > 0 ? status.size : max(status.size, lockFileSize(options))
       if status.size == 0 { file.disableCopyOnWrite() }
       if status.allocatedBytes < size { try file.reserve(size) }
       return status.identity
     } catch {
-      // LMDB has its own ways with a file that it may not write.
+      // LMDB handles unwritable lock files itself.
       if error.finding == nil, [EACCES, EPERM, EROFS].contains(error.errno) { return found?.identity }
       throw LMDBError(error)
     }
   }
 
-  /// What LMDB makes it: two cache lines of state, and one for each reader.
+  /// LMDB's size: two cache lines of state, and one per reader.
   private static func lockFileSize(_ options: Environment.Options) -> Int { 128 + Int(options.maxReaders) * 64 }
 
   // MARK: - LMDB
@@ -167,18 +166,18 @@ struct OpenFiles {
         .envOpen)
       return handle
     } catch {
-      // Also after a failed mdb_env_open: it does not free the environment.
+      // Also after a failed `mdb_env_open`, which does not free the environment.
       Calls.close(handle)
       throw error
     }
   }
 
-  /// Sets the main database up (`mdb_dbi_open` without a name), once for all transactions.
+  /// Opens the main database (`mdb_dbi_open` without a name), once for all transactions.
   private static func openMainDatabase(_ handle: OpaquePointer) throws(LMDBError) {
     var opened: OpaquePointer?
     var status = Calls.begin(handle, flags: UInt32(MDB_RDONLY), &opened)
     if status == MDB_READERS_FULL {
-      // Readers of processes that died keep their slots until somebody looks.
+      // Slots of dead readers stay in use until they are checked.
       var dead: Int32 = 0
       let checked = Calls.checkReaders(handle, &dead)
       guard checked == MDB_SUCCESS else { throw LMDBError(status: checked, operation: .readerCheck) }
@@ -187,7 +186,7 @@ struct OpenFiles {
     guard status == MDB_SUCCESS, let transaction = opened else {
       throw LMDBError(status: status, operation: .txnBegin)
     }
-    // Nothing was changed, and an abort cannot fail. The main database's handle is not undone by it.
+    // Nothing was changed, and an abort cannot fail. It keeps the main database's handle.
     defer { Calls.abort(transaction) }
     var database: UInt32 = 0
     status = Calls.openDatabase(transaction, name: nil, flags: 0, &database)

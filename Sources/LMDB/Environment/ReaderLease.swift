@@ -1,10 +1,10 @@
 /// A renewed read transaction and the busy slot it lives in.
 @usableFromInline
 struct ReaderLease {
-  /// Where the `ReaderSlot` is.
+  /// The address of the `ReaderSlot`.
   @usableFromInline let slot: UnsafeMutableRawPointer
   @usableFromInline let transaction: OpaquePointer
-  /// Unmanaged: the environment ends the lease itself, when its `withReadTransaction` returns.
+  /// Unmanaged: the environment ends the lease itself when its `withReadTransaction` returns.
   let environment: Unmanaged<Environment>
 
   @inline(__always)

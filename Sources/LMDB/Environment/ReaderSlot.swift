@@ -1,8 +1,8 @@
 import Synchronization
 
-/// One place of the reader pool: a read transaction of LMDB, reset while the slot is free. A pointer to it, that is.
+/// A pointer to one slot of the reader pool: an LMDB read transaction, reset while the slot is free.
 ///
-/// A place fills 128 bytes, two cache lines (or one of Apple silicon), so that neighbours do not slow each other down.
+/// A slot fills 128 bytes (two cache lines, or one on Apple silicon) to avoid false sharing.
 struct ReaderSlot {
   static let size = 128
   private static let free: UInt32 = 0
@@ -26,7 +26,7 @@ struct ReaderSlot {
     (base + Self.transactionOffset).assumingMemoryBound(to: OpaquePointer?.self)
   }
 
-  /// Owned by whoever made the slot busy. `nil` until its first use.
+  /// Owned by the thread that made the slot busy. `nil` until first used.
   @inline(__always)
   var transaction: OpaquePointer? {
     get { place.pointee }
@@ -45,7 +45,7 @@ struct ReaderSlot {
 
   @inline(__always)
   func take() -> Bool {
-    // A plain look first: a failing exchange would take the cache line away from its owner.
+    // Load first: a failing exchange would take the cache line from its owner.
     state.pointee.load(ordering: .relaxed) == Self.free
       && state.pointee.compareExchange(
         expected: Self.free, desired: Self.busy, ordering: .sequentiallyConsistent

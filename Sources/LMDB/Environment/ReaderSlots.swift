@@ -2,13 +2,12 @@ import Platform
 
 /// A fixed array of reader slots, each aligned to ``ReaderSlot/size``.
 ///
-/// The first ones keep their places in the reader table, which all processes share, when their snapshots end. The
-/// others are for when those do not suffice, and give the places back.
-// @unchecked: the pointer never changes, and a slot's contents belong to whoever made it busy.
+/// The first ones keep their reader table slots when their snapshots end; the others, used under load, release them.
+// @unchecked: the pointer never changes, and a slot's contents belong to the thread that made it busy.
 package struct ReaderSlots: @unchecked Sendable {
   private let base: UnsafeMutableRawPointer
   package let count: Int
-  /// How many keep their places.
+  /// The number of slots that keep their reader table slots.
   package let kept: Int
 
   package init(count: Int, kept: Int) {
@@ -25,8 +24,7 @@ package struct ReaderSlots: @unchecked Sendable {
     ReaderSlot(at: base + index &* ReaderSlot.size)
   }
 
-  /// The slot that the calling thread tries first. Threads spread over those that keep their places by a multiplicative
-  /// hash of their identity.
+  /// The slot that the calling thread tries first: a multiplicative hash of the thread's identity over the kept slots.
   @inline(__always)
   package var preferred: Int {
     let hash = UInt64(PlatformThread.current) &* 0x9E37_79B9_7F4A_7C15
@@ -34,7 +32,6 @@ package struct ReaderSlots: @unchecked Sendable {
     return Int(truncatingIfNeeded: ((hash >> 32) &* UInt64(truncatingIfNeeded: kept)) >> 32)
   }
 
-  /// Whether a slot keeps its place in the reader table.
   @inline(__always)
   func keepsPlace(_ slot: ReaderSlot) -> Bool { slot.base < base + kept &* ReaderSlot.size }
 

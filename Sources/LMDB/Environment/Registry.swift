@@ -1,27 +1,27 @@
 import Platform
 
-/// The environments that this process has open, each at most once.
+/// The environments open in this process, each at most once.
 ///
-/// Closing any descriptor of `lock.mdb` drops every POSIX lock that the process has on it, and other processes would
-/// take its readers for dead. So nothing may open that file a second time, and everybody gets the same object.
+/// Closing any descriptor of `lock.mdb` drops all POSIX locks of the process on it, and other processes would consider
+/// its readers dead. So the file must never be opened twice, and all openers share one object.
 ///
-/// The lock is held for moments only, never while anything is waited for, or a file is opened or closed: who does that
-/// marks the entry busy, and only those who want the same files wait for it.
+/// The lock is never held across waits or opening and closing of files: an entry is marked busy instead, and only
+/// openers of the same files wait for it.
 struct Registry {
-  /// What is known of a directory's files.
+  /// The registry's state for a directory's files.
   enum Match {
     case none
     case open(Environment)
     /// Another thread is opening or closing them, or the object is being destroyed.
     case busy
-    /// The lock file is in use, with another data file.
+    /// The lock file is in use with another data file.
     case replaced
   }
 
-  /// Who else of this process has a lock file.
+  /// Other uses of a lock file in this process.
   enum LockFileUse {
     case none
-    /// An environment that is being closed or opened.
+    /// By an environment that is being closed or opened.
     case busy
     case open
   }
@@ -29,11 +29,10 @@ struct Registry {
   private struct Entry {
     let number: Int
     let directory: FileIdentity
-    /// `nil` while it is being opened.
     var control: UnsafeMutablePointer<Control>?
-    /// `nil` also while the object is going away; the entry stays until the C environment is closed.
+    /// Also `nil` during the object's `deinit`; the entry stays until the C environment is closed.
     weak var environment: Environment?
-    /// `nil` while it is being opened for the first time.
+    /// `nil` during the first open.
     var files: EnvironmentFiles?
     var isBusy = false
   }
@@ -48,7 +47,7 @@ struct Registry {
   // Guarded by `mutex`.
   private nonisolated(unsafe) static var shared = Registry()
 
-  /// Runs `body` with the registry's lock. It must not let go of an environment's last reference.
+  /// Runs `body` under the registry's lock. `body` must not release an environment's last reference.
   static func withLock<R>(_ body: (inout Registry) -> R) -> R {
     mutex.lock()
     defer { mutex.unlock() }
@@ -59,7 +58,7 @@ struct Registry {
 
   /// The open environment for these files.
   ///
-  /// - Parameter exactly: Whether an environment with the same data file and another lock file is none of them.
+  /// - Parameter exactly: Whether to exclude an environment with the same data file but another lock file.
   func find(
     directory: FileIdentity, data: FileIdentity?, lockFile: FileIdentity?, exactly: Bool
   ) -> Match {
@@ -77,14 +76,14 @@ struct Registry {
     return .none
   }
 
-  /// Keeps others away from a directory, whose files the caller is about to open. Returns the reservation's number.
+  /// Reserves a directory whose files the caller is about to open. Returns the reservation's number.
   mutating func reserve(_ directory: FileIdentity) -> Int {
     lastNumber += 1
     entries.append(Entry(number: lastNumber, directory: directory, isBusy: true))
     return lastNumber
   }
 
-  /// Whether an environment has a lock file, apart from a reservation.
+  /// Whether another environment than the reserved one has a lock file.
   func use(of lockFile: FileIdentity?, besides number: Int) -> LockFileUse {
     guard let lockFile else { return .none }
     let users = entries.filter { $0.number != number && $0.files?.lockFile == lockFile }
@@ -92,7 +91,7 @@ struct Registry {
     return users.isEmpty ? .none : .open
   }
 
-  /// Ends a reservation with an environment, unless another one has its lock file, which is returned.
+  /// Turns a reservation into an environment, unless another one uses its lock file; returns that use.
   mutating func complete(_ number: Int, _ environment: Environment, _ files: EnvironmentFiles) -> LockFileUse {
     let use = use(of: files.lockFile, besides: number)
     guard use == .none, let index = entries.firstIndex(where: { $0.number == number }) else { return use }
@@ -105,13 +104,13 @@ struct Registry {
 
   mutating func cancel(_ number: Int) { entries.removeAll { $0.number == number } }
 
-  /// Makes everybody wait who asks for the files, while the caller closes them or opens them again.
+  /// Makes openers of these files wait while the caller closes or reopens them.
   mutating func setBusy(_ control: UnsafeMutablePointer<Control>, _ isBusy: Bool) {
     guard let index = index(of: control) else { return }
     entries[index].isBusy = isBusy
   }
 
-  /// The environment has other files now.
+  /// Records the environment's new files.
   mutating func update(_ control: UnsafeMutablePointer<Control>, _ files: EnvironmentFiles) {
     guard let index = index(of: control) else { return }
     entries[index].files = files

@@ -2,13 +2,13 @@ import CLMDB
 
 /// The size of one database's tree (`mdb_stat`).
 public struct Statistics: Sendable, Equatable {
-  /// Bytes of a page.
+  /// Page size in bytes.
   public var pageSize: Int
   /// Levels of the tree, 0 when empty.
   public var depth: Int
   public var branchPages: Int
   public var leafPages: Int
-  /// Pages of values too large for a leaf.
+  /// Overflow pages, for values too large for a leaf.
   public var overflowPages: Int
   /// Number of keys.
   public var entries: Int

@@ -1,9 +1,9 @@
-/// What belongs to the one write transaction of an environment.
+/// State of the environment's write transaction.
 struct WriterState {
-  /// A cursor over the main database that updates share: in a sorted batch the next key is most often on the page
-  /// that it points at, and needs no descent.
+  /// A cursor over the main database, shared by updates: in a sorted batch the next key is usually on its current page
+  /// and needs no descent.
   var cursor: OpaquePointer?
 
-  /// A change failed half-way; the transaction must not be committed.
+  /// A change failed midway; the transaction must not be committed.
   var isDoomed = false
 }

@@ -1,13 +1,13 @@
 import CLMDB
 import Platform
 
-/// A position in a database, in the order of the keys' bytes. Lent to the body of `withCursor`.
+/// A position in a database, in bytewise key order. Lent to the body of `withCursor`.
 ///
-/// Moving functions return `nil` when there is no such entry. Entries point into the map: in a write transaction they
-/// are valid until the next change, in a read transaction until it ends.
+/// Moving functions return `nil` if there is no such entry. Entries point into the map: valid until the next change in
+/// a write transaction, or until the end of a read transaction.
 public struct Cursor: ~Copyable {
   private let handle: OpaquePointer
-  /// The environment, in a write transaction. Unmanaged: the transaction retains it and lends the cursor.
+  /// Set in a write transaction. Unmanaged: the transaction retains it and lends the cursor.
   private let writer: Unmanaged<Environment>?
 
   /// `mdb_cursor_open`.
@@ -26,7 +26,7 @@ public struct Cursor: ~Copyable {
 
   // MARK: - Moving
 
-  /// Moves to the least key (`MDB_FIRST`).
+  /// Moves to the smallest key (`MDB_FIRST`).
   public func first() throws(LMDBError) -> Entry? {
     try move(MDB_FIRST)
   }
@@ -36,24 +36,24 @@ public struct Cursor: ~Copyable {
     try move(MDB_LAST)
   }
 
-  /// Moves to the following key, or to the first one if there was no position (`MDB_NEXT`).
+  /// Moves to the next key, or to the first one without a position (`MDB_NEXT`).
   ///
-  /// After ``remove()`` this is the key that followed the removed one.
+  /// After ``remove()`` this is the key after the removed one.
   public func next() throws(LMDBError) -> Entry? {
     try move(MDB_NEXT)
   }
 
-  /// Moves to the preceding key, or to the last one if there was no position (`MDB_PREV`).
+  /// Moves to the previous key, or to the last one without a position (`MDB_PREV`).
   public func previous() throws(LMDBError) -> Entry? {
     try move(MDB_PREV)
   }
 
-  /// Moves to the least key that is not less than `key` (`MDB_SET_RANGE`), which must not be empty.
+  /// Moves to the smallest key not less than `key` (`MDB_SET_RANGE`). `key` must not be empty.
   public func seek(toKeyAtOrAfter key: UnsafeRawBufferPointer) throws(LMDBError) -> Entry? {
     try move(MDB_SET_RANGE, MDB_val(key))
   }
 
-  /// The entry at the position (`MDB_GET_CURRENT`), or `nil` if there is none.
+  /// The current entry (`MDB_GET_CURRENT`), or `nil` without one.
   public func current() throws(LMDBError) -> Entry? {
     try move(MDB_GET_CURRENT)
   }
@@ -65,7 +65,7 @@ public struct Cursor: ~Copyable {
     if status == MDB_SUCCESS {
       return Entry(key: key.bytes, value: value.bytes)
     }
-    // Without a position, "current" is an invalid argument to LMDB.
+    // LMDB returns EINVAL for "current" without a position.
     if status == MDB_NOTFOUND || (status == EINVAL && operation == MDB_GET_CURRENT) {
       return nil
     }
@@ -74,7 +74,7 @@ public struct Cursor: ~Copyable {
 
   // MARK: - Changing
 
-  /// Removes the entry at the position (`mdb_cursor_del`). In write transactions only.
+  /// Removes the current entry (`mdb_cursor_del`). Write transactions only.
   ///
   /// - Throws: `.permissionDenied` in a read transaction, `.invalidArgument` without a position.
   public func remove() throws(LMDBError) {
@@ -83,8 +83,7 @@ public struct Cursor: ~Copyable {
     guard status == MDB_SUCCESS else { throw environment.writeError(status, .cursorDel) }
   }
 
-  /// Replaces the value at the position, by one of the same or another size (`mdb_cursor_put` with `MDB_CURRENT`). In
-  /// write transactions only.
+  /// Replaces the current value with one of any size (`mdb_cursor_put` with `MDB_CURRENT`). Write transactions only.
   ///
   /// - Throws: `.permissionDenied` in a read transaction, `.invalidArgument` without a position.
   public func replace(with value: UnsafeRawBufferPointer) throws(LMDBError) {
@@ -93,7 +92,7 @@ public struct Cursor: ~Copyable {
       throw LMDBError(status: EINVAL, operation: .cursorPut)
     }
     guard value.count == entry.value.count else {
-      // The put moves the node that the key is in, so it needs a copy of it.
+      // The put moves the node that holds the key, so it needs a copy.
       try withUnsafeTemporaryAllocation(byteCount: entry.key.count, alignment: 1) { copy throws(LMDBError) in
         copy.copyMemory(from: entry.key)
         try put(value, UnsafeRawBufferPointer(copy), environment)

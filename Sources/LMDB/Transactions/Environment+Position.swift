@@ -1,13 +1,13 @@
 import Synchronization
 
 extension Environment {
-  /// What a transaction is called here: its number, above those of every file that the environment was on before.
+  /// A transaction's position: its number, offset to exceed all numbers of the environment's earlier files.
   @inline(__always)
   package func position(of transaction: borrowing ReadTransaction) -> UInt64 {
     control.pointee.generation.load(ordering: .relaxed) &+ transaction.id
   }
 
-  /// The same for a write transaction, which will have it when it is committed.
+  /// The position that a write transaction will have once committed.
   package func position(of transaction: borrowing WriteTransaction) -> UInt64 {
     control.pointee.generation.load(ordering: .relaxed) &+ transaction.id
   }

@@ -5,14 +5,14 @@ import Synchronization
 extension Environment {
   /// Runs `body` with a snapshot of the last committed state.
   ///
-  /// Keep it short: pages that a snapshot can see are not reused, and the file grows meanwhile. The transaction comes
-  /// from a pool (`mdb_txn_renew`) and is reset as soon as `body` returns or throws (`mdb_txn_reset`).
+  /// Keep it short: pages visible to a snapshot are not reused, so the file grows. The transaction comes from a pool
+  /// (`mdb_txn_renew`) and is reset when `body` ends (`mdb_txn_reset`).
   ///
-  /// Reads may be nested, but should not be: each takes a slot of the pool and has a snapshot of its own, and while
-  /// the map is to grow, the inner one waits until the growth gives up on the outer one.
+  /// Avoid nested reads: each takes a pool slot and has a separate snapshot, and during a map growth the inner one
+  /// waits until the growth gives up on the outer one.
   ///
-  /// - Throws: what `body` throws; `.closed`; `.unavailableReaderSlot` or `.readersFull` if no slot gets
-  ///   free in time.
+  /// - Throws: The error of `body`; `.closed`; `.unavailableReaderSlot` or `.readersFull` if no slot becomes free in
+  ///   time.
   @inlinable
   public func withReadTransaction<R: ~Copyable>(
     _ body: (borrowing ReadTransaction) throws(LMDBError) -> R
@@ -22,7 +22,6 @@ extension Environment {
     return try body(ReadTransaction(lease))
   }
 
-  /// Takes a slot and renews its transaction.
   @usableFromInline
   func beginRead() throws(LMDBError) -> ReaderLease {
     let slot = slots[slots.preferred]
@@ -32,13 +31,12 @@ extension Environment {
       {
         return ReaderLease(slot: slot, transaction: transaction, self)
       }
-      // Whatever the status was, the slow path meets it again and judges it.
+      // The slow path meets the same status again and handles it.
       slot.giveBack()
     }
     return try beginReadSlowly()
   }
 
-  /// Resets the transaction and frees the slot.
   @usableFromInline
   func endRead(_ lease: ReaderLease) {
     let slot = ReaderSlot(at: lease.slot)
@@ -51,7 +49,7 @@ extension Environment {
     slot.giveBack()
   }
 
-  /// Everything but the common case: the first use of a slot, contention, a closed gate, statuses.
+  /// The uncommon cases: the first use of a slot, contention, a closed gate, failures.
   @inline(never)
   private func beginReadSlowly() throws(LMDBError) -> ReaderLease {
     var backoff = Backoff(limit: Int64(clamping: options.waits.read))
@@ -62,10 +60,10 @@ extension Environment {
       if !control.pointee.current.contains(.pausesReaders) {
         isTableFull = false
         for offset in 0..<slots.count {
-          // Those that keep their places first.
+          // Slots that keep their place in the reader table come first.
           let slot = slots[offset < slots.kept ? (preferred + offset) % slots.kept : offset]
           guard slot.take() else { continue }
-          // When the shared table is full, only slots that have their place in it can help.
+          // When the shared table is full, only slots that already have a place in it can help.
           if isTableFull && slot.transaction == nil {
             slot.giveBack()
             continue
@@ -95,15 +93,15 @@ extension Environment {
     case mapMoved
   }
 
-  /// Begins or renews the transaction of a slot that the caller took. Gives the slot back unless it succeeds.
+  /// Begins or renews the transaction of a slot taken by the caller. Gives the slot back on failure.
   private func beginRead(in slot: ReaderSlot) throws(LMDBError) -> Attempt {
     var status: Int32
     var operation = Calls.Name.txnRenew
     if let transaction = slot.transaction {
       status = Calls.renew(transaction)
       if status == MDB_BAD_RSLOT {
-        // Its place in the table belongs to another process by now. Freeing it would free that process's place, so
-        // it is given up, a few hundred bytes, and the slot begins anew.
+        // Another process owns this table slot now. Freeing the transaction would free that slot, so a few hundred
+        // bytes are leaked and the slot starts over.
         slot.transaction = nil
       }
     } else {

@@ -3,16 +3,16 @@ import Platform
 import Synchronization
 
 extension Environment {
-  /// Begins a write transaction (`mdb_txn_begin`). There is one at a time, of all threads and processes; this waits
-  /// for it as long as it takes.
+  /// Begins the write transaction (`mdb_txn_begin`). There is one at a time across all threads and processes; waits for
+  /// it without a limit.
   ///
-  /// A lock of the data file (`flock`) is taken first, and kept until the transaction ends: LMDB's own is in the lock
-  /// file, which somebody may delete. It costs about a microsecond.
+  /// Also holds a lock of the data file (`flock`, about a microsecond) until the transaction ends, because LMDB's mutex
+  /// is in the lock file, which may be deleted.
   ///
   /// End it on the thread that began it; dropping it aborts. A thread can hold only one.
   ///
-  /// - Throws: `.busy` if this thread holds one already, which would wait for itself forever; `.closed`;
-  ///   `.permissionDenied` if the environment is read-only.
+  /// - Throws: `.busy` if this thread already holds one and would deadlock; `.closed`; `.permissionDenied` if the
+  ///   environment is read-only.
   public func beginWrite() throws(LMDBError) -> WriteTransaction {
     guard !options.isReadOnly else {
       throw LMDBError(
@@ -61,9 +61,9 @@ extension Environment {
     writerMutex.unlock()
   }
 
-  /// Begins a transaction for who holds the write lock, after following other processes' larger maps.
+  /// Begins a transaction after adopting other processes' larger maps. The caller holds the write lock.
   func beginAsWriter(flags: UInt32) throws(LMDBError) -> OpaquePointer {
-    // Another process may grow the map again in between, but not forever.
+    // Another process may grow the map again in between, so retry a limited number of times.
     for _ in 0..<16 {
       var transaction: OpaquePointer?
       let status = Calls.begin(handle, flags: flags, &transaction)
@@ -76,7 +76,7 @@ extension Environment {
     throw LMDBError(status: MDB_MAP_RESIZED, operation: .txnBegin)
   }
 
-  /// Commits and frees the transaction, and lets the next writer in, whatever happens.
+  /// Commits and frees the transaction, and releases the write lock even on failure.
   func commitWrite(_ transaction: OpaquePointer) throws(LMDBError) {
     checkWriterThread()
     defer {
@@ -92,7 +92,7 @@ extension Environment {
     guard status == MDB_SUCCESS else { throw LMDBError(status: status, operation: .txnCommit) }
   }
 
-  /// Aborts and frees the transaction, and lets the next writer in.
+  /// Aborts and frees the transaction, and releases the write lock.
   func abortWrite(_ transaction: OpaquePointer) {
     checkWriterThread()
     defer {
@@ -103,7 +103,7 @@ extension Environment {
     Calls.abort(transaction)
   }
 
-  /// The error for a failed change. Unless the change was refused before it began, the transaction is dead.
+  /// The error for a failed change. Dooms the transaction unless the change was refused up front.
   func writeError(_ status: Int32, _ operation: Calls.Name) -> LMDBError {
     switch status {
     case MDB_BAD_VALSIZE, MDB_KEYEXIST, MDB_NOTFOUND, EINVAL: break
@@ -112,7 +112,7 @@ extension Environment {
     return LMDBError(status: status, operation: operation)
   }
 
-  /// Throws if an earlier change failed half-way, as LMDB itself does for its own errors.
+  /// Throws if an earlier change failed midway, as LMDB does for its own errors.
   @inline(__always)
   func checkNotDoomed(_ operation: Calls.Name) throws(LMDBError) {
     if _slowPath(writer.isDoomed) {
@@ -120,7 +120,7 @@ extension Environment {
     }
   }
 
-  /// The shared cursor over the main database, opened at its first use in a transaction.
+  /// The shared cursor over the main database, opened on first use in a transaction.
   func writerCursor(_ transaction: OpaquePointer) throws(LMDBError) -> OpaquePointer {
     if let cursor = writer.cursor {
       return cursor
@@ -132,7 +132,7 @@ extension Environment {
     return cursor
   }
 
-  /// Traps on another thread than the transaction's: LMDB's mutex would stay locked, for all processes.
+  /// Traps on another thread than the transaction's: LMDB's mutex would stay locked in all processes.
   private func checkWriterThread() {
     precondition(
       control.pointee.writerThread.load(ordering: .relaxed) == PlatformThread.current,

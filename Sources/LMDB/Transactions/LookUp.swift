@@ -1,8 +1,8 @@
 import CLMDB
 
-/// `mdb_get`: the value in the map, or `nil` if there is no such key.
+/// `mdb_get`: the value in the map, or `nil` if the key is absent.
 ///
-/// Not generic and not inlined into clients, so that they need not see the C module; the generic part around it is.
+/// Not generic and not inlinable, so that clients need not see the C module; its generic callers are.
 @usableFromInline
 func lookUp(
   _ key: UnsafeRawBufferPointer, in database: Database, _ transaction: OpaquePointer

@@ -8,7 +8,7 @@ public struct PutOptions: OptionSet, Sendable {
     self.rawValue = rawValue
   }
 
-  /// The key is greater than every key in the database: fills pages densely and skips the search (`MDB_APPEND`).
-  /// A key that is not greater fails with `.keyExists`.
+  /// Requires the key to be greater than all keys in the database: skips the search and fills pages densely
+  /// (`MDB_APPEND`). Other keys fail with `.keyExists`.
   public static let append = PutOptions(rawValue: UInt32(MDB_APPEND))
 }

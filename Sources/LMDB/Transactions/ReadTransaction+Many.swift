@@ -1,13 +1,13 @@
 extension ReadTransaction {
-  /// How many keys are looked for together: enough that memory is always being waited for, and few enough that what was
-  /// fetched is still there when its turn comes.
+  /// How many keys are looked up together: enough to keep memory busy, few enough that prefetched lines are still
+  /// cached.
   package static var togetherLimit: Int { 32 }
 
-  /// Looks up to 32 keys of the main database up: while memory is fetched for one of them the others go on.
+  /// Looks up at most 32 keys of the main database, interleaving them to hide memory latency.
   ///
   /// - Parameters:
-  ///   - keys: As ``withValue(forKey:in:_:)`` takes them.
-  ///   - found: Becomes the value of each key, valid until the transaction ends, or `nil`. As long as `keys`.
+  ///   - keys: Keys as for ``withValue(forKey:in:_:)``.
+  ///   - found: Set to each key's value, valid until the transaction ends, or `nil`. As long as `keys`.
   package func find(
     _ keys: UnsafeBufferPointer<UnsafeRawBufferPointer>,
     _ found: UnsafeMutableBufferPointer<UnsafeRawBufferPointer?>

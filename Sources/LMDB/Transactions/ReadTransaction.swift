@@ -3,12 +3,12 @@ import Platform
 
 /// A snapshot of the environment, lent to the body of ``Environment/withReadTransaction(_:)``.
 ///
-/// It sees the state of one moment, whatever others write meanwhile. It stays on its thread, and no pointer that it
-/// gives out may be used after its scope ends: the page behind it may be reused, and the map may move.
+/// It shows the state of one moment despite later writes. It stays on its thread, and its pointers must not be used
+/// after its scope ends: pages may be reused, and the map may move.
 public struct ReadTransaction: ~Copyable {
   @usableFromInline let handle: OpaquePointer
 
-  /// `nil`: LMDB searches.
+  /// `nil` to search with LMDB.
   let tree: Tree?
   /// Unmanaged: `withReadTransaction`, which lends the transaction, ends it in the environment.
   private let environment: Unmanaged<Environment>
@@ -27,7 +27,7 @@ public struct ReadTransaction: ~Copyable {
     tree = other.tree
   }
 
-  /// The same transaction once more, for a type that wraps it. Not to be used after the original's scope ends.
+  /// A copy for a type that wraps the transaction. Must not be used after the original's scope ends.
   package func alias() -> ReadTransaction { ReadTransaction(self) }
 
   /// The number of the transaction that the snapshot shows (`mdb_txn_id`).
@@ -35,11 +35,11 @@ public struct ReadTransaction: ~Copyable {
     Calls.id(handle)
   }
 
-  /// Runs `body` with the value of a key, right in the map (`mdb_get`). Nothing is copied or allocated.
+  /// Runs `body` with a key's value, directly in the map (`mdb_get`). Copies and allocates nothing.
   ///
-  /// - Parameter body: Gets the bytes, which are valid until it returns. They are not aligned.
-  /// - Returns: What `body` returns, or `nil` if there is no such key.
-  /// - Throws: what `body` throws; `.badValueSize` for an empty key; `.corrupted` and others for a damaged file.
+  /// - Parameter body: Receives the bytes, unaligned and valid until it returns.
+  /// - Returns: The result of `body`, or `nil` if the key is absent.
+  /// - Throws: The error of `body`; `.badValueSize` for an empty key; `.corrupted` and others for a damaged file.
   @inlinable
   public func withValue<R: ~Copyable>(
     forKey key: UnsafeRawBufferPointer, in database: Database = .main,
@@ -70,7 +70,7 @@ public struct ReadTransaction: ~Copyable {
     return value
   }
 
-  /// Runs `body` with a cursor over a database, which has no position yet (`mdb_cursor_open`).
+  /// Runs `body` with a new cursor over a database, without a position (`mdb_cursor_open`).
   @inlinable
   public func withCursor<R: ~Copyable>(
     in database: Database = .main, _ body: (borrowing Cursor) throws(LMDBError) -> R

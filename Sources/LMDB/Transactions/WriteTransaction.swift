@@ -1,14 +1,14 @@
 import CLMDB
 
-/// A write transaction: sees its own changes, and publishes all of them at once, or none.
+/// A write transaction: sees its own changes and publishes all of them at once, or none.
 ///
-/// It belongs to the thread that began it; ending it on another one traps, since LMDB's mutex would stay locked for
-/// all processes. Dropping it aborts. If a change fails half-way, everything after it throws `.badTransaction`, and
-/// so does the commit: abort, and retry the whole transaction.
+/// It belongs to the thread that began it. Ending it on another one traps, because LMDB's mutex would stay locked in
+/// all processes. Dropping it aborts. If a change fails midway, all later calls including the commit throw
+/// `.badTransaction`: abort, and retry the whole transaction.
 ///
-/// Pointers it gives out are valid until the next change or its end, whichever comes first.
+/// Its pointers are valid until the next change or its end.
 public struct WriteTransaction: ~Copyable {
-  // Unmanaged, and retained: ending the transaction discards it, which takes properties without a destructor.
+  // Unmanaged and retained: ending the transaction discards it, which requires properties without a destructor.
   @usableFromInline let owner: Unmanaged<Environment>
   @usableFromInline let handle: OpaquePointer
 
@@ -22,8 +22,8 @@ public struct WriteTransaction: ~Copyable {
     environment.abortWrite(handle)
   }
 
-  /// Runs `body` with the environment, which the transaction keeps: counting references for every change would cost as
-  /// much as a third of the change.
+  /// Avoids counting references, which would cost up to a third of each change. The transaction retains the
+  /// environment.
   @inline(__always)
   private func withEnvironment<R, E: Error>(_ body: (Environment) throws(E) -> R) throws(E) -> R {
     try owner._withUnsafeGuaranteedRef { environment -> Result<R, E> in
@@ -39,17 +39,17 @@ public struct WriteTransaction: ~Copyable {
     withEnvironment { $0.writeError(status, operation) }
   }
 
-  /// The number the transaction will have when it is committed (`mdb_txn_id`).
+  /// The number that the transaction will have once committed (`mdb_txn_id`).
   public var id: UInt64 {
     Calls.id(handle)
   }
 
   // MARK: - Reading
 
-  /// Runs `body` with the value of a key as this transaction sees it (`mdb_get`).
+  /// Runs `body` with a key's value as this transaction sees it (`mdb_get`).
   ///
-  /// - Parameter body: Gets the bytes, which are valid until it returns. It must not write.
-  /// - Returns: What `body` returns, or `nil` if there is no such key.
+  /// - Parameter body: Receives the bytes, valid until it returns. It must not write.
+  /// - Returns: The result of `body`, or `nil` if the key is absent.
   @inlinable
   public func withValue<R: ~Copyable>(
     forKey key: UnsafeRawBufferPointer, in database: Database = .main,
@@ -59,7 +59,7 @@ public struct WriteTransaction: ~Copyable {
     return try body(value)
   }
 
-  /// Runs `body` with a cursor over a database, which has no position yet and can also remove and replace
+  /// Runs `body` with a new cursor over a database, without a position, that can also remove and replace
   /// (`mdb_cursor_open`).
   @inlinable
   public func withCursor<R: ~Copyable>(
@@ -75,10 +75,10 @@ public struct WriteTransaction: ~Copyable {
 
   // MARK: - Writing
 
-  /// Stores a value, in place of the present one if there is one (`mdb_put`).
+  /// Stores a value, replacing any present one (`mdb_put`).
   ///
   /// - Throws: `.badValueSize` if the key is empty or longer than ``Environment/maxKeySize``, `.keyExists` if an
-  ///   appended key is out of order: nothing has changed then. `.mapFull` and others: the transaction is dead.
+  ///   appended key is out of order; nothing has changed then. After `.mapFull` and others the transaction is dead.
   public func put(
     _ value: UnsafeRawBufferPointer, forKey key: UnsafeRawBufferPointer, in database: Database = .main,
     options: PutOptions = []
@@ -92,14 +92,14 @@ public struct WriteTransaction: ~Copyable {
 
   /// Stores a value of `size` bytes if the key is absent, or if `existing` agrees to replace the present one.
   ///
-  /// The tree is searched once, and for keys that come in order often not at all (`mdb_cursor_put` with
-  /// `MDB_NOOVERWRITE`, then again on the cursor's position; `MDB_RESERVE`).
+  /// Searches the tree once, and often not at all for ascending keys (`mdb_cursor_put` with `MDB_NOOVERWRITE`, then
+  /// again at the cursor's position; `MDB_RESERVE`).
   ///
   /// - Parameters:
-  ///   - existing: Gets the present value, valid until it returns, and decides whether to replace it.
-  ///   - fill: Gets the new value's place in the page and must write every byte of it. Called at once, at most once.
+  ///   - existing: Receives the present value, valid until it returns, and decides whether to replace it.
+  ///   - fill: Receives the new value's memory in the page and must write every byte. Called immediately, at most once.
   /// - Returns: Whether the key existed.
-  /// - Throws: as ``put(_:forKey:in:options:)`` does.
+  /// - Throws: As ``put(_:forKey:in:options:)``.
   public func upsert(
     forKey key: UnsafeRawBufferPointer, size: Int, in database: Database = .main,
     existing: (UnsafeRawBufferPointer) -> Bool, fill: (UnsafeMutableRawBufferPointer) -> Void
@@ -127,8 +127,7 @@ public struct WriteTransaction: ~Copyable {
     if status == MDB_KEYEXIST {
       exists = true
       guard existing(value.bytes) else { return true }
-      // Not MDB_CURRENT: with MDB_RESERVE, 0.9.24 does not recognise it, and a plain put looks at the cursor's page
-      // first anyway.
+      // Not MDB_CURRENT: 0.9.24 ignores it with MDB_RESERVE, and a plain put tries the cursor's page first anyway.
       value = MDB_val(mv_size: size, mv_data: nil)
       status = Calls.put(cursor, &key, &value, flags: UInt32(MDB_RESERVE))
     }
@@ -156,10 +155,10 @@ public struct WriteTransaction: ~Copyable {
 
   // MARK: - Ending
 
-  /// Publishes the changes (`mdb_txn_commit`) and waits for the disk as the environment's sync mode says.
+  /// Publishes the changes (`mdb_txn_commit`) and flushes them according to the environment's sync mode.
   ///
-  /// - Throws: `.badTransaction` if a change failed before; `.noSpace`, `.ioError` and others. The transaction is
-  ///   ended in any case, and none of its changes is visible if this throws.
+  /// - Throws: `.badTransaction` if a change failed before; `.noSpace`, `.ioError` and others. The transaction ends in
+  ///   any case, and none of its changes is visible if this throws.
   public consuming func commit() throws(LMDBError) {
     let owner = owner
     let handle = handle
@@ -167,7 +166,7 @@ public struct WriteTransaction: ~Copyable {
     try owner.takeRetainedValue().commitWrite(handle)
   }
 
-  /// Forgets the changes (`mdb_txn_abort`).
+  /// Discards the changes (`mdb_txn_abort`).
   public consuming func abort() {
     let owner = owner
     let handle = handle
