@@ -62,7 +62,7 @@ intptr_t cplatform_write_two(int descriptor, const void *first, size_t first_cou
 
 int cplatform_exchange(int directory, const char *first, const char *second) {
 #if defined(__linux__) && defined(SYS_renameat2)
-  // RENAME_EXCHANGE, by its number: older headers do not have it.
+  // RENAME_EXCHANGE by number, because older headers lack it.
   return (int)syscall(SYS_renameat2, directory, first, directory, second, 2);
 #elif defined(__APPLE__)
   return renameatx_np(directory, first, directory, second, RENAME_SWAP);
@@ -141,7 +141,7 @@ int cplatform_allocate(int descriptor, int64_t offset, int64_t size) {
 
 int cplatform_fsync(int descriptor) {
 #if defined(__APPLE__)
-  // Not every file system knows it.
+  // Not every file system supports it.
   if (fcntl(descriptor, F_FULLFSYNC) == 0) return 0;
   if (errno != ENOTSUP && errno != EINVAL && errno != ENOTTY) return -1;
 #endif
@@ -160,7 +160,7 @@ int cplatform_syncfs(int descriptor) {
 
 void cplatform_start_writing(int descriptor, int64_t offset, int64_t count) {
 #if defined(__linux__)
-  // It is a hint: whoever needs the bytes on the device synchronizes, and is told of failures then.
+  // Only a hint: a later synchronization reports failures.
   sync_file_range(descriptor, offset, count, SYNC_FILE_RANGE_WRITE);
 #else
   (void)descriptor;
@@ -197,7 +197,7 @@ int64_t cplatform_file_system(int descriptor) {
 
 void cplatform_disable_copy_on_write(int descriptor) {
 #if defined(__linux__)
-  // The only one of Linux's own that has the flag. (XFS copies what is shared by a reflink, and keeps room for it.)
+  // Only Btrfs has the flag on Linux. (XFS copies blocks shared by a reflink, and reserves space for that.)
   if (cplatform_file_system(descriptor) != 0x9123683E) return;
   int flags = 0;
   if (ioctl(descriptor, FS_IOC_GETFLAGS, &flags) != 0) return;
@@ -246,6 +246,6 @@ intptr_t cplatform_attribute(int descriptor, const char *name, void *bytes, size
   ssize_t length = fgetxattr(descriptor, name, bytes, count);
   int missing = ENODATA;
 #endif
-  // A file system without such attributes has none.
+  // A file system without extended attributes has none.
   return length < 0 && (errno == missing || errno == ENOTSUP) ? 0 : length;
 }

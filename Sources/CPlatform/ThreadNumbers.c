@@ -5,7 +5,8 @@
 #include <stdint.h>
 #include <unistd.h>
 
-// Numbers are given lowest first, and taken back when their thread ends: a bit for each, under a mutex. A thread asks once.
+// Numbers are assigned lowest first and released when their thread ends: one bit each, under a mutex. A thread asks
+// once.
 
 enum { MOST = 512, LEAST = 32, WORD = 64 };
 
@@ -23,7 +24,7 @@ static uint32_t count = 0;
 
 static void give_back(void *value) {
   uint32_t number = (uint32_t)(uintptr_t)value - 1;
-  // What runs after this on the thread, the destructors of other keys, gets none: it could not be taken back.
+  // Destructors of other keys that run later on this thread get no number: it could not be released.
   is_ending = 1;
   cplatform_own_thread_number = 0;
   pthread_mutex_lock(&mutex);

@@ -5,7 +5,7 @@ package func compare(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferP
 }
 
 extension UnsafeRawBufferPointer {
-  /// Byte order, shorter first: LMDB's order of keys, and the order in which keys are enumerated.
+  /// Bytewise order, shorter first: LMDB's order of keys, and the order of enumeration.
   @inlinable @inline(__always)
   package func precedes(_ other: UnsafeRawBufferPointer) -> Bool {
     let order = compare(self, other, Swift.min(count, other.count))
@@ -18,7 +18,7 @@ extension UnsafeRawBufferPointer {
     count >= prefix.count && compare(self, prefix, prefix.count) == 0
   }
 
-  /// How many bytes both begin with, `limit` at most.
+  /// The length of the common prefix, at most `limit`.
   @inlinable @inline(__always)
   package func sharedPrefix(with other: UnsafeRawBufferPointer, limit: Int) -> Int {
     let limit = Swift.min(limit, count, other.count)

@@ -1,4 +1,4 @@
-// The one place that says which C library there is. Who imports this module has it too.
+// Imports the platform's C library for this module and its importers.
 
 #if canImport(Glibc)
   @_exported public import Glibc

@@ -1,5 +1,5 @@
 extension FaultInjection {
-  /// A C function that can be made to fail, by its name. Other modules add theirs.
+  /// The name of a C function that can be made to fail. Other modules add theirs.
   package struct Call: RawRepresentable, Hashable, Sendable {
     package let rawValue: String
 

@@ -1,11 +1,9 @@
 extension FaultInjection {
-  /// What a session has seen.
+  /// A session's observations.
   package struct Report: Sendable {
-    /// How many calls were made to fail.
     package let triggered: Int
-    /// Environments, transactions and cursors that were opened and not ended yet.
+    /// Environments, transactions and cursors that are still open.
     package let openHandles: Int
-    /// How often each function was called.
     package let calls: [Call: Int]
 
     init(_ session: Session?) {

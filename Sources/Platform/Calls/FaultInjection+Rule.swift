@@ -1,5 +1,5 @@
 extension FaultInjection {
-  /// One fault: the `count` calls from the `first`-th (1 is the next one) on return `status`.
+  /// One fault: `count` calls, starting with the `first`-th (1 is the next), return `status`.
   package struct Rule: Sendable {
     package var call: Call
     package var status: Int32

@@ -1,10 +1,10 @@
 extension FaultInjection {
-  /// Which calls a session looks at.
+  /// The calls that a session covers.
   package enum Scope: Sendable, Equatable {
     case everywhere
     /// Calls made by the thread that began the session.
     case currentThread
-    /// Calls about this directory and what is in it; its path must be canonical.
+    /// Calls about this directory and its contents; the path must be canonical.
     case directory(String)
   }
 }

@@ -1,5 +1,5 @@
 extension FaultInjection {
-  /// A test's rules and what they have met.
+  /// A test's rules and observations.
   struct Session {
     var scope: Scope
     var thread: UInt

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Makes the n-th call of a C function return a status of the test's choice. For tests only.
+/// Makes the n-th call of a C function return a chosen status. For tests only.
 ///
-/// A rule applies to one directory, one thread or the whole process, so that tests can run side by side. While a
-/// session is on, handles opened in its directory are recorded, to prove that a failure leaks none.
+/// A rule applies to one directory, one thread or the whole process, so tests can run in parallel. During a session,
+/// handles opened in its directory are recorded to detect leaks.
 package enum FaultInjection {
   private struct State {
     var sessions: [Int: Session] = [:]
@@ -12,7 +12,7 @@ package enum FaultInjection {
 
   private static let active = Atomic<Bool>(false)
 
-  // A pthread mutex, since the thread sanitizer sees those.
+  // A pthread mutex, which the thread sanitizer understands.
   private static let mutex = PlatformMutex()
   // Guarded by `mutex`.
   private nonisolated(unsafe) static var state = State()
@@ -30,7 +30,7 @@ package enum FaultInjection {
   @usableFromInline
   static var isActive: Bool { active.load(ordering: .relaxed) }
 
-  /// Begins a session, which lasts until ``end(_:)``. With no rules it only records.
+  /// Begins a session, which lasts until ``end(_:)``. Without rules it only records.
   package static func begin(_ scope: Scope, _ rules: [Rule] = []) -> SessionID {
     withState { state in
       state.lastID += 1
@@ -40,7 +40,6 @@ package enum FaultInjection {
     }
   }
 
-  /// Ends a session.
   @discardableResult
   package static func end(_ id: SessionID) -> Report {
     withState { state in
@@ -50,12 +49,10 @@ package enum FaultInjection {
     }
   }
 
-  /// What a session has seen so far.
   package static func report(_ id: SessionID) -> Report {
     withState { Report($0.sessions[id.value]) }
   }
 
-  /// Runs `body` with faults.
   package static func with<R, E: Error>(
     _ scope: Scope, _ rules: Rule..., perform body: () throws(E) -> R
   ) throws(E) -> R {
@@ -70,9 +67,9 @@ package enum FaultInjection {
 
   // MARK: - The seam
 
-  /// The status that a call is to return in place of its own.
+  /// The status to return instead of making the call, if any.
   ///
-  /// - Parameter path: What the call is about: a directory, or something in it.
+  /// - Parameter path: The directory or file that the call is about.
   package static func status(for call: Call, path: String?) -> Int32? {
     let thread = PlatformThread.current
     return withState { state in

@@ -1,4 +1,3 @@
-/// What a name in a directory stands for.
 package enum FileKind: Hashable, Sendable, CustomStringConvertible {
   case regular, directory, symbolicLink, fifo, socket, device, other
 

@@ -1,12 +1,11 @@
 import CPlatform
 
-/// The raw calls that tests can make fail; no status is judged here. Every other file of this module goes through these
-/// for what changes or reads files.
+/// The raw calls that change or read files. Tests can make them fail; statuses are not judged here.
 ///
-/// Each passes the seam of ``FaultInjection`` with the path that it is about. The results are those of the C functions:
-/// -1 and `errno` for a failure.
+/// Each passes the seam of ``FaultInjection`` with its path. The results are those of the C functions: -1 and `errno`
+/// on failure.
 enum SystemCalls {
-  /// The injected failure of a call, if a test asks for one: sets `errno`. One relaxed load when no test is on.
+  /// Sets `errno` if a test injects a failure. One relaxed load when no test is on.
   @inline(__always)
   private static func fails(_ call: FaultInjection.Call, _ path: @autoclosure () -> String) -> Bool {
     guard FaultInjection.isOn, let status = FaultInjection.status(for: call, path: path()) else { return false }
@@ -54,14 +53,14 @@ enum SystemCalls {
     return pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset))
   }
 
-  /// - Parameter offset: `nil` for the descriptor's own.
+  /// - Parameter offset: `nil` for the descriptor's position.
   static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, _ offset: Int?, path: String) -> Int {
     if fails(offset == nil ? .write : .pwrite, path) { return -1 }
     if let offset { return pwrite(descriptor, bytes.baseAddress, bytes.count, off_t(offset)) }
     return cplatform_write(descriptor, bytes.baseAddress, bytes.count)
   }
 
-  /// Two runs of bytes, one behind the other.
+  /// Writes two adjacent buffers.
   static func write(
     _ descriptor: Int32, _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, _ offset: Int, path: String
   ) -> Int {
@@ -75,13 +74,13 @@ enum SystemCalls {
     return ftruncate(descriptor, off_t(size))
   }
 
-  /// Gives a part of a file its blocks: 0 or the error number.
+  /// Allocates blocks for a range: 0 or the error number.
   static func allocate(_ descriptor: Int32, _ part: Range<Int>, path: String) -> Int32 {
     if fails(.fallocate, path) { return errno }
     return cplatform_allocate(descriptor, Int64(part.lowerBound), Int64(part.count))
   }
 
-  /// The same for a file's beginning, where the file system can reserve blocks; nothing otherwise.
+  /// Allocates blocks at the file's beginning if the file system can reserve them: 0 or the error number.
   static func reserve(_ descriptor: Int32, _ size: Int, path: String) -> Int32 {
     if fails(.fallocate, path) { return errno }
     return cplatform_reserve(descriptor, Int64(size))
@@ -93,7 +92,6 @@ enum SystemCalls {
     return cplatform_punch(descriptor, Int64(offset), Int64(size))
   }
 
-  /// Makes what was written durable.
   static func synchronize(_ descriptor: Int32, path: String) -> Int32 {
     if fails(.fsync, path) { return -1 }
     return cplatform_fsync(descriptor)

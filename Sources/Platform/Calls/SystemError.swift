@@ -4,21 +4,20 @@
   import Foundation
 #endif
 
-/// A failed system call, or a file that is not what it has to be.
+/// A failed system call, or an unexpected kind of file.
 package struct SystemError: LocalizedError, Hashable, Sendable, CustomStringConvertible {
-  /// What was found where something else has to be. The system has no error number for these; ``errno`` is the nearest.
+  /// An unexpected kind of file. The system has no error number for these; ``errno`` is the nearest.
   package enum Finding: Hashable, Sendable {
-    /// A link, a FIFO or another kind in the place of a regular file.
+    /// A link, a FIFO or another kind instead of a regular file.
     case kind(FileKind)
-    /// The file has so many names: it is somebody else's, too.
+    /// The file has several names (hard links), so others may be using it.
     case names(Int)
-    /// The file has more bytes than its reader is ready to take.
+    /// The file is larger than its reader accepts.
     case tooLarge(limit: Int)
-    /// The name is not one of a file in a directory: it is empty, `.`, `..`, or has a slash or a NUL in it.
+    /// Not the name of a file in a directory: empty, `.`, `..`, or with a slash or NUL.
     case name
   }
 
-  /// The C function.
   package let operation: String
   package let path: String
   package let errno: Int32
@@ -60,5 +59,5 @@ package struct SystemError: LocalizedError, Hashable, Sendable, CustomStringConv
   }
 }
 
-/// `errno` of this thread, read before anything else can change it.
+/// This thread's `errno`; read it before any other call changes it.
 package func currentErrno() -> Int32 { errno }

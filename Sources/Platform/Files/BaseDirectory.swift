@@ -1,10 +1,10 @@
-/// A directory of the user, by the XDG base directory specification.
+/// A user directory of the XDG base directory specification.
 package enum BaseDirectory: String, Sendable {
   case caches = "XDG_CACHE_HOME"
   case configuration = "XDG_CONFIG_HOME"
   case data = "XDG_DATA_HOME"
 
-  /// The directory's path: the value of its variable, else its place in the home directory.
+  /// The path in the directory's variable, or its standard place in the home directory.
   package func path(_ variable: (String) -> String? = Self.variable) -> String {
     let standard =
       switch self {
@@ -15,12 +15,11 @@ package enum BaseDirectory: String, Sendable {
     return Self.absolutePath(variable(rawValue)) ?? Self.home(variable) + standard
   }
 
-  /// The home directory: `$HOME` before the password database, as for shells and for Foundation's user defaults.
+  /// The home directory: `$HOME` before the password database, like shells and Foundation's user defaults.
   package static func home(_ variable: (String) -> String? = Self.variable) -> String {
     absolutePath(variable("HOME")) ?? registeredHome ?? ""
   }
 
-  /// The value of an environment variable of this process.
   package static func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 
   /// The specification ignores relative paths.

@@ -1,11 +1,10 @@
 import CPlatform
 
-/// Descriptors as the whole module opens, looks at and closes them.
+/// How the whole module opens, inspects and closes descriptors.
 enum Descriptors {
-  /// The one open call: never follows a link at the end of the name, sets close-on-exec, and retries when a signal
-  /// interrupts it.
+  /// The only open call: never follows a link at the end of the name, sets close-on-exec, and retries after signals.
   ///
-  /// - Parameter checksName: Whether `name` has to be that of a file in the directory. Links in a path are followed.
+  /// - Parameter checksName: Whether `name` must be a file's name in the directory. Links within a path are followed.
   static func open(
     _ directory: Int32, _ name: String, _ flags: Int32, mode: mode_t = 0, path: String, checksName: Bool = true
   ) throws(SystemError) -> Int32 {
@@ -23,7 +22,7 @@ enum Descriptors {
     }
   }
 
-  /// Throws unless `name` can only be that of a file in a directory.
+  /// Throws unless `name` is a plain file name.
   static func checkName(_ name: String, _ operation: String) throws(SystemError) {
     let bytes = name.utf8
     if bytes.isEmpty || name == "." || name == ".." || bytes.contains(UInt8(ascii: "/")) || bytes.contains(0) {
@@ -37,7 +36,7 @@ enum Descriptors {
     return result
   }
 
-  /// close(2). Where it reports EINTR, the descriptor is closed nonetheless; other failures say what was written to the
-  /// file before, which who cares has synchronized.
+  /// close(2). The descriptor is closed even after EINTR. Other failures concern earlier writes, which are reported by
+  /// synchronizing.
   static func close(_ descriptor: Int32) { _ = cplatform_close(descriptor) }
 }

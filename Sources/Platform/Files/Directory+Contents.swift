@@ -1,11 +1,10 @@
-// Walks over what is in a directory.
+// Recursion over a directory's contents.
 
 extension Directory {
-  /// Deeper trees than this are none of ours; each level takes a descriptor.
+  /// Our trees are never deeper; each level takes a descriptor.
   private static let greatestDepth = 64
 
-  /// The names in it without `.` and `..`. Those that are not UTF-8 are left out: none of ours is such, and none of the
-  /// operations could be given it. See ``isEmpty()``.
+  /// The names in it without `.` and `..`. Omits names that are not UTF-8: ours always are. See ``isEmpty()``.
   package func names() throws(SystemError) -> [String] {
     var names: [String] = []
     for name in try rawNames() {
@@ -16,7 +15,7 @@ extension Directory {
     return names
   }
 
-  /// Calls `body` with each name that is not UTF-8, as far as it can be shown. See ``names()``.
+  /// Calls `body` with a printable form of each name that is not UTF-8. See ``names()``.
   package func forEachUnreadableName(_ body: (String) -> Void) throws(SystemError) {
     for name in try rawNames() {
       let bytes = name.dropLast().lazy.map { UInt8(bitPattern: $0) }
@@ -24,16 +23,16 @@ extension Directory {
     }
   }
 
-  /// Whether there is no name at all in it.
+  /// Whether it has no entries, not even ones that are not UTF-8.
   package func isEmpty() throws(SystemError) -> Bool { try rawNames().isEmpty }
 
-  /// Removes `name` with all that is in it; links are removed, and not followed. One that is gone already is fine.
+  /// Removes `name` and its contents without following links. Does nothing if it is already gone.
   package func removeTree(_ name: String) throws(SystemError) {
     try Descriptors.checkName(name, "unlinkat")
     try removeTree(Array(name.utf8CString), depth: 0)
   }
 
-  /// Makes all files in it, and in the directories in it, durable, and their names.
+  /// Makes all files and names in the tree durable.
   package func synchronizeTree() throws(SystemError) { try synchronizeTree(depth: 0) }
 
   private func synchronizeTree(depth: Int) throws(SystemError) {
@@ -48,14 +47,14 @@ extension Directory {
     try synchronize()
   }
 
-  /// Bytes that the files in it occupy on the disk, those of directories in it included.
+  /// Bytes on disk of all files in the tree.
   package func allocatedBytes() throws(SystemError) -> Int { try allocatedBytes(depth: 0) }
 
   // MARK: -
 
-  /// With the NUL at their ends.
+  /// With their terminating NULs.
   private func rawNames() throws(SystemError) -> [[CChar]] {
-    // One of its own, since a descriptor has one position, and this object is used by many threads.
+    // A separate descriptor: each has a single position, and this object is shared by threads.
     let own = try Descriptors.open(descriptor, ".", O_RDONLY | O_DIRECTORY, path: path, checksName: false)
     guard let stream = fdopendir(own) else {
       let error = SystemError("fdopendir", path)
@@ -70,7 +69,7 @@ extension Directory {
         if errno != 0 { throw SystemError("readdir", path) }
         return names
       }
-      // The entry ends with its name, and may be shorter than its type.
+      // The entry ends with its name and may be shorter than its type.
       guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { preconditionFailure("dirent has no name") }
       let start = (UnsafeRawPointer(entry) + offset).assumingMemoryBound(to: CChar.self)
       let name = [CChar](UnsafeBufferPointer(start: start, count: strlen(start) + 1))
@@ -82,7 +81,7 @@ extension Directory {
     path(of: String(decoding: name.dropLast().lazy.map { UInt8(bitPattern: $0) }, as: UTF8.self))
   }
 
-  /// `nil` if there is none, or it is something else.
+  /// `nil` if it is missing or not a directory.
   private func rawSubdirectory(_ name: [CChar]) throws(SystemError) -> Directory? {
     let path = rawPath(name)
     var status = stat()
@@ -96,7 +95,7 @@ extension Directory {
       opened = openat(descriptor, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0)
     } while opened < 0 && errno == EINTR
     if opened >= 0 { return Directory(opened, path, FileIdentity(status)) }
-    // Gone, or replaced, since it was looked at.
+    // Removed or replaced since it was inspected.
     if errno == ENOENT || errno == ENOTDIR || errno == ELOOP { return nil }
     throw SystemError("openat", path)
   }
@@ -125,7 +124,7 @@ extension Directory {
         continue
       }
       var status = stat()
-      // Gone since it was listed.
+      // Removed since it was listed.
       if SystemCalls.status(descriptor, name, &status, path: rawPath(name)) != 0 {
         if errno == ENOENT { continue }
         throw SystemError("fstatat", rawPath(name))

@@ -1,10 +1,10 @@
-// Files by their names in an open directory.
+// Files by name in an open directory.
 
 extension Directory {
-  /// Opens a regular file; `nil` if there is none of that name.
+  /// Opens a regular file; `nil` if it does not exist.
   ///
-  /// - Parameter requiresOneName: Whether a file with other names (hard links) is refused.
-  /// - Throws: An error with a finding for a link, FIFO, device, socket or directory. None of them is waited for.
+  /// - Parameter requiresOneName: Whether to refuse a file with other names (hard links).
+  /// - Throws: An error with a finding for a link, FIFO, device, socket or directory, without blocking on any of them.
   package func open(
     _ name: String, _ access: File.Access = .reading, requiresOneName: Bool = false
   ) throws(SystemError) -> File? {
@@ -16,10 +16,10 @@ extension Directory {
     }
   }
 
-  /// Opens a regular file for reading and writing, and makes it if there is none.
+  /// Opens a regular file for reading and writing, and creates it if necessary.
   ///
-  /// - Throws: As ``open(_:_:requiresOneName:)``; also for a file that is to be emptied and has other names, which is left
-  ///   as it is; `EEXIST` for one that has to be new.
+  /// - Throws: As ``open(_:_:requiresOneName:)``; also for `.emptying` a file with other names, which is left
+  ///   unchanged; `EEXIST` for an existing file with `.exclusively`.
   package func create(
     _ name: String, _ creation: File.Creation = .ifMissing, permissions: mode_t = 0o600, requiresOneName: Bool = false
   ) throws(SystemError) -> File {
@@ -27,7 +27,7 @@ extension Directory {
     if creation == .exclusively { flags |= O_EXCL }
     let file = try openRegular(
       name, flags, mode: permissions, requiresOneName: requiresOneName || creation == .emptying)
-    // Not by O_TRUNC, which empties before anybody can look.
+    // Not O_TRUNC, which empties the file before it can be checked.
     if creation == .emptying, try file.status().size > 0 { try file.truncate(to: 0) }
     return file
   }
@@ -40,7 +40,7 @@ extension Directory {
     do throws(SystemError) {
       opened = try Descriptors.open(descriptor, name, flags | O_NONBLOCK, mode: mode, path: path)
     } catch {
-      // What the system says of links, of directories that are to be written, of FIFOs without a reader and of sockets.
+      // The errors for links, directories opened for writing, FIFOs without a reader, and sockets.
       if [ELOOP, EMLINK, EISDIR, ENXIO, ENODEV, EOPNOTSUPP].contains(error.errno), let kind = try kind(of: name),
         kind != .regular
       {
@@ -55,7 +55,7 @@ extension Directory {
     return file
   }
 
-  /// A descriptor of its own of this directory, for a lock on it. See ``FileLock``.
+  /// A separate descriptor of this directory, for a lock on it. See ``FileLock``.
   package func openItself() throws(SystemError) -> File {
     File(
       descriptor: try Descriptors.open(
@@ -64,7 +64,7 @@ extension Directory {
 
   // MARK: - Looking
 
-  /// What the system says of `name`, a link not followed; `nil` if there is none.
+  /// The status of `name` without following a link; `nil` if it does not exist.
   package func status(of name: String) throws(SystemError) -> FileStatus? {
     try Descriptors.checkName(name, "fstatat")
     var result = stat()
@@ -73,8 +73,7 @@ extension Directory {
     throw SystemError("fstatat", path(of: name))
   }
 
-  /// The same for what has to be a regular file with one name, as for ``open(_:_:requiresOneName:)``, which need not be
-  /// opened.
+  /// The status of a regular file with one name, as for ``open(_:_:requiresOneName:)``, without opening it.
   package func statusOfOwnFile(_ name: String) throws(SystemError) -> FileStatus? {
     guard let status = try status(of: name) else { return nil }
     if status.kind != .regular { throw SystemError("fstatat", path(of: name), .kind(status.kind)) }
@@ -82,18 +81,16 @@ extension Directory {
     return status
   }
 
-  /// `nil` if there is none.
   package func kind(of name: String) throws(SystemError) -> FileKind? { try status(of: name)?.kind }
 
-  /// `nil` if there is none.
   package func identity(of name: String) throws(SystemError) -> FileIdentity? { try status(of: name)?.identity }
 
-  /// Bytes; `nil` if there is none.
+  /// Size in bytes; `nil` if it does not exist.
   package func size(of name: String) throws(SystemError) -> Int? { try status(of: name)?.size }
 
   // MARK: - Changing
 
-  /// Removes the name of a file, or of a link; one that is gone already is fine.
+  /// Removes a file or a link. Does nothing if it is already gone.
   package func remove(_ name: String) throws(SystemError) {
     try Descriptors.checkName(name, "unlinkat")
     if SystemCalls.remove(descriptor, name, flags: 0, path: path(of: name)) != 0, errno != ENOENT {
@@ -101,12 +98,12 @@ extension Directory {
     }
   }
 
-  /// Gives the file another name, and takes that from a file which had it.
+  /// Renames a file, replacing any file with the new name.
   package func rename(_ name: String, to newName: String) throws(SystemError) {
     try rename(name, to: self, as: newName)
   }
 
-  /// The same into another directory of the volume.
+  /// Moves a file to another directory of the same volume.
   package func rename(_ name: String, to directory: Directory, as newName: String) throws(SystemError) {
     try Descriptors.checkName(name, "renameat")
     try Descriptors.checkName(newName, "renameat")
@@ -116,9 +113,9 @@ extension Directory {
     }
   }
 
-  /// Gives each of two names what the other has, at once: at no moment is one of them missing.
+  /// Atomically exchanges two names.
   ///
-  /// - Returns: `false` where the system, or the file system, cannot do that: nothing has changed.
+  /// - Returns: `false` if the system or the file system cannot; nothing has changed.
   package func exchange(_ first: String, _ second: String) throws(SystemError) -> Bool {
     try Descriptors.checkName(first, "renameat")
     try Descriptors.checkName(second, "renameat")

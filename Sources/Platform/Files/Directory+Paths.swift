@@ -1,4 +1,4 @@
-// What goes by paths, and not by names in an open directory: finding and making the directory itself.
+// Operations by path: finding and creating the directory itself.
 
 extension Directory {
   /// `realpath(3)`: absolute, without links, `.`, `..` or a trailing slash.
@@ -9,7 +9,7 @@ extension Directory {
     return String(cString: resolved)
   }
 
-  /// What a path leads to, links followed; `nil` if nothing.
+  /// The file that a path leads to, following links; `nil` if there is none.
   package static func identity(ofPath path: String) throws(SystemError) -> FileIdentity? {
     guard !path.utf8.contains(0) else { throw SystemError("stat", path, .name) }
     var status = stat()
@@ -18,7 +18,7 @@ extension Directory {
     throw SystemError("stat", path)
   }
 
-  /// Makes `path` and what is missing above it.
+  /// Creates `path` and its missing parents.
   static func make(_ path: String, synchronized: Bool) throws(SystemError) {
     guard !path.utf8.contains(0) else { throw SystemError("mkdir", path, .name) }
     if SystemCalls.makeDirectory(AT_FDCWD, path, path: path) == 0 {
@@ -30,7 +30,7 @@ extension Directory {
     case ENOENT:
       guard let parent = parent(of: path) else { throw SystemError("mkdir", path) }
       try make(parent, synchronized: synchronized)
-      // Made by another process meanwhile, or a path that ends in "..": opening it tells.
+      // Created by another process in between, or a path that ends in "..": opening it decides.
       if SystemCalls.makeDirectory(AT_FDCWD, path, path: path) != 0 {
         if errno == EEXIST { return }
         throw SystemError("mkdir", path)
@@ -41,8 +41,8 @@ extension Directory {
     }
   }
 
-  /// Makes the names in it durable, and those that lead to it from the top of its volume: whoever made one of them may
-  /// have died before it was on the disk.
+  /// Makes its entries durable, and the path from the top of its volume: a process that created part of it may have
+  /// died before the path reached the disk.
   package func synchronizePath() throws(SystemError) {
     var next: String? = path
     while let path = next {
@@ -51,8 +51,8 @@ extension Directory {
         guard directory.identity.device == identity.device else { return }
         try directory.synchronize()
       } catch {
-        // One that may be entered and not read cannot be synchronized, nor can those of some file systems, which have to
-        // keep the order by themselves.
+        // Some file systems, and directories that may be entered but not read, cannot be synchronized. There the file
+        // system must keep the order.
         guard [EACCES, EINVAL, EROFS].contains(error.errno) else { throw error }
       }
       next = Self.parent(of: path)
@@ -70,8 +70,8 @@ extension Directory {
     return slash == bytes.startIndex ? "/" : String(path[..<slash])
   }
 
-  /// Makes the name of a new directory durable. One that may be entered and not read cannot be synchronized; it is
-  /// then with the file system to keep the order.
+  /// Makes a new directory's name durable. If the parent may be entered but not read, the file system must keep the
+  /// order.
   private static func synchronizeParent(of path: String) throws(SystemError) {
     do throws(SystemError) {
       try Directory(path: parent(of: path) ?? ".").synchronize()

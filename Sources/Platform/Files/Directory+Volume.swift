@@ -1,6 +1,6 @@
 import CPlatform
 
-// The volume that a directory is on, and who may change it.
+// The directory's volume and permissions.
 
 extension Directory {
   /// Bytes that this user may still write to the volume.
@@ -13,31 +13,29 @@ extension Directory {
     return overflow ? .max : Int(clamping: bytes)
   }
 
-  /// What the system says of the directory itself.
   package func status() throws(SystemError) -> FileStatus {
     FileStatus(try Descriptors.status(descriptor, path: path))
   }
 
-  /// - Throws: `EACCES` or `EROFS` if this user cannot make and remove files in it.
+  /// - Throws: `EACCES` or `EROFS` if this user cannot create and remove files in it.
   package func checkWritable() throws(SystemError) {
     if cplatform_is_writable(descriptor) != 0 { throw SystemError("faccessat", path) }
   }
 
-  /// Whether it belongs to the user of this process.
+  /// Whether this process's user owns it.
   package func isOwnedByUser() throws(SystemError) -> Bool { try status().owner == geteuid() }
 
-  /// Whether another user may make files in it. (The sticky bit keeps them from removing what is there, and not from being
-  /// there first.)
+  /// Whether other users may create files in it. (The sticky bit does not prevent that.)
   package func isWritableByOthers() throws(SystemError) -> Bool { try status().mode & (S_IWGRP | S_IWOTH) != 0 }
 
-  /// Whether it is on a file system of another machine.
+  /// Whether it is on a network file system.
   package func isRemote() throws(SystemError) -> Bool {
     #if os(Linux)
       let type = cplatform_file_system(descriptor)
       if type < 0 { throw SystemError("fstatfs", path) }
       if Self.remoteMagic.contains(type) { return true }
       guard type == Self.fuse else { return false }
-      // Only the list of mounts tells of what kind it is. Without it, as in a chroot without /proc, nobody does.
+      // Only the list of mounts gives the kind. It is missing in a chroot without /proc, for example.
       guard let folder = try Directory(existing: "/proc/self"), let file = try folder.open("mountinfo") else {
         return false
       }
@@ -52,7 +50,7 @@ extension Directory {
   }
 
   #if os(Linux)
-    /// Whether the file system of a device, as `major:minor`, is one of another machine, by the kernel's list of mounts.
+    /// Whether a device (`major:minor`) is a network file system, by the kernel's list of mounts.
     package static func isRemote(device: String, mountInfo: [UInt8]) -> Bool {
       // proc(5): ID, parent, major:minor, root, mount point, options, optional fields, "-", type, …
       for line in mountInfo.split(separator: UInt8(ascii: "\n")) {

@@ -1,25 +1,25 @@
-/// A directory that is held open: everything below goes by its descriptor, so that it stays the same directory when it
-/// is renamed, or another one gets its path.
+/// An open directory. All operations use its descriptor, so it stays the same directory when it is renamed or its path
+/// is reused.
 ///
-/// Names are those of files in it, and never paths. None of the operations follows a link. The directory itself may be
-/// given by a path with links in it.
+/// Names are plain file names, never paths, and links are not followed. Only the directory's own path may contain
+/// links.
 package final class Directory: Sendable {
   let descriptor: Int32
-  /// Absolute, without links, `.`, `..` or a trailing slash: the path that it had when it was opened. One that is reached
-  /// through another root (`/proc/…/root`) has no such path here, and is called as it was when it was opened.
+  /// The path when it was opened: absolute, without links, `.`, `..` or a trailing slash. A directory reached through
+  /// another root (`/proc/…/root`) has no such path, and keeps the one it was opened by.
   package let path: String
   package let identity: FileIdentity
 
-  /// Takes an open descriptor over.
+  /// Takes ownership of an open descriptor.
   init(_ descriptor: Int32, _ path: String, _ identity: FileIdentity) {
     self.descriptor = descriptor
     self.path = path
     self.identity = identity
   }
 
-  /// Opens a directory, and makes it first, with all that is missing above it, if asked.
+  /// Opens a directory, first creating it and its missing parents if asked.
   ///
-  /// - Parameter synchronized: Whether a new directory has to be there after a power cut.
+  /// - Parameter synchronized: Whether a new directory must survive a power cut.
   package convenience init(
     path: String, creating: Bool = false, synchronized: Bool = false
   ) throws(SystemError) {
@@ -30,10 +30,10 @@ package final class Directory: Sendable {
         AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK, path: path, checksName: false)
       do throws(SystemError) {
         let identity = FileIdentity(try Descriptors.status(descriptor, path: path))
-        // Where that is another directory again and again, a link leads to another root.
+        // If the paths never agree, a link leads to another root.
         let isElsewhere = attempts >= Self.renamingLimit && path.hasPrefix("/")
         let canonical = isElsewhere ? path : try Self.canonicalPath(path)
-        // Renamed in between: look again.
+        // Renamed in between: retry.
         guard try Self.identity(ofPath: canonical) == identity else {
           if attempts >= 2 * Self.renamingLimit { throw SystemError("realpath", path, errno: ELOOP) }
           attempts += 1
@@ -51,7 +51,7 @@ package final class Directory: Sendable {
 
   private static let renamingLimit = 20
 
-  /// The same for one that may be missing: `nil` if there is none.
+  /// Opens a directory; `nil` if it does not exist.
   package convenience init?(existing path: String) throws(SystemError) {
     do throws(SystemError) {
       try self.init(path: path)
@@ -61,14 +61,14 @@ package final class Directory: Sendable {
     }
   }
 
-  /// The same directory without its descriptor: every call throws `EBADF`.
+  /// This directory without a descriptor: every call throws `EBADF`.
   package func closed() -> Directory { Directory(-1, path, identity) }
 
   deinit { if descriptor >= 0 { Descriptors.close(descriptor) } }
 
-  /// The directory `name` in this one; `nil` if there is none.
+  /// Opens the subdirectory `name`; `nil` if it does not exist.
   ///
-  /// - Throws: An error with a finding if there is something else in its place, such as a link.
+  /// - Throws: An error with a finding if it is something else, such as a link.
   package func subdirectory(_ name: String) throws(SystemError) -> Directory? {
     let path = self.path(of: name)
     let descriptor: Int32
@@ -92,9 +92,9 @@ package final class Directory: Sendable {
     }
   }
 
-  /// The same, which is made if there is none. One that was made and cannot be opened is removed again.
+  /// Opens or creates the subdirectory `name`. Removes a new one that cannot be opened.
   ///
-  /// - Parameter synchronized: Whether a new directory has to be there after a power cut.
+  /// - Parameter synchronized: Whether a new directory must survive a power cut.
   package func makeSubdirectory(_ name: String, synchronized: Bool = false) throws(SystemError) -> Directory {
     try Descriptors.checkName(name, "mkdirat")
     while true {
@@ -103,27 +103,27 @@ package final class Directory: Sendable {
       if !isMade, errno != EEXIST { throw SystemError("mkdirat", path) }
       do throws(SystemError) {
         if isMade, synchronized { try synchronize() }
-        // `nil`: removed again by somebody else.
+        // `nil` if another process removed it.
         if let directory = try subdirectory(name) { return directory }
       } catch {
-        // Only an empty one goes. Why it could not be opened is what is told.
+        // Removes only an empty directory. The caller needs the first error.
         if isMade { _ = SystemCalls.remove(descriptor, Array(name.utf8CString), flags: AT_REMOVEDIR, path: path) }
         throw error
       }
     }
   }
 
-  /// The path of a file in it, for messages.
+  /// A file's path, for messages.
   package func path(of name: String) -> String { path == "/" ? path + name : path + "/" + name }
 
   /// Whether its path still leads to it.
   package func isStillAtItsPath() throws(SystemError) -> Bool { try Self.identity(ofPath: path) == identity }
 
-  /// A path for C libraries that take nothing else: one that leads to this very directory wherever it is now, where the
-  /// system has such paths; otherwise the one that it was opened by. There the caller compares identities afterwards.
+  /// A path for C libraries that accept nothing else: one that follows the directory if the system has such paths,
+  /// otherwise the one it was opened by, where the caller must compare identities afterwards.
   package var pathForC: String {
     #if os(Linux)
-      // proc(5). Missing where /proc is not mounted, as in some chroots.
+      // proc(5). Missing without /proc, as in some chroots.
       let own = "/proc/self/fd/\(descriptor)"
       var status = stat()
       if stat(own, &status) == 0, FileIdentity(status) == identity { return own }
@@ -131,14 +131,14 @@ package final class Directory: Sendable {
     return path
   }
 
-  /// Makes names in it durable: new ones, renames and removals.
+  /// Makes changes of its entries durable: new files, renames and removals.
   package func synchronize() throws(SystemError) {
     while SystemCalls.synchronize(descriptor, path: path) != 0 {
       if errno != EINTR { throw SystemError("fsync", path) }
     }
   }
 
-  /// Makes everything on its volume durable.
+  /// Makes its volume durable.
   package func synchronizeVolume() throws(SystemError) {
     if SystemCalls.synchronizeVolume(descriptor, path: path) != 0 { throw SystemError("syncfs", path) }
   }

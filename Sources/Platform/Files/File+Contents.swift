@@ -3,14 +3,13 @@ import CPlatform
 extension File {
   // MARK: - Reading
 
-  /// Fills `bytes` from `offset` on; `false` if the file ends before.
+  /// Fills `bytes` from `offset`; `false` if the file ends before.
   package borrowing func read(
     _ bytes: UnsafeMutableRawBufferPointer, at offset: Int = 0
   ) throws(SystemError) -> Bool {
     try readPart(bytes, at: offset) == bytes.count
   }
 
-  /// Fills `bytes` from `offset` on; `false` if the file ends before.
   package borrowing func read(_ bytes: inout [UInt8], at offset: Int = 0) throws(SystemError) -> Bool {
     let count = bytes.count
     return try bytes.withUnsafeMutableBytes { bytes -> Result<Int, SystemError> in
@@ -18,7 +17,7 @@ extension File {
     }.get() == count
   }
 
-  /// As many bytes as there are from `offset` on, up to `bytes.count`; returns how many.
+  /// Reads up to `bytes.count` bytes from `offset`. Returns how many.
   package borrowing func readPart(
     _ bytes: UnsafeMutableRawBufferPointer, at offset: Int
   ) throws(SystemError) -> Int {
@@ -36,9 +35,9 @@ extension File {
     return done
   }
 
-  /// All of a file, whatever its size seemed to be: those of /proc say 0.
+  /// Reads the whole file, ignoring its reported size, which is 0 in /proc.
   ///
-  /// - Parameter limit: Bytes. A longer file is refused, with a finding.
+  /// - Parameter limit: Bytes. Throws an error with a finding for a longer file.
   package borrowing func readToEnd(limit: Int) throws(SystemError) -> [UInt8] {
     var contents: [UInt8] = []
     var part = [UInt8](repeating: 0, count: 16_384)
@@ -56,9 +55,9 @@ extension File {
 
   // MARK: - Writing
 
-  /// Writes all of the bytes, in as many calls as it takes. What a failure leaves behind may be a part of them.
+  /// Writes all bytes. A failure may leave a part of them.
   ///
-  /// - Parameter offset: `nil` for where the last write without one ended.
+  /// - Parameter offset: `nil` to continue after the last write without an offset.
   package borrowing func write(_ bytes: UnsafeRawBufferPointer, at offset: Int? = nil) throws(SystemError) {
     var done = 0
     while done < bytes.count {
@@ -68,13 +67,13 @@ extension File {
         if errno == EINTR { continue }
         throw SystemError(offset == nil ? "write" : "pwrite", path)
       }
-      // No system does this for a regular file; were it to, this would never end.
+      // Does not happen for regular files; without this check it would loop forever.
       if count == 0 { throw SystemError(offset == nil ? "write" : "pwrite", path, errno: ENOSPC) }
       done += count
     }
   }
 
-  /// Writes two runs of bytes, one behind the other, in one call if the system takes them at once.
+  /// Writes two adjacent buffers, in one call if possible.
   package borrowing func write(
     _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, at offset: Int
   ) throws(SystemError) {
@@ -98,8 +97,7 @@ extension File {
     }.get()
   }
 
-  /// Writes what another file, or this one, has in a range to the same place of this one. What is behind the other's end
-  /// becomes zeros.
+  /// Copies a range of a file to the same place in this one. Bytes past the other file's end become zeros.
   package borrowing func write(_ range: Range<Int>, of other: borrowing File) throws(SystemError) {
     var offset = range.lowerBound
     while offset < range.upperBound {
@@ -110,14 +108,14 @@ extension File {
     }
   }
 
-  /// Fills this file, which is empty, with the contents of another one. Holes are not read and stay holes.
+  /// Fills this empty file with the contents of another one, keeping holes.
   package borrowing func writeSparsely(_ other: borrowing File) throws(SystemError) {
     let size = try other.status().size
     var offset = 0
     while offset < size {
       let data = Int(cplatform_seek(other.descriptor, Int64(offset), 0))
       if data < 0, currentErrno() == ENXIO { break }
-      // All of it is data where the file system does not tell.
+      // If the file system does not report holes, everything is data.
       let start = max(data, offset)
       let hole = Int(cplatform_seek(other.descriptor, Int64(start), 1))
       offset = hole < start ? size : min(hole, size)

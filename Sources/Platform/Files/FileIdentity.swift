@@ -1,4 +1,4 @@
-/// What makes two paths the same file.
+/// Identifies a file regardless of its path.
 package struct FileIdentity: Hashable, Sendable {
   package let device: UInt64
   package let inode: UInt64

@@ -1,25 +1,25 @@
-/// What the system says of a file.
+/// A file's status.
 package struct FileStatus: Hashable, Sendable {
   package let identity: FileIdentity
   package let kind: FileKind
   /// Bytes.
   package let size: Int
-  /// Bytes on the disk.
+  /// Bytes on disk.
   package let allocatedBytes: Int
-  /// How many names it has. 0 for a file that was removed.
+  /// The number of names; 0 for a removed file.
   package let linkCount: Int
   package let owner: uid_t
   package let group: gid_t
-  /// The permissions.
+  /// Permissions.
   package let mode: mode_t
-  /// When the contents changed last: nanoseconds since 1970, clamped.
+  /// Last change of the contents: nanoseconds since 1970, clamped.
   package let modified: Int64
-  /// When the file itself changed last, its permissions and names included.
+  /// Last change of the file's status, including permissions and names.
   package let changed: Int64
-  /// When the file was made, where the system says so.
+  /// Creation time, if the system provides it.
   package let made: Int64?
 
-  /// A file system of a user's may say any number.
+  /// A user-space file system may report any number.
   static func bytes(ofBlocks count: Int) -> Int { max(0, count).multipliedClamped(by: 512) }
 
   init(_ status: stat) {

@@ -1,17 +1,17 @@
 import CPlatform
 
-/// A shared mapping of a file's beginning, which goes with the object.
-// @unchecked: the pointer never changes; what is behind it belongs to whoever made the object.
+/// A shared mapping of a file's beginning, unmapped with the object.
+// @unchecked: the pointer never changes; the object's creator owns the memory behind it.
 package final class MemoryMap: @unchecked Sendable {
   package let base: UnsafeMutableRawPointer
   /// Bytes.
   package let size: Int
   private let protection: Int32
 
-  /// Bytes of a page of memory.
+  /// Memory page size in bytes.
   package static let pageSize = Int(sysconf(Int32(_SC_PAGESIZE)))
 
-  /// Whether the process has a limit of addresses (`ulimit -v`), its memory included.
+  /// Whether the process's address space is limited (`ulimit -v`).
   package static var isAddressSpaceLimited: Bool {
     var limit = rlimit()
     #if canImport(Glibc)
@@ -19,11 +19,11 @@ package final class MemoryMap: @unchecked Sendable {
     #else
       let status = getrlimit(RLIMIT_AS, &limit)
     #endif
-    // Infinity is the greatest number there is, or half of it.
+    // Infinity is the largest number, or half of it.
     return status != 0 || limit.rlim_cur < rlim_t.max / 2
   }
 
-  /// - Parameter access: ``File/Access/writing`` for a file that was opened so.
+  /// - Parameter access: ``File/Access/writing`` for a file opened for writing.
   package convenience init(
     _ file: borrowing File, size: Int, _ access: File.Access = .writing
   ) throws(SystemError) {
@@ -39,14 +39,14 @@ package final class MemoryMap: @unchecked Sendable {
     self.size = size
   }
 
-  /// Puts another file in the place of this one, at once for whoever is reading.
+  /// Replaces the mapped file, immediately for all readers.
   package func replace(descriptor: Int32, path: String) throws(SystemError) {
     guard mmap(base, size, protection, MAP_SHARED | MAP_FIXED, descriptor, 0) == base else {
       throw SystemError("mmap", path)
     }
   }
 
-  /// Whether the pages of a part are in memory, so that reading it needs no device, which could fail.
+  /// Whether a range's pages are in memory, so that reading it cannot cause an I/O error.
   package func isResident(_ offset: Int, count: Int) -> Bool {
     offset >= 0 && count >= 0 && offset <= size - count && cplatform_is_resident(base + offset, count) == 1
   }

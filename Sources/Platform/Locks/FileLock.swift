@@ -1,31 +1,30 @@
-/// A lock of processes on a file or directory, by flock(2). It goes with the object, or with the process.
+/// An interprocess lock on a file or directory, by flock(2). Released with the object or the process.
 ///
-/// The lock belongs to a descriptor, and so to every copy of that: two objects of one process exclude each other as two
-/// processes do.
+/// The lock belongs to a descriptor and its copies, so two objects of one process exclude each other as two processes
+/// do.
 package struct FileLock: ~Copyable, Sendable {
   package enum Mode: Sendable {
-    /// With others that share it.
     case shared
     case exclusive
 
     fileprivate var operation: Int32 { self == .shared ? LOCK_SH : LOCK_EX }
   }
 
-  /// The file that is locked, for what is read and written in it.
+  /// The locked file.
   package let file: File
 
-  /// Takes the file over; it is not locked yet.
+  /// Takes ownership of the file, without locking it.
   package init(_ file: consuming File) { self.file = file }
 
-  // A program that another thread is starting has a copy of the descriptor until its exec.
+  // A child process that another thread is starting shares the descriptor until its exec.
   deinit { _ = flock(file.descriptor, LOCK_UN) }
 
-  /// For a lock on a directory, which gets a descriptor of its own for it.
+  /// For a lock on a directory, by a separate descriptor.
   package init(_ directory: Directory) throws(SystemError) { self.init(try directory.openItself()) }
 
-  /// Takes the lock, or changes how it is held. Returns `false` if others are in the way.
+  /// Takes the lock or changes its mode. Returns `false` if others hold it.
   ///
-  /// To change it is not one step: flock(2) lets go first. After `false` nothing is held, whatever was before.
+  /// Changing the mode is not atomic: flock(2) releases first. After `false` no lock is held.
   package borrowing func tryLock(_ mode: Mode) throws(SystemError) -> Bool {
     while SystemCalls.lock(file.descriptor, mode.operation | LOCK_NB, path: file.path) != 0 {
       if errno == EWOULDBLOCK { return false }
@@ -34,9 +33,9 @@ package struct FileLock: ~Copyable, Sendable {
     return true
   }
 
-  /// Waits for the lock. Returns `false` if the time is over: then nothing is held.
+  /// Waits for the lock. Returns `false` on timeout, holding no lock.
   ///
-  /// - Parameter limit: Nanoseconds; `nil` for as long as it takes.
+  /// - Parameter limit: Nanoseconds; `nil` for no limit.
   package borrowing func lock(
     _ mode: Mode, within limit: Int64?, _ waiting: Waiting = .system
   ) throws(SystemError) -> Bool {
@@ -48,14 +47,13 @@ package struct FileLock: ~Copyable, Sendable {
     return false
   }
 
-  /// Lets others have it.
   package borrowing func unlock() throws(SystemError) {
     while SystemCalls.lock(file.descriptor, LOCK_UN, path: file.path) != 0 {
       if errno != EINTR { throw SystemError("flock", file.path) }
     }
   }
 
-  /// The process that holds the file exclusively, for a message; `nil` if none, or it cannot be known.
+  /// The process with the exclusive lock, for messages; `nil` if none or unknown.
   package borrowing func exclusiveHolder() throws(SystemError) -> LockHolder? {
     LockHolder.exclusive(of: try file.identity())
   }

@@ -1,33 +1,33 @@
 import Observation
 import Synchronization
 
-/// A count of changes that Observation tracks. Whoever reads what changes reads ``present`` before it.
+/// A count of changes that Observation tracks. Readers of changing state read ``present`` first.
 ///
-/// Observation begins to watch a reader when the whole closure has ended that it tracks, and tells it nothing of what was
-/// told before. So a change is told again, later and later: who was still in the closure hears of it then. Nobody else is
-/// to: a reader is in the slot of the moment that it has read, and what is told again is told to the slots of other
-/// moments. (The slots are used in turn. A reader that is still in its closure when its slot is the present one again hears
-/// of the next change.)
+/// Observation starts to watch a reader only when its whole tracked closure has ended, and drops changes before that.
+/// So each change is announced again at growing intervals, to reach readers that were still in the closure. Other
+/// readers must not hear it twice: each reader is in the slot of the moment it read, and repetitions go to the slots of
+/// other moments. (Slots are reused in turn. A reader still in its closure when its slot comes around hears of the next
+/// change.)
 ///
-/// Threads: any; one at a time calls ``advance()``.
+/// Threads: any; only one at a time calls ``advance()``.
 package final class ObservedMoment: Observable, Sendable {
-  /// Between two changes that are told, for whoever calls ``advance()``, so that what changes all the time does not keep
-  /// its trackers busy; and before the last one is told again.
+  /// The minimum pause between two announced changes, for callers of ``advance()``, so that constant changes do not
+  /// keep trackers busy; and the pause before the first repetition.
   package static let pause: Duration = .milliseconds(10)
-  /// Each pause before the last change is told once more is twice the one before, up to this.
+  /// Pauses between repetitions double up to this limit.
   private static let longestPause: Duration = .seconds(3_600)
   private static let slotCount = 64
 
   private let registrar = ObservationRegistrar()
   private let changes = Atomic<Int>(0)
-  /// Tells the last change again.
+  /// Repeats the last change.
   private let retelling = Mutex<Task<Void, Never>?>(nil)
 
   package init() {}
 
   deinit { retelling.withLock { $0?.cancel() } }
 
-  /// How many changes there were. Reading it has Observation watch it.
+  /// The number of changes. Reading it registers with Observation.
   package var present: Int {
     let moment = changes.load(ordering: .acquiring)
     let slot = moment % Self.slotCount
@@ -35,10 +35,10 @@ package final class ObservedMoment: Observable, Sendable {
     return moment
   }
 
-  /// Tells of a change.
+  /// Announces a change.
   package func advance() {
     let moment = changes.load(ordering: .relaxed)
-    // Who is there since an earlier turn, before those come who read from now on.
+    // Notify readers left from an earlier turn before new readers join the slot.
     tell((moment + 1) % Self.slotCount)
     changes.store(moment + 1, ordering: .releasing)
     tell(moment % Self.slotCount)
@@ -61,7 +61,7 @@ package final class ObservedMoment: Observable, Sendable {
     for earlier in max(0, moment + 1 - Self.slotCount)..<moment { tell(earlier % Self.slotCount) }
   }
 
-  /// What Observation knows the readers of a moment by.
+  /// The key path under which Observation tracks the readers of a moment.
   private subscript(slot: Int) -> Int { slot }
 
   private func tell(_ slot: Int) { registrar.withMutation(of: self, keyPath: \ObservedMoment.[slot]) {} }

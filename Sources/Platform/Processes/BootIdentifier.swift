@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Tells one run of the operating system from another.
+/// Identifies one run of the operating system.
 package struct BootIdentifier: Hashable, Sendable {
-  /// The high and low halves; both 0 where the system tells nothing.
+  /// High and low halves; both 0 if unknown.
   package let high: UInt64
   package let low: UInt64
 
@@ -13,15 +13,14 @@ package struct BootIdentifier: Hashable, Sendable {
 
   package static let unknown = BootIdentifier(high: 0, low: 0)
 
-  /// Whether both are known, and of one run: two that are unknown may be of two.
+  /// Whether both are known and equal: two unknown ones may differ.
   package func isKnownToBe(_ other: BootIdentifier) -> Bool { self == other && self != .unknown }
 
   package static var current: BootIdentifier { simulated.withLock { $0 } ?? system }
 
   private static let simulated = Mutex<BootIdentifier?>(nil)
 
-  /// Makes this process take the system for another run of it, from the next opening of a cache on. For tests only:
-  /// of what is found after a power cut.
+  /// Simulates another run of the system for caches opened later, as after a power cut. For tests only.
   package static func simulate(boot: UInt64) { simulated.withLock { $0 = BootIdentifier(high: boot, low: boot) } }
 
   private static let system: BootIdentifier = {

@@ -1,16 +1,15 @@
 import CPlatform
 
 extension PlatformThread {
-  /// How much of the machine a thread may claim, where the system has such classes.
+  /// Scheduling priority, on systems with such classes.
   package enum QualityOfService: Sendable { case unspecified, utility, userInitiated }
 
-  /// Starts a thread that nobody waits for.
+  /// Starts a detached thread.
   ///
   /// - Parameters:
-  ///   - name: For debuggers; Linux keeps 15 bytes of it.
-  ///   - stackSize: Bytes, made at least what the system asks for; `nil` for the system's own default.
-  /// - Throws: `EAGAIN` where the user has as many threads as are allowed (`ulimit -u`, or the container's limit);
-  ///   `body` is not called then.
+  ///   - name: For debuggers; Linux keeps 15 bytes.
+  ///   - stackSize: Bytes, raised to the system's minimum; `nil` for the default.
+  /// - Throws: `EAGAIN` if the user's or container's thread limit is reached; `body` is not called then.
   package static func start(
     name: String, stackSize: Int? = nil, qualityOfService: QualityOfService = .unspecified,
     _ body: @escaping @Sendable () -> Void
@@ -54,7 +53,7 @@ extension PlatformThread {
     }
   }
 
-  /// What a new thread gets.
+  /// The arguments of a new thread.
   private final class Start: Sendable {
     let name: String
     let body: @Sendable () -> Void

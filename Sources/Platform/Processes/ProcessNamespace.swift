@@ -1,13 +1,13 @@
-/// Which processes this one can see.
+/// The processes that this one can see.
 ///
-/// LMDB tells readers and the owners of its mutexes apart by their process ids. In two PID namespaces, of two
-/// containers, say, one id is two processes.
+/// LMDB identifies readers and mutex owners by process id. The same id can be two processes in two PID namespaces (two
+/// containers, for example).
 package enum ProcessNamespace {
-  /// Identifies the PID namespace of this process; 0 where that cannot be known, or where there is only one.
+  /// This process's PID namespace; 0 if unknown or if there is only one.
   package static let current: UInt64 = {
     #if os(Linux)
       var status = stat()
-      // pid_namespaces(7): two processes are in one namespace if these are one file.
+      // pid_namespaces(7): processes share a namespace if this is the same file.
       if stat("/proc/self/ns/pid", &status) == 0 { return UInt64(status.st_ino) }
     #endif
     return 0

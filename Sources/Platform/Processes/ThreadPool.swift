@@ -1,12 +1,9 @@
 import Synchronization
 
-/// Does pieces of work on threads of its own, in their order. A thread begins when there is work that no other one is free
-/// for, and ends when it has had none for a while.
+/// Runs work in order on a pool of threads. Starts a thread when none is idle, and ends it after a while without work.
 ///
-/// Dispatch makes a caller wait where the system allows no more threads (`ulimit -v`, a container's limit of processes), for
-/// as long as that lasts. This never does.
-///
-/// In a child of `fork`, which has no threads but its own, it does nothing.
+/// Dispatch blocks the caller while the system allows no more threads (`ulimit -v`, a container's process limit); this
+/// pool never does. In a child of `fork`, which has none of the threads, it does nothing.
 package final class ThreadPool: Sendable {
   private struct Piece {
     let number: Int
@@ -14,12 +11,12 @@ package final class ThreadPool: Sendable {
   }
 
   private struct State {
-    /// Those before ``first`` are taken.
+    /// Elements before ``first`` were taken.
     private var waiting: [Piece] = []
     private var first = 0
     private(set) var last = 0
     private var running: Set<Int> = []
-    /// Those that are being started included.
+    /// Including threads that are starting.
     var threads = 0
     var starting = 0
     var idle = 0
@@ -43,7 +40,7 @@ package final class ThreadPool: Sendable {
 
     mutating func end(_ number: Int) { running.remove(number) }
 
-    /// - Returns: Whether nobody has begun with it, and nobody will.
+    /// - Returns: Whether it was still waiting and is now removed.
     mutating func remove(_ number: Int) -> Bool {
       removeTaken()
       guard let index = waiting.firstIndex(where: { $0.number == number }) else { return false }
@@ -66,12 +63,12 @@ package final class ThreadPool: Sendable {
   private let idleTime: Int64
   private let process = getpid()
   private let lock = ConditionLock()
-  // Unsafe in name only: touched with the lock held.
+  // Accessed with the lock held.
   private nonisolated(unsafe) var state = State()
 
   /// - Parameters:
-  ///   - name: Of the threads, for debuggers.
-  ///   - maximumCount: With one thread nothing is done at the same time as something else.
+  ///   - name: The threads' name, for debuggers.
+  ///   - maximumCount: 1 to run work serially.
   ///   - idleTime: Nanoseconds.
   package init(name: String, maximumCount: Int = 1, idleTime: Int64 = 5_000_000_000) {
     self.name = name
@@ -79,20 +76,20 @@ package final class ThreadPool: Sendable {
     self.idleTime = idleTime
   }
 
-  /// Whether this is not a child of the process that made it.
+  /// `false` in a forked child.
   package var isOfThisProcess: Bool { getpid() == process }
 
-  /// How many pieces of work no thread has begun with.
+  /// Work that no thread has started.
   package var waitingCount: Int { lock.withLock { state.count } }
 
-  /// - Parameter isKept: Whether it waits if no thread can be made for it: until another one is free, there is one for what
-  ///   comes later, or for ``drain()``. If not it is forgotten.
-  /// - Returns: Whether a thread does it. In a child `false`, and it is forgotten.
+  /// - Parameter isKept: Whether to queue the work if no thread can be started, until one becomes free, a later one
+  ///   starts, or ``drain()`` runs it. Otherwise it is dropped.
+  /// - Returns: Whether a thread runs it. In a forked child `false`, and the work is dropped.
   @discardableResult
   package func run(isKept: Bool = true, _ body: @escaping @Sendable () -> Void) -> Bool {
     guard isOfThisProcess else { return false }
     let (number, needsThread) = lock.withLock { () -> (Int?, Bool) in
-      // Those that are being started may fail.
+      // Starting threads may still fail.
       if !isKept, state.threads == maximumCount, state.starting == maximumCount { return (nil, false) }
       let number = state.append(body)
       if state.idle >= state.count {
@@ -116,15 +113,15 @@ package final class ThreadPool: Sendable {
       return lock.withLock {
         state.starting -= 1
         endThread()
-        // What has one thread has no use for another.
+        // A serial pool with a running thread needs no other.
         if maximumCount == 1, state.threads > state.starting { return true }
         return isKept ? false : !state.remove(number)
       }
     }
   }
 
-  /// Returns when everything was done that was there. Does it itself where there is no thread that could. Not to be called by
-  /// what is being done.
+  /// Returns when all work queued so far is done; runs it on this thread if there is no other. Must not be called from
+  /// the pool's own work.
   package func drain() {
     guard isOfThisProcess else { return }
     let last = lock.withLock { state.last }
@@ -140,13 +137,13 @@ package final class ThreadPool: Sendable {
     }
   }
 
-  /// What a thread does until there is nothing to do.
+  /// A thread's loop.
   private func work(idleTime: Int64) {
     var done: Int?
     while let number = perform(after: done, idleTime) { done = number }
   }
 
-  /// What a piece has hold of is let go of before it counts as done.
+  /// Releases a job's captures before marking it done.
   @inline(never)
   private func perform(after done: Int?, _ idleTime: Int64) -> Int? {
     guard let piece = next(after: done, idleTime) else { return nil }

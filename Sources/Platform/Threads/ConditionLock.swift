@@ -1,6 +1,6 @@
-/// A mutex with two conditions: one that a thread which does the work waits for, one that everybody else waits for.
+/// A mutex with two conditions: one for the working thread, one for all other waiters.
 ///
-/// `Synchronization.Mutex` cannot be waited on; this is the one place where waiting is needed.
+/// `Synchronization.Mutex` has no condition variables.
 // @unchecked: pthread objects are made to be shared; the pointers never change.
 package final class ConditionLock: @unchecked Sendable {
   package enum Condition: Sendable { case work, progress }
@@ -47,16 +47,14 @@ package final class ConditionLock: @unchecked Sendable {
     condition == .work ? conditions : conditions + 1
   }
 
-  /// Wakes one thread that waits.
   package func signal(_ condition: Condition) { pthread_cond_signal(pointer(condition)) }
 
   package func signalAll(_ condition: Condition) { pthread_cond_broadcast(pointer(condition)) }
 
-  /// Waits, with the lock held before and after, until signalled; wakes up without a cause at times.
+  /// Waits until signaled, with the lock held before and after; may wake spuriously.
   package func wait(for condition: Condition) { pthread_cond_wait(pointer(condition), mutex) }
 
-  /// The same for at most `nanoseconds`, of which more than 31 years are taken for so many. Returns `false` if the time
-  /// is over.
+  /// Waits for at most `nanoseconds`, clamped to 31 years. Returns `false` on timeout.
   package func wait(for condition: Condition, nanoseconds: Int64) -> Bool {
     var time = MonotonicClock.interval(nanoseconds)
     #if os(Linux)

@@ -1,6 +1,5 @@
-/// Threads of the system's.
 package enum PlatformThread {
-  /// Identifies the calling thread as long as it lives.
+  /// Identifies the calling thread during its lifetime.
   @inlinable @inline(__always)
   package static var current: UInt {
     #if canImport(Glibc)

@@ -1,14 +1,14 @@
 import CPlatform
 
-/// Where the stack of a thread is, for recursion whose depth somebody else decides.
+/// A thread's stack bounds, to limit recursion whose depth the input decides.
 package struct ThreadStack: BitwiseCopyable, Sendable {
   private let lowest: UInt
-  /// Below this address the rest is for those who report that there is no more.
+  /// The space below this address is reserved for reporting the exhaustion.
   private let limit: UInt
 
-  /// The stack of the thread that asks; `nil` if the system does not tell.
+  /// The calling thread's stack; `nil` if unknown.
   ///
-  /// This takes microseconds, and more for the main thread of a Linux process.
+  /// Takes microseconds, and longer on the main thread on Linux.
   package static func current() -> ThreadStack? {
     var lowest: UInt = 0
     var size = 0
@@ -16,7 +16,7 @@ package struct ThreadStack: BitwiseCopyable, Sendable {
     return ThreadStack(lowest: lowest, limit: lowest + UInt(min(128 << 10, size / 4)))
   }
 
-  /// Whether the caller should not go deeper. `false` on any other stack than this one.
+  /// Whether recursion should stop. `false` on any other stack.
   @inline(never)
   package var isNearlyUsedUp: Bool {
     let here = cplatform_stack_position()

@@ -1,17 +1,17 @@
-/// A bounded wait for something that another thread or process is about to finish: yields first, then sleeps ever
-/// longer, up to a millisecond.
+/// A bounded wait for another thread or process that is about to finish: yields first, then sleeps ever longer, up to a
+/// millisecond.
 ///
-/// For slow paths only. Polling keeps the fast paths, which would have to signal a condition, free of any such cost;
-/// and no condition tells of other processes' locks.
+/// For slow paths only. Polling spares fast paths the cost of signaling, and no condition covers other processes'
+/// locks.
 package struct Backoff: Sendable {
   private static let longest: Int64 = 1_000_000
 
   private let waiting: Waiting
-  /// `nil`: the wait has no end.
+  /// `nil` for no limit.
   private let deadline: Int64?
   private var round = 0
 
-  /// - Parameter limit: How long ``pause()`` goes on, in nanoseconds; `nil` for as long as it takes.
+  /// - Parameter limit: Nanoseconds until ``pause()`` returns `false`; `nil` for no limit.
   package init(limit: Int64?, _ waiting: Waiting = .system) {
     self.waiting = waiting
     deadline = limit.map { limit in
@@ -20,7 +20,7 @@ package struct Backoff: Sendable {
     }
   }
 
-  /// Waits a little. Returns whether there was time left.
+  /// Waits a little. Returns whether time is left.
   package mutating func pause() -> Bool {
     var rest = Int64.max
     if let deadline {

@@ -1,16 +1,15 @@
-/// A clock that never goes back, for intervals.
 package enum MonotonicClock {
-  /// Nanoseconds since some fixed moment.
+  /// Nanoseconds since a fixed moment; never decreases.
   package static var nanoseconds: Int64 { RealTimeClock.read(CLOCK_MONOTONIC) }
 
-  /// Waits, also when signals interrupt it; not at all for 0 or less.
+  /// Sleeps despite signals; returns immediately for 0 or less.
   package static func sleep(nanoseconds: Int64) {
     var rest = interval(nanoseconds)
     var left = timespec()
     while nanosleep(&rest, &left) != 0 && errno == EINTR { rest = left }
   }
 
-  /// Every interval is between 0 and 31 years, which no type of the system is too small for.
+  /// Clamps to between 0 and 31 years, which fits all system types.
   static func interval(_ nanoseconds: Int64) -> timespec {
     let clamped = min(max(0, nanoseconds), 1_000_000_000_000_000_000)
     return timespec(tv_sec: Int(clamped / 1_000_000_000), tv_nsec: Int(clamped % 1_000_000_000))

@@ -1,6 +1,6 @@
-/// How to wait: by the system's clock, or a test's.
+/// How to wait: by the system's clock or a test's.
 package struct Waiting: Sendable {
-  /// Nanoseconds of a clock that never goes back.
+  /// Monotonic nanoseconds.
   package var now: @Sendable () -> Int64
   package var sleep: @Sendable (_ nanoseconds: Int64) -> Void
   package var yield: @Sendable () -> Void
