@@ -1,11 +1,11 @@
 #if !canImport(Darwin)
   import Foundation
 
-  /// Says where in an archive a value is, for messages.
+  /// Describes a value's place in an archive, for messages.
   enum ArchivePath {
     private static let longest = 16
 
-    /// Such as "root: Note.author → Person.names → NSArray[2]". The archive has been checked.
+    /// For example "root: Note.author → Person.names → NSArray[2]". The archive must be checked.
     static func description(of offset: Int, in bytes: UnsafeRawBufferPointer) -> String {
       var steps: [String] = []
       var reader = CBORReader(bytes)
@@ -22,7 +22,6 @@
       return steps.isEmpty ? "the top level" : steps.joined(separator: " → ")
     }
 
-    /// What kind of item begins with a byte.
     static func kind(of initial: UInt8) -> String {
       switch CBORMajorType(rawValue: initial >> 5) {
       case .unsigned, .negative: "an integer"
@@ -38,8 +37,7 @@
       }
     }
 
-    /// Goes from an item into the one of its parts that holds the offset. Returns `nil` if it has no parts, or if the
-    /// offset is where the item begins.
+    /// Moves from an item to its part at the offset. Returns `nil` if it has no parts or begins at the offset.
     ///
     /// - Parameter name: The class of the next array or map, if a name was just read.
     private static func step(
@@ -48,7 +46,7 @@
       let start = reader.offset
       guard start < offset else { return nil }
       var head = try reader.readHead()
-      // Tags, and of an object its name, are part of the step to what is in it.
+      // Tags and an object's name are part of the step to its contents.
       while head.major == .tag {
         guard reader.offset < offset else { return nil }
         if head.argument == CBORTag.object {

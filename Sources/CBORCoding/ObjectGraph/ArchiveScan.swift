@@ -1,24 +1,22 @@
 #if !canImport(Darwin)
   import Foundation
 
-  /// Checks an archive once, before anything of it is believed: in time proportional to its length, or the length of
-  /// its keys times the logarithm of their number, and without recursion.
+  /// Validates an archive once before use, without recursion. Time: linear in its length, plus sorting its keys.
   ///
-  /// After it, every item is whole, in the one form that the archiver writes (definite lengths, shortest heads),
-  /// text is UTF-8, no map has a text key or an integer key twice, and nothing nests too deep.
+  /// Afterwards every item is whole and in the archiver's only form (definite lengths, shortest heads), text is UTF-8,
+  /// no map repeats a text or integer key, and nesting is limited.
   struct ArchiveScan {
-    /// Where the tags for shared values are; most archives have none.
+    /// Offsets of the tags for shared values; most archives have none.
     private(set) var sharedOffsets: ContiguousArray<Int> = []
 
-    /// An array or a map around the next item.
     private struct Container {
-      /// Items left in it, keys and values each counted.
+      /// Items left, counting keys and values separately.
       var left: Int
-      /// Of a map: the first of its keys in the list of keys; -1: no map.
+      /// Map only: the index of its first key in the list of keys; -1 for an array.
       let firstKey: Int
     }
 
-    /// Two levels of CBOR for an object, the array with its name and the map of its fields.
+    /// An object takes two levels of CBOR: the array with its name and the map of its fields.
     private static let maximumDepth = 2 * ObjectGraph.maximumDepth + 2
 
     private var containers: ContiguousArray<Container> = []
@@ -44,7 +42,6 @@
       try reader.finish()
     }
 
-    /// Reads the head of a key, and what is in it.
     private mutating func key() throws(CBORError) {
       let start = reader.offset
       let initial = try reader.peekHead()
@@ -55,7 +52,6 @@
       try item()
     }
 
-    /// Reads the tags, the head and the text or bytes of the next item.
     private mutating func item() throws(CBORError) {
       while true {
         let start = reader.offset
@@ -107,7 +103,7 @@
   }
 
   extension CBORReader {
-    /// Moves past items that a scan has checked.
+    /// Skips items that a scan has checked.
     mutating func skipChecked(_ count: Int = 1) throws(CBORError) {
       var left = count
       while left > 0 {

@@ -1,7 +1,7 @@
 #if !canImport(Darwin)
-  /// The memory that an archiver works in: to allocate it takes longer than to archive a small object.
+  /// An archiver's reusable memory: allocating it takes longer than archiving a small object.
   final class ArchivingBuffers {
-    // Unchecked: every access is a step that calls nothing back.
+    // Unchecked: no access runs foreign code.
     @exclusivity(unchecked) var writer = CBORWriter(capacity: 512)
     @exclusivity(unchecked) var identities = IdentityTable()
     @exclusivity(unchecked) var references: ContiguousArray<ObjectReference> = []
@@ -9,12 +9,12 @@
     @exclusivity(unchecked) var path: ContiguousArray<ClassRecord.Reference> = []
 
     private static let spares = CBORSpares<ArchivingBuffers>(limit: 8)
-    /// Buffers that have grown larger are freed.
+    /// Larger buffers are freed.
     private static let largestSpare = 64 << 10
 
     static func take() -> ArchivingBuffers { spares.take() ?? ArchivingBuffers() }
 
-    /// Takes the memory back from an archiver that is done, without the objects it had.
+    /// Takes the memory back from a finished archiver, without its objects.
     func giveBack() {
       guard writer.capacity <= Self.largestSpare, keyOffsets.count <= 512, identities.entries.count <= 512 else {
         return

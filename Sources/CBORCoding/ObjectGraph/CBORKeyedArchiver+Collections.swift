@@ -12,14 +12,14 @@
       writeSorted(elements) { _ in }
     }
 
-    /// Each element with how often it is in the set.
+    /// Writes each element with its count.
     func writeCountedSet(_ set: NSCountedSet) {
       let elements = FoundationElements.elements(of: set)
       writer.writeArrayHead(count: elements.count * 2)
       writeSorted(elements) { writer.writeInteger(set.count(for: elements[$0])) }
     }
 
-    /// Writes elements of a set, or keys, in an order that does not depend on hashes, and after each what `next` writes.
+    /// Writes set elements or keys in an order independent of hashes, each followed by the output of `next`.
     private func writeSorted(_ elements: [Any], _ next: (Int) -> Void) {
       if let sorted = SortedValues(elements) {
         return sorted.forEach { index, bytes in
@@ -27,7 +27,7 @@
           if failure == nil { next(index) }
         }
       }
-      // Sets in what others are sorted by are left out: their elements may lead back to where this began.
+      // Omit nested sets from sort keys: their elements may lead back to the start.
       if isSortKey { return }
       var order = Array(elements.indices)
       if !isRehearsal, elements.count > 1 {
@@ -40,7 +40,7 @@
       }
     }
 
-    /// Returns the beginning of what is written for a value by itself.
+    /// Returns the beginning of a value's separate encoding.
     private func sortKey(of value: Any) -> [UInt8] {
       let archiver = CBORKeyedArchiver(requiringSecureCoding: false)
       archiver.isSortKey = true
@@ -50,7 +50,7 @@
     }
 
     func writeDictionary(_ dictionary: NSDictionary) {
-      // Of Foundation's own classes, both are in the order of the one dictionary behind them.
+      // For Foundation's own classes, both are in the order of the underlying dictionary.
       let keys = dictionary.allKeys
       let values = dictionary.allValues
       guard keys.count == values.count else { return fail("A dictionary was changed while it was encoded.") }

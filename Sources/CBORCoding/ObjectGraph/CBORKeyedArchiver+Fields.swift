@@ -3,8 +3,7 @@
   import FoundationObjects
 
   extension CBORKeyedArchiver {
-    /// Writes the key of a field; one value has to follow. Returns `false` if nothing is
-    /// encoded any more.
+    /// Writes a field's key, which a value must follow. Returns `false` once encoding has ended.
     @inline(__always)
     func beginField(_ key: String) -> Bool {
       guard failure == nil, !isFinished else { return refuse() }
@@ -32,7 +31,7 @@
       failure = CBORCodingError(.encodingFailed, message + place)
     }
 
-    /// Runs `body`, which encodes the fields of an object, and completes the map of them.
+    /// Runs `body`, which encodes an object's fields, and completes their map.
     @inline(__always)
     func writeFields(_ body: () -> Void) {
       let outer = frame
@@ -44,7 +43,7 @@
       frame = outer
     }
 
-    /// Fills in the count of a map whose head, of one byte, is at `head`.
+    /// Fills in the count of a map with a one-byte head at `head`.
     @inline(__always)
     private func endFields(_ head: Int) {
       let count = keyOffsets.count &- frame.firstKey
@@ -58,7 +57,7 @@
       keyOffsets.removeLast(count)
     }
 
-    /// Fills in a count that needs a longer head, which moves everything behind it.
+    /// Fills in a count that needs a longer head, moving all bytes after it.
     private func widen(_ head: Int, _ count: Int) {
       let distance = CBORWriter.headLength(UInt64(count)) - 1
       writer.insertGap(distance, at: head + 1)
@@ -70,7 +69,7 @@
       }
     }
 
-    /// A class and its superclass that use the same key would overwrite each other's value.
+    /// Detects a class and its superclass using the same key, which would overwrite each other's value.
     @inline(__always)
     private func checkKeys() {
       let duplicate = writer.withBytes { bytes in
@@ -84,7 +83,7 @@
     private func failForKey(at offset: Int) {
       let key = writer.withBytes { bytes in
         var reader = CBORReader(bytes, at: offset)
-        // It was written by this archiver.
+        // The key was written by this archiver.
         return (try? reader.readText()) ?? ""
       }
       fail("The key \(key.quoted) is encoded twice in one object; a class and its superclass need keys of their own.")
@@ -92,7 +91,6 @@
 
     // MARK: The end
 
-    /// Completes the archive.
     func finish() {
       guard !isFinished else { return }
       guard depth.current == 0 else { return fail("Encoding was finished while an object was being encoded.") }
@@ -101,7 +99,7 @@
       if failure == nil, !references.isEmpty { resolveReferences() }
     }
 
-    /// Puts a tag in front of each object that something refers to, and its number where that is.
+    /// Inserts a tag before each shared object, and its number at each reference.
     private func resolveReferences() {
       let shared = identities.entries.indices
         .filter { identities.entries[$0].isReferenced && identities.entries[$0].offset >= 0 }
@@ -125,7 +123,7 @@
           }
         }
         for reference in references {
-          // A conditional one whose object was never encoded stays nil.
+          // A conditional reference whose object was never encoded stays nil.
           guard let number = numbers[reference.entry] else { continue }
           tagObjects(before: reference.offset)
           copy(to: reference.offset)

@@ -2,7 +2,7 @@
   import Foundation
 
   extension CBORKeyedArchiver {
-    /// Writes a value that needs nothing but its bytes; its form is plain.
+    /// Writes a value with a plain form, which needs only its bytes.
     static func writePlain(_ value: Any, _ record: ClassRecord.Reference, to writer: inout CBORWriter) {
       switch record.pointee.form {
       case .swiftBool: writer.writeBool(payload(of: value, as: Bool.self))
@@ -60,13 +60,13 @@
       leave()
     }
 
-    /// Writes an object of a class of Foundation's that stands in for another one.
+    /// Writes an object of a private Foundation class that represents a public one.
     func writeClusterMember(_ object: AnyObject, _ record: ClassRecord.Reference) {
       if let stated = (object as? NSObject)?.classForCoder, stated != type(of: object) {
         let stated = ClassTable.record(of: stated)
         if stated.pointee.form != .foundationCluster { return writeObject(object, stated) }
       }
-      // What Foundation's collections hold of Swift's is in a box that they open when they are asked.
+      // Foundation's collections box Swift values, and unbox them on access.
       let opened = NSArray(objects: [object], count: 1).object(at: 0)
       if ClassTable.record(of: type(of: opened)).pointee.form != .foundationCluster { return write(opened) }
       fail(
@@ -76,7 +76,6 @@
         """)
     }
 
-    /// Writes an object of a class that has contents.
     func writeContents(of object: AnyObject, _ record: ClassRecord.Reference) {
       switch record.pointee.form {
       case .array: return writeArray(FoundationElements.elements(of: unsafeDowncast(object, to: NSArray.self)))
@@ -105,7 +104,7 @@
   }
 
   extension CBORWriter {
-    /// `NSData` to `Data` costs a thousand times as much.
+    /// Avoids converting `NSData` to `Data`, which takes a thousand times as long.
     mutating func writeBytes(contentsOf data: NSData) {
       let count = data.length
       writeBytes(UnsafeRawBufferPointer(start: count > 0 ? data.bytes : nil, count: count))

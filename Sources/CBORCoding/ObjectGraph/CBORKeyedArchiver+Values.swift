@@ -3,7 +3,7 @@
   import FoundationObjects
 
   extension CBORKeyedArchiver {
-    /// Writes one item, whatever the value; if it cannot be, the archive has failed.
+    /// Writes any value as one item; a failure ends the archive.
     func write(_ value: Any?) {
       guard let value else { return writer.writeUndefined() }
       write(value, ClassTable.record(of: type(of: value)))
@@ -25,11 +25,11 @@
       let bridged = ClassTable.record(of: type(of: object))
       guard bridged.pointee.form != .unsupported, bridged.pointee.form != .foundationCluster || object is any NSCoding
       else { return fail("A value of type \(type(of: value)) is no object that can be archived.") }
-      // Made just now: nothing else refers to it.
+      // Just created: nothing else refers to it.
       write(object, bridged, withIdentity: false)
     }
 
-    /// Writes an object where it is met first, and a reference to it elsewhere.
+    /// Writes an object on first sight, and a reference to it later.
     @inline(__always)
     func writeObject(_ object: AnyObject, _ record: ClassRecord.Reference) {
       write(object, record, withIdentity: record.pointee.form.hasIdentity)
@@ -71,11 +71,11 @@
       }
     }
 
-    /// Whether an object that is no collection of others is met for the first time; if not, a reference to it is written.
+    /// Whether a leaf object is new; writes a reference otherwise.
     @inline(__always)
     func isFirst(_ object: AnyObject) -> Bool { firstEntry(of: object) != nil }
 
-    /// The entry of an object that is met for the first time; `nil` if it is not, and a reference to it is written.
+    /// The entry of a new object; writes a reference and returns `nil` otherwise.
     @inline(__always)
     private func firstEntry(of object: AnyObject) -> Int? {
       guard let entry = identities.find(object) else { return identities.add(object, offset: writer.count) }
@@ -97,7 +97,7 @@
       writer.writeUndefined()
     }
 
-    /// Writes a reference to an object that is nil if the object is not encoded otherwise.
+    /// Writes a reference that is nil unless the object is encoded elsewhere.
     func writeConditionally(_ value: Any?) {
       guard let value else { return writer.writeUndefined() }
       let record = ClassTable.record(of: type(of: value))
@@ -117,7 +117,7 @@
       refer(to: identities.find(object) ?? identities.add(object, offset: -1))
     }
 
-    /// Goes one level deeper. Returns `false` if that is too deep.
+    /// Enters a nested object. Returns `false` beyond the depth limit.
     @inline(__always)
     func enter(_ record: ClassRecord.Reference) -> Bool {
       if let tooDeep = nesting.check(depth.current &+ 1) {
@@ -136,7 +136,7 @@
     @inline(__always)
     func leave() {
       depth.leave()
-      // Kept after a failure, whose message has been made by then, and nothing is encoded any more.
+      // Kept after a failure: its message is complete, and encoding has ended.
       path.removeLast()
     }
 
@@ -150,7 +150,7 @@
       if let replacement = replacements[ObjectIdentifier(object)] { return write(replacement) }
       let replacement = object.replacementObject(for: self as NSCoder)
       guard let replacement, payloadObject(of: replacement) === object else {
-        // Kept with the object, which so keeps its address.
+        // Retained with the object, so that its address stays unique.
         identities.add(object, offset: -1)
         replacements[ObjectIdentifier(object)] = replacement
         return write(replacement)
@@ -221,8 +221,8 @@
       return true
     }
 
-    /// Foundation's `encode(with:)` writes keys that its `init(coder:)` reads from its own unarchiver only: from any
-    /// other it ends the process.
+    /// Foundation's `encode(with:)` writes keys that its `init(coder:)` reads only from its own unarchiver; any other
+    /// ends the process.
     private func refuseFoundationKeys() {
       guard failure == nil else { return }
       let own = keyOffsets[frame.firstKey...]

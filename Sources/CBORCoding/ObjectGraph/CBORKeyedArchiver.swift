@@ -2,27 +2,27 @@
   public import Foundation
   import FoundationObjects
 
-  /// Archives objects that conform to `NSCoding` as CBOR (RFC 8949), in place of `NSKeyedArchiver`.
+  /// Archives objects that conform to `NSCoding` as CBOR (RFC 8949). Replaces `NSKeyedArchiver`.
   ///
-  /// Hundreds of times as fast as Foundation's archiver on Linux, and what Foundation's loses there is kept: mutable
-  /// objects come back mutable, `true` and 1 stay apart, an object that is reached twice is one object afterwards.
-  /// ``CBORKeyedUnarchiver`` reads the archives, and any tool for CBOR shows what is in them.
+  /// It is hundreds of times faster than Foundation's archiver on Linux and keeps details that Foundation loses there:
+  /// mutable objects stay mutable, `true` and 1 stay distinct, and shared objects stay shared. ``CBORKeyedUnarchiver``
+  /// reads the archives, and any CBOR tool displays them.
   ///
-  /// What cannot be archived is an error in ``error``, never the end of the process: objects of classes without
-  /// `NSCoding`, or of classes that are private or local and have no name of their own (see ``setClassName(_:for:)-method``),
-  /// a key that an object uses twice, nesting too deep. After the first one nothing more is encoded.
+  /// Failures never end the process; they are in ``error``: a class without `NSCoding`, a private or local class
+  /// without a set name (see ``setClassName(_:for:)-method``), a key that an object uses twice, or nesting that is too
+  /// deep. After the first error nothing more is encoded.
   ///
-  /// Objects of classes, all collections and longer strings and data are written once however often they are met.
-  /// Values such as numbers, dates and short strings are written each time, also where they are encoded
-  /// conditionally. A cycle of objects is archived; for reading it see ``CBORKeyedUnarchiver``.
+  /// Objects, collections, and longer strings and data are written once. Numbers, dates, short strings and similar
+  /// values are written each time, even when encoded conditionally. Cycles are archived; for reading them see
+  /// ``CBORKeyedUnarchiver``.
   ///
-  /// Two things are up to Foundation on Linux, and end the process there: to encode or decode points, sizes and
-  /// rectangles *without* a key, and `encode(with:)` of its collection classes called by a subclass. Encode geometry
-  /// under keys, and what a subclass of a collection holds as a collection.
+  /// Two Foundation calls on Linux still end the process: coding points, sizes and rectangles *without* a key, and
+  /// `encode(with:)` of a collection class called by a subclass. Encode geometry under keys, and a collection
+  /// subclass's contents as a collection.
   ///
-  /// A coder is for one archive and one thread.
+  /// Use a coder for one archive on one thread.
   public final class CBORKeyedArchiver: NSCoder {
-    /// What is kept for the next archive.
+    /// Memory reused by the next archive.
     private let buffers: ArchivingBuffers
     /// The object being encoded.
     @exclusivity(unchecked) var frame = EncodingFrame()
@@ -32,20 +32,19 @@
     @exclusivity(unchecked) var isFinished = false
     @exclusivity(unchecked) var names = ClassNameMap()
     @exclusivity(unchecked) var replacements: [ObjectIdentifier: Any?] = [:]
-    /// Whether what is written is thrown away, and only meant to find what ends the process in `NSKeyedArchiver`.
+    /// Whether the output is discarded, to detect what would end the process in `NSKeyedArchiver`.
     var isRehearsal = false
-    /// Whether what is written is only compared with that of other values, as far as ``longestSortKey``.
+    /// Whether the output is only a sort key, limited to ``longestSortKey``.
     @exclusivity(unchecked) var isSortKey = false
     static let longestSortKey = 4096
     private let isSecure: Bool
 
-    /// - Parameter requiringSecureCoding: Whether an object whose class does not conform to `NSSecureCoding` is an
-    ///   error.
+    /// - Parameter requiringSecureCoding: Whether objects whose class lacks `NSSecureCoding` are an error.
     public init(requiringSecureCoding: Bool) {
       isSecure = requiringSecureCoding
       buffers = ArchivingBuffers.take()
       super.init()
-      // The head of the map of the top level; its count is filled in at the end.
+      // The head of the top level's map, whose count is filled in at the end.
       writer.writeMapHead(count: 0)
     }
 
@@ -61,13 +60,13 @@
       _modify { yield &buffers.identities }
     }
 
-    /// In the order of their offsets.
+    /// Ordered by offset.
     @inline(__always) var references: ContiguousArray<ObjectReference> {
       _read { yield buffers.references }
       _modify { yield &buffers.references }
     }
 
-    /// Where the keys of the objects being encoded are; the innermost object's are the last ones.
+    /// Offsets of the keys of the objects being encoded; the innermost object's come last.
     @inline(__always) var keyOffsets: ContiguousArray<Int> {
       _read { yield buffers.keyOffsets }
       _modify { yield &buffers.keyOffsets }
@@ -79,10 +78,10 @@
       _modify { yield &buffers.path }
     }
 
-    /// Archives an object and what it refers to.
+    /// Archives an object graph.
     ///
-    /// - Throws: A ``CBORCodingError`` with the code ``CBORCodingError/Code/encodingFailed``, or the error that the object
-    ///   reported with `failWithError(_:)`.
+    /// - Throws: A ``CBORCodingError`` with the code ``CBORCodingError/Code/encodingFailed``, or the error that an
+    ///   object reported with `failWithError(_:)`.
     public static func archivedData(withRootObject object: Any, requiringSecureCoding: Bool) throws -> Data {
       let archiver = CBORKeyedArchiver(requiringSecureCoding: requiringSecureCoding)
       archiver.encode(object, forKey: NSKeyedArchiveRootObjectKey)
@@ -91,9 +90,9 @@
       return archiver.writer.data
     }
 
-    /// Archives an object and calls `body` with the archive, which is valid in it only and not copied.
+    /// Archives an object and lends the archive to `body`, without copying.
     ///
-    /// - Throws: As ``archivedData(withRootObject:requiringSecureCoding:)``; what `body` throws is in the result.
+    /// - Throws: As ``archivedData(withRootObject:requiringSecureCoding:)``; the error of `body` is in the result.
     package static func withArchive<R, E: Error>(
       ofRootObject object: Any, _ body: (UnsafeRawBufferPointer) throws(E) -> R
     ) throws -> Result<R, E> {
@@ -106,9 +105,9 @@
       }
     }
 
-    /// Finds out whether Foundation's archiver can archive an object, which ends the process if it cannot.
+    /// Checks whether Foundation's archiver, which ends the process on failure, can archive an object.
     ///
-    /// - Throws: What would be wrong.
+    /// - Throws: The failure it would have.
     package static func rehearse(_ object: Any) throws {
       let archiver = CBORKeyedArchiver(requiringSecureCoding: false)
       archiver.isRehearsal = true
@@ -117,23 +116,23 @@
       if let failure = archiver.failure { throw failure }
     }
 
-    /// The archive; empty if there was an ``error``. Finishes encoding.
+    /// The archive, or empty after an ``error``. Finishes encoding.
     public var encodedData: Data {
       finishEncoding()
       return failure == nil ? writer.data : Data()
     }
 
-    /// Ends encoding: what is encoded later is an error.
+    /// Ends encoding. Encoding anything later is an error.
     public func finishEncoding() { finish() }
 
-    /// Encodes objects of a class under another name than the class has, for this archiver and classes of one's own.
+    /// Sets the name under which this archiver encodes objects of a class. Not for Foundation's classes.
     public func setClassName(_ codedName: String?, for cls: AnyClass) { names[name: cls] = codedName }
 
     /// The name set for this archiver.
     public func className(for cls: AnyClass) -> String? { names[name: cls] }
 
-    /// Encodes objects of a class under another name, for all archivers of the process. A name set for one archiver
-    /// goes first. Classes that are private to a file or local to a function need one, to be found by the reader.
+    /// Sets the name under which all archivers of the process encode objects of a class; an archiver's own setting
+    /// takes precedence. Private and local classes need a name for the unarchiver to find them.
     public static func setClassName(_ codedName: String?, for cls: AnyClass) {
       ClassNameMap.archiving.change { $0[name: cls] = codedName }
     }
@@ -148,11 +147,11 @@
     public override var systemVersion: UInt32 { 2000 }
     public override var error: (any Error)? { failure }
     public override var allowedClasses: [AnyClass]? { nil }
-    /// Always `.setErrorAndReturn`: there are no exceptions on Linux.
+    /// Always `.setErrorAndReturn`, as Linux has no exceptions.
     public override var decodingFailurePolicy: NSCoder.DecodingFailurePolicy { .setErrorAndReturn }
-    /// Keeps the first error; nothing more is encoded.
+    /// Records the first error and stops encoding.
     public override func failWithError(_ error: any Error) { if failure == nil { failure = error } }
-    /// Keyed archives have no versions of classes: 0, or `NSNotFound` if there is no such class.
+    /// 0, or `NSNotFound` for an unknown class: keyed archives have no class versions.
     public override func version(forClassName className: String) -> Int {
       ClassName.isKnown(className) ? 0 : NSNotFound
     }
@@ -209,14 +208,15 @@
       if beginUnkeyedField() { writer.writeBytes(data) }
     }
 
-    /// Matched by `decodeData()`.
+    /// Decode with `decodeData()`.
     public override func encodeBytes(_ bytes: UnsafeRawPointer?, length: Int) {
       if beginUnkeyedField() {
         writer.writeBytes(UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : length))
       }
     }
 
-    /// Takes `c C s S i I l L q Q f d B`, `*`, `@` (an `Any?`), `#` (an `AnyClass`), arrays and structures of them.
+    /// Supports `c C s S i I l L q Q f d B`, `*`, `@` (an `Any?`), `#` (an `AnyClass`), and arrays and structures of
+    /// them.
     public override func encodeValue(ofObjCType type: UnsafePointer<CChar>, at address: UnsafeRawPointer) {
       guard beginUnkeyedField() else { return }
       guard let type = ObjCType(type) else {

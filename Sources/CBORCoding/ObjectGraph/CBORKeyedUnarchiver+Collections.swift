@@ -3,7 +3,7 @@
   import FoundationObjects
 
   extension CBORKeyedUnarchiver {
-    /// Reads the elements of a collection, none of which is nil.
+    /// Reads a collection's elements, which must not be nil.
     private func readElements(
       _ count: Int, _ reader: inout CBORReader, _ start: Int
     ) throws(CBORCodingError) -> ContiguousArray<AnyObject> {
@@ -41,7 +41,7 @@
         if hasForeignObjects { return NSMutableArray(array: Array(elements)) }
         return elements.withUnsafeBufferPointer { NSMutableArray(objects: $0.baseAddress, count: $0.count) }
       }
-      // It is there before its elements are, one of which may contain it.
+      // Registered before its elements are read, since one may contain it.
       let array = NSMutableArray()
       shared.values[number].state = .beingFilled(array)
       try enter(start)
@@ -149,7 +149,7 @@
       for _ in 0..<count / 2 {
         let element = try readHashable(&reader, &guarded)
         let times: Int = try readInteger(&reader)
-        // Foundation has no other way than to add it so often.
+        // Foundation can only add it one by one.
         guard times > 0, budget.charge(times) else { throw mismatch("a count that can be", at: start) }
         elements.append((element, times))
       }
@@ -176,7 +176,6 @@
 
     // MARK: Hashes
 
-    /// Reads an element of a set, or a key.
     private func readHashable(
       _ reader: inout CBORReader, _ elements: inout HashedElements
     ) throws(CBORCodingError) -> NSObject {
@@ -194,8 +193,7 @@
       return object
     }
 
-    /// Comparisons of elements with equal hashes are charged to what is left of the limit, before Foundation makes
-    /// them.
+    /// Charges comparisons of elements with equal hashes to the budget before Foundation makes them.
     private func charge(_ elements: consuming HashedElements, _ start: Int) throws(CBORCodingError) {
       guard budget.charge(elements) else {
         throw corrupt("Elements of a set, or keys, have equal hashes beyond chance", at: start)

@@ -5,7 +5,7 @@
   extension CBORKeyedUnarchiver {
     // MARK: Finding a field of the object that is being read
 
-    /// Returns where the value under a key is, or `nil` if there is none, or reading has failed.
+    /// The offset of a key's value; `nil` if it is missing or reading has failed.
     @inline(__always)
     func locate(_ key: String) -> Int? {
       key.withUTF8Bytes { utf8 in
@@ -25,7 +25,7 @@
       }
     }
 
-    /// Where the next value without a key is.
+    /// The offset of the next value without a key.
     private func locateNext() -> Int? {
       guard isReading else { return nil }
       var encoded = CBORWriter(capacity: CBORWriter.longestHead)
@@ -60,7 +60,7 @@
       return fields.index?.value(forKey: key)
     }
 
-    /// Says that the field that was found last has been read, up to `end`.
+    /// Marks the last found field as read up to `end`.
     @inline(__always)
     private func finishField(_ isInOrder: Bool, end: Int) {
       guard isInOrder else { return }
@@ -68,7 +68,7 @@
       fields.left &-= 1
     }
 
-    /// Behind the last field of the object that has been read.
+    /// The offset after the current object's last field.
     @inline(__always)
     func endOfFields() throws(CBORError) -> Int {
       if fields.left == 0 { return fields.next }
@@ -78,7 +78,7 @@
       return reader.offset
     }
 
-    /// Reads the field that was found last with `body`, whose reader begins at its value.
+    /// Reads the last found field with `body`, whose reader starts at its value.
     @inline(__always)
     private func readField<R>(
       at offset: Int, or fallback: R, _ body: (inout CBORReader) throws(CBORCodingError) -> R
@@ -114,7 +114,7 @@
       return readField(at: offset, or: 0) { (reader) throws(CBORCodingError) in try readNumber(&reader) }
     }
 
-    /// Returns several integers in an array, or `nil` if there is no such key.
+    /// Returns an array of integers, or `nil` if the key is missing.
     func integers(forKey key: String) -> [Int]? {
       guard let offset = locate(key) else { return nil }
       return readField(at: offset, or: nil) { (reader) throws(CBORCodingError) in
@@ -139,7 +139,7 @@
       }
     }
 
-    /// - Parameter classes: Those allowed for it, or `nil` for those that are allowed now.
+    /// - Parameter classes: The allowed classes; `nil` for the current ones.
     @inline(__always)
     func value(forKey key: String, of classes: AllowedClasses?) -> AnyObject? {
       guard let offset = locate(key) else { return nil }
@@ -162,7 +162,7 @@
       }
     }
 
-    /// Decodes one value of an Objective-C type into memory that holds one already.
+    /// Decodes a value of an Objective-C type into initialized memory.
     func readNext(_ type: ObjCType?, at address: UnsafeMutableRawPointer) {
       guard let type else {
         return fail("Values of that Objective-C type cannot be decoded", .decodingFailed, at: fields.start)
@@ -194,7 +194,6 @@
 
     // MARK: The root
 
-    /// The root object, which is of one of the classes.
     package func root(of classes: [AnyClass]) throws -> Any? {
       guard locate(NSKeyedArchiveRootObjectKey) != nil || failure != nil else {
         throw CBORCodingError(.malformed, "The archive has no root object.")
@@ -220,7 +219,7 @@
         """, .typeMismatch, at: offset)
     }
 
-    /// An error that says where in the archive it is.
+    /// An error that includes its place in the archive.
     func corrupt(
       _ message: String, _ code: CBORCodingError.Code = .malformed, at offset: Int
     ) -> CBORCodingError {

@@ -3,7 +3,7 @@
   package import FoundationObjects
 
   extension CBORKeyedUnarchiver {
-    /// Reads what is under the name of one of Foundation's classes that have a form of their own.
+    /// Reads an object of a Foundation class with a form of its own.
     func readFoundationValue(
       _ record: ClassRecord.Reference, _ reader: inout CBORReader, _ number: Int?, _ start: Int
     ) throws(CBORCodingError) -> AnyObject {
@@ -53,7 +53,7 @@
       contents(NSDictionary.self, others, forKey: key)
     }
 
-    /// A collection that may hold what is allowed around it, and objects of some more classes.
+    /// Decodes a collection of the currently allowed classes and some additional ones.
     func contents<Collection: NSObject>(
       _ type: Collection.Type, _ others: [AnyClass], forKey key: String
     ) -> Collection? {

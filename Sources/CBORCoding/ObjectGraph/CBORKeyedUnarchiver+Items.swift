@@ -3,7 +3,7 @@
   import FoundationObjects
 
   extension CBORKeyedUnarchiver {
-    /// Reads one value as an object. Returns `nil` if it is nil.
+    /// Reads one value as an object; `nil` for nil.
     ///
     /// - Parameter isElement: Whether it is in a collection, where strings, numbers and data are always allowed.
     func readItem(_ reader: inout CBORReader, isElement: Bool) throws(CBORCodingError) -> AnyObject? {
@@ -48,7 +48,7 @@
       return NSNumber(value: head.argument)
     }
 
-    /// One for all: each instance has a hash of its own in Foundation on Linux, and all are equal.
+    /// Shared, because Foundation on Linux hashes equal `NSNull` instances differently.
     private static let null = NSNull()
 
     private func simpleObject(
@@ -120,7 +120,7 @@
       return NSDecimalNumber(decimal: decimal)
     }
 
-    /// An integer of 128 bits and a sign.
+    /// Reads a 128-bit integer and its sign.
     private func readMantissa(
       _ reader: inout CBORReader
     ) throws(CBORCodingError) -> (magnitude: UInt128, isNegative: Bool) {
@@ -145,20 +145,20 @@
 
     // MARK: What may be read
 
-    /// - Throws: Unless objects of the class are allowed now.
+    /// - Throws: If objects of the class are not allowed now.
     @inline(__always)
     func permit(_ type: AnyClass, _ isHarmlessElement: Bool, _ start: Int) throws(CBORCodingError) {
       guard requiresSecureCoding, !isHarmlessElement || !Self.isHarmless(type), !allowed.contains(type) else { return }
       throw corrupt("An object of class \(ClassDescription.name(of: type)) is not allowed", .classNotAllowed, at: start)
     }
 
-    /// Strings, numbers and data are allowed in every collection.
+    /// Whether a class is allowed in every collection.
     static func isHarmless(_ type: AnyClass) -> Bool {
       type == NSString.self || type == NSNumber.self || type == NSData.self || type == NSMutableString.self
         || type == NSMutableData.self || type == NSDecimalNumber.self
     }
 
-    /// Goes one level deeper, in an object or a collection.
+    /// Enters a nested object or collection.
     @inline(__always)
     func enter(_ start: Int) throws(CBORCodingError) {
       if let tooDeep = nesting.check(depth.current &+ 1) {

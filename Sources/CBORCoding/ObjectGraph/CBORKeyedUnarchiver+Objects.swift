@@ -5,12 +5,12 @@
   extension CBORKeyedUnarchiver {
     // MARK: Shared values
 
-    /// Reads a value that is referred to elsewhere; the tag has been read.
+    /// Reads a value with references to it, after its tag.
     func readShared(_ reader: inout CBORReader, _ isElement: Bool, _ start: Int) throws(CBORCodingError) -> AnyObject? {
       guard let number = shared.number(at: start) else { throw corrupt("There is a tag out of place", at: start) }
       switch shared.values[number].state {
       case .read(let object):
-        // Asked for twice, or by a reference that was ahead of it.
+        // Read before, by an earlier request or a forward reference.
         do { try reader.skipChecked() } catch { throw damaged(error) }
         return try readAgain(number, object, isElement, start)
       case .beingRead, .beingFilled: throw cycle(start, to: shared.values[number].offset)
@@ -49,7 +49,7 @@
       return object
     }
 
-    /// Reads a reference to a shared value; the tag has been read.
+    /// Reads a reference to a shared value, after its tag.
     func readReference(_ reader: inout CBORReader, _ isElement: Bool, _ start: Int) throws(CBORCodingError)
       -> AnyObject?
     {
@@ -66,11 +66,11 @@
           throw corrupt(
             "There is a collection that contains itself, which secure coding does not allow", .cycle, at: start)
         }
-        // To compare it with another one would never end.
+        // Comparing it with another one would never end.
         budget.countAgain(weight: .max, isFragile: true)
         return collection
       case .unread:
-        // Ahead of the value, or its field has not been asked for: it is read out of turn.
+        // A forward reference, or its field was never requested: read it out of order.
         var other = CBORReader(bytes, at: shared.values[number].offset)
         try enter(start)
         defer { depth.leave() }
@@ -78,7 +78,7 @@
       }
     }
 
-    /// Takes a value that was read before into another one.
+    /// Adds a value that was read before to another one.
     private func readAgain(
       _ number: Int, _ object: AnyObject, _ isElement: Bool, _ start: Int
     ) throws(CBORCodingError) -> AnyObject {
@@ -90,7 +90,7 @@
       return object
     }
 
-    /// The number of the value that is referred to at an offset, if it is being read now.
+    /// The number of the value referred to at an offset, if it is still being read.
     func unreadReference(at offset: Int) -> Int? {
       var reader = CBORReader(bytes, at: offset)
       guard (try? reader.readTag()) == CBORTag.reference, let number = try? reader.readInteger(Int.self),
@@ -108,7 +108,7 @@
         """, .cycle, at: start)
     }
 
-    /// A shared object was allowed where it was read first; here other classes may be.
+    /// Checks the allowed classes again, which may differ from those at the object's first read.
     private func recheck(_ number: Int, _ object: AnyObject, _ isElement: Bool, _ start: Int) throws(CBORCodingError) {
       guard requiresSecureCoding else { return }
       var checks = ClassChecks(allowed: allowed, limit: budget.comparisons)
@@ -122,7 +122,7 @@
 
     // MARK: Objects with a class
 
-    /// Reads an object with the name of its class; the tag has been read.
+    /// Reads an object and its class name, after the tag.
     ///
     /// - Parameter number: Its number, if it is shared.
     func readObject(
@@ -158,7 +158,7 @@
         let outer = allowed
         defer { allowed = outer }
         if let networkingClass = record.pointee.networkingClass {
-          // It names no classes when it decodes its fields.
+          // It decodes its fields without naming classes.
           allowed = AllowedClasses(outer.all + ValueClasses.basic)
           guard NetworkingClass.isComplete(networkingClass, self) else { return nil }
         }
@@ -174,7 +174,7 @@
       return try readFields(record, &reader, start) { coding.decode(self) }
     }
 
-    /// Has `body` make an object of the fields that are next.
+    /// Calls `body` to create an object from the fields that follow.
     @inline(__always)
     private func readFields(
       _ record: ClassRecord.Reference, _ reader: inout CBORReader, _ start: Int, _ body: () -> AnyObject?
@@ -197,13 +197,13 @@
       return object
     }
 
-    /// The error that reading ends with; one that an object reported stays what it is.
+    /// The final error of decoding; errors reported by objects stay as they are.
     func wrapped(_ error: any Error) -> CBORCodingError {
       error as? CBORCodingError
         ?? CBORCodingError(.decodingFailed, "An object could not be decoded.", underlying: error)
     }
 
-    /// See `CBORKeyedArchiver.refuseFoundationKeys()`: no archive of ours has such keys in such objects.
+    /// See `CBORKeyedArchiver.refuseFoundationKeys()`: our archives have no such keys in such objects.
     private func refuseFoundationKeys(_ start: Int) throws(CBORCodingError) {
       var keys = CBORReader(bytes, at: fields.start)
       do {
@@ -222,7 +222,7 @@
 
     // MARK: Classes
 
-    /// The class of a name, given as a text item.
+    /// The class with a name, given as a text item.
     func record(named item: UnsafeRawBufferPointer, at start: Int) throws(CBORCodingError) -> ClassRecord.Reference {
       if names.isEmpty, !ClassNameMap.unarchiving.isUsed, let known = ClassTable.record(named: item) {
         return substitute(for: known)
@@ -232,7 +232,7 @@
       if let mapped = names[class: name] ?? Self.class(forClassName: name) { return ClassTable.record(of: mapped) }
       if let known = ClassTable.record(named: item) { return substitute(for: known) }
       if requiresSecureCoding {
-        // The classes that are allowed are known from now on.
+        // Registers the allowed classes.
         for type in allowed.all { _ = ClassTable.record(of: type) }
         if let known = ClassTable.record(named: item) { return substitute(for: known) }
       }

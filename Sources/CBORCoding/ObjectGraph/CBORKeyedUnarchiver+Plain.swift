@@ -2,8 +2,8 @@
   package import Foundation
 
   extension CBORKeyedUnarchiver {
-    /// Returns the root of an archive as the CBOR of a value, or `nil` if that needs a class: strings, numbers, data, dates,
-    /// URLs, UUIDs and collections of them do not.
+    /// Returns the root of an archive as the CBOR of a value, or `nil` if it needs a class. Strings, numbers, data,
+    /// dates, URLs, UUIDs and collections of them do not.
     package static func plainRoot(of archive: UnsafeRawBufferPointer) -> Data? {
       var reader = CBORReader(archive)
       var writer = CBORWriter(capacity: archive.count)

@@ -16,7 +16,7 @@
       CBORCodingError(error, "The archive is damaged.")
     }
 
-    /// An integer, or what equals one: a floating-point number without a fraction, false for 0 and true for 1.
+    /// Reads an integer, an integral floating-point number, or a Boolean as 0 or 1.
     @inline(__always)
     func readInteger<I: FixedWidthInteger>(_ reader: inout CBORReader) throws(CBORCodingError) -> I {
       let start = reader.offset
@@ -31,7 +31,6 @@
       return value
     }
 
-    /// A floating-point number, or an integer.
     @inline(__always)
     func readNumber(_ reader: inout CBORReader) throws(CBORCodingError) -> Double {
       let start = reader.offset
@@ -63,7 +62,7 @@
       return bytes
     }
 
-    /// The head of an array: how many items follow.
+    /// Reads an array's head. Returns its count.
     @inline(__always)
     func arrayCount(_ reader: inout CBORReader) throws(CBORCodingError) -> Int {
       let start = reader.offset
@@ -78,7 +77,7 @@
       return count
     }
 
-    /// The head of an array of a known count.
+    /// Reads the head of an array with a known count.
     func readArray(of count: Int, _ reader: inout CBORReader) throws(CBORCodingError) {
       let start = reader.offset
       guard try arrayCount(&reader) == count else { throw mismatch("an array of \(count)", at: start) }

@@ -2,31 +2,30 @@
   public import Foundation
   import FoundationObjects
 
-  /// Reads the archives of ``CBORKeyedArchiver``, in place of `NSKeyedUnarchiver`.
+  /// Reads the archives of ``CBORKeyedArchiver``. Replaces `NSKeyedUnarchiver`.
   ///
-  /// The archive is checked as a whole before anything of it is used; bytes that were made up or damaged are an error
-  /// and never the end of the process. What happens in an `init(coder:)` is up to its class: it should not force what
-  /// it decodes, since after the first error every value is nil, 0 or false.
+  /// The whole archive is checked before use; forged or damaged bytes are an error and never end the process. A class's
+  /// `init(coder:)` should not force-unwrap decoded values: after the first error every value is nil, 0 or false.
   ///
-  /// **Errors.** The first one is in ``error``, and is thrown by the methods that decode a root. A key that is not
-  /// there is none: the value is nil, 0 or false, as in Foundation on Apple's platforms; ask `containsValue(forKey:)`.
-  /// A value of another kind than asked for is one, unless nothing is lost: integers, floating-point numbers with an
-  /// integral value and booleans are read as each other. There are no exceptions on Linux, so both values of
-  /// ``decodingFailurePolicy`` are the same.
+  /// **Errors.** The first error is in ``error``, and is thrown by the methods that decode a root. A missing key is not
+  /// an error: the value is nil, 0 or false, as in Foundation on Apple's platforms; use `containsValue(forKey:)` to
+  /// check. A value of another kind is an error unless the conversion is lossless: integers, integral floating-point
+  /// numbers and Booleans are read as each other. Linux has no exceptions, so both values of ``decodingFailurePolicy``
+  /// behave the same.
   ///
-  /// **Secure coding.** With ``requiresSecureCoding`` only objects of the classes asked for and their subclasses are
-  /// made; the `init(coder:)` of another class is never called. What is in collections has to be of these classes too;
-  /// strings, numbers and data may always be in them, as in Foundation on Linux. A method that names no class goes by
-  /// the classes of the object or collection around.
+  /// **Secure coding.** With ``requiresSecureCoding`` only objects of the requested classes and their subclasses are
+  /// created; no other class's `init(coder:)` is called. This includes the contents of collections, which may always
+  /// hold strings, numbers and data, as in Foundation on Linux. A method without a class uses those of the enclosing
+  /// object or collection.
   ///
-  /// **Cycles.** An object exists in Swift when its `init(coder:)` has returned. Until then a reference to it is an
-  /// error that names the path, where `NSKeyedUnarchiver` on Linux recurses until the stack ends. Objects that refer to
-  /// each other are read with ``decodeObject(forKey:whenDecoded:)``; mutable arrays and dictionaries that contain
-  /// themselves are read, except under secure coding, since comparing such objects would never end.
+  /// **Cycles.** An object exists in Swift once its `init(coder:)` has returned. An earlier reference to it is an error
+  /// that names the path, where `NSKeyedUnarchiver` on Linux overflows the stack. Decode mutual references with
+  /// ``decodeObject(forKey:whenDecoded:)``. Mutable arrays and dictionaries that contain themselves are read, except
+  /// under secure coding, where comparing them would never end.
   ///
-  /// A coder is for one archive and one thread.
+  /// Use a coder for one archive on one thread.
   public final class CBORKeyedUnarchiver: NSCoder {
-    // Unchecked where it is: accessed in steps that call nothing back.
+    // Unchecked: no access runs foreign code.
     var bytes: UnsafeRawBufferPointer
     @exclusivity(unchecked) var fields: FieldCursor
     var shared: SharedValues
@@ -36,19 +35,19 @@
     var failure: (any Error)?
     var names = ClassNameMap()
     @exclusivity(unchecked) var budget: ReadingBudget
-    /// Whether an object was read that is no `NSObject`: Foundation's collections need it wrapped.
+    /// Whether an object that is not an `NSObject` was read: Foundation's collections need it wrapped.
     var hasForeignObjects = false
-    /// C strings that were handed out.
+    /// C strings lent to callers.
     var cStrings: [UnsafeMutablePointer<CChar>] = []
     private var isFinished = false
     private var isSecure = true
     private var policy = NSCoder.DecodingFailurePolicy.setErrorAndReturn
-    /// The copy that is read, or `nil` if the bytes are borrowed.
+    /// The copy being read; `nil` if the bytes are borrowed.
     private let owned: UnsafeMutableRawBufferPointer?
 
-    /// Reads an archive, of which it keeps a copy. ``requiresSecureCoding`` is true at first.
+    /// Reads a copy of an archive. ``requiresSecureCoding`` is initially true.
     ///
-    /// - Throws: ``CBORCodingError/Code/malformed`` if the data is no archive, or not whole.
+    /// - Throws: ``CBORCodingError/Code/malformed`` if the data is not a complete archive.
     public convenience init(forReadingFrom data: Data) throws {
       let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: data.count, alignment: 1)
       data.withUnsafeBytes { copy.copyMemory(from: $0) }
@@ -78,8 +77,7 @@
       for string in cStrings { free(string) }
     }
 
-    /// Calls `body` with an unarchiver that reads bytes where they are. Afterwards it reads nothing more, should
-    /// somebody have kept it.
+    /// Calls `body` with an unarchiver that borrows the bytes. If it escapes, it reads nothing more.
     package static func read<R>(
       _ bytes: UnsafeRawBufferPointer, _ body: (CBORKeyedUnarchiver) throws -> R
     ) throws -> R {
@@ -94,9 +92,9 @@
       fields = FieldCursor(record: nil, start: 0, count: 0)
     }
 
-    /// Returns the root object of an archive, which has to be of a class or a subclass of it, or `nil` if nil was archived.
+    /// Returns an archive's root object of a class or its subclass, or `nil` if nil was archived.
     ///
-    /// - Throws: What went wrong first, a ``CBORCodingError`` unless an object reported an error of its own.
+    /// - Throws: The first error: a ``CBORCodingError`` unless an object reported its own.
     public static func unarchivedObject<Object: NSObject & NSCoding>(
       ofClass cls: Object.Type, from data: Data
     ) throws -> Object? {
@@ -107,25 +105,24 @@
       return typed
     }
 
-    /// Returns the root object of an archive, which has to be of one of the classes or a subclass of one, or `nil` if nil
-    /// was archived.
+    /// Returns an archive's root object of one of the classes or their subclasses, or `nil` if nil was archived.
     ///
     /// - Throws: As ``unarchivedObject(ofClass:from:)``.
     public static func unarchivedObject(ofClasses classes: [AnyClass], from data: Data) throws -> Any? {
       try data.withUnsafeBytes { bytes in try read(bytes) { try $0.root(of: classes) } }
     }
 
-    /// Ends decoding: nothing is read afterwards.
+    /// Ends decoding. Later calls read nothing.
     public func finishDecoding() { isFinished = true }
 
-    /// Has a class read what is archived under a name, in this unarchiver.
+    /// Sets the class that reads objects archived under a name, in this unarchiver.
     public func setClass(_ cls: AnyClass?, forClassName codedName: String) { names[class: codedName] = cls }
 
     /// The class set for this unarchiver.
     public func `class`(forClassName codedName: String) -> AnyClass? { names[class: codedName] }
 
-    /// Has a class read what is archived under a name, in all unarchivers of the process. One set for an unarchiver
-    /// goes first.
+    /// Sets the class that reads objects archived under a name, in all unarchivers of the process. An unarchiver's own
+    /// setting takes precedence.
     public static func setClass(_ cls: AnyClass?, forClassName codedName: String) {
       ClassNameMap.unarchiving.change { $0[class: codedName] = cls }
     }
@@ -135,14 +132,14 @@
       ClassNameMap.unarchiving.read { $0[class: codedName] }
     }
 
-    /// Decodes an object that may be one whose `init(coder:)` has not returned yet: then `completion` is called when
-    /// it has, and at once otherwise. So do objects that refer to each other get hold of each other:
+    /// Decodes an object and calls `completion`, immediately or once the object's `init(coder:)` has returned. Use it
+    /// for objects that refer to each other:
     ///
     /// ```swift
     /// (coder as? CBORKeyedUnarchiver)?.decodeObject(forKey: "parent") { [weak self] in self?.parent = $0 as? Parent }
     /// ```
     ///
-    /// Under secure coding it is of a class that is allowed when this is called.
+    /// Under secure coding, uses the classes allowed at the time of the call.
     public func decodeObject(forKey key: String, whenDecoded completion: @escaping (Any?) -> Void) {
       decodeValue(forKey: key, whenDecoded: completion)
     }
@@ -164,10 +161,10 @@
       set { policy = newValue }
     }
 
-    /// Keeps the first error; every value decoded afterwards is nil, 0 or false.
+    /// Records the first error; all values decoded afterwards are nil, 0 or false.
     public override func failWithError(_ error: any Error) { if failure == nil { failure = error } }
 
-    /// Keyed archives have no versions of classes: 0, or `NSNotFound` if there is no such class.
+    /// 0, or `NSNotFound` for an unknown class: keyed archives have no class versions.
     public override func version(forClassName className: String) -> Int {
       names[class: className] != nil || Self.class(forClassName: className) != nil || ClassName.isKnown(className)
         ? 0 : NSNotFound
@@ -197,8 +194,7 @@
       value(forKey: key, of: classes.map { AllowedClasses($0) })
     }
 
-    /// Calls `body` with bytes that were encoded as such or as data, in place, or with `nil` if there are none under the
-    /// key.
+    /// Lends bytes that were encoded as bytes or as data to `body`, or `nil` if the key is missing.
     public override func withDecodedUnsafeBytes<Result>(
       forKey key: String, body: (UnsafeRawBufferPointer?) throws -> Result
     ) rethrows -> Result {
@@ -222,8 +218,8 @@
       return Data(bytes: data.bytes, count: data.length)
     }
 
-    /// Takes what `encodeValue(ofObjCType:at:)` takes. The memory has to hold a value before; a C string that is
-    /// decoded is the unarchiver's and lasts as long as it does.
+    /// Supports the types of `encodeValue(ofObjCType:at:)`. The memory must be initialized. A decoded C string is owned
+    /// by the unarchiver and lives as long as it does.
     public override func decodeValue(ofObjCType type: UnsafePointer<CChar>, at address: UnsafeMutableRawPointer) {
       readNext(ObjCType(type), at: address)
     }
@@ -240,7 +236,6 @@
       ])
     }
 
-    /// Whether anything is to be decoded still.
     @inline(__always)
     var isReading: Bool { failure == nil && !isFinished }
   }

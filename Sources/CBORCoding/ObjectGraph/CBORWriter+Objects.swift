@@ -2,11 +2,11 @@
   import Foundation
 
   extension CBORWriter {
-    /// Single precision whatever the value: a reader makes a `Float` of it again.
+    /// Always single precision, so that a reader gets a `Float`.
     @inline(__always)
     mutating func writeWhole(_ value: Float) { writeInitialByte(0xFA, value.bitPattern) }
 
-    /// Double precision whatever the value: a reader makes a `Double` of it again.
+    /// Always double precision, so that a reader gets a `Double`.
     @inline(__always)
     mutating func writeWhole(_ value: Double) { writeInitialByte(0xFB, value.bitPattern) }
 
@@ -19,7 +19,7 @@
       }
     }
 
-    /// Seconds since 1970 under tag 1, where the way there and back loses nothing.
+    /// Writes seconds since 1970 under tag 1 if the conversion is lossless.
     mutating func writeDate(_ seconds: TimeInterval) {
       let epoch = seconds + Date.timeIntervalBetween1970AndReferenceDate
       if (epoch - Date.timeIntervalBetween1970AndReferenceDate).bitPattern == seconds.bitPattern {
@@ -38,7 +38,7 @@
       withUnsafeBytes(of: uuid.uuid) { writeBytes($0) }
     }
 
-    /// A decimal fraction (tag 4) with exponent and mantissa as they are; NaN is an object around a NaN.
+    /// Writes a decimal fraction (tag 4) with the exact exponent and mantissa; NaN is an object around a NaN.
     mutating func writeDecimal(_ value: Decimal) {
       guard !value.isNaN, let magnitude = UInt128(value.significand.magnitude.description) else {
         writeTag(CBORTag.object)
@@ -50,7 +50,7 @@
       writeArrayHead(count: 2)
       writeInteger(value.exponent)
       guard value.sign == .minus && magnitude != 0 else { return writeInteger(magnitude) }
-      // -n is -1 - (n - 1), whose n - 1 may take all the bits.
+      // -n is -1 - (n - 1), whose n - 1 may use all the bits.
       let argument = magnitude - 1
       if let short = UInt64(exactly: argument) { return writeHead(.negative, short) }
       writeTag(CBORTag.negativeBignum)

@@ -2,10 +2,10 @@
   import Foundation
   import FoundationObjects
 
-  /// Checks the classes of an object that has been decoded, and of what is in it if it is a collection.
+  /// Checks the classes of a decoded object and the contents of collections.
   struct ClassChecks {
     let allowed: AllowedClasses
-    /// How many objects may still be looked at.
+    /// Objects that may still be checked.
     var limit: Int
     private var seen: Set<ObjectIdentifier> = []
 
@@ -15,7 +15,7 @@
     }
 
     mutating func permit(_ object: AnyObject, isElement: Bool) -> Bool {
-      // They may be in one another to any depth.
+      // Iterative: collections may nest to any depth.
       var waiting: [AnyObject] = []
       guard permitAlone(object, isElement: isElement, &waiting) else { return false }
       while let element = waiting.popLast() {
@@ -24,7 +24,7 @@
       return true
     }
 
-    /// - Parameter waiting: Gets what is in a collection.
+    /// - Parameter waiting: Receives a collection's contents.
     private mutating func permitAlone(_ object: AnyObject, isElement: Bool, _ waiting: inout [AnyObject]) -> Bool {
       limit -= 1
       guard limit > 0 else { return false }

@@ -1,7 +1,6 @@
 #if !canImport(Darwin)
   import Foundation
 
-  /// Names of classes for messages.
   enum ClassDescription {
     static func name(of record: ClassRecord.Reference) -> String { name(of: record.pointee.type) }
 

@@ -2,7 +2,7 @@
   import Foundation
   import Synchronization
 
-  /// Names that stand in archives for classes, in place of their own.
+  /// Class names in archives that differ from the classes' own.
   struct ClassNameMap {
     private var names: [ObjectIdentifier: String] = [:]
     private var classes: [String: AnyClass] = [:]
@@ -19,13 +19,13 @@
       set { classes[name] = newValue }
     }
 
-    /// What holds for every archiver of the process, in a map of its own for each direction.
+    /// Process-wide names, one map for each direction.
     static let archiving = Shared()
     static let unarchiving = Shared()
 
     final class Shared: Sendable {
       private let map = Mutex(ClassNameMap())
-      /// Most processes have no such names: then nobody takes the lock.
+      /// Avoids the lock in most processes, which set no names.
       private let used = Atomic(false)
 
       var isUsed: Bool { used.load(ordering: .acquiring) }

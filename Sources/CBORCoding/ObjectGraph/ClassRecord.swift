@@ -2,41 +2,35 @@
   import Foundation
   import FoundationObjects
 
-  /// What the coders know about a type. One is made for each type that is met, once in a process, and never freed.
+  /// A type's properties for the coders, made once per process and never freed.
   struct ClassRecord {
-    /// Neither counted nor copied, so that threads that encode the same class share nothing they write to.
+    /// Not reference counted, so that threads encoding the same class share no written memory.
     typealias Reference = UnsafePointer<ClassRecord>
 
     let type: Any.Type
     let form: ValueForm
-    /// For ``ValueForm/object``.
     let coding: (any NSCoding.Type)?
-    /// For Swift's arrays.
     let elements: (any SwiftElements.Type)?
     let hashing: Hashing
-    /// Where the class is in ``FoundationCoding/all``.
+    /// The class's index in ``FoundationCoding/all``.
     let foundationCoding: Int
     let supportsSecureCoding: Bool
     let isNSObject: Bool
-    /// The class that reads what this one wrote, if it is another one.
+    /// The class that reads this one's archives, if different.
     let unarchivedAs: AnyClass?
-    /// Whether it inherits from one of Foundation's classes other than `NSObject`.
+    /// Whether it inherits from a Foundation class other than `NSObject`.
     let extendsFoundation: Bool
-    /// The class, or the superclass, that is one of FoundationNetworking's.
+    /// The FoundationNetworking class that it is or inherits from.
     let networkingClass: AnyClass?
-    /// The name as a text item; empty: the class cannot be found by a name.
+    /// The name as a text item; empty if the class cannot be found by name.
     let encodedName: UnsafeRawBufferPointer
-    /// Why the class cannot be written.
     let problem: String
 
-    /// The class, of a type that is one.
     var anyClass: AnyClass? { type as? AnyClass }
   }
 
   extension ClassRecord {
-    /// Finds out about a type.
-    ///
-    /// - Parameter form: The form that the type is known to have.
+    /// - Parameter form: The type's form, if known.
     init(_ type: Any.Type, _ form: ValueForm?) {
       guard let anyClass = type as? AnyClass else {
         self.init(type, form: form ?? .swiftOther)

@@ -2,14 +2,14 @@
   import Foundation
   import Synchronization
 
-  /// What is known about the types that were met so far, by type and by name.
+  /// Records of all types met so far, by type and by name.
   ///
-  /// Looking up takes no lock: tables only ever get entries, and where one gets too small a larger copy takes its
-  /// place, while the old one stays for those who still read it.
+  /// Lookups take no lock: entries are only added, and a full table is replaced by a larger copy while the old one
+  /// stays for its readers.
   final class ClassTable: Sendable {
     static let shared = ClassTable()
 
-    // Addresses: raw pointers are not Sendable.
+    // Addresses, because raw pointers are not Sendable.
     private let byType: Atomic<UInt>
     private let byName: Atomic<UInt>
     private let writer = Mutex(())
@@ -21,7 +21,7 @@
       for coding in FoundationCoding.all { insert(coding.type, nil) }
     }
 
-    /// What is known about a type; found out now if it was not met before.
+    /// A type's record, made on first use.
     @inline(__always)
     static func record(of type: Any.Type) -> ClassRecord.Reference {
       shared.find(ObjectIdentifier(type)) ?? shared.insert(type, nil)
@@ -32,7 +32,7 @@
       Self.slots(byType).find(hash: Self.hash(id)) { $0.pointee.id == id }
     }
 
-    /// The class whose name is this text item, if it was met before.
+    /// The class with this name, a text item, if met before.
     @inline(__always)
     static func record(named item: UnsafeRawBufferPointer) -> ClassRecord.Reference? {
       slots(shared.byName).find(hash: hash(item)) {
@@ -44,7 +44,7 @@
     @inline(never)
     @discardableResult
     private func insert(_ type: Any.Type, _ form: ValueForm?) -> ClassRecord.Reference {
-      // Made outside the lock: it asks the type, whose code is not ours.
+      // Made outside the lock, because it calls foreign code of the type.
       let record = ClassRecord(type, form)
       let address = writer.withLock { _ -> UInt in
         if let existing = find(record.id) { return UInt(bitPattern: existing) }
@@ -88,14 +88,14 @@
 
     @inline(__always)
     private static func hash(_ id: ObjectIdentifier) -> Int {
-      // Metadata is aligned to sixteen bytes; multiplied, the high bits depend on all of them.
+      // Metadata is aligned to 16 bytes; after the multiplication the high bits depend on all others.
       let product = UInt(bitPattern: id) &* 0x9E37_79B9_7F4A_7C15
       return Int(truncatingIfNeeded: product >> 32)
     }
 
     @inline(__always)
     private static func hash(_ bytes: UnsafeRawBufferPointer) -> Int {
-      // The ends of names differ more than their beginnings; what collides is compared.
+      // Names differ more at their ends; the caller compares on collisions.
       var hash = UInt64(truncatingIfNeeded: bytes.count)
       var index = bytes.count
       while index >= 8 {

@@ -1,5 +1,5 @@
 #if !canImport(Darwin)
-  /// The value in an `Any` whose type was found to be `T`, without the search that a dynamic cast is.
+  /// The value in an `Any` of known type `T`, without the cost of a dynamic cast.
   @inline(__always)
   func payload<T>(of value: Any, as type: T.Type) -> T {
     func read<Value>(_ value: Value) -> T {

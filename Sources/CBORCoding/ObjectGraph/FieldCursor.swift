@@ -1,23 +1,22 @@
 #if !canImport(Darwin)
   import Foundation
 
-  /// Where reading is in the fields of one object, or of the top level.
+  /// The reading position in the fields of one object or the top level.
   ///
-  /// Fields are mostly read in the order they were written: then each is found by comparing one key. The first one
-  /// that is not makes an index.
+  /// Fields are mostly read in the order they were written, so one comparison finds each. The first one out of order
+  /// builds an index.
   struct FieldCursor {
-    /// The object's class, or `nil` at the top level.
+    /// The object's class; `nil` at the top level.
     let record: ClassRecord.Reference?
-    /// The first key.
     let start: Int
     let count: Int
-    /// The key after the last field that was read in order.
+    /// The key after the last field read in order.
     var next: Int
-    /// How many fields there are from there on.
+    /// Fields left from `next`.
     var left: Int
     /// The number of the next value without a key.
     var unkeyed = 0
-    /// Whether the field that was found last is the one at `next`.
+    /// Whether the last found field is at `next`.
     var isInOrder = false
     var index: FieldIndex?
 
@@ -30,7 +29,6 @@
     }
   }
 
-  /// The fields of an object by their keys.
   final class FieldIndex {
     private struct Field {
       /// The key, with its head.
@@ -39,13 +37,13 @@
       let value: Int
     }
 
-    /// Behind the last field.
+    /// The offset after the last field.
     let end: Int
     private let bytes: UnsafeRawBufferPointer
     private var fields: ContiguousArray<Field> = []
-    /// Numbers of fields, plus one, by the hash of their keys; empty while there are few.
+    /// Field numbers plus one, by hash of their keys; empty for few fields.
     private var slots: ContiguousArray<Int> = []
-    /// After the field that was found last.
+    /// The field after the last found one.
     private var expected = 0
 
     init(_ bytes: UnsafeRawBufferPointer, start: Int, count: Int) throws(CBORError) {
@@ -72,7 +70,7 @@
       }
     }
 
-    /// Where the value is whose encoded key this is.
+    /// The offset of the value with an encoded key.
     func value(forKey key: UnsafeRawBufferPointer) -> Int? {
       if expected < fields.count, matches(expected, key) { return found(expected) }
       if slots.isEmpty {
@@ -99,7 +97,7 @@
         && memcmp(bytes.baseAddress! + field.key, key.baseAddress!, key.count) == 0
     }
 
-    /// Seeded anew in every process: whoever made the keys cannot make them collide.
+    /// Randomly seeded in each process, so that an archive cannot force collisions.
     private static func hash(_ key: UnsafeRawBufferPointer) -> Int {
       var hasher = Hasher()
       hasher.combine(bytes: key)

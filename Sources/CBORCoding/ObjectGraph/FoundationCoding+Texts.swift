@@ -40,7 +40,7 @@
       },
     ]
 
-    /// The string, the lengths of the runs in UTF-16 units, and for each run its attributes.
+    /// Writes the string, the lengths of the runs in UTF-16 units, and each run's attributes.
     private static func encode(_ string: NSAttributedString, _ coder: CBORKeyedArchiver) {
       coder.encode(string.string as String?, forKey: "string")
       var lengths: [Int] = []

@@ -41,8 +41,8 @@
 
     // MARK: Values
 
-    /// The structures that Foundation has values for; of other types only numbers and arrays of them are taken, whose
-    /// description Foundation does not have to be trusted with.
+    /// Structures that Foundation supports. Other types are limited to numbers and arrays of them, because Foundation
+    /// cannot be trusted with their descriptions.
     private static let structures = [
       NSValue(range: NSRange()), NSValue(point: NSPoint()), NSValue(size: NSSize()), NSValue(rect: NSRect()),
       NSValue(edgeInsets: NSEdgeInsets()),
@@ -71,7 +71,7 @@
     }
 
     private static func decodeValue(_ coder: CBORKeyedUnarchiver) -> NSObject? {
-      // The buffer is as large as the archive says, so what it is for has to be in the archive.
+      // The archive decides the buffer's size, so require a value at least as long.
       guard let name = coder.string(forKey: "type"), let type = type(name), let value = coder.locate("value"),
         type.partCount <= coder.bytes.count
       else { return nil }
@@ -91,7 +91,7 @@
 
     // MARK: Index sets
 
-    /// Where each range begins and how long it is, in ascending order.
+    /// Writes each range's start and length, in ascending order.
     private static func encode(_ set: NSIndexSet, _ coder: CBORKeyedArchiver) {
       var numbers: [Int] = []
       set.enumerateRanges { range, _ in numbers += [range.location, range.length] }
@@ -113,7 +113,7 @@
   }
 
   extension CBORKeyedUnarchiver {
-    /// Reads the value at an offset into memory. Returns `false` if it is of another type.
+    /// Reads the value at an offset into memory. Returns `false` for another type.
     fileprivate func read(_ type: ObjCType, at offset: Int, to address: UnsafeMutableRawPointer) -> Bool {
       var reader = CBORReader(bytes, at: offset)
       do {

@@ -2,14 +2,13 @@
   import Foundation
   import FoundationObjects
 
-  /// How objects of one of Foundation's classes are archived, in place of the class's own methods.
+  /// Archives objects of one Foundation class instead of the class's own methods.
   ///
-  /// Those of Foundation on Linux trust what they read: given another coder than Foundation's, or bytes that were
-  /// made up, many of them end the process.
+  /// Foundation's methods on Linux trust their input: with another coder or forged bytes many end the process.
   struct FoundationCoding: Sendable {
     let type: AnyClass
     let encode: @Sendable (AnyObject, CBORKeyedArchiver) -> Void
-    /// Returns `nil` if what was decoded makes no such object.
+    /// Returns `nil` if the decoded fields are invalid.
     let decode: @Sendable (CBORKeyedUnarchiver) -> NSObject?
 
     static let all: [FoundationCoding] = values + texts + times + measures + notifications
@@ -23,7 +22,7 @@
         decode: decode)
     }
 
-    /// For a class whose objects are made in the same way of each kind of archive.
+    /// For a class whose objects are made the same way from all kinds of archives.
     static func make<Object: NSObject>(
       _ type: Object.Type, encode: @escaping @Sendable (Object, CBORKeyedArchiver) -> Void
     ) -> FoundationCoding {
@@ -31,7 +30,7 @@
       return make(type, encode: encode, decode: { shared.make($0) })
     }
 
-    /// Whether the key at an offset is one that Foundation's own `encode(with:)` writes: it begins with "NS." or "NS".
+    /// Whether the key at an offset has Foundation's prefix, "NS." or "NS".
     static func isFoundationsKey(_ bytes: UnsafeRawBufferPointer, at offset: Int) -> Bool {
       var reader = CBORReader(bytes, at: offset)
       guard let text = try? reader.readDefinite(.text), text.count >= 3 else { return false }
@@ -40,7 +39,7 @@
   }
 
   extension CBORKeyedUnarchiver {
-    /// Foundation's classes whose objects are decoded, whatever is in the archive.
+    /// Foundation classes that are always decoded safely.
     package static let foundationClasses: [AnyClass] = ValueClasses.basic + FoundationCoding.all.map(\.type)
   }
 

@@ -1,11 +1,11 @@
 #if !canImport(Darwin)
   import Foundation
 
-  /// What is in Foundation's collections.
+  /// The elements of Foundation's collections.
   ///
-  /// On Linux every way to the elements of an array or a set makes Swift values of them: a mutable array becomes an
-  /// `Array`, a URL loses its base, and none is the object that it was. Only a reflection shows the objects, and it
-  /// takes less time. (An ordered set does not show them either: what is mutable in one comes back immutable.)
+  /// On Linux, accessing elements of an array or a set bridges them to Swift values: a mutable array becomes an
+  /// `Array`, a URL loses its base, and identity is lost. Only reflection returns the objects, and it is faster. (It
+  /// fails for ordered sets, whose mutable elements come back immutable.)
   enum FoundationElements {
     static func elements(of array: NSArray) -> [Any] {
       guard type(of: array) == NSArray.self || type(of: array) == NSMutableArray.self else {
@@ -29,7 +29,7 @@
 
     static func elements(of set: NSOrderedSet) -> [Any] { (0..<set.count).map { set.object(at: $0) } }
 
-    /// Returns `nil` if a reflection shows something else.
+    /// Returns `nil` if reflection shows something else.
     private static func reflected(_ collection: NSObject, count: Int) -> [Any]? {
       var elements: [Any] = []
       elements.reserveCapacity(count)

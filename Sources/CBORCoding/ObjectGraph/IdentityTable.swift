@@ -1,29 +1,27 @@
 #if !canImport(Darwin)
-  /// The objects that an archiver has met, and where it wrote them.
+  /// The objects that an archiver has met, and their offsets.
   ///
-  /// It keeps them: the address of an object that goes away is soon that of another one.
+  /// Retains the objects, as a freed object's address is soon reused.
   struct IdentityTable {
     struct Entry {
       let object: AnyObject
-      /// How many levels of objects are in it, once it is written.
+      /// Levels of objects inside it, once written.
       var levels: Int32 = 0
-      /// Where its item begins; -1: so far it was encoded conditionally only.
+      /// Its item's offset; -1 while only encoded conditionally.
       var offset: Int
-      /// Whether something refers to it.
       var isReferenced = false
-      /// Whether it was encoded conditionally first.
+      /// Whether it was first encoded conditionally.
       let isLate: Bool
     }
 
     private(set) var entries: ContiguousArray<Entry> = []
-    /// Numbers of entries, plus one, by the address of their object; empty while there are few.
+    /// Entry numbers plus one, by object address; empty for few entries.
     private var slots: ContiguousArray<Int> = []
-    /// Entries that were there before their object was written: their offsets are not in the order of the entries.
+    /// Entries added before their object was written: their offsets are out of order.
     private var late: [Int] = []
 
     private static let few = 8
 
-    /// The number of an object's entry.
     @inline(__always)
     func find(_ object: AnyObject) -> Int? {
       if slots.isEmpty {
@@ -39,7 +37,7 @@
       return nil
     }
 
-    /// Adds an object that is not there; returns the number of its entry.
+    /// Adds a new object. Returns its entry's number.
     @inline(__always)
     @discardableResult
     mutating func add(_ object: AnyObject, offset: Int) -> Int {
@@ -64,7 +62,7 @@
       slots[slot] = index + 1
     }
 
-    /// Says where an object is that was encoded conditionally before.
+    /// Records the offset of an object that was encoded conditionally before.
     mutating func setOffset(_ offset: Int, of index: Int) {
       entries[index].offset = offset
       late.append(index)
@@ -75,14 +73,14 @@
 
     mutating func refer(to index: Int) { entries[index].isReferenced = true }
 
-    /// Lets go of all objects, and keeps the memory.
+    /// Releases all objects but keeps the memory.
     mutating func removeAll() {
       entries.removeAll(keepingCapacity: true)
       if !slots.isEmpty { slots = [] }
       if !late.isEmpty { late = [] }
     }
 
-    /// The bytes from `offset` on have moved.
+    /// Adjusts offsets after bytes from `offset` were moved.
     mutating func shift(by distance: Int, from offset: Int) {
       for index in late where entries[index].offset >= offset { entries[index].offset += distance }
       for index in entries.indices.reversed() where !entries[index].isLate {

@@ -1,18 +1,18 @@
 #if !canImport(Darwin)
   import Foundation
 
-  /// The encoded keys of a map, text or integers with the shortest heads: equal keys are equal bytes.
+  /// A map's encoded keys, text or integers with the shortest heads: equal keys have equal bytes.
   struct MapKeys {
     private let bytes: UnsafeRawBufferPointer
     private let offsets: UnsafeBufferPointer<Int>
 
-    /// - Parameter offsets: Where the keys are in `bytes`, which hold them whole.
+    /// - Parameter offsets: Offsets of the keys, which are whole, in `bytes`.
     init(_ bytes: UnsafeRawBufferPointer, _ offsets: UnsafeBufferPointer<Int>) {
       self.bytes = bytes
       self.offsets = offsets
     }
 
-    /// Where a key is that is there twice, or `nil` if there is none.
+    /// The offset of a repeated key; `nil` if all are unique.
     @inline(__always)
     var duplicate: Int? {
       if offsets.count > 16 { return duplicateOfMany }
@@ -43,11 +43,10 @@
       return memcmp(bytes.baseAddress! + first, bytes.baseAddress! + second, lengths.0) < 0
     }
 
-    /// The length of an encoded key, its head included.
     @inline(__always)
     static func length(of bytes: UnsafeRawBufferPointer, at offset: Int) -> Int {
       let initial = bytes[offset]
-      // Short text, the key of nearly every field.
+      // Fast path: short text, the most common key.
       if initial >= 0x60 && initial < 0x78 { return 1 &+ Int(initial & 0x1F) }
       var reader = CBORReader(bytes, at: offset)
       guard let head = try? reader.readHead() else { return 1 }

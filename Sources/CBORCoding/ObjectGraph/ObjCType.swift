@@ -1,23 +1,23 @@
 #if !canImport(Darwin)
   import Foundation
 
-  /// A type as `@encode` of Objective-C writes it, as far as values of it can be coded.
+  /// A type in Objective-C's `@encode` form, if its values can be coded.
   ///
-  /// On Linux `@` is an `Any?`, and `l` and `L` have 32 bits, as Foundation has them there.
+  /// On Linux `@` is an `Any?`, and `l` and `L` have 32 bits, as in Foundation.
   indirect enum ObjCType: Sendable {
     case int8, uint8, int16, uint16, int32, uint32, int64, uint64, float, double, bool
     case cString, object, anyClass
     case array(ObjCType, Int)
     case structure([ObjCType])
 
-    /// Returns `nil` if there is more than one type, or one whose values cannot be coded.
+    /// Returns `nil` for several types, or one whose values cannot be coded.
     init?(_ encoding: UnsafePointer<CChar>) {
       var rest = Substring(String(cString: encoding)).utf8
       guard let type = Self.parse(&rest, depth: 0), rest.isEmpty else { return nil }
       self = type
     }
 
-    /// Bytes of a value. An archive may say any number, and no sum of two of these overflows.
+    /// The largest accepted size in bytes. Archives may claim any size; two of these cannot overflow.
     private static let greatestSize = 1 << 28
 
     private static func parse(_ text: inout Substring.UTF8View, depth: Int) -> ObjCType? {
@@ -56,7 +56,6 @@
 
     var size: Int { layout.size }
     var alignment: Int { layout.alignment }
-    /// From one element of an array to the next.
     var stride: Int { Self.align(size, to: alignment) }
 
     private var layout: (size: Int, alignment: Int) {
@@ -77,7 +76,6 @@
       }
     }
 
-    /// The offsets of the parts of an array or a structure.
     func forEachPart(_ body: (ObjCType, Int) -> Void) {
       switch self {
       case .array(let element, let count):
@@ -107,7 +105,6 @@
   }
 
   extension CBORKeyedArchiver {
-    /// Writes the value at an address as one item.
     func write(_ type: ObjCType, at address: UnsafeRawPointer) {
       switch type {
       case .int8: writer.writeInteger(address.load(as: Int8.self))

@@ -1,16 +1,16 @@
 #if !canImport(Darwin)
-  /// A place in an archive that is being written which refers to an object; there is one byte, to be replaced.
+  /// An archive offset with a one-byte placeholder for a reference.
   struct ObjectReference {
     var offset: Int
-    /// The number of the object in the table of identities.
+    /// The object's number in the identity table.
     let entry: Int
   }
 
-  /// What an archiver knows about the object that it is encoding.
+  /// State of the object being encoded.
   struct EncodingFrame {
-    /// The first of its keys in the archiver's list.
+    /// The index of its first key in the archiver's list.
     var firstKey = 0
-    /// How many values it has encoded without a key.
+    /// Values encoded without a key.
     var unkeyedCount = 0
   }
 #endif

@@ -1,9 +1,9 @@
 #if !canImport(Darwin)
   import Synchronization
 
-  /// A hash table of records with open addressing, for one writer and any number of readers at a time.
+  /// An open-addressing hash table of records for one writer and concurrent readers.
   ///
-  /// Two words, capacity and count, and the slots, which go from nil to a record once. Never freed.
+  /// Two words, capacity and count, then slots that change from nil to a record once. Never freed.
   struct RecordSlots {
     let base: UnsafeRawPointer
 
@@ -11,7 +11,6 @@
 
     init(_ base: UnsafeRawPointer) { self.base = base }
 
-    /// - Parameter capacity: A power of two.
     static func make(capacity: Int) -> UnsafeMutableRawPointer {
       let header = 2 * MemoryLayout<Int>.stride
       let bytes = header + capacity * MemoryLayout<Slot>.stride
@@ -29,7 +28,7 @@
       (base + 2 * MemoryLayout<Int>.stride).assumingMemoryBound(to: Slot.self)
     }
 
-    /// Half full is full: look-ups stay short.
+    /// Limits the load to one half, to keep lookups short.
     var isFull: Bool { count * 2 >= capacity }
 
     @inline(__always)
@@ -44,7 +43,7 @@
       return nil
     }
 
-    /// By the writer only, and only where it is not full.
+    /// For the writer only; the table must not be full.
     func insert(_ record: ClassRecord.Reference, hash: Int) {
       let mask = capacity - 1
       var index = hash & mask
@@ -54,7 +53,7 @@
         .storeBytes(of: count + 1, toByteOffset: MemoryLayout<Int>.stride, as: Int.self)
     }
 
-    /// A table twice as large with the same records.
+    /// A table of twice the size with the same records.
     func grown(_ hash: (ClassRecord.Reference) -> Int) -> RecordSlots {
       let grown = RecordSlots(UnsafeRawPointer(Self.make(capacity: capacity * 2)))
       for index in 0..<capacity {

@@ -2,30 +2,30 @@
   import Foundation
   import FoundationObjects
 
-  /// The values of an archive that are referred to, by their numbers.
+  /// An archive's shared values, by number.
   struct SharedValues {
     enum State {
       case unread
-      /// Its `init(coder:)` runs: there is no object yet.
+      /// Its `init(coder:)` is running, so there is no object yet.
       case beingRead
-      /// A collection that is there, and is not complete.
+      /// An incomplete collection.
       case beingFilled(AnyObject)
       case read(AnyObject)
     }
 
     struct Value {
-      /// Where its tag is.
+      /// Its tag's offset.
       let offset: Int
       var state = State.unread
-      /// How many levels of objects are in it.
+      /// Levels of objects inside it.
       var levels = 0
-      /// How many values it is made of, each counted as often as it is referred to.
+      /// Values inside it, counted once per reference.
       var weight = 0
-      /// Whether there is something in it that Foundation cannot compare.
+      /// Whether it contains an object that Foundation cannot compare.
       var isFragile = false
-      /// Where reading of the value began: the classes that were allowed then.
+      /// The classes allowed at the value's first read.
       var allowed = AllowedClasses.none
-      /// What waits for it to be read.
+      /// Completions that need the object.
       var waiting: [(AnyObject) -> Void] = []
     }
 
@@ -37,7 +37,7 @@
       for offset in offsets { values.append(Value(offset: offset)) }
     }
 
-    /// The number of the value whose tag is at an offset.
+    /// The number of the value with its tag at an offset.
     func number(at offset: Int) -> Int? {
       var low = 0
       var high = values.count

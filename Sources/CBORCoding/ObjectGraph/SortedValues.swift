@@ -1,13 +1,12 @@
 #if !canImport(Darwin)
   import Foundation
 
-  /// Plain values, sorted by the bytes they are encoded as: the order does not depend on hashes, which differ from
-  /// run to run.
+  /// Plain values sorted by their encoded bytes, independent of hashes, which differ from run to run.
   struct SortedValues: ~Copyable {
     private var writer = CBORWriter(capacity: 256)
     private var ranges: ContiguousArray<(range: Range<Int>, index: Int)> = []
 
-    /// Returns `nil` if some value is not plain.
+    /// Returns `nil` if any value is not plain.
     init?(_ values: [Any]) {
       ranges.reserveCapacity(values.count)
       for index in values.indices {
@@ -29,7 +28,7 @@
       }
     }
 
-    /// Calls `body` with the place of each value in the array and its encoded bytes.
+    /// Calls `body` with each value's index in the array and encoded bytes.
     func forEach(_ body: (Int, UnsafeRawBufferPointer) -> Void) {
       writer.withBytes { bytes in
         for (range, index) in ranges { body(index, UnsafeRawBufferPointer(rebasing: bytes[range])) }

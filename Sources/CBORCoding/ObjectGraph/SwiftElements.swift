@@ -1,9 +1,9 @@
 #if !canImport(Darwin)
   import Foundation
 
-  /// Swift's collections, which are written without an `NSArray` made of them: that takes longer than all the rest.
+  /// Swift collections, written without converting them to `NSArray`, which would dominate the cost.
   package protocol SwiftElements {
-    /// Writes a value whose type was found to be this one, as one item.
+    /// Writes a value of known type as one item.
     static func write(_ value: Any, to archiver: CBORKeyedArchiver)
   }
 
@@ -20,10 +20,9 @@
   }
 
   extension CBORKeyedArchiver {
-    /// Writes a value that is in a collection.
     package func writeElement(_ value: Any) { write(value) }
 
-    /// Writes an array of so many elements, which `body` writes.
+    /// Writes an array of `count` elements, which `body` writes.
     package func writeArray(count: Int, _ body: () -> Void) {
       guard enter(ClassTable.record(of: NSArray.self)) else { return }
       writer.writeArrayHead(count: count)
@@ -31,7 +30,7 @@
       leave()
     }
 
-    /// Writes a dictionary of so many entries, whose keys and values `body` writes, in the order of their encoded keys.
+    /// Writes a dictionary whose `count` entries `body` writes, ordered by encoded key.
     package func writeDictionary(count: Int, _ body: () -> Void) {
       guard enter(ClassTable.record(of: NSDictionary.self)) else { return }
       writer.writeMapHead(count: count)
