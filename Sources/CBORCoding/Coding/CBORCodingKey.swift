@@ -1,4 +1,4 @@
-/// A coding key that no type of the caller's declares: the index of an array's element, or `super`.
+/// A coding key outside the caller's types: an array index, or `super`.
 struct CBORCodingKey: CodingKey {
   static let superclass = CBORCodingKey(stringValue: "super", intValue: nil)
 

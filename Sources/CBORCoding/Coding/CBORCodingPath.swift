@@ -1,15 +1,14 @@
-/// The coding keys that lead to every value which is being coded, for those who ask for them: errors, mostly.
+/// The coding paths of all values being coded, mainly for errors.
 ///
-/// It costs next to nothing while nobody asks: a key is not copied, but pointed to. An element is pushed when the
-/// coding of a value begins and popped when it ends, so each is alive as long as the caller's variable that it
-/// points to. Containers which outlive that refer to an element by its place; once it is popped, they get the path
-/// of something else, or a part of their own, and never touch memory that is not theirs.
+/// Nearly free until requested: keys are pointed to instead of copied. An element is pushed when a value's coding
+/// begins and popped when it ends, while the caller's key variable is alive. A container that outlives its element
+/// refers to it by index; after the pop it gets another path or a part of its own, and never reads foreign memory.
 struct CBORCodingPath: ~Copyable {
-  /// The place of an element; `nil` for the root.
+  /// An element's index; -1 for the root.
   typealias Reference = Int32
   static let root: Reference = -1
 
-  /// How an element is to be popped.
+  /// The information to pop an element.
   struct Mark {
     fileprivate let elements: Int
     fileprivate let ownedKeys: Int
@@ -20,7 +19,7 @@ struct CBORCodingPath: ~Copyable {
     let parent: Reference
     let depth: Int32
     let kind: Kind
-    /// Of an array's element, or in `ownedKeys`.
+    /// The array element's index, or the index in `ownedKeys`.
     let index: Int
     let pointer: UnsafeRawPointer?
     let type: any CodingKey.Type
@@ -41,7 +40,7 @@ struct CBORCodingPath: ~Copyable {
 
   mutating func removeAll() { pop(to: Mark(elements: 0, ownedKeys: 0)) }
 
-  /// How many values are around and including the one at `reference`.
+  /// The number of values from the root to the one at `reference`.
   @inline(__always)
   func depth(of reference: Reference) -> Int {
     reference >= 0 && reference < elements.count ? Int(elements[Int(reference)].depth) : 0
@@ -49,7 +48,7 @@ struct CBORCodingPath: ~Copyable {
 
   // MARK: Pushing
 
-  /// A value without a key of its own: that of a single value container.
+  /// Pushes a value without a key, in a single value container.
   @inline(__always)
   mutating func push(under parent: Reference) -> Reference {
     push(parent, .none, 0, nil, CBORCodingKey.self)
@@ -60,13 +59,13 @@ struct CBORCodingPath: ~Copyable {
     push(parent, .index, index, nil, CBORCodingKey.self)
   }
 
-  /// A key that stays where it is until the element is popped.
+  /// Pushes a key that stays in place until the pop.
   @inline(__always)
   mutating func push<Key: CodingKey>(borrowing key: UnsafePointer<Key>, under parent: Reference) -> Reference {
     push(parent, .borrowed, 0, UnsafeRawPointer(key), Key.self)
   }
 
-  /// A key that is copied: of a container or coder that nobody tells when it is done with.
+  /// Pushes a copied key, for a container or coder without a known end.
   mutating func push(copying key: any CodingKey, under parent: Reference) -> Reference {
     ownedKeys.append(key)
     return push(parent, .owned, ownedKeys.count - 1, nil, CBORCodingKey.self)
@@ -90,7 +89,7 @@ struct CBORCodingPath: ~Copyable {
     while reference >= 0, reference < elements.count {
       let element = elements[Int(reference)]
       if let key = key(of: element) { keys.append(key) }
-      // A parent lies beneath its children; anything else is a place that has been taken over.
+      // A parent is below its children; anything else is a reused index.
       guard element.parent < reference else { break }
       reference = element.parent
     }

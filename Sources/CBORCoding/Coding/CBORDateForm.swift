@@ -1,17 +1,17 @@
 import Foundation
 
-/// How a `Date` is a data item: exactly, whatever its seconds are, and always the same way.
+/// The deterministic, lossless encoding of a `Date`.
 ///
-/// 1. Tag 1, seconds since 1970 as an integer or a floating-point number, where that is exact. `Date` counts from
-///    2001, with a step that is half as wide: half of all dates with a fraction have no such number.
-/// 2. Those have an extended time (tag 1001, RFC 9581) with the exact seconds since 1970 as a bigfloat: a mantissa
-///    and an exponent to the base 2.
-/// 3. What needs a mantissa of more than 63 bits, within nanoseconds of 2001 or beyond the age of the universe, is a
-///    plain number, seconds since 2001: the form that `Date`'s own conformance to `Codable` has.
+/// 1. Tag 1, seconds since 1970 as an integer or a floating-point number, where that is exact. `Date` counts from 2001
+/// in steps half as wide, so half of all fractional dates have no such number.
+/// 2. Those use extended time (tag 1001, RFC 9581) with the exact seconds since 1970 as a bigfloat, a mantissa and a
+/// base 2 exponent.
+/// 3. Dates that need a mantissa of more than 63 bits, within nanoseconds of 2001 or beyond the age of the universe,
+/// are plain numbers of seconds since 2001, like `Date`'s own `Codable` form.
 enum CBORDateForm {
-  /// From 1970 to 2001, in seconds.
+  /// Seconds from 1970 to 2001.
   static let epochOffset = Date.timeIntervalBetween1970AndReferenceDate
-  /// The key of a bigfloat in an extended time.
+  /// A bigfloat's key in an extended time.
   private static let bigfloatKey = 5
 
   static func write(_ date: Date, to writer: inout CBORWriter) {
@@ -31,19 +31,19 @@ enum CBORDateForm {
     }
   }
 
-  /// The seconds since 1970, if nothing is lost on the way there and on the way back.
+  /// Seconds since 1970, if both conversions are lossless.
   private static func exactEpoch(_ seconds: Double) -> Double? {
     let epoch = seconds + epochOffset
     guard seconds.isFinite else { return epoch }
-    // The rounding error of the sum, exactly (Knuth's two-sum).
+    // The exact rounding error of the sum (Knuth's two-sum).
     let part = epoch - seconds
     let error = (seconds - (epoch - part)) + (epochOffset - part)
     return error == 0 && (epoch - epochOffset).bitPattern == seconds.bitPattern ? epoch : nil
   }
 
-  /// The seconds since 1970 as `mantissa` times a power of two.
+  /// Seconds since 1970 as `mantissa` times a power of two.
   private static func exactBigfloat(_ seconds: Double) -> (mantissa: Int64, exponent: Int)? {
-    // Down to the last bit that is set.
+    // The exponent of the lowest set bit.
     guard seconds != 0, case let exponent = Int(seconds.ulp.exponent) + seconds.significandBitPattern.trailingZeros,
       exponent < 0, exponent >= -62,
       let own = Int64(exactly: seconds * scale(-exponent)), let offset = Int64(exactly: epochOffset * scale(-exponent))
@@ -52,7 +52,7 @@ enum CBORDateForm {
     return overflow ? nil : (sum, exponent)
   }
 
-  /// Returns the date of a mantissa and an exponent to the base 2, or `nil` if it would not be exact.
+  /// The date of a mantissa and a base 2 exponent, or `nil` if it would be inexact.
   static func date(mantissa: Int64, exponent: Int) -> Date? {
     guard exponent < 0, exponent >= -62, let offset = Int64(exactly: epochOffset * scale(-exponent)) else {
       guard exponent >= 0, exponent < 1024 else { return nil }
@@ -66,6 +66,6 @@ enum CBORDateForm {
 }
 
 extension UInt64 {
-  /// Of a significand without its leading one: how many of its 52 bits at the end are not set.
+  /// Trailing zeros of a 52-bit significand without its leading one.
   fileprivate var trailingZeros: Int { self == 0 ? 52 : trailingZeroBitCount }
 }

@@ -1,15 +1,14 @@
 import Foundation
 import FoundationObjects
 
-/// How a `Decimal` is a data item: a decimal fraction (tag 4), with the mantissa as small as it gets; NaN is the
-/// floating-point NaN.
+/// The encoding of a `Decimal`: a decimal fraction (tag 4) with the smallest mantissa; NaN is the floating-point NaN.
 enum CBORDecimalForm {
   static let exponents = -128...127
 
   static func write(_ value: Decimal, to writer: inout CBORWriter) {
     guard !value.isNaN, var mantissa = UInt128(value.significand.description) else { return writer.writeDouble(.nan) }
     var exponent = value.exponent
-    // Equal values get equal bytes: 1.50 is 1.5.
+    // Equal values get equal bytes: 1.50 becomes 1.5.
     while mantissa != 0, exponent < exponents.upperBound, mantissa % 10 == 0 {
       mantissa /= 10
       exponent += 1
@@ -25,7 +24,7 @@ enum CBORDecimalForm {
     }
   }
 
-  /// Returns `nil` if there is no such `Decimal`.
+  /// Returns `nil` if `Decimal` cannot represent it.
   static func decimal(mantissa: UInt128, isNegative: Bool, exponent: Int) -> Decimal? {
     var mantissa = mantissa
     var exponent = exponent

@@ -1,10 +1,8 @@
 import Synchronization
 
-/// Things that are kept for the next who needs one, since making them costs more than what they are needed for.
-///
-/// One is handed to one caller at a time.
+/// A pool of reusable elements that cost more to create than to use. Lends each to one caller at a time.
 struct CBORSpares<Element>: ~Copyable, Sendable {
-  // Sendable: an element is not used while it is in here, and only one caller takes it out.
+  // Sendable: an element in the pool is unused, and only one caller takes it out.
   private struct Spare: @unchecked Sendable {
     let element: Element
   }
@@ -12,7 +10,7 @@ struct CBORSpares<Element>: ~Copyable, Sendable {
   private let spares = Mutex<[Spare]>([])
   private let limit: Int
 
-  /// - Parameter limit: The most that are kept: as many as are likely to be needed at the same time.
+  /// - Parameter limit: The most elements to keep.
   init(limit: Int = .max) { self.limit = limit }
 
   @inline(__always)

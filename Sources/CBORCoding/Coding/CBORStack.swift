@@ -1,8 +1,6 @@
 import Foundation
 
-/// A stack of plain values in a buffer of its own.
-///
-/// Where an array would check and count references at every push, this is a store and an addition.
+/// A stack of trivial values. A push is a store and an addition, without an array's checks and reference counting.
 struct CBORStack<Element: BitwiseCopyable>: ~Copyable {
   private var base: UnsafeMutablePointer<Element>
   private(set) var capacity: Int
@@ -47,7 +45,7 @@ struct CBORStack<Element: BitwiseCopyable>: ~Copyable {
     self.count = count
   }
 
-  /// The elements from `start` on, to be put in another order.
+  /// Lends the elements from `start` for reordering.
   @inline(__always)
   mutating func withElements<R>(from start: Int, _ body: (UnsafeMutableBufferPointer<Element>) -> R) -> R {
     body(UnsafeMutableBufferPointer(start: base + start, count: count - start))

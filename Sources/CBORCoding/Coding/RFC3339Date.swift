@@ -1,12 +1,12 @@
 import Foundation
 
-/// Dates as text in the form of RFC 3339 §5.6: "2013-03-21T20:04:00Z", with a fraction of a second or without, and with an
-/// offset from UTC in the place of "Z".
+/// Dates in RFC 3339 §5.6 text: "2013-03-21T20:04:00Z", optionally with fractional seconds, and with "Z" or a UTC
+/// offset.
 enum RFC3339Date {
-  /// The days of a common year before each month, and before the next year.
+  /// Days of a common year before each month, and before the next year.
   private static let monthStarts = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334, 365]
 
-  /// Returns `nil` for any other text, and for a date that no calendar has. A leap second is the second after it.
+  /// Returns `nil` for other text and invalid dates. A leap second becomes the following second.
   static func date(of text: String) -> Date? {
     var text = text
     return text.withUTF8 { bytes in
@@ -31,7 +31,7 @@ enum RFC3339Date {
       return Date(timeIntervalSinceReferenceDate: Double(seconds - Int(CBORDateForm.epochOffset)) + fraction)
     }
 
-    /// Of exactly so many digits.
+    /// Parses exactly `count` digits.
     private mutating func number(_ count: Int) -> Int? {
       guard bytes.count - index >= count else { return nil }
       var number = 0
@@ -49,7 +49,7 @@ enum RFC3339Date {
       return true
     }
 
-    /// 0 if there is none. Any number of digits, of which as many count as a number can have.
+    /// Parses an optional fraction; extra digits are ignored. 0 if missing.
     private mutating func fraction() -> Double? {
       guard pass(".") else { return 0 }
       let start = index
@@ -58,7 +58,7 @@ enum RFC3339Date {
       return Double("0." + String(decoding: bytes[start..<min(index, start + 40)], as: UTF8.self))
     }
 
-    /// In seconds, to the east.
+    /// In seconds, positive to the east.
     private mutating func offset() -> Int? {
       if pass("Z") || pass("z") { return 0 }
       let sign = pass("+") ? 1 : pass("-") ? -1 : 0
@@ -69,15 +69,14 @@ enum RFC3339Date {
     }
   }
 
-  /// The days from 1970-01-01 to a date of the Gregorian calendar, which counts backwards too. Returns `nil` if there is
-  /// no such day.
+  /// Days from 1970-01-01 to a date of the proleptic Gregorian calendar, or `nil` for an invalid date.
   private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int? {
     let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
     guard 1...12 ~= month else { return nil }
     let start = monthStarts[month - 1] + (isLeap && month > 2 ? 1 : 0)
     let end = monthStarts[month] + (isLeap && month > 1 ? 1 : 0)
     guard 1...(end - start) ~= day else { return nil }
-    // The leap days of the years before this one; in year 0 there are none before.
+    // Leap days of earlier years; none before year 0.
     let before = year - 1
     let leapDays = year == 0 ? 0 : before / 4 - before / 100 + before / 400 + 1
     return year * 365 + leapDays + start + day - 1 - 719_528

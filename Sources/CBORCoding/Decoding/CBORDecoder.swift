@@ -1,55 +1,54 @@
 public import Foundation
 
-/// Decodes `Codable` values from CBOR (RFC 8949), that of ``CBOREncoder`` or of anybody else.
+/// Decodes `Codable` values from CBOR (RFC 8949), written by ``CBOREncoder`` or another encoder.
 ///
-/// It is used as `JSONDecoder` is, and throws the errors that it throws, with the same paths. Input is not trusted:
-/// time and memory are bounded by its size, whatever it declares, and there is no input that ends the process.
+/// It is used like `JSONDecoder` and throws the same errors with the same paths. Input is untrusted: its actual size
+/// bounds time and memory, and no input ends the process.
 ///
-/// It takes any well-formed CBOR: longer forms than needed, indefinite lengths, half precision, keys in any order.
-/// Two entries of a map with the same key are an error. Tags are looked through, but for those that mean something to
-/// the type which is decoded.
+/// It accepts all well-formed CBOR, including non-shortest forms, indefinite lengths, half precision and keys in any
+/// order. Duplicate keys in a map are an error. Tags are ignored unless they have a meaning for the decoded type.
 ///
 /// | type | item |
 /// |---|---|
-/// | integers | an integer or bignum, or a floating-point number that is integral; an error if it does not fit |
-/// | `Double` | a floating-point number, or an integer that is one exactly |
-/// | `Float` | the same, rounded to the nearest where it was written with more precision |
+/// | integers | an integer, bignum or integral floating-point number; an error if it does not fit |
+/// | `Double` | a floating-point number, or an integer that converts exactly |
+/// | `Float` | like `Double`, rounded to nearest from higher precision |
 /// | `Bool`, `String` | `true` or `false`; text |
 /// | `nil` | `null`, `undefined`, or no entry in a map |
 /// | `Data` | a byte string, or an array of numbers |
-/// | `Date` | tag 0, text of RFC 3339; tag 1, tag 1001 with a base time, or a number: seconds since 2001, as `Date` encodes itself |
+/// | `Date` | tag 0, text of RFC 3339; tag 1, tag 1001 with a base time, or a number: seconds since 2001, as `Date`
+/// encodes itself |
 /// | `URL`, `UUID` | text; a UUID also as a byte string |
-/// | `Decimal` | tag 4, an integer, or a floating-point number, of which the shortest decimal form is taken |
-/// | keyed containers | a map: by a key's `stringValue`, else, where the map has integers as keys, by its `intValue` |
+/// | `Decimal` | tag 4, an integer, or a floating-point number in its shortest decimal form |
+/// | keyed containers | a map, by a key's `stringValue`, or by its `intValue` if the map has integer keys |
 /// | unkeyed containers | an array |
 public struct CBORDecoder: Sendable {
-  /// What the types' `init(from:)` finds in its decoder.
+  /// Values available to the `init(from:)` of decoded types.
   public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
 
-  /// How deep arrays, maps and tags, and values within values, may nest.
+  /// The nesting limit for arrays, maps, tags and values within values.
   ///
-  /// A thread whose stack is too small for that depth sets a lower limit, which is found out while decoding; the stack
-  /// never overflows.
+  /// Lower on threads with a small stack, as detected during decoding; the stack never overflows.
   public var maximumDepth = 512
 
-  /// The longest input that is decoded, in bytes; at most 4 GiB, also with definite lengths in the place of indefinite
-  /// ones. What an array or a map takes in memory can be sixteen times its size, and more by what the type makes of it.
+  /// The largest input in bytes, at most 4 GiB, also after converting indefinite lengths to definite ones. An array or
+  /// a map can take sixteen times its encoded size in memory, and more depending on its type.
   public var maximumSize = Int(UInt32.max) - 1
 
-  /// The longest document that positions of 32 bits reach, as input and in its definite form. Lower in tests.
+  /// The longest document that 32-bit positions can address, before and after conversion. Tests lower it.
   package var longestDocument = Int(UInt32.max) - 1
 
   public init() {}
 
-  /// A value of the type, from the one item that `data` is.
+  /// Decodes a value from the single item in `data`.
   ///
-  /// - Throws: `DecodingError`, or what the type's `init(from:)` throws.
+  /// - Throws: `DecodingError`, or the error of the type's `init(from:)`.
   public func decode<T: Decodable>(_ type: T.Type = T.self, from data: Data) throws -> T {
-    // A span, since the closure of `Data.withUnsafeBytes` costs a tenth of what the decoding does.
+    // A span, because the closure of `Data.withUnsafeBytes` takes a tenth of the decoding time.
     try data.bytes.withUnsafeBytes { bytes in try decode(type, from: bytes) }
   }
 
-  /// The same, from bytes that are borrowed.
+  /// Decodes a value from borrowed bytes.
   package func decode<T: Decodable>(_ type: T.Type, from bytes: UnsafeRawBufferPointer) throws -> T {
     let session: CBORDecodingSession
     do throws(CBORError) {

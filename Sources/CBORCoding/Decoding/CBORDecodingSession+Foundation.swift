@@ -1,10 +1,10 @@
 import Foundation
 
-// Foundation's values, which have forms of their own. Each function returns `nil` if the item is not of such a form:
-// then the type is asked.
+// Foundation's types with CBOR forms. Each function returns `nil` for an item of another form, which is left to the
+// type's conformance.
 
 extension CBORDecodingSession {
-  /// Returns the position of what is within the first of these tags, and the tag, or `nil` if there is none.
+  /// The position inside the first of these tags, and the tag; `nil` without one.
   private func content(
     of tags: UInt64..., at position: CBORPosition
   ) -> (tag: UInt64, position: CBORPosition)? {
@@ -22,7 +22,7 @@ extension CBORDecodingSession {
     let head = document.readHead(&position)
     switch head.major {
     case .bytes: return Data(document.readContent(head, &position))
-    // The numbers that `Data` itself encodes.
+    // `Data`'s own encoding is an array of numbers.
     case .array: return nil
     default: throw head.mismatch
     }
@@ -41,7 +41,7 @@ extension CBORDecodingSession {
   func url(at position: CBORPosition) throws(CBORValueError) -> URL? {
     var position = position
     document.skipTags(&position)
-    // The keys that `URL` itself encodes.
+    // `URL`'s own encoding is a map.
     if document.initialByte(position) >> 5 == CBORMajorType.map.rawValue { return nil }
     guard document.initialByte(position) >> 5 == CBORMajorType.text.rawValue else {
       let head = document.readHead(&position)
@@ -88,7 +88,7 @@ extension CBORDecodingSession {
     }
   }
 
-  /// The form of a base time, a bigfloat or a decimal fraction are read, without elements that make it finer.
+  /// Reads a base time, bigfloat or decimal fraction. Finer elements are unsupported.
   private func extendedTime(at position: CBORPosition) throws(CBORValueError) -> Date {
     let unsupported = CBORValueError.corrupted(
       "An extended time (tag 1001) is of a form other than {1: seconds}, {4: [exponent, mantissa]} and {5: …}.")
@@ -130,7 +130,7 @@ extension CBORDecodingSession {
     }
     let head = untaggedHead(position)
     if let value = head.double {
-      // The shortest decimal number that is this value, as it would be written in JSON.
+      // The shortest decimal number for this value, as JSON would write it.
       if value.isNaN { return Decimal.nan }
       guard let decimal = Decimal(string: value.description) else {
         throw .corrupted("The number \(value) does not fit in Decimal.")
@@ -141,7 +141,7 @@ extension CBORDecodingSession {
     return CBORDecimalForm.decimal(mantissa: magnitude, isNegative: isNegative, exponent: 0)
   }
 
-  /// Reads an array of an exponent and a mantissa. Returns `nil` if it is something else, or does not fit.
+  /// Reads an array of exponent and mantissa. Returns `nil` for anything else, or out of range.
   private func fraction(
     at position: CBORPosition
   ) throws(CBORValueError) -> (exponent: Int, magnitude: UInt128, isNegative: Bool)? {
@@ -156,7 +156,7 @@ extension CBORDecodingSession {
     return (exponent, magnitude, isNegative)
   }
 
-  /// Reads an integer with up to 128 bits and a sign. Returns `nil` if it is something else, or has more.
+  /// Reads a signed integer of up to 128 bits. Returns `nil` for anything else.
   private func signedMagnitude(
     at position: CBORPosition
   ) throws(CBORValueError) -> (magnitude: UInt128, isNegative: Bool)? {

@@ -1,12 +1,12 @@
 import Foundation
 
-// Values that are read without asking their types.
+// Values read without their `Codable` conformance.
 
 extension CBORDecodingSession {
-  /// A value whose type was found to be that of `leaf`.
+  /// Reads a value of the type that `leaf` stands for.
   ///
-  /// It is thrown, and not returned as nil, that the type is to be asked: an optional of a type that is known at run
-  /// time only costs more than all the rest.
+  /// Throws instead of returning nil for other forms: an optional of a type known only at run time costs more than the
+  /// rest.
   /// - Throws: `.otherForm` if the item has a form that the type itself may know.
   @inline(__always)
   func leaf<T>(_ leaf: CBORLeaf, _ type: T.Type, at position: CBORPosition) throws(CBORValueError) -> T {
@@ -81,7 +81,8 @@ extension CBORDecodingSession {
     }
   }
 
-  /// Returns `nil` if it is no array, or an element is not as it should be: the type finds out which, and the path to it.
+  /// Returns `nil` if it is not an array of valid elements: the type's own decoding then finds the failure and its
+  /// path.
   @inline(__always)
   private func array<Element>(
     of type: Element.Type, at position: CBORPosition,
@@ -92,7 +93,7 @@ extension CBORDecodingSession {
     guard document.initialByte(position) >> 5 == CBORMajorType.array.rawValue else { return nil }
     let count = enter(&position)
     var elements: [Element] = []
-    // So many there are: the scan has counted them.
+    // The scan has verified the count.
     elements.reserveCapacity(count)
     for _ in 0..<count {
       do throws(CBORValueError) { elements.append(try read(self, position)) } catch { return nil }

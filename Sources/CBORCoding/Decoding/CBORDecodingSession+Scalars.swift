@@ -17,18 +17,18 @@ extension CBORDecodingSession {
     return try readString(&position)
   }
 
-  /// Text without tags before it; moves past it.
+  /// Reads untagged text.
   @inline(__always)
   func readString(_ position: inout CBORPosition) throws(CBORValueError) -> String {
     let head = document.readHead(&position)
     guard head.major == .text else { throw head.mismatch }
-    // It was found to be UTF-8 by the scan.
+    // The scan has validated the UTF-8.
     return String(utf8: document.readContent(head, &position))
   }
 
   // MARK: Numbers
 
-  /// An integer, also one that is written as a bignum or as a floating-point number.
+  /// Reads an integer, also from a bignum or a floating-point number.
   @inline(__always)
   func integer<I: FixedWidthInteger>(_ type: I.Type, at position: CBORPosition) throws(CBORValueError) -> I {
     var content = position
@@ -67,7 +67,7 @@ extension CBORDecodingSession {
     }
   }
 
-  /// Returns the magnitude n of a bignum, which is n or -1 - n, or `nil` if it has more than 128 bits.
+  /// The magnitude n of a bignum, whose value is n or -1 - n; `nil` beyond 128 bits.
   func bignum(
     _ tag: UInt64, _ position: CBORPosition
   ) throws(CBORValueError) -> (magnitude: UInt128, isNegative: Bool)? {
@@ -89,7 +89,7 @@ extension CBORDecodingSession {
     .corrupted("The number \(number ?? "there") does not fit in \(type). Decode a wider type.")
   }
 
-  /// A floating-point number, or an integer that is one exactly.
+  /// Reads a floating-point number, or an integer that converts exactly.
   @inline(__always)
   func double(at position: CBORPosition) throws(CBORValueError) -> Double {
     let head = untaggedHead(position)
@@ -97,7 +97,7 @@ extension CBORDecodingSession {
     return try integerAsDouble(at: position)
   }
 
-  /// The nearest value to a floating-point number, as `JSONDecoder` gives it; an integer that is one exactly.
+  /// Reads the nearest value to a floating-point number, like `JSONDecoder`, or an integer that converts exactly.
   @inline(__always)
   func float(at position: CBORPosition) throws(CBORValueError) -> Float {
     let head = untaggedHead(position)
@@ -134,7 +134,7 @@ extension CBORDecodingSession {
     }
   }
 
-  /// The head of the item within any tags.
+  /// The head of the item after its tags.
   @inline(__always)
   func untaggedHead(_ position: CBORPosition) -> CBORHead {
     var position = position

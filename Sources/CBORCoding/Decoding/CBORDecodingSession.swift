@@ -1,18 +1,17 @@
 import Foundation
 import FoundationObjects
 
-/// One call of ``CBORDecoder``, for the decoders and containers that it hands out.
+/// One call of ``CBORDecoder``, for its decoders and containers.
 ///
-/// It is two words that are copied and compared for nothing, where a reference would be counted: the standard library
-/// copies a keyed container for every value that is decoded from it. What it points to is never freed, but used by
-/// one call after another; so a container that somebody keeps for longer than it is good for finds another call
-/// there, and throws.
+/// Two words that are copied and compared without reference counting, because the standard library copies a keyed
+/// container for every value decoded from it. The state is never freed but reused by later calls; a container kept for
+/// too long detects another call there, and throws.
 struct CBORDecodingSession: BitwiseCopyable {
   let state: UnsafeMutablePointer<CBORDecodingState>
-  /// Which call this is of those that use the state.
+  /// The number of this call among those that use the state.
   private let call: UInt32
 
-  /// Checks the bytes, and takes them for the document of a call until ``close()``.
+  /// Validates the bytes as the document of a call, which lasts until ``close()``.
   static func open(
     _ bytes: UnsafeRawBufferPointer, _ options: CBORDecoder
   ) throws(CBORError) -> CBORDecodingSession {
@@ -27,7 +26,7 @@ struct CBORDecodingSession: BitwiseCopyable {
     return CBORDecodingSession(state: state, call: state.pointee.call)
   }
 
-  /// Ends the call. The document's bytes are the caller's, and go with it.
+  /// Ends the call. The caller owns the document's bytes.
   func close() {
     state.pointee.close()
     CBORDecodingState.give(back: state)
@@ -42,10 +41,10 @@ struct CBORDecodingSession: BitwiseCopyable {
     nonmutating _modify { yield &state.pointee.path }
   }
 
-  /// The keys from the root; none after the call is over.
+  /// The keys from the root; empty after the call.
   func keys(to path: CBORCodingPath.Reference) -> [any CodingKey] { isOpen ? self.path.keys(to: path) : [] }
 
-  /// - Throws: `DecodingError.dataCorrupted` after the call is over.
+  /// - Throws: `DecodingError.dataCorrupted` after the call.
   @inline(__always)
   func checkOpen() throws {
     guard isOpen else { throw closedError }
@@ -66,7 +65,7 @@ struct CBORDecodingSession: BitwiseCopyable {
   @inline(__always)
   func skip(_ position: inout CBORPosition) { document.skip(&position, state.pointee.tape) }
 
-  /// Moves from the head of an array or map to what is in it; how many elements or pairs that is.
+  /// Moves from an array's or map's head to its contents. Returns the number of elements or pairs.
   @inline(__always)
   func enter(_ position: inout CBORPosition) -> Int { document.enter(&position, state.pointee.tape) }
 
@@ -79,14 +78,14 @@ struct CBORDecodingSession: BitwiseCopyable {
 
   // MARK: Values
 
-  /// Makes a value of any type of what is at `position`, by asking the type.
+  /// Decodes a value of any type by its conformance.
   @inline(__always)
   func value<T: Decodable>(_ type: T.Type, at position: CBORPosition, path: CBORCodingPath.Reference) throws -> T {
     if let failure = state.pointee.nesting.check(self.path.depth(of: path)) { throw depthError(path, failure) }
     return try type.init(from: CBORValueDecoder(session: self, position: position, path: path))
   }
 
-  /// The path of a container within another, which nobody tells when it is done with.
+  /// The path of a nested container, whose end is unknown.
   func nestedPath(_ key: some CodingKey, under parent: CBORCodingPath.Reference) throws -> CBORCodingPath.Reference {
     try checkOpen()
     let path = path.push(copying: key, under: parent)
@@ -104,8 +103,8 @@ struct CBORDecodingSession: BitwiseCopyable {
           """))
   }
 
-  /// - Throws: `typeMismatch` or `valueNotFound` unless there is an array or a map at `position`; which is then that
-  ///   of the head.
+  /// - Throws: `typeMismatch` or `valueNotFound` unless there is an array or a map at `position`, which is moved to its
+  ///   head.
   @inline(__always)
   func requireContainer(
     _ major: CBORMajorType, _ type: Any.Type, at position: inout CBORPosition,

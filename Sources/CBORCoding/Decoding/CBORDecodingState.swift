@@ -1,32 +1,31 @@
 import Foundation
 import FoundationObjects
 
-/// What a ``CBORDecodingSession`` points to.
+/// The storage of a ``CBORDecodingSession``.
 struct CBORDecodingState: ~Copyable {
-  /// Changes when a call ends. After 2^32 calls it is the same again; a container that was kept for so long, and is
-  /// used just then, is all that could be confused by that.
+  /// Changes when a call ends. Wraps after 2^32 calls, which could confuse only a container kept for exactly that long.
   private(set) var call: UInt32 = 0
   private(set) var document = CBORDocument(UnsafeRawBufferPointer(start: nil, count: 0))
   private(set) var tape = CBORTape()
   private(set) var userInfo: [CodingUserInfoKey: Any] = [:]
   var path = CBORCodingPath()
   var nesting = Nesting(maximumDepth: 0)
-  /// The document, if it had to be rewritten.
+  /// The document, if it was rewritten.
   private var definite: CBORWriter?
-  /// Where the search in a map is, by the depth of the map. Never freed, as this state is not.
+  /// The search position in maps, by depth. Never freed, like this state.
   private var searches = CBORStack<UnsafeMutablePointer<CBORMapSearch>>(capacity: 8)
-  /// The indexes of large maps, by where the map begins.
+  /// Indexes of large maps, by the map's offset.
   var indexes: [UInt32: CBORMapIndex] = [:]
-  /// What went wrong where nothing could be thrown.
+  /// A failure where throwing was impossible.
   var failure: DecodingError?
   private var lastSerial: UInt64 = 0
 
-  /// The largest tape that is kept for the next call.
+  /// The largest tape kept for the next call.
   private static let largestSpareTape = 4096
 
   private static let spares = CBORSpares<UnsafeMutablePointer<CBORDecodingState>>()
 
-  /// A state that nobody uses.
+  /// Takes an unused state.
   static func take() -> UnsafeMutablePointer<CBORDecodingState> {
     if let spare = spares.take() { return spare }
     let state = UnsafeMutablePointer<CBORDecodingState>.allocate(capacity: 1)
@@ -39,13 +38,13 @@ struct CBORDecodingState: ~Copyable {
   mutating func open(_ bytes: UnsafeRawBufferPointer, _ options: CBORDecoder) throws(CBORError) {
     if !options.userInfo.isEmpty { userInfo = options.userInfo }
     nesting = Nesting(maximumDepth: options.maximumDepth)
-    // A value that takes the last level may itself be some arrays and tags: a decimal fraction with a bignum.
+    // A value at the last level may itself be arrays and tags: a decimal fraction with a bignum.
     let scanDepth = min(options.maximumDepth, .max - 4) + 4
     document = CBORDocument(bytes)
     if try CBORScanner.scan(bytes, maximumDepth: scanDepth, into: &tape) {
       var writer = CBORWriter(capacity: bytes.count)
       try CBORDefiniteForm.write(bytes, tape, to: &writer, limit: options.longestDocument)
-      // The writer is not written to any more, so that its bytes stay where they are.
+      // The writer is final, so its bytes stay in place.
       document = CBORDocument(writer.withBytes { bytes in bytes })
       definite = consume writer
       _ = try CBORScanner.scan(document.bytes, maximumDepth: scanDepth, into: &tape)
@@ -63,7 +62,7 @@ struct CBORDecodingState: ~Copyable {
     if tape.capacity > Self.largestSpareTape { tape = CBORTape() }
   }
 
-  /// The search that maps at this depth share, one after another.
+  /// The search shared by successive maps of a depth.
   @inline(__always)
   mutating func search(depth: Int) -> UnsafeMutablePointer<CBORMapSearch> {
     while searches.count <= depth {
@@ -74,7 +73,7 @@ struct CBORDecodingState: ~Copyable {
     return searches[depth]
   }
 
-  /// A number that no map had before.
+  /// A new unique number for a map.
   @inline(__always)
   mutating func nextSerial() -> UInt64 {
     lastSerial &+= 1

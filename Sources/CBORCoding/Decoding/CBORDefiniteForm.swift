@@ -1,12 +1,12 @@
-/// Gives what has an indefinite length a definite one, so that nobody else has to know both.
+/// Converts indefinite lengths to definite ones, so that all other code handles only those.
 ///
-/// Documents with indefinite lengths come from other programs; this package never writes them.
+/// Such documents come from other programs; this package never writes them.
 enum CBORDefiniteForm {
-  /// The same items with definite lengths. `tape` is that of a scan of `bytes`.
+  /// Writes the same items with definite lengths. `tape` is from a scan of `bytes`.
   ///
-  /// They may be longer: from 256 elements on, a head with their count takes more than one without and a break.
+  /// They may be longer: a count of 256 or more takes more bytes than an indefinite head and a break.
   ///
-  /// - Throws: `.tooLarge` as soon as there are more than `limit` bytes.
+  /// - Throws: `.tooLarge` beyond `limit` bytes.
   static func write(
     _ bytes: UnsafeRawBufferPointer, _ tape: borrowing CBORTape, to writer: inout CBORWriter, limit: Int
   ) throws(CBORError) {
@@ -15,7 +15,7 @@ enum CBORDefiniteForm {
     while !reader.isAtEnd {
       let start = reader.offset
       let head = try reader.readHead()
-      // An array's or map's own end is all that a break can be: those of strings are read with them.
+      // The break of an array or map; those of strings are read with them.
       if head.isBreak { continue }
       switch head.major {
       case .array, .map:

@@ -1,7 +1,7 @@
-/// The bytes of a document that a scan has found well-formed, with definite lengths only.
+/// A document that a scan has found well-formed, with definite lengths.
 ///
-/// So nothing is checked again: every position comes from ``CBORPosition/start`` by the functions here, and stays
-/// within the bytes.
+/// It is not checked again: all positions derive from ``CBORPosition/start`` by the functions here and stay within the
+/// bytes.
 struct CBORDocument {
   let bytes: UnsafeRawBufferPointer
   private let base: UnsafeRawPointer
@@ -17,7 +17,7 @@ struct CBORDocument {
     return base.load(fromByteOffset: Int(position.offset), as: UInt8.self)
   }
 
-  /// Reads a head: the position is then that of the string's bytes, the first item within, or what follows.
+  /// Reads a head and moves to the string's bytes, the first nested item, or the next item.
   @inline(__always)
   func readHead(_ position: inout CBORPosition) -> CBORHead {
     let initialByte = initialByte(position)
@@ -48,7 +48,7 @@ struct CBORDocument {
     return CBORHead(initialByte: initialByte, argument: argument)
   }
 
-  /// The bytes of a string whose head was read; the position is then behind it.
+  /// Reads a string's bytes after its head.
   @inline(__always)
   func readContent(_ head: CBORHead, _ position: inout CBORPosition) -> UnsafeRawBufferPointer {
     let count = Int(truncatingIfNeeded: head.argument)
@@ -57,13 +57,13 @@ struct CBORDocument {
     return content
   }
 
-  /// Reads the heads of tags, and stays before the head of the item within.
+  /// Moves past tags to the head of the tagged item.
   @inline(__always)
   func skipTags(_ position: inout CBORPosition) {
     while initialByte(position) >> 5 == CBORMajorType.tag.rawValue { _ = readHead(&position) }
   }
 
-  /// Moves from the head of an array or map to what is in it; how many elements or pairs that is.
+  /// Moves from an array's or map's head to its contents. Returns the number of elements or pairs.
   @inline(__always)
   func enter(_ position: inout CBORPosition, _ tape: borrowing CBORTape) -> Int {
     let count = tape[Int(position.tape)].count
@@ -72,7 +72,7 @@ struct CBORDocument {
     return Int(count)
   }
 
-  /// Moves past an item with all that is in it, at once.
+  /// Skips an item and its contents in one step.
   @inline(__always)
   func skip(_ position: inout CBORPosition, _ tape: borrowing CBORTape) {
     while true {

@@ -1,4 +1,4 @@
-// The integers of every width that a map may hold.
+// Integers of every width in a map.
 
 extension CBORKeyedDecoding {
   @inline(__always)

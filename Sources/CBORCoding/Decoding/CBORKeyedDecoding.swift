@@ -1,4 +1,3 @@
-/// A map that is being decoded.
 struct CBORKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
   let map: CBORMapReader
 
@@ -6,9 +5,9 @@ struct CBORKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   var codingPath: [any CodingKey] { map.codingPath }
 
-  /// The keys that are keys of this type, in the order of the document. None if it is not there any more.
+  /// The keys of this type, in document order. Empty once the document is gone.
   ///
-  /// A type that takes any name would lack the values under other keys: then decoding fails in the end.
+  /// Decoding finally fails for a type that accepts any name if it has missed values under other keys.
   var allKeys: [Key] {
     var keys: [Key] = []
     do {
@@ -27,14 +26,14 @@ struct CBORKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
             debugDescription: "The map has a key that is neither text nor an integer, which no coding key can be."))
       }
     } catch {
-      // Nothing can be thrown here; the next call does.
+      // Cannot throw here; the next call does.
       return []
     }
     return keys
   }
 
   func contains(_ key: Key) -> Bool {
-    // Nothing can be thrown here; the next call does.
+    // Cannot throw here; the next call does.
     (try? map.find(key)) != nil
   }
 
@@ -156,7 +155,7 @@ struct CBORKeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   func superDecoder(forKey key: Key) throws -> any Decoder { try superDecoder(key) }
 
-  /// What is not there is read as null, as with `JSONDecoder`: a superclass may have encoded nothing.
+  /// A missing value reads as null, like in `JSONDecoder`: a superclass may have encoded nothing.
   private func superDecoder(_ key: some CodingKey) throws -> any Decoder {
     CBORValueDecoder(
       session: map.session, position: try map.find(key) ?? .absent,

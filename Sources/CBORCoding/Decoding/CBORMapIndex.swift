@@ -1,9 +1,9 @@
 import Foundation
 
-/// Where the values of a large map are, by their keys.
+/// Values of a large map, by key.
 final class CBORMapIndex {
   enum Key {
-    /// In the document's bytes.
+    /// Points into the document.
     case text(UnsafeRawBufferPointer)
     case integer(Int)
   }
@@ -17,9 +17,9 @@ final class CBORMapIndex {
   private var numbers: [Int: CBORPosition] = [:]
 
   /// - Parameters:
-  ///   - isSorted: Whether the keys come in the order of deterministic encoding.
-  ///   - capacity: How many there are, which is known and not only announced.
-  ///   - fill: Calls its argument with every key and the position of its value.
+  ///   - isSorted: Whether the keys are in deterministic order.
+  ///   - capacity: The verified number of keys.
+  ///   - fill: Calls its argument with every key and its value's position.
   init(isSorted: Bool, capacity: Int, _ fill: ((Key, CBORPosition) -> Void) -> Void) {
     names.reserveCapacity(capacity)
     fill { key, value in
@@ -45,7 +45,7 @@ final class CBORMapIndex {
     return nil
   }
 
-  /// The order of the encoded keys: shorter ones first.
+  /// The order of encoded keys: shorter ones first.
   private static func order(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
     if a.count != b.count { return a.count < b.count ? -1 : 1 }
     guard let a = a.baseAddress, let other = b.baseAddress else { return 0 }

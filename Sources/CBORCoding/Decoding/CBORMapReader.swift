@@ -1,27 +1,25 @@
 import Foundation
 
-/// Finds the values of a map by their keys.
+/// Finds a map's values by key.
 ///
-/// Keys that are asked for in the order in which they are stored are found at once, each behind the one before. In a
-/// small map the search goes on from there; for a large one an index is made, once, so that every access takes
-/// logarithmic time.
+/// Keys requested in stored order are found immediately, each after the previous one. Otherwise a small map is searched
+/// from there, and a large one is indexed once for logarithmic access.
 struct CBORMapReader: BitwiseCopyable {
   let session: CBORDecodingSession
   let path: CBORCodingPath.Reference
-  /// Where the map begins.
+  /// The map's start.
   private let start: CBORPosition
-  /// The first key.
   private let first: CBORPosition
   private let entries: UInt32
   private let isSorted: Bool
-  /// Shared with the maps of the same depth: it is this map's as long as it has the same serial.
+  /// Shared by maps of the same depth; belongs to this map while the serials match.
   private let search: UnsafeMutablePointer<CBORMapSearch>
   private let serial: UInt64
 
-  /// The largest map that is searched without an index.
+  /// The largest map that is searched linearly.
   private static let smallCount = 24
 
-  /// - Throws: `DecodingError` if there is no map at `position`.
+  /// - Throws: `DecodingError` unless there is a map at `position`.
   @inline(__always)
   init(_ session: CBORDecodingSession, at position: CBORPosition, path: CBORCodingPath.Reference) throws {
     var position = position
@@ -37,14 +35,13 @@ struct CBORMapReader: BitwiseCopyable {
   }
 
   var codingPath: [any CodingKey] { session.keys(to: path) }
-  /// How many entries.
   @inline(__always) private var count: Int { Int(entries) }
 
   // MARK: Search
 
-  /// The position of the value under `key`: by its name, else, among keys that are integers, by its number.
+  /// The position of a key's value: by name, or by number among integer keys.
   ///
-  /// - Throws: if the document is not there any more.
+  /// - Throws: If the document is gone.
   @inline(__always)
   func find(_ key: some CodingKey) throws -> CBORPosition? {
     try session.checkOpen()
@@ -53,7 +50,7 @@ struct CBORMapReader: BitwiseCopyable {
     return found
   }
 
-  /// In order integers come first.
+  /// Integer keys sort first.
   private var mayHaveIntegerKeys: Bool {
     count > 0 && (!isSorted || session.document.initialByte(first) < CBORMajorType.bytes.rawValue << 5)
   }
@@ -97,7 +94,7 @@ struct CBORMapReader: BitwiseCopyable {
     search.pointee = CBORMapSearch(serial: serial, hasIndex: hasIndex)
   }
 
-  /// Moves past a key, and compares it with a name.
+  /// Skips a key and compares it with a name.
   @inline(__always)
   private func readKey(_ position: inout CBORPosition, equalTo name: UnsafeRawBufferPointer) -> Bool {
     let initialByte = session.document.initialByte(position)
@@ -124,7 +121,7 @@ struct CBORMapReader: BitwiseCopyable {
     return nil
   }
 
-  /// The index of this map, which is made when it is asked for first, and kept until the call ends.
+  /// The map's index, made on first use and kept until the call ends.
   private var index: CBORMapIndex {
     if let index = session.state.pointee.indexes[start.offset] { return index }
     let made = CBORMapIndex(isSorted: isSorted, capacity: count) { add in
@@ -143,9 +140,9 @@ struct CBORMapReader: BitwiseCopyable {
 
   // MARK: Keys
 
-  /// Calls `body` with the keys that are text or integers, in their order. Returns whether there are others.
+  /// Calls `body` with the text and integer keys in order. Returns whether there are others.
   ///
-  /// - Throws: if the document is not there any more.
+  /// - Throws: If the document is gone.
   func forEachKey(_ body: (CBORMapIndex.Key) -> Void) throws -> Bool {
     try session.checkOpen()
     var position = first

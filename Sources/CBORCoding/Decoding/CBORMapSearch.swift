@@ -1,11 +1,10 @@
-/// How far the search in a map has come.
+/// The state of a search in a map.
 struct CBORMapSearch: BitwiseCopyable {
-  /// Of the map, or 0 for none.
+  /// The map's serial; 0 for none.
   var serial: UInt64 = 0
-  /// The value that was found last; the next search begins behind it. Absent: none was.
+  /// The last found value, where the next search begins, or `.absent`.
   var lastValue = CBORPosition.absent
-  /// How many entries there are up to and including the last value.
+  /// Entries up to and including the last value.
   var passed: UInt32 = 0
-  /// Whether the map has an index in the state.
   var hasIndex = false
 }

@@ -1,40 +1,38 @@
 import Foundation
 
-/// One pass over a document that finds everything which could be wrong with it, before a value is made of it.
+/// Validates a whole document in one pass before any value is decoded.
 ///
-/// Afterwards all that is left to check is whether the items are what a type expects. The pass takes time in
-/// proportion to the input; a map whose keys are not sorted takes that of sorting them. It does not recurse, and
-/// allocates 16 bytes for every array and map that is there, never for one that is only announced.
+/// Later checks only compare items with the expected types. Takes linear time, plus sorting for maps with unsorted
+/// keys. It does not recurse, and allocates 16 bytes for each array and map present, never for announced sizes.
 struct CBORScanner {
   private let bytes: UnsafeRawBufferPointer
   private let base: UnsafeRawPointer
   private let maximumDepth: Int
 
-  /// An array or a map around the one that is being scanned; at the bottom, the document.
+  /// An enclosing array or map; at the bottom, the document.
   struct Level: BitwiseCopyable {
-    /// What `left` is in the beginning, if the length is indefinite. Even, as for a definite map.
+    /// The initial `left` for an indefinite length. Even, as for a definite map.
     static let indefinite = Int.max - 1
 
-    /// How many items are still to come. In a map an even number says that the next one is a key.
+    /// Items still expected. In a map, even means that a key is next.
     let left: Int
     let isMap: Bool
     let isIndefinite: Bool
-    /// Whether the keys so far prove by their order that they differ.
+    /// Whether the order of the keys so far proves them distinct.
     let isSorted: Bool
-    /// On the tape; -1: none, this is the document.
+    /// Its tape index; -1 for the document.
     let entry: Int
-    /// How many arrays, maps and tags there are down to this one.
+    /// The number of arrays, maps and tags down to this one.
     let depth: Int
-    /// Where it begins.
     let begin: Int
     /// The last key; empty before the first one.
     let keyStart: Int
     let keyEnd: Int
   }
 
-  /// Fills `tape`; whether anything has an indefinite length. See ``CBORDefiniteForm``.
+  /// Fills `tape`. Returns whether any length is indefinite. See ``CBORDefiniteForm``.
   ///
-  /// - Parameter bytes: Fewer than `UInt32.max` of them.
+  /// - Parameter bytes: Fewer than `UInt32.max` bytes.
   static func scan(
     _ bytes: UnsafeRawBufferPointer, maximumDepth: Int, into tape: inout CBORTape
   ) throws(CBORError) -> Bool {
@@ -46,7 +44,7 @@ struct CBORScanner {
   private func run(_ tape: inout CBORTape) throws(CBORError) -> Bool {
     var hasIndefinite = false
     var outer = CBORStack<Level>(capacity: 8)
-    // The innermost level is in these, and not in a Level, so that it is in registers.
+    // The innermost level, in local variables to keep it in registers.
     var (left, isMap, isIndefinite, isSorted) = (1, false, false, true)
     var (entry, depth, begin, keyStart, keyEnd) = (-1, 0, 0, 0, 0)
     var offset = 0
@@ -63,7 +61,7 @@ struct CBORScanner {
         tape[entry].end = UInt32(truncatingIfNeeded: offset)
         tape[entry].next = UInt32(truncatingIfNeeded: tape.count)
         tape[entry].isSorted = isMap && isSorted
-        // Keys of indefinite length are compared when they have their definite form.
+        // Keys with indefinite lengths are compared after conversion to definite form.
         if isMap && !isSorted && !hasIndefinite { try checkKeys(ofMapAt: begin, entry, tape) }
         start = begin
         let level = outer.removeLast()
@@ -159,12 +157,12 @@ struct CBORScanner {
     return reader.offset
   }
 
-  /// Most text is, and that can be told at a glance.
+  /// A fast path for the most common text.
   @inline(__always)
   private func isShortASCII(_ start: Int, _ count: Int) -> Bool {
     guard count <= 8, start &+ 8 <= bytes.count else { return false }
     if count == 0 { return true }
-    // Of eight bytes those that are not the text's are shifted out.
+    // Shift out the bytes that follow the text.
     let word = UInt64(littleEndian: base.loadUnaligned(fromByteOffset: start, as: UInt64.self))
     return word &<< UInt64(truncatingIfNeeded: 8 &* (8 &- count)) & 0x8080_8080_8080_8080 == 0
   }
@@ -182,11 +180,11 @@ struct CBORScanner {
     return Int(truncatingIfNeeded: head.argument) &* (isMap ? 2 : 1)
   }
 
-  /// Whether a key is behind the last one in the order of deterministic encoding, and can be written in one way only.
+  /// Whether a key follows the last one in deterministic order and has a unique encoding.
   @inline(__always)
   private func isInOrder(_ lastStart: Int, _ lastEnd: Int, _ start: Int, _ end: Int) -> Bool {
     let initialByte = base.load(fromByteOffset: start, as: UInt8.self)
-    // Integers and strings with the shortest head are known by their bytes.
+    // Integers and strings with the shortest head are unique by their bytes.
     guard initialByte < CBORMajorType.array.rawValue << 5,
       initialByte & 0x1F < 24 || Self.hasShortestHead(base + start, initialByte)
     else { return false }
@@ -194,11 +192,11 @@ struct CBORScanner {
     if length == 0 { return true }
     let lastByte = base.load(fromByteOffset: lastStart, as: UInt8.self)
     if lastByte != initialByte { return lastByte < initialByte }
-    // No encoded item is the beginning of another.
+    // No encoded item is a prefix of another.
     return memcmp(base + lastStart, base + start, min(length, end &- start)) < 0
   }
 
-  /// Whether a head that was read before is the shortest for its argument.
+  /// Whether a head has the shortest form for its argument.
   private static func hasShortestHead(_ head: UnsafeRawPointer, _ initialByte: UInt8) -> Bool {
     let argument = head + 1
     switch initialByte & 0x1F {
@@ -212,7 +210,7 @@ struct CBORScanner {
 
   // MARK: Keys in disorder
 
-  /// A key by what it is, and not by how it is written. Other keys than integers and strings are their bytes.
+  /// A key by value instead of encoding. Keys other than integers and strings compare by their bytes.
   private struct Key {
     let type: UInt8
     let number: UInt64
@@ -220,7 +218,7 @@ struct CBORScanner {
     let count: Int
   }
 
-  /// - Throws: `.duplicateKey` if two keys of a map are the same.
+  /// - Throws: `.duplicateKey`.
   private func checkKeys(ofMapAt start: Int, _ entry: Int, _ tape: borrowing CBORTape) throws(CBORError) {
     let document = CBORDocument(bytes)
     var position = CBORPosition(offset: UInt32(start), tape: UInt32(entry))

@@ -1,4 +1,4 @@
-// The integers of every width that an array may hold.
+// Integers of every width in an array.
 
 extension CBORUnkeyedDecoding {
   @inline(__always)

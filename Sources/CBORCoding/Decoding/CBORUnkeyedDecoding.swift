@@ -1,13 +1,12 @@
-/// An array that is being decoded.
 struct CBORUnkeyedDecoding: UnkeyedDecodingContainer {
   private let session: CBORDecodingSession
   private let path: CBORCodingPath.Reference
   private let elements: UInt32
   private var index: UInt32 = 0
-  /// Of the next element.
+  /// The next element's position.
   private var position: CBORPosition
 
-  /// - Throws: `DecodingError` if there is no array at `position`.
+  /// - Throws: `DecodingError` unless there is an array at `position`.
   init(_ session: CBORDecodingSession, at position: CBORPosition, path: CBORCodingPath.Reference) throws {
     var position = position
     try session.requireContainer(.array, [Any].self, at: &position, path)
@@ -18,12 +17,11 @@ struct CBORUnkeyedDecoding: UnkeyedDecodingContainer {
   }
 
   var codingPath: [any CodingKey] { session.keys(to: path) }
-  /// How many elements there are, which was checked: it can be trusted for reserving memory.
+  /// The verified number of elements, safe for reserving memory.
   var count: Int? { Int(elements) }
   var currentIndex: Int { Int(index) }
   var isAtEnd: Bool { index == elements }
 
-  /// The key of the next element.
   private var key: CBORCodingKey { CBORCodingKey(index: currentIndex) }
 
   @inline(__always)

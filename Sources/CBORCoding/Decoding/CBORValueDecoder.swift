@@ -1,4 +1,3 @@
-/// The decoder that a type is handed, and its single value container.
 struct CBORValueDecoder: Decoder, SingleValueDecodingContainer {
   let session: CBORDecodingSession
   let position: CBORPosition
@@ -35,7 +34,7 @@ struct CBORValueDecoder: Decoder, SingleValueDecodingContainer {
   // MARK: The single value
 
   func decodeNil() -> Bool {
-    // There is no way to throw; the next call does.
+    // Cannot throw here; the next call does.
     guard session.isOpen else { return false }
     return position.isAbsent || session.isNil(position)
   }
@@ -96,7 +95,7 @@ struct CBORValueDecoder: Decoder, SingleValueDecodingContainer {
     return try session.value(type, at: position, path: session.path.push(under: path))
   }
 
-  /// The value that is not within another.
+  /// Decodes the outermost value.
   func decodeRoot<T: Decodable>(_ type: T.Type) throws -> T {
     let leaf = CBORLeaf.of(type)
     if leaf != .none {

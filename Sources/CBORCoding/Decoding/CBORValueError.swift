@@ -1,12 +1,11 @@
-/// Why an item is not a value of the type that was asked for. The path is added by those who know it.
+/// Why an item is not a value of the requested type. Callers add the path.
 enum CBORValueError: Error {
-  /// It is `null` or `undefined`.
   case null
-  /// It is of another type; what it is, with an article, and what was expected, if not the type asked for.
+  /// Another type: its name with an article, and the expected type if not the requested one.
   case mismatch(String, expected: Any.Type? = nil)
-  /// It is of the right type, but has no such value.
+  /// The right type, but an invalid value.
   case corrupted(String)
-  /// It is not of the form that the decoder knows; the type is to be asked.
+  /// An unknown form, left to the type's own conformance.
   case otherForm
 
   func decodingError(_ type: Any.Type, _ path: [any CodingKey]) -> DecodingError {
@@ -30,7 +29,7 @@ enum CBORValueError: Error {
 }
 
 extension CBORHead {
-  /// What the item is, for a message.
+  /// The item's type, for messages.
   var typeDescription: String {
     switch major {
     case .unsigned, .negative: return "an integer"
@@ -46,6 +45,6 @@ extension CBORHead {
     return argument == 20 || argument == 21 ? "a boolean" : "a simple value"
   }
 
-  /// The error of an item that is not what was expected.
+  /// The error for an item of the wrong type.
   var mismatch: CBORValueError { isNil ? .null : .mismatch(typeDescription) }
 }

@@ -1,16 +1,15 @@
 import FoundationObjects
 
-/// Writes the diagnostic notation of one well-formed item.
 struct DiagnosticPrinter {
   private(set) var out: Notation
   private var reader: CBORReader
   private var levels: [Level] = []
 
-  /// What is around the next item.
+  /// The container of the next item.
   fileprivate struct Level {
     enum Kind { case array, map, tag, bytes, text }
     let kind: Kind
-    /// How many items are still to come; negative: until a break.
+    /// Items still expected; negative until a break.
     var left: Int
     var count = 0
   }
@@ -71,7 +70,7 @@ struct DiagnosticPrinter {
     if number == CBORTag.unsignedBignum || number == CBORTag.negativeBignum {
       var integers = reader
       integers.move(to: start)
-      // One of more than 127 bits is shown as it is stored.
+      // Larger bignums are printed as stored.
       if case let value? = try? integers.readInteger(Int128.self) {
         reader = integers
         out.append(String(value))
@@ -97,7 +96,7 @@ struct DiagnosticPrinter {
   private mutating func printString(_ head: CBORHead, _ start: Int) throws(CBORError) {
     let kind: Level.Kind = head.major == .text ? .text : .bytes
     guard !head.isIndefinite else {
-      // "(_ )" would not say of which type it is.
+      // "(_ )" would not show the type.
       if try reader.readBreak() {
         out.append(kind == .text ? "\"\"_" : "''_")
       } else {

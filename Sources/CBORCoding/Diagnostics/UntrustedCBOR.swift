@@ -1,13 +1,13 @@
-/// The readers of CBOR, each by itself, for those who try them with bytes that were made up.
+/// Separate entry points to the CBOR readers, for fuzzing.
 ///
-/// No part of the supported interface. Every one of them takes any bytes, and ends in time and memory that are
-/// proportional to their number: with an error, or with what was read.
+/// Not part of the supported interface. Each accepts any bytes and ends in linear time and memory, with an error or a
+/// result.
 @_spi(Fuzzing)
 public enum UntrustedCBOR {
-  /// Returns whether bytes are well-formed as each reader sees them.
+  /// Returns whether bytes are well-formed to each reader.
   ///
-  /// The reader passes over them. The scanner makes an index of them and ends at equal keys, which is `nil` here. The
-  /// diagnostic notation prints them.
+  /// The reader skips them. The scanner indexes them and stops at duplicate keys, which is `nil` here. The diagnostic
+  /// notation prints them.
   public static func isWellFormed(_ bytes: UnsafeRawBufferPointer) -> (reader: Bool, scan: Bool?, diagnostic: Bool) {
     let depth = 512
     var isRead = false

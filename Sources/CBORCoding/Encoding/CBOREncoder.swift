@@ -2,11 +2,11 @@ public import Foundation
 
 /// Encodes `Codable` values as CBOR (RFC 8949), in the deterministic form of its section 4.2.1.
 ///
-/// It is used as `JSONEncoder` is, and what the two do with a value is the same where JSON can tell: what comes back
-/// equal from JSON comes back equal from CBOR, also values that JSON refuses, such as `Double.nan`.
+/// It is used like `JSONEncoder`. A value that survives JSON unchanged also survives CBOR, and so do values that JSON
+/// refuses, such as `Double.nan`.
 ///
-/// The same value gives the same bytes, in every process: numbers and lengths have their shortest form, and the
-/// entries of maps, the elements of sets and the keys of dictionaries that are arrays are sorted by their encoded bytes.
+/// Encoding is deterministic across processes: numbers and lengths have their shortest form, and map entries, set
+/// elements and array-encoded dictionaries are sorted by encoded bytes.
 ///
 /// | value | item |
 /// |---|---|
@@ -19,24 +19,24 @@ public import Foundation
 /// | keyed containers | a map with text keys |
 /// | unkeyed containers | an array |
 ///
-/// A coding key is encoded as its `stringValue`, also where it has an `intValue`: every key has a string, and with
-/// one name for each key a type can change its keys, or another can read them. The decoder takes integers too.
+/// Coding keys are encoded by their `stringValue`, even if they have an `intValue`. The decoder also accepts integers.
 ///
-/// A value that asks for no container is an error at the top, and an empty map within another, as with `JSONEncoder`.
+/// A value that requests no container is an error at the top level, and an empty map inside another value, as with
+/// `JSONEncoder`.
 public struct CBOREncoder: Sendable {
-  /// What the values' `encode(to:)` finds in its encoder.
+  /// Values available to the `encode(to:)` of encoded values.
   public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
 
-  /// How deep values may nest: a cycle of references is an error that names the path, and never a stack overflow.
+  /// The nesting limit. A reference cycle is an error that names the path, never a stack overflow.
   ///
-  /// A thread whose stack is too small for that depth sets a lower limit, which is found out while encoding.
+  /// Lower on threads with a small stack, as detected during encoding.
   public var maximumDepth = 512
 
   public init() {}
 
-  /// The encoded form of `value`.
+  /// Encodes a value.
   ///
-  /// - Throws: `EncodingError` with the path to what cannot be encoded, or what the value's `encode(to:)` throws.
+  /// - Throws: `EncodingError` with the path of the failure, or the error of the value's `encode(to:)`.
   public func encode<T: Encodable>(_ value: T) throws -> Data {
     var buffer = CBOREncodingBuffer.take()
     defer { CBOREncodingBuffer.end(&buffer) }
@@ -44,7 +44,7 @@ public struct CBOREncoder: Sendable {
     return buffer.writer.data
   }
 
-  /// Calls `body` with the encoded form, which is valid in it only, and not copied; what it returns or throws.
+  /// Lends the encoded form to `body` without copying. Returns or rethrows its result.
   package func withEncoded<T: Encodable, R, E: Error>(
     _ value: T, _ body: (UnsafeRawBufferPointer) throws(E) -> R
   ) throws -> Result<R, E> {

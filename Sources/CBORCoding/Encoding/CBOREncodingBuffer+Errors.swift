@@ -1,9 +1,9 @@
 import FoundationObjects
 
-// Errors that name where in the value they are.
+// Errors with a coding path.
 
 extension CBOREncodingBuffer {
-  /// The keys that lead to the container `serial`.
+  /// The coding path of the container `serial`.
   func codingPath(_ serial: UInt64) -> [any CodingKey] { session.path.keys(to: path(of: serial)) }
 
   func error(_ failure: CBOREncodingSession.Failure, _ value: Any) -> EncodingError {
@@ -24,7 +24,7 @@ extension CBOREncodingBuffer {
     """
   }
 
-  /// A container was used when its value is not the one that is being encoded.
+  /// The error for using a container after its value has ended.
   func staleError(_ serial: UInt64, _ key: any CodingKey) -> EncodingError {
     let failure = session.failure
     session.failure = nil
@@ -68,7 +68,7 @@ extension CBOREncodingBuffer {
     return (self, CBOREncodingFrame.refused)
   }
 
-  /// A nested container was asked for in place of a value of another kind.
+  /// Records that a nested container's kind differs from the existing value's.
   func refuseKind(
     _ kind: CBOREncodingFrame.Kind, _ serial: UInt64, _ key: any CodingKey
   ) -> (buffer: CBOREncodingBuffer, serial: UInt64) {

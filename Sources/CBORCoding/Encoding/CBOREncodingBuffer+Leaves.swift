@@ -1,9 +1,9 @@
 import Foundation
 
-// Values that are written without asking them.
+// Values written without their `Codable` conformance.
 
 extension CBOREncodingBuffer {
-  /// Writes a value whose type was found to be that of `leaf`.
+  /// Writes a value of the type that `leaf` stands for.
   @inline(__always)
   func write<T>(_ leaf: CBORLeaf, _ value: T) {
     switch leaf {
@@ -51,7 +51,7 @@ extension CBOREncodingBuffer {
     CBORLeaf.cast(value, to: type)
   }
 
-  /// As tag 32, or with its base as `URL` itself encodes it.
+  /// Writes tag 32, or `URL`'s own encoding for a URL with a base.
   private func write(_ url: URL) {
     if let base = url.baseURL {
       writer.writeMapHead(count: 2)

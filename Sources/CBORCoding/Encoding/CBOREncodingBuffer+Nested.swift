@@ -1,13 +1,13 @@
 import Foundation
 import FoundationObjects
 
-// Containers and encoders within a container, which nobody tells when they are done with.
+// Nested containers and encoders, whose end is unknown.
 
 extension CBOREncodingBuffer {
-  /// A container, or with `.none` an encoder, for the value of a key.
+  /// A container (or an encoder, with `.none`) for a key's value.
   ///
-  /// It begins with what was encoded for the key before, as with `JSONEncoder`; where that is of another kind, which ends
-  /// the process there, it is refused. An encoder for a superclass begins empty.
+  /// Continues the key's earlier value, like `JSONEncoder`. A value of another kind is refused, where `JSONEncoder`
+  /// ends the process. An encoder for a superclass starts empty.
   func nested(
     _ kind: CBOREncodingFrame.Kind, forKey key: some CodingKey, _ serial: UInt64
   ) -> (buffer: CBOREncodingBuffer, serial: UInt64) {
@@ -28,7 +28,7 @@ extension CBOREncodingBuffer {
     return (buffer, buffer.top.serial)
   }
 
-  /// A container, or with `.none` an encoder, for the next element of the array.
+  /// A container (or an encoder, with `.none`) for the next array element.
   func nestedElement(
     _ kind: CBOREncodingFrame.Kind, _ serial: UInt64
   ) -> (buffer: CBOREncodingBuffer, serial: UInt64) {
@@ -45,15 +45,15 @@ extension CBOREncodingBuffer {
 
   // MARK: What was encoded for a key
 
-  /// The largest map whose entries are looked through one by one.
+  /// The largest map that is searched linearly.
   private static let smallCount = 16
 
-  /// The last entry of a key in the innermost value.
+  /// A key's last entry in the innermost value.
   private func entry(named name: String) -> Int? {
     let first = top.firstEntry
     guard entries.count > first else { return nil }
     return name.withUTF8Bytes { utf8 in
-      // The common case: a key behind all others.
+      // Common case: the key sorts after all others.
       if top.isSorted, order(utf8, entries.count - 1) > 0 { return nil }
       if entries.count - first <= Self.smallCount {
         return (first..<entries.count).last { order(utf8, $0) == 0 }
@@ -62,7 +62,7 @@ extension CBOREncodingBuffer {
         names[CBOREncodingName(top.serial, bytes(ofKeyAt: index))] = index
       }
       top.namedCount = Int32(entries.count - first)
-      // After an error the entry may have been given up, and its place taken by another.
+      // After an error the entry may be gone and its index reused.
       guard let found = names[CBOREncodingName(top.serial, utf8)], (first..<entries.count).contains(found),
         order(utf8, found) == 0
       else { return nil }
@@ -83,7 +83,7 @@ extension CBOREncodingBuffer {
     return Int(memcmp(base, other, name.count))
   }
 
-  /// Copies the value of an entry into an empty container. Returns `false` if it is of another kind.
+  /// Copies an entry's value into an empty container. Returns `false` for another kind.
   private func copyValue(of index: Int, to other: CBOREncodingBuffer) -> Bool {
     guard entries[index].hole < 0 else { return false }
     let start = entries[index].keyStart + entries[index].keyLength
@@ -119,8 +119,8 @@ extension CBOREncodingBuffer {
 
   // MARK: Filling
 
-  /// Copies the last element of an array into its place, if it is a container which nobody holds any more: so the
-  /// rows of a table, say, need one buffer and not one for each.
+  /// Moves an array's last element into place if its container is no longer referenced, so that the rows of a table
+  /// share one buffer.
   func fillLastHole() {
     let last = holes.count - 1
     guard holes[last].offset == writer.count, isKnownUniquelyReferenced(&holes[last].buffer) else { return }
@@ -130,7 +130,7 @@ extension CBOREncodingBuffer {
     session.recycle(buffer)
   }
 
-  /// Writes the array anew, with what its holes hold.
+  /// Rewrites the array with the contents of its holes.
   func fillArray() {
     let firstHole = finishHoles()
     let count = top.count
@@ -138,7 +138,7 @@ extension CBOREncodingBuffer {
     session.scratch.removeAll()
     session.scratch.writeArrayHead(count: count)
     writer.withBytes { bytes in
-      // Behind the byte that was kept free for the head.
+      // After the byte reserved for the head.
       var position = start + 1
       for hole in holes[firstHole...] {
         session.scratch.append(UnsafeRawBufferPointer(rebasing: bytes[position..<hole.offset]))
@@ -150,9 +150,9 @@ extension CBOREncodingBuffer {
     replace(from: start, firstHole)
   }
 
-  /// Writes the map anew, with its entries in the order of their keys and with what its holes hold.
+  /// Rewrites the map in key order with the contents of its holes.
   ///
-  /// Of entries with the same key the last one stays, as with `JSONEncoder`.
+  /// The last entry of each key wins, as in `JSONEncoder`.
   func rebuildMap() {
     let firstHole = finishHoles()
     let firstEntry = top.firstEntry
@@ -180,9 +180,9 @@ extension CBOREncodingBuffer {
     replace(from: start, firstHole)
   }
 
-  /// Puts the elements of a set in order, or those of an array that is a dictionary: keys and values by turns.
+  /// Sorts the elements of a set, or of a dictionary encoded as alternating keys and values.
   ///
-  /// - Parameter stride: How many items belong together; the first is what they are sorted by.
+  /// - Parameter stride: Items per element; the first is the sort key.
   func sortElements(stride: Int) {
     let start = top.start + 1
     var ranges: [(start: Int, keyEnd: Int, end: Int)] = []
@@ -198,7 +198,7 @@ extension CBOREncodingBuffer {
       }
       let base = bytes.baseAddress.unsafelyUnwrapped
       ranges.sort { first, second in
-        // No encoded item is the beginning of another.
+        // No encoded item is a prefix of another.
         memcmp(
           base + first.start, base + second.start, min(first.keyEnd - first.start, second.keyEnd - second.start)) < 0
       }
@@ -208,7 +208,7 @@ extension CBOREncodingBuffer {
     session.scratch.withBytes { bytes in writer.append(bytes) }
   }
 
-  /// Completes the containers in the holes of the innermost value; the first of its holes.
+  /// Completes the containers in the innermost value's holes. Returns its first hole.
   private func finishHoles() -> Int {
     let first = holes.count - Int(top.holeCount)
     finish(holes[first...].map(\.buffer))
@@ -216,7 +216,7 @@ extension CBOREncodingBuffer {
   }
 
   private func finish(_ outermost: [CBOREncodingBuffer]) {
-    // Those within them before them, in a list and not by recursion: they may be nested deeper than the stack holds.
+    // Inner containers first. A list instead of recursion: nesting may exceed the stack.
     var buffers = outermost
     var index = 0
     while index < buffers.count {
@@ -237,14 +237,14 @@ extension CBOREncodingBuffer {
 }
 
 extension CBOREncodingEntry {
-  /// By the bytes of the encoded keys: a shorter text comes first, since its head is smaller.
+  /// Compares encoded keys. Shorter text sorts first, as its head is smaller.
   @inline(__always)
   private static func order(_ a: CBOREncodingEntry, _ b: CBOREncodingEntry, _ base: UnsafeRawPointer) -> Int {
     if a.keyLength != b.keyLength { return a.keyLength < b.keyLength ? -1 : 1 }
     return Int(memcmp(base + a.keyStart, base + b.keyStart, a.keyLength))
   }
 
-  /// Of the same key, in the order in which they were written.
+  /// Equal keys keep the order of writing.
   @inline(__always)
   private static func precedes(_ a: CBOREncodingEntry, _ b: CBOREncodingEntry, _ base: UnsafeRawPointer) -> Bool {
     let order = order(a, b, base)
@@ -269,7 +269,7 @@ extension CBOREncodingEntry {
     }
   }
 
-  /// Keeps the last of those with the same key; how many are left, in front.
+  /// Moves the last entry of each key to the front. Returns how many remain.
   static func removeDuplicates(
     from list: UnsafeMutableBufferPointer<CBOREncodingEntry>, _ base: UnsafeRawPointer
   ) -> Int {

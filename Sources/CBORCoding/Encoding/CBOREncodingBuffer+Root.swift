@@ -1,21 +1,21 @@
 extension CBOREncodingBuffer {
-  /// The most bytes that a buffer keeps for the next value.
+  /// The largest buffer kept for the next value, in bytes.
   static let largestSpare = 1 << 16
 
   private static let spares = CBORSpares<CBOREncodingBuffer>(limit: 8)
 
-  /// A buffer for a value that is not within another, with a session of its own.
+  /// A buffer with a new session, for the outermost value.
   static func take() -> CBOREncodingBuffer { spares.take() ?? CBOREncodingBuffer(CBOREncodingSession()) }
 
-  /// Gives back what ``take()`` gave, unless a container that somebody keeps still holds it.
+  /// Returns a buffer from ``take()``, unless an escaped container still holds it.
   static func end(_ buffer: inout CBOREncodingBuffer) {
     buffer.abandon()
     buffer.session.end()
-    // Taken back only if nobody else holds it.
+    // Reused only without other references.
     if buffer.writer.capacity <= largestSpare, isKnownUniquelyReferenced(&buffer) { spares.put(buffer) }
   }
 
-  /// Encodes the value that is not within another.
+  /// Encodes the outermost value.
   func encodeRoot<T: Encodable>(_ value: T, _ options: CBOREncoder) throws {
     session.begin(options)
     begin(path: CBORCodingPath.root, .none)

@@ -1,30 +1,29 @@
 import Foundation
 import FoundationObjects
 
-/// The bytes of a value that is being encoded, and of the values within it.
+/// The bytes of a value being encoded and its nested values.
 ///
-/// Values are appended as they come. When the coding of a value ends, its container gets its head, and a map whose
-/// keys did not come in order is put in order. That works as long as containers are written one after another, as
-/// they nearly always are: a value that is encoded within another ends before anything else is written. Containers
-/// that nobody tells when they are done with, those of `nestedContainer` and `superEncoder`, get a buffer of their
-/// own, which is copied into the gap left for it, a *hole*, when the value around it ends.
+/// Values are appended in order. When a value ends, its container gets its head, and a map with unsorted keys is
+/// sorted. This requires that a nested value ends before anything else is written, which is nearly always so.
+/// Containers without a known end, from `nestedContainer` and `superEncoder`, get a separate buffer, which is copied
+/// into a reserved gap, a *hole*, when the enclosing value ends.
 final class CBOREncodingBuffer {
   let session: CBOREncodingSession
-  // Unchecked: no access to these is under way while another begins, and a check would cost as much as the access.
+  // Unchecked: accesses never overlap, and a check would cost as much as the access.
   @exclusivity(unchecked) var writer = CBORWriter(capacity: 128)
-  /// The innermost value that is being encoded.
+  /// The innermost value being encoded.
   @exclusivity(unchecked) var top = CBOREncodingFrame(
     serial: 0, path: CBORCodingPath.root, kind: .none, start: 0, firstEntry: 0)
-  /// The values around it.
+  /// The enclosing values.
   @exclusivity(unchecked) private var frames = CBORStack<CBOREncodingFrame>(capacity: 4)
   @exclusivity(unchecked) var entries = CBORStack<CBOREncodingEntry>(capacity: 8)
   @exclusivity(unchecked) var holes: [CBOREncodingHole] = []
-  /// Where in `entries` a key is, for values with many of them in which nested containers are asked for.
+  /// Indexes in `entries` by key, for large values with nested containers.
   @exclusivity(unchecked) var names: [CBOREncodingName: Int] = [:]
 
   init(_ session: CBOREncodingSession) { self.session = session }
 
-  /// Starts anew with one value.
+  /// Starts over with one value.
   func begin(path: CBORCodingPath.Reference, _ kind: CBOREncodingFrame.Kind) {
     abandon()
     writer.removeAll()
@@ -32,7 +31,7 @@ final class CBOREncodingBuffer {
     open(kind)
   }
 
-  /// Lets go of values that were begun and not completed; their containers are of no use any more.
+  /// Discards incomplete values and their containers.
   func abandon() {
     entries.truncate(to: 0)
     frames.truncate(to: 0)
@@ -43,23 +42,23 @@ final class CBOREncodingBuffer {
 
   // MARK: Containers
 
-  /// Makes the innermost value one of this kind. Returns `false` if it is of another already.
+  /// Sets the kind of the innermost value. Returns `false` if it already has another one.
   ///
-  /// Asking again for the same kind of container is no error: both write to the same, as a class and its superclass
-  /// do that share an encoder.
+  /// Requesting the same kind again is valid: a class and its superclass that share an encoder write to the same
+  /// container.
   @inline(__always)
   @discardableResult
   func open(_ kind: CBOREncodingFrame.Kind) -> Bool {
     if top.kind == .none {
       top.kind = kind
-      // The place of the head, which is widened in the end if need be.
+      // A placeholder for the head, widened at the end if necessary.
       if kind == .keyed || kind == .unkeyed { writer.writeByte(0) }
       return true
     }
     return top.kind == kind
   }
 
-  /// The serial of the container that was asked for; ``CBOREncodingFrame/refused``, and a failure, if it cannot be had.
+  /// The serial of the requested container, or ``CBOREncodingFrame/refused`` after recording a failure.
   @inline(__always)
   func container(_ kind: CBOREncodingFrame.Kind, _ serial: UInt64) -> UInt64 {
     if serial == top.serial && open(kind) { return serial }
@@ -68,7 +67,7 @@ final class CBOREncodingBuffer {
 
   // MARK: Values
 
-  /// Begins an entry of the map `serial`: writes its key.
+  /// Begins an entry of the map `serial` by writing its key.
   @inline(__always)
   func beginEntry(_ key: some CodingKey, _ serial: UInt64) throws {
     guard serial == top.serial else { throw staleError(serial, key) }
@@ -85,7 +84,7 @@ final class CBOREncodingBuffer {
     }
   }
 
-  /// Notes an entry that begins here.
+  /// Records an entry that begins here.
   @inline(__always)
   func appendEntry(keyLength: Int) {
     entries.append(CBOREncodingEntry(start: writer.count, keyLength: keyLength, end: 0, hole: -1))
@@ -122,7 +121,7 @@ final class CBOREncodingBuffer {
     top.count = 1
   }
 
-  /// How to take back what was written since.
+  /// A point to roll back to.
   struct Mark {
     fileprivate let writerCount: Int
     fileprivate let entryCount: Int
@@ -131,25 +130,25 @@ final class CBOREncodingBuffer {
     fileprivate let depth: Int
     fileprivate let path: CBORCodingPath.Mark
 
-    /// Of the element that begins there.
+    /// The index of the element that begins there.
     @inline(__always) var index: Int { top.count }
   }
 
-  /// Before an entry, an element or a single value begins.
+  /// The mark before an entry, an element or a single value.
   @inline(__always) var mark: Mark {
     Mark(
       writerCount: writer.count, entryCount: entries.count, holeCount: holes.count, top: top, depth: frames.count,
       path: session.path.mark)
   }
 
-  /// Before an element of an array begins.
+  /// The mark before an array element.
   @inline(__always) var elementMark: Mark {
-    // What is filled now would be lost if it were behind the mark.
+    // Fill holes now, so that a rollback does not lose them.
     if top.kind == .unkeyed && top.holeCount > 0 { fillLastHole() }
     return mark
   }
 
-  /// After a value has thrown: as if it had never begun, for a caller who goes on.
+  /// Undoes a value that threw, for callers that continue.
   func rollBack(to mark: Mark) {
     writer.truncate(to: mark.writerCount)
     entries.truncate(to: mark.entryCount)
@@ -159,7 +158,7 @@ final class CBOREncodingBuffer {
     session.path.pop(to: mark.path)
   }
 
-  /// Encodes a value, whose entry has begun, by asking it.
+  /// Encodes a begun value by its conformance.
   @inline(__always)
   func encodeValue<T: Encodable>(_ value: T, path: CBORCodingPath.Reference, mark: Mark) throws {
     do {
@@ -184,14 +183,14 @@ final class CBOREncodingBuffer {
 
   // MARK: Ends
 
-  /// Puts what a set, or a dictionary that is no map, has encoded in an order that does not depend on hashes.
+  /// Sorts the encoded elements of a set, or of a dictionary that is not a map, to make them independent of hashes.
   @inline(__always)
   func sortElements<T>(of type: T.Type) {
     let stride = CBORUnorderedType.stride(of: type)
     if stride > 0, top.kind == .unkeyed, top.count > stride { sortElements(stride: stride) }
   }
 
-  /// Whether the innermost value has encoded something, or asked for a container at least.
+  /// Whether the innermost value has encoded nothing and requested no container.
   var isEmpty: Bool { top.kind == .none || (top.kind == .single && top.count == 0) }
 
   /// Completes the innermost value.
@@ -230,18 +229,16 @@ final class CBOREncodingBuffer {
     }
   }
 
-  /// Completes the one value of this buffer, a container's of which nobody said that it is done with.
+  /// Completes this buffer's only value, a container without a known end.
   func finish() {
     close()
     top.serial = 0
   }
 
-  /// Whether it is complete.
   var isFinished: Bool { top.serial == 0 }
 }
 
 extension CBOREncodingBuffer {
-  /// The container's number of elements so far.
   func count(of serial: UInt64) -> Int { frame(serial)?.count ?? 0 }
 
   func path(of serial: UInt64) -> CBORCodingPath.Reference { frame(serial)?.path ?? CBORCodingPath.root }
@@ -258,7 +255,7 @@ extension CBOREncodingBuffer {
 
   func beginNestedElement() { top.count += 1 }
 
-  /// Notes that the value of the entry or element that has just begun is in a buffer of its own.
+  /// Records that the current entry's or element's value is in a separate buffer.
   func appendHole(_ hole: CBOREncodingHole) {
     if top.kind == .keyed { entries[entries.count - 1].hole = holes.count }
     holes.append(hole)

@@ -1,40 +1,37 @@
-/// A value that is being encoded: what its encoder was asked for so far.
+/// A value being encoded, by the requests to its encoder.
 struct CBOREncodingFrame: BitwiseCopyable {
   enum Kind: UInt8 {
-    /// No container was asked for yet.
+    /// No container requested yet.
     case none
     case single, unkeyed, keyed
   }
 
-  /// The serial of containers that cannot be had; no value has it.
+  /// The serial of a refused container; no value has it.
   static let refused = UInt64.max
 
-  /// Never used twice, so that a container can tell whether its value is still the one being encoded. 0: there is no
-  /// value, and no container has that.
+  /// Unique, so that a container can detect the end of its value. 0 means no value.
   var serial: UInt64
   var path: CBORCodingPath.Reference
   var kind: Kind
-  /// Whether every key so far is behind the one before it.
+  /// Whether all keys so far are in order.
   var isSorted = true
-  /// How many of its entries are containers with a buffer of their own.
+  /// Entries in separate buffers.
   var holeCount: Int32 = 0
-  /// How many of its entries the buffer has in its table of names.
+  /// Entries in the buffer's table of names.
   var namedCount: Int32 = 0
-  /// Where in the buffer the value begins.
   var start: Int
-  /// How many elements, entries, or values it has.
   var count = 0
-  /// The first of its entries in the buffer's stack of them.
+  /// The index of its first entry.
   var firstEntry: Int
 }
 
-/// An entry of a map that is being encoded. Its value ends where the next entry begins.
+/// An entry of a map being encoded. Its value ends where the next entry begins.
 struct CBOREncodingEntry: BitwiseCopyable {
   var start: Int
-  /// Of the key's text; the head is before it.
+  /// The length of the key's text, without its head.
   var keyLength: Int
   var end: Int
-  /// In the buffer's list of holes; -1: the value is in place.
+  /// The index of its hole; -1 if the value is in place.
   var hole: Int
 
   @inline(__always) var keyStart: Int { start &+ CBORWriter.headLength(UInt64(truncatingIfNeeded: keyLength)) }

@@ -1,17 +1,15 @@
-/// A gap in a buffer for a container that has a buffer of its own.
+/// A gap in a buffer for a container with a separate buffer.
 struct CBOREncodingHole {
-  /// The value in which the gap is.
+  /// The serial of the value with the gap.
   let owner: UInt64
-  /// Where in the buffer.
   let offset: Int
   let kind: CBOREncodingFrame.Kind
   var buffer: CBOREncodingBuffer
-  /// Of the container.
+  /// The container's serial.
   let serial: UInt64
 }
 
-/// The key of an entry in one of the values that are being encoded. By bytes: strings that Swift takes for equal can be two
-/// keys.
+/// An entry's key in a value being encoded. Compared by bytes: strings that are equal in Swift can be two keys.
 struct CBOREncodingName: Hashable {
   private let owner: UInt64
   private let utf8: [UInt8]

@@ -1,15 +1,15 @@
 import Foundation
 import FoundationObjects
 
-/// What all the buffers of one call of ``CBOREncoder`` share.
+/// State shared by all buffers of one ``CBOREncoder`` call.
 final class CBOREncodingSession {
-  // Unchecked: no access to these is under way while another begins, and a check would cost as much as the access.
+  // Unchecked: accesses never overlap, and a check would cost as much as the access.
   @exclusivity(unchecked) private(set) var userInfo: [CodingUserInfoKey: Any] = [:]
   @exclusivity(unchecked) var path = CBORCodingPath()
   @exclusivity(unchecked) var nesting = Nesting(maximumDepth: 0)
-  /// What went wrong where nothing could be thrown; whoever can throw next does.
+  /// A failure where throwing was impossible; the next throwing call reports it.
   @exclusivity(unchecked) var failure: Failure?
-  /// Where maps are put in order.
+  /// Scratch memory for sorting maps.
   @exclusivity(unchecked) var scratch = CBORWriter()
   @exclusivity(unchecked) private var lastSerial: UInt64 = 0
   @exclusivity(unchecked) private var spareBuffers: [CBOREncodingBuffer] = []
@@ -24,28 +24,28 @@ final class CBOREncodingSession {
     nesting = Nesting(maximumDepth: options.maximumDepth)
   }
 
-  /// A number that no frame had before.
+  /// A unique number for a frame.
   @inline(__always)
   func nextSerial() -> UInt64 {
     lastSerial &+= 1
     return lastSerial
   }
 
-  /// An empty buffer, for a container that is written while another is.
+  /// An empty buffer for a nested container.
   func buffer(path: CBORCodingPath.Reference, _ kind: CBOREncodingFrame.Kind) -> CBOREncodingBuffer {
     let buffer = spareBuffers.popLast() ?? CBOREncodingBuffer(self)
     buffer.begin(path: path, kind)
     return buffer
   }
 
-  /// Takes a buffer back whose bytes have been copied.
+  /// Reuses a buffer after its bytes were copied.
   func recycle(_ buffer: CBOREncodingBuffer) {
     if spareBuffers.count < 4 { spareBuffers.append(buffer) }
   }
 
-  /// Lets go of what is not needed for the next value.
+  /// Releases everything that the next value does not need.
   func end() {
-    // Each of them holds this session.
+    // Each of them retains this session.
     if !spareBuffers.isEmpty { spareBuffers = [] }
     if failure != nil { failure = nil }
     if !userInfo.isEmpty { userInfo = [:] }

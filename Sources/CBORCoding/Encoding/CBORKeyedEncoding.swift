@@ -1,7 +1,6 @@
-/// The map of a value that is being encoded.
 struct CBORKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
   let buffer: CBOREncodingBuffer
-  /// Of the value that the map is.
+  /// The serial of the map's value.
   let serial: UInt64
 
   var codingPath: [any CodingKey] { buffer.codingPath(serial) }

@@ -1,12 +1,11 @@
 import Foundation
 
-/// Why bytes are no CBOR, or not the item that was asked for.
+/// Why bytes are not CBOR, or not the requested item.
 struct CBORError: LocalizedError, Hashable, CustomStringConvertible {
   enum Code: Hashable {
     /// The input ends within an item.
     case endOfInput
-    /// A head with the additional information 28…30, which RFC 8949 reserves, or with 31 where nothing can be
-    /// indefinite.
+    /// A head with the reserved additional information 28…30, or 31 where no indefinite length is allowed.
     case reservedInformation
     /// A two-byte simple value below 32.
     case reservedSimpleValue
@@ -24,14 +23,14 @@ struct CBORError: LocalizedError, Hashable, CustomStringConvertible {
     case duplicateKey
     /// The input is longer than the limit.
     case tooLarge
-    /// The item is well-formed, but of another type than was asked for.
+    /// The item is well-formed but not of the requested type.
     case unexpectedItem
-    /// The number is of the right type, but does not fit.
+    /// The number is out of the requested type's range.
     case outOfRange
   }
 
   let code: Code
-  /// Where in the input, in bytes from its start.
+  /// Byte offset in the input.
   let offset: Int
 
   init(_ code: Code, at offset: Int) {

@@ -1,10 +1,10 @@
-/// Sixteen-bit floating-point numbers by their bits: `Float16` is not there on every platform.
+/// Half-precision numbers by their bits, as `Float16` is not available on all platforms.
 enum CBORHalfPrecision {
   static let infinity: UInt16 = 0x7C00
-  /// The one form in which any NaN is written (RFC 8949 §4.2.2).
+  /// The only encoding of NaN (RFC 8949 §4.2.2).
   static let canonicalNaN: UInt16 = 0x7E00
 
-  /// Returns the half that has exactly the value of `value`, which is not NaN, or `nil` if there is none.
+  /// The half with the exact value of `value`, which is not NaN; `nil` if there is none.
   @inline(__always)
   static func bits(exactly value: Float) -> UInt16? {
     let bits = value.bitPattern
@@ -28,7 +28,7 @@ enum CBORHalfPrecision {
     }
   }
 
-  /// Exact for every half; a NaN keeps its payload.
+  /// Exact for every half; keeps a NaN's payload.
   @inline(__always)
   static func float(_ half: UInt16) -> Float {
     let sign = UInt32(half & 0x8000) << 16

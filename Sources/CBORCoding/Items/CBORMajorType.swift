@@ -1,4 +1,4 @@
-/// The type of a data item: the three high bits of its head (RFC 8949 §3.1).
+/// A data item's type: the three high bits of its head (RFC 8949 §3.1).
 enum CBORMajorType: UInt8 {
   case unsigned = 0
   case negative = 1

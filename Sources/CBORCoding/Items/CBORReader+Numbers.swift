@@ -1,7 +1,7 @@
 extension CBORReader {
-  /// Reads an integer: in a head, or a bignum (tags 2 and 3) that fits.
+  /// Reads an integer from a head or from a bignum (tags 2 and 3).
   ///
-  /// - Throws: `.outOfRange`, `.unexpectedItem`, or what makes the item malformed.
+  /// - Throws: `.outOfRange`, `.unexpectedItem`, or an error for a malformed item.
   @inline(__always)
   mutating func readInteger<I: FixedWidthInteger>(_ type: I.Type = I.self) throws(CBORError) -> I {
     let start = offset
@@ -23,7 +23,7 @@ extension CBORReader {
     }
   }
 
-  /// Reads the byte string of a bignum. Leading zeros are taken, whatever their number.
+  /// Reads a bignum's byte string, with any number of leading zeros.
   private mutating func readBignum<I: FixedWidthInteger>(
     _ type: I.Type, isNegative: Bool, _ start: Int
   ) throws(CBORError) -> I {
@@ -42,7 +42,7 @@ extension CBORReader {
     return isNegative ? ~value : value
   }
 
-  /// Reads a floating-point number of half, single or double precision; exact.
+  /// Reads a floating-point number of any precision exactly.
   @inline(__always)
   mutating func readDouble() throws(CBORError) -> Double {
     let start = offset
@@ -51,7 +51,6 @@ extension CBORReader {
     return value
   }
 
-  /// Reads `true` or `false`.
   @inline(__always)
   mutating func readBool() throws(CBORError) -> Bool {
     let start = offset
@@ -60,7 +59,7 @@ extension CBORReader {
     return head.initialByte == 0xF5
   }
 
-  /// Reads `null` or `undefined`, if one is next.
+  /// Reads `null` or `undefined` if it is next.
   @inline(__always)
   mutating func readNil() throws(CBORError) -> Bool {
     guard try peekHead().isNil else { return false }
@@ -70,7 +69,7 @@ extension CBORReader {
 }
 
 extension CBORHead {
-  /// The floating-point number that this head is, or `nil` if it is none.
+  /// The floating-point number in this head; `nil` for other items.
   @inline(__always) var double: Double? {
     switch initialByte {
     case 0xFB: Double(bitPattern: argument)

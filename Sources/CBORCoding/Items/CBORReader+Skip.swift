@@ -1,11 +1,10 @@
 extension CBORReader {
-  /// Moves past one item with all that is in it, which has to be well-formed: in time proportional to its length,
-  /// without recursion.
+  /// Skips one item and its contents, which must be well-formed, in linear time and without recursion.
   ///
-  /// - Throws: `.tooDeep` over ``maximumDepth``, `.invalidUTF8`, or what makes the item malformed. Whether the keys
-  ///   of a map differ is not looked at.
+  /// - Throws: `.tooDeep` over ``maximumDepth``, `.invalidUTF8`, or an error for a malformed item. Does not detect
+  ///   duplicate keys.
   mutating func skip() throws(CBORError) {
-    // What is left of each array, map and tag around the next item; the innermost is in `left`.
+    // Items left in each enclosing array, map and tag; the innermost is in `left`.
     var outer: [Int] = []
     var left = 1
     while true {
@@ -34,7 +33,7 @@ extension CBORReader {
     }
   }
 
-  /// What is left of a container of indefinite length is told by three negative numbers.
+  /// Three negative numbers mark containers of indefinite length.
   private static let indefiniteArray = -1
   private static let indefiniteMapBeforeKey = -2
   private static let indefiniteMapBeforeValue = -3
@@ -64,7 +63,7 @@ extension CBORReader {
     return Int(head.argument) * (isMap ? 2 : 1)
   }
 
-  /// Moves past a byte or text string of either form.
+  /// Skips a byte or text string of either form.
   mutating func skipString(_ major: CBORMajorType) throws(CBORError) {
     let start = offset
     guard major == .text else { return try readChunks(.bytes) { _ in } }

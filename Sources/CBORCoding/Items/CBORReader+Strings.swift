@@ -1,17 +1,16 @@
 extension CBORReader {
   /// Reads a text string.
   ///
-  /// - Throws: `.invalidUTF8`, `.unexpectedItem`, or what makes the item malformed.
+  /// - Throws: `.invalidUTF8`, `.unexpectedItem`, or an error for a malformed item.
   mutating func readText() throws(CBORError) -> String {
     let start = offset
     if let bytes = try readDefinite(.text) { return try Self.text(bytes, at: start) }
-    // Each chunk has to be text of its own (RFC 8949 §3.2.3): no scalar is split between two.
+    // Each chunk must be valid text by itself (RFC 8949 §3.2.3): scalars are never split.
     var text = ""
     try readChunks(.text) { (chunk) throws(CBORError) in text += try Self.text(chunk, at: start) }
     return text
   }
 
-  /// Reads a byte string.
   mutating func readByteString() throws(CBORError) -> [UInt8] {
     if let bytes = try readDefinite(.bytes) { return Array(bytes) }
     var all: [UInt8] = []
@@ -19,10 +18,9 @@ extension CBORReader {
     return all
   }
 
-  /// Reads a string of definite length: its bytes in the input, unchecked. Nil, without moving: its length is
-  /// indefinite.
+  /// Reads the unchecked bytes of a string of definite length; `nil`, without moving, for an indefinite one.
   ///
-  /// - Throws: `.unexpectedItem` if the next item is not of this type, `.lengthOverInput`.
+  /// - Throws: `.unexpectedItem` for another type, `.lengthOverInput`.
   @inline(__always)
   mutating func readDefinite(_ major: CBORMajorType) throws(CBORError) -> UnsafeRawBufferPointer? {
     let start = offset
@@ -35,7 +33,7 @@ extension CBORReader {
     return try slice(head.argument, start)
   }
 
-  /// Reads a string of definite or indefinite length, and hands out its bytes in the input chunk by chunk, unchecked.
+  /// Reads a string of either form and passes its unchecked bytes to `body` chunk by chunk.
   mutating func readChunks(
     _ major: CBORMajorType, _ body: (UnsafeRawBufferPointer) throws(CBORError) -> Void
   ) throws(CBORError) {

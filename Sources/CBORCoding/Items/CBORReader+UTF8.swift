@@ -1,10 +1,10 @@
 extension CBORReader {
-  /// Whether the bytes are UTF-8: no surrogates, no overlong forms, nothing behind U+10FFFF (RFC 3629 §4).
+  /// Whether the bytes are UTF-8: no surrogates, no overlong forms, nothing above U+10FFFF (RFC 3629 §4).
   @inline(__always)
   static func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard let base = bytes.baseAddress else { return true }
     var index = 0
-    // Most text is ASCII.
+    // Fast path for ASCII.
     while index &+ 8 <= bytes.count {
       if base.loadUnaligned(fromByteOffset: index, as: UInt64.self) & 0x8080_8080_8080_8080 != 0 { break }
       index &+= 8
@@ -18,7 +18,7 @@ extension CBORReader {
     return true
   }
 
-  /// The standard library's `UTF8Span` would do, but is there from macOS 26 on. This takes no longer.
+  /// As fast as the standard library's `UTF8Span`, which requires macOS 26.
   private static func isUTF8BeyondASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard let base = bytes.baseAddress else { return true }
     let count = bytes.count
@@ -32,7 +32,7 @@ extension CBORReader {
         { index &+= 8 }
         continue
       }
-      /// What is behind the end continues nothing.
+      /// 0 past the end, which continues no sequence.
       @inline(__always)
       func byte(_ offset: Int) -> UInt8 {
         index &+ offset < count ? base.load(fromByteOffset: index &+ offset, as: UInt8.self) : 0

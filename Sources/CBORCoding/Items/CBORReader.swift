@@ -1,14 +1,13 @@
-/// A cursor over one encoded data item and what follows it; every read checks the bounds and moves past what it read.
+/// A bounds-checked cursor over encoded data items.
 ///
-/// It takes any well-formed CBOR, not only the deterministic form, and does not trust it: a length is compared with
-/// the rest of the input before anything is done with it, and nothing recurses. Where a read throws, the cursor may
-/// be anywhere; go on from an offset that is known, or give up. The bytes are borrowed: a reader is valid as long as
-/// they are, and so is what it returns as a buffer.
+/// It reads any well-formed CBOR, not only the deterministic form, without trusting it: lengths are checked against the
+/// remaining input first, and nothing recurses. After an error the cursor's position is undefined: move to a known
+/// offset or stop. Bytes are borrowed: the reader and the buffers it returns are valid as long as they are.
 struct CBORReader {
   let bytes: UnsafeRawBufferPointer
-  /// How deep arrays, maps and tags may nest in what ``skip()`` skips.
+  /// The nesting limit of ``skip()``.
   let maximumDepth: Int
-  /// Where the next read begins; moved from outside by ``move(to:)``, which checks.
+  /// The offset of the next read; set it with ``move(to:)``, which checks it.
   private(set) var offset: Int
 
   init(_ bytes: UnsafeRawBufferPointer, at offset: Int = 0, maximumDepth: Int = 512) {
@@ -19,10 +18,8 @@ struct CBORReader {
   }
 
   var isAtEnd: Bool { offset == bytes.count }
-  /// How many bytes are left.
   @inline(__always) var remaining: Int { bytes.count &- offset }
 
-  /// Goes on reading at another offset within the input.
   mutating func move(to offset: Int) {
     precondition(offset >= 0 && offset <= bytes.count)
     self.offset = offset
@@ -35,14 +32,14 @@ struct CBORReader {
 
   // MARK: Heads
 
-  /// The head of the next item, which may be a break, without moving.
+  /// The head of the next item, or a break, without moving.
   @inline(__always)
   func peekHead() throws(CBORError) -> CBORHead {
     var reader = self
     return try reader.readHead()
   }
 
-  /// Reads the head of an item: of a string or container without what is in it; or a break.
+  /// Reads the head of an item without its contents, or a break.
   ///
   /// - Throws: `.endOfInput`, `.reservedInformation`, `.reservedSimpleValue`.
   @inline(__always)
@@ -81,7 +78,7 @@ struct CBORReader {
       offset += 9
     case CBORHead.indefinite:
       switch initialByte >> 5 {
-      // An integer or a tag of indefinite length means nothing.
+      // Integers and tags have no indefinite length.
       case 0, 1, 6: throw CBORError(.reservedInformation, at: start)
       default: argument = 0
       }
@@ -92,7 +89,7 @@ struct CBORReader {
     return CBORHead(initialByte: initialByte, argument: argument)
   }
 
-  /// Reads a break, if one is next: the end of an array, map or string of indefinite length.
+  /// Reads a break if it is next: the end of an indefinite array, map or string.
   @inline(__always)
   mutating func readBreak() throws(CBORError) -> Bool {
     guard let base = bytes.baseAddress, offset < bytes.count else { throw CBORError(.endOfInput, at: offset) }
@@ -103,9 +100,9 @@ struct CBORReader {
 
   // MARK: Containers and tags
 
-  /// Reads the head of an array. Returns how many items follow, or `nil` if they end with a break.
+  /// Reads an array's head. Returns the number of items, or `nil` if they end with a break.
   ///
-  /// The rest of the input has room for so many items; how large they get in memory is another matter.
+  /// The remaining input can hold that many items; their size in memory is not limited.
   mutating func readArrayHead() throws(CBORError) -> Int? {
     let start = offset
     let head = try readHead()
@@ -113,7 +110,7 @@ struct CBORReader {
     return head.isIndefinite ? nil : try checked(head.argument, itemsEach: 1, start)
   }
 
-  /// Reads the head of a map. Returns how many pairs of a key and a value follow, or `nil` if they end with a break.
+  /// Reads a map's head. Returns the number of key-value pairs, or `nil` if they end with a break.
   mutating func readMapHead() throws(CBORError) -> Int? {
     let start = offset
     let head = try readHead()
@@ -121,7 +118,7 @@ struct CBORReader {
     return head.isIndefinite ? nil : try checked(head.argument, itemsEach: 2, start)
   }
 
-  /// Reads the head of a tag, if one is next; its number.
+  /// Reads a tag's number if a tag is next.
   @inline(__always)
   mutating func readTag() throws(CBORError) -> UInt64? {
     guard let base = bytes.baseAddress, offset < bytes.count else { throw CBORError(.endOfInput, at: offset) }
@@ -129,26 +126,25 @@ struct CBORReader {
     return try readHead().argument
   }
 
-  /// Reads the heads of any tags that are next.
   mutating func skipTags() throws(CBORError) {
     while try readTag() != nil {}
   }
 
-  /// A count of items, each of which takes a byte at least.
+  /// Checks a count of items, each of which takes at least one byte.
   @inline(__always)
   private func checked(_ count: UInt64, itemsEach: Int, _ start: Int) throws(CBORError) -> Int {
     guard count <= UInt64(remaining / itemsEach) else { throw CBORError(.lengthOverInput, at: start) }
     return Int(truncatingIfNeeded: count)
   }
 
-  /// Moves past `count` bytes that are known to be there.
+  /// Moves past `count` bytes known to be there.
   @inline(__always)
   mutating func advance(_ count: Int) {
     assert(count >= 0 && count <= remaining)
     offset &+= count
   }
 
-  /// Goes back to where a read began.
+  /// Returns to the start of a read.
   @inline(__always)
   mutating func rewind(to start: Int) {
     assert(start >= 0 && start <= offset)

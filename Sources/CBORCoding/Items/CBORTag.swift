@@ -1,19 +1,19 @@
-/// Numbers of tags, as registered with IANA.
+/// Tag numbers registered with IANA.
 enum CBORTag {
-  /// Text that is a date and a time in the form of RFC 3339 (RFC 8949 §3.4.1).
+  /// A date and time as RFC 3339 text (RFC 8949 §3.4.1).
   static let dateTime: UInt64 = 0
-  /// Seconds since 1970-01-01 00:00 UTC, an integer or a floating-point number (RFC 8949 §3.4.2).
+  /// Seconds since 1970-01-01 00:00 UTC, integer or floating-point (RFC 8949 §3.4.2).
   static let epochTime: UInt64 = 1
-  /// A byte string that is an unsigned integer, most significant byte first (RFC 8949 §3.4.3).
+  /// An unsigned integer as a big-endian byte string (RFC 8949 §3.4.3).
   static let unsignedBignum: UInt64 = 2
-  /// A byte string that is the integer -1 - n (RFC 8949 §3.4.3).
+  /// The integer -1 - n, with n as a byte string (RFC 8949 §3.4.3).
   static let negativeBignum: UInt64 = 3
-  /// An array of an exponent to the base 10 and a mantissa (RFC 8949 §3.4.4).
+  /// An array of a base 10 exponent and a mantissa (RFC 8949 §3.4.4).
   static let decimalFraction: UInt64 = 4
-  /// Text that is a URI (RFC 8949 §3.4.5.3).
+  /// A URI as text (RFC 8949 §3.4.5.3).
   static let uri: UInt64 = 32
-  /// A byte string that is a UUID (RFC 9562), most significant byte first.
+  /// A UUID as a big-endian byte string (RFC 9562).
   static let uuid: UInt64 = 37
-  /// A map that is a point in time (RFC 9581 §3).
+  /// A point in time as a map (RFC 9581 §3).
   static let extendedTime: UInt64 = 1001
 }

@@ -3,13 +3,13 @@ import Foundation
 extension CBORWriter {
   // MARK: Numbers
 
-  /// An integer of any width: in its head if it fits 64 bits, else as a bignum (tags 2 and 3).
+  /// Writes an integer of any width: in a head if it fits 64 bits, else as a bignum (tags 2 and 3).
   @inline(__always)
   mutating func writeInteger<I: FixedWidthInteger>(_ value: I) {
     if I.bitWidth <= 64 {
       if I.isSigned {
         let wide = Int64(truncatingIfNeeded: value)
-        // -1 - n has the bits of n inverted.
+        // -1 - n has the inverted bits of n.
         writeHead(wide < 0 ? .negative : .unsigned, UInt64(bitPattern: wide < 0 ? ~wide : wide))
       } else {
         writeHead(.unsigned, UInt64(truncatingIfNeeded: value))
@@ -21,7 +21,7 @@ extension CBORWriter {
     }
   }
 
-  /// The integer -1 - `argument`, which may have more bits than any type of integers.
+  /// Writes the integer -1 - `argument`, which may exceed all integer types.
   mutating func writeNegative(_ argument: UInt128) {
     writeWideInteger(.negative, CBORTag.negativeBignum, argument)
   }
@@ -37,7 +37,7 @@ extension CBORWriter {
     }
   }
 
-  /// The shortest of half, single and double precision that keeps the value; every NaN as the one canonical NaN.
+  /// Writes the shortest of half, single and double precision that keeps the value; NaN in canonical form.
   @inline(__always)
   mutating func writeDouble(_ value: Double) {
     let single = Float(value)
@@ -46,7 +46,7 @@ extension CBORWriter {
     writeInitialByte(0xFB, value.bitPattern)
   }
 
-  /// The shorter of half and single precision that keeps the value; every NaN as the one canonical NaN.
+  /// Writes the shorter of half and single precision that keeps the value; NaN in canonical form.
   @inline(__always)
   mutating func writeFloat(_ value: Float) {
     if value.isNaN { return writeInitialByte(0xF9, CBORHalfPrecision.canonicalNaN) }
@@ -66,7 +66,7 @@ extension CBORWriter {
     data.withUnsafeBytes { bytes in writeBytes(bytes) }
   }
 
-  /// Text whose UTF-8 is at hand; that it is UTF-8 is the caller's promise.
+  /// Writes text from bytes that the caller guarantees to be UTF-8.
   @inline(__always)
   mutating func writeText(utf8 bytes: UnsafeRawBufferPointer) {
     writeHead(.text, UInt64(bytes.count))
@@ -80,15 +80,15 @@ extension CBORWriter {
 
   // MARK: Containers, tags and simple values
 
-  /// The head of an array; `count` items follow.
+  /// Writes an array's head; `count` items must follow.
   @inline(__always)
   mutating func writeArrayHead(count: Int) { writeHead(.array, UInt64(count)) }
 
-  /// The head of a map; `count` pairs of a key and a value follow, sorted by the bytes of the encoded keys.
+  /// Writes a map's head; `count` key-value pairs must follow, sorted by encoded key.
   @inline(__always)
   mutating func writeMapHead(count: Int) { writeHead(.map, UInt64(count)) }
 
-  /// The head of a tag; one item follows.
+  /// Writes a tag's head; one item must follow.
   @inline(__always)
   mutating func writeTag(_ number: UInt64) { writeHead(.tag, number) }
 
@@ -100,7 +100,7 @@ extension CBORWriter {
 
   mutating func writeUndefined() { writeByte(0xF7) }
 
-  /// A simple value; those from 24 to 31 do not exist.
+  /// Writes a simple value; 24 to 31 are invalid.
   mutating func writeSimple(_ value: UInt8) {
     precondition(value < 24 || value > 31, "Simple values from 24 to 31 are reserved.")
     writeHead(.simple, UInt64(value))

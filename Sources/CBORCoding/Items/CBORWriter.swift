@@ -1,17 +1,15 @@
 import Foundation
 
-/// Appends data items to a buffer of its own, in the forms of deterministic encoding (RFC 8949 §4.2.1): the
-/// shortest heads, definite lengths, the shortest floating-point number that keeps the value.
+/// Appends data items to its buffer in deterministic encoding (RFC 8949 §4.2.1): shortest heads, definite lengths, and
+/// the shortest floating-point number that keeps the value.
 ///
-/// The one thing it cannot do alone is to put the entries of a map in order: whoever writes a map's head writes the
-/// entries sorted by the bytes of their encoded keys, and exactly as many as the head says.
+/// The caller must sort map entries by encoded key and write exactly as many as the head says.
 struct CBORWriter: ~Copyable {
-  /// The head with the largest argument.
+  /// The length of the longest head.
   static let longestHead = 9
 
   private var base: UnsafeMutableRawPointer
   private(set) var capacity: Int
-  /// How many bytes have been written.
   private(set) var count = 0
 
   init(capacity: Int = 256) {
@@ -21,21 +19,20 @@ struct CBORWriter: ~Copyable {
 
   deinit { free(base) }
 
-  /// What has been written. The bytes are valid in `body` only.
+  /// Lends the written bytes to `body`.
   @inline(__always)
   func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
     try body(UnsafeRawBufferPointer(start: base, count: count))
   }
 
-  /// A copy of what has been written.
+  /// A copy of the written bytes.
   var data: Data { Data(bytes: base, count: count) }
 
-  /// Forgets what has been written and keeps the buffer.
   mutating func removeAll() { count = 0 }
 
   // MARK: Space
 
-  /// Makes room for so many bytes behind what has been written.
+  /// Reserves space for `additional` bytes after the written ones.
   @inline(__always)
   mutating func reserve(_ additional: Int) {
     if capacity &- count < additional { grow(additional) }
@@ -47,13 +44,13 @@ struct CBORWriter: ~Copyable {
     base = Self.allocated(realloc(base, capacity))
   }
 
-  /// As everywhere in Swift, there is no going on without memory.
+  /// As everywhere in Swift, running out of memory is fatal.
   private static func allocated(_ pointer: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer {
     guard let pointer else { fatalError("CBORWriter is out of memory.") }
     return pointer
   }
 
-  /// Appends bytes as they are, without a head: items that were encoded elsewhere.
+  /// Appends items encoded elsewhere.
   @inline(__always)
   mutating func append(_ bytes: UnsafeRawBufferPointer) {
     guard let source = bytes.baseAddress, bytes.count > 0 else { return }
@@ -62,7 +59,7 @@ struct CBORWriter: ~Copyable {
     count &+= bytes.count
   }
 
-  /// Changes what has been written, for those who patch it afterwards.
+  /// Lends the written bytes for patching.
   @inline(__always)
   mutating func withMutableBytes<R, E: Error>(
     _ body: (UnsafeMutableRawBufferPointer) throws(E) -> R
@@ -70,7 +67,7 @@ struct CBORWriter: ~Copyable {
     try body(UnsafeMutableRawBufferPointer(start: base, count: count))
   }
 
-  /// Inserts `length` bytes of no particular value at `offset`, and moves what is behind it.
+  /// Inserts `length` undefined bytes at `offset`, moving the rest.
   mutating func insertGap(_ length: Int, at offset: Int) {
     reserve(length)
     let start = base + offset
@@ -78,7 +75,6 @@ struct CBORWriter: ~Copyable {
     count += length
   }
 
-  /// Drops everything from `offset` on.
   mutating func truncate(to offset: Int) {
     precondition(offset >= 0 && offset <= count)
     count = offset
@@ -93,7 +89,7 @@ struct CBORWriter: ~Copyable {
     count &+= Self.put(major, argument, at: base + count)
   }
 
-  /// Stores a head and returns its length; `pointer` has room for ``longestHead``, or for the head if it is shorter.
+  /// Stores a head and returns its length. `pointer` must have room for the head, at most ``longestHead``.
   @inline(__always)
   static func put(_ major: CBORMajorType, _ argument: UInt64, at pointer: UnsafeMutableRawPointer) -> Int {
     let type = major.rawValue << 5
@@ -125,7 +121,7 @@ struct CBORWriter: ~Copyable {
     return 9
   }
 
-  /// How many bytes the head with this argument takes.
+  /// The length of the head with this argument.
   @inline(__always)
   static func headLength(_ argument: UInt64) -> Int {
     if argument < 24 { return 1 }
@@ -134,7 +130,7 @@ struct CBORWriter: ~Copyable {
     return argument <= 0xFFFF_FFFF ? 5 : 9
   }
 
-  /// Appends one byte and an argument of a fixed width: floating-point numbers.
+  /// Appends a byte and a fixed-width argument, for floating-point numbers.
   @inline(__always)
   mutating func writeInitialByte<Bits: FixedWidthInteger & BitwiseCopyable>(_ byte: UInt8, _ bits: Bits) {
     reserve(Self.longestHead)
@@ -144,7 +140,7 @@ struct CBORWriter: ~Copyable {
     count &+= 1 + MemoryLayout<Bits>.size
   }
 
-  /// Appends an item that is one byte.
+  /// Appends a one-byte item.
   @inline(__always)
   mutating func writeByte(_ byte: UInt8) {
     reserve(1)

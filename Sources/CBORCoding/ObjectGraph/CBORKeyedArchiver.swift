@@ -125,7 +125,7 @@
     /// Ends encoding. Encoding anything later is an error.
     public func finishEncoding() { finish() }
 
-    /// Sets the name under which this archiver encodes objects of a class. Not for Foundation's classes.
+    /// Sets the name under which this archiver encodes objects of a custom class.
     public func setClassName(_ codedName: String?, for cls: AnyClass) { names[name: cls] = codedName }
 
     /// The name set for this archiver.

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// A value in a map of a CBOR sequence: what JSON has, too, and bytes.
+/// A value in a map of a CBOR sequence: a JSON value or bytes.
 package enum CBORField: Hashable, Sendable {
   case text(String)
   case bytes(Data)
@@ -10,7 +10,7 @@ package enum CBORField: Hashable, Sendable {
   case null
   case list([CBORField])
 
-  /// What it is, for messages.
+  /// The value's type, for messages.
   package var kind: String {
     switch self {
     case .text: "text"

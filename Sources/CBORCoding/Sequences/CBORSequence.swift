@@ -1,21 +1,20 @@
 package import Foundation
 
-/// CBOR sequences (RFC 8742), items one behind the other, of maps with text keys: written in the deterministic form, read
-/// in any.
+/// CBOR sequences (RFC 8742) of maps with text keys, written in deterministic form and read in any.
 package enum CBORSequence {
-  /// How far the first item of some bytes goes.
+  /// The extent of the first item in some bytes.
   package enum Extent: Hashable, Sendable {
-    /// It has so many of them.
+    /// Its length.
     case whole(Int)
-    /// It goes on behind their end: with so many in all, more than there are, it may be whole, with fewer it is not.
+    /// Incomplete: the item needs at least this many bytes in total, more than there are.
     case cutOff(atLeast: Int)
   }
 
-  /// How deep what is read may nest.
+  /// The nesting limit when reading.
   private static let maximumDepth = 16
 
-  /// - Parameter bytes: An item, or its beginning, and whatever follows it.
-  /// - Throws: `.malformed` for what no bytes behind it could make an item of.
+  /// - Parameter bytes: An item or its beginning, and anything after it.
+  /// - Throws: `.malformed` if no further bytes could complete an item.
   package static func firstExtent(of bytes: RawSpan) throws(CBORCodingError) -> Extent {
     try bytes.withUnsafeBytes { bytes throws(CBORCodingError) in
       var reader = CBORReader(bytes, maximumDepth: maximumDepth)
@@ -25,7 +24,7 @@ package enum CBORSequence {
       } catch {
         switch error.code {
         case .endOfInput: return .cutOff(atLeast: bytes.count + 1)
-        // The pairs of a map have more bytes than there are pairs.
+        // A map has more bytes than pairs.
         case .lengthOverInput: return .cutOff(atLeast: max(bytes.count + 1, end(ofItemAt: error.offset, in: bytes)))
         default: throw CBORCodingError(error)
         }
@@ -33,7 +32,7 @@ package enum CBORSequence {
     }
   }
 
-  /// Where a string or container ends at the earliest.
+  /// The earliest possible end of a string or container.
   private static func end(ofItemAt offset: Int, in bytes: UnsafeRawBufferPointer) -> Int {
     var reader = CBORReader(bytes, at: offset)
     do throws(CBORError) {
@@ -41,15 +40,14 @@ package enum CBORSequence {
       let (end, overflow) = UInt64(reader.offset).addingReportingOverflow(head.argument)
       return overflow ? .max : Int(clamping: end)
     } catch {
-      // It has been read before; and more are needed in any case.
+      // It was read before, and more bytes are needed anyway.
       return bytes.count + 1
     }
   }
 
-  /// The map that the bytes are, all of them.
+  /// Decodes bytes that are exactly one map.
   ///
-  /// - Throws: `.malformed` for anything else, be it a map in which a key comes twice, or that has in it what a
-  ///   ``CBORField`` is not.
+  /// - Throws: `.malformed` for anything else, including duplicate keys and values that ``CBORField`` does not have.
   package static func map(of bytes: RawSpan) throws(CBORCodingError) -> [String: CBORField] {
     try bytes.withUnsafeBytes { bytes throws(CBORCodingError) in
       do throws(CBORError) {
@@ -72,7 +70,7 @@ package enum CBORSequence {
     }
   }
 
-  /// - Parameter left: How many items are left; `nil`: as many as there are before a break.
+  /// - Parameter left: Items left; `nil` until a break.
   private static func hasMore(_ left: Int?, _ reader: inout CBORReader) throws(CBORError) -> Bool {
     guard let left else { return try !reader.readBreak() }
     return left > 0
@@ -100,11 +98,11 @@ package enum CBORSequence {
     }
   }
 
-  /// A map; no two of its keys are the same.
+  /// Encodes a map with unique keys.
   package static func encode(_ map: [(key: String, value: CBORField)]) -> Data {
     var writer = CBORWriter()
     writer.writeMapHead(count: map.count)
-    // The order of the encoded keys: the heads of shorter ones are less.
+    // The order of encoded keys: shorter ones have smaller heads.
     let sorted = map.sorted {
       let (first, second) = ($0.key.utf8, $1.key.utf8)
       return first.count == second.count ? first.lexicographicallyPrecedes(second) : first.count < second.count

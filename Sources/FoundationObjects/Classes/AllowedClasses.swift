@@ -1,5 +1,5 @@
 #if !canImport(Darwin)
-  /// The classes that may be decoded now; subclasses of them may be too.
+  /// The classes that may be decoded now, including their subclasses.
   package struct AllowedClasses: Sendable {
     @usableFromInline let first: AnyClass?
     @usableFromInline let others: [AnyClass]
@@ -11,7 +11,7 @@
       others = classes
     }
 
-    /// One class, the usual case, without an array.
+    /// A single class, the common case, without an array.
     @inlinable @inline(__always)
     package init(_ one: AnyClass) {
       first = one

@@ -2,18 +2,17 @@
   import Foundation
   import Platform
 
-  /// Names of classes, by which another process finds them.
+  /// Class names by which another process finds the classes.
   ///
-  /// `NSStringFromClass` ends the process for anything but a class at the top level of a module. So: Foundation's
-  /// classes have the names they have in Objective-C, other classes at the top level are `Module.Class`, and nested
-  /// and generic ones have their mangled name, without its prefix. Classes that are private to a file or local to a
-  /// function have none that another process could find: they need one of the user's.
+  /// `NSStringFromClass` ends the process for any class that is not at the top level of a module. So Foundation's
+  /// classes use their Objective-C names, other top-level classes are `Module.Class`, and nested and generic ones have
+  /// their mangled name without its prefix. Private and local classes need a name set by the user.
   package enum ClassName {
     package static func isFoundation(_ type: AnyClass) -> Bool {
       _typeName(type, qualified: true).hasPrefix("Foundation.")
     }
 
-    /// Whether a class that is none of Foundation's inherits from one other than `NSObject`.
+    /// Whether a class outside Foundation inherits from a Foundation class other than `NSObject`.
     package static func extendsFoundation(_ type: AnyClass) -> Bool {
       guard !isFoundation(type) else { return false }
       var next: AnyClass? = _getSuperclass(type)
@@ -24,10 +23,10 @@
       return false
     }
 
-    /// Whether `NSStringFromClass` has a name for it.
+    /// Whether `NSStringFromClass` supports it.
     package static func isNamedByFoundation(_ type: AnyClass) -> Bool { isTopLevel(_typeName(type, qualified: true)) }
 
-    /// Returns the name, or `nil` if the class cannot be found by one.
+    /// The class's name; `nil` if the class cannot be found by name.
     package static func name(of type: AnyClass) -> String? {
       let printed = _typeName(type, qualified: true)
       if isTopLevel(printed) {
@@ -40,9 +39,9 @@
       return mangled
     }
 
-    /// Returns the class of a name that an archive gives, unless it is one of Foundation's.
+    /// The class with a name from an archive, except Foundation's classes.
     ///
-    /// The name is not trusted: only what ``name(of:)`` gives back is taken, so a class has one name.
+    /// The name is untrusted: only the exact result of ``name(of:)`` is accepted, so a class has one name.
     package static func find(_ name: String) -> AnyClass? {
       guard name.canBeTypeName, isMangled(name) || isTopLevel(name) && !name.hasPrefix("Foundation."),
         let type = _typeByName(name) as? AnyClass, self.name(of: type) == name
@@ -50,21 +49,21 @@
       return type
     }
 
-    /// Whether there is a class that Foundation, or ``find(_:)``, finds by a name.
+    /// Whether Foundation or ``find(_:)`` knows a class with this name.
     package static func isKnown(_ name: String) -> Bool {
       name.canBeTypeName && (find(name) != nil || NSClassFromString(name) != nil)
     }
 
-    /// Whether a name is that of a generic class with arguments. Looking one up makes what is never freed.
+    /// Whether a name is that of a generic class with arguments. Looking one up allocates memory permanently.
     package static func isGeneric(_ name: String) -> Bool { isMangled(name) && name.utf8.last == UInt8(ascii: "G") }
 
-    /// The name of a module is an identifier, so none begins with a digit; mangled names begin with its length.
+    /// Mangled names begin with the length of the module's name, which as an identifier never begins with a digit.
     private static func isMangled(_ name: String) -> Bool {
       guard let first = name.utf8.first else { return false }
       return first >= UInt8(ascii: "0") && first <= UInt8(ascii: "9")
     }
 
-    /// Whether a name has the form of one at the top level of a module.
+    /// Whether a name has the form of a module's top-level class.
     package static func isTopLevel(_ name: String) -> Bool {
       let parts = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
       return parts.count == 2

@@ -1,19 +1,19 @@
 #if !canImport(Darwin)
   import Foundation
 
-  /// The classes of FoundationNetworking. Their `init(coder:)` ends the process where a field is missing or out of range.
+  /// FoundationNetworking's classes, whose `init(coder:)` ends the process on missing or invalid fields.
   ///
-  /// They are found by name: importing the module would load it into every program.
+  /// Found by name, because importing the module would load it into every program.
   package enum NetworkingClass {
     private static let module = "FoundationNetworking."
 
-    /// Returns the class of a name that `NSKeyedArchiver` gives it.
+    /// The class with a name used by `NSKeyedArchiver`.
     package static func find(_ name: String) -> AnyClass? {
       guard ["NSURLCredential", "NSURLResponse", "NSHTTPURLResponse"].contains(name) else { return nil }
       return _typeByName(module + name.dropFirst(2)) as? AnyClass
     }
 
-    /// Returns the class, or its nearest superclass, that is one of the module's.
+    /// The class or its nearest superclass that belongs to the module.
     package static func ancestor(of type: AnyClass) -> AnyClass? {
       var next: AnyClass? = type
       while let ancestor = next, ancestor != NSObject.self {
@@ -23,7 +23,7 @@
       return nil
     }
 
-    /// Whether `init(coder:)` of a class of the module finds the fields that it relies on.
+    /// Whether the fields required by a class's `init(coder:)` are there.
     package static func isComplete(_ type: AnyClass, _ coder: any FoundationFields) -> Bool {
       func isURL(_ key: String) -> Bool { coder.decodeObject(of: NSURL.self, forKey: key)?.swiftValue != nil }
       func isNil(_ key: String) -> Bool { coder.decodeObject(forKey: key) == nil }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Foundation's value classes, objects of which any archive may hold.
+/// Foundation's value classes, allowed in every archive.
 package enum ValueClasses {
   package static let basic: [AnyClass] = [
     NSString.self, NSNumber.self, NSData.self, NSDate.self, NSArray.self, NSDictionary.self, NSSet.self,

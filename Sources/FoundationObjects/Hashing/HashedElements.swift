@@ -1,10 +1,10 @@
 #if !canImport(Darwin)
   import Foundation
 
-  /// Elements of a set to be, or keys of a dictionary: how many comparisons it will take to tell them apart.
+  /// Elements of a future set or keys of a dictionary, to count the comparisons needed to tell them apart.
   ///
-  /// Hashes in Foundation are not seeded, and those of collections are their counts, so bytes that were made up could
-  /// keep a process busy for years.
+  /// Foundation's hashes are not seeded, and a collection's hash is its count, so forged bytes could keep a process
+  /// busy for years.
   package struct HashedElements {
     private static let few = 8
 
@@ -16,22 +16,22 @@
     private var count = 0
     private var weight = 0
 
-    /// - Parameter count: How many there will be, if that is known.
+    /// - Parameter count: The number of elements, if known.
     package init(count: Int? = nil) {
       isFew = count.map { $0 <= Self.few } ?? false
       if !isFew, let count { elements.reserveCapacity(count) }
     }
 
-    /// - Parameter weight: How many values the element is made of.
+    /// - Parameter weight: The number of values in the element.
     mutating func add(_ object: NSObject, weight elementWeight: Int) {
       count &+= 1
       weight = Self.sum(weight, elementWeight)
       if !isFew { elements.append((object, elementWeight)) }
     }
 
-    /// How many values have to be compared at most.
+    /// The maximum number of values to compare.
     var comparisons: Int {
-      // As if all were equal, as long as that is not many: hashes cost time too.
+      // For few elements assume that all are equal: computing hashes costs time, too.
       if isFew { return count < 2 ? 0 : Self.product(count - 1, weight) }
       var byHash: [Int: (count: Int, weight: Int)] = [:]
       byHash.reserveCapacity(elements.count)

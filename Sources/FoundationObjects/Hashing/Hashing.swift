@@ -1,17 +1,17 @@
 #if !canImport(Darwin)
   import Foundation
 
-  /// Whether Foundation on Linux can have objects of a class as keys of a dictionary or elements of a set.
+  /// Whether Foundation on Linux supports objects of a class as dictionary keys or set elements.
   package enum Hashing: Sendable {
     case sound
-    /// It can, but to compare the dictionary or the set with another one ends the process.
+    /// Yes, but comparing the dictionary or set with another one ends the process.
     case fragile
-    /// It cannot: equal objects have different hashes.
+    /// No: equal objects have different hashes.
     case broken
-    /// It cannot: asking for the hash ends the process.
+    /// No: computing the hash ends the process.
     case fatal
 
-    /// Returns what holds for objects of a class: that of the nearest class of Foundation's that it inherits from.
+    /// The value for a class, from its nearest Foundation superclass.
     package static func of(_ type: AnyClass) -> Hashing {
       var next: AnyClass? = type
       while let ancestor = next, ancestor != NSObject.self {

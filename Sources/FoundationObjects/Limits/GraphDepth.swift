@@ -1,16 +1,14 @@
-/// How deep objects are in one another while an archive is written or read, also by way of references to what was before.
+/// The nesting depth of objects while an archive is written or read, including references to earlier objects.
 ///
-/// Coding goes down one level at a time, which ``Nesting`` limits. A reference goes down as far as what it refers to, at
-/// once: so an archive of a few bytes for each level can make a chain of any length, and releasing one takes stack for each
-/// level.
+/// ``Nesting`` limits direct nesting, one level at a time. A reference adds the whole depth of its object at once: a
+/// few bytes per level can form a chain of any length, and releasing it takes stack for each level.
 package struct GraphDepth: Sendable {
-  /// How many levels there may be. In an optimized build a stack of 8 MiB was enough to release arrays that are 30,000 deep in
-  /// one another, and not enough for 60,000.
+  /// The depth limit. In an optimized build an 8 MiB stack could release arrays nested 30,000 deep, but not 60,000.
   package static let maximum = 20_000
 
-  /// Of what is being coded now.
+  /// The current depth.
   @usableFromInline package var current = 0
-  /// The greatest in the object that is being coded, what it refers to included.
+  /// The greatest depth in the current object, including references.
   @usableFromInline package var deepest = 0
 
   package init() {}
@@ -24,14 +22,14 @@ package struct GraphDepth: Sendable {
   @inlinable @inline(__always)
   package mutating func leave() { current &-= 1 }
 
-  /// Begins an object that may be referred to. Returns what ``end(_:)`` needs to know.
+  /// Begins an object that can be referred to. Returns the argument for ``end(_:)``.
   @inlinable @inline(__always)
   package mutating func begin() -> Int {
     defer { deepest = current }
     return deepest
   }
 
-  /// Ends it, at the level where it began. Returns how many levels are in it.
+  /// Ends an object at the level where it began. Returns the levels inside it.
   @inlinable @inline(__always)
   package mutating func end(_ outer: Int) -> Int {
     let levels = deepest &- current
@@ -39,7 +37,7 @@ package struct GraphDepth: Sendable {
     return levels
   }
 
-  /// Notes a reference to an object with so many levels in it. Returns `false` if that is too deep.
+  /// Records a reference to an object with `levels` inside it. Returns `false` if that is too deep.
   @inlinable @inline(__always)
   package mutating func refer(levels: Int) -> Bool {
     deepest = max(deepest, current &+ levels)

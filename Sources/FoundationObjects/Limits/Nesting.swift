@@ -1,9 +1,9 @@
 import Platform
 
-/// Limits how deep values nest: by a number, and by what the thread's stack holds.
+/// Limits nesting by a count and by the thread's remaining stack.
 ///
-/// The number alone would be no guard. How much of the stack a value takes is up to its type and to the compiler: in
-/// an unoptimized build five hundred values within each other take more than the 512 KiB that a thread may have.
+/// The count alone is not safe: stack use depends on the type and the compiler. In an unoptimized build 500 nested
+/// values take more than a thread's 512 KiB.
 package struct Nesting: BitwiseCopyable, Sendable {
   package enum Failure: Sendable { case tooDeep, stackUsedUp }
 
@@ -13,10 +13,10 @@ package struct Nesting: BitwiseCopyable, Sendable {
 
   package init(maximumDepth: Int) { self.maximumDepth = maximumDepth }
 
-  /// So few values are not looked at: asking for the stack takes longer than coding them.
+  /// The stack is not checked for lower depths: asking for it takes longer than coding the values.
   @usableFromInline package static var shallow: Int { 16 }
 
-  /// Returns why there may be no value at this depth, or `nil` if there may be one.
+  /// Returns the reason against a value at this depth, or `nil` if it is allowed.
   @inlinable @inline(__always)
   package mutating func check(_ depth: Int) -> Failure? {
     depth <= Self.shallow && depth <= maximumDepth ? nil : checkDeep(depth)

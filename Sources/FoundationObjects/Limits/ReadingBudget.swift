@@ -1,14 +1,13 @@
 #if !canImport(Darwin)
   package import Foundation
 
-  /// What reading an archive may still cost, so that the time it takes is bounded by the archive's length.
+  /// The remaining budget for reading an archive, so that its length bounds the time.
   ///
-  /// An archive of a few bytes can refer to the same parts again and again. To compare two collections takes as long as
-  /// they are large, and where parts are shared exponentially longer. So the values that an element is made of are
-  /// counted, each as often as it is referred to, and the comparisons that a set or a dictionary may need are charged
+  /// A few bytes can refer to the same parts repeatedly, which makes comparing two collections exponentially expensive.
+  /// So an element's values are counted once per reference, and the comparisons of a set or dictionary are charged
   /// before Foundation makes them.
   package struct ReadingBudget: Sendable {
-    /// A point in reading, to say what came after it.
+    /// A point in reading, to measure work done after it.
     package struct Mark: Sendable {
       @usableFromInline package let work: Int
       @usableFromInline package let fragileCount: Int
@@ -19,16 +18,15 @@
       }
     }
 
-    /// Values read so far, those that were referred to counted again each time.
+    /// Values read so far, counting references again each time.
     package var work = 0
-    /// How many comparisons of elements may still be made.
+    /// Comparisons of elements still allowed.
     package var comparisons: Int
-    /// How many collections were read that Foundation cannot compare, counted again when they are referred to.
+    /// Collections read that Foundation cannot compare, counting references again.
     package var fragileCount = 0
 
     package init(comparisons: Int) { self.comparisons = comparisons }
 
-    /// Counts values that were read.
     @inlinable @inline(__always)
     package mutating func count(_ amount: Int) {
       let (sum, overflow) = work.addingReportingOverflow(amount)
@@ -38,26 +36,26 @@
     @inlinable @inline(__always)
     package var mark: Mark { Mark(work: work, fragileCount: fragileCount) }
 
-    /// Returns how many values were read since then.
+    /// Values read since the mark.
     package func weight(since mark: Mark) -> Int { work == .max ? .max : work - mark.work }
 
-    /// Returns whether there is something among them that Foundation cannot compare.
+    /// Whether Foundation cannot compare some of them.
     package func isFragile(since mark: Mark) -> Bool { fragileCount != mark.fragileCount }
 
-    /// Counts a value that was read before, and is referred to again.
+    /// Counts a reference to a value that was read before.
     package mutating func countAgain(weight: Int, isFragile: Bool) {
       count(weight)
       if isFragile { fragileCount &+= 1 }
     }
 
-    /// Takes from the comparisons that are left. Returns `false` if there are not as many.
+    /// Charges comparisons. Returns `false` if the budget is exceeded.
     package mutating func charge(_ amount: Int) -> Bool {
       guard amount <= comparisons else { return false }
       comparisons -= amount
       return true
     }
 
-    /// Adds an element that was read since `mark`. Returns `false` if Foundation cannot compare it.
+    /// Adds an element read since `mark`. Returns `false` if Foundation cannot compare it.
     package func add(
       _ object: NSObject, _ hashing: Hashing, since mark: Mark, to elements: inout HashedElements
     ) -> Bool {
@@ -67,7 +65,7 @@
       return true
     }
 
-    /// Charges what it takes to tell the elements apart. Returns `false` if that is more than is left.
+    /// Charges the comparisons of the elements. Returns `false` if the budget is exceeded.
     package mutating func charge(_ elements: consuming HashedElements) -> Bool {
       guard charge(elements.comparisons) else { return false }
       if elements.isFragile { fragileCount &+= 1 }

@@ -1,7 +1,6 @@
 #if !canImport(Darwin)
   package import Foundation
 
-  /// The numbers that date components are made of.
   package enum DateComponentField {
     package typealias Path = any ReferenceWritableKeyPath<NSDateComponents, Int> & Sendable
 

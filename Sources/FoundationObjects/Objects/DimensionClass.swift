@@ -1,11 +1,10 @@
 #if !canImport(Darwin)
   package import Foundation
 
-  /// A class of units.
-  // Unchecked: the units are constants of Foundation's, which nobody changes.
+  // Unchecked: the units are Foundation's constants and never change.
   package struct DimensionClass: @unchecked Sendable {
     package let type: Dimension.Type
-    /// Units whose converter Foundation keeps to itself, which their symbol stands for.
+    /// Units with a private converter, identified by their symbol.
     package let known: [Dimension]
 
     private init(_ type: Dimension.Type, known: [Dimension] = []) {

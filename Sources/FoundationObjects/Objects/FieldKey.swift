@@ -1,8 +1,8 @@
-/// The keys of one field of an object of Foundation's, which archives of the two kinds spell differently.
+/// A field's key in Foundation objects, spelled differently in the two kinds of archives.
 package struct FieldKey: Hashable, Sendable {
-  /// In the CBOR of this package.
+  /// In this package's CBOR.
   package let own: String
-  /// In what `NSKeyedArchiver` writes.
+  /// In `NSKeyedArchiver`'s archives.
   package let foundation: String
 
   package init(_ own: String, _ foundation: String) {

@@ -19,7 +19,7 @@
         }
         var userInfo: [AnyHashable: Any] = [:]
         for key in contents.allKeys {
-          // To cast the dictionary ends the process if a key is a collection.
+          // Casting the dictionary ends the process if a key is a collection.
           guard let key = key as? NSObject, !(key is NSArray), !(key is NSDictionary) else { return nil }
           userInfo[(key as? NSString).map { AnyHashable($0 as String) } ?? AnyHashable(key)] = contents.object(
             forKey: key)

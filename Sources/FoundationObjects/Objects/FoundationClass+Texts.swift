@@ -26,7 +26,7 @@
         guard let pattern = fields.string(FieldKey("pattern", "NSPattern")),
           let options = UInt(exactly: fields.integer(FieldKey("options", "NSOptions")))
         else { return nil }
-        // That a pattern is none is said by the archive's reader, as of every object that cannot be made.
+        // The archive's reader reports an invalid pattern, like every invalid object.
         return try? NSRegularExpression(pattern: pattern, options: NSRegularExpression.Options(rawValue: options))
       },
     ]

@@ -41,7 +41,7 @@
       },
     ]
 
-    /// Names of time zones are looked for as files: nothing that leads elsewhere.
+    /// Time zones are looked up as files, so reject names that lead elsewhere.
     private static func isZoneName(_ name: String) -> Bool {
       !name.isEmpty && name.utf8.count <= 64 && !name.contains("..") && !name.hasPrefix("/")
         && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }

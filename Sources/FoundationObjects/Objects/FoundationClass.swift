@@ -1,14 +1,13 @@
 #if !canImport(Darwin)
   package import Foundation
 
-  /// How an object of one of Foundation's classes is made of the fields that an archive holds of it, where the two
-  /// kinds of archives hold the same fields.
+  /// Creates an object of a Foundation class from fields that both kinds of archives share.
   ///
-  /// The classes' own `init(coder:)` on Linux trust what they read: given bytes that were made up, many of them end the
-  /// process. What is made here is checked first.
+  /// The classes' own `init(coder:)` on Linux trusts its input, and forged bytes can end the process. Here the fields
+  /// are checked first.
   package struct FoundationClass: Sendable {
     package let type: AnyClass
-    /// Returns `nil` if what was decoded makes no such object.
+    /// Returns `nil` if the fields are invalid.
     package let make: @Sendable (any FoundationFields) -> NSObject?
 
     package static let all: [FoundationClass] = texts + times + measures + notifications

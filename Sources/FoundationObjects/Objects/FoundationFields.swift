@@ -1,18 +1,17 @@
 #if !canImport(Darwin)
   package import Foundation
 
-  /// What the fields of an object of Foundation's are read from: an unarchiver of either kind of archive.
+  /// An unarchiver of either kind, as the source of a Foundation object's fields.
   ///
-  /// A field that is not there is `nil`, 0 or false. One that is of another kind than asked for is an error of the
-  /// unarchiver, and `nil`, 0 or false as well.
+  /// A missing field is `nil`, 0 or false. A field of another kind is the same, and an error of the unarchiver.
   package protocol FoundationFields: NSCoder {
-    /// Returns how this kind of archive spells a key.
+    /// A key's spelling in this kind of archive.
     func spelling(of key: FieldKey) -> String
 
-    /// Returns a text, a Swift string so that no instance is made twice.
+    /// A text as a Swift string, so that no instance is made twice.
     func string(forKey key: String) -> String?
 
-    /// Returns a dictionary that may hold what is allowed around it, and objects of some more classes.
+    /// A dictionary that may hold the currently allowed classes and some additional ones.
     func dictionary(allowing others: [AnyClass], forKey key: String) -> NSDictionary?
   }
 

@@ -1,7 +1,7 @@
 package import Foundation
 
 extension NSCharacterSet {
-  /// Returns a set, or `nil` if the bitmap is shorter than that of the first plane, which Foundation reads in any case.
+  /// A character set, or `nil` if the bitmap is shorter than the first plane, which Foundation always reads.
   package static func checked(bitmap: Data) -> NSCharacterSet? {
     bitmap.count >= 8192 ? NSCharacterSet(bitmapRepresentation: bitmap) : nil
   }

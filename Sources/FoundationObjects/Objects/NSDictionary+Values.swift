@@ -2,7 +2,7 @@
   package import Foundation
 
   extension NSDictionary {
-    /// Returns the values by their keys, or `nil` if a key is no string.
+    /// The values by key, or `nil` if a key is not a string.
     package func valuesByName() -> [String: Any]? {
       var values: [String: Any] = [:]
       for key in allKeys {
@@ -12,7 +12,7 @@
       return values
     }
 
-    /// Returns the attributes of a run of text, or `nil` if a key is no string.
+    /// The attributes of a run of text, or `nil` if a key is not a string.
     package func attributes() -> [NSAttributedString.Key: Any]? {
       valuesByName().map { values in
         Dictionary(uniqueKeysWithValues: values.map { (NSAttributedString.Key($0), $1) })

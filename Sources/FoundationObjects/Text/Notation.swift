@@ -1,23 +1,23 @@
-/// Text for people about data that nobody vouches for, up to a limit.
+/// Human-readable text about untrusted data, up to a limit.
 ///
-/// Strings are escaped as in JSON, and so is what would change how a terminal shows the rest.
+/// Escapes strings as JSON does, and all characters that would affect a terminal's display.
 package struct Notation {
   package private(set) var text = ""
-  /// Whether something was left out since the limit was reached.
+  /// Whether the limit cut something off.
   package private(set) var isCut = false
   private let limit: Int
 
-  /// - Parameter limit: The most bytes of text, or some more for the end of a number or an escape.
+  /// - Parameter limit: The most bytes of text, plus some for completing a number or an escape.
   package init(limit: Int) { self.limit = limit }
 
   package var isFull: Bool { text.utf8.count > limit }
 
-  /// Notes that what comes next is left out.
+  /// Records that the rest is omitted.
   package mutating func cut() { isCut = true }
 
   package mutating func append(_ part: String) { text += part }
 
-  /// Text in quotes.
+  /// Appends quoted text.
   package mutating func append(quoted string: some StringProtocol) {
     text += "\""
     for scalar in string.unicodeScalars {
@@ -27,7 +27,7 @@ package struct Notation {
     text += "\""
   }
 
-  /// Bytes as `h'0102'`.
+  /// Appends bytes as `h'0102'`.
   package mutating func append(hex bytes: UnsafeRawBufferPointer) {
     text += "h'"
     let shown = min(bytes.count, max(0, limit - text.utf8.count) / 2 + 1)
