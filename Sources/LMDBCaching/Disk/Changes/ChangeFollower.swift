@@ -122,8 +122,7 @@ final class ChangeFollower: Sendable {
     return isComplete ? transaction ?? 0 : 0
   }
 
-  /// Whether an unmet key is gone, rather than written during the scan. The expiry of a known entry is reported
-  /// elsewhere.
+  /// Whether an unmet key is gone, not written during the scan. A known entry's expiry is reported elsewhere.
   private func isGone(_ key: String, _ stamp: UInt64) -> Bool {
     CacheKey.with(key) { key in
       do throws(CacheError) {

@@ -35,8 +35,7 @@ final class ChangeTeller: Sendable {
     }
   }
 
-  /// Threads that change one key at once arrive in any order. Each reports the present state, so the last report is
-  /// right.
+  /// Threads that change one key arrive in any order. Each reports the present state, so the last one is right.
   @inline(never)
   private func note(_ key: CacheKey, _ stamp: UInt64, _ cause: ChangeCause) {
     feed.deliver { watches in

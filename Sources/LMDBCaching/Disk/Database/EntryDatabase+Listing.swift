@@ -38,8 +38,7 @@ extension EntryDatabase {
     }
   }
 
-  /// One page of ``entries(withPrefix:at:hiding:)``, in its own transaction. Long keys, stored under digests, come
-  /// last.
+  /// One page of ``entries(withPrefix:at:hiding:)``, in its own transaction. Long keys come last.
   ///
   /// - Parameter length: The number of records to examine.
   func page(

@@ -1,5 +1,4 @@
-/// Marks of removals of many entries. Comparing two states shows the removals committed in between, even for missing
-/// keys.
+/// Marks of removals of many entries. Comparing two states shows the removals in between, even for missing keys.
 struct RemovalMarks {
   /// The stamp of the last removal of all entries (``CacheMetadata/clearStamp``).
   let clear: UInt64

@@ -1,8 +1,7 @@
 import Platform
 
 extension CacheActivity {
-  /// Reads the statistics that live processes have published for a cache, and measures its files. Opens no cache and
-  /// changes nothing.
+  /// Reads the statistics of live processes for a cache, and measures its files, without opening or changing it.
   ///
   /// - Throws: `.invalidDirectory` without a cache; `.permissionDenied`, `.storageFailed`.
   package static func read(path: String) throws(CacheError) -> CacheActivity {

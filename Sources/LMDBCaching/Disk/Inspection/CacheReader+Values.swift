@@ -8,8 +8,7 @@ extension CacheReader {
 
   /// The live entry under a key with its value.
   ///
-  /// - Throws: `.corruptedRecord` if a checksum does not match; `.unsupportedRecord`; `.busy` if others keep replacing
-  ///   it.
+  /// - Throws: `.corruptedRecord` if a checksum does not match; `.unsupportedRecord`; `.busy` if it keeps changing.
   package func record(forKey key: String) throws(CacheError) -> EntryRecord? {
     var last: CopiedRecord?
     for _ in 0..<Self.attempts {

@@ -111,8 +111,7 @@ package final class CacheReader: @unchecked Sendable {
     }
   }
 
-  /// - Parameter hasty: Journals whose owners commit too fast to read them. Their writes appear once committed, as for
-  ///   other processes.
+  /// - Parameter hasty: Journals whose owners commit too fast to read them. Their writes appear once committed.
   private func lookOnce<R>(
     _ attempt: Int, without hasty: Set<UInt64>, _ body: (EntrySnapshot) throws(ReadingFailure) -> R
   ) throws(ReadingFailure) -> R {

@@ -50,8 +50,7 @@ package struct EntryCensus: Sendable {
   private let depth: Int
   private let greatestPrefixes: Int
   private let now: Double
-  /// The nested prefixes of the last key, starting with the empty one. Keys arrive in order, so all other prefixes are
-  /// complete.
+  /// The nested prefixes of the last key, starting with the empty one. Keys arrive in order, so others are complete.
   private var open: [PrefixGroup] = [PrefixGroup(prefix: "", group: Group())]
   private var complete: [ByteKey: Group] = [:]
 

@@ -35,8 +35,7 @@ struct SoundnessCheck {
   /// Reads the whole file, again if more than one transaction was committed during it: the findings may then be false
   /// (``UnmappedFile``).
   ///
-  /// - Parameter unlessMarkedSound: Whether to accept a mark by live processes, which they write just before they write
-  ///   to the database.
+  /// - Parameter unlessMarkedSound: Whether a mark by live processes, made just before they write, suffices.
   func examine(unlessMarkedSound: Bool) throws(CacheError) -> Outcome {
     for _ in 0..<Self.attempts {
       let before = try lastTransaction()

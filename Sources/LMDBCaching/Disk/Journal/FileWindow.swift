@@ -9,8 +9,7 @@ final class FileWindow {
 
   deinit { buffer.deallocate() }
 
-  /// Bytes of a file, aligned to 8 if the offset is and valid until the next call; `nil` beyond `limits` or the file's
-  /// end.
+  /// Bytes of a file, valid until the next call and aligned to 8 if `offset` is; `nil` beyond `limits` or its end.
   func bytes(
     at offset: Int, count: Int, _ limits: Range<Int>, of file: borrowing File
   ) throws(SystemError) -> UnsafeRawBufferPointer? {

@@ -143,8 +143,7 @@ extension Journal {
 
   /// Commits everything written so far. Does nothing on the writer thread.
   ///
-  /// - Parameter includesHidden: Also waits until hidden values are removed from disk; until then a crash would restore
-  ///   them.
+  /// - Parameter includesHidden: Also waits until hidden values leave the disk; until then a crash restores them.
   func commitPending(includesHidden: Bool = false) throws(CacheError) {
     guard hasPending.load(ordering: .acquiring), !isWriterThread else { return }
     let number = lock.withLock { lastWritten }

@@ -111,8 +111,7 @@ struct JournalFolder: Sendable {
 
   func synchronize() throws(SystemError) { try folder()?.synchronize() }
 
-  /// Takes the lock for replaying dead processes' journals, one process at a time. Returns `nil` after `timeout`
-  /// nanoseconds.
+  /// Takes the lock of the one process that may replay journals, or returns `nil` after `timeout` nanoseconds.
   func takeReplayLock(timeout: Int64) throws(SystemError) -> ReplayLock? {
     guard let folder = try folder() else { return nil }
     let lock = try FileLock(folder)

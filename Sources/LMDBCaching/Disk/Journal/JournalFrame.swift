@@ -62,8 +62,7 @@ struct JournalFrame {
   @inline(__always)
   static func size(keyLength: Int, recordLength: Int) -> Int { headerSize + padded(keyLength) + padded(recordLength) }
 
-  /// Writes the key and the header fields that do not depend on other writes. Requires room for the padding, which the
-  /// check covers.
+  /// Writes the key, and the header fields known before the append. Needs room for the padding, which is checked.
   @inline(__always)
   static func writeFields(
     _ base: UnsafeMutableRawPointer, _ operation: Operation, key: UnsafeRawBufferPointer, recordLength: Int
@@ -95,8 +94,7 @@ struct JournalFrame {
     return cxxhash_64(base + 16, covered, seed ^ base.load(as: UInt64.self))
   }
 
-  /// The frame at the start of `bytes`, or `nil` if they are not a whole frame sealed with `seed`. Trusts no length in
-  /// them.
+  /// The whole frame, sealed with `seed`, at the start of `bytes`, or `nil`. Trusts no length in them.
   init?(validating bytes: UnsafeRawBufferPointer, seed: UInt64) {
     guard bytes.count >= Self.headerSize, let base = bytes.baseAddress else { return nil }
     self.base = base

@@ -6,8 +6,7 @@ import Platform
 /// Not thread-safe: ``Journal`` guards it with its lock. Nothing is appended during a commit, so the writer thread
 /// reads it without the lock.
 final class JournalSegment {
-  /// Room for the generation and the previous frame's stamp: one cache line, which a disk writes completely or not at
-  /// all.
+  /// Room for the generation and the previous frame's stamp: one cache line, which a disk writes atomically.
   static let headerSize = 64
   private static let previousOffset = 8
 

@@ -4,8 +4,7 @@
 protocol DiskStoreObserver: AnyObject, Sendable {
   /// From now on nothing read before `stamp` may enter the tier under keys of this hash.
   ///
-  /// - Parameter isReadable: Disk readers see the change once the lock is released, so the tier must not serve its
-  ///   older value.
+  /// - Parameter isReadable: Disk readers see the change once the lock is released; do not serve the older value.
   func willChange(_ key: String, hash: UInt64, stamp: UInt64, isReadable: Bool)
   /// A write is about to be committed, readable at an unknown moment. Until ``endChange(_:hash:)`` nothing read under
   /// the key may enter the tier. There is one such write at a time.

@@ -106,8 +106,7 @@ final class StoreObservers: @unchecked Sendable {
   /// Whether an unrecorded write is not in its memory tier yet. With the lock held.
   var isPlacing: Bool { !unplaced.isEmpty }
 
-  /// Takes the lock, so that nothing is announced before ``endPlacing()``, for a memory tier to apply its unrecorded
-  /// write.
+  /// Takes the lock until ``endPlacing()``, for a memory tier to apply its unrecorded write.
   ///
   /// - Returns: Whether the write is still the newest under its key.
   func beginPlacing(_ stamp: UInt64) -> Bool {

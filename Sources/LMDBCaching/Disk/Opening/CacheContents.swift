@@ -52,8 +52,7 @@ final class CacheContents {
     let usage: [UInt64: SegmentUsage]
   }
 
-  /// Returns `nil` if the counts are right. The checksum alone does not prove them: any process with write access can
-  /// forge it.
+  /// Returns `nil` if the counts are right. A checksum does not prove them: any process with write access can forge it.
   var corrected: Corrected? {
     guard case .metadata(var metadata)? = metadata,
       (metadata.count, metadata.cost, metadata.expiring) != (count, found.cost, found.expiring)

@@ -132,8 +132,7 @@ struct CacheDirectory: Sendable {
     case Self.dataName: try plain(name, .database)
     // LMDB's lock file is worthless without the data file.
     case Self.lockName:
-      // In a cache, a power cut may leave garbage here, which LMDB rewrites. Do not open it if this process already has
-      // it open.
+      // A power cut may leave garbage, which LMDB rewrites. Do not open it if this process already has it open.
       try plain(name, isLockFileOurs() ? .neutral : .blank)
     case Self.truncatedName: try plain(name, .stranger)
     case JournalName.folder: try folder(name, identifier: JournalName.identifier(of:), JournalFile.isOurs)

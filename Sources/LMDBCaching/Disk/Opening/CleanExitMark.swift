@@ -4,8 +4,7 @@ import Platform
 /// The file that records that the database is sound, and until when. It is written after a clean exit, after
 /// verification, before the first of many commits, and when writes pause.
 ///
-/// It identifies the file it describes, so it proves nothing about a copy or a replacement, and opening need not remove
-/// it.
+/// It identifies the file it describes, so it proves nothing about another, and opening need not remove it.
 ///
 /// A process crash leaves LMDB's file at its last commit: pages in use are never overwritten, and the system cache
 /// holds the rest. Only a system crash or a failing disk loses data. So a file written only during one boot need not be
@@ -131,8 +130,7 @@ struct CleanExitMark {
     return bytes
   }
 
-  /// Makes the next opening verify. The file stays: it proves that the directory is a cache, and records its
-  /// durability.
+  /// Makes the next opening verify. The file stays, because it proves that this is a cache, of its durability.
   ///
   /// Proceeds even if another process holds the lock for too long.
   ///

@@ -30,8 +30,7 @@ enum NewDatabase {
         return try directory.makeSubdirectory(name)
       }
       try storing(activity) { () throws(LMDBError) in
-        // Only this process uses the folder. A lock file could hold garbage after a power cut, and would not be
-        // recognized.
+        // Only this process uses the folder. A power cut could leave an unrecognizable lock file.
         var options = options
         options.usesLockFile = false
         let environment = try Environment.open(new, options: options)

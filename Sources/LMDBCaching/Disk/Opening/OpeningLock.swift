@@ -1,8 +1,7 @@
 import LMDB
 import Platform
 
-/// Lets one process at a time open or recreate a directory's files. It locks the directory itself and ends with its
-/// owner.
+/// Locks the directory itself, so that one process at a time opens or recreates its files. Ends with its owner.
 struct OpeningLock: ~Copyable {
   private let lock: FileLock
 

@@ -12,10 +12,8 @@ import Synchronization
 /// different lock files apart until each has noticed. Memory entries are revalidated, because the new files have
 /// greater positions.
 ///
-/// A renamed directory stays the store's. A deleted one is recreated at its path, unless another store of this process
-/// is there.
-// Sendable: the hooks are set once; only the writer thread, or opening before it starts, uses `untoldJournal`; the rest
-// is Sendable.
+/// A renamed directory stays the store's. A deleted one is recreated, unless another store of this process is there.
+// Sendable: the hooks are set once; only the writer thread, or opening, uses `untoldJournal`; the rest is Sendable.
 final class PlaceKeeper: @unchecked Sendable {
   private let place: Mutex<StorePlace>
   private let current: CurrentDirectory

@@ -3,8 +3,7 @@ import Platform
 
 /// Moves a cache's untrusted files out of the way. The caller must be the only process in the directory.
 ///
-/// Journals stay: their writes were acknowledged and carry checksums. They are applied to the new cache, with their
-/// value segments.
+/// Journals stay: their writes were acknowledged, carry checksums, and are applied with their values to the new cache.
 struct Quarantine {
   private static let prefix = "quarantine-"
   private static let report = "finding.txt"
@@ -28,8 +27,7 @@ struct Quarantine {
     let name = Self.prefix + String(number)
     let folder = try directory.makeSubdirectory(name)
     try folder.create(Self.report, .exclusively).write(Array((finding + "\n").utf8))
-    // After an interruption here, the next opening finds nothing, the same damage, or unreferenced segments, which it
-    // removes.
+    // If interrupted, the next opening finds nothing, the same damage, or unreferenced segments, which it removes.
     try ValueFolder(cache: directory).move(to: folder, except: try journaledSegments())
     try directory.rename(CacheDirectory.dataName, to: folder, as: CacheDirectory.dataName)
     try directory.remove(CacheDirectory.lockName)

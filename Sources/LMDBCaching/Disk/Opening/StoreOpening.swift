@@ -100,8 +100,7 @@ struct StoreOpening {
 
   // MARK: The processes
 
-  /// Refuses a directory that is open in another PID namespace: neither process could tell whether the other's readers
-  /// live.
+  /// Refuses a directory open in another PID namespace: neither process could see whether the other's readers live.
   private func checkNamespace(_ record: ProcessRecord) throws(CacheError) {
     let own = ProcessNamespace.current
     guard record.namespace != 0, own != 0, record.namespace != own else { return }
@@ -130,8 +129,7 @@ struct StoreOpening {
 
   /// Removes LMDB's lock file if it belongs to another data file; returns whether one remains.
   ///
-  /// - Parameter record: From the processes that have the cache open. After they close, its inode numbers may be
-  ///   reused.
+  /// - Parameter record: From the processes that have the cache open; afterwards its inode numbers may be reused.
   private func dissolveMismatchedPair(_ record: ProcessRecord?) throws(SystemError) -> Bool {
     let (dataName, lockName) = (CacheDirectory.dataName, CacheDirectory.lockName)
     if let displaced, displaced.displacement.contains(.isTruncated),
@@ -161,8 +159,7 @@ struct StoreOpening {
 
   // MARK: The cache's own record
 
-  /// Marks the directory before the first write, but not if it is another kind of cache: the next boot would discard
-  /// it.
+  /// Marks the directory before the first write, unless it is another kind of cache, which the mark would discard.
   private func beginFastSession(_ environment: Environment) throws(CacheError) {
     let (existing, isEmpty) = try storing("Reading the cache in \(directory.path)") { () throws(LMDBError) in
       try environment.withReadTransaction { (txn) throws(LMDBError) in

@@ -3,8 +3,7 @@ import LMDB
 import Platform
 import Synchronization
 
-/// Reads the newest record under a key, uncommitted or committed, with a value that may be in the value log or
-/// transformed.
+/// Reads the newest record under a key, committed or not, whose value may be in the value log or transformed.
 ///
 /// Each cache on a store has its own reader, for its transforms. Threads: any.
 final class RecordReader: Sendable {
@@ -82,8 +81,7 @@ final class RecordReader: Sendable {
     return record.replacingPayload(with: value)
   }
 
-  /// Whether a value is missing because its entry was rewritten or its value moved, so that the record must be read
-  /// again.
+  /// Whether a value is missing because its entry was rewritten or moved, so that the record must be read again.
   func isReplaced(_ header: RecordHeader, _ key: CacheKey) throws(CacheError) -> Bool {
     guard header.flags.contains(.pointer), let current = try self.header(key) else { return false }
     return !current.header.isSameRecord(as: header)
@@ -144,8 +142,7 @@ final class RecordReader: Sendable {
       } else if case .some(.some(let waiting)) = found, let tags = waiting.tags,
         try isRemoved(tags, writtenAt: waiting.header.stamp)
       {
-        // The database may have another process's write since that removal; anything older was replaced by the pending
-        // write.
+        // The database may have another process's later write; the pending write replaced anything older.
         let committed = try database.record(key, copy: copy)
         found = .some(committed.flatMap { $0.header.stamp > waiting.header.stamp ? $0 : nil })
       }
@@ -181,8 +178,7 @@ final class RecordReader: Sendable {
   /// Calls `body` with an uncommitted record. Returns `nil` if the database must be asked, and `.some(nil)` for a
   /// removal or with `hidden` set.
   ///
-  /// - Parameter hidden: Set to a stamp if an unrecorded write hides older values in the database. Later ones are other
-  ///   processes'.
+  /// - Parameter hidden: Set to a stamp if an unrecorded write hides the database's values up to it.
   @inline(__always)
   private func withPendingRecord<R>(
     _ key: CacheKey, hidden: inout UInt64, _ body: (UnsafeRawBufferPointer, UInt64) -> Result<R?, CacheError>

@@ -24,8 +24,7 @@ struct CacheMetadata {
   var cost: Int128 = 0
   /// The entries with an expiry.
   var expiring = 0
-  /// The sum of ``RecordHeader/digest(of:)`` over the entries, which alone reveals a page that reverted to an older
-  /// version.
+  /// The sum of ``RecordHeader/digest(of:)`` over the entries: it alone reveals a page that reverted to an older one.
   var digest: UInt64 = 0
 
   init(durability: Durability) { self.durability = durability }

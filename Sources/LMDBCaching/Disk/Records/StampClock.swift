@@ -8,8 +8,7 @@ struct StampClock {
   static let limit: UInt64 = 1 << 62
   /// The greatest initial stamp, more than thirty years below ``limit``.
   static let greatestStart: UInt64 = limit - (1 << 60)
-  /// Stamps found in files are below this bound, nine years below ``limit``, so that later stamps fit. Greater ones are
-  /// forged.
+  /// Valid stamps in files are below this bound, nine years below ``limit``, which leaves room for later ones.
   static let foundLimit: UInt64 = limit - (1 << 58)
 
   /// Added to the monotonic clock.

@@ -36,8 +36,7 @@ extension DiskStore {
 
   /// Ends one opening. The last one commits pending writes, ends the writer thread and closes the files.
   ///
-  /// - Throws: `.notCommitted` if a commit failed: the writes stay in the journal. Values that only memory held are
-  ///   lost.
+  /// - Throws: `.notCommitted` if a commit failed: the journal keeps the writes, but values only in memory are lost.
   func release() throws(CacheError) {
     guard OpenDirectories.release(self) else { return }
     let result = outcome { () throws(CacheError) in try finish() }

@@ -3,8 +3,7 @@ import Logging
 import Platform
 import Synchronization
 
-/// Locks on single keys between processes: the process that loads a value holds its key's lock, until its end at the
-/// latest.
+/// Locks on single keys between processes, held by the process that loads the key's value. They end with it.
 ///
 /// Each is a byte far beyond the end of ``ProcessLock``'s file, locked by fcntl(2) per open file description (on Linux;
 /// elsewhere every lock is granted). 62 bits of the key's hash choose the byte; keys that collide, which is very rare,

@@ -26,8 +26,7 @@ final class ExclusiveKeeper: @unchecked Sendable {
 
   private var folder: JournalFolder { JournalFolder(cache: place.directory) }
 
-  /// Notes that exclusive use would speed up a conditional write. Any thread. Returns whether to check at once, before
-  /// the next round.
+  /// Notes that exclusive use would speed up conditional writes. Returns whether to check at once. Any thread.
   func want() -> Bool {
     isWanted.store(true, ordering: .relaxed)
     return !hasLooked.exchange(true, ordering: .relaxed)

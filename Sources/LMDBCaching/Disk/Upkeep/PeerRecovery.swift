@@ -38,8 +38,7 @@ final class PeerRecovery: @unchecked Sendable {
   /// Recovers before the first read. Waits for another process that is recovering, and hides values on disk that are
   /// older than a journal that cannot be replayed now (on a full disk, for example).
   ///
-  /// - Throws: `.lockTimeout` if another process does not finish; errors of finding journals, whose writes would be
-  ///   missing.
+  /// - Throws: `.lockTimeout` if another process does not finish; errors of looking for journals.
   func takeOverAtOpening(timeout: Int64) throws(CacheError) {
     try applyJournals(timeout: timeout, hidesOlder: true)
     checkReaders()
@@ -54,7 +53,7 @@ final class PeerRecovery: @unchecked Sendable {
     checkReaders()
   }
 
-  /// Replays journals before a commit, which may replace a dead process's later writes.
+  /// Replays journals before a commit, whose effect their older writes could otherwise undo.
   ///
   /// - Parameter leavingNothing: Whether the commit removes entries without a trace, so that dead processes' older
   ///   writes must go first.
@@ -79,8 +78,7 @@ final class PeerRecovery: @unchecked Sendable {
     let own = journal.identifier
     let found = try calling(activity) { () throws(SystemError) in try folder.identifiers().filter { $0 != own } }
     guard !found.isEmpty else { return failure = nil }
-    // One process at a time: then a locked journal means that its owner lives, not that another process is replaying
-    // it.
+    // One process at a time: a locked journal then means that its owner lives, not that it is being replayed.
     guard let turn = try calling(activity, { () throws(SystemError) in try folder.takeReplayLock(timeout: timeout) })
     else {
       // While the cache is open, the next round checks again.
@@ -264,8 +262,7 @@ final class PeerRecovery: @unchecked Sendable {
 }
 
 extension WriteSession {
-  /// Replays a write that may be older than the present one, but takes precedence over a transaction that has not seen
-  /// it.
+  /// Replays a write, perhaps an older one, which takes precedence over a transaction that has not seen it.
   ///
   /// - Parameter isValueMissing: The value is lost, but the write still removes the one before it.
   fileprivate mutating func apply(_ frame: JournalFrame, isValueMissing: Bool) throws(LMDBError) {

@@ -97,8 +97,7 @@ final class SegmentEmptying {
     }
   }
 
-  /// Finds the next possible entry, or where to continue the search after about `limit` bytes: a failed write leaves a
-  /// hole.
+  /// Finds the next possible entry, or where to search on after about `limit` bytes: a failed write leaves a hole.
   private func nextMagic(from start: Int, limit: Int) throws(SystemError) -> Int {
     var position = start
     var bytes = [UInt8](repeating: 0, count: Self.searchLength)

@@ -3,8 +3,7 @@ import Platform
 import Synchronization
 
 final class ReadableSegment: Sendable {
-  /// Values of at least this length are read in place if in memory; checking that takes as long as copying a shorter
-  /// one.
+  /// Values from this length on are read in place if in memory; checking takes as long as copying a shorter one.
   private static let mappedLength = 16 << 10
 
   private final class Opened: Sendable {

@@ -36,8 +36,7 @@ struct ValueFolder {
     return file
   }
 
-  /// Creates a segment, locked by this process; returns `nil` if another process removed it as unowned before it was
-  /// locked.
+  /// Creates a segment, locked by this process; returns `nil` if another process removed it before it was locked.
   ///
   /// - Parameter synchronized: Whether the folder's name must survive a power cut.
   func make(_ identifier: UInt64, owner: UInt64, synchronized: Bool) throws(SystemError) -> FileLock? {

@@ -352,8 +352,7 @@ final class ValueLog: Sendable {
 
   /// Releases retired segments whose records are all committed. Writer thread.
   ///
-  /// - Parameter journal: Returns the numbers of the journal's segments with the last record so far, and last
-  ///   committed.
+  /// - Parameter journal: Returns the numbers of the journal's segments last written and last committed.
   func release(_ journal: () -> (last: Int, committed: Int)) {
     // They get no more values, and all their records are in the journal before it is asked.
     let complete = state.withLock { state in

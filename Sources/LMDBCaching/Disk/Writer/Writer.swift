@@ -220,8 +220,7 @@ final class Writer: @unchecked Sendable {
     }
   }
 
-  // Sendable: `result` is set once, under the journal's lock, and read under it, after it was seen set, or after the
-  // thread's end.
+  // Sendable: `result` is set once, under the journal's lock, and read under it, once set, or after the thread's end.
   private final class JobResult<R: Sendable>: @unchecked Sendable {
     var result: Result<R, CacheError>?
   }
