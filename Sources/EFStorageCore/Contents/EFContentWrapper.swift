@@ -1,9 +1,9 @@
-/// Something that always has a content.
+/// A place that always has a content.
 @dynamicMemberLookup
 public protocol EFContentWrapper {
   associatedtype Content
 
-  /// The content, or a default where there is none.
+  /// The content, or a default if it is missing.
   var wrappedValue: Content { get set }
 
   subscript<Value>(dynamicMember keyPath: KeyPath<Content, Value>) -> Value { get }
@@ -14,8 +14,7 @@ extension EFContentWrapper {
   /// A member of the content.
   public subscript<Value>(dynamicMember keyPath: KeyPath<Content, Value>) -> Value { wrappedValue[keyPath: keyPath] }
 
-  /// A member of the content. Setting it reads, changes and writes the whole content; two threads that do so at the
-  /// same time can lose one of the changes.
+  /// A member of the content. Setting it reads and writes the whole content; concurrent changes may be lost.
   public subscript<Value>(dynamicMember keyPath: WritableKeyPath<Content, Value>) -> Value {
     get { wrappedValue[keyPath: keyPath] }
     set { wrappedValue[keyPath: keyPath] = newValue }

@@ -1,18 +1,15 @@
-/// Something that may have a content.
+/// A place that may have a content.
 public protocol EFOptionalContentWrapper {
   associatedtype Content
 
-  /// What is stored, or `nil` if nothing is or it cannot be read. Setting `nil` removes it.
+  /// The stored content, or `nil` if it is missing or unreadable. Setting `nil` removes it.
   var content: Content? { get set }
 
-  /// Returns what is stored, or `nil` if nothing is, and throws if it cannot be read.
-  ///
-  /// A container of your own that does not implement it returns ``content``, and never throws.
+  /// Returns the stored content, or `nil` if it is missing; throws if it is unreadable. By default it returns
+  /// ``content``.
   func loadContent() throws -> Content?
 
-  /// Stores a content, or removes it. If that fails it throws, and what was stored before is still there.
-  ///
-  /// A container of your own that does not implement it sets ``content``, and never throws.
+  /// Stores or removes a content. If it throws, the old content stays. By default it sets ``content``.
   mutating func storeContent(_ content: Content?) throws
 }
 
@@ -23,7 +20,7 @@ extension EFOptionalContentWrapper {
 }
 
 extension EFOptionalContentWrapper {
-  /// Whether nothing is stored, rather than something that cannot be read.
+  /// Whether the content is missing rather than unreadable.
   package var isAbsent: Bool {
     do { return try loadContent() == nil } catch { return false }
   }

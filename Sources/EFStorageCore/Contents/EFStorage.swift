@@ -1,13 +1,12 @@
-/// A place for one content, with a default: what the property wrappers are, and what composes with `+`.
+/// A place for one content, with a default. The property wrappers conform, and `+` composes places.
 @dynamicMemberLookup
 public protocol EFStorage: EFContentWrapper, EFOptionalContentWrapper {
-  /// Stores a content unless something is stored, be it readable or not.
+  /// Stores a content unless the place has one, readable or not.
   ///
-  /// The property wrappers of this package do so as their references do: see
-  /// ``EFSingleInstanceStorageReference/storeContentIfAbsent(_:)``. A place of your own that does not implement it looks,
-  /// and then stores.
+  /// The property wrappers of this package do so atomically, as
+  /// ``EFSingleInstanceStorageReference/storeContentIfAbsent(_:)`` describes. By default it looks, and then stores.
   ///
-  /// - Parameter makeContent: Called if nothing is stored. Nothing will be if it returns `nil`.
+  /// - Parameter makeContent: Called if the place is empty. If it returns `nil`, the place stays empty.
   /// - Returns: Whether the content was stored.
   mutating func storeContentIfAbsent(_ makeContent: () -> Content?) throws -> Bool
 }
@@ -21,7 +20,7 @@ extension EFStorage {
 }
 
 extension EFStorage {
-  /// Two places as one: see ``EFStorageComposition``.
+  /// Combines two places; see ``EFStorageComposition``.
   public static func + <Other: EFStorage>(
     lhs: Self, rhs: Other
   ) -> EFStorageComposition<Self, Other, Content> where Other.Content == Content {

@@ -1,4 +1,4 @@
-/// Two places as one: the content is that of the first, or else that of the second, and what is set is written to both.
+/// Combines two places: it reads the first, or else the second, and writes to both.
 ///
 /// ```swift
 /// @EFStorageComposition(
@@ -7,17 +7,14 @@
 /// var isNewUser: Bool
 /// ```
 ///
-/// Each write is tried whatever became of the other. If one fails, the other keeps the new content, each place reports
-/// as it does alone, and ``storeContent(_:)`` throws an ``EFStorageCompositionError``.
+/// Each write is tried even if the other fails. A failed place keeps its content and reports the failure, and
+/// ``storeContent(_:)`` throws an ``EFStorageCompositionError``. If the first place has an unreadable content, it
+/// reports that, and the second one's is used. So both may have the same key with different types. Observers of
+/// failures may read and set the property.
 ///
-/// What the first place has and cannot read it reports, and the content is that of the second. So both may have the same
-/// key and read it as different types.
-///
-/// Who is told of a failure may read and set the property: nothing of it is accessed meanwhile.
-///
-/// Reading changes nothing unless `backfillsFirst` asks for it: then a content that only the second place has is written
-/// to the first. That never replaces what the first place has and cannot read, nor what is stored there meanwhile. A
-/// removal by another thread, between the last look at the second place and the write to the first, can be undone by it.
+/// Reading changes nothing, except that `backfillsFirst` copies a content found only in the second place to the first.
+/// This never replaces unreadable or concurrently stored contents, but can undo a removal by another thread at that
+/// moment.
 @propertyWrapper
 public struct EFStorageComposition<A: EFStorage, B: EFStorage, Content>: EFStorage
 where A.Content == Content, B.Content == Content {
@@ -26,9 +23,9 @@ where A.Content == Content, B.Content == Content {
   private let backfillsFirst: Bool
 
   /// - Parameters:
-  ///   - a: The place that is read first, and whose default counts.
-  ///   - b: The place that is read if `a` has nothing.
-  ///   - backfillsFirst: Whether reading what only `b` has writes it to `a`.
+  ///   - a: The place that is read first; its default is used.
+  ///   - b: The place that is read if `a` is empty.
+  ///   - backfillsFirst: Whether reading a content found only in `b` writes it to `a`.
   public init(_ a: A, _ b: B, backfillsFirst: Bool = false) {
     self.a = Place(a)
     self.b = Place(b)
@@ -42,7 +39,7 @@ where A.Content == Content, B.Content == Content {
 
   public var content: Content? {
     get {
-      // Through `content`, not `loadContent()`: what cannot be read is reported by the place itself.
+      // `content`, not `loadContent()`, so that the place reports unreadable contents.
       if let content = a.current.content { return content }
       guard let content = b.current.content else { return nil }
       if backfillsFirst { backfill() }
@@ -54,8 +51,7 @@ where A.Content == Content, B.Content == Content {
     }
   }
 
-  /// A member of the content. Setting it reads, changes and writes the whole content; two threads that do so at the
-  /// same time can lose one of the changes.
+  /// A member of the content. Setting it reads and writes the whole content; concurrent changes may be lost.
   public subscript<Value>(dynamicMember keyPath: WritableKeyPath<Content, Value>) -> Value {
     get { wrappedValue[keyPath: keyPath] }
     nonmutating set {
@@ -65,8 +61,8 @@ where A.Content == Content, B.Content == Content {
     }
   }
 
-  /// - Throws: what the first place throws, if it has something that it cannot read and the second place has no content;
-  ///   so what is returned is what ``content`` is.
+  /// - Throws: the error of the first place, if its content is unreadable and the second place is empty, which matches
+  ///   ``content``.
   public func loadContent() throws -> Content? {
     var unreadable: (any Error)?
     do {
@@ -96,22 +92,22 @@ where A.Content == Content, B.Content == Content {
   /// Stores the content in both places, unless one of them has one.
   ///
   /// - Returns: Whether the first place has stored it.
-  /// - Throws: as ``storeContent(_:)`` does.
+  /// - Throws: as ``storeContent(_:)``.
   public func storeContentIfAbsent(_ makeContent: () -> Content?) throws -> Bool {
     guard isAbsent, let content = makeContent() else { return false }
     var isStored = false
     let first = failure { isStored = try a.change { try $0.storeContentIfAbsent { content } } }
-    // What somebody else has stored there meanwhile is the content now.
+    // A concurrently stored content counts.
     if first == nil && !isStored { return false }
     let second = failure { _ = try b.change { try $0.storeContentIfAbsent { content } } }
     if first == nil && second == nil { return true }
     throw EFStorageCompositionError(first: first, second: second)
   }
 
-  /// Writes to the first place what was found in the second, if the first has nothing, rather than something unreadable.
+  /// Copies the second place's content to the first, if that is empty rather than unreadable.
   private func backfill() {
-    // The second place is asked again, after the first: what was removed from both meanwhile is not to come back. A place
-    // reports its failure.
+    // The second place is read again after the first, so that a content removed from both in between stays removed. A
+    // place reports its own failure.
     do { _ = try a.change { try $0.storeContentIfAbsent { b.current.content } } } catch {}
   }
 

@@ -1,8 +1,7 @@
-/// A content of another type, turned into this one. Setting a content does nothing; `nil` removes the old form.
+/// Converts a content of another type. Setting a content does nothing; `nil` removes the old form.
 ///
-/// It is the second part of a composition: what is stored in the old form is found, and what is set is stored in the
-/// new form. So what is removed, or set to `nil`, does not come back in its old form. What cannot be read in the old form
-/// stays: where both forms have one key it may be the new one.
+/// Use it as the second part of a composition, which finds the old form and writes the new one. A removed content does
+/// not reappear in its old form. An unreadable old form stays: if both forms share a key it may be the new one.
 ///
 /// ```swift
 /// @EFStorageComposition(
@@ -37,7 +36,7 @@ public struct EFStorageMigrate<A: EFStorage, OldContent, Content>: EFStorage whe
 
   public func loadContent() throws -> Content? { try a.current.loadContent().map(migrator) }
 
-  /// Removes the old form if the content is `nil`, and does nothing else.
+  /// Removes the old form if the content is `nil`; otherwise does nothing.
   public func storeContent(_ content: Content?) throws {
     if content.isNil && hasOldForm { try a.change { try $0.storeContent(nil) } }
   }
@@ -45,8 +44,7 @@ public struct EFStorageMigrate<A: EFStorage, OldContent, Content>: EFStorage whe
   /// Does nothing.
   public func storeContentIfAbsent(_ makeContent: () -> Content?) throws -> Bool { false }
 
-  /// Whether the old form has a content, rather than a null, or something that cannot be read: under a key of both forms
-  /// these are the new one's.
+  /// Whether the old form has a content. A null or an unreadable object under a shared key belongs to the new form.
   private var hasOldForm: Bool {
     do { return try !a.current.loadContent().isNil } catch { return false }
   }
@@ -59,7 +57,7 @@ private protocol AnyOptional {
 }
 
 extension Optional: AnyOptional {
-  /// Whether it is `nil`, or the optional in it is, to any depth.
+  /// Whether it, or an optional nested in it, is `nil`.
   fileprivate var isNil: Bool {
     guard let self else { return true }
     return (self as? any AnyOptional)?.isNil ?? false

@@ -9,7 +9,7 @@
     }
   }
 
-  // Who is told of a failure may use the property, of which nothing is accessed meanwhile: so these do not mutate.
+  // Not mutating, so that observers of failures may use the property.
 
   extension EFStorageComposition where Content: NSString {
     /// The content as a Swift string.

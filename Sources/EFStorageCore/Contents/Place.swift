@@ -1,11 +1,11 @@
 import Synchronization
 
-/// One of the places that a wrapper is made of, which is read and written as a copy.
+/// One of a wrapper's places, accessed as a copy.
 ///
-/// Reading and writing run hooks and the observers of failures, which may read and write the same property: so nothing of
-/// the wrapper may be accessed meanwhile. A place that has its content in itself is put back when it was written.
+/// Accesses run hooks and observers of failures, which may access the same property, so the wrapper itself must not be
+/// accessed then. A place that holds its content is put back after a write.
 ///
-/// Threads: the copy is taken, and put back, with a lock held; what is done with it is up to the place.
+/// Threads: a lock guards taking and returning the copy; the place decides about its use.
 final class Place<Storage> {
   private let lock = Mutex(())
   private var storage: Storage
@@ -26,5 +26,5 @@ final class Place<Storage> {
   }
 }
 
-// Sendable if what it holds is: that is touched with the lock held only.
+// Sendable if its storage is, which is only used with the lock held.
 extension Place: @unchecked Sendable where Storage: Sendable {}

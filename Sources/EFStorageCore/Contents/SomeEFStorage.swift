@@ -1,4 +1,4 @@
-/// A property wrapper over any ``EFStorage``, such as what `+` makes:
+/// A property wrapper over any ``EFStorage``, such as the result of `+`:
 ///
 /// ```swift
 /// @SomeEFStorage(
@@ -7,7 +7,7 @@
 /// var fontSize: Int
 /// ```
 ///
-/// Who is told of a failure may read and set the property: nothing of it is accessed meanwhile.
+/// Observers of failures may read and set the property.
 @propertyWrapper
 public class SomeEFStorage<Storage: EFStorage, Content>: EFStorage where Storage.Content == Content {
   private let place: Place<Storage>
@@ -24,8 +24,7 @@ public class SomeEFStorage<Storage: EFStorage, Content>: EFStorage where Storage
     set { place.change { $0.content = newValue } }
   }
 
-  /// A member of the content. Setting it reads, changes and writes the whole content; two threads that do so at the
-  /// same time can lose one of the changes.
+  /// A member of the content. Setting it reads and writes the whole content; concurrent changes may be lost.
   public subscript<Value>(dynamicMember keyPath: WritableKeyPath<Content, Value>) -> Value {
     get { wrappedValue[keyPath: keyPath] }
     set {
@@ -44,5 +43,5 @@ public class SomeEFStorage<Storage: EFStorage, Content>: EFStorage where Storage
   }
 }
 
-// Unchecked because a class may be derived from; this one holds a place alone.
+// Unchecked because classes may be subclassed; this one only holds a place.
 extension SomeEFStorage: @unchecked Sendable where Storage: Sendable {}

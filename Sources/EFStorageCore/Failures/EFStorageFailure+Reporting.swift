@@ -10,24 +10,23 @@ import Synchronization
 
 extension EFStorageFailure {
   /// Calls `body` for every failure of any container in this process, until the observation is cancelled or released.
-  ///
-  /// It is called on the thread that read or wrote, before that returns, and with no lock held.
+  /// It runs on the reading or writing thread, before the access returns, without a lock.
   public static func observe(_ body: @escaping @Sendable (EFStorageFailure) -> Void) -> Observation {
     let observation = Observation(body)
     observers.withLock { $0[ObjectIdentifier(observation)] = body }
     return observation
   }
 
-  /// Whether a failed conversion, which is most likely a mistake in the program, ends it in a debug build. True by
-  /// default. In a release build of this package it never does.
+  /// Whether a failed conversion, most likely a programming error, stops a debug build. True by default; ignored in a
+  /// release build of this package.
   public static var trapsOnConversionFailureInDebugBuilds: Bool {
     get { traps.load(ordering: .relaxed) }
     set { traps.store(newValue, ordering: .relaxed) }
   }
 
-  /// Tells the observers. For containers, which then call their reference's hook.
+  /// Notifies the observers. Containers call it before their reference's hook.
   public func report() {
-    // Each is looked up just before its call: another one may have cancelled it.
+    // Each is looked up just before its call, since another may have cancelled it.
     let identifiers = Self.observers.withLock { Array($0.keys) }
     for identifier in identifiers {
       let body = Self.observers.withLock { $0[identifier] }
@@ -35,11 +34,11 @@ extension EFStorageFailure {
     }
   }
 
-  /// What the containers' hooks do unless they are replaced: write a line to the standard error, and in a debug build
-  /// stop at a failed conversion.
+  /// The default of the containers' hooks: writes a line to the standard error, and stops a debug build at a failed
+  /// conversion.
   public func reportByDefault() {
     let line = Array("EFStorage: \(self)\n".utf8)
-    // There is nobody to tell that the standard error cannot be written.
+    // A failing standard error cannot be reported.
     _ = line.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
     if kind == .conversion && Self.trapsOnConversionFailureInDebugBuilds { assertionFailure("\(self)") }
   }
@@ -55,7 +54,7 @@ extension EFStorageFailure {
 
     deinit { cancel() }
 
-    /// No call begins after this; one that another thread has begun may go on.
+    /// Begins no more calls; a running one on another thread may continue.
     public func cancel() { _ = EFStorageFailure.observers.withLock { $0.removeValue(forKey: ObjectIdentifier(self)) } }
   }
 }

@@ -1,28 +1,28 @@
 public import Foundation
 
-/// Something that could not be written or read, as every container reports it.
+/// A failed read or write, as every container reports it.
 public struct EFStorageFailure: LocalizedError, Sendable {
-  /// What failed.
+  /// The operation that failed.
   public enum Kind: Sendable {
-    /// The content could not be turned into what the storage takes. Nothing was written.
+    /// The content could not be converted for the storage. Nothing was written.
     case conversion
-    /// The storage could not write or remove it. What was stored is still there.
+    /// The storage could not write or remove it. The old content stays.
     case storage
-    /// Something is stored and cannot be read as the content's type. It is kept.
+    /// The stored content cannot be read as its type. It is kept.
     case loading
-    /// The storage was damaged. What it had under the key, if anything, is gone, or an older state was restored: see
+    /// The storage was damaged. The content is lost, or an older state was restored: see
     /// ``EFStorageFailure/underlying``.
     case loss
   }
 
   public let kind: Kind
-  /// The kind, by the name that other errors of this package have for it.
+  /// The kind, under the name that other errors of this package use.
   public var code: Kind { kind }
   public let key: String
   /// The names of the storage's and the content's types.
   public let storageType: String
   public let contentType: String
-  /// Why.
+  /// The cause.
   public let underlying: any Error
 
   public init(_ kind: Kind, key: String, storage: Any.Type, content: Any.Type, underlying: any Error) {
@@ -34,7 +34,7 @@ public struct EFStorageFailure: LocalizedError, Sendable {
   }
 }
 
-/// A storage that may not be there goes by its own name.
+/// An optional storage is named like its wrapped type.
 private protocol OptionalStorage {
   static var storageType: Any.Type { get }
 }
@@ -43,11 +43,10 @@ extension Optional: OptionalStorage {
   static var storageType: Any.Type { Wrapped.self }
 }
 
-/// An error that concerns all keys of a storage.
 package protocol WholeStorageError: Error {}
 
 extension EFStorageFailure: CustomStringConvertible {
-  /// What happened, to which content, and what can be done about it.
+  /// The failure, the content, and the remedy.
   public var message: String {
     switch kind {
     case .storage where underlying is any WholeStorageError:

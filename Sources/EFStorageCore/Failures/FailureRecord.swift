@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The last failure of a reference. Noting a success costs one relaxed load where there was no failure.
+/// The last failure of a reference. Noting a success costs one relaxed load without a failure.
 package final class FailureRecord: Sendable {
   private let hasFailure = Atomic<Bool>(false)
   private let failure = Mutex<EFStorageFailure?>(nil)
@@ -18,7 +18,7 @@ package final class FailureRecord: Sendable {
     replace(by: nil)
   }
 
-  /// What was there is released after the lock: an error may use the reference in its `deinit`.
+  /// The old one is released after the lock: its `deinit` may use the reference.
   private func replace(by new: EFStorageFailure?) {
     var new = new
     let isFailure = new != nil

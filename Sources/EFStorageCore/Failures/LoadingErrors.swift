@@ -1,19 +1,18 @@
 import Synchronization
 
-/// Why a `from…(_:forKey:)` returned `nil`. Its signature, which is every container's contract, has no room for that.
+/// Carries the reason of a `nil` from `from…(_:forKey:)`, whose signature is every container's contract.
 package enum LoadingErrors {
   @TaskLocal private static var collector: Collector?
 
-  /// What a `from…(_:forKey:)` said beside its value.
+  /// The reason of a `nil`.
   package enum Reason {
-    /// Nothing.
     case unknown
-    /// There was nothing under the key when it looked. Another look could find what was stored since.
+    /// The key was free at the look. Another look could find a later content.
     case absent
     case error(any Error)
   }
 
-  // Sendable: the reason is behind a lock, though one thread alone uses it.
+  // Sendable: the reason is behind a lock, though only one thread uses it.
   private final class Collector: Sendable {
     let key: KeyBytes
     let reason = Mutex(Reason.unknown)
@@ -21,15 +20,14 @@ package enum LoadingErrors {
     init(_ key: String) { self.key = KeyBytes(key) }
   }
 
-  /// Runs `body`, which reads what is under `key`, and returns what it returns and the last reason that was noted.
+  /// Runs `body`, which reads `key`, and returns its result and the last noted reason.
   package static func collecting<Value>(forKey key: String, _ body: () -> Value?) -> (Value?, Reason) {
     let collector = Collector(key)
     let value = $collector.withValue(collector, operation: body)
     return (value, collector.reason.withLock { $0 })
   }
 
-  /// Runs `body`, which returns `nil` if nothing is under `key`. Notes that, or the error that it throws, which makes the
-  /// value `nil`.
+  /// Notes that `body` returned `nil` for a free key, or its error, which makes the value `nil`.
   package static func noting<Value>(forKey key: String, _ body: () throws -> Value?) -> Value? {
     do {
       let value = try body()
@@ -41,17 +39,12 @@ package enum LoadingErrors {
     }
   }
 
-  /// Reads what is under `key` by a function that tells no reason, so that its `nil` means "unreadable" if something is
-  /// there all the time.
-  ///
-  /// - Parameters:
-  ///   - isPresent: Whether anything is under the key.
-  ///   - read: Returns the value, or `nil`.
-  ///   - unreadable: Makes the error for what is there and cannot be read.
+  /// Reads `key` with a function that gives no reasons: its `nil` means "unreadable" if the key is taken throughout.
+  /// `unreadable` makes that error.
   package static func load<Value>(
     forKey key: String, isPresent: () throws -> Bool, read: () -> Value?, unreadable: () throws -> any Error
   ) throws -> Value? {
-    // Others may remove and store between the looks. An error is a claim, so it takes more than one.
+    // Others may remove and store in between, so an error needs several attempts.
     for _ in 0..<8 {
       let (value, reason) = collecting(forKey: key, read)
       if let value { return value }

@@ -1,4 +1,4 @@
-/// A reference that reports its failures: to the observers, to its hooks, and to who asks for the last one.
+/// A reference that reports its failures to the observers and its hooks, and keeps the last one.
 package protocol ReportingReference: EFSingleInstanceStorageReference {
   var failures: FailureRecord { get }
   var turn: Turn { get }
@@ -9,7 +9,6 @@ package protocol ReportingReference: EFSingleInstanceStorageReference {
 }
 
 extension ReportingReference {
-  /// Reports a failure to write `content`, and returns it.
   package func report(_ failure: EFStorageFailure, writing content: Content?) -> EFStorageFailure {
     failures.note(failure)
     failure.report()
@@ -21,7 +20,7 @@ extension ReportingReference {
     return failure
   }
 
-  /// Runs `body`, which reads the content, and reports the error it throws.
+  /// Runs `body`, which reads the content, and reports its error.
   package func reportingLoad(_ body: () throws -> Content?) throws(EFStorageFailure) -> Content? {
     do {
       let content = try body()
@@ -29,7 +28,7 @@ extension ReportingReference {
       return content
     } catch {
       let failure = failure(.loading, error)
-      // Told once, not with every read, until it is read or written, or fails for another reason.
+      // Reported once until it is read or written, or fails for another reason.
       if failures.last?.description != failure.description {
         failures.note(failure)
         failure.report()

@@ -1,8 +1,8 @@
-/// A reference to the content under one key of one storage. There is one object for each type, storage and key as long
-/// as somebody holds it.
+/// A reference to the content under one key of one storage: a single object, while referenced, for each type, storage
+/// and key.
 ///
-/// The storages of this package have references that never go stale and may be used from any thread. One of your own
-/// that keeps its content in a stored property sees only what is written through it.
+/// The storages of this package have thread-safe references that are never stale. A custom one that keeps its content
+/// in a stored property only sees its own writes.
 @dynamicMemberLookup
 public protocol EFSingleInstanceStorageReference: AnyObject, EFOptionalContentWrapper, CustomDebugStringConvertible {
   associatedtype Storage: EFUnderlyingStorage
@@ -10,30 +10,29 @@ public protocol EFSingleInstanceStorageReference: AnyObject, EFOptionalContentWr
   var key: String { get }
   var storage: Storage { get }
 
-  /// Called by ``forKey(_:in:)`` alone, with no lock held, so it may read the storage and ask for other references. Two
-  /// threads that ask for one reference may both make one; both get the same, and the other is dropped.
+  /// Only ``forKey(_:in:)`` calls this, without a lock, so it may read the storage and get other references. Of two
+  /// references made concurrently, one is dropped.
   init(
     iKnowIShouldNotCallThisDirectlyAndIsResponsibleForUnexpectedBehaviorMyself ignored: Bool,
     forKey key: String, in storage: Storage
   )
 
-  /// Stores a content unless something is stored, be it readable or not.
+  /// Stores a content unless the place has one, readable or not.
   ///
-  /// The containers of this package look and store in one step: no write by another thread or process falls between. A
-  /// container of your own that does not implement it looks, and then stores.
+  /// The containers of this package do so atomically across threads and processes. By default it looks, and then
+  /// stores.
   ///
-  /// - Parameter makeContent: Called if nothing is stored.
+  /// - Parameter makeContent: Called if the place is empty.
   /// - Returns: Whether the content was stored.
   func storeContentIfAbsent(_ makeContent: () -> Content) throws -> Bool
 
   /// Reads the content, changes it, and stores or removes it, as one operation.
   ///
-  /// In the containers of this package, changes through references and properties by other threads of the process wait; in an
-  /// `LMDBCache` no other write falls between, of any process. A container of your own that does not implement it reads, and
-  /// then stores.
+  /// In the containers of this package, other changes in the process through references and properties wait; an
+  /// `LMDBCache` makes the change atomic across processes. By default it reads, and then stores.
   ///
-  /// - Parameter change: Is given the content, `nil` if there is none, and leaves the new one, `nil` for none. It may be
-  ///   called again, so it should only compute. What it throws is thrown here, and nothing is changed then.
+  /// - Parameter change: Receives the content, or `nil` if it is missing, and leaves the new one, or `nil` to remove
+  ///   it. It may be called again, so it should only compute. If it throws, nothing changes.
   /// - Returns: The new content.
   @discardableResult
   func update(_ change: (inout Content?) throws -> Void) throws -> Content?
@@ -68,11 +67,10 @@ extension EFSingleInstanceStorageReference {
 
   public var debugDescription: String { "\(Storage.self)[\(key)] : \(content.debugDescription)" }
 
-  /// A member of the content, if there is one.
+  /// A member of the content, if it exists.
   public subscript<Value>(dynamicMember keyPath: KeyPath<Content, Value>) -> Value? { content?[keyPath: keyPath] }
 
-  /// A member of the content, if there is one. Setting it is an ``update(_:)`` of the content, and does nothing if there is
-  /// none.
+  /// A member of the content, if it exists. Setting it is an ``update(_:)``, and does nothing without a content.
   public subscript<Value>(dynamicMember keyPath: WritableKeyPath<Content, Value>) -> Value? {
     get { content?[keyPath: keyPath] }
     set {

@@ -5,7 +5,7 @@
     /// The content as a Swift string.
     public var string: String {
       get { wrappedValue as String }
-      // As that of members: who is told of a failure may use the property.
+      // Nonmutating, so that observers of failures may use the property.
       nonmutating set {
         var wrapper = self
         wrapper.wrappedValue = Content(string: newValue)

@@ -5,11 +5,11 @@ public protocol EFSingleInstanceStorageReferenceWrapper: EFStorage, CustomDebugS
   var key: String { get }
   var _ref: Ref { get set }
 
-  /// Whether the default is stored if nothing is, when the wrapper is made and when it is read.
+  /// Whether creating or reading the wrapper stores the default if the place is empty.
   var persistDefaultContent: Bool { get }
-  /// Makes the default. It is called each time one is needed.
+  /// Makes the default, each time that it is needed.
   var makeDefaultContent: () -> Content { get }
-  /// Removes what is stored, so that the value is the default again.
+  /// Removes the stored content, which resets the value to the default.
   func removeContentFromUnderlyingStorage()
 
   init(__ref: Ref, makeDefaultContent: @escaping () -> Content, persistDefaultContent: Bool)
@@ -24,12 +24,11 @@ extension EFSingleInstanceStorageReferenceWrapper {
   /// ```
   ///
   /// - Parameters:
-  ///   - makeDefaultContent: The default: an expression that is evaluated each time one is needed.
+  ///   - makeDefaultContent: The default: an expression that is evaluated each time it is needed.
   ///   - key: The key.
-  ///   - storage: Where it is stored; the default storage of its type if none is given.
-  ///   - persistDefaultContent: Whether the default is stored if nothing is. What is stored and cannot be read is not
-  ///     replaced, nor is what somebody else stores at the same time:
-  ///     see ``EFSingleInstanceStorageReference/storeContentIfAbsent(_:)``.
+  ///   - storage: The storage; the default storage of its type if omitted.
+  ///   - persistDefaultContent: Whether to store the default if the place is empty. Unreadable or concurrently stored
+  ///     contents stay: see ``EFSingleInstanceStorageReference/storeContentIfAbsent(_:)``.
   public init(
     wrappedValue makeDefaultContent: @escaping @autoclosure () -> Content,
     forKey key: String, in storage: Ref.Storage = Ref.Storage.makeDefault(),
@@ -51,16 +50,16 @@ extension EFSingleInstanceStorageReferenceWrapper {
       wrappedValue: makeDefaultContent(), forKey: key, in: storage, persistDefaultContent: persistDefaultContent)
   }
 
-  /// Returns the content, or else the default, which is stored if the wrapper is to store it. For `wrappedValue`.
+  /// Returns the content or the default, and stores the default if so configured. For `wrappedValue`.
   public func contentOrDefault() -> Content {
     if let content = _ref.content { return content }
     let content = makeDefaultContent()
-    // Another thread, or another process, may have stored a content meanwhile.
+    // Another thread or process may have stored a content.
     if persistDefaultContent, !persistDefaultIfAbsent({ content }), let stored = _ref.content { return stored }
     return content
   }
 
-  /// Stores the default, unless something is there, be it readable or not. Returns whether it was stored.
+  /// Stores the default unless the place has a content, readable or not. Returns whether it was stored.
   @discardableResult
   private func persistDefaultIfAbsent(_ makeDefaultContent: () -> Content) -> Bool {
     // The reference reports a failure.
@@ -77,7 +76,7 @@ extension EFSingleInstanceStorageReferenceWrapper {
     }
   }
 
-  /// Changes the value, which is the default where nothing is stored, as one operation: see
+  /// Changes the value, or the default if the place is empty, as one operation: see
   /// ``EFSingleInstanceStorageReference/update(_:)``.
   ///
   /// - Returns: The new value.
@@ -90,10 +89,10 @@ extension EFSingleInstanceStorageReferenceWrapper {
     } ?? makeDefaultContent()
   }
 
-  /// A member of the content. Setting it reads, changes and writes the whole content, as `+=` on the property does.
+  /// A member of the content. Setting it reads and writes the whole content, as `+=` on the property does.
   public subscript<Value>(dynamicMember keyPath: WritableKeyPath<Content, Value>) -> Value {
     get { wrappedValue[keyPath: keyPath] }
-    // Who is told of a failure may use the property, of which nothing is accessed meanwhile.
+    // Nonmutating, so that observers of failures may use the property.
     nonmutating set {
       var wrapper = self
       wrapper.wrappedValue[keyPath: keyPath] = newValue

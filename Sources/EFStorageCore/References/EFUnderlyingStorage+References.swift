@@ -1,5 +1,5 @@
 extension EFUnderlyingStorage {
-  /// Returns the reference to `key` in `storage`, of the type that is asked for.
+  /// Returns the reference of the requested type to `key` in `storage`.
   public static func refForKey<Content, Ref: EFSingleInstanceStorageReference>(
     _ key: String, in storage: Ref.Storage
   ) -> Ref where Content == Ref.Content, Self == Ref.Storage {

@@ -11,13 +11,13 @@ extension EFUnderlyingStorageWrapper {
     Ref.forKey(key)
   }
 
-  /// The reference to a key in this storage, whose type's default may not be there.
+  /// The reference to a key in this storage, for a type whose default storage may be missing.
   public subscript<Content, Ref: EFSingleInstanceStorageReference>(dynamicMember key: String) -> Ref
   where Content == Ref.Content, Base: EFFailableUnderlyingStorage, Ref.Storage == Base? {
     Ref.forKey(key, in: base)
   }
 
-  /// The reference to a key in the default storage, which may not be there.
+  /// The reference to a key in the default storage, which may be missing.
   public subscript<Content, Ref: EFSingleInstanceStorageReference, Storage: EFFailableUnderlyingStorage>(
     dynamicMember key: String
   ) -> Ref where Content == Ref.Content, Base == Storage.Type, Ref.Storage == Storage? {

@@ -1,5 +1,5 @@
-/// A key that is equal to another if their UTF-8 bytes are, as they are for LMDB and the Secret Service. `==` of strings
-/// takes "é" as one character and as two for the same.
+/// A key with the identity of its UTF-8 bytes, as in LMDB and the Secret Service; `==` of strings uses canonical
+/// equivalence.
 package struct KeyBytes: Hashable, Sendable {
   package let key: String
 

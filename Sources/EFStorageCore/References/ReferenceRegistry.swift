@@ -1,10 +1,9 @@
 import Synchronization
 
-/// Every reference that somebody holds, found by its type, its key and its storage.
+/// All live references, by type, key and storage.
 ///
-/// Types are told apart by identity, not by name, keys by their UTF-8 bytes, and storages by `==`.
-// Sendable: `slots` is touched with the lock held only. References are handed out to whichever thread asks; whether
-// they may be shared between threads is up to their types.
+/// Types are compared by identity instead of name, keys by their UTF-8 bytes, and storages by `==`.
+// Sendable: `slots` is only used with the lock held. References go to any thread; their types decide about sharing.
 final class ReferenceRegistry: @unchecked Sendable {
   static let shared = ReferenceRegistry()
 
@@ -18,10 +17,10 @@ final class ReferenceRegistry: @unchecked Sendable {
   }
 
   private let lock = Mutex(())
-  /// The references of one type to one key are few: one for each storage.
+  /// Few: one for each storage.
   private var slots: [Slot: [WeakReference]] = [:]
-  /// At so many slots the dead ones are swept out, which costs each slot a constant time in total: twice as many as were
-  /// live the last time, but not fewer than the least.
+  /// Dead references are swept at this count, twice the live ones of the last sweep or the minimum: constant time per
+  /// slot.
   private var sweepLimit = 64
   private var least = 64
 
@@ -50,7 +49,7 @@ final class ReferenceRegistry: @unchecked Sendable {
     }
   }
 
-  /// Whether `new` was inserted: it is not if the slot holds a reference that is not among `known`.
+  /// `false` if the slot has a reference that is not among `known`.
   private func insert<Ref: EFSingleInstanceStorageReference>(
     _ new: Ref, into slot: Slot, unlessMoreThan known: [Ref]
   ) -> Bool {
@@ -72,7 +71,7 @@ final class ReferenceRegistry: @unchecked Sendable {
     sweepLimit = max(least, slots.count * 2)
   }
 
-  /// From 1 on.
+  /// 1 or more.
   var leastSweepLimit: Int {
     get { lock.withLock { _ in least } }
     set {
@@ -84,6 +83,6 @@ final class ReferenceRegistry: @unchecked Sendable {
     }
   }
 
-  /// How many slots there are, dead ones included.
+  /// Includes dead ones.
   var slotCount: Int { lock.withLock { _ in slots.count } }
 }

@@ -8,10 +8,10 @@ import Synchronization
   import Darwin
 #endif
 
-/// Lets one thread at a time read, change and write the content of a reference.
+/// Serializes the changes of a reference's content.
 ///
-/// Unlike a lock it cannot deadlock: the user's code runs in a turn, may take turns of other references, and may resume on
-/// another thread. A thread that has the turn gets it again, and one that has waited for two seconds continues without.
+/// It cannot deadlock: user code runs in a turn, may take turns of other references, and may resume on another thread.
+/// A thread that has the turn gets it again, and one that has waited for two seconds continues without.
 package final class Turn: Sendable {
   private let owner = Atomic<UInt>(0)
 
@@ -25,7 +25,7 @@ package final class Turn: Sendable {
     #endif
   }
 
-  /// Returns whether the turn was taken, and must be ended.
+  /// Returns whether the turn was taken and must be ended.
   package func begin() -> Bool {
     let thread = Self.thread
     var round = 0
@@ -38,13 +38,12 @@ package final class Turn: Sendable {
     }
   }
 
-  /// Runs `write`, and ends the turn if it was taken, by whichever thread.
+  /// Runs `write`, and ends the turn if it was taken, on any thread.
   package func end<R, E: Error>(_ isTaken: Bool, after write: () throws(E) -> R) throws(E) -> R {
     if isTaken { owner.store(Self.thread, ordering: .relaxed) }
     defer { if isTaken { owner.store(0, ordering: .releasing) } }
     return try write()
   }
 
-  /// Runs `body` in a turn.
   package func take<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R { try end(begin(), after: body) }
 }

@@ -1,28 +1,27 @@
-/// What keeps contents under keys: `LMDBCache`, `UserDefaults`, a keychain, or a container of your own.
+/// A storage that keeps contents under keys: `LMDBCache`, `UserDefaults`, a keychain, or a container of your own.
 ///
-/// Two storages that are equal are one storage to EFStorage: references to the same key in them are the same object.
-/// So `==` must be true only for storages that keep the same contents. For a class, identity is right.
+/// Equal storages share references, so `==` must be true only if both keep the same contents. For a class, use
+/// identity.
 ///
-/// Keys are the same if their UTF-8 bytes are: "é" as one character and as two are two keys.
+/// Keys are the same if their UTF-8 bytes are: a composed and a decomposed "é" are two keys.
 public protocol EFUnderlyingStorage: Equatable {
-  /// Returns the storage that is meant where none is named.
+  /// Returns the storage to use if none is given.
   ///
-  /// It is called for every use of a default storage, on any thread, so it should return one that is kept.
+  /// It is called for every use of a default storage, on any thread, so return a shared one.
   static func makeDefault() -> Self
 }
 
-/// A storage that may not be there, such as a cache whose directory cannot be opened.
+/// A storage that may be missing, such as a cache whose directory cannot be opened.
 ///
-/// References to its contents have an optional storage: `Self?`. Without a storage the content is nil, and a write to it
-/// is a failure that is reported.
+/// References have an optional storage: `Self?`. Without a storage the content is `nil`, and a write is a reported
+/// failure.
 public protocol EFFailableUnderlyingStorage: EFUnderlyingStorage {
-  /// Returns the storage that is meant where none is named, or `nil` if it cannot be opened now.
+  /// Returns the storage to use if none is given, or `nil` if it cannot be opened now.
   static func makeDefault() -> Self?
 }
 
 extension EFFailableUnderlyingStorage {
-  /// Returns the default storage, for those who cannot do without it, and ends the process if there is none. EFStorage
-  /// itself always asks for the optional one.
+  /// Returns the default storage, or ends the process if it is missing. EFStorage itself only uses the optional one.
   public static func makeDefault() -> Self {
     let storage: Self? = makeDefault()
     guard let storage else {

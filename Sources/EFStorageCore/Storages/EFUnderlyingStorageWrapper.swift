@@ -1,8 +1,8 @@
-/// Gives access to a storage's contents, and to references to them, as members named like their keys:
+/// Gives access to a storage's contents and references as members named like their keys:
 /// `UserDefaults.efStorage.theme`, `cache.efStorage.theme`.
 ///
-/// `Base` is a storage, or the type of one for its default storage. Containers add the subscripts that give contents.
-/// `base` is the one name that is no key.
+/// `Base` is a storage, or the type of one for its default storage. Containers add the subscripts. Only the name `base`
+/// is not a key.
 @dynamicMemberLookup
 public final class EFUnderlyingStorageWrapper<Base> {
   /// The storage, or its type.

@@ -1,9 +1,7 @@
-/// When an item shall be readable, on Apple's platforms.
+/// When an item is readable on Apple platforms.
 ///
-/// **Without effect on Linux**: the Secret Service locks whole keyrings, and knows no other rule. A value that is set
-/// is recorded as an attribute of the item, and nothing enforces it.
-///
-/// The raw values are Apple's codes, as in KeychainAccess.
+/// **Without effect on Linux**: the Secret Service only locks whole keyrings. The value is recorded as an attribute of
+/// the item. The raw values are Apple's codes, as in KeychainAccess.
 public enum Accessibility: String, Sendable, Hashable, CaseIterable {
   case whenUnlocked = "ak"
   case afterFirstUnlock = "ck"

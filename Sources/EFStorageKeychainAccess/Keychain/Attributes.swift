@@ -1,15 +1,15 @@
 public import Foundation
 
-/// What the service holds of one item: the secret, and what is stored beside it.
+/// The secret and the stored properties of one item.
 ///
-/// The names are KeychainAccess's. On Linux there are no references to items (`ref`, `persistentRef`) and no access
-/// control. What ``Keychain/attributes(_:)`` has set is read by the same name, as it is stored: as text.
+/// The names are KeychainAccess's. Linux has no references to items (`ref`, `persistentRef`) and no access control.
+/// Attributes set with ``Keychain/attributes(_:)`` have the same names, and are text.
 public struct Attributes: Sendable {
   /// ``ItemClass/rawValue``.
   public let `class`: String?
   /// The secret, copied out of the memory that is not paged out.
   public let data: Data?
-  /// Without the keychain's having set one, the service and the key.
+  /// The service and the key, unless the keychain had a label.
   public let label: String?
   /// To the second.
   public let creationDate: Date?
@@ -40,7 +40,7 @@ public struct Attributes: Sendable {
   public var comment: String? { stored[Options.Name.comment] }
   /// The `rawValue` of an ``Accessibility``, if it was set. Recorded, not enforced.
   public var accessible: String? { stored[Options.Name.accessibility] }
-  /// If it was set. Recorded; nothing is synchronised.
+  /// If set. Recorded; nothing is synchronized.
   public var synchronizable: Bool? { stored[Options.Name.synchronizable].flatMap { Bool($0) } }
   public var attributeDescription: String? { stored["attributeDescription"] }
   public var creator: String? { stored["creator"] }

@@ -1,6 +1,5 @@
-/// How an internet password is given to the server. Part of the item's identity.
-///
-/// The raw values are Apple's codes, as in KeychainAccess.
+/// The authentication of an internet password, part of the item's identity. The raw values are Apple's codes, as in
+/// KeychainAccess.
 public enum AuthenticationType: String, Sendable, Hashable, CaseIterable {
   case ntlm = "ntlm"
   case msn = "msna"

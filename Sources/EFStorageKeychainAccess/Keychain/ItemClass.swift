@@ -1,4 +1,4 @@
-/// What an item is for: each class has a schema of its own in the service.
+/// The purpose of an item. Each class has its own schema in the service.
 public enum ItemClass: Sendable, Hashable {
   case genericPassword
   case internetPassword
@@ -30,7 +30,7 @@ extension ItemClass: RawRepresentable, CustomStringConvertible {
 }
 
 extension ItemClass {
-  /// The name of the schema, by which an item of this package is told from others'.
+  /// The schema that marks items of this package.
   var schema: String {
     switch self {
     case .genericPassword: "org.lmdbcaching.Keychain.GenericPassword"

@@ -2,14 +2,15 @@ import Foundation
 import Synchronization
 
 extension Keychain {
-  /// What is told of a failure that the caller is not: of a subscript, and of the listings that begin with `all`.
+  /// Receives the failures of subscripts and of the listings that begin with `all`, which do not throw. By default it
+  /// writes to the standard error.
   ///
-  /// Writes the error to standard error, until it is replaced. Process-wide, may be replaced from any thread, and is
-  /// called on the thread that the failure is on, outside of every lock. An error never holds a secret.
+  /// Process-wide. Any thread may replace it; it is called on the failing thread without a lock. An error never holds a
+  /// secret.
   public static var failureHandler: @Sendable (KeychainError) -> Void {
     get { handler.withLock { $0 } }
     set {
-      // The old one goes after the lock: it may be the last to hold an owner whose `deinit` comes here.
+      // Released after the lock: it may be the last reference to an owner whose `deinit` comes here.
       let old = handler.withLock { handler in
         defer { handler = newValue }
         return handler
@@ -22,7 +23,7 @@ extension Keychain {
     FileHandle.standardError.write(Data("Keychain: \(error)\n".utf8))
   }
 
-  /// The value, or the default after a failure, which is told to the handler.
+  /// Returns the value, or passes a failure to the handler and returns the default.
   static func reporting<Value>(default: Value, _ body: () throws -> Value) -> Value {
     do {
       return try body()

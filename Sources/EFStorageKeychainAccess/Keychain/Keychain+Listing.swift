@@ -1,24 +1,24 @@
 import Foundation
 
-/// Many items at once, in no particular order, and without a snapshot: what others change meanwhile may be in or not.
+/// Lists of items in no particular order. They are not a snapshot: concurrent changes may be included or not.
 ///
-/// As in KeychainAccess, the functions that begin with `all` throw nothing: a failure goes to
-/// ``failureHandler``, and the result is empty. ``keys()`` and ``items()`` throw it.
+/// As in KeychainAccess, functions that begin with `all` do not throw: a failure goes to ``failureHandler``, and the
+/// result is empty. ``keys()`` and ``items()`` throw it.
 extension Keychain {
-  /// The keys of this keychain's items; none after a failure, which ``failureHandler`` is told.
+  /// The keys of this keychain's items; empty after a failure, which goes to ``failureHandler``.
   public func allKeys() -> [String] {
     reporting(default: []) { try keys() }
   }
 
   /// This keychain's items with their values, as dictionaries of the keys `class`, `service` or `server`, `protocol`
-  /// and `authenticationType`, `accessGroup`, `key`, `value` (a `String`, or `Data` that is not UTF-8),
-  /// `accessibility` and `synchronizable`; none after a failure, which ``failureHandler`` is told.
+  /// and `authenticationType`, `accessGroup`, `key`, `value` (a `String`, or `Data` that is not UTF-8), `accessibility`
+  /// and `synchronizable`; empty after a failure, which goes to ``failureHandler``.
   public func allItems() -> [[String: Any]] {
     reporting(default: []) { try items() }
   }
 
-  /// The service or server, and the key, of each item of this class that the package has stored for the user, in
-  /// whatever program; none after a failure, which ``failureHandler`` is told.
+  /// The service or server, and the key, of each of the user's items of this class, stored by this package in any
+  /// program; empty after a failure, which goes to ``failureHandler``.
   public static func allKeys(_ itemClass: ItemClass) -> [(String, String)] {
     reporting(default: []) {
       try list(itemClass, scope(itemClass), withSecrets: false, .shared, WaitOptions())
@@ -26,8 +26,8 @@ extension Keychain {
     }
   }
 
-  /// Each item of this class that the package has stored for the user, in whatever program, as ``allItems()`` has it
-  /// but without its value; none after a failure, which ``failureHandler`` is told.
+  /// Each of the user's items of this class, stored by this package in any program, as in ``allItems()`` but without
+  /// its value; empty after a failure, which goes to ``failureHandler``.
   public static func allItems(_ itemClass: ItemClass) -> [[String: Any]] {
     reporting(default: []) {
       try list(itemClass, scope(itemClass), withSecrets: false, .shared, WaitOptions())

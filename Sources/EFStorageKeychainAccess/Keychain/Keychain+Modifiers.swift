@@ -1,38 +1,36 @@
-/// Each returns another keychain of the same items, and leaves this one as it is.
+/// Each returns another keychain for the same items, and leaves this one unchanged.
 extension Keychain {
-  /// The label that items get when they are set, which the service's own program shows.
-  ///
-  /// Without one, a new item is labelled with its service and key, and an item that is there keeps its label.
+  /// The label of items when they are set, shown by the service's program. Without one, a new item gets its service and
+  /// key as label, and an existing item keeps its label.
   public func label(_ label: String) -> Keychain {
     with { $0.label = label }
   }
 
-  /// The comment that items get when they are set, an attribute. Not secret.
+  /// The comment of items when they are set, an attribute. Not secret.
   public func comment(_ comment: String) -> Keychain {
     with { $0.comment = comment }
   }
 
-  /// Further attributes that items get when they are set, beside those that they have. Not secret.
+  /// Attributes to add to items when they are set. Not secret.
   ///
-  /// Stored as text: strings, Booleans, integers in decimal, data in Base64. To set an item throws
-  /// ``KeychainError/Code/invalidAttribute`` when a value is of another type, or when a name is one that tells items
-  /// apart (`class`, `service`, `server`, `port`, `protocol`, `authenticationType`, `accessGroup`, `key`, `xdg:…`).
+  /// Stored as text: strings, Booleans, integers in decimal, data in Base64. Setting an item throws
+  /// ``KeychainError/Code/invalidAttribute`` for a value of another type, or a name that identifies items (`class`,
+  /// `service`, `server`, `port`, `protocol`, `authenticationType`, `accessGroup`, `key`, `xdg:…`).
   public func attributes(_ attributes: [String: Any]) -> Keychain {
     with { $0.add(attributes) }
   }
 
-  /// **Without effect on Linux**, but for an attribute that records it: see ``Accessibility``.
+  /// **Without effect on Linux**, except for an attribute that records it: see ``Accessibility``.
   public func accessibility(_ accessibility: Accessibility) -> Keychain {
     with { $0.accessibility = accessibility }
   }
 
-  /// **Without effect on Linux**, but for an attribute that records it: there is no iCloud, and the service
-  /// synchronises nothing.
+  /// **Without effect on Linux**, except for an attribute that records it: the service synchronizes nothing.
   public func synchronizable(_ synchronizable: Bool) -> Keychain {
     with { $0.synchronizable = synchronizable }
   }
 
-  /// **Without effect on Linux**: the service words its prompts itself.
+  /// **Without effect on Linux**: the service chooses its own words.
   public func authenticationPrompt(_ authenticationPrompt: String) -> Keychain {
     with { $0.authenticationPrompt = authenticationPrompt }
   }
@@ -42,18 +40,17 @@ extension Keychain {
     with { $0.waits.authenticationUI = authenticationUI }
   }
 
-  /// How long a prompt may wait for a person: one minute by default. Zero or less: there is no prompt.
+  /// How long a prompt may wait for a person: one minute by default. Zero or less: no prompt.
   ///
-  /// After that, the call throws ``KeychainError/Code/locked``. The prompt is left to the service, which may go on
-  /// showing it: answered later, it unlocks the keyring for later calls.
+  /// After that, the call throws ``KeychainError/Code/locked``. The service may keep showing the prompt: answered
+  /// later, it unlocks the keyring for later calls.
   public func interactionTimeout(_ timeout: Duration) -> Keychain {
     with { $0.waits.interactionTimeout = timeout }
   }
 
-  /// How long the bus and the service may take for an operation: 5 seconds by default, one day at most. Operations
-  /// on many items allow as much for each item. The time of a prompt is not counted.
-  ///
-  /// After that, the call throws ``KeychainError/Code/timedOut``.
+  /// How long the bus and the service may take for an operation, without prompts: 5 seconds by default, one day at
+  /// most. Operations on many items allow this for each item. After that, the call throws
+  /// ``KeychainError/Code/timedOut``.
   public func timeout(_ timeout: Duration) -> Keychain {
     with { $0.waits.timeout = timeout }
   }

@@ -1,9 +1,9 @@
 public import Foundation
 
-/// As in KeychainAccess, subscripts throw nothing: a failure goes to ``failureHandler``, and reads as nil. Where it
-/// matters whether nil means that there is no item, call `get` and `set`, which throw.
+/// As in KeychainAccess, subscripts do not throw: a failure goes to ``failureHandler``, and reads as `nil`. To
+/// distinguish a missing item, call `get` and `set`, which throw.
 extension Keychain {
-  /// The item's text, or `nil` if there is none, or a failure. To set nil removes the item.
+  /// The item's text, or `nil` if it is missing or after a failure. Setting `nil` removes the item.
   public subscript(key: String, ignoringAttributeSynchronizable: Bool = true) -> String? {
     get { Self.reporting(default: nil) { try get(key) } }
     set {
@@ -13,13 +13,13 @@ extension Keychain {
     }
   }
 
-  /// The item's text, or `nil` if there is none, or a failure. To set nil removes the item.
+  /// The item's text, or `nil` if it is missing or after a failure. Setting `nil` removes the item.
   public subscript(string key: String, ignoringAttributeSynchronizable: Bool = true) -> String? {
     get { self[key] }
     set { self[key] = newValue }
   }
 
-  /// The item's data, or `nil` if there is none, or a failure. To set nil removes the item.
+  /// The item's data, or `nil` if it is missing or after a failure. Setting `nil` removes the item.
   public subscript(data key: String, ignoringAttributeSynchronizable: Bool = true) -> Data? {
     get { Self.reporting(default: nil) { try getData(key) } }
     set {
@@ -29,7 +29,7 @@ extension Keychain {
     }
   }
 
-  /// The item's data and attributes, or `nil` if there is none, or a failure.
+  /// The item's data and attributes, or `nil` if it is missing or after a failure.
   public subscript(attributes key: String, ignoringAttributeSynchronizable: Bool = true) -> Attributes? {
     Self.reporting(default: nil) {
       try store.item(options.identity(key), options.waits).map { Attributes($0, itemClass: itemClass) }

@@ -1,9 +1,8 @@
 public import Foundation
 
-/// Secrets of the user by key, in the freedesktop.org Secret Service: GNOME Keyring, KeePassXC or KWallet.
+/// The user's secrets by key, in the freedesktop.org Secret Service: GNOME Keyring, KeePassXC or KWallet.
 ///
-/// The names are those of the KeychainAccess package, so that its clients compile. On Apple's platforms, use that
-/// package itself; this one is for Linux.
+/// The names are those of the KeychainAccess package, which you should use on Apple platforms; this one is for Linux.
 ///
 /// ```swift
 /// let keychain = Keychain(service: "com.example.github-token")
@@ -12,26 +11,23 @@ public import Foundation
 /// try keychain.remove("kishikawakatsumi")
 /// ```
 ///
-/// **Identity.** An item is one for its class, service (or server, port, protocol and authentication type), access
-/// group and key; to set it again replaces it. Keys compare by their UTF-8 bytes, are case-sensitive, and may be
-/// empty or long, but not hold NUL. Keychains with different services or access groups never see each other's items.
-/// An access group only separates: the service gives every program of the user every item.
+/// **Identity.** Class, service (or server, port, protocol and authentication type), access group and key identify an
+/// item; setting it again replaces it. Keys compare by their UTF-8 bytes, are case-sensitive, and may be empty or long,
+/// but not contain NUL. Keychains with different services or access groups never see each other's items. An access
+/// group only separates: the service gives every program of the user every item.
 ///
-/// **Where secrets are.** In the service, and nowhere else: without one, each call throws
-/// ``KeychainError/Code/serviceUnavailable``, and no file is written in its stead. On the way they are encrypted if
-/// the service can do that. libsecret keeps them in memory that is not paged out, as far as `ulimit -l` allows, and
-/// overwrites it; the `String` and `Data` that callers hand in and get out are copies without that care. Labels,
+/// **Secrets** are only in the service: without one, each call throws ``KeychainError/Code/serviceUnavailable``. They
+/// are encrypted in transit if the service supports that. libsecret keeps them in memory that is not paged out, as far
+/// as `ulimit -l` allows, and overwrites it; the callers' `String` and `Data` are copies without that care. Labels,
 /// keys and attributes are not secret.
 ///
-/// **Threads.** Use it from any. A call blocks its thread until the service answers: a read commonly for about a
-/// millisecond, a write for some, as the service writes to the disk; at most for ``timeout(_:)``, 5 seconds by
-/// default, when the service hangs (for each item, when there are many); and up to ``interactionTimeout(_:)``, one
-/// minute by default, while the service asks a person to unlock a keyring. A server without a person to ask sets
-/// ``authenticationUI(_:)`` to `.fail`. Do not call it where nothing may block.
+/// **Threads.** Use it from any thread. A call blocks until the service answers, usually about a millisecond for a read
+/// and some for a write. If the service hangs it takes up to ``timeout(_:)``, 5 seconds by default (for each of several
+/// items), and up to ``interactionTimeout(_:)``, one minute by default, while a person unlocks a keyring. On a server,
+/// set ``authenticationUI(_:)`` to `.fail`. Do not call it where blocking is forbidden.
 ///
-/// **Life.** All keychains of the process share one connection to the session bus, which is opened by the first call,
-/// and opened again after the bus or the service has ended it. A child that is forked
-/// without `exec` may use no keychain.
+/// **Connection.** All keychains of the process share one connection to the session bus, which is opened by the first
+/// call and reopened after the bus or the service has ended it. A forked child without `exec` must not use a keychain.
 public final class Keychain: Sendable {
   let options: Options
   let store: ItemStore
@@ -52,12 +48,12 @@ public final class Keychain: Sendable {
     self.init(options)
   }
 
-  /// The items of this program, as for ``init()``, in an access group.
+  /// This program's items, as for ``init()``, in an access group.
   public convenience init(accessGroup: String) {
     self.init(service: Options.defaultService, accessGroup: accessGroup)
   }
 
-  /// - Parameter accessGroup: The empty one is the same as none.
+  /// - Parameter accessGroup: An empty one is the same as `nil`.
   public convenience init(service: String, accessGroup: String?) {
     var options = Options()
     options.service = service
@@ -100,9 +96,9 @@ public final class Keychain: Sendable {
   public var accessGroup: String? { options.accessGroup }
   /// `about:blank` for generic passwords.
   public var server: URL { options.server }
-  /// Meaningful for internet passwords alone.
+  /// Only for internet passwords.
   public var protocolType: ProtocolType { options.protocolType }
-  /// Meaningful for internet passwords alone.
+  /// Only for internet passwords.
   public var authenticationType: AuthenticationType { options.authenticationType }
   public var accessibility: Accessibility { options.accessibility ?? .afterFirstUnlock }
   public var synchronizable: Bool { options.synchronizable ?? false }
@@ -114,7 +110,7 @@ public final class Keychain: Sendable {
   public var interactionTimeout: Duration { options.waits.interactionTimeout }
 }
 
-/// What the keychain is of, not what is in it: nothing is asked of the service, and no secret is printed.
+/// Describes the keychain without its items: does not ask the service, and prints no secret.
 extension Keychain: CustomStringConvertible, CustomDebugStringConvertible {
   public var description: String {
     let group = accessGroup.map { ", accessGroup: \($0)" } ?? ""

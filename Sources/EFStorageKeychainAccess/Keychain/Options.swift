@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a keychain was made with. Never changed: a modifier makes another keychain.
+/// The properties of a keychain. Immutable: a modifier makes another keychain.
 struct Options: Sendable {
   var itemClass: ItemClass = .genericPassword
   var service = ""
@@ -20,12 +20,12 @@ struct Options: Sendable {
 
   var waits = WaitOptions()
 
-  /// The service of a keychain that names none.
+  /// The default service.
   static let defaultService = Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName
 }
 
 extension Options {
-  /// The names of the attributes that tell items apart.
+  /// The names of the attributes that identify items.
   enum Name {
     static let itemClass = "class"
     static let service = "service"
@@ -44,13 +44,11 @@ extension Options {
     static let synchronizable = "synchronizable"
   }
 
-  /// The attributes that all items of the keychain share, and no other keychain's item has.
+  /// The attributes shared by all items of this keychain, and of no other.
   ///
-  /// An attribute without a value is the empty string, never left out: a search finds each item that has the
-  /// attributes asked for, and would find those of other access groups too.
-  ///
-  /// `xdg:schema` is not among them: in a keyring that has not been unlocked yet, GNOME Keyring knows items by digests
-  /// of their attributes, and finds none by that one. It would answer that there is no item.
+  /// A missing attribute is the empty string, never left out: a search without it would find items of other access
+  /// groups. `xdg:schema` is left out: GNOME Keyring knows items of a locked keyring by digests of their attributes,
+  /// and would not find them by it.
   var scope: [String: String] {
     var scope = [Name.itemClass: itemClass.schema, Name.accessGroup: accessGroup ?? ""]
     switch itemClass {
@@ -65,14 +63,14 @@ extension Options {
     return scope
   }
 
-  /// ``scope``, once it can be sent.
+  /// Throws if ``scope`` cannot be sent.
   func checkedScope() throws(KeychainError) -> [String: String] {
     let scope = scope
     for (name, value) in scope { try check(value, "The keychain's \(name)") }
     return scope
   }
 
-  /// The attributes of the one item with this key.
+  /// The attributes that identify the item with this key.
   func identity(_ key: String) throws(KeychainError) -> [String: String] {
     guard !key.utf8.contains(0) else {
       throw KeychainError(
@@ -83,7 +81,7 @@ extension Options {
     return identity
   }
 
-  /// What is written beside the identity.
+  /// The attributes written in addition to the identity.
   func additions() throws(KeychainError) -> [String: String] {
     if let (name, reason) = unusableAttributes.min(by: { $0.key < $1.key }) {
       throw KeychainError(.invalidAttribute, "The attribute “\(name)” cannot be stored: \(reason).")
@@ -101,7 +99,7 @@ extension Options {
     return label
   }
 
-  /// What the service's own program shows of an item that was given no label.
+  /// The label of an item without one in the service's program.
   func defaultLabel(_ key: String) -> String {
     let place =
       switch itemClass {
@@ -120,7 +118,7 @@ extension Options {
 }
 
 extension Options {
-  /// Adds attributes as text, and remembers those that have none.
+  /// Adds attributes as text, and remembers those without a text form.
   mutating func add(_ attributes: [String: Any]) {
     for (name, value) in attributes {
       self.attributes[name] = nil

@@ -1,6 +1,5 @@
-/// The protocol that an internet password is for. Part of the item's identity.
-///
-/// The raw values are Apple's codes, as in KeychainAccess.
+/// The protocol of an internet password, part of the item's identity. The raw values are Apple's codes, as in
+/// KeychainAccess.
 public enum ProtocolType: String, Sendable, Hashable, CaseIterable {
   case ftp = "ftp "
   case ftpAccount = "ftpa"

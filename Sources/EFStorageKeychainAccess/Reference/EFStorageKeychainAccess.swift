@@ -38,5 +38,6 @@ public struct EFStorageKeychainAccess<Content: KeychainAccessStorable>: EFSingle
   public func removeContentFromUnderlyingStorage() { _ref.content = nil }
 }
 
-// Unchecked because of the default's closure: a property has one of its initial value, which captures nothing.
+// Unchecked because of the default's closure, which captures nothing, as it only evaluates the property's initial
+// value.
 extension EFStorageKeychainAccess: @unchecked Sendable where Content: Sendable {}

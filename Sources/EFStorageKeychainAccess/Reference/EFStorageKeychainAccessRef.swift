@@ -2,15 +2,13 @@ public import EFStorageCore
 
 /// The content under one key of a keychain.
 ///
-/// Obtain it with `forKey(_:in:)` or `Keychain.efStorage`, not by its initializer.
+/// Get it from `forKey(_:in:)` or `Keychain.efStorage`, not from its initializer.
 ///
-/// It keeps no secret: each read asks the service, which takes about a millisecond and blocks the thread as the
-/// ``Keychain`` says, so it is never older than what the service says. Any number of threads may use it if `Content` is
-/// Sendable.
+/// It keeps no secret: each read asks the service and is never stale. That takes about a millisecond and blocks the
+/// thread, as ``Keychain`` describes. Any number of threads may use it if `Content` is Sendable.
 ///
-/// What cannot be read, or not be asked for since there is no service, is `nil`, reported, and kept. A write that fails
-/// changes nothing, so that ``content`` is what is stored; it is reported, and ``lastFailure`` tells. No report holds what
-/// is stored.
+/// A content that is unreadable or cannot be asked for is `nil`, reported, and kept. A failed write changes nothing, so
+/// ``content`` is the stored one; it is reported and kept in ``lastFailure``. No report contains the content.
 public final class EFStorageKeychainAccessRef<Content: KeychainAccessStorable>: EFSingleInstanceStorageReference {
   public let key: String
   public let storage: Keychain
@@ -30,12 +28,12 @@ public final class EFStorageKeychainAccessRef<Content: KeychainAccessStorable>: 
       do { return try load() } catch { return nil }
     }
     set {
-      // Reported: the setter cannot throw.
+      // The setter reports failures.
       do { try storeContent(newValue) } catch {}
     }
   }
 
-  /// - Throws: `EFStorageFailure` if something is there that cannot be read, or the service cannot be asked.
+  /// - Throws: `EFStorageFailure` if the item is unreadable, or the service fails.
   public func loadContent() throws(EFStorageFailure) -> Content? { try load() }
 
   /// - Throws: `EFStorageFailure` if the content cannot be converted, or the service does not store it.
@@ -47,9 +45,9 @@ public final class EFStorageKeychainAccessRef<Content: KeychainAccessStorable>: 
     try reportingLoad { try Content.loadFromKeychain(storage, forKey: key) }
   }
 
-  /// What is stored and cannot be read stays, whichever process has stored it.
+  /// Keeps an unreadable item of any process.
   ///
-  /// - Throws: as ``storeContent(_:)`` does.
+  /// - Throws: as ``storeContent(_:)``.
   public func storeContentIfAbsent(_ makeContent: () -> Content) throws(EFStorageFailure) -> Bool {
     guard isAbsent else { return false }
     let content = makeContent()
@@ -67,9 +65,9 @@ public final class EFStorageKeychainAccessRef<Content: KeychainAccessStorable>: 
     }
   }
 
-  /// Returns what is to be stored, or `nil` if nothing is.
+  /// Returns the value to store, or `nil` to store none.
   private func converted(_ content: Content?) throws(EFStorageFailure) -> AsIsKeychainAccessStorable? {
-    // A nil that is a content, of an optional property, removes: a keychain has no null.
+    // A `nil` content of an optional property removes the item, as a keychain has no null.
     guard let content, (content as? any OptionalContent)?.isNone != true else { return nil }
     do {
       return try content.asKeychainAccessStorable().get()
@@ -105,8 +103,8 @@ public final class EFStorageKeychainAccessRef<Content: KeychainAccessStorable>: 
   /// Called when the keychain could not be written. Replaceable with `@_dynamicReplacement(for:)`, in any build.
   public dynamic func onStorageFailure(_ error: any Error) { failure(.storage, error).reportByDefault() }
 
-  /// Called when something is stored that cannot be read as a `Content`, or cannot be asked for; it is kept. Once, until it
-  /// is read or written. Replaceable with `@_dynamicReplacement(for:)`, in any build.
+  /// Called once, until it is read or written, for a content that is unreadable or cannot be asked for; it is kept.
+  /// Replaceable with `@_dynamicReplacement(for:)`, in any build.
   public dynamic func onLoadFailure(_ error: any Error) { failure(.loading, error).reportByDefault() }
 }
 

@@ -1,9 +1,9 @@
-/// What happens when the keyring is locked.
+/// The behavior for a locked keyring.
 public enum AuthenticationUI: Sendable, Hashable, CaseIterable {
-  /// The service may prompt for the password, for at most ``Keychain/interactionTimeout(_:)``.
+  /// The service may prompt for the password, within ``Keychain/interactionTimeout(_:)``.
   case allow
   /// No prompt: the call throws ``KeychainError/Code/locked``.
   case fail
-  /// No prompt: what is locked counts as absent when it is read. To write or to remove it throws, as with ``fail``.
+  /// No prompt: reads treat locked items as absent; writes and removals throw, as with ``fail``.
   case skip
 }

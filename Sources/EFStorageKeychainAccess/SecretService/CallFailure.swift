@@ -1,11 +1,11 @@
-/// Why a call to the bus or to the service failed.
+/// A failed call to the bus or the service.
 struct CallFailure: Error {
   enum Kind {
     /// No answer before the deadline.
     case timedOut
-    /// The bus or the service is not there, or not any more.
+    /// The bus or the service is missing or has ended.
     case disconnected
-    /// The item, collection or prompt does not exist, or not any more.
+    /// The item, collection or prompt does not exist.
     case noObject
     /// The item or the collection is locked.
     case locked
@@ -34,9 +34,9 @@ struct CallFailure: Error {
       case "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner",
         "org.freedesktop.DBus.Error.Disconnected":
         .disconnected
-      // The bus says this when the one who was to answer has ended.
+      // The bus says this when the called process has ended.
       case "org.freedesktop.DBus.Error.NoReply": .disconnected
-      // Each service has its own way to say it.
+      // Services differ here.
       case "org.freedesktop.Secret.Error.NoSuchObject", "org.freedesktop.DBus.Error.UnknownObject",
         "org.freedesktop.DBus.Error.UnknownMethod":
         .noObject

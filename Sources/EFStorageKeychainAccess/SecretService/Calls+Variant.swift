@@ -9,9 +9,9 @@ extension Calls {
 
   // MARK: - Making them. Each result is floating.
 
-  /// `text` holds no NUL.
+  /// `text` must not contain NUL.
   static func variant(string text: String) -> OpaquePointer { g_variant_new_string(text) }
-  /// `path` is one that the service has sent.
+  /// `path` must come from the service.
   static func variant(path: String) -> OpaquePointer { g_variant_new_object_path(path) }
   static func variant(boolean: Bool) -> OpaquePointer { g_variant_new_boolean(boolean ? 1 : 0) }
   static func variant(uint32: UInt32) -> OpaquePointer { g_variant_new_uint32(uint32) }
@@ -37,7 +37,7 @@ extension Calls {
     g_variant_is_of_type(variant, variantType(type)) != 0
   }
 
-  /// Of a string or an object path.
+  /// For a string or an object path.
   static func text(of variant: OpaquePointer) -> String {
     var count: gsize = 0
     let start = g_variant_get_string(variant, &count)

@@ -1,30 +1,30 @@
 import CSecret
 
-/// Every call of libsecret, GIO and GLib that this module makes, but for the variants', which are in
-/// `Calls+Variant.swift`. Each one that waits has a deadline.
+/// Every call of libsecret, GIO and GLib in this module, except those in `Calls+Variant.swift`. All waits have a
+/// deadline.
 ///
-/// Four habits of GIO and libsecret are avoided here:
+/// It avoids four behaviors of GIO and libsecret:
 ///
-/// - `g_bus_get` shares a connection that ends the process when the bus does, and starts a bus by itself if there is
-///   none. A connection of our own does neither.
-/// - libsecret's simple functions choose a backend by the environment, which may be a file. None of them is called, only
-///   a proxy of the service on our connection, which encrypts and decrypts.
-/// - Its functions that may prompt, to unlock, create or delete, answer a cancellation with `Dismiss`, and then wait for
-///   the prompt's end without limit. `Dismiss` ends GNOME Keyring 42: see ``prompt(_:owner:path:shownBy:until:)``.
-/// - Other calls wait for 25 seconds. The methods are called with a limit instead, by ``Exchange``.
+/// - `g_bus_get` shares a connection that ends the process when the bus does, and starts a missing bus. A private
+///   connection does neither.
+/// - libsecret's simple functions choose a backend by the environment, which may be a file. Only a proxy of the service
+///   on the private connection is used, to encrypt and decrypt.
+/// - Its functions that may prompt, to unlock, create or delete, answer a cancellation with `Dismiss`, and then wait
+///   for the prompt's end without limit. `Dismiss` ends GNOME Keyring 42: see ``prompt(_:owner:path:shownBy:until:)``.
+/// - Other calls wait for 25 seconds. ``Exchange`` calls the methods with a limit instead.
 ///
-/// Everything here may be called from any thread: a wait runs a main context of its own, never the caller's.
+/// Threads: any. A wait runs a separate main context, never the caller's.
 enum Calls {
   // MARK: - Environment
 
-  /// nil also in a program that runs with more rights than its caller, who sets the variables.
+  /// `nil` also if the program runs with more rights than its caller, who sets the variables.
   static func environmentVariable(_ name: String) -> String? {
     secure_getenv(name).map { String(cString: $0) }
   }
 
   // MARK: - Connection
 
-  /// A connection to the message bus at `address`, registered with it. To be released with ``close(_:)``.
+  /// A connection to the message bus at `address`, registered with it. Release it with ``close(_:)``.
   static func connect(to address: String, until deadline: Deadline) throws(CallFailure) -> OpaquePointer {
     let flags = GDBusConnectionFlags(
       G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT.rawValue
@@ -46,7 +46,7 @@ enum Calls {
     g_object_unref(gpointer(connection))
   }
 
-  /// Calls a method and waits for its reply, which has the type `reply`.
+  /// Calls a method and waits for its reply of the type `reply`.
   static func call(
     _ connection: OpaquePointer, to name: String, path: String, interface: String, method: String,
     _ arguments: Variant?, reply: StaticString, until deadline: Deadline
@@ -62,8 +62,7 @@ enum Calls {
 
   // MARK: - Session
 
-  /// A proxy of the service that the bus knows as `owner`, with an open session. To be released with
-  /// ``release(_:)``.
+  /// A proxy of the service with the bus name `owner` and an open session. Release it with ``release(_:)``.
   static func openService(
     _ connection: OpaquePointer, owner: String, until deadline: Deadline
   ) throws(CallFailure) -> OpaquePointer {
@@ -85,13 +84,13 @@ enum Calls {
     return service
   }
 
-  /// `SecretService`, but on the connection that it is given.
+  /// `SecretService` on a given connection.
   ///
-  /// libsecret's constructor sets every property anew, so that the proxy uses GIO's shared connection. The constructor
-  /// of this derived type then sets those again that it was called with.
+  /// libsecret's constructor resets every property, so that the proxy uses GIO's shared connection. The constructor of
+  /// this derived type then restores its arguments.
   private static let serviceType: GType = {
     let name = "LMDBCachingSecretService"
-    // Where this code is in the process twice.
+    // Registered before if this code is in the process twice.
     let registered = g_type_from_name(name)
     guard registered == 0 else { return registered }
     var parent = GTypeQuery()
@@ -119,21 +118,20 @@ enum Calls {
     g_object_unref(gpointer(service))
   }
 
-  /// The path of the session that ``openService(_:owner:until:)`` opened.
   static func sessionPath(_ service: OpaquePointer) -> String? {
     secret_service_get_session_dbus_path(service).map { String(cString: $0) }
   }
 
   // MARK: - Secrets
 
-  /// A secret value that holds a copy of the bytes, in memory that is not paged out as far as the limit on locked
-  /// memory allows. To be released with ``releaseSecret(_:)``.
+  /// A secret value with a copy of the bytes, in memory that is not paged out as far as the limit on locked memory
+  /// allows. Release it with ``releaseSecret(_:)``.
   static func makeSecret(_ bytes: UnsafeRawBufferPointer, contentType: String) -> OpaquePointer {
     guard let start = bytes.baseAddress else { return secret_value_new("", 0, contentType) }
     return secret_value_new(start.assumingMemoryBound(to: CChar.self), bytes.count, contentType)
   }
 
-  /// The bytes, valid until the value is released.
+  /// Valid until the value is released.
   static func bytes(ofSecret value: OpaquePointer) -> UnsafeRawBufferPointer {
     var count: gsize = 0
     let start = secret_value_get(value, &count)
@@ -145,23 +143,23 @@ enum Calls {
     secret_value_unref(gpointer(value))
   }
 
-  /// The secret as a message carries it, `(oayays)`: encrypted for the session, if that is an encrypted one.
+  /// The secret in the form of a message, `(oayays)`, encrypted if the session is.
   static func encode(_ value: OpaquePointer, for service: OpaquePointer) -> Variant? {
     secret_service_encode_dbus_secret(service, value).map { Variant(sinking: $0) }
   }
 
-  /// The secret of a message, or `nil` if it was not made for this session. To be released with ``releaseSecret(_:)``.
+  /// The secret of a message, or `nil` if it belongs to another session. Release it with ``releaseSecret(_:)``.
   static func decode(_ secret: Variant, from service: OpaquePointer) -> OpaquePointer? {
     secret_service_decode_dbus_secret(service, secret.pointer)
   }
 
   // MARK: - Prompts
 
-  /// Shows a prompt and waits for its end: its result, or nil if it was dismissed.
+  /// Shows a prompt and waits for its result, `nil` if it was dismissed.
   ///
-  /// At the deadline, the failure is ``CallFailure/timedOut``; so it is when the service has not said by the earlier
-  /// `limit` that it shows the prompt. The prompt is left to the service then, and is never told to go away: at
-  /// `Dismiss` for a prompt to unlock, shown or not, GNOME Keyring 42 fails an assertion and ends.
+  /// Fails with ``CallFailure/timedOut`` at the deadline, or at the earlier `limit` if the service has not shown the
+  /// prompt by then. The prompt is left to the service, never dismissed: `Dismiss` on a prompt to unlock makes GNOME
+  /// Keyring 42 fail an assertion and end.
   static func prompt(
     _ connection: OpaquePointer, owner: String, path: String, shownBy limit: Deadline, until deadline: Deadline
   ) throws(CallFailure) -> Variant? {
@@ -182,7 +180,7 @@ enum Calls {
         guard let data else { return }
         Unmanaged<PromptState>.fromOpaque(data).takeUnretainedValue().end = .disconnected
       }, data, nil)
-    // Wakes the wait below, which looks at the time and at the connection: its end makes no signal.
+    // Wakes the wait below to check the time and the connection, whose end makes no signal.
     let tick = g_timeout_source_new(100)
     g_source_set_callback(tick, { _ in 1 }, nil, nil)
     _ = g_source_attach(tick, context)
@@ -212,7 +210,7 @@ enum Calls {
 
   private static let promptInterface = "org.freedesktop.Secret.Prompt"
 
-  /// How a prompt ended. Used by one thread, which runs the context that the signals come to.
+  /// The end of a prompt. Used by the one thread that runs the context of its signals.
   private final class PromptState {
     enum End {
       case completed(Variant), dismissed, disconnected
@@ -234,12 +232,12 @@ enum Calls {
   /// `GAsyncReadyCallback`
   private typealias Callback = @convention(c) (OpaquePointer?, OpaquePointer?, gpointer?) -> Void
 
-  /// What an asynchronous function has called back with.
+  /// The result of an asynchronous function.
   private final class Completion {
     var result: OpaquePointer?
   }
 
-  /// Runs an asynchronous function of GIO to its end, which is a cancellation once the deadline has passed.
+  /// Runs an asynchronous function of GIO to its end, cancelling it at the deadline.
   private static func wait<Value>(
     until deadline: Deadline,
     _ start: (OpaquePointer, @escaping Callback, gpointer) -> Void,
@@ -273,7 +271,7 @@ enum Calls {
         g_object_ref(gpointer(result))
         Unmanaged<Completion>.fromOpaque(data).takeUnretainedValue().result = result
       }, Unmanaged.passUnretained(completion).toOpaque())
-    // The callback always comes: every function that is waited for here honours the cancellation.
+    // The callback always comes: all functions used here honor the cancellation.
     while completion.result == nil { g_main_context_iteration(context, 1) }
     let result = completion.result!
     defer { g_object_unref(gpointer(result)) }
@@ -284,7 +282,7 @@ enum Calls {
 
   // MARK: - Failures
 
-  /// What the error says. Frees it.
+  /// Converts and frees the error.
   private static func failure(taking error: UnsafeMutablePointer<GError>?) -> CallFailure {
     guard let error else { return CallFailure(.other, message: "failed and did not say why") }
     defer { g_error_free(error) }
@@ -304,7 +302,7 @@ enum Calls {
   private static func kind(of error: UnsafeMutablePointer<GError>) -> CallFailure.Kind {
     guard error.pointee.domain == g_io_error_quark() else { return .other }
     switch GIOErrorEnum(rawValue: CUnsignedInt(bitPattern: error.pointee.code)) {
-    // Nothing but a deadline cancels here.
+    // Only a deadline cancels here.
     case G_IO_ERROR_TIMED_OUT, G_IO_ERROR_CANCELLED: return .timedOut
     case G_IO_ERROR_CLOSED, G_IO_ERROR_BROKEN_PIPE, G_IO_ERROR_NOT_CONNECTED: return .disconnected
     default: return .other

@@ -1,10 +1,9 @@
 import Dispatch
 
-/// One operation's talk with the service: its connection, what time is left, and the methods of the Secret Service
-/// interfaces, one function each. Used by one thread.
+/// The service's methods for one operation, with its connection and remaining time. Used by one thread.
 final class Exchange {
   let waits: WaitOptions
-  /// Whether the service holds a prompt that nobody waits for. It holds prompts until the connection ends.
+  /// Whether the service holds an abandoned prompt. It holds prompts until the connection ends.
   private(set) var hasLeftPrompt = false
   private let connection: ServiceConnection
   private var deadline: Deadline
@@ -15,18 +14,18 @@ final class Exchange {
     self.deadline = deadline
   }
 
-  /// Gives the service its full time again: for the next of many items.
+  /// Restarts the time limit, for the next of many items.
   func renewDeadline() { deadline = Deadline(after: waits.timeout) }
 
   // MARK: - Service
 
-  /// The paths of the items that have these attributes, and perhaps more, in all collections.
+  /// The paths of items with at least these attributes, in all collections.
   func search(_ attributes: [String: String]) throws(CallFailure) -> (unlocked: [String], locked: [String]) {
     let reply = try call(Self.service, "Service", "SearchItems", [.strings(attributes)], reply: "(aoao)")
     return (reply[0].paths, reply[1].paths)
   }
 
-  /// The secrets of the items, by path. Items that are locked or gone are not among them.
+  /// The secrets of the items, by path, except locked and missing ones.
   func secrets(of paths: [String]) throws(CallFailure) -> [String: Secret] {
     let reply = try call(
       Self.service, "Service", "GetSecrets", [.paths(paths), .path(connection.session)], reply: "(a{o(oayays)})")
@@ -35,7 +34,7 @@ final class Exchange {
     return secrets
   }
 
-  /// Unlocks items or collections, with a prompt where the service needs one.
+  /// Unlocks items or collections, with a prompt if the service needs one.
   func unlock(_ paths: [String]) throws {
     let reply = try call(Self.service, "Service", "Unlock", [.paths(paths)], reply: "(aoo)")
     let prompt = reply[1].text ?? Self.none
@@ -47,12 +46,12 @@ final class Exchange {
     }
   }
 
-  /// Whether there is a collection that new items go to.
+  /// Whether the collection for new items exists.
   func hasDefaultCollection() throws(CallFailure) -> Bool {
     try call(Self.service, "Service", "ReadAlias", [.string("default")], reply: "(o)")[0].text != Self.none
   }
 
-  /// Creates that collection, for which the service asks for a password.
+  /// Creates that collection; the service asks for a password.
   func createDefaultCollection() throws {
     let label = ["org.freedesktop.Secret.Collection.Label": Variant.string("Default keyring")]
     let reply = try call(
@@ -65,9 +64,8 @@ final class Exchange {
 
   static let defaultCollection = "/org/freedesktop/secrets/aliases/default"
 
-  /// Creates an item in the default collection, and returns its path.
-  ///
-  /// - Parameter replacing: Whether it takes the place of one that has the same attributes.
+  /// Creates an item in the default collection, and returns its path. `replacing` replaces one with the same
+  /// attributes.
   func create(
     label: String, attributes: [String: String], _ secret: Secret, replacing: Bool = true
   ) throws -> String {
@@ -116,7 +114,6 @@ final class Exchange {
   private static let service = "/org/freedesktop/secrets"
   private static let item = "org.freedesktop.Secret.Item"
   private static let properties = "org.freedesktop.DBus.Properties"
-  /// The path that stands for no object.
   private static let none = "/"
 
   private func call(
@@ -133,10 +130,10 @@ final class Exchange {
     }
   }
 
-  /// Runs the call while no other thread is in one of these.
+  /// Serializes these calls in the process.
   ///
-  /// GNOME Keyring 42 crashes when an item is deleted between the arrival of a property to set and its being set. What
-  /// other processes do cannot be helped; this one never has the two under way at once.
+  /// GNOME Keyring 42 crashes if an item is deleted while a property of it is being set. Other processes may still
+  /// cause that.
   private func exclusively<Value>(_ call: () throws(CallFailure) -> Value) throws(CallFailure) -> Value {
     guard Self.gate.wait(timeout: .now() + .milliseconds(Int(deadline.remainingMilliseconds ?? 0))) == .success else {
       throw .timedOut
@@ -147,7 +144,7 @@ final class Exchange {
 
   private static let gate = DispatchSemaphore(value: 1)
 
-  /// Lets the service ask a person, for as long as the interaction may take. That time is not the service's.
+  /// Lets the service ask a person, for as long as the interaction may take, without counting that time.
   private func interact(
     _ prompt: String, _ reason: String, code: KeychainError.Code = .locked
   ) throws -> Variant {

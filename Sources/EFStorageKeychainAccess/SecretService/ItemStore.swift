@@ -3,27 +3,27 @@ import Synchronization
 
 /// The items of the Secret Service, found by their attributes, over one connection that is kept between operations.
 ///
-/// Safe to use from many threads, which do not wait for each other: the lock guards a reference, and no call is made
-/// under it. Every operation blocks its caller, for at most the time that its ``WaitOptions`` allows.
+/// Threads do not wait for each other: the lock guards a reference, and calls are made without it. Every operation
+/// blocks its caller within the limits of its ``WaitOptions``.
 final class ItemStore: Sendable {
-  /// What the process uses.
+  /// The process's store.
   static let shared = ItemStore(address: SessionBus.address)
 
   private let address: @Sendable () throws(KeychainError) -> String
   private let current = Mutex<ServiceConnection?>(nil)
 
-  /// - Parameter address: Where the bus is. Asked at each operation: when the answer changes, so does the connection.
+  /// - Parameter address: The address of the bus, evaluated at each operation; a change reconnects.
   init(address: @escaping @Sendable () throws(KeychainError) -> String) { self.address = address }
 
   // MARK: - Operations
 
-  /// The secret of the item with these attributes, or `nil` if there is none, or it is locked and to be skipped.
+  /// The secret of the item with these attributes, or `nil` if it is missing, or locked and to skip.
   func secret(_ attributes: [String: String], _ waits: WaitOptions) throws(KeychainError) -> Secret? {
     try perform(waits) { exchange in
       for _ in 0..<Self.attempts {
         guard let path = try self.find(attributes, exchange) else { return nil }
         if let secret = try exchange.secrets(of: [path])[path] { return secret }
-        // Removed or locked by another since: look again.
+        // Removed or locked by another process in between: look again.
       }
       throw KeychainError.unsettled
     }
@@ -43,7 +43,7 @@ final class ItemStore: Sendable {
     }
   }
 
-  /// Whether there is an item with these attributes, locked or not.
+  /// Whether the item exists, locked or not.
   func contains(_ attributes: [String: String], _ waits: WaitOptions) throws(KeychainError) -> Bool {
     try perform(waits) { exchange in
       let (unlocked, locked) = try exchange.search(attributes)
@@ -51,7 +51,6 @@ final class ItemStore: Sendable {
     }
   }
 
-  /// Every item with these attributes.
   func items(
     _ attributes: [String: String], withSecrets: Bool, _ waits: WaitOptions
   ) throws(KeychainError) -> [StoredItem] {
@@ -68,13 +67,13 @@ final class ItemStore: Sendable {
     }
   }
 
-  /// Sets the secret of the item with the attributes `identity`, which is created if there is none.
+  /// Sets the secret of the item with the attributes `identity`, and creates it if needed.
   ///
   /// - Parameters:
   ///   - schema: `xdg:schema` of a new item.
-  ///   - label: nil keeps the one that is there.
-  ///   - defaultLabel: of a new item that gets no label.
-  ///   - additions: further attributes, beside which those that are there stay.
+  ///   - label: `nil` keeps the existing one.
+  ///   - defaultLabel: For a new item without a label.
+  ///   - additions: Attributes to add to the existing ones.
   func write(
     _ secret: Secret, identity: [String: String], schema: String, label: String?, defaultLabel: String,
     additions: [String: String], _ waits: WaitOptions
@@ -87,7 +86,7 @@ final class ItemStore: Sendable {
             path = found
             try exchange.setSecret(secret, of: path)
           } else {
-            // With the identity alone, so that the service replaces what another has created since.
+            // With the identity alone, so that the service replaces an item created in the meantime.
             let attributes = identity.merging(["xdg:schema": schema]) { $1 }
             path = try exchange.create(label: label ?? defaultLabel, attributes: attributes, secret)
           }
@@ -99,10 +98,10 @@ final class ItemStore: Sendable {
           }
           return
         } catch let failure as CallFailure where failure.kind == .noObject {
-          // Removed by another since, or there is no default collection.
+          // Removed in the meantime, or the default collection is missing.
           if try !exchange.hasDefaultCollection() { try exchange.createDefaultCollection() }
         } catch let failure as CallFailure where failure.kind == .locked {
-          // An item that is locked is unlocked when it is found again.
+          // A locked item is unlocked when it is found again.
           if try exchange.search(identity) == ([], []) { try exchange.unlock([Exchange.defaultCollection]) }
         }
       }
@@ -110,15 +109,15 @@ final class ItemStore: Sendable {
     }
   }
 
-  /// Creates an item with the attributes `identity` unless there is one, locked or not. Returns whether it was created.
+  /// Creates an item with the attributes `identity` unless it exists, locked or not. Returns whether it was created.
   ///
-  /// The service has no such method. So the item is created beside what there may be, and removed again if another was
-  /// created meanwhile: that one stays, whichever process it is of. Two that remove theirs both try again.
+  /// The service has no such method. So it creates the item, and removes it again if another one exists by then, of any
+  /// process. If both remove theirs, both try again.
   func add(
     _ secret: Secret, identity: [String: String], schema: String, label: String, additions: [String: String],
     _ waits: WaitOptions
   ) throws(KeychainError) -> Bool {
-    // Threads of one process take turns, as far as that takes no longer than a call may.
+    // Threads of one process take turns, for as long as a call may take.
     let limit = Deadline(after: waits.timeout).remainingMilliseconds ?? 0
     let hasTurn = Self.turn.wait(timeout: .now() + .milliseconds(Int(limit))) == .success
     defer { if hasTurn { Self.turn.signal() } }
@@ -141,7 +140,7 @@ final class ItemStore: Sendable {
     }
   }
 
-  /// Removes every item with these attributes, locked ones after unlocking.
+  /// Removes every item with these attributes, and unlocks them if needed.
   func remove(_ attributes: [String: String], _ waits: WaitOptions) throws(KeychainError) {
     try perform(waits) { exchange in
       for path in try self.findAll(attributes, exchange, skipping: false) {
@@ -155,10 +154,10 @@ final class ItemStore: Sendable {
 
   private static let turn = DispatchSemaphore(value: 1)
 
-  /// How often an operation looks again, when others change what it has found.
+  /// How often an operation retries if others change its items.
   private static let attempts = 8
 
-  /// The item with these attributes, unlocked. Of several, which no writer of this package leaves, the newest.
+  /// The unlocked item with these attributes; the newest of several, which writers of this package never leave.
   private func find(
     _ attributes: [String: String], _ exchange: Exchange, removingOthers: Bool = false
   ) throws -> String? {
@@ -196,8 +195,7 @@ final class ItemStore: Sendable {
 
   // MARK: - Connection
 
-  /// Runs an operation on the kept connection; when that turns out to be dead, once more on a new one. Each
-  /// operation can be repeated: it says what is to hold in the end.
+  /// Runs an operation on the kept connection; if that is dead, once more on a new one. Operations are idempotent.
   private func perform<Value>(
     _ waits: WaitOptions, _ body: (Exchange) throws -> Value
   ) throws(KeychainError) -> Value {
@@ -223,8 +221,7 @@ final class ItemStore: Sendable {
     }
   }
 
-  /// The kept connection, or a new one. Two threads that find none both connect, and the first one's is kept: so
-  /// nobody waits for another's attempt.
+  /// The kept connection, or a new one. Of two concurrent attempts the first one is kept, so that neither waits.
   private func connect(
     until deadline: Deadline
   ) throws(KeychainError) -> (connection: ServiceConnection, isNew: Bool) {
@@ -236,7 +233,7 @@ final class ItemStore: Sendable {
       defer { current = connection }
       return (connection, current)
     }
-    // What is not kept is closed here, after the lock.
+    // Closed here, after the lock.
     withExtendedLifetime(dropped) {}
     return (kept, true)
   }

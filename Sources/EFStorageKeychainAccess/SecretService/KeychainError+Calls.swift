@@ -21,7 +21,6 @@ extension KeychainError {
     }
   }
 
-  /// The error itself, if it is one of these.
   init(wrapping error: any Error) {
     self =
       error as? KeychainError
@@ -33,7 +32,7 @@ extension KeychainError {
     "Items are still locked after the service had unlocked their keyring. Unlock it with the service's own "
       + "program.")
 
-  /// Others changed the item each time it had been found.
+  /// Others changed the item after each look-up.
   static let unsettled = KeychainError(
     .unexpected, "The item was removed or locked by others again and again while it was used. Try once more.")
 }

@@ -1,12 +1,11 @@
 import Foundation
 
-/// Secret bytes in libsecret's memory, which is not paged out as far as the limit on locked memory
-/// (`ulimit -l`) allows, and is overwritten when it is released.
-// Sendable: never changed after init, and its reference count is atomic.
+/// Secret bytes in libsecret's memory, which is not paged out as far as `ulimit -l` allows, and is overwritten when it
+/// is released.
+// Sendable: immutable, with an atomic reference count.
 final class Secret: @unchecked Sendable {
   let value: OpaquePointer
 
-  /// Copies the bytes.
   init(copying bytes: UnsafeRawBufferPointer, contentType: ContentType) {
     value = Calls.makeSecret(bytes, contentType: contentType.rawValue)
   }
@@ -16,7 +15,7 @@ final class Secret: @unchecked Sendable {
 
   deinit { Calls.releaseSecret(value) }
 
-  /// Calls the closure with the bytes that the caller stored, valid in the closure alone.
+  /// Calls the closure with the caller's bytes, which it must not keep.
   func withUnsafeBytes<Result, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -30,9 +29,9 @@ final class Secret: @unchecked Sendable {
 extension Secret {
   /// Copies the bytes of an item, in a form that each service returns unchanged.
   ///
-  /// GNOME Keyring keeps a keyring without a password in a text file. A secret that is UTF-8 it writes there verbatim, so
-  /// that a line feed destroys the keyring; any other secret it writes as hexadecimal digits. So a text that is not one
-  /// plain line gets a mark at its end that is not UTF-8. Programs that read the secret as a C string see the text alone.
+  /// GNOME Keyring keeps a keyring without a password in a text file, with UTF-8 secrets verbatim, so that a line feed
+  /// destroys the keyring, and others in hexadecimal. So a text other than one plain line gets a mark at its end that
+  /// is not UTF-8. Programs that read the secret as a C string only see the text.
   convenience init(item bytes: UnsafeRawBufferPointer, contentType: ContentType) {
     guard Self.needsMark(bytes) else {
       self.init(copying: bytes, contentType: contentType)
@@ -56,13 +55,13 @@ extension Secret {
     let isPlain =
       bytes.first != blank && bytes.last != blank
       && bytes.allSatisfy { $0 >= blank && $0 != 0x7f && $0 != UInt8(ascii: "\\") }
-    // The service takes bytes with a NUL for binary ones.
+    // The service takes bytes with a NUL as binary.
     return !isPlain && !bytes.contains(0) && (try? UTF8Span(validating: bytes.bindMemory(to: UInt8.self).span)) != nil
   }
 }
 
 extension Secret {
-  /// What the service is told that the bytes are. Not every service remembers it.
+  /// The content type for the service. Not every service remembers it.
   enum ContentType: String {
     case text = "text/plain"
     case data = "application/octet-stream"

@@ -1,19 +1,17 @@
-/// A connection to the session bus, and a session with the Secret Service on it. Closed with the last reference.
+/// A connection to the session bus with a Secret Service session. Closed with the last reference.
 ///
-/// The service is addressed by its unique name, so that one which ends is noticed by the next call, and another one
-/// is not taken for it.
-// Sendable: never changed after init. GDBusConnection may be used by any thread, and of the proxy nothing is used but
-// its session, which is never replaced, and its functions to encrypt and decrypt, which keep no state.
+/// It uses the service's unique name, so the next call notices if the service has ended or was replaced.
+// Sendable: immutable. Any thread may use GDBusConnection, and of the proxy only the session, which is never replaced,
+// and
+// the stateless functions to encrypt and decrypt are used.
 final class ServiceConnection: @unchecked Sendable {
   let address: String
-  /// The service's unique name.
   let owner: String
-  /// The session's path.
   let session: String
   private let bus: OpaquePointer
   private let service: OpaquePointer
 
-  /// Connects to the bus, starts the service if the bus can, and opens a session.
+  /// Connects to the bus, starts the service if possible, and opens a session.
   init(address: String, until deadline: Deadline) throws(KeychainError) {
     let bus: OpaquePointer
     do {
@@ -52,7 +50,6 @@ final class ServiceConnection: @unchecked Sendable {
     Calls.close(bus)
   }
 
-  /// Whether calls can go out: the bus has not ended.
   var isUsable: Bool { !Calls.isClosed(bus) }
 
   func call(
@@ -85,7 +82,7 @@ final class ServiceConnection: @unchecked Sendable {
     return Secret(owning: value)
   }
 
-  /// Fails at once where there is no service and none that the bus could start.
+  /// Fails at once if the service is missing and the bus cannot start one.
   private static func findOwner(on bus: OpaquePointer, until deadline: Deadline) throws(CallFailure) -> String {
     let name = Variant.string("org.freedesktop.secrets")
     func ask(_ method: String, _ arguments: [Variant], reply: StaticString) throws(CallFailure) -> Variant {

@@ -1,12 +1,11 @@
 import Foundation
 import Synchronization
 
-/// Where the session bus listens, found without starting anything.
+/// The address of the session bus, found without starting anything.
 enum SessionBus {
   /// The address in `DBUS_SESSION_BUS_ADDRESS`, else the user's bus in the runtime directory.
   ///
-  /// Never one that makes the library start a bus: a bus that a program starts for itself has no keyring, or one that
-  /// ends with the program.
+  /// Never one that makes the library start a bus, which would have no keyring, or one that ends with the program.
   @Sendable static func address() throws(KeychainError) -> String {
     if let replacement = replacement.withLock({ $0 }) { return replacement }
     return try address(
@@ -14,8 +13,7 @@ enum SessionBus {
       runtimeDirectory: Calls.environmentVariable("XDG_RUNTIME_DIR"))
   }
 
-  /// For tests: the address in place of what the environment says, which cannot be changed safely once there are
-  /// threads.
+  /// For tests: replaces the environment's address, which cannot be changed safely with several threads.
   static let replacement = Mutex<String?>(nil)
 
   static func address(variable: String?, runtimeDirectory: String?) throws(KeychainError) -> String {
@@ -45,7 +43,7 @@ enum SessionBus {
     return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK && status.st_uid == geteuid()
   }
 
-  /// As the D-Bus specification wants the values of an address.
+  /// Escapes a value of an address as in the D-Bus specification.
   private static func escaped(_ path: String) -> String {
     let plain = Set("-_/.\\*0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
     return path.utf8.map { byte in

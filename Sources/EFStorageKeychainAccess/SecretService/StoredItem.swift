@@ -1,13 +1,12 @@
 import Foundation
 
-/// An item as the service has it.
 struct StoredItem: Sendable {
   var path: String
   var label: String
   var attributes: [String: String]
   var created: Date?
   var modified: Date?
-  /// `nil` if not asked for, or locked.
+  /// `nil` if not requested, or locked.
   var secret: Secret?
 
   /// From the properties of `org.freedesktop.Secret.Item`.

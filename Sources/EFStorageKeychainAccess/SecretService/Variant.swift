@@ -1,4 +1,4 @@
-/// A value of a D-Bus message: GLib's `GVariant`, which never changes and is released with the last reference.
+/// A value of a D-Bus message: GLib's immutable, reference-counted `GVariant`.
 final class Variant {
   let pointer: OpaquePointer
 
@@ -48,32 +48,32 @@ final class Variant {
 
   // MARK: - Reading. A value of another type is nil or empty.
 
-  /// Of a string or of an object path.
+  /// For a string or an object path.
   var text: String? { isA("s") || isA("o") ? Calls.text(of: pointer) : nil }
   var boolean: Bool? { isA("b") ? Calls.boolean(of: pointer) : nil }
   var uint64: UInt64? { isA("t") ? Calls.uint64(of: pointer) : nil }
-  /// What a variant of type `v` holds; itself otherwise.
+  /// The content of a variant of type `v`; otherwise itself.
   var unboxed: Variant { isA("v") ? Variant(owning: Calls.unboxed(pointer)) : self }
 
-  /// Of `ao`.
+  /// For `ao`.
   var paths: [String] { isA("ao") ? children.compactMap(\.text) : [] }
 
-  /// Of `a{ss}`.
+  /// For `a{ss}`.
   var strings: [String: String]? {
     guard isA("a{ss}") else { return nil }
     return Dictionary(children.map { ($0[0].text ?? "", $0[1].text ?? "") }) { first, _ in first }
   }
 
-  /// Of `a{sv}`, and of every other dictionary whose keys are strings or paths.
+  /// For `a{sv}` and all dictionaries with strings or paths as keys.
   var properties: [String: Variant] {
     guard isA("a{?*}") else { return [:] }
     return Dictionary(children.map { ($0[0].text ?? "", $0[1].unboxed) }) { first, _ in first }
   }
 
-  /// The number of elements of an array or a tuple.
+  /// For an array or a tuple.
   var count: Int { isA("a*") || isA("r") ? Calls.count(of: pointer) : 0 }
 
-  /// An element of an array, a tuple or an entry.
+  /// For an array, a tuple or an entry.
   subscript(index: Int) -> Variant { Variant(owning: Calls.child(index, of: pointer)) }
 
   private var children: [Variant] { (0..<Calls.count(of: pointer)).map { self[$0] } }

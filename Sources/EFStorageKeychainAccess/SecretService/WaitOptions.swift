@@ -1,4 +1,3 @@
-/// How long an operation waits, and for whom.
 struct WaitOptions: Sendable, Equatable {
   var timeout: Duration = .seconds(5)
   var interactionTimeout: Duration = .seconds(60)

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What a keychain stores.
+/// A value that a keychain can store.
 public enum AsIsKeychainAccessStorable: Hashable, Sendable {
   case string(String)
   case data(Data)

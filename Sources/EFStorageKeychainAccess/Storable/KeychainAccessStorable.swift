@@ -2,20 +2,19 @@ import EFStorageCore
 
 /// A type whose values can be the content of an ``EFStorageKeychainAccessRef``.
 ///
-/// For types that are `Codable`, `NSCoding`, or `RawRepresentable` by a storable type, saying so is enough: Codable values
-/// are stored as JSON, and NSCoding objects as `NSKeyedArchiver` archives them.
+/// For `Codable`, `NSCoding`, or `RawRepresentable` types with storable raw values, declaring it is enough. Codable
+/// values are stored as JSON and NSCoding objects as archives of `NSKeyedArchiver`.
 public protocol KeychainAccessStorable {
-  /// Returns what is to be stored.
+  /// Returns the value to store.
   func asKeychainAccessStorable() -> Result<AsIsKeychainAccessStorable, any Error>
 
-  /// Returns the value under `key`, or `nil` if there is none or it cannot be read as this type.
+  /// Returns the value under `key`, or `nil` if it is missing or unreadable as this type.
   static func fromKeychain(_ keychain: Keychain, forKey key: String) -> Self?
 
-  /// Returns the value under `key`, or `nil` if there is none, and throws if there is something that cannot be read as
-  /// this type, or if the keychain cannot be asked.
+  /// Returns the value under `key`, or `nil` if it is missing; throws if it is unreadable as this type, or if the
+  /// service fails.
   ///
-  /// Without an implementation of your own it calls ``fromKeychain(_:forKey:)``, and throws if that returns `nil` though
-  /// there is an item.
+  /// By default it calls ``fromKeychain(_:forKey:)``, and throws if that returns `nil` for an existing item.
   static func loadFromKeychain(_ keychain: Keychain, forKey key: String) throws -> Self?
 }
 
@@ -30,7 +29,7 @@ extension KeychainAccessStorable {
     }
   }
 
-  /// Does not say what is stored, which is a secret.
+  /// Omits the stored value, which is a secret.
   static var unreadable: KeychainError {
     KeychainError(.conversion, "The item cannot be read as \(Self.self). Remove or replace it.")
   }

@@ -1,6 +1,6 @@
 import EFStorageCore
 
-/// A keychain has no null: storing nil removes what is there.
+/// Storing `nil` removes the item, as a keychain has no null.
 extension Optional: KeychainAccessStorable where Wrapped: KeychainAccessStorable {
   public func asKeychainAccessStorable() -> Result<AsIsKeychainAccessStorable, any Error> {
     self?.asKeychainAccessStorable()
@@ -12,7 +12,6 @@ extension Optional: KeychainAccessStorable where Wrapped: KeychainAccessStorable
   }
 }
 
-/// An optional that is a content.
 protocol OptionalContent {
   var isNone: Bool { get }
 }

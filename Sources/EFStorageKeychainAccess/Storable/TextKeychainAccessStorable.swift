@@ -1,6 +1,6 @@
 import EFStorageCore
 
-/// A type that a keychain stores as its description, in text that people can read and that keeps every value exactly.
+/// A type that a keychain stores as its description, a readable text that keeps every value exactly.
 public protocol TextKeychainAccessStorable: KeychainAccessStorable, LosslessStringConvertible {}
 
 extension TextKeychainAccessStorable {
@@ -19,7 +19,7 @@ extension TextKeychainAccessStorable {
   }
 }
 
-// A type that is Codable as well is not stored as JSON.
+// Takes precedence over JSON.
 extension TextKeychainAccessStorable where Self: Codable {
   public func asKeychainAccessStorable() -> Result<AsIsKeychainAccessStorable, any Error> {
     .success(.string(description))

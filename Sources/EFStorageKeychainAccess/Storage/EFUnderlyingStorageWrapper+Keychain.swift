@@ -1,7 +1,7 @@
 public import EFStorageCore
 
 extension EFUnderlyingStorageWrapper {
-  /// The content under a key of this keychain; setting nil removes it.
+  /// The content under a key of this keychain; setting `nil` removes it.
   public subscript<Content: KeychainAccessStorable>(dynamicMember key: String) -> Content? where Base == Keychain {
     get { EFStorageKeychainAccessRef.forKey(key, in: base).content }
     set { EFStorageKeychainAccessRef.forKey(key, in: base).content = newValue }

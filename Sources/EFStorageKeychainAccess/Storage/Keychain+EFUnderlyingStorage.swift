@@ -2,13 +2,13 @@ public import EFStorageCore
 import Synchronization
 
 extension Keychain: EFUnderlyingStorage {
-  /// The keychain that is meant where none is named: ``defaultForEFStorage``. Replaceable with
-  /// `@_dynamicReplacement(for: makeDefault())`; setting ``defaultForEFStorage`` is the supported way.
+  /// Returns ``defaultForEFStorage``. Replaceable with `@_dynamicReplacement(for: makeDefault())`; setting
+  /// ``defaultForEFStorage`` is the supported way.
   public dynamic static func makeDefault() -> Keychain { defaultForEFStorage }
 
-  /// The keychain that is meant where none is named: that of this program, `Keychain()`, unless another was set.
+  /// The keychain to use if none is given: this program's, `Keychain()`, unless set.
   ///
-  /// Set it before the first use: references that exist keep the storage they were made with. Any thread.
+  /// Set it before the first use: existing references keep their storage. Any thread.
   public static var defaultForEFStorage: Keychain {
     get { standard.withLock { $0 } }
     set { standard.withLock { $0 = newValue } }
@@ -16,9 +16,9 @@ extension Keychain: EFUnderlyingStorage {
 
   private static let standard = Mutex(Keychain())
 
-  /// Whether they hold the same items. Labels and limits of time make no difference.
+  /// Whether they hold the same items, regardless of labels and time limits.
   public static func == (lhs: Keychain, rhs: Keychain) -> Bool {
-    // By bytes, as the service compares: for `==` of strings "é" as one character and as two are the same.
+    // By bytes, as the service compares; `==` of strings uses canonical equivalence.
     lhs.options.scope.mapValues(KeyBytes.init) == rhs.options.scope.mapValues(KeyBytes.init)
   }
 }

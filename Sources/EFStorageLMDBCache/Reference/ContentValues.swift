@@ -1,16 +1,16 @@
 public import EFStorageCore
 import LMDBCaching
 
-/// The content of a reference, and then each that takes its place: what ``EFStorageLMDBCacheRef/values`` returns.
+/// The content of a reference and its later contents, from ``EFStorageLMDBCacheRef/values``.
 ///
 /// ```swift
 /// for try await theme in $theme.values { apply(theme ?? "light") }
 /// ```
 ///
-/// Every iterator begins with the content that is there; of several changes that came before it asked it gives the last.
-/// It ends when the cache is closed, or when its task is cancelled.
+/// Each iterator starts with the present content and skips to the last of several pending changes. It ends when the
+/// cache is closed, or when its task is cancelled.
 public struct ContentValues<Content: LMDBCacheStorable>: AsyncSequence {
-  /// `nil` where there is no content.
+  /// `nil` for a missing content.
   public typealias Element = Content?
   public typealias Failure = EFStorageFailure
 
@@ -18,7 +18,7 @@ public struct ContentValues<Content: LMDBCacheStorable>: AsyncSequence {
 
   public func makeAsyncIterator() -> Iterator { Iterator(reference) }
 
-  /// Waits for one content after the other.
+  /// Returns the contents in turn.
   public struct Iterator: AsyncIteratorProtocol {
     private let reference: EFStorageLMDBCacheRef<Content>
     private var changes: KeyChanges?
@@ -30,8 +30,8 @@ public struct ContentValues<Content: LMDBCacheStorable>: AsyncSequence {
 
     /// The next content, or `nil` if the sequence has ended.
     ///
-    /// - Throws: `EFStorageFailure` where something is stored that cannot be read as a `Content`, where reading fails, and
-    ///   where there is no cache. Calling it again waits for what takes its place, if there is a cache.
+    /// - Throws: `EFStorageFailure` if the entry is unreadable as a `Content`, reading fails, or the cache is missing.
+    ///   Another call waits for the next content.
     public mutating func next() async throws(EFStorageFailure) -> Content?? { try await next(isolation: nil) }
 
     /// The next content, or `nil` if the sequence has ended.
@@ -59,5 +59,5 @@ public struct ContentValues<Content: LMDBCacheStorable>: AsyncSequence {
   }
 }
 
-// Sendable: it holds the reference alone.
+// Sendable: it only holds the reference.
 extension ContentValues: Sendable where Content: Sendable {}

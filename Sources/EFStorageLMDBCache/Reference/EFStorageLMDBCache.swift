@@ -11,7 +11,7 @@ public import LMDBCaching
 /// var session: Session?
 /// ```
 ///
-/// It is as fresh, and as safe to use from several threads, as its reference: see ``EFStorageLMDBCacheRef``.
+/// As fresh and thread-safe as its reference: see ``EFStorageLMDBCacheRef``.
 @propertyWrapper
 public struct EFStorageLMDBCache<Content: LMDBCacheStorable>: EFSingleInstanceStorageReferenceWrapper {
   @usableFromInline let storage: PropertyStorage<Content>
@@ -29,12 +29,11 @@ public struct EFStorageLMDBCache<Content: LMDBCacheStorable>: EFSingleInstanceSt
   /// A property whose content expires.
   ///
   /// - Parameters:
-  ///   - makeDefaultContent: The default: an expression that is evaluated each time one is needed.
+  ///   - makeDefaultContent: The default: an expression that is evaluated each time it is needed.
   ///   - key: The key.
-  ///   - cache: The cache; the default cache if none is given.
-  ///   - persistDefaultContent: Whether the default is stored, for as long, where nothing is.
-  ///   - expiresIn: How long what is set through this property is kept. Other properties with the same key read it, and
-  ///     set it with an expiry of their own.
+  ///   - cache: The cache; the default cache if omitted.
+  ///   - persistDefaultContent: Whether to store the default, with this expiry, if the entry is missing.
+  ///   - expiresIn: The expiry of contents set through this property. Other properties with the same key use theirs.
   public init(
     wrappedValue makeDefaultContent: @escaping @autoclosure () -> Content,
     forKey key: String, in cache: LMDBCache? = LMDBCache.makeDefault(),
@@ -58,10 +57,7 @@ public struct EFStorageLMDBCache<Content: LMDBCacheStorable>: EFSingleInstanceSt
   /// }
   /// ```
   ///
-  /// It is read through the cache, which takes longer than the read of another property, and costs what an observer of
-  /// changes does.
-  ///
-  /// - Parameters: As for the other properties.
+  /// It reads through the cache, which takes longer, and costs as much as an observer of changes.
   public init(
     wrappedValue makeDefaultContent: @escaping @autoclosure () -> Content,
     forKey key: String, in cache: LMDBCache? = LMDBCache.makeDefault(),
@@ -89,12 +85,12 @@ public struct EFStorageLMDBCache<Content: LMDBCacheStorable>: EFSingleInstanceSt
 
   public var makeDefaultContent: () -> Content { storage.makeDefaultContent }
   public var persistDefaultContent: Bool { storage.persistDefaultContent }
-  /// How long what is set through this property is kept; `nil` until it is removed or the cache makes room.
+  /// How long contents set through this property live; `nil` for no expiry.
   public var expiresIn: Duration? { storage.expiresIn }
 
   public var wrappedValue: Content {
-    // Inlinable, since only the caller's module knows the type; what is not here is rare. It needs the storage after the
-    // reader was asked, which keeps the reader.
+    // Inlinable, since only the caller's module knows the type; the rest is rare. It uses the storage after the reader,
+    // which keeps the reader alive.
     @inlinable @inline(__always) get {
       if case .some(.some(let content)) = storage.reader?.currentContent() { return content }
       return storage.contentOrDefault()
@@ -109,7 +105,7 @@ public struct EFStorageLMDBCache<Content: LMDBCacheStorable>: EFSingleInstanceSt
     }
   }
 
-  /// Changes the value, which is the default where nothing is stored, as one operation: see
+  /// Changes the value, or the default if the entry is missing, as one operation: see
   /// ``EFStorageLMDBCacheRef/update(_:)``.
   ///
   /// - Returns: The new value.
@@ -127,7 +123,7 @@ public struct EFStorageLMDBCache<Content: LMDBCacheStorable>: EFSingleInstanceSt
     nonmutating set { storage.set(newValue) }
   }
 
-  /// - Throws: `EFStorageFailure` if something is there that cannot be read, or there is no cache to ask.
+  /// - Throws: `EFStorageFailure` if the entry is unreadable, or the cache is missing.
   public func loadContent() throws(EFStorageFailure) -> Content? { try storage.ref.loadContent() }
 
   public func storeContent(_ content: Content?) throws(EFStorageFailure) {
@@ -141,12 +137,12 @@ public struct EFStorageLMDBCache<Content: LMDBCacheStorable>: EFSingleInstanceSt
   public func removeContentFromUnderlyingStorage() { content = nil }
 }
 
-// Unchecked because of the default's closure. A property has one of its initial value, which captures nothing; the rest does
-// not change.
+// Unchecked because of the default's closure, which captures nothing, as it only evaluates the property's initial
+// value; the rest is immutable.
 extension EFStorageLMDBCache: @unchecked Sendable where Content: Sendable {}
 
 extension EFStorageLMDBCache where Content: ExpressibleByNilLiteral {
-  /// An optional property whose default is nil and whose content expires.
+  /// An optional property without a default, whose content expires.
   public init(forKey key: String, in cache: LMDBCache? = LMDBCache.makeDefault(), expiresIn: Duration) {
     self.init(wrappedValue: nil, forKey: key, in: cache, expiresIn: expiresIn)
   }

@@ -4,17 +4,17 @@ public import LMDBCaching
 
 /// The content under one key of an `LMDBCache`.
 ///
-/// Obtain it with `forKey(_:in:)` or `cache.efStorage`, not by its initializer.
+/// Get it from `forKey(_:in:)` or `cache.efStorage`, not from its initializer.
 ///
-/// It never goes stale: a write past it, by the cache, by another wrapper or by another process, is seen by the next
-/// read, as the cache itself would see it. Reading a content that has not changed compares a few words and takes no lock
-/// that threads share. Any number of threads may use it if `Content` is Sendable.
+/// It is never stale: the next read sees writes through the cache, another wrapper or another process, as the cache
+/// would. Reading an unchanged content compares a few words and takes no shared lock. Any number of threads may use it
+/// if `Content` is Sendable.
 ///
-/// A cache that was damaged is made anew when it is opened, and what it had is lost. A reference to a key with nothing
-/// under it reports that when it is made, with ``onStorageFailure(_:)``, before any default is stored.
+/// Opening a damaged cache recreates it without its entries. A reference to a missing entry reports that at its
+/// creation with ``onStorageFailure(_:)``, before it stores a default.
 ///
-/// What cannot be read is `nil`, reported once, and kept. A write that fails changes nothing, so that ``content`` is what
-/// is stored; it is reported, and ``lastFailure`` tells.
+/// An unreadable entry is `nil`, reported once, and kept. A failed write changes nothing, so ``content`` is the stored
+/// one; it is reported and kept in ``lastFailure``.
 public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleInstanceStorageReference {
   public let key: String
   /// `nil` if the default cache could not be opened. Then ``content`` is `nil`, and reading and writing fail.
@@ -33,7 +33,7 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
     if let storage, let recovery = storage.recovery { reportLoss(recovery, in: storage) }
   }
 
-  /// Whoever reads the content would take it for one that was never set.
+  /// Otherwise the content would seem never to have been set.
   private func reportLoss(_ recovery: CacheRecovery, in storage: LMDBCache) {
     do {
       if try storage.containsValue(forKey: key) { return }
@@ -55,19 +55,19 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
       return reloaded()
     }
     @inlinable set {
-      // Reported: the setter cannot throw.
+      // The setter reports failures.
       do { try store(newValue) } catch {}
     }
   }
 
-  /// - Throws: `EFStorageFailure` if something is there that cannot be read, or there is no cache to ask.
+  /// - Throws: `EFStorageFailure` if the entry is unreadable, or the cache is missing.
   public func loadContent() throws(EFStorageFailure) -> Content? {
-    // Without a content it may be that there is one that cannot be read.
+    // A missing content may be an unreadable one.
     if case .some(.some(let content)) = entry?.reader.currentContent() { return content }
     return try load()
   }
 
-  /// The content, and then each that takes its place, whoever writes it: see `LMDBCache.observe(_:forKey:)`.
+  /// The content and its later contents, by any writer: see `LMDBCache.observe(_:forKey:)`.
   public var values: ContentValues<Content> { ContentValues(reference: self) }
 
   @usableFromInline @inline(never)
@@ -79,21 +79,21 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
     guard let entry, let storage else { return try reportingLoad { throw DefaultCache.shared.reason } }
     let earlier = failures.last
     let content = try reportingLoad { try entry.load { try Content.loadFromLMDBCache(storage, forKey: key) } }
-    // That there is nothing still is what was reported.
+    // The missing content is the reported loss.
     if content == nil, let earlier, earlier.kind == .loss { failures.note(earlier) }
     return content
   }
 
   // MARK: Writing
 
-  /// Stores a content until it is removed or the cache makes room, or removes it.
+  /// Stores a content without an expiry, or removes it.
   public func storeContent(_ content: Content?) throws(EFStorageFailure) { try store(content) }
 
-  /// Stores a content that expires, or removes it.
+  /// Stores a content with an expiry, or removes it.
   ///
   /// - Parameters:
-  ///   - expiresIn: After this time the content is gone: never if it is `nil`, at once if it is not positive.
-  ///   - cost: What the content counts for against the cache's cost limits; its size in bytes if it is `nil`.
+  ///   - expiresIn: How long the content lives; `nil` for ever, zero or less not at all.
+  ///   - cost: The content's share of the cache's cost limits; `nil` for its size in bytes.
   @inlinable
   public func store(
     _ content: Content?, expiresIn: Duration? = nil, cost: Int? = nil
@@ -121,11 +121,10 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
     failures.clear()
   }
 
-  /// Reads the content, changes it, and stores or removes it, as one operation: no write by another thread or process falls
-  /// between. A content that stays expires when it did before. (An `NSCoding` object is written as a set is: what writes it
-  /// past the references may be replaced.)
+  /// Reads the content, changes it, and stores or removes it, atomically across threads and processes. The expiry is
+  /// kept. (For an `NSCoding` object it is a plain set, which may replace concurrent writes that bypass references.)
   ///
-  /// - Throws: `EFStorageFailure`, and what `change` throws.
+  /// - Throws: `EFStorageFailure`, and any error of `change`.
   @discardableResult
   public func update(_ change: (inout Content?) throws -> Void) throws -> Content? {
     try update(expires: .unchanged, change)
@@ -136,7 +135,7 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
     defer { turn.end(isTaken) {} }
     let start = ContinuousClock.now
     var attempt = 0
-    // Beside other writers an attempt succeeds soon; one whose closure writes the entry never does.
+    // Despite other writers an attempt succeeds soon; a closure that writes the entry itself never does.
     while attempt < 100 || start.duration(to: .now) < .milliseconds(500) {
       attempt += 1
       let version = try version()
@@ -144,7 +143,7 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
       var content = old
       try change(&content)
       if old == nil && content == nil { return nil }
-      // One that could not be recorded has no version; no other process reads it.
+      // An unrecorded one has no version, and no other process reads it.
       let isAlone = version == nil && old != nil && attempt > 3
       if try store(content, if: isAlone ? .any : .version(version), expires) { return content }
     }
@@ -160,7 +159,7 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
     do throws(CacheError) { return try storage.entry(forKey: key)?.version } catch { throw failure(.loading, error) }
   }
 
-  /// The state of the entry that a write demands.
+  /// The required state of the entry.
   private enum Condition {
     case any
     case version(EntryVersion?)
@@ -201,10 +200,9 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
     throw failure
   }
 
-  /// Stores a content unless something is stored, readable or not: nobody's write is replaced, by whichever way and in
-  /// whichever process it is made.
+  /// Stores a content unless the entry exists, readable or not, atomically across threads and processes.
   ///
-  /// - Parameter makeContent: Called if nothing is stored.
+  /// - Parameter makeContent: Called if the entry is missing.
   /// - Returns: Whether it was stored.
   public func storeContentIfAbsent(_ makeContent: () -> Content) throws(EFStorageFailure) -> Bool {
     try storeIfAbsent({ makeContent() }, expiresIn: nil)
@@ -237,19 +235,19 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
     failure(.conversion, error).reportByDefault()
   }
 
-  /// Called when the cache could not write or remove, and when the reference is made of a cache that was damaged and
-  /// made anew (`CacheError.Code.rebuilt`) and has nothing under the key. Replaceable with `@_dynamicReplacement(for:)`,
-  /// in any build.
+  /// Called when the cache could not write or remove, and at the creation of a reference to a missing entry of a cache
+  /// that was damaged and recreated (`CacheError.Code.rebuilt`). Replaceable with `@_dynamicReplacement(for:)`, in any
+  /// build.
   public dynamic func onStorageFailure(_ error: any Error) {
     failure((error as? CacheError)?.code == .rebuilt ? .loss : .storage, error).reportByDefault()
   }
 
-  /// Called when something is stored that cannot be read as a `Content`, which is kept, and when there is no cache to ask.
-  /// It is called once, until the content is read or written. Replaceable with `@_dynamicReplacement(for:)`, in any build.
+  /// Called once, until it is read or written, for an unreadable entry, which is kept, and for a missing cache.
+  /// Replaceable with `@_dynamicReplacement(for:)`, in any build.
   public dynamic func onLoadFailure(_ error: any Error) { failure(.loading, error).reportByDefault() }
 }
 
 extension EFStorageLMDBCacheRef: ReportingReference {}
 
-// Sendable: what it holds is, but for the content, which is only shared if that is Sendable.
+// Sendable: its parts are, except the content, which is only shared if it is Sendable.
 extension EFStorageLMDBCacheRef: @unchecked Sendable where Content: Sendable {}

@@ -2,7 +2,7 @@ public import EFStorageCore
 public import LMDBCaching
 
 extension EFUnderlyingStorageWrapper {
-  /// The content under a key of this cache; setting nil removes it.
+  /// The content under a key of this cache; setting `nil` removes it.
   public subscript<Content: LMDBCacheStorable>(dynamicMember key: String) -> Content? where Base == LMDBCache {
     get { EFStorageLMDBCacheRef.forKey(key, in: base).content }
     set { EFStorageLMDBCacheRef.forKey(key, in: base).content = newValue }

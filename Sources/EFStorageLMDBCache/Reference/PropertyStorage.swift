@@ -1,11 +1,11 @@
 import EFStorageCore
 public import LMDBCaching
 
-/// What an ``EFStorageLMDBCache`` consists of.
+/// The parts of an ``EFStorageLMDBCache``.
 @usableFromInline
 final class PropertyStorage<Content: LMDBCacheStorable> {
   let ref: EFStorageLMDBCacheRef<Content>
-  /// Of the reference; `nil` for a property that is observed.
+  /// The reference's reader; `nil` for an observed property.
   @usableFromInline let reader: EntryReader<Content>?
   let observed: ObservedKey?
   private let cache: LMDBCache?
@@ -34,8 +34,7 @@ final class PropertyStorage<Content: LMDBCacheStorable> {
 
   @inlinable
   func set(_ content: Content?) {
-    // Inlinable, since only the caller's module knows the type. What a Codable type gives is known there as well, so
-    // that the cast is none.
+    // Inlinable, since only the caller's module knows the type; for a Codable type it then removes the cast.
     if let content, case .success(let object) = content.asLMDBCacheStorable(), let value = object as? CacheValue,
       set(value)
     {
@@ -44,10 +43,8 @@ final class PropertyStorage<Content: LMDBCacheStorable> {
     setOrReport(content)
   }
 
-  /// Whether the value was stored.
-  ///
-  /// Past the reference, to which weak references exist: counting references to such an object takes several times as
-  /// long as to others.
+  /// Returns whether the value was stored. Bypasses the reference, whose weak references make reference counting
+  /// several times slower.
   @usableFromInline @inline(never)
   func set(_ value: CacheValue) -> Bool {
     guard let cache else { return false }
@@ -62,10 +59,9 @@ final class PropertyStorage<Content: LMDBCacheStorable> {
     return true
   }
 
-  /// Stores or removes the content, and reports the failure to.
+  /// Stores or removes the content, and reports a failure.
   @usableFromInline @inline(never)
   func setOrReport(_ content: Content?) {
-    // A setter cannot throw.
     do { try ref.store(content, expiresIn: expiresIn) } catch {}
   }
 
@@ -74,7 +70,7 @@ final class PropertyStorage<Content: LMDBCacheStorable> {
     _ = observed?.moment
     if let content = ref.content { return content }
     let content = makeDefaultContent()
-    // Another thread may have stored a content meanwhile.
+    // Another thread may have stored a content.
     if persistDefaultContent, !storeDefaultIfAbsent({ content }), let stored = ref.content { return stored }
     return content
   }
@@ -83,7 +79,6 @@ final class PropertyStorage<Content: LMDBCacheStorable> {
     if persistDefaultContent { _ = storeDefaultIfAbsent(makeDefaultContent) }
   }
 
-  /// Whether the default was stored.
   private func storeDefaultIfAbsent(_ makeContent: () -> Content) -> Bool {
     // The reference reports a failure.
     do { return try ref.storeIfAbsent({ makeContent() }, expiresIn: expiresIn) } catch { return false }

@@ -2,7 +2,7 @@ import EFStorageCore
 public import Foundation
 public import LMDBCaching
 
-// Collections of Codable elements are Codable values; those of other elements are the collections of their raw values.
+// Collections of Codable elements are Codable values; others are collections of raw values.
 
 extension Array: LMDBCacheStorable where Element: LMDBCacheStorable {
   public func asLMDBCacheStorable() -> Result<any NSCoding, any Error> { collected(self) }
@@ -47,7 +47,6 @@ extension LMDBCacheStorable {
   }
 }
 
-/// A collection whose elements, or values, have raw values.
 private protocol RawCollection {
   associatedtype Raw
   var rawCollection: Raw { get }

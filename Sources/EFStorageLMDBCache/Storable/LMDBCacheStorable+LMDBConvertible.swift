@@ -2,8 +2,7 @@ import EFStorageCore
 public import Foundation
 public import LMDBCaching
 
-// A type with a conversion for Storez has the same form here, whatever else it is: a typed key and a property with its
-// name read each other's values.
+// A type with a conversion for Storez always uses it here, so that typed keys and properties can share values.
 
 extension LMDBCacheStorable where Self: LMDBConvertible {
   public func asLMDBCacheStorable() -> Result<any NSCoding, any Error> { converted() }

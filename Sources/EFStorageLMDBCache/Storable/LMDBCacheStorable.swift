@@ -4,7 +4,7 @@ public import LMDBCaching
 
 /// A type whose values can be the content of an ``EFStorageLMDBCacheRef``.
 ///
-/// For types that are `Codable`, `NSCoding`, or `RawRepresentable` by a storable type, saying so is enough:
+/// For `Codable`, `NSCoding`, or `RawRepresentable` types with storable raw values, declaring it is enough:
 ///
 /// ```swift
 /// struct Session: Codable, LMDBCacheStorable {
@@ -13,19 +13,17 @@ public import LMDBCaching
 /// }
 /// ```
 ///
-/// A conformance for YYCache needs the names changed and nothing else: both take NSCoding objects.
+/// To port a YYCache conformance, only change the names: both take NSCoding objects.
 public protocol LMDBCacheStorable {
-  /// Returns what is to be stored: an object that the cache archives, or a `CacheValue` with a Codable value, which is faster.
+  /// Returns the object to store: an NSCoding object, or a `CacheValue` with a Codable value, which is faster.
   func asLMDBCacheStorable() -> Result<any NSCoding, any Error>
 
-  /// Returns the value under `key`, or `nil` if there is none or it cannot be read as this type.
+  /// Returns the value under `key`, or `nil` if it is missing or unreadable as this type.
   static func fromLMDBCache(_ cache: LMDBCache, forKey key: String) -> Self?
 
-  /// Returns the value under `key`, or `nil` if there is none, and throws if there is something that cannot be read as
-  /// this type.
+  /// Returns the value under `key`, or `nil` if it is missing; throws if it is unreadable as this type.
   ///
-  /// Without an implementation of your own it calls ``fromLMDBCache(_:forKey:)``, and throws if that returns `nil` though
-  /// there is an entry.
+  /// By default it calls ``fromLMDBCache(_:forKey:)``, and throws if that returns `nil` for an existing entry.
   static func loadFromLMDBCache(_ cache: LMDBCache, forKey key: String) throws -> Self?
 }
 

@@ -2,12 +2,11 @@ import EFStorageCore
 public import Foundation
 public import LMDBCaching
 
-/// A `nil` that was stored is not the same as nothing: a property whose default is another value is `nil` then. A `nil`
-/// inside an optional of an optional cannot be stored.
+/// A stored `nil` is not a missing entry: it overrides a default. A `nil` inside a nested optional cannot be stored.
 extension Optional: LMDBCacheStorable where Wrapped: LMDBCacheStorable {
   public func asLMDBCacheStorable() -> Result<any NSCoding, any Error> {
     guard let self else { return .success(CacheValue.make(NullValue())) }
-    // Reading could not tell it from the outer nil.
+    // Reading could not distinguish it from the outer nil.
     if (self as? any StorableOptional)?.isNil == true {
       return .failure(
         CacheError(

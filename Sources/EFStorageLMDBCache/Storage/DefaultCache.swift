@@ -2,7 +2,6 @@ import EFStorageCore
 import LMDBCaching
 import Synchronization
 
-/// The cache that is meant where none is named.
 final class DefaultCache: Sendable {
   static let shared = DefaultCache()
 
@@ -25,12 +24,12 @@ final class DefaultCache: Sendable {
     }
     set {
       var new = newValue.map(State.cache) ?? .unopened
-      // What was there is released after the lock: closing it calls somebody else's code.
+      // The old one is released after the lock: closing it calls foreign code.
       state.withLock { swap(&$0, &new) }
     }
   }
 
-  /// Why a reference that was made with the default cache has none.
+  /// Why a reference with the default cache has no cache.
   var reason: CacheError {
     let failure: CacheError? = state.withLock { state in
       if case .failed(let error, _) = state { error } else { nil }
@@ -39,7 +38,7 @@ final class DefaultCache: Sendable {
       ?? CacheError(.storageFailed, "There was no cache when this reference was made; make the property anew.")
   }
 
-  /// The cache, or the failure to open it if that was tried now.
+  /// The cache, or the failure of a new attempt to open it.
   private func open() -> (LMDBCache?, CacheError?) {
     state.withLock { state in
       switch state {

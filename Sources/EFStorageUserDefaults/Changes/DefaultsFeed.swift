@@ -3,16 +3,14 @@ import Foundation
 import FoundationArchives
 import Synchronization
 
-/// Wakes those who watch keys of user defaults when what is under them may be another.
+/// Wakes the watchers of keys of user defaults when their contents may have changed.
 ///
-/// What is written through a reference wakes them at once. Of what is written past the references Apple's systems tell by a
-/// notification; Foundation on Linux does not, so while somebody watches a look is due every ``interval``.
-///
-/// Threads: any.
+/// Writes through a reference wake them at once. Other writes are notified on Apple platforms; on Linux, Foundation
+/// does not, so the feed polls every ``interval`` while it has watchers. Threads: any.
 final class DefaultsFeed: Sendable {
   static let shared = DefaultsFeed()
   private static let interval = DispatchTimeInterval.milliseconds(50)
-  /// So much later a look may be, so that the system wakes for several things at once.
+  /// The leeway lets the system combine wake-ups.
   private static let leeway = DispatchTimeInterval.milliseconds(10)
 
   private struct Watch {
@@ -26,8 +24,8 @@ final class DefaultsFeed: Sendable {
     var looking: Looking?
   }
 
-  /// What tells of changes past the references, while somebody watches.
-  // Sendable: neither a dispatch source nor an observation is changed after it was made, and both may be ended on any thread.
+  /// The source of changes that bypass references.
+  // Sendable: a dispatch source and an observation are immutable, and any thread may end them.
   private final class Looking: @unchecked Sendable {
     #if canImport(Darwin)
       private let observation: any NSObjectProtocol
@@ -57,7 +55,6 @@ final class DefaultsFeed: Sendable {
 
   init() {}
 
-  /// Whether looks are due, or the system's notifications are awaited.
   var isLooking: Bool { state.withLock { $0.looking != nil } }
 
   func isWatched(_ key: String) -> Bool {
@@ -65,7 +62,7 @@ final class DefaultsFeed: Sendable {
     return state.withLock { $0.watches.values.contains { $0.key == key } }
   }
 
-  /// Yields whenever what is under the key may be another, at once if that was so since the last look.
+  /// Yields whenever the content may have changed, at once if it has since the last poll.
   func watch(_ key: String) -> AsyncStream<Void> {
     let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     let number = state.withLock { state in
@@ -87,9 +84,9 @@ final class DefaultsFeed: Sendable {
     withExtendedLifetime(watch) {}
   }
 
-  /// To be called after a write of the key, in whichever defaults: two objects may be of one suite.
+  /// Call it after a write of the key in any defaults, since two objects may share a suite.
   func noteChange(_ key: String) {
-    // Most often nobody watches.
+    // Usually there are no watchers.
     let woken = state.withLock { state in
       state.watches.isEmpty ? [] : state.watches.values.filter { $0.key == KeyBytes(key) }
     }

@@ -2,9 +2,7 @@ import Foundation
 import FoundationArchives
 import Platform
 
-/// Tells Observation of what happens to one key of user defaults. Whoever reads the content reads ``moment`` before it.
-///
-/// Threads: any.
+/// Notifies Observation of changes of one key of user defaults. Read ``moment`` before the content. Threads: any.
 final class ObservedDefaultsKey: Sendable {
   private let changed: ObservedMoment
   private let following: Task<Void, Never>
@@ -29,6 +27,6 @@ final class ObservedDefaultsKey: Sendable {
 
   deinit { following.cancel() }
 
-  /// How often the content has changed. Reading it has Observation watch it.
+  /// How often the content has changed. Reading it registers with Observation.
   var moment: Int { changed.present }
 }

@@ -2,20 +2,20 @@ public import EFStorageCore
 import Foundation
 import FoundationArchives
 
-/// The content of a reference, and then each that takes its place: what ``EFStorageUserDefaultsRef/values`` returns.
+/// The content of a reference and its later contents, from ``EFStorageUserDefaultsRef/values``.
 ///
 /// ```swift
 /// for try await theme in $theme.values { apply(theme ?? "light") }
 /// ```
 ///
-/// Every iterator begins with the content that is there; of several changes that came before it asked it gives the last,
-/// and nothing where the content is the same again. It ends when its task is cancelled.
+/// Each iterator starts with the present content, then skips to the last of several pending changes and omits equal
+/// contents. It ends when its task is cancelled.
 ///
-/// A write of this process through a reference is told at once, one past the references within 60 ms. What another process
-/// writes is told when this one sees it: on Linux after the next `synchronize()`, which each change through a reference
-/// brings about within a tenth of a second, and on Apple's systems when a change in this process follows.
+/// It sees writes of this process through a reference at once, others within 60 ms, and writes of another process when
+/// this one sees them: on Linux after the next `synchronize()`, which follows each change through a reference within a
+/// tenth of a second, and on Apple platforms with the next change in this process.
 public struct UserDefaultsContents<Content: UserDefaultsStorable>: AsyncSequence {
-  /// `nil` where there is no content.
+  /// `nil` for a missing content.
   public typealias Element = Content?
   public typealias Failure = EFStorageFailure
 
@@ -23,7 +23,7 @@ public struct UserDefaultsContents<Content: UserDefaultsStorable>: AsyncSequence
 
   public func makeAsyncIterator() -> Iterator { Iterator(reference) }
 
-  /// Waits for one content after the other.
+  /// Returns the contents in turn.
   public struct Iterator: AsyncIteratorProtocol {
     private let reference: EFStorageUserDefaultsRef<Content>
     private let moments: AsyncStream<Void>
@@ -31,14 +31,14 @@ public struct UserDefaultsContents<Content: UserDefaultsStorable>: AsyncSequence
 
     fileprivate init(_ reference: EFStorageUserDefaultsRef<Content>) {
       self.reference = reference
-      // From now on, before the first look.
+      // Watch before the first look.
       moments = DefaultsFeed.shared.watch(reference.key)
     }
 
     /// The next content, or `nil` if the task is cancelled.
     ///
-    /// - Throws: `EFStorageFailure` where something is stored that cannot be read as a `Content`. Calling it again waits for
-    ///   what takes its place.
+    /// - Throws: `EFStorageFailure` if the object is unreadable as a `Content`. Another call waits for the next
+    ///   content.
     public mutating func next() async throws(EFStorageFailure) -> Content?? { try await next(isolation: nil) }
 
     /// The next content, or `nil` if the task is cancelled.
@@ -47,7 +47,7 @@ public struct UserDefaultsContents<Content: UserDefaultsStorable>: AsyncSequence
     public mutating func next(isolation actor: isolated (any Actor)?) async throws(EFStorageFailure) -> Content?? {
       var waiting = moments.makeAsyncIterator()
       while !Task.isCancelled {
-        // Looked at first: what is written while the content is read is seen as another one.
+        // Taken first, so that a write during the read counts as another content.
         let object = StoredObject(reference.storage, reference.key)
         if last.map({ !$0.isSame(as: object) }) ?? true {
           last = object
@@ -60,10 +60,10 @@ public struct UserDefaultsContents<Content: UserDefaultsStorable>: AsyncSequence
   }
 }
 
-// Sendable: it holds the reference alone.
+// Sendable: it only holds the reference.
 extension UserDefaultsContents: Sendable where Content: Sendable {}
 
 extension EFStorageUserDefaultsRef {
-  /// The content, and then each that takes its place, whoever writes it.
+  /// The content and its later contents, by any writer.
   public var values: UserDefaultsContents<Content> { UserDefaultsContents(reference: self) }
 }

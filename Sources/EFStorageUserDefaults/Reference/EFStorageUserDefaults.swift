@@ -22,11 +22,9 @@ public struct EFStorageUserDefaults<Content: UserDefaultsStorable>: EFSingleInst
     self.persistDefaultContent = persistDefaultContent
   }
 
-  /// A property that Observation tracks: views and `withObservationTracking(_:onChange:)` are notified when its content
-  /// changes, when ``UserDefaultsContents`` gives it, or up to 10 ms later. A change between the read and the end of the
-  /// closure that Observation tracks is told after that end.
-  ///
-  /// - Parameters: As for the other properties.
+  /// A property that Observation tracks: views and `withObservationTracking(_:onChange:)` are notified of changes up to
+  /// 10 ms after ``UserDefaultsContents``. A change between the read and the end of the tracked closure is notified
+  /// after that end.
   public init(
     wrappedValue makeDefaultContent: @escaping @autoclosure () -> Content,
     forKey key: String, in storage: UserDefaults = .makeDefault(), persistDefaultContent: Bool = false,
@@ -58,5 +56,6 @@ public struct EFStorageUserDefaults<Content: UserDefaultsStorable>: EFSingleInst
   public func removeContentFromUnderlyingStorage() { _ref.content = nil }
 }
 
-// Unchecked because of the default's closure: a property has one of its initial value, which captures nothing.
+// Unchecked because of the default's closure, which captures nothing, as it only evaluates the property's initial
+// value.
 extension EFStorageUserDefaults: @unchecked Sendable where Content: Sendable {}

@@ -4,22 +4,22 @@ import FoundationArchives
 
 /// The content under one key of user defaults.
 ///
-/// Obtain it with `forKey(_:in:)` or `UserDefaults.efStorage`, not by its initializer.
+/// Get it from `forKey(_:in:)` or `UserDefaults.efStorage`, not from its initializer.
 ///
-/// It keeps nothing of its own: each read asks the defaults, so it is never older than what they say. On Linux they say
-/// what another process wrote after `synchronize()`. Any number of threads may use it if `Content` is Sendable.
+/// Each read asks the defaults, so it is never stale. On Linux they show another process's writes after
+/// `synchronize()`. Any number of threads may use it if `Content` is Sendable.
 ///
-/// A write reaches the file within a tenth of a second, or when the process exits. A process that is killed before loses
-/// it, and nothing else: the file is never lost, though Foundation on Linux writes it in place. A copy beside it, a
-/// hidden file whose name ends in `.copy`, replaces a file that is found empty or cut off. That is reported as an
-/// `EFStorageFailure.Kind.loss`, as is a damaged file without a copy. Programs that write the file past this package,
-/// or call `synchronize()` themselves, take no part in this.
+/// A write reaches the file within a tenth of a second, or when the process exits. A killed process only loses later
+/// writes: the file itself is safe, though Foundation on Linux writes it in place, because a hidden copy next to it,
+/// whose name ends in `.copy`, replaces an empty or truncated file. That is reported as an
+/// `EFStorageFailure.Kind.loss`, as is a damaged file without a copy. Programs that bypass this package to write the
+/// file, or call `synchronize()`, are not covered.
 ///
-/// What cannot be read is `nil`, reported, and kept. A write that fails changes nothing, so that ``content`` is what is
-/// stored; it is reported, and ``lastFailure`` tells.
+/// An unreadable content is `nil`, reported, and kept. A failed write changes nothing, so ``content`` is the stored
+/// one; it is reported and kept in ``lastFailure``.
 ///
-/// Two keys that differ only in how "é" is composed are two for the reference. Foundation on Linux keeps both too if one
-/// was written to the file before the other is set; else it forgets the second one when the file is written.
+/// Keys with a composed and a decomposed "é" are different. Foundation on Linux keeps both if one was written to the
+/// file before the other is set; otherwise it drops the second one.
 public final class EFStorageUserDefaultsRef<Content: UserDefaultsStorable>: EFSingleInstanceStorageReference {
   public let key: String
   public let storage: UserDefaults
@@ -33,12 +33,11 @@ public final class EFStorageUserDefaultsRef<Content: UserDefaultsStorable>: EFSi
     self.key = key
     self.storage = storage
     guard let damage = DefaultsSynchronizer.shared.open(storage) else { return }
-    // What is there was not lost.
+    // A stored object was not lost.
     if damage.kind == .lost && storage.object(forKey: key) != nil { return }
     reportDamage(damage)
   }
 
-  /// Reports what happened to the file.
   private func reportDamage(_ damage: DefaultsDamage) {
     _ = report(failure(damage.kind == .unwritten ? .storage : .loss, damage), writing: nil)
   }
@@ -48,12 +47,12 @@ public final class EFStorageUserDefaultsRef<Content: UserDefaultsStorable>: EFSi
       do { return try load() } catch { return nil }
     }
     set {
-      // Reported: the setter cannot throw.
+      // The setter reports failures.
       do { try storeContent(newValue) } catch {}
     }
   }
 
-  /// - Throws: `EFStorageFailure` if something is there that cannot be read.
+  /// - Throws: `EFStorageFailure` if the object is unreadable.
   public func loadContent() throws(EFStorageFailure) -> Content? { try load() }
 
   /// - Throws: `EFStorageFailure` if the content cannot be converted.
@@ -65,7 +64,7 @@ public final class EFStorageUserDefaultsRef<Content: UserDefaultsStorable>: EFSi
     try reportingLoad { try Content.loadFromUserDefaults(storage, forKey: key) }
   }
 
-  /// Returns the object to store, or `nil` if nothing is to be stored.
+  /// Returns the object to store, or `nil` to store none.
   private func converted(_ content: Content) throws(EFStorageFailure) -> Any? {
     do {
       #if !canImport(Darwin)
@@ -88,7 +87,7 @@ public final class EFStorageUserDefaultsRef<Content: UserDefaultsStorable>: EFSi
     DefaultsFeed.shared.noteChange(key)
   }
 
-  /// Stores a content unless something is stored, readable or not, by this process or by another one.
+  /// Stores a content unless the key is taken, by a readable or unreadable object of any process.
   ///
   /// - Throws: `EFStorageFailure` if the content cannot be converted.
   public func storeContentIfAbsent(_ makeContent: () -> Content) throws(EFStorageFailure) -> Bool {
@@ -102,7 +101,7 @@ public final class EFStorageUserDefaultsRef<Content: UserDefaultsStorable>: EFSi
     return isStored
   }
 
-  /// What happened to the file concerns all keys, and is told when nobody may have this reference any more.
+  /// Damage of the file affects all keys, and is reported even after this reference is gone.
   private static var onDamage: @Sendable (DefaultsDamage) -> Void {
     { damage in
       EFStorageFailure(
@@ -122,14 +121,15 @@ public final class EFStorageUserDefaultsRef<Content: UserDefaultsStorable>: EFSi
     failure(.conversion, error).reportByDefault()
   }
 
-  /// Called when the defaults could not be written, and when their file was found damaged. Replaceable with `@_dynamicReplacement(for:)`, in any build.
+  /// Called when the defaults could not be written, and when their file was found damaged. Replaceable with
+  /// `@_dynamicReplacement(for:)`, in any build.
   public dynamic func onStorageFailure(_ error: any Error) {
     let isLoss = (error as? DefaultsDamage).map { $0.kind != .unwritten } ?? false
     failure(isLoss ? .loss : .storage, error).reportByDefault()
   }
 
-  /// Called when something is stored that cannot be read as a `Content`, which is kept. It is called once, until the content
-  /// is read or written. Replaceable with `@_dynamicReplacement(for:)`, in any build.
+  /// Called once, until it is read or written, for an unreadable content, which is kept. Replaceable with
+  /// `@_dynamicReplacement(for:)`, in any build.
   public dynamic func onLoadFailure(_ error: any Error) { failure(.loading, error).reportByDefault() }
 }
 
@@ -137,5 +137,5 @@ extension EFStorageUserDefaultsRef: ReportingReference {}
 
 extension DefaultsDamage: WholeStorageError {}
 
-// Sendable: user defaults lock for themselves, and the content is only shared if it is Sendable.
+// Sendable: user defaults lock internally, and the content is only shared if it is Sendable.
 extension EFStorageUserDefaultsRef: @unchecked Sendable where Content: Sendable {}

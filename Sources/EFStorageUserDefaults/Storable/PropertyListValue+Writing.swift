@@ -2,13 +2,12 @@ import Foundation
 import FoundationArchives
 
 extension PropertyListValue {
-  /// Returns the object to store, or `nil` if nothing is to be stored.
+  /// Returns the object to store, or `nil` to store none.
   static func object(of value: any AsIsUserDefaultsStorable) throws(UserDefaultsStorableError) -> Any? {
     guard let value = unwrapped(value) else { return nil }
     return try object(value)
   }
 
-  /// Returns the object to store for an element of a collection.
   static func element(_ value: some UserDefaultsStorable) throws -> Any {
     guard let object = try object(of: value.asUserDefaultsStorable().get()) else {
       throw UserDefaultsStorableError(.unstorable, "A property list's collection cannot hold nil. Leave it out.")
@@ -61,7 +60,7 @@ extension PropertyListValue {
       .unstorable, "\(value) has more than the 64 bits of a property list's integers. Store it as text.")
   }
 
-  /// The file on Linux has no sign for zero. Foundation reads such a text as the number.
+  /// The file on Linux loses the sign of zero. Foundation reads such a text as the number.
   private static func number(_ value: some BinaryFloatingPoint) -> Any {
     #if !canImport(Darwin)
       if value == 0, value.sign == .minus { return "-0.0" }
@@ -77,7 +76,7 @@ extension PropertyListValue {
     #endif
   }
 
-  /// A text without a scheme is read as the path of a file, as Foundation does. So other URLs without one are archived.
+  /// Foundation reads a text without a scheme as a file path, so other URLs without one are archived.
   private static func url(_ url: URL) throws(UserDefaultsStorableError) -> Any {
     if url.scheme != nil { return url.absoluteString }
     do {
@@ -87,14 +86,14 @@ extension PropertyListValue {
     }
   }
 
-  /// A date of whole seconds is stored as a date. Where the file would lose the fraction it is stored as the number of
-  /// seconds since 2001-01-01 00:00 UTC, which reading a `Date` takes as well.
+  /// Stores a date of whole seconds as a date. Where the file would lose a fraction it stores the seconds since
+  /// 2001-01-01 00:00 UTC, which reading a `Date` accepts.
   private static func date(_ date: Date) -> Any {
     #if canImport(Darwin)
       return date
     #else
       let seconds = date.timeIntervalSinceReferenceDate
-      // The years 1 to 9999, which the file's format can write.
+      // The years 1 to 9999, as the file's format supports.
       let isPlain = seconds == seconds.rounded() && seconds > -63_000_000_000 && seconds < 252_000_000_000
       return isPlain ? date : seconds
     #endif
@@ -125,7 +124,7 @@ extension PropertyListValue {
     return storedDictionary(objects)
   }
 
-  /// Keys that Foundation on Linux would change make an array of the keys and values.
+  /// Uses an array of keys and values if Foundation on Linux would change the keys.
   static func storedDictionary(_ objects: [String: Any]) -> Any {
     #if !canImport(Darwin)
       if objects.keys.contains(where: { beginsWithMark($0.utf8) }) {
@@ -136,7 +135,7 @@ extension PropertyListValue {
   }
 }
 
-/// An object for a property list, converted already.
+/// A converted object for a property list.
 struct ConvertedObject: AsIsUserDefaultsStorable {
   let object: Any
 }

@@ -31,12 +31,11 @@ extension UUID: AsIsUserDefaultsStorable {}
 
 extension Optional: AsIsUserDefaultsStorable where Wrapped: AsIsUserDefaultsStorable {}
 
-/// User defaults have no null, so storing `nil` removes what is there. A `nil` inside an optional of an optional cannot be
-/// stored.
+/// Storing `nil` removes the object, as user defaults have no null. A `nil` inside a nested optional cannot be stored.
 extension Optional: UserDefaultsStorable where Wrapped: UserDefaultsStorable {
   public func asUserDefaultsStorable() -> Result<any AsIsUserDefaultsStorable, any Error> {
     guard let self else { return .success(String?.none) }
-    // Reading could not tell it from the outer nil.
+    // Reading could not distinguish it from the outer nil.
     if PropertyListValue.unwrapped(self) == nil { return .failure(UserDefaultsStorableError.innerNil(Self.self)) }
     return self.asUserDefaultsStorable()
   }

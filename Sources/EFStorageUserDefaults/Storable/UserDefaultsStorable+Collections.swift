@@ -25,7 +25,7 @@ extension Array: UserDefaultsStorable where Element: UserDefaultsStorable {
   }
 }
 
-/// Stored as an array, in an order that depends on the elements alone.
+/// Stored as an array, in an order that depends only on the elements.
 extension Set: UserDefaultsStorable where Element: UserDefaultsStorable {
   public func asUserDefaultsStorable() -> Result<any AsIsUserDefaultsStorable, any Error> {
     Result {
@@ -65,7 +65,7 @@ extension Dictionary: UserDefaultsStorable where Key == String, Value: UserDefau
 }
 
 extension UserDefaultsStorable {
-  /// Reads a collection as it is, or else by `convert`, which returns `nil` for an object of another kind.
+  /// Reads a collection as it is, or else with `convert`, which returns `nil` for other objects.
   fileprivate static func reading(
     _ userDefaults: UserDefaults, _ key: String, convert: (Any) throws -> Self?
   ) -> Self? {
@@ -80,7 +80,7 @@ extension UserDefaultsStorable {
   }
 }
 
-/// Defaults that have one object under every key: types read themselves from defaults, and so do elements.
+/// Defaults with one object under every key, from which elements read themselves.
 private final class ElementDefaults: UserDefaults {
   private var element: Any?
 

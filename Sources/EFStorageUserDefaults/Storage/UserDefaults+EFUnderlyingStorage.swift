@@ -4,10 +4,9 @@ import FoundationArchives
 import Synchronization
 
 extension UserDefaults: EFUnderlyingStorage {
-  /// The defaults that are meant where none are named: ``defaultForEFStorage``. Replaceable with
-  /// `@_dynamicReplacement(for: makeDefault())`; setting ``defaultForEFStorage`` is the supported way.
-  ///
-  /// For a subclass there is a default only when one was set that is of it: Foundation on Linux cannot make one.
+  /// Returns ``defaultForEFStorage``. Replaceable with `@_dynamicReplacement(for: makeDefault())`; setting
+  /// ``defaultForEFStorage`` is the supported way. A subclass has a default only if one of its type was set, since
+  /// Foundation on Linux cannot make one.
   public dynamic class func makeDefault() -> Self {
     guard let defaults = defaultForEFStorage as? Self else {
       preconditionFailure("There are no default \(Self.self); set UserDefaults.defaultForEFStorage, or name a storage.")
@@ -15,19 +14,19 @@ extension UserDefaults: EFUnderlyingStorage {
     return defaults
   }
 
-  /// The defaults that are meant where none are named: `UserDefaults.standard` unless others were set.
+  /// The defaults to use if none are given: `UserDefaults.standard` unless set.
   ///
-  /// Set it before the first use: references that exist keep the storage they were made with. Any thread.
+  /// Set it before the first use: existing references keep their storage. Any thread.
   public static var defaultForEFStorage: UserDefaults {
     get { replacement.withLock { $0?.defaults } ?? .standard }
     set {
       var shared: SharedDefaults? = SharedDefaults(defaults: newValue)
-      // What was there is released after the lock: a subclass may do anything in its `deinit`.
+      // Released after the lock: a subclass may do anything in its `deinit`.
       replacement.withLock { swap(&$0, &shared) }
     }
   }
 
-  /// ``defaultForEFStorage`` under the name that EFStorage gives it.
+  /// The same as ``defaultForEFStorage``, under EFStorage's name.
   public static var shared: UserDefaults {
     get { defaultForEFStorage }
     set { defaultForEFStorage = newValue }

@@ -1,7 +1,7 @@
 import LMDB
 import Platform
 
-// The one place where errors of the layers beneath become errors of the cache.
+// The only place that converts errors of lower layers to cache errors.
 
 extension CacheError {
   static let closed = CacheError(.closed, "The cache is closed. Open the directory again to go on using it.")
@@ -24,14 +24,14 @@ extension CacheError {
 }
 
 extension CacheError {
-  /// Whether there was no room on the disk. LMDB takes a write that the disk's end cuts short for an I/O error.
+  /// Whether the disk was full. LMDB reports a write that was cut short there as an I/O error.
   var isOfFullDisk: Bool {
     code == .noSpace || (underlying as? LMDBError)?.code == .ioError
       || code == .notCommitted && (underlying as? CacheError)?.isOfFullDisk ?? false
   }
 }
 
-/// Runs LMDB operations; the activity is named in the error.
+/// The error names the activity.
 @inline(__always)
 func storing<R: ~Copyable>(
   _ activity: @autoclosure () -> String, _ body: () throws(LMDBError) -> R
@@ -39,7 +39,7 @@ func storing<R: ~Copyable>(
   do throws(LMDBError) { return try body() } catch { throw CacheError(error, during: activity()) }
 }
 
-/// Runs system calls; the activity is named in the error.
+/// The error names the activity.
 @inline(__always)
 func calling<R: ~Copyable>(
   _ activity: @autoclosure () -> String, _ body: () throws(SystemError) -> R
@@ -47,8 +47,7 @@ func calling<R: ~Copyable>(
   do throws(SystemError) { return try body() } catch { throw CacheError(error, during: activity()) }
 }
 
-/// What `body` reads, or `nil` where the device does not give it (`EIO`): a block that cannot be read is not there the next
-/// time either, so who waited for it would wait for good.
+/// Returns `nil` for an unreadable block (`EIO`): it stays so, and retrying would never end.
 @inline(__always)
 func ifReadable<R: ~Copyable>(_ body: () throws(SystemError) -> R) throws(SystemError) -> R? {
   do throws(SystemError) {
@@ -59,7 +58,6 @@ func ifReadable<R: ~Copyable>(_ body: () throws(SystemError) -> R) throws(System
   }
 }
 
-/// An outcome as a value, for closures that cannot throw.
 @inline(__always)
 func outcome<R, E: Error>(_ body: () throws(E) -> R) -> Result<R, E> {
   do throws(E) { return .success(try body()) } catch { return .failure(error) }

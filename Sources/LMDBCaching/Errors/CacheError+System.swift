@@ -1,7 +1,7 @@
 import Platform
 
 extension CacheError {
-  /// The one place where `errno` values become errors of the cache.
+  /// The only place that converts `errno` values to cache errors.
   init(_ error: SystemError, during activity: String) {
     if error.finding != nil {
       self.init(.invalidDirectory, "\(activity): \(error)", underlying: error)

@@ -1,8 +1,7 @@
 import Platform
 
-/// For trials.
 package enum TestingMark {
-  /// Marks whatever there is as sound, as if a medium had changed it without the system's knowledge.
+  /// Marks damaged files as sound, as if a medium had changed them without the system's knowledge.
   package static func write(in path: String, durability: Durability = .ordered) throws(CacheError) {
     try calling("Marking \(path)") { () throws(SystemError) in
       _ = try CleanExitMark.write(in: Directory(path: path), durability: durability, .disk, wasVerified: true)

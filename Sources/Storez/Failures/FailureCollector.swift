@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Takes the failures of one call of `throwing(_:)`.
+/// Collects the failures of one call of `throwing(_:)`.
 final class FailureCollector: Sendable {
   @TaskLocal static var current: FailureCollector?
 

@@ -1,15 +1,15 @@
 import Logging
 import Synchronization
 
-/// Tells what fails in one store.
+/// Reports the failures of one store.
 final class FailureReporter: Sendable {
   typealias Handler = @Sendable (StorezFailure) -> Void
 
   private struct State {
     var handler: Handler?
-    /// What was found when the store was made, before anybody could set a handler.
+    /// A failure found when the store was made, before a handler was set.
     var early: StorezFailure?
-    /// The UTF-8 of the keys of which it was told that their values cannot be read.
+    /// The UTF-8 of keys whose unreadable values were reported.
     var unreadable: Set<[UInt8]> = []
   }
 
@@ -28,13 +28,13 @@ final class FailureReporter: Sendable {
         defer { state.early = nil }
         return (old, state.early)
       }
-      // After the lock: it may be the last to hold an owner whose `deinit` comes here.
+      // Released after the lock: it may be the last reference to an owner whose `deinit` comes here.
       withExtendedLifetime(old) {}
       if let early { newValue?(early) }
     }
   }
 
-  /// Logs what was found when the store was made, and keeps it for the first handler.
+  /// Logs a failure found when the store was made, and keeps it for the first handler.
   func reportEarly(_ failure: StorezFailure) {
     state.withLock { $0.early = failure }
     log(failure)
@@ -45,8 +45,8 @@ final class FailureReporter: Sendable {
   }
 
   /// - Parameters:
-  ///   - isFromReading: Whether it may be read again and again: then it is told once, until it is set.
-  ///   - isOutcome: Whether the call that is under way fails by it.
+  ///   - isFromReading: Whether reading may repeat it: then it is reported once, until the key is set.
+  ///   - isOutcome: Whether it makes the running call fail.
   func report(_ failure: StorezFailure, isFromReading: Bool = false, isOutcome: Bool = true) {
     if isOutcome, let collector = FailureCollector.current {
       collector.note(failure)

@@ -9,10 +9,10 @@ public struct Key<G: Namespace, V>: KeyType {
   public typealias ValueType = V
   public typealias ChangeBlock = @Sendable (ValueType) -> ValueType
 
-  /// Its part of the name.
+  /// This key's part of the name.
   public var id: String { didSet { stringValue = G.prefix + id } }
   public var defaultValue: ValueType
-  /// Makes what is stored of what is set.
+  /// Converts a new value before it is stored.
   public var changeBlock: ChangeBlock?
   /// The namespace's part, a colon, and the identifier.
   public private(set) var stringValue: String

@@ -1,13 +1,12 @@
-/// What names a value in a ``Store``, and follows its changes. ``Key`` is the one to use; conform a type of your own to do
-/// more.
+/// Names a value in a ``Store``, and follows its changes. Usually ``Key``; conform a custom type to do more.
 ///
-/// When a value is set, this happens in order: the old value is read; ``processChange(_:newValue:)`` may replace the new
-/// one; it is encoded, and what cannot be is reported and goes no further; ``willChange(_:newValue:)``; the namespace's
-/// ``Namespace/preCommitHook()``; it is written, and what cannot be is reported and goes no further; the namespace's
-/// ``Namespace/postCommitHook()``; ``didChange(_:newValue:)``.
+/// Setting a value goes through these steps: the old value is read; ``processChange(_:newValue:)`` may replace the new
+/// one; it is encoded; ``willChange(_:newValue:)``; the namespace's ``Namespace/preCommitHook()``; it is written; the
+/// namespace's ``Namespace/postCommitHook()``; ``didChange(_:newValue:)``. A failed encoding or write is reported and
+/// ends them.
 ///
-/// All of this happens on the thread that sets the value, for one value at a time in the process. So none of it should
-/// take long, or wait for another thread. It may get and set values, of this key too.
+/// The steps run on the setting thread, for one value at a time in the process. So none should take long, or wait for
+/// another thread. They may get and set values, also of this key.
 ///
 /// The functions with the label `oldValue` are another spelling: implement one of the two.
 public protocol KeyType<ValueType> {
@@ -17,10 +16,10 @@ public protocol KeyType<ValueType> {
 
   /// The name, with the namespace's.
   var stringValue: String { get }
-  /// What is got where nothing is stored.
+  /// The value of a missing entry.
   var defaultValue: ValueType { get }
 
-  /// What is to be stored instead of `newValue`; that itself if this is not implemented.
+  /// Returns the value to store; `newValue` by default.
   func processChange(_ oldValue: ValueType, newValue: ValueType) -> ValueType
   func willChange(_ oldValue: ValueType, newValue: ValueType)
   func didChange(_ oldValue: ValueType, newValue: ValueType)

@@ -12,16 +12,15 @@
 /// }
 /// ```
 ///
-/// Parts are joined by colons. One that has a colon in it is like two.
+/// Parts are joined by colons. A part with a colon counts as two.
 public protocol Namespace {
-  /// The namespace that this one is in; ``GlobalNamespace`` if none is named.
+  /// The parent namespace; ``GlobalNamespace`` by default.
   associatedtype parent: Namespace = GlobalNamespace
 
-  /// Its part of the names; an empty one adds nothing.
+  /// This namespace's part of the names; empty to add nothing.
   static var id: String { get }
 
-  /// Called before a value of one of its own keys, not of a nested namespace's, is written; with the value not yet
-  /// there. Optional.
+  /// Called before a value of one of its direct keys is written. Optional.
   static func preCommitHook()
   /// Called after it was written. Optional.
   static func postCommitHook()
@@ -31,12 +30,12 @@ extension Namespace {
   public static func preCommitHook() {}
   public static func postCommitHook() {}
 
-  /// The parts of this namespace and of all it is nested in, joined by colons. Empty for ``GlobalNamespace``.
+  /// The parts of this namespace and its parents, joined by colons. Empty for ``GlobalNamespace``.
   public static var key: String {
     var parts: [String] = []
     var met: Set<ObjectIdentifier> = []
     var namespace: any Namespace.Type = Self.self
-    // One that is nested in itself, which the language does not forbid, is met once.
+    // Visits a namespace nested in itself, which the language allows, once.
     while met.insert(ObjectIdentifier(namespace)).inserted {
       if !namespace.id.isEmpty { parts.append(namespace.id) }
       namespace = namespace.enclosing
@@ -44,7 +43,7 @@ extension Namespace {
     return parts.reversed().joined(separator: ":")
   }
 
-  /// What the names of its keys start with, and those of nested namespaces' keys. Empty for ``GlobalNamespace``.
+  /// The start of the names of all keys, nested ones included. Empty for ``GlobalNamespace``.
   public static var prefix: String {
     let key = key
     return key.isEmpty ? "" : key + ":"

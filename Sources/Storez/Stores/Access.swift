@@ -1,16 +1,16 @@
-/// Gets and sets the value of one key: the part that all stores have in common.
+/// Gets and sets the value of one key: the common part of all stores.
 struct Access<K: KeyType> {
   let key: K
   let reporter: FailureReporter
-  /// Whether a stored value that cannot be read is news.
+  /// Whether to report unreadable values.
   var reportsUnreadable = true
-  /// Returns the value that is stored, or `nil` if nothing is.
+  /// Returns the stored value, or `nil` if it is missing.
   let read: () throws -> K.ValueType?
 
-  /// Returns what is stored, or the default value.
+  /// Returns the stored or the default value.
   func get() -> K.ValueType { get(isOutcome: true) }
 
-  /// - Parameter isOutcome: Whether the call that is under way fails if the value cannot be read.
+  /// - Parameter isOutcome: Whether an unreadable value makes the running call fail.
   private func get(isOutcome: Bool) -> K.ValueType {
     do {
       return try read() ?? key.defaultValue
@@ -27,14 +27,14 @@ struct Access<K: KeyType> {
     }
   }
 
-  /// Sets the value, with all hooks. Returns `false` if that failed, which was reported, or was not to be.
+  /// Sets the value, with all hooks. Returns `false` if it was not written; failures are reported.
   ///
-  /// - Parameter write: Writes, and returns whether it did: if not, what is there has been found to be newer.
+  /// - Parameter write: Writes, and returns whether it did; it does not replace a newer value.
   func set<Encoded>(
     _ value: K.ValueType, encode: (K.ValueType) throws -> Encoded, write: (Encoded) throws -> Bool
   ) -> Bool {
     SettingLock.withLock {
-      // One that cannot be read is replaced all the same.
+      // An unreadable one is replaced too.
       let oldValue = get(isOutcome: false)
       let newValue = key.processChange(oldValue, newValue: value)
       let encoded: Encoded

@@ -1,8 +1,7 @@
 import Foundation
 
-/// Makes setting one thing after the other, in the whole process.
-///
-/// A lock for each store would let two hooks that set a value in each other's store wait for each other for ever.
+/// Serializes setting in the whole process. With a lock for each store, two hooks that set a value in each other's
+/// store could deadlock.
 enum SettingLock {
   private static let lock = NSRecursiveLock()
 

@@ -1,20 +1,20 @@
-/// What gets and sets the values of keys: ``UserDefaultsStore``, ``CacheStore``, ``LMDBStore``, or one of your own.
+/// Gets and sets the values of keys: ``UserDefaultsStore``, ``CacheStore``, ``LMDBStore``, or one of your own.
 public protocol Store {
-  /// Removes the values of every key. Hooks are not called.
+  /// Removes the values of every key, without calling hooks.
   func clear()
 }
 
 extension Store {
-  /// Runs `body`, and throws the first failure of a store in it, on this thread, instead of reporting it.
+  /// Runs `body`, and throws the first failure of a store on this thread instead of reporting it.
   ///
   /// ```swift
   /// try store.throwing { $0.set(Weather.temperature, value: 21) }
   /// let city = try store.throwing { $0.get(Weather.city) }
   /// ```
   ///
-  /// What failed is skipped, and `body` goes on. So is what hooks do in it.
+  /// A failed access is skipped, and `body` continues. The same holds in hooks.
   ///
-  /// - Throws: what `body` throws, or else ``StorezFailure``.
+  /// - Throws: any error of `body`, or else ``StorezFailure``.
   @discardableResult
   public func throwing<R>(_ body: (Self) throws -> R) throws -> R {
     let collector = FailureCollector()
