@@ -57,7 +57,6 @@ private protocol AnyOptional {
 }
 
 extension Optional: AnyOptional {
-  /// Whether it, or an optional nested in it, is `nil`.
   fileprivate var isNil: Bool {
     guard let self else { return true }
     return (self as? any AnyOptional)?.isNil ?? false

@@ -20,7 +20,7 @@ final class Place<Storage> {
 
   func change<R>(_ body: (inout Storage) throws -> R) rethrows -> R {
     var copy = current
-    // What was there is released after the lock: a `deinit` may use the property.
+    // Released after the lock: a `deinit` may use the property.
     defer { lock.withLock { _ in swap(&storage, &copy) } }
     return try body(&copy)
   }

@@ -4,7 +4,6 @@ import Synchronization
 package enum LoadingErrors {
   @TaskLocal private static var collector: Collector?
 
-  /// The reason of a `nil`.
   package enum Reason {
     case unknown
     /// The key was free at the look. Another look could find a later content.

@@ -20,12 +20,10 @@ struct Options: Sendable {
 
   var waits = WaitOptions()
 
-  /// The default service.
   static let defaultService = Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName
 }
 
 extension Options {
-  /// The names of the attributes that identify items.
   enum Name {
     static let itemClass = "class"
     static let service = "service"
@@ -70,7 +68,6 @@ extension Options {
     return scope
   }
 
-  /// The attributes that identify the item with this key.
   func identity(_ key: String) throws(KeychainError) -> [String: String] {
     guard !key.utf8.contains(0) else {
       throw KeychainError(

@@ -65,7 +65,6 @@ public final class EFStorageKeychainAccessRef<Content: KeychainAccessStorable>: 
     }
   }
 
-  /// Returns the value to store, or `nil` to store none.
   private func converted(_ content: Content?) throws(EFStorageFailure) -> AsIsKeychainAccessStorable? {
     // A `nil` content of an optional property removes the item, as a keychain has no null.
     guard let content, (content as? any OptionalContent)?.isNone != true else { return nil }

@@ -1,4 +1,3 @@
-/// A failed call to the bus or the service.
 struct CallFailure: Error {
   enum Kind {
     /// No answer before the deadline.
@@ -27,7 +26,6 @@ struct CallFailure: Error {
     self.message = message
   }
 
-  /// An error that the other side has sent.
   init(remote name: String, message: String) {
     let kind: Kind =
       switch name {

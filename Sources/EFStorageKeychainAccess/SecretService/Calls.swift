@@ -40,7 +40,6 @@ enum Calls {
     g_dbus_connection_is_closed(connection) != 0
   }
 
-  /// Closes the connection without waiting, and releases it.
   static func close(_ connection: OpaquePointer) {
     g_dbus_connection_close(connection, nil, nil, nil)
     g_object_unref(gpointer(connection))
@@ -229,10 +228,8 @@ enum Calls {
 
   // MARK: - Waiting
 
-  /// `GAsyncReadyCallback`
   private typealias Callback = @convention(c) (OpaquePointer?, OpaquePointer?, gpointer?) -> Void
 
-  /// The result of an asynchronous function.
   private final class Completion {
     var result: OpaquePointer?
   }

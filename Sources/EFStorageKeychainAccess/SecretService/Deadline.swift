@@ -1,4 +1,3 @@
-/// The end of a wait.
 struct Deadline: Sendable {
   private(set) var instant: ContinuousClock.Instant
 

@@ -34,7 +34,6 @@ final class Exchange {
     return secrets
   }
 
-  /// Unlocks items or collections, with a prompt if the service needs one.
   func unlock(_ paths: [String]) throws {
     let reply = try call(Self.service, "Service", "Unlock", [.paths(paths)], reply: "(aoo)")
     let prompt = reply[1].text ?? Self.none

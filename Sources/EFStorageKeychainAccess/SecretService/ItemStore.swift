@@ -6,7 +6,6 @@ import Synchronization
 /// Threads do not wait for each other: the lock guards a reference, and calls are made without it. Every operation
 /// blocks its caller within the limits of its ``WaitOptions``.
 final class ItemStore: Sendable {
-  /// The process's store.
   static let shared = ItemStore(address: SessionBus.address)
 
   private let address: @Sendable () throws(KeychainError) -> String
@@ -43,7 +42,6 @@ final class ItemStore: Sendable {
     }
   }
 
-  /// Whether the item exists, locked or not.
   func contains(_ attributes: [String: String], _ waits: WaitOptions) throws(KeychainError) -> Bool {
     try perform(waits) { exchange in
       let (unlocked, locked) = try exchange.search(attributes)

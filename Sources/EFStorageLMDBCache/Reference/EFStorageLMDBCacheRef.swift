@@ -159,13 +159,11 @@ public final class EFStorageLMDBCacheRef<Content: LMDBCacheStorable>: EFSingleIn
     do throws(CacheError) { return try storage.entry(forKey: key)?.version } catch { throw failure(.loading, error) }
   }
 
-  /// The required state of the entry.
   private enum Condition {
     case any
     case version(EntryVersion?)
   }
 
-  /// Returns whether the condition held.
   private func store(
     _ content: Content?, if condition: Condition, _ expires: Expiry
   ) throws(EFStorageFailure) -> Bool {

@@ -1,7 +1,6 @@
 import EFStorageCore
 public import LMDBCaching
 
-/// The parts of an ``EFStorageLMDBCache``.
 @usableFromInline
 final class PropertyStorage<Content: LMDBCacheStorable> {
   let ref: EFStorageLMDBCacheRef<Content>
@@ -59,7 +58,6 @@ final class PropertyStorage<Content: LMDBCacheStorable> {
     return true
   }
 
-  /// Stores or removes the content, and reports a failure.
   @usableFromInline @inline(never)
   func setOrReport(_ content: Content?) {
     do { try ref.store(content, expiresIn: expiresIn) } catch {}

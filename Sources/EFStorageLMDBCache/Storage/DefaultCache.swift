@@ -29,7 +29,6 @@ final class DefaultCache: Sendable {
     }
   }
 
-  /// Why a reference with the default cache has no cache.
   var reason: CacheError {
     let failure: CacheError? = state.withLock { state in
       if case .failed(let error, _) = state { error } else { nil }

@@ -64,7 +64,6 @@ public final class EFStorageUserDefaultsRef<Content: UserDefaultsStorable>: EFSi
     try reportingLoad { try Content.loadFromUserDefaults(storage, forKey: key) }
   }
 
-  /// Returns the object to store, or `nil` to store none.
   private func converted(_ content: Content) throws(EFStorageFailure) -> Any? {
     do {
       #if !canImport(Darwin)

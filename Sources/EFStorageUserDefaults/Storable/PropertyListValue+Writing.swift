@@ -135,7 +135,6 @@ extension PropertyListValue {
   }
 }
 
-/// A converted object for a property list.
 struct ConvertedObject: AsIsUserDefaultsStorable {
   let object: Any
 }

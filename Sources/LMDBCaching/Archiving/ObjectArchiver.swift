@@ -2,7 +2,6 @@ import CBORCoding
 import Foundation
 import FoundationArchives
 
-/// Turns NSCoding objects into the bytes of a record and back.
 enum ObjectArchiver {
   /// `body` must not keep the bytes.
   static func withArchive<R>(

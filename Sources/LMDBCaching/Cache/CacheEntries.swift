@@ -73,7 +73,6 @@ extension DiskCache {
     return try store.page(withPrefix: prefix, from: start, length: length)
   }
 
-  /// Calls `body` with the entries in order until it returns `false`.
   package func forEachPage(
     withPrefix prefix: String = "", pageSize: Int, _ body: ([CacheEntry]) throws -> Bool
   ) throws {

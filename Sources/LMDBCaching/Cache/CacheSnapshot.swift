@@ -3,7 +3,6 @@ import LMDB
 
 /// A snapshot of the disk tier, valid in the body of ``LMDBCache/read(_:)``.
 public struct CacheSnapshot: ~Copyable {
-  /// The whole `DiskCache`, as in `CacheBatch`.
   private let cache: DiskCache
   private let transaction: ReadTransaction
 

@@ -5,7 +5,6 @@ final class ChangeObservers: Sendable {
   /// `nil` once closed.
   private let watches = Mutex<[ChangeWatch]?>([])
 
-  /// `false` once closed.
   func add(_ watch: ChangeWatch) -> Bool {
     watches.withLock { watches in
       watches?.append(watch)

@@ -95,7 +95,6 @@ extension DiskCache {
       draft: ValueDraft(bytes, reader.transforms))
   }
 
-  /// Returns whether the condition held.
   func put(
     _ new: NewEntry, expires: Int64, tags: EntryTags?, through memory: MemoryTier?, if condition: EntryCondition
   ) throws(CacheError) -> Bool {

@@ -57,7 +57,6 @@ extension DiskCache {
     }
   }
 
-  /// Long values are copied only once.
   @usableFromInline
   func dataValues(forKeys keys: [String]) throws(CacheError) -> [Data?] {
     try checkOpen()

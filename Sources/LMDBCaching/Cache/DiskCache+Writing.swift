@@ -129,7 +129,6 @@ extension DiskCache {
     }
   }
 
-  /// `nil` for every entry.
   func removeAll(withPrefix prefix: String?, through memory: MemoryTier?) throws(CacheError) {
     try checkOpen()
     try store.removeAll(withPrefix: prefix, by: memory).checkCommitted()

@@ -10,7 +10,6 @@ import Synchronization
 public final class DiskCache: Sendable {
   let store: DiskStore
   let configuration: CacheConfiguration
-  /// Reads, and through its transforms writes, values according to the configuration.
   let reader: RecordReader
   let events: EventLog
   private let coding: Mutex<ObjectCoding>
@@ -230,7 +229,6 @@ public final class DiskCache: Sendable {
     }
   }
 
-  /// Calls `body` with a copy of the archived bytes of a live entry.
   @usableFromInline
   func visit(
     _ key: String, _ body: (ArchiveFormat, UnsafeRawBufferPointer) throws(CacheError) -> Void

@@ -3,13 +3,11 @@ import Synchronization
 /// Detects whether one entry has changed since it was read.
 @usableFromInline
 package final class EntryVersionObserver: Sendable {
-  /// Marks the moment of a read.
   @usableFromInline
   struct Stamp: BitwiseCopyable {
     let version: UInt64
     /// The newest transaction of another process that the read has seen.
     let position: UInt64
-    /// Wall-clock nanoseconds since 1970.
     var expires: Int64 = .max
   }
 
@@ -44,7 +42,6 @@ package final class EntryVersionObserver: Sendable {
     return Stamp(version: version, position: store.foreignPosition)
   }
 
-  /// Adds the expiry of the entry that was read.
   func stamp(_ observed: Stamp) -> Stamp {
     var stamp = observed
     stamp.expires = cache.expires(key)

@@ -4,7 +4,6 @@ import Synchronization
 ///
 /// The wall clock decides. If it has been set back, the alarm waits on.
 final class ExpiryAlarm: Sendable {
-  /// The maximum delay.
   private static let tolerance = Duration.milliseconds(10)
 
   private struct State {
@@ -24,7 +23,6 @@ final class ExpiryAlarm: Sendable {
     self.mailbox = mailbox
   }
 
-  /// `expires` is in nanoseconds since 1970; 0 for never.
   func set(_ expires: Int64) {
     if state.withLock({ $0.expires == expires }) { return }
     // Started and ended without the lock: a timer may fire at once.

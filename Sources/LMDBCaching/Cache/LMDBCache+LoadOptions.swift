@@ -148,7 +148,6 @@ extension LMDBCache {
     }
   }
 
-  /// The result for a caller that waited for a load.
   private func served<V>(
     _ result: Result<V?, any Error>, _ key: String, _ options: LoadOptions, _ standing: LoadStanding<V>
   ) throws -> V? {

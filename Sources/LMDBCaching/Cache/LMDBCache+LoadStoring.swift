@@ -72,7 +72,6 @@ extension LoadOptions {
     jitter == 0 ? lifetime : lifetime.share(1 - jitter * Double.random(in: 0..<1))
   }
 
-  /// Sets the reload time and the expiry.
   fileprivate func setTimes(of header: inout RecordHeader, lifetime: Duration?, now: Int64) {
     guard header.expires != 0 else { return }
     if keptFor > .zero { header.kept = header.expires.addingClamped(keptFor.clampedNanoseconds) }

@@ -75,7 +75,6 @@ extension LMDBCache {
     }
   }
 
-  /// The cache's options with the parameters of a call.
   @usableFromInline
   func loadOptions(expiresIn: Duration?, cost: Int?) -> LoadOptions {
     var options = diskCache.configuration.loadOptions

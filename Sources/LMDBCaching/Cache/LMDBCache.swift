@@ -42,7 +42,6 @@ public final class LMDBCache: Sendable {
   public let diskCache: DiskCache
   var loadCounters: LoadCounters { memoryCache.loadCounters }
   let loadPauses = LoadPauses()
-  /// The keys being reloaded in the background.
   let refreshes = Mutex<Set<ByteKey>>([])
   var background: BackgroundQueue { diskCache.background }
 

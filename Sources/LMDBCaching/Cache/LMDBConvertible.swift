@@ -18,7 +18,6 @@ public protocol LMDBConvertible {
 }
 
 extension LMDBConvertible {
-  /// - Throws: `.encodingFailed`.
   package func storedForm() throws(CacheError) -> LMDBType {
     if let stored = encodeForLMDB { return stored }
     throw CacheError(.encodingFailed, "\(Self.self).encodeForLMDB is nil; return what is to be stored.")

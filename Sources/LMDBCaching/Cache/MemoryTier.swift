@@ -169,7 +169,6 @@ public final class MemoryTier: Sendable {
   @inline(__always)
   func hash(of key: String) -> UInt64 { KeyIdentity.hash(key, seed: memory.seed) }
 
-  /// The present time for accesses.
   var tick: UInt32 { memory.ticks.now }
 
   func withHashes(of keys: [String], _ body: (Int, UInt64) -> Void) { memory.withHashes(of: keys, body) }
@@ -222,7 +221,6 @@ public final class MemoryTier: Sendable {
 
   func discard(_ key: CacheKey, stamp: UInt64) { memory.discard(key.string, hash: key.hash, stamp: stamp) }
 
-  /// Returns the value with this stamp, whatever its type.
   func value(_ key: CacheKey, stamp: UInt64) -> MemoryValue? {
     let access = memory.access(key.string, hash: key.hash) { entry in entry.stamp == stamp ? entry.value : nil }
     if case .hit(let value) = access { return value }

@@ -11,7 +11,6 @@ class MemoryValue: @unchecked Sendable {
   @usableFromInline
   init(type: ObjectIdentifier) { self.type = type }
 
-  /// The value, for a reader that asked for another type than was stored.
   var any: Any { preconditionFailure("abstract") }
 
   var isCheapToRelease: Bool { true }
@@ -25,7 +24,6 @@ class MemoryValue: @unchecked Sendable {
   func tagged(_ mark: TagMark) -> MemoryValue { preconditionFailure("abstract") }
 }
 
-/// The result of a look-up for another type than the stored one.
 enum TaggedLook {
   case otherType
   /// The type matches, and no tag was removed.

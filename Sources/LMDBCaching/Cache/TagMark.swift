@@ -3,7 +3,6 @@ import Synchronization
 /// The tags of an entry in memory, and the removals that it has survived.
 final class TagMark: Sendable {
   let tags: EntryTags
-  /// The stamp of the entry's write.
   let stamp: UInt64
   /// The first tag.
   private let first: UInt64

@@ -1,4 +1,3 @@
-/// Why this process changed an entry.
 enum ChangeCause {
   case write
   case eviction

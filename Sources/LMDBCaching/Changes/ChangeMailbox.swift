@@ -1,6 +1,5 @@
 import Synchronization
 
-/// The queue of one observer's changes.
 final class ChangeMailbox: Sendable {
   /// Work for after the lock.
   struct Delivery {
@@ -42,7 +41,6 @@ final class ChangeMailbox: Sendable {
     for waiter in waiters { waiter.resume(returning: nil) }
   }
 
-  /// A pending change, or `nil`.
   func take() -> CacheChange? { state.withLock { $0.queue.popFirst() } }
 
   /// The next change, or `nil` at the end. A cancelled task gets `nil`, and ends the mailbox.

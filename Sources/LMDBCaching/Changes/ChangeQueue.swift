@@ -1,6 +1,5 @@
 /// One observer's pending changes: bounded, and one for each key.
 struct ChangeQueue {
-  /// The limit of the keys' bytes.
   static let maximumBytes = 1 << 20
 
   private let limit: Int
@@ -61,7 +60,6 @@ struct ChangeQueue {
     if count > limit || bytes > Self.maximumBytes || changes.count - head > 4 * limit + 64 { overflow() }
   }
 
-  /// Drops pending changes under the prefix.
   private mutating func supersede(_ prefix: String) {
     for index in head..<changes.count {
       guard let change = changes[index] else { continue }

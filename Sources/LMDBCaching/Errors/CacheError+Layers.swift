@@ -31,7 +31,6 @@ extension CacheError {
   }
 }
 
-/// The error names the activity.
 @inline(__always)
 func storing<R: ~Copyable>(
   _ activity: @autoclosure () -> String, _ body: () throws(LMDBError) -> R
@@ -39,7 +38,6 @@ func storing<R: ~Copyable>(
   do throws(LMDBError) { return try body() } catch { throw CacheError(error, during: activity()) }
 }
 
-/// The error names the activity.
 @inline(__always)
 func calling<R: ~Copyable>(
   _ activity: @autoclosure () -> String, _ body: () throws(SystemError) -> R

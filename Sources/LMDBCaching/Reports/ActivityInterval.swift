@@ -9,6 +9,5 @@ package struct ActivityInterval: Sendable {
 
   package var latencies: CacheLatencies { processes.reduce(into: CacheLatencies()) { $0.add($1.latencies) } }
 
-  /// Counts per second, summed over the processes.
   package func rate(_ count: (CacheStatistics) -> Int) -> Double { processes.reduce(0) { $0 + $1.rate(count) } }
 }

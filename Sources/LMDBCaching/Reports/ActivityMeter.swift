@@ -5,7 +5,6 @@
 package struct ActivityMeter: Sendable {
   private struct Known {
     var statistics: ProcessStatistics
-    /// Monotonic.
     var asOf: Int64
     var interval: ProcessInterval?
   }

@@ -2,7 +2,6 @@
 /// (``SampledOperation``), so only their proportions matter.
 package struct CacheLatencies: Sendable, Equatable {
   package var memoryHits = LatencyHistogram()
-  /// Including misses and decoding.
   package var diskReads = LatencyHistogram()
   /// Until they survive the death of the process.
   package var writes = LatencyHistogram()

@@ -1,6 +1,5 @@
 /// The activity of one process in an interval.
 package struct ProcessInterval: Sendable {
-  /// ``ProcessStatistics/identifier``.
   package let identifier: UInt64
   /// More than 0.
   package let seconds: Double
@@ -15,6 +14,5 @@ package struct ProcessInterval: Sendable {
     latencies = now.latencies.since(earlier?.latencies ?? CacheLatencies())
   }
 
-  /// Counts per second.
   package func rate(_ count: (CacheStatistics) -> Int) -> Double { Double(count(statistics)) / seconds }
 }

@@ -11,7 +11,6 @@ package struct ProcessStatistics: Sendable, Equatable {
   /// Counters since it opened the cache, of all its memory tiers, without the use of the files.
   package var statistics = CacheStatistics()
   package var latencies = CacheLatencies()
-  /// Entries in its memory tiers and their total cost.
   package var memoryCount = 0
   package var memoryCost = 0
   /// Entries on the disk and their total cost, in ``transaction``.
@@ -22,7 +21,6 @@ package struct ProcessStatistics: Sendable, Equatable {
   /// Bytes of uncommitted writes in its journal, and of the journal; 0 before its first write.
   package var journalUsed = 0
   package var journalSize = 0
-  /// Whether its writes are committed; see ``CacheHealth``.
   package var isHealthy = true
 
   package init() {}

@@ -54,7 +54,6 @@ final class EventLog: Sendable {
     return true
   }
 
-  /// Calls foreign code in order with the events.
   func perform(_ work: @escaping @Sendable () -> Void) {
     thread.run {
       let thread = PlatformThread.current

@@ -14,7 +14,6 @@ enum SampledOperation: UInt32 {
   @inline(__always)
   func start() -> Int64 { isDue ? begin() : 0 }
 
-  /// The start of a sampled operation.
   func begin() -> Int64 {
     let now = MonotonicClock.nanoseconds
     cplatform_did_sample(rawValue, now)

@@ -4,7 +4,6 @@ import CXXHash
 final class EntryTags: @unchecked Sendable, Equatable {
   // Unchecked: the memory behind the pointer never changes, and lives as long as this.
 
-  /// Valid as long as this object.
   let hashes: TagHashes
 
   private init(_ hashes: some Collection<UInt64>) {

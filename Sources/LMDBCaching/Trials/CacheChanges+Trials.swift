@@ -1,5 +1,4 @@
 extension CacheChanges {
-  /// Takes the pending changes.
   package func taken() -> [CacheChange] {
     var changes: [CacheChange] = []
     while let change = observation.mailbox.take() { changes.append(change) }

@@ -21,8 +21,7 @@ extension DiskCache {
     try store.writer.run { [store] in outcome { () throws(CacheError) in try store.valueKeeper.sweep() } }
   }
 
-  /// Gives the disk back, at once, what the database's file has and does not use, and what spare segments of the journal
-  /// have.
+  /// Returns unused space of the database's file and of spare journal segments to the disk.
   package func giveBackSpace() throws(CacheError) {
     try checkOpen()
     try store.writer.run { [store] in
@@ -35,18 +34,18 @@ extension DiskCache {
 }
 
 extension DiskCache {
-  /// Takes what was removed by a tag out of the database, as upkeep does within a second or so.
+  /// Removes entries with removed tags from the database, as upkeep does within a second or so.
   package func sweepTags() throws(CacheError) {
     try commitPending()
     try store.writer.run { [store] in outcome { () throws(CacheError) in try store.trimmer.sweep() } }
   }
 
-  /// What the database counts of the value log, and what of it does not agree with the entries or with the files. After
-  /// ``sweepValues()`` there are no other segments either. No other process may have the cache open.
+  /// Disagreements between the database's counts of the value log, the entries and the files. After ``sweepValues()``
+  /// also unreferenced segments. No other process may have the cache open.
   package func valueLogFaults() throws(CacheError) -> [String] {
     try checkOpen()
     try flush()
-    // So that nothing is committed meanwhile.
+    // Keeps commits out.
     return try store.writer.run { [store] in outcome { () throws(CacheError) in try Self.valueLogFaults(store) } }
   }
 
@@ -68,7 +67,6 @@ extension DiskCache {
 }
 
 extension LMDBCache {
-  /// Checks what has to hold in memory and in the journal between any two operations.
   package func _checkInvariants() {
     memoryCache._checkInvariants()
     diskCache._checkInvariants()
@@ -76,7 +74,6 @@ extension LMDBCache {
 }
 
 extension DiskCache {
-  /// Checks what has to hold in the journal between any two operations.
   package func _checkInvariants() {
     let journal = store.journal
     journal.lock.withLock { journal._checkInvariants() }

@@ -149,7 +149,6 @@ public enum UntrustedBytes {
 }
 
 extension JournalFile {
-  /// Encodes a journal of one segment.
   fileprivate static func contents(
     _ frames: [(operation: UInt8, key: [UInt8], record: [UInt8], stamp: UInt64)], identifier: UInt64, segments: Int,
     padding: Int

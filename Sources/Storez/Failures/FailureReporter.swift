@@ -1,7 +1,6 @@
 import Logging
 import Synchronization
 
-/// Reports the failures of one store.
 final class FailureReporter: Sendable {
   typealias Handler = @Sendable (StorezFailure) -> Void
 

@@ -2,12 +2,9 @@
 struct Access<K: KeyType> {
   let key: K
   let reporter: FailureReporter
-  /// Whether to report unreadable values.
   var reportsUnreadable = true
-  /// Returns the stored value, or `nil` if it is missing.
   let read: () throws -> K.ValueType?
 
-  /// Returns the stored or the default value.
   func get() -> K.ValueType { get(isOutcome: true) }
 
   /// - Parameter isOutcome: Whether an unreadable value makes the running call fail.

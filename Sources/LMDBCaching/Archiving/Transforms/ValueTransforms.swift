@@ -6,7 +6,6 @@ import Foundation
 /// authenticate that list up to itself, so an authenticated cipher detects changes of it.
 struct ValueTransforms: Sendable {
   let transforms: [any ValueTransform]
-  /// Whether any transform is required.
   let isRequired: Bool
 
   /// Values are shorter than 4 GiB, also after restoring.
@@ -51,7 +50,6 @@ struct ValueTransforms: Sendable {
     return Data([UInt8(applied.count)] + applied) + bytes
   }
 
-  /// Undoes `apply`.
   func restore(_ payload: UnsafeRawBufferPointer, _ entry: TransformedEntry) throws(CacheError) -> Data {
     guard let count = payload.first.map(Int.init), count > 0, payload.count > count else {
       throw failed(entry, ValueTransformError(.damaged, "The list of its transforms is damaged. Write it anew."))

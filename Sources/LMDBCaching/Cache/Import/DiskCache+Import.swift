@@ -61,7 +61,6 @@ extension DiskCache {
     return isWritten ? taken : nil
   }
 
-  /// Stores one if its key is free.
   private func take(_ entry: some StorableEntry, _ memory: MemoryTier?) throws(CacheError) -> Bool {
     try CacheKey.with(entry.key) { (key) throws(CacheError) in
       try entry.withEdit(of: key, in: self) { (edit) throws(CacheError) in

@@ -1,13 +1,11 @@
 import Foundation
 
-/// An entry from another store, archived for this one.
 package struct ImportedEntry: Sendable {
   package let key: String
   let format: ArchiveFormat
   let payload: Data
   /// Nanoseconds since 1970; `nil` for the time of storing.
   let created: Int64?
-  /// Nanoseconds since 1970; `nil` for the time of storing.
   let lastAccess: Int64?
   /// Nanoseconds since 1970; 0 for never.
   let expires: Int64

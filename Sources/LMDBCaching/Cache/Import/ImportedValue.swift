@@ -2,7 +2,6 @@ import CBORCoding
 package import Foundation
 package import FoundationArchives
 
-/// A value from another store.
 package enum ImportedValue: Sendable {
   case bytes(Data)
   /// Readable with both `value(_:forKey:)` and `object(forKey:)`.

@@ -1,7 +1,6 @@
 /// The writes of a key by other processes that are known when a load begins.
 struct LoadBasis {
   private struct Record {
-    /// 0 without an entry.
     let stamp: UInt64
     let tags: EntryTags?
     /// Removals of many are the only trace of a missing entry.
@@ -9,7 +8,6 @@ struct LoadBasis {
   }
 
   private let position: UInt64
-  /// `nil` if unreadable.
   private let record: Record?
 
   init(of key: String, in store: DiskStore) {

@@ -16,7 +16,6 @@ final class LoadCounters: Sendable {
 
   func noteStale() { stale.increment() }
 
-  /// Counts a background load.
   func noteRefresh() { refreshes.increment() }
 
   func add(to statistics: inout CacheStatistics) {

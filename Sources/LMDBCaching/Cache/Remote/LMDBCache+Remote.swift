@@ -30,7 +30,6 @@ extension LMDBCache {
     }
   }
 
-  /// In nanoseconds since 1970.
   package func expiry(after duration: Duration) -> Int64 { store.expiry(after: duration) }
 
   /// The time that decides expiry, in nanoseconds since 1970.
@@ -40,7 +39,6 @@ extension LMDBCache {
 
   package var logger: Logger { diskCache.configuration.logger }
 
-  /// Logs on the cache's queue for events.
   package func log(_ level: Logger.Level, _ message: Logger.Message, _ metadata: Logger.Metadata = [:]) {
     diskCache.events.log(level, message, metadata.merging(["directory": "\(store.directory)"]) { own, _ in own })
   }

@@ -7,11 +7,8 @@ package struct PortableEntry: @unchecked Sendable {
   package let key: String
   let header: RecordHeader
   let tags: EntryTags?
-  /// The stored form.
   let payload: Data
-  /// `nil` before decoding.
   var value: MemoryValue?
-  /// Its approximate size in bytes.
   var valueSize = 0
 
   /// Nanoseconds since 1970; 0: never.
@@ -74,7 +71,6 @@ extension LMDBCache {
     }
   }
 
-  /// Reads an entry that another machine archived.
   package func entry(reading record: Data, forKey key: String) throws(CacheError) -> PortableEntry {
     try CacheKey.with(key) { (key) throws(CacheError) in
       try record.withBytes { (bytes) throws(CacheError) in
@@ -115,7 +111,6 @@ extension LMDBCache {
     return object
   }
 
-  /// The payload before the transforms.
   private func restored(_ entry: PortableEntry) throws(CacheError) -> Data {
     guard entry.header.flags.contains(.transformed) else { return entry.payload }
     return try CacheKey.with(entry.key) { (key) throws(CacheError) in

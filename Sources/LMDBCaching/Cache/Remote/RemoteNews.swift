@@ -11,7 +11,6 @@ import Synchronization
 /// one, because values written here must stay.
 package final class RemoteNews: Sendable {
   private struct WrittenKey: Sendable {
-    /// How many writers there are.
     var count = 0
     var newest: UInt64 = 0
   }
@@ -81,7 +80,6 @@ package struct KeyWatch: Sendable {
   fileprivate let position: UInt64
   fileprivate let newest: UInt64
   fileprivate let interruptions: UInt64
-  /// Whether the watch belongs to a write.
   fileprivate let isWritten: Bool
 }
 

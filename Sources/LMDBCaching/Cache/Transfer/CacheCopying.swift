@@ -8,7 +8,6 @@ import Platform
 /// log.
 package struct CacheCopying {
   package struct Options {
-    /// Whether to skip damaged entries instead of failing.
     package var skipsDamaged = false
     /// Receives the number of copied entries after each.
     package var progress: (Int) -> Void = { _ in }

@@ -109,7 +109,6 @@ package struct CacheRestoration {
     return result
   }
 
-  /// Moves the copy to the cache's place; returns the cache's new place.
   private func replace(
     _ target: Directory, at place: NewPlace, with staged: StagedCache
   ) throws(CacheError) -> URL {
@@ -147,7 +146,6 @@ package struct CacheRestoration {
     }
   }
 
-  /// - Returns: The cache's new name.
   private func exchange(_ staged: StagedCache, with place: NewPlace) throws(SystemError) -> String {
     let former = try formerName(of: place)
     if try place.parent.exchange(staged.name, place.name) {
@@ -170,7 +168,6 @@ package struct CacheRestoration {
     return former
   }
 
-  /// An unused name.
   private func formerName(of place: NewPlace) throws(SystemError) -> String {
     var number = 1
     while true {

@@ -9,7 +9,6 @@ final class StagedCache {
   private static let batchSize = 1 << 20
 
   private let parent: Directory
-  /// The directory's name.
   let name: String
   private let cache: DiskCache
   private var pending: [EntryRecord] = []
@@ -91,7 +90,6 @@ final class StagedCache {
     isMoved = true
   }
 
-  /// Another function has moved it.
   func didMove() { isMoved = true }
 
   func abandon() {

@@ -81,11 +81,9 @@ final class MemoryArena: @unchecked Sendable {
 
   // MARK: Deferred release
 
-  /// Frees a chunk at the next `reclaim`.
   @usableFromInline
   func retireChunk(_ chunk: UnsafeMutableRawPointer) { retire(.chunk(chunk)) }
 
-  /// Frees an array at the next `reclaim`.
   @usableFromInline
   func retire(_ memory: UnsafeMutableRawPointer, bytes: Int) { retire(.array(memory, bytes: bytes)) }
 

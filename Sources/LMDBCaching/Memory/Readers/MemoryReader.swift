@@ -50,7 +50,6 @@ struct MemoryReader: ~Copyable {
   @inlinable @inline(__always)
   borrowing func countHit() { hits.store(hits.load(ordering: .relaxed) &+ 1, ordering: .relaxed) }
 
-  /// Turns the last hit into a miss.
   @inlinable @inline(__always)
   borrowing func countMissForHit() {
     hits.store(hits.load(ordering: .relaxed) &- 1, ordering: .relaxed)

@@ -76,7 +76,6 @@ final class MemoryReaders: @unchecked Sendable {
 
   // MARK: Counts
 
-  /// The hits and misses of the reads here.
   var counts: (hits: Int, misses: Int) {
     var sums = (hits: 0, misses: 0)
     for number in 0..<min(count, cplatform_thread_numbers_given()) {

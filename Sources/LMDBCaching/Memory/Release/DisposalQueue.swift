@@ -73,7 +73,6 @@ final class DisposalQueue<Element>: @unchecked Sendable {
     return hasThread
   }
 
-  /// Releases the waiting elements on the caller's thread.
   func drain() {
     while let (elements, count) = takeBuffer() {
       readers.wait()

@@ -9,7 +9,6 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
 
   /// The mask for these contents; `closedMask` once closed.
   @usableFromInline var mask: Int32
-  /// For ``MemoryUse``.
   @usableFromInline var generation: UInt8 = 0
   @usableFromInline var table: MemoryTable<Key, Value>
   /// Look-ups under the lock.
@@ -100,7 +99,6 @@ struct MemoryCore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
     ghosts.recall(UInt32(truncatingIfNeeded: hash), count: count)
   }
 
-  /// Adds an entry for a missing key.
   @inlinable
   mutating func add(
     _ key: Key, _ value: consuming Value, hash: UInt64, cost: Int64, expires: Int64, stamp: UInt64, validated: UInt64,

@@ -13,7 +13,6 @@ package struct MemoryEntryAccess<Key, Value> {
   @inlinable @inline(__always)
   package var value: Value { entry.pointee.value }
 
-  /// The mutation that wrote the value; 0 in a store without stamps.
   @inlinable @inline(__always)
   package var stamp: UInt64 { stamps?.pointee.stamp ?? 0 }
 

@@ -47,7 +47,6 @@ extension MemoryStore {
     }
   }
 
-  /// Starts the timer if needed.
   private func startTimer(_ state: inout AutoTrim) {
     guard state.timer == nil, !state.isStopped, state.interval > .zero else { return }
     guard state.ageLimit != nil || hasExpiring.load(ordering: .relaxed) else { return }

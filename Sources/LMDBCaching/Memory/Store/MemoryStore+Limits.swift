@@ -102,7 +102,6 @@ extension MemoryStore {
     reclaim()
   }
 
-  /// Returns the old contents.
   private func move(toShards shards: Int) -> [MemoryContents<Key, Value>] {
     var old: [MemoryContents<Key, Value>] = []
     var queues: [(source: Int, next: UInt32)] = []

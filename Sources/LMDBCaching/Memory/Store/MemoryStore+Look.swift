@@ -102,7 +102,6 @@ extension MemoryStore {
     return nil
   }
 
-  /// Copies a candidate entry.
   @inlinable @inline(__always)
   static func peek(_ copy: UnsafeMutablePointer<Entry>, _ entry: UnsafeRawPointer) {
     if MemoryLayout<Entry>.alignment >= 8 {
@@ -155,7 +154,6 @@ extension MemoryStore {
     return shard.pointee.version.isCurrent(version) ? expires : nil
   }
 
-  /// `nil` after a change.
   @inlinable @inline(never)
   func peekStamps(_ shard: UnsafeMutablePointer<Shard>, _ version: UInt64, slot: UInt32) -> MemoryStamps? {
     guard let chunk = peekChunk(shard, version, slot: slot) else { return nil }

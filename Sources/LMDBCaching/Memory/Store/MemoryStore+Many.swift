@@ -32,7 +32,6 @@ extension MemoryStore {
     }
   }
 
-  /// Prefetches the bytes of keys before hashing.
   @inlinable @inline(__always)
   func prefetch(_ keys: [Key], _ range: Range<Int>) {
     guard Key.self == String.self else { return }

@@ -193,7 +193,6 @@ extension MemoryStore {
     shard.pointee.core.slabs.stamps(shard.pointee.core.table.slot(at: place))
   }
 
-  /// 0 in a store without stamps.
   @inlinable @inline(__always)
   func stampOf(_ shard: UnsafeMutablePointer<Shard>, _ slot: UInt32) -> UInt64 {
     shard.pointee.core.stripes == nil ? 0 : shard.pointee.core.slabs.stamps(slot).pointee.stamp

@@ -64,7 +64,6 @@ package final class MemoryStore<Key: Hashable & Sendable, Value: Sendable>: @unc
   /// Whether an entry with an expiry may exist, so that the timer is needed.
   @usableFromInline let hasExpiring = Atomic<Bool>(false)
 
-  /// Counts reshardings.
   let generation = Atomic<Int>(0)
   let resharding = Mutex<Void>(())
   let autoTrim = Mutex(AutoTrim())
@@ -138,7 +137,6 @@ package final class MemoryStore<Key: Hashable & Sendable, Value: Sendable>: @unc
   @inlinable @inline(__always)
   package func hash(of key: Key) -> UInt64 { KeyIdentity.hash(key, seed: seed) }
 
-  /// Prefetches the data for a look-up of `hash`.
   @inlinable @inline(__always)
   func prefetch(hash: UInt64, mask: Int) {
     shard(number(of: hash, mask: mask)).pointee.view.prefetch(hash: hash, stride: MemoryLayout<Entry>.stride)

@@ -18,7 +18,6 @@ package struct MemoryTicks: Sendable {
     return UInt32(clamping: elapsed)
   }
 
-  /// Wall-clock nanoseconds since 1970 at the start of a tick.
   func nanoseconds(of tick: UInt32) -> Int64 {
     epoch &+ Int64(tick) << 26
   }
