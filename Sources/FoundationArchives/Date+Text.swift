@@ -1,7 +1,7 @@
 package import Foundation
 
 extension Date {
-  /// As in ISO 8601; `nil` for what no calendar has, or no number: Foundation's style ends the process for such.
+  /// ISO 8601 text; `nil` for dates outside any calendar and for NaN, for which Foundation's style ends the process.
   package func iso8601Text(includingFractionalSeconds: Bool) -> String? {
     guard abs(timeIntervalSinceReferenceDate) < 1e11 else { return nil }
     return formatted(ISO8601FormatStyle(includingFractionalSeconds: includingFractionalSeconds))

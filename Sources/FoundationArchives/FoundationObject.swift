@@ -1,10 +1,8 @@
 package import Foundation
 
-/// Foundation's objects for Swift's values.
 package enum FoundationObject {
-  /// Returns the object for a value of a standard type, or `nil` if it is of another type.
-  ///
-  /// On Apple platforms the language does this; on Linux it is left to its users.
+  /// The object for a value of a standard type, or `nil` for other types. Apple's platforms bridge implicitly; Linux
+  /// does not.
   package static func bridging(_ value: Any) -> (any NSCoding)? {
     switch value {
     case let value as String: NSString(string: value)

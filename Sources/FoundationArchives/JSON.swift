@@ -1,9 +1,8 @@
 package import Foundation
 
-/// JSON that holds every floating-point number: those that JSON has no words for are the strings "Infinity", "-Infinity"
-/// and "NaN".
+/// JSON for all floating-point numbers: nonfinite ones are the strings "Infinity", "-Infinity" and "NaN".
 package enum JSON {
-  /// - Throws: also where the value could not be read back, such as `Decimal.nan` and what nests too deeply.
+  /// - Throws: Also if the value could not be read back, such as `Decimal.nan` or deep nesting.
   package static func data<Value: Codable>(of value: Value) throws -> Data {
     let encoder = JSONEncoder()
     encoder.nonConformingFloatEncodingStrategy = .convertToString(

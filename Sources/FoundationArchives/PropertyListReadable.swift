@@ -1,7 +1,7 @@
 package import Foundation
 
-/// A type that is read from the objects of a property list: from every one that Foundation's `integer(forKey:)` and its
-/// kin read as such a value, launch arguments included, unless they would have to cut it.
+/// A type that is read from property list objects: from every object that Foundation's `integer(forKey:)` and similar
+/// functions convert to it without loss, including launch arguments.
 package protocol PropertyListReadable {
   static func read(_ object: Any) -> Self?
 }
@@ -31,7 +31,7 @@ extension PropertyListReadable where Self: BinaryFloatingPoint {
     }
   }
 
-  /// The nearest value, or nil where that is not finite though the number is.
+  /// The nearest value; nil if it overflows.
   private static func rounded(_ number: some BinaryFloatingPoint) -> Self? {
     let value = Self(number)
     return value.isFinite || !number.isFinite ? value : nil
@@ -95,7 +95,7 @@ extension URL: PropertyListReadable {
       do { return try KeyedArchive.object(NSURL.self, from: data) as URL } catch { return nil }
     case let text as String:
       if let url = URL(string: text), url.scheme != nil { return url }
-      // As Foundation reads it.
+      // Like Foundation.
       return text.isEmpty ? nil : URL(fileURLWithPath: NSString(string: text).expandingTildeInPath)
     default: return nil
     }
@@ -110,7 +110,7 @@ extension Decimal: PropertyListReadable {
   package static func read(_ object: Any) -> Decimal? {
     if let value = object as? Decimal { return value }
     let text = object as? String ?? (object is Bool ? nil : "\(object)")
-    // `Decimal(string:)` reads the beginning of any text.
+    // `Decimal(string:)` accepts text with trailing characters.
     guard let text, number(text)?.isFinite == true else { return nil }
     return Decimal(string: text)
   }

@@ -1,22 +1,22 @@
-/// Values as property lists hold them.
+/// Conversions of values for property lists.
 ///
-/// What Foundation's user defaults take, and give back from the file, differs between systems. On Linux they are an XML
-/// property list: every integer comes back as `Int`, `Int64` or `UInt64`, every floating-point number as `Double`, arrays
-/// and dictionaries hold optionals, a date has no fraction of a second, -0.0 no sign, and a text no U+FEFF at its start; an
-/// object of a class that is not supported ends the process. So everything goes through here.
+/// Systems differ in what Foundation's user defaults accept and return from the file. On Linux the file is an XML
+/// property list: integers come back as `Int`, `Int64` or `UInt64` and all floating-point numbers as `Double`,
+/// collections hold optionals, dates lose fractions of a second, -0.0 its sign and text an initial U+FEFF; an
+/// unsupported class ends the process. So all values go through here.
 package enum PropertyListValue {
-  /// The value that an object is, or nil where it is no `Value`.
+  /// Converts an object, or returns nil if it is not a `Value`.
   package static func read<Value>(_ type: Value.Type, from object: Any) -> Value? {
     guard let object = unwrapped(object) else { return nil }
     if let type = type as? any PropertyListReadable.Type {
-      // A cast of nil to an optional would be its nil.
+      // Casting nil to an optional would succeed.
       guard let value = type.read(object) else { return nil }
       return value as? Value
     }
     return object as? Value
   }
 
-  /// The entries of a dictionary, also of one that is stored as an array since Foundation on Linux would change a key.
+  /// A dictionary's entries, even if it is stored as an array because Foundation on Linux would change a key.
   package static func entries(of object: Any) -> [(String, Any)]? {
     if let objects = object as? [String: Any] { return objects.map { ($0, $1) } }
     guard let objects = object as? [Any], objects.count.isMultiple(of: 2) else { return nil }
@@ -25,22 +25,22 @@ package enum PropertyListValue {
       guard let key = read(String.self, from: objects[index]) else { return nil }
       entries.append((key, objects[index + 1]))
     }
-    // Any other array is no dictionary.
+    // Other arrays are not dictionaries.
     return entries.contains { beginsWithMark($0.0.utf8) } ? entries : nil
   }
 
-  /// Whether Foundation on Linux drops the first character when it reads such a text from the file: U+FEFF. The text is
-  /// stored as data.
+  /// Whether text begins with U+FEFF, which Foundation on Linux drops when reading the file. Such text is stored as
+  /// data.
   package static func beginsWithMark(_ text: some Sequence<UInt8>) -> Bool { text.starts(with: [0xef, 0xbb, 0xbf]) }
 
-  /// Whether the value is an optional of an optional, and the inner one is `nil`: what is stored for it could not be told
-  /// from the outer `nil`.
+  /// Whether the value is a nested optional with an inner `nil`, which could not be stored distinctly from the outer
+  /// one.
   package static func isInnerNil(_ value: Any) -> Bool {
     guard let optional = value as? any OptionalValue, let wrapped = optional.wrappedAny else { return false }
     return unwrapped(wrapped) == nil
   }
 
-  /// Returns what is in an optional, to any depth.
+  /// Unwraps nested optionals.
   package static func unwrapped(_ value: Any) -> Any? {
     var value = value
     while let optional = value as? any OptionalValue {
@@ -51,7 +51,6 @@ package enum PropertyListValue {
   }
 }
 
-/// Any optional.
 private protocol OptionalValue {
   var wrappedAny: Any? { get }
 }

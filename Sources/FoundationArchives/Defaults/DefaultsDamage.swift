@@ -1,14 +1,14 @@
 import Foundation
 
-/// What went wrong with the file of user defaults, and what to do about it.
+/// A problem with a user defaults file, and its remedy.
 package struct DefaultsDamage: LocalizedError, Sendable, Equatable, CustomStringConvertible {
   package enum Kind: Sendable {
-    /// The file was empty or cut off. The contents that it had before are there again.
+    /// The file was empty or truncated, and its previous contents were restored.
     case restored
-    /// The file was empty or cannot be read, and there is no copy. What it held is gone; bytes that cannot be read are
-    /// kept in a file beside it.
+    /// The file was empty or unreadable, and there is no copy. Its contents are lost; unreadable bytes are kept in a
+    /// separate file.
     case lost
-    /// The file could not be written, or not be locked in time. Changes stay in memory, and are written later.
+    /// The file could not be written, or not locked in time. Changes stay in memory and are written later.
     case unwritten
   }
 

@@ -1,22 +1,22 @@
 import Foundation
 import Platform
 
-/// The file of one suite of user defaults, as Foundation on Linux names it, and the copy beside it.
+/// The file of a user defaults suite, as Foundation on Linux names it, with a copy.
 ///
-/// Foundation truncates the file and then writes it. Who reads it in between finds nothing, and a process that dies in
-/// between leaves nothing. So whoever writes it by this package locks the copy first, and saves in it what the file
-/// holds. A file that is found empty or cut off is replaced by the copy, in one step.
+/// Foundation truncates the file before writing it: a reader in between finds nothing, and a process that dies in
+/// between loses everything. So this package's writers lock the copy first and save the file's contents in it. An empty
+/// or truncated file is replaced by the copy atomically.
 struct DefaultsFile: Sendable {
-  /// The copy is a hidden file with this ending. It also is what processes lock.
+  /// The suffix of the copy, a hidden file that is also the lock.
   private static let ending = ".copy"
-  /// A program that takes no lock may be writing a file that looks damaged: so often it is read again.
+  /// How often a damaged file is read again, as a program without the lock may be writing it.
   private static let attempts = 4
 
   enum Contents {
     case absent
     /// A property list with a dictionary.
     case sound([UInt8])
-    /// Nothing, or a part of a property list, or something else.
+    /// Empty, truncated, or something else.
     case damaged([UInt8])
   }
 
@@ -26,7 +26,7 @@ struct DefaultsFile: Sendable {
   private let name: String
   private let copyName: String
 
-  /// - Parameter path: A link is followed, so that the file which it names is what is replaced.
+  /// - Parameter path: Links are followed, so that their target is replaced.
   init(path: String) {
     let url = URL(fileURLWithPath: path).resolvingSymlinksInPath()
     self.path = url.path
@@ -36,15 +36,15 @@ struct DefaultsFile: Sendable {
     copyPath = directoryPath + "/" + copyName
   }
 
-  /// Where Foundation keeps a suite, or the standard defaults.
+  /// Foundation's file for a suite, or for the standard defaults.
   init(suite: String?) {
     let name = suite ?? Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName
     self.init(path: DefaultsLocation.path(ofSuite: name))
   }
 
-  /// The suite of defaults, where Foundation lets it be seen; `.some(nil)` for the standard defaults.
+  /// The suite of defaults, if Foundation reveals it; `.some(nil)` for the standard defaults.
   ///
-  /// Foundation has no function that tells. The name is the first property that it stores, which a test checks.
+  /// Foundation has no function for this. The name is its first stored property, as a test verifies.
   static func suite(of defaults: UserDefaults) -> String?? {
     var mirror: Mirror? = Mirror(reflecting: defaults)
     while let current = mirror, current.subjectType != UserDefaults.self { mirror = current.superclassMirror }
@@ -74,10 +74,10 @@ struct DefaultsFile: Sendable {
 
   // MARK: With the lock
 
-  /// Waits for the lock, and creates the copy that is locked.
+  /// Waits for the lock and creates the locked copy.
   ///
   /// - Parameter limit: Nanoseconds.
-  /// - Throws: `DefaultsDamage` if another process has not released it in time.
+  /// - Throws: `DefaultsDamage` if another process does not release it in time.
   func lock(within limit: Int64) throws(DefaultsDamage) -> Locked {
     do {
       let directory = try Directory(path: directoryPath, creating: true)
@@ -85,7 +85,7 @@ struct DefaultsFile: Sendable {
       repeat {
         let lock = FileLock(try directory.create(copyName))
         let isLocked = try lock.lock(.exclusive, within: max(0, deadline - MonotonicClock.nanoseconds))
-        // One that was removed meanwhile locks nobody out.
+        // A lock on a removed copy excludes no one.
         if isLocked, try lock.file.isStill(copyName, in: directory) {
           return Locked(file: self, directory: directory, lock: lock)
         }
@@ -96,14 +96,14 @@ struct DefaultsFile: Sendable {
     throw .unwritten(path, "another process has kept \(copyPath) locked for \(limit / 1_000_000_000) s")
   }
 
-  /// The file while no other process of this package reads or writes it.
+  /// The locked file: no other process of this package reads or writes it.
   struct Locked: ~Copyable {
     let file: DefaultsFile
     fileprivate let directory: Directory
-    /// Of the copy.
+    /// The lock on the copy.
     fileprivate let lock: FileLock
 
-    /// Replaces a damaged file by the copy, or removes it where there is none.
+    /// Replaces a damaged file with the copy, or removes it without one.
     borrowing func repair() throws(DefaultsDamage) -> DefaultsDamage? {
       do {
         for attempt in 1...DefaultsFile.attempts {
@@ -134,24 +134,24 @@ struct DefaultsFile: Sendable {
       return .restored(file.path)
     }
 
-    /// Replaces what a file holds, and waits until that is on the disk.
+    /// Replaces a file's contents durably.
     private static func replace(_ file: borrowing File, with bytes: [UInt8]) throws(SystemError) {
       try file.truncate(to: 0)
       try file.write(bytes, at: 0)
       try file.synchronize()
     }
 
-    /// Removes the copy of a file that is not there, as of an emptied suite. The last thing to do with the lock: whoever
-    /// waits for it notices, and locks a new copy.
+    /// Removes the copy of a missing file, for example of an emptied suite. Must be the last use of the lock: waiters
+    /// notice, and lock a new copy.
     borrowing func removeUnneededCopy() {
       do {
         if case .absent = try file.contents() { try directory.remove(file.copyName) }
       } catch {
-        // An empty copy is as good as none.
+        // An empty copy does no harm.
       }
     }
 
-    /// Saves what the file holds, before it is truncated.
+    /// Saves the file's contents before it is truncated.
     borrowing func saveCopy() throws(DefaultsDamage) {
       do throws(SystemError) {
         let contents: [UInt8]? =

@@ -1,9 +1,7 @@
 import Foundation
 import Platform
 
-/// Where Foundation keeps user defaults.
 package enum DefaultsLocation {
-  /// The file of a suite.
   package static func path(ofSuite name: String) -> String {
     #if canImport(Darwin)
       let directory = NSHomeDirectory() + "/Library/Preferences"

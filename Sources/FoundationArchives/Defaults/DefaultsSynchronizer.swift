@@ -2,20 +2,19 @@ package import Foundation
 import Platform
 import Synchronization
 
-/// Writes defaults to their file soon after they were changed, so that the file survives what happens meanwhile.
+/// Writes changed defaults to their file soon, so that the file survives a crash.
 ///
-/// Apple's systems do that by themselves. Foundation on Linux writes when `synchronize()` is called, and what was not
-/// synchronized is lost with the process. It writes in place: see ``DefaultsFile``.
-///
-/// A program that calls `synchronize()` itself writes past the lock and the copy.
+/// Apple's systems do so themselves. Foundation on Linux writes only in `synchronize()`, in place (see
+/// ``DefaultsFile``), and loses other changes with the process. A program that calls `synchronize()` itself bypasses
+/// the lock and the copy.
 package final class DefaultsSynchronizer: Sendable {
   package static let shared = DefaultsSynchronizer()
 
   /// Changes within this time are written together.
   private static let delay = DispatchTimeInterval.milliseconds(100)
-  /// What could not be written is tried again after this time.
+  /// The delay before retrying a failed write.
   private static let pause = DispatchTimeInterval.seconds(1)
-  /// So long another process may keep the lock of a file; nanoseconds.
+  /// How long to wait for another process's lock of a file, in nanoseconds.
   private static let lockTimeout: Int64 = 2_000_000_000
 
   private struct Change {
@@ -31,18 +30,18 @@ package final class DefaultsSynchronizer: Sendable {
   }
 
   private struct State {
-    /// What is to be written.
+    /// Unwritten changes.
     var dirty: [Change] = []
-    /// What could not be written, and is tried again.
+    /// Changes to retry after a failed write.
     var failed: [Change] = []
     var isRetryScheduled = false
     var files: [String?: DefaultsFile] = [:]
-    /// What was found at the first use of each file, by its path.
+    /// The results of each file's first use, by path.
     var openings: [String: DefaultsDamage?] = [:]
-    /// The files that could not be written at the last attempt.
+    /// Files whose last write failed.
     var failing: Set<String> = []
-    /// The files whose lock is kept until they are written next, by their paths: no other process has changed them since
-    /// ``add(_:forKey:to:onDamage:besides:)`` read them.
+    /// Locks kept until the file's next write, by path: no other process has changed the file since
+    /// ``add(_:forKey:to:onDamage:besides:)`` read it.
     var kept: [String: Lease] = [:]
 
     mutating func note(_ change: Change) {
@@ -50,28 +49,28 @@ package final class DefaultsSynchronizer: Sendable {
     }
   }
 
-  // Both are recursive: a change posts a notification on some systems, whose observers may make another one. Of the two
-  // the second is taken first; between them comes the lock of the file.
+  // Both are recursive: on some systems a change notifies observers that may make another one. Lock order: `writing`,
+  // the file's lock, `changes`.
   private let changes = NSRecursiveLock()
   private let writing = NSRecursiveLock()
   private let state = Mutex(State())
 
   private init() {
-    // Waits for a synchronization that has begun: it has taken its changes off the list.
+    // Waits for a running synchronization, which has taken its changes off the list.
     atexit { DefaultsSynchronizer.shared.synchronize() }
   }
 
-  /// Runs what changes defaults while nothing is synchronized, so that no change falls between Foundation's reading of
-  /// the file and its writing.
+  /// Changes defaults while no synchronization runs, so that no change falls between Foundation's read and write of the
+  /// file.
   package func changing<R>(_ body: () throws -> R) rethrows -> R {
     changes.lock()
     defer { changes.unlock() }
     return try body()
   }
 
-  /// Notes that defaults were changed, for the next synchronization or the exit of the process.
+  /// Records a change of defaults for the next synchronization or the process's exit.
   ///
-  /// - Parameter onDamage: Called, on some thread, if the file could not be written, or was found damaged.
+  /// - Parameter onDamage: Called on any thread if the file was damaged or could not be written.
   package func noteChange(of defaults: UserDefaults, onDamage: @escaping @Sendable (DefaultsDamage) -> Void) {
     #if !canImport(Darwin)
       let change = Change(shared: SharedDefaults(defaults: defaults), onDamage: onDamage)
@@ -83,9 +82,9 @@ package final class DefaultsSynchronizer: Sendable {
     #endif
   }
 
-  /// Makes sure, before the first use of defaults, that they were read from a whole file.
+  /// Ensures, before the first use of defaults, that they are read from an undamaged file.
   ///
-  /// - Returns: What was wrong with the file. What was lost is told each time, everything else once.
+  /// - Returns: The file's damage. Lost contents are reported each time, other damage once.
   package func open(_ defaults: UserDefaults) -> DefaultsDamage? {
     #if canImport(Darwin)
       return nil
@@ -102,11 +101,11 @@ package final class DefaultsSynchronizer: Sendable {
     #endif
   }
 
-  /// Sets an object unless there is one, in one step for all threads and for all processes that use this function.
+  /// Sets an object unless there is one, atomically for all threads and for all processes that use this function.
   ///
   /// - Parameters:
-  ///   - onDamage: as for ``noteChange(of:onDamage:)``.
-  ///   - besides: What is changed in the same step if it is set.
+  ///   - onDamage: As for ``noteChange(of:onDamage:)``.
+  ///   - besides: A change to make in the same step if the object is set.
   /// - Returns: Whether it was set.
   package func add(
     _ object: Any, forKey key: String, to defaults: UserDefaults,
@@ -120,11 +119,11 @@ package final class DefaultsSynchronizer: Sendable {
         do throws(DefaultsDamage) {
           if state.withLock({ $0.kept[file.path] }) == nil {
             let lease = try lease(on: file)
-            // Reads what other processes have written.
+            // Reads other processes' changes.
             damage = try write(defaults, lease.locked)
             state.withLock { $0.kept[file.path] = lease }
           }
-          // Many that follow each other are written together, and others wait for the lock until they are.
+          // A sequence of changes is written together, while others wait for the lock.
           isAdded = addHere(object, key, defaults, besides)
           noteChange(of: defaults, onDamage: onDamage)
           writing.unlock()
@@ -136,7 +135,7 @@ package final class DefaultsSynchronizer: Sendable {
         }
       }
     #endif
-    // Other processes cannot be asked.
+    // Other processes cannot be consulted.
     if !isAdded { isAdded = addHere(object, key, defaults, besides) }
     if isAdded { noteChange(of: defaults, onDamage: onDamage) }
     if let damage { onDamage(damage) }
@@ -167,7 +166,7 @@ package final class DefaultsSynchronizer: Sendable {
   private func examine(_ defaults: UserDefaults, _ file: DefaultsFile) -> DefaultsDamage? {
     do throws(DefaultsDamage) {
       if try isSoundWithoutCopy(file) {
-        // Foundation reads the file at the first question, and another process may have begun to write it meanwhile.
+        // Foundation reads the file on first access, and another process may have begun to write it.
         _ = defaults.object(forKey: "")
         if try isSoundWithoutCopy(file) { return nil }
       }
@@ -180,7 +179,7 @@ package final class DefaultsSynchronizer: Sendable {
     }
   }
 
-  /// Nobody writes, by this package, a file that has no copy.
+  /// A file without a copy is not being written by this package.
   private func isSoundWithoutCopy(_ file: DefaultsFile) throws(DefaultsDamage) -> Bool {
     do throws(SystemError) {
       if try file.hasCopy { return false }
@@ -197,7 +196,7 @@ package final class DefaultsSynchronizer: Sendable {
     DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + delay) { self.synchronize() }
   }
 
-  /// Writes what was changed before it began.
+  /// Writes all changes made before it began.
   private func synchronize() {
     var reports: [(Change, DefaultsDamage)] = []
     writing.lock()
@@ -225,17 +224,17 @@ package final class DefaultsSynchronizer: Sendable {
         self.synchronize()
       }
     }
-    // They may run any code: wait for other threads, or exit.
+    // Handlers may run any code, including waiting for other threads or exiting.
     for (change, damage) in reports { change.onDamage(damage) }
   }
 
-  /// The file's lock: the one that was kept, or a new one.
+  /// The file's kept lock, or a new one.
   private func lease(on file: DefaultsFile) throws(DefaultsDamage) -> Lease {
     if let kept = state.withLock({ $0.kept.removeValue(forKey: file.path) }) { return kept }
     return Lease(try file.lock(within: Self.lockTimeout))
   }
 
-  /// What is to be told, and whether the change is in the file.
+  /// Returns the damage to report, and whether the change is in the file.
   private func write(_ change: Change) -> (DefaultsDamage?, Bool) {
     let defaults = change.shared.defaults
     guard let file = file(of: defaults) else {
@@ -249,24 +248,24 @@ package final class DefaultsSynchronizer: Sendable {
       _ = state.withLock { $0.failing.remove(file.path) }
       return (damage, true)
     } catch {
-      // Told once, not with every attempt.
+      // Reported once, not for every attempt.
       let isNew = state.withLock { $0.failing.insert(file.path).inserted }
       return (isNew ? error : nil, false)
     }
   }
 
-  /// Lets Foundation write what was changed, if anything was, and read the file again.
+  /// Has Foundation write pending changes and reread the file.
   private func write(
     _ defaults: UserDefaults, _ locked: borrowing DefaultsFile.Locked
   ) throws(DefaultsDamage) -> DefaultsDamage? {
     let damage = try locked.repair()
     try locked.saveCopy()
     if changing({ defaults.synchronize() }) {
-      // Foundation reads the file at the next question; now it is whole.
+      // Foundation reads the file on next access; now it is whole.
       _ = defaults.object(forKey: "")
       return damage
     }
-    // It may have truncated the file.
+    // Foundation may have truncated the file.
     _ = try locked.repair()
     throw .unwritten(locked.file.path, "Foundation could not write it")
   }

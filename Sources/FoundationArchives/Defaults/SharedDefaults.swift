@@ -1,6 +1,6 @@
 package import Foundation
 
-// Sendable: UserDefaults may be used from any thread, as its documentation says, and locks for itself.
+// Sendable: UserDefaults is documented to be thread-safe.
 package struct SharedDefaults: @unchecked Sendable {
   package let defaults: UserDefaults
 

@@ -1,7 +1,7 @@
 package import Foundation
 
-/// What is under a key of user defaults at one moment, to be held against what is there at another one.
-// Sendable: what user defaults hand out is never changed.
+/// The object under a user defaults key at one moment, for comparisons.
+// Sendable: objects from user defaults are never changed.
 package struct StoredObject: @unchecked Sendable {
   package let object: Any?
 
@@ -15,7 +15,7 @@ package struct StoredObject: @unchecked Sendable {
     }
   }
 
-  /// Whether two objects of property lists are equal. What is none is taken for another one.
+  /// Whether two property list objects are equal. Objects that cannot be compared differ.
   private static func areSame(_ first: Any, _ second: Any) -> Bool {
     switch (first, second) {
     case (let first as [Any], let second as [Any]):
@@ -23,7 +23,7 @@ package struct StoredObject: @unchecked Sendable {
     case (let first as [String: Any], let second as [String: Any]):
       first.count == second.count
         && first.allSatisfy { name, value in second[name].map { areSame(value, $0) } ?? false }
-    // NaN is not equal to itself, and is the same content.
+    // NaN is not equal to itself but the same content.
     case (let first as AnyHashable, let second as AnyHashable):
       first == second || (first != first && second != second)
     default: false

@@ -1,17 +1,16 @@
 import Foundation
 
-/// Reads binary property lists, believing nothing: every offset, length and reference is held against what is there.
+/// Reads untrusted binary property lists: every offset, length and reference is checked.
 ///
-/// Each object is read once and nothing is followed, so that neither depth nor cycles matter. The parts of all objects
-/// together may not be longer than the list, so that time and memory are proportional to its length: what writes
-/// property lists does not lay objects over each other.
+/// Each object is read once and no reference is followed, so depth and cycles do not matter. All parts together must
+/// not exceed the list's length, which bounds time and memory: no writer overlaps objects.
 struct BinaryPropertyList {
   private static let trailerSize = 32
 
   private let bytes: [UInt8]
   private let referenceSize: Int
   private let count: Int
-  /// Where the objects end.
+  /// The end of the objects.
   private let end: Int
   private var used = 0
 
@@ -49,7 +48,7 @@ struct BinaryPropertyList {
     KeyedArchiveError("The binary property list is damaged: \(what).")
   }
 
-  /// Reads a big-endian integer. Returns `nil` if it is out of bounds, or larger than `Int` holds.
+  /// Reads a big-endian integer. Returns `nil` if it is out of bounds or exceeds `Int`.
   private static func integer(_ bytes: [UInt8], at offset: Int, size: Int) -> Int? {
     guard offset >= 0, size <= bytes.count, offset <= bytes.count - size else { return nil }
     return Int(exactly: unsigned(bytes[offset..<offset + size]))
@@ -57,7 +56,7 @@ struct BinaryPropertyList {
 
   private static func unsigned(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
 
-  /// So many bytes at an offset, which the object there is made of.
+  /// Reads `count` bytes of an object.
   private mutating func take(_ count: Int, at offset: Int) throws(KeyedArchiveError) -> ArraySlice<UInt8> {
     guard offset >= 8, offset <= end, count >= 0, count <= end - offset else {
       throw Self.damaged("an object is longer than the list")
@@ -119,7 +118,7 @@ struct BinaryPropertyList {
   private mutating func integerNode(_ power: Int, at offset: Int) throws(KeyedArchiveError) -> PropertyListNode {
     guard power <= 4 else { throw Self.damaged("an integer that is too long") }
     var digits = try take(1 << power, at: offset)
-    // Shorter ones have no sign; those of sixteen bytes are for what eight bytes do not hold.
+    // Shorter integers are unsigned; those of sixteen bytes hold values that exceed eight.
     if power == 4 {
       guard digits.prefix(8).allSatisfy({ $0 == 0 }) else { throw Self.damaged("an integer that is too long") }
       digits = digits.suffix(8)
@@ -129,7 +128,7 @@ struct BinaryPropertyList {
     return .integer(Int64(bitPattern: Self.unsigned(digits)))
   }
 
-  /// A count that is in the marker or, when that is full, behind it; and where what is counted begins.
+  /// Reads a count from the marker or after it. Also returns the start of the contents.
   private mutating func length(_ low: Int, at offset: Int) throws(KeyedArchiveError) -> (count: Int, start: Int) {
     if low < 15 { return (low, offset) }
     let marker = try take(1, at: offset).first!

@@ -17,7 +17,7 @@
           let key = "NS.count\(index)"
           let count = reader.containsValue(forKey: key) ? reader.integer(forKey: key, Int.self) : 1
           guard count > 0 else { return nil }
-          // Foundation has no other way than to add it so often.
+          // Foundation can only add it one by one.
           try reader.charge(count)
           for _ in 0..<count { set.add(element) }
         }

@@ -25,15 +25,15 @@
       },
     ]
 
-    /// In the order of their numbers, from 1.
+    /// Ordered by number, from 1.
     private static let builtInSets: [CharacterSet] = [
       .controlCharacters, .whitespaces, .whitespacesAndNewlines, .decimalDigits, .letters, .lowercaseLetters,
       .uppercaseLetters, .nonBaseCharacters, .decomposables, .alphanumerics, .punctuationCharacters,
       .illegalCharacters, .capitalizedLetters, .symbols, .newlines,
     ]
 
-    /// The string; for one run its attributes, for more an array of attributes, and of each run its length and the
-    /// number of its attributes.
+    /// Reads the string with its attributes: a dictionary for one run, or an array of them with each run's length and
+    /// attribute count.
     private static func attributed(
       _ reader: KeyedArchiveReader
     ) throws(KeyedArchiveError) -> NSMutableAttributedString? {
@@ -54,7 +54,7 @@
         guard length >= 0, length <= string.length - location, number < all.count,
           let values = (all.object(at: number) as? NSDictionary)?.attributes()
         else { return nil }
-        // Runs of the same attributes may take them from one dictionary, each time anew.
+        // Runs may share one dictionary, so charge for each use.
         try reader.charge(1 + values.count)
         string.setAttributes(values, range: NSRange(location: location, length: length))
         location += length

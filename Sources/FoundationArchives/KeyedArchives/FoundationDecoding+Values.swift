@@ -22,7 +22,7 @@
           let end = reader.object(NSDate.self, forKey: "NS.endDate")
         else { return nil }
         let duration = end.timeIntervalSinceReferenceDate - start.timeIntervalSinceReferenceDate
-        // Between infinite dates it is not a number, which ends the process where the object is bridged.
+        // NaN between infinite dates, which would end the process when bridged.
         guard duration >= 0 else { return nil }
         return NSDateInterval(
           start: Date(timeIntervalSinceReferenceDate: start.timeIntervalSinceReferenceDate), duration: duration)
@@ -75,7 +75,7 @@
       },
     ]
 
-    /// A mantissa of up to eight parts of sixteen bits, the lowest first.
+    /// Reads a mantissa of up to eight 16-bit parts, lowest first.
     private static func decimal(_ reader: KeyedArchiveReader) -> Decimal? {
       let length = reader.integer(forKey: "NS.length", Int.self)
       let exponent = reader.integer(forKey: "NS.exponent", Int.self)
@@ -125,7 +125,7 @@
       }
     }
 
-    /// The numbers of a structure, such as "{{1, 2}, {3, 4}}".
+    /// Reads the numbers of a structure such as "{{1, 2}, {3, 4}}".
     private static func numbers(_ reader: KeyedArchiveReader, _ key: String, _ count: Int) -> [Double]? {
       guard let text = reader.string(forKey: key), text.utf8.count <= 256 else { return nil }
       let numbers = text.split { "{}, ".contains($0) }.compactMap { Double($0) }

@@ -2,19 +2,18 @@ import CBORCoding
 package import Foundation
 import FoundationObjects
 
-/// Objects in the archives that `NSKeyedArchiver` writes.
 package enum KeyedArchive {
-  /// Archives an object that can be read back as the type.
+  /// Archives an object and verifies that it can be read back as the type.
   ///
-  /// - Throws: ``KeyedArchiveError``: the archiver cannot archive the object, or the archive could not be read. Foundation on
-  ///   Linux ends the process for some of those objects, and loses others without an error.
+  /// - Throws: ``KeyedArchiveError`` if the object cannot be archived or read back. Foundation on Linux ends the
+  ///   process for some of those objects, and silently loses others.
   package static func data<Object: NSCoding>(of object: Object, as type: Object.Type) throws -> Data {
     try data(of: object) { _ = try self.object(type, from: $0) }
   }
 
-  /// Archives an object that can be read back.
+  /// Archives an object and verifies that it can be read back.
   ///
-  /// - Parameter permitted: As of ``root(of:permitted:)``.
+  /// - Parameter permitted: As for ``root(of:permitted:)``.
   package static func data(of object: any NSCoding, permitted: [AnyClass]? = nil) throws -> Data {
     try data(of: object) { data in
       guard try root(of: data, permitted: permitted) != nil else {
@@ -26,7 +25,7 @@ package enum KeyedArchive {
   private static func data(of object: any NSCoding, check: (Data) throws -> Void) throws -> Data {
     var root: any NSCoding = object
     #if !canImport(Darwin)
-      // Foundation here ends the process when it meets a class that it has no name for.
+      // Foundation on Linux ends the process for a class that it cannot name.
       let name = String(reflecting: type(of: object))
       guard name.split(separator: ".").count == 2 else { throw UnnamedClassError(name) }
       try CBORKeyedArchiver.rehearse(object)
@@ -45,20 +44,20 @@ package enum KeyedArchive {
     return data
   }
 
-  /// - Throws: what the unarchiver reports, or `CocoaError.coderReadCorrupt` if the archive holds another class.
+  /// - Throws: The unarchiver's error, or `CocoaError.coderReadCorrupt` for another class.
   package static func object<Object: NSCoding>(_ type: Object.Type, from data: Data) throws -> Object {
     let object = try root(of: data)
     if let object = object as? Object { return object }
-    // On Apple's platforms the unarchiver hands out Swift values for some of Foundation's classes.
+    // Apple's unarchiver returns Swift values for some Foundation classes.
     if let object = object.flatMap(FoundationObject.bridging) as? Object { return object }
     throw CocoaError(.coderReadCorrupt)
   }
 
-  /// Returns the root object of an archive, or `nil` if nil was archived, or on Apple's platforms an object that is not
+  /// Returns an archive's root object, or `nil` if nil was archived or, on Apple's platforms, if the object is not
   /// permitted.
   ///
-  /// - Parameter permitted: Classes of which, and of whose subclasses, objects are made, or `nil` for any.
-  /// - Throws: what went wrong first. Bytes that were damaged or made up are an error, never the end of the process.
+  /// - Parameter permitted: Allowed classes, including their subclasses; `nil` for any.
+  /// - Throws: The first error. Damaged or forged bytes are an error and never end the process.
   package static func root(of data: Data, permitted: [AnyClass]? = nil) throws -> Any? {
     #if canImport(Darwin)
       let unarchiver = try NSKeyedUnarchiver(forReadingFrom: data)
@@ -77,7 +76,7 @@ package enum KeyedArchive {
 }
 
 #if !canImport(Darwin)
-  /// Is archived as the object that it holds, whose hash ends the process: the archiver asks each object for its hash.
+  /// Archived as the object it holds. The archiver asks each object for its hash, which would end the process.
   private final class StandIn: NSObject, NSCoding {
     private let object: any NSObject & NSCoding
 
@@ -90,7 +89,7 @@ package enum KeyedArchive {
 
     func encode(with coder: NSCoder) {
       guard let number = object as? NSDecimalNumber else { return object.encode(with: coder) }
-      // As on Apple's platforms: Foundation here would write the nearest Double.
+      // As on Apple's platforms: Foundation on Linux would write the nearest Double.
       let decimal = number.decimalValue
       let mantissa = decimal.isNaN ? 0 : UInt128(decimal.significand.magnitude.description) ?? 0
       coder.encode(decimal.exponent, forKey: "NS.exponent")

@@ -2,7 +2,7 @@
   import Foundation
   import FoundationObjects
 
-  /// What is made of the objects of a class.
+  /// How objects of a class are created.
   struct KeyedArchiveClass {
     enum Kind {
       case foundation(FoundationDecoding)
@@ -11,16 +11,16 @@
 
     let type: AnyClass
     let kind: Kind
-    /// Whether it is no class of Foundation's and inherits from one other than `NSObject`.
+    /// Whether it is outside Foundation and inherits from a Foundation class other than `NSObject`.
     let extendsFoundation: Bool
 
-    /// Returns the class of a name that an archive gives, which is not trusted, or `nil` if there is none that is read.
+    /// The class with an untrusted name from an archive, or `nil` if it is unsupported.
     static func find(_ name: String) -> KeyedArchiveClass? {
       if let mapped = NSKeyedUnarchiver.class(forClassName: name) { return KeyedArchiveClass(substituting: mapped) }
       if let known = FoundationDecoding.byName[name] {
         return KeyedArchiveClass(type: known.type, kind: .foundation(known), extendsFoundation: false)
       }
-      // Foundation's archiver writes classes at the top level of a module only.
+      // Foundation's archiver writes only top-level classes.
       guard let type = NetworkingClass.find(name) ?? (ClassName.isTopLevel(name) ? ClassName.find(name) : nil) else {
         return nil
       }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Why an archive of `NSKeyedArchiver` is not read. What was stored stays where it is.
+/// The reason why an archive of `NSKeyedArchiver` is not read. The stored data is kept.
 package struct KeyedArchiveError: LocalizedError, CustomStringConvertible {
   package let description: String
   package var errorDescription: String? { description }

@@ -1,11 +1,11 @@
 import Foundation
 
-/// The objects of a keyed archive, checked for what the archive as a whole has to be.
+/// A keyed archive's objects, after validation of the archive as a whole.
 struct KeyedArchiveGraph {
   let list: PropertyListNodes
-  /// Where each object is in the list; the number is what refers to it.
+  /// Each object's index in the list, by reference number.
   let objects: [Int32]
-  /// What was encoded at the top level.
+  /// The top level's values.
   let top: [String: Int32]
 
   init(_ data: Data) throws(KeyedArchiveError) {
@@ -19,10 +19,9 @@ struct KeyedArchiveGraph {
     self.top = values
   }
 
-  /// The value of an object.
   func object(_ number: Int) throws(KeyedArchiveError) -> PropertyListNode { try list[place(of: number)] }
 
-  /// Where an object is in the list. Several numbers may stand for one.
+  /// An object's index in the list. Several numbers may share one.
   func place(of number: Int) throws(KeyedArchiveError) -> Int32 {
     guard objects.indices.contains(number) else {
       throw KeyedArchiveError("The archive refers to an object that is not there (\(number)).")
@@ -30,7 +29,7 @@ struct KeyedArchiveGraph {
     return objects[number]
   }
 
-  /// Whether it is the object that stands for nil.
+  /// Whether the number refers to nil.
   func isNil(_ number: Int) -> Bool {
     guard number == 0, let first = objects.first, case .string("$null") = list[first] else { return false }
     return true

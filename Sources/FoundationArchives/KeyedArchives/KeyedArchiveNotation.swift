@@ -1,21 +1,19 @@
 package import Foundation
 import FoundationObjects
 
-/// An archive of `NSKeyedArchiver` as text for people, on one line, without making any of its objects.
+/// An archive of `NSKeyedArchiver` as human-readable text on one line, without creating its objects.
 ///
-/// Strings, numbers, bytes, arrays and dictionaries as in CBOR's diagnostic notation, dates as in ISO 8601. Of every other
-/// object the class and what it encoded: `User{name: "Ada"}`. One that is referred to from several places has a label
-/// where it is written, and is meant by it elsewhere: `[#2=["a"], #2#]`. In time and memory proportional to the archive's
-/// length.
+/// Strings, numbers, bytes, arrays and dictionaries look as in CBOR's diagnostic notation, dates as in ISO 8601. Other
+/// objects show their class and fields: `User{name: "Ada"}`. An object with several references gets a label where it is
+/// written, and appears by it elsewhere: `[#2=["a"], #2#]`. Takes linear time and memory.
 package struct KeyedArchiveNotation {
   /// The notation, up to the limit.
   package let text: String
-  /// Whether the limit was reached, or objects nest more deeply than is shown, or refer to what is long too often; "…"
-  /// stands for what is left out.
+  /// Whether "…" replaces an omitted part: at the limit, for deep nesting, or for too many references to long objects.
   package let isCut: Bool
 
-  /// - Parameter limit: The most bytes of text, or some more for the end of a number or an escape.
-  /// - Throws: ``KeyedArchiveError``: the data is no archive, or one that was damaged.
+  /// - Parameter limit: The most bytes of text, plus some for completing a number or an escape.
+  /// - Throws: ``KeyedArchiveError`` if the data is damaged or not an archive.
   package init(_ data: Data, limit: Int = 1 << 20) throws(KeyedArchiveError) {
     var printer = KeyedArchivePrinter(try KeyedArchiveGraph(data), length: data.count, limit: limit)
     try printer.printTop()
@@ -25,16 +23,16 @@ package struct KeyedArchiveNotation {
 }
 
 private struct KeyedArchivePrinter {
-  /// How deep values are followed.
+  /// The nesting limit of printed values.
   private static let maximumDepth = 200
 
   private(set) var out: Notation
   private let graph: KeyedArchiveGraph
-  /// How often each object is referred to.
+  /// Reference counts of the objects.
   private var references: [Int]
   private var isWritten: [Bool]
   private var classNames = KeyedArchiveClassNames()
-  /// What may still be looked up. No archive of the archiver's needs as much.
+  /// The remaining lookups. No genuine archive needs as many.
   private var left: Int
 
   init(_ graph: KeyedArchiveGraph, length: Int, limit: Int) {
@@ -62,10 +60,10 @@ private struct KeyedArchivePrinter {
     }
   }
 
-  /// A value of a field: what stands there, or the object that it refers to.
+  /// Prints a field's value or the object it refers to.
   private mutating func print(_ node: PropertyListNode, depth: Int) throws(KeyedArchiveError) {
     if out.isFull { return out.cut() }
-    // Made up lists may hold themselves.
+    // Forged lists may contain themselves.
     guard depth < Self.maximumDepth else { return leaveOut() }
     switch node {
     case .uid(let number): try printObject(number, depth: depth)
@@ -91,7 +89,7 @@ private struct KeyedArchivePrinter {
     out.cut()
   }
 
-  /// Takes what it costs to look up the entries of a dictionary. Returns `false` if that is too much.
+  /// Charges for looking up a dictionary's entries. Returns `false` beyond the budget.
   private mutating func charge(_ node: PropertyListNode) -> Bool {
     guard left >= 0 else { return false }
     left -= 1 + graph.list.weight(node)
@@ -101,7 +99,7 @@ private struct KeyedArchivePrinter {
   private mutating func printObject(_ number: Int, depth: Int) throws(KeyedArchiveError) {
     let node = try graph.object(number)
     if graph.isNil(number) { return out.append("null") }
-    // It may be a reference in place of an object, also to itself.
+    // It may be a reference instead of an object, even to itself.
     guard case .dictionary = node else { return try print(node, depth: depth + 1) }
     if isWritten[number] { return out.append("#\(number)#") }
     guard charge(node) else { return leaveOut() }
@@ -181,7 +179,7 @@ private struct KeyedArchivePrinter {
     out.append("}")
   }
 
-  /// A name as it is, if it looks like one.
+  /// Prints a name unquoted if it looks like one.
   private mutating func print(name: String) {
     let isPlain = !name.isEmpty && name.utf8.count <= 256 && name.utf8.allSatisfy { $0 > 0x22 && $0 < 0x7F }
     if isPlain { out.append(name) } else { out.append(quoted: name) }
@@ -189,7 +187,7 @@ private struct KeyedArchivePrinter {
 
   private mutating func print(date seconds: TimeInterval) {
     let date = Date(timeIntervalSinceReferenceDate: seconds)
-    // What no calendar has is written as a number.
+    // Dates outside any calendar are printed as numbers.
     guard let text = date.iso8601Text(includingFractionalSeconds: seconds != seconds.rounded()) else {
       return out.append(seconds)
     }

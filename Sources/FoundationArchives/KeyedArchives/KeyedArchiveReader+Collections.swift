@@ -3,7 +3,7 @@
   import FoundationObjects
 
   extension KeyedArchiveReader {
-    /// The objects that a key refers to, none of them nil. Older archives have a key for each: `prefix` and its number.
+    /// The objects under a key, none of them nil. Older archives use one key each: `prefix` and a number.
     func elements(_ key: String, each prefix: String) throws(KeyedArchiveError) -> [AnyObject] {
       var elements: [AnyObject] = []
       try forEachElement(key, each: prefix) { (object) throws(KeyedArchiveError) in elements.append(object) }
@@ -34,8 +34,7 @@
       return object
     }
 
-    /// Elements of a set to be, or keys of a dictionary: what it may take to compare them is charged before Foundation
-    /// does so.
+    /// Reads set elements or dictionary keys, charging their comparisons before Foundation makes them.
     func hashedElements(_ key: String, each prefix: String) throws(KeyedArchiveError) -> [NSObject] {
       var elements: [NSObject] = []
       var hashed = HashedElements()
@@ -53,7 +52,7 @@
       return elements
     }
 
-    /// Takes from what may be done still.
+    /// Takes from the budget.
     func charge(_ amount: Int) throws(KeyedArchiveError) {
       guard budget.charge(amount) else { throw Self.beyondBudget }
     }
@@ -75,7 +74,7 @@
       guard count == elements else { throw KeyedArchiveError("A set has equal elements, or a dictionary equal keys.") }
     }
 
-    /// Integers of up to 64 bits, seven bits a byte, the lowest first.
+    /// Reads integers of up to 64 bits, seven bits a byte, lowest first.
     static func packedIntegers(_ data: Data) throws(KeyedArchiveError) -> [Int] {
       var integers: [Int] = []
       var value: UInt64 = 0

@@ -2,10 +2,10 @@
   import Foundation
 
   extension KeyedArchiveReader {
-    /// Returns the value under a key of the object that is being read, or `nil` if there is none, or reading has failed.
+    /// The value under a key of the current object; `nil` if it is missing or reading has failed.
     func node(forKey key: String) -> PropertyListNode? {
       guard isReading else { return nil }
-      // What the archiver writes of itself begins with a dollar sign.
+      // The archiver's own keys begin with a dollar sign.
       return frame.fields[key.hasPrefix("$") ? "$" + key : key].map { graph.list[$0] }
     }
 
@@ -19,7 +19,7 @@
       return graph.list[node]
     }
 
-    /// The node of a value that may be an object of its own.
+    /// The node of a value, after following a reference.
     private func resolved(_ node: PropertyListNode) -> PropertyListNode? {
       guard case .uid(let number) = node else { return node }
       if graph.isNil(number) { return nil }
@@ -96,7 +96,7 @@
 
     func value(forKey key: String) -> AnyObject? { node(forKey: key).flatMap { value($0) } }
 
-    /// Returns the object that a value is, or `nil` if it is nil, or cannot be read.
+    /// The object for a value; `nil` for nil or after a failure.
     func value(_ node: PropertyListNode) -> AnyObject? {
       guard isReading else { return nil }
       do { return try read(node) } catch {

@@ -2,18 +2,18 @@
   package import Foundation
   package import FoundationObjects
 
-  /// Reads archives of `NSKeyedArchiver` in place of `NSKeyedUnarchiver`, which on Linux trusts what it reads: archives
-  /// that were damaged or made up end the process there.
+  /// Reads archives of `NSKeyedArchiver` safely: `NSKeyedUnarchiver` on Linux trusts its input, and damaged or forged
+  /// archives end the process.
   ///
-  /// Here they are an error, in time and memory proportional to the archive's length. Foundation's own classes are
-  /// made by ``FoundationDecoding``, never by their `init(coder:)`; what happens in the `init(coder:)` of another class
-  /// is up to that class, which should not force what it decodes: after the first error everything is nil, 0 or false.
+  /// Here they are an error, within linear time and memory. ``FoundationDecoding`` creates Foundation's objects without
+  /// their `init(coder:)`. Another class's `init(coder:)` should not force-unwrap decoded values: after the first error
+  /// everything is nil, 0 or false.
   ///
-  /// Strings, numbers and so on are handed out as Foundation's objects, which cast to Swift's types. A key that is not
-  /// there is no error. An object that refers to itself by way of others is one, since it exists in Swift only when its
-  /// `init(coder:)` has returned. A coder is for one archive and one thread.
+  /// Strings, numbers and other values are Foundation objects, which cast to Swift types. A missing key is not an
+  /// error. An object that indirectly refers to itself is one, because it exists in Swift only after its
+  /// `init(coder:)`. Use a coder for one archive on one thread.
   package final class KeyedArchiveReader: NSCoder {
-    /// How deep objects may nest, if the stack of the thread holds so many.
+    /// The nesting limit, if the thread's stack allows.
     static let maximumDepth = 512
 
     enum State {
@@ -22,16 +22,15 @@
       case read(AnyObject, weight: Int, isFragile: Bool, levels: Int)
     }
 
-    /// The object whose fields are asked for.
+    /// The object being decoded.
     struct Frame {
       var fields: [String: Int32]
-      /// How many values without a key were decoded.
+      /// Values decoded without a key.
       var unkeyed = 0
     }
 
     let graph: KeyedArchiveGraph
-    /// Classes of which, and of whose subclasses, objects are made, or `nil` for any. Strings, numbers and data are of
-    /// none.
+    /// Allowed classes, including subclasses; `nil` for any. Strings, numbers and data are always allowed.
     let permitted: AllowedClasses?
     var states: [State]
     var frame: Frame
@@ -40,12 +39,12 @@
     private var nesting = Nesting(maximumDepth: KeyedArchiveReader.maximumDepth)
     var failure: (any Error)?
     var budget: ReadingBudget
-    /// What may still be looked up: many numbers may stand for one object with many fields, and many objects have one long
-    /// key. No archive of the archiver's needs as much.
+    /// The remaining lookups: forged archives may refer to one large object, or one long key, many times. No genuine
+    /// archive needs as many.
     private var lookups: Int
     private var isFinished = false
 
-    /// - Throws: ``KeyedArchiveError``: the data is no archive.
+    /// - Throws: ``KeyedArchiveError`` if the data is not an archive.
     init(_ data: Data, permitted: [AnyClass]?) throws(KeyedArchiveError) {
       graph = try KeyedArchiveGraph(data)
       self.permitted = permitted.map { AllowedClasses($0) }
@@ -58,7 +57,7 @@
 
     /// Returns the root object, or `nil` if nil was archived.
     ///
-    /// - Throws: What went wrong first; ``KeyedArchiveError`` unless an object reported an error of its own.
+    /// - Throws: The first error: a ``KeyedArchiveError`` unless an object reported its own.
     package static func root(of data: Data, permitted: [AnyClass]?) throws -> AnyObject? {
       let reader = try KeyedArchiveReader(data, permitted: permitted)
       defer { reader.isFinished = true }
@@ -74,7 +73,6 @@
 
     func fail(_ message: String) { if failure == nil { failure = KeyedArchiveError(message) } }
 
-    /// Goes one level deeper.
     func enter() throws(KeyedArchiveError) {
       if let tooDeep = nesting.check(depth.current + 1) { throw KeyedArchiveError("\(nesting.description(tooDeep)).") }
       depth.enter()
@@ -82,7 +80,7 @@
 
     func leave() { depth.leave() }
 
-    /// The fields of an object, or of the description of a class; `nil` for what is neither.
+    /// The fields of an object or a class description; `nil` for other nodes.
     func fields(of node: PropertyListNode) throws(KeyedArchiveError) -> [String: Int32]? {
       lookups -= 1 + graph.list.weight(node)
       guard lookups >= 0 else {
@@ -150,7 +148,7 @@
     package override func decodePropertyList() -> Any? { decodeObject() }
     package override func decodeData() -> Data? { nextNode().flatMap { data($0) } }
 
-    /// Takes numbers, truth values and objects, by the letters of Objective-C's types.
+    /// Supports numbers, Booleans and objects, by Objective-C type letters.
     package override func decodeValue(ofObjCType type: UnsafePointer<CChar>, at address: UnsafeMutableRawPointer) {
       guard let node = nextNode() else { return }
       func store<I: FixedWidthInteger & BitwiseCopyable>(_: I.Type) {
@@ -175,14 +173,14 @@
   }
 
   extension KeyedArchiveReader {
-    /// The size of numbers of an Objective-C type, of which values and arrays of values are read.
+    /// Sizes of the numeric Objective-C types that are supported.
     static let numberSizes: [UInt8: Int] = [
       UInt8(ascii: "c"): 1, UInt8(ascii: "C"): 1, UInt8(ascii: "B"): 1, UInt8(ascii: "s"): 2, UInt8(ascii: "S"): 2,
       UInt8(ascii: "i"): 4, UInt8(ascii: "I"): 4, UInt8(ascii: "f"): 4, UInt8(ascii: "q"): 8, UInt8(ascii: "Q"): 8,
       UInt8(ascii: "d"): 8,
     ]
 
-    /// Returns the numbers that a type such as `[6f]` or `f` is made of, or `nil` if it is another type.
+    /// The numbers in a type such as `[6f]` or `f`; `nil` for other types.
     func numbers(in type: String) -> (element: UInt8, size: Int, count: Int)? {
       let parts = type.utf8.first == UInt8(ascii: "[") ? type.dropFirst().dropLast() : type[...]
       guard let element = parts.utf8.last, let size = Self.numberSizes[element],
@@ -192,7 +190,7 @@
       return (element, size, count)
     }
 
-    /// Reads an array of numbers, which is an object of its own.
+    /// Reads an array of numbers, a separate object.
     private func readNumbers(_ type: String, _ node: PropertyListNode, to address: UnsafeMutableRawPointer) {
       guard let numbers = numbers(in: type), case .uid(let number) = node, let object = try? graph.object(number),
         let fields = try? fields(of: object)
@@ -213,7 +211,7 @@
   extension KeyedArchiveReader: FoundationFields {
     package func spelling(of key: FieldKey) -> String { key.foundation }
 
-    /// What is allowed is allowed everywhere in the archive.
+    /// Allowed classes apply to the whole archive here.
     package func dictionary(allowing others: [AnyClass], forKey key: String) -> NSDictionary? {
       object(NSDictionary.self, forKey: key)
     }

@@ -1,7 +1,6 @@
 import Foundation
 
-/// Reads XML property lists: elements without attributes, no entities of the document's own, no nesting deeper than is
-/// asked for. In time and memory proportional to the length.
+/// Reads XML property lists without attributes, custom entities or deep nesting, in linear time and memory.
 struct XMLPropertyList {
   private let bytes: [UInt8]
   private let maximumDepth: Int
@@ -79,7 +78,7 @@ struct XMLPropertyList {
     return Int32(list.nodes.count - 1)
   }
 
-  /// A dictionary, or the reference that is written as one.
+  /// A dictionary, or a reference, which is written as one.
   private func dictionary(_ keys: [Int32], _ values: [Int32]) -> PropertyListNode {
     if keys.count == 1, case .string("CF$UID") = list[keys[0]], case .integer(let number) = list[values[0]],
       number >= 0, number <= Int64(UInt32.max)
@@ -116,9 +115,9 @@ struct XMLPropertyList {
     }
   }
 
-  /// A date as property lists write it, `2001-01-01T00:00:00Z`, in seconds since then.
+  /// Parses a property list date, `2001-01-01T00:00:00Z`, as seconds since 2001.
   private static func seconds(of text: String) -> TimeInterval? {
-    // The style takes more than that, and dates that no calendar has.
+    // Foundation's style also accepts other forms and invalid dates.
     guard text.utf8.count == 20, text.utf8.last == UInt8(ascii: "Z") else { return nil }
     do {
       let date = try Date(text, strategy: .iso8601)
@@ -132,7 +131,7 @@ struct XMLPropertyList {
     String(decoding: try content(of: tag).utf8.filter { $0 > 0x20 }, as: UTF8.self)
   }
 
-  /// The next element's tag; comments, declarations and the space between elements are passed over.
+  /// Reads the next element's tag, skipping comments, declarations and white space.
   private mutating func nextTag() throws(KeyedArchiveError) -> String {
     while true {
       while position < bytes.count, bytes[position] <= 0x20 { position += 1 }
@@ -146,7 +145,7 @@ struct XMLPropertyList {
       let tag = bytes[start..<position - 1]
       guard let first = tag.first, tag.count <= 256 else { throw damaged() }
       if first == UInt8(ascii: "?") || first == UInt8(ascii: "!") {
-        // A document type with declarations of its own is not read.
+        // Document types with declarations are refused.
         guard !tag.contains(UInt8(ascii: "[")) else { throw damaged() }
         continue
       }
@@ -167,7 +166,7 @@ struct XMLPropertyList {
     throw damaged()
   }
 
-  /// The text up to the end of an element that has nothing else in it.
+  /// Reads the text of an element without children.
   private mutating func content(of tag: String) throws(KeyedArchiveError) -> String {
     let start = position
     while position < bytes.count, bytes[position] != UInt8(ascii: "<") { position += 1 }

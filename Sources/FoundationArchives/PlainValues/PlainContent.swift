@@ -1,10 +1,10 @@
 package import Foundation
 
-/// The root object of a keyed archive, where it is plain data.
+/// A keyed archive's root object, if it is plain data.
 package struct PlainContent: Sendable, Equatable {
   package let value: PlainValue
-  /// Whether the objects of the archive are of the very classes that ``PlainValue/object`` has: a mutable string is not,
-  /// and a set is an array here.
+  /// Whether the archived classes match those of ``PlainValue/object``: mutable strings do not, nor do sets, which
+  /// become arrays here.
   package let isExact: Bool
 
   package init(value: PlainValue, isExact: Bool) {
@@ -14,9 +14,9 @@ package struct PlainContent: Sendable, Equatable {
 }
 
 extension KeyedArchive {
-  /// Reads the root of an archive without making any object. Returns `nil` if it is nil, or no plain data.
+  /// Reads an archive's root without creating objects. Returns `nil` if it is nil or not plain data.
   ///
-  /// - Throws: The data is no archive, or one that was damaged.
+  /// - Throws: If the data is damaged or not an archive.
   package static func plainContent(of data: Data) throws(KeyedArchiveError) -> PlainContent? {
     let graph = try KeyedArchiveGraph(data)
     guard let root = graph.top[NSKeyedArchiveRootObjectKey] else {
@@ -28,16 +28,16 @@ extension KeyedArchive {
   }
 }
 
-/// The classes are known by their names, and by what they encode; all others make what they are in no plain data.
+/// Recognizes classes by name and fields. Objects of any other class are not plain data.
 private struct PlainArchiveReader {
   private let graph: KeyedArchiveGraph
   private var reading: PlainReading
   private var classNames = KeyedArchiveClassNames()
-  /// The fields of objects that have many, by their places: those are looked up for every reference to them.
+  /// Cached fields of large objects, by index, because each reference looks them up.
   private var wideFields: [Int32: [String: Int32]] = [:]
   private(set) var isExact = true
 
-  /// More fields than any class has that is plain data.
+  /// More fields than any plain class has.
   private static let greatestWidth = 16
 
   init(_ graph: KeyedArchiveGraph, length: Int) {
@@ -62,7 +62,7 @@ private struct PlainArchiveReader {
 
   private static let withoutClass = KeyedArchiveError("There is an object without a class, or with a key twice.")
 
-  /// Returns `nil` if to look them up would be too much.
+  /// Returns `nil` if the lookup would exceed the budget.
   private mutating func fields(at place: Int32) throws(KeyedArchiveError) -> [String: Int32]? {
     if let known = wideFields[place] { return known }
     let object = graph.list[place]
@@ -108,13 +108,13 @@ private struct PlainArchiveReader {
     }
   }
 
-  /// The value of a field that may be an object of its own.
+  /// A field's value, after following a reference.
   private func resolved(_ node: PropertyListNode?) throws(KeyedArchiveError) -> PropertyListNode? {
     guard case .uid(let number)? = node else { return node }
     return graph.isNil(number) ? nil : try graph.object(number)
   }
 
-  /// A floating-point number, which may be written as an integer.
+  /// Reads a floating-point number, possibly stored as an integer.
   private mutating func number(_ node: PropertyListNode?) -> PlainValue? {
     switch node {
     case .real(let value)?: reading.take(0) ? .double(value) : nil
@@ -123,7 +123,7 @@ private struct PlainArchiveReader {
     }
   }
 
-  /// One without a base that both of Foundation's types take, and whose text stays as it is.
+  /// Reads a URL without a base that both Foundation types accept unchanged.
   private mutating func url(
     _ base: PropertyListNode?, _ relative: PropertyListNode?
   ) throws(KeyedArchiveError) -> PlainValue? {

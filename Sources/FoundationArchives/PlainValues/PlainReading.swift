@@ -1,15 +1,15 @@
 import Foundation
 
-/// What is common to reading plain values from property lists and from keyed archives.
+/// Shared limits for reading plain values from property lists and keyed archives.
 ///
-/// Objects that are referred to from several places are made for each of them: so there is a limit of what is made, in
-/// proportion to the length of what is read, and one of depth, which also ends circles.
+/// Objects with several references are created once for each, so the total is limited in proportion to the input's
+/// length, and a depth limit ends cycles.
 struct PlainReading {
-  /// Deeper values are left to who makes objects of them.
+  /// Deeper values are left to object decoding.
   private static let maximumDepth = 128
 
   private var left: Int
-  /// What may be made in vain, of values that cannot be read, before it is taken from ``left``.
+  /// The budget for values that fail to decode, before they are charged to ``left``.
   private var spare: Int
   private var depth = 0
 
@@ -18,7 +18,7 @@ struct PlainReading {
     spare = 8 * left
   }
 
-  /// This state with what was made since then, in vain, taken into account.
+  /// The state after a failed value, charging its cost.
   func afterFailure(_ failed: PlainReading) -> PlainReading {
     var next = self
     let wasted = left - failed.left
@@ -26,13 +26,13 @@ struct PlainReading {
     return next
   }
 
-  /// Takes a value of so many bytes from what may be made. Returns `false` if that is too much.
+  /// Charges a value of `bytes` bytes. Returns `false` beyond the budget.
   mutating func take(_ bytes: Int) -> Bool {
     left -= 1 + bytes
     return left >= 0
   }
 
-  /// Goes one level deeper. Returns `false` if that is too deep.
+  /// Returns `false` beyond the depth limit.
   mutating func enter() -> Bool {
     guard depth < Self.maximumDepth else { return false }
     depth += 1
@@ -41,7 +41,7 @@ struct PlainReading {
 
   mutating func leave() { depth -= 1 }
 
-  /// A value that is in the list itself, but for collections. Returns `nil` for those, for references, and for too much.
+  /// A value that is not a collection. Returns `nil` for collections, for references, and beyond the budget.
   mutating func leaf(_ node: PropertyListNode) -> PlainValue? {
     switch node {
     case .boolean(let value): take(0) ? .bool(value) : nil
@@ -55,7 +55,7 @@ struct PlainReading {
     }
   }
 
-  /// Whether a dictionary can have all of these keys: Swift's strings are equal where their bytes are not.
+  /// Whether all keys are distinct as Swift strings, which may be equal despite different bytes.
   static func areDistinct(_ entries: [PlainValue.Entry]) -> Bool {
     Set(entries.lazy.map(\.key)).count == entries.count
   }

@@ -4,13 +4,13 @@ package import Foundation
   package import CBORCoding
 #endif
 
-/// Data as property lists hold it, and the few objects besides that Foundation's archives have for Swift's own types: what
+/// A property list value, or one of the few other Foundation values that archives hold for Swift's own types: data that
 /// needs no class to be understood.
 package enum PlainValue: Sendable, Equatable {
   case null
   case bool(Bool)
   case integer(Int64)
-  /// Above what `Int64` holds.
+  /// Above `Int64.max`.
   case unsigned(UInt64)
   case double(Double)
   case string(String)
@@ -19,7 +19,7 @@ package enum PlainValue: Sendable, Equatable {
   case url(URL)
   case uuid(UUID)
   case array([PlainValue])
-  /// In any order, no key twice.
+  /// In any order, with unique keys.
   case dictionary([Entry])
 
   package struct Entry: Sendable, Equatable {
@@ -33,7 +33,7 @@ package enum PlainValue: Sendable, Equatable {
   }
 }
 
-/// As Swift's own types encode themselves: an array of strings is an array of strings.
+/// Encoded like Swift's own types: an array of strings is an array of strings.
 extension PlainValue: Encodable {
   private struct NameKey: CodingKey {
     let stringValue: String
@@ -74,7 +74,7 @@ extension PlainValue: Encodable {
 }
 
 extension PlainValue {
-  /// Foundation's object for it.
+  /// The equivalent Foundation object.
   package var object: any NSObject & NSCoding {
     switch self {
     case .null: NSNull()
@@ -85,7 +85,7 @@ extension PlainValue {
     case .string(let value): NSString(string: value)
     case .data(let value): NSData(data: value)
     case .date(let value): NSDate(timeIntervalSinceReferenceDate: value.timeIntervalSinceReferenceDate)
-    // Foundation's own way from the one to the other: it takes what either takes.
+    // Foundation's own bridging, whose limits equal those of both types.
     case .url(let value): value as NSURL
     case .uuid(let value): value as NSUUID
     case .array(let values): NSArray(array: values.map(\.object))
@@ -96,7 +96,7 @@ extension PlainValue {
 }
 
 #if !canImport(Darwin)
-  /// In an archive of objects: what ``object`` would be, without making any of the objects.
+  /// Archives the equivalent of ``object`` without creating the objects.
   extension PlainValue: SwiftElements {
     package static func write(_ value: Any, to archiver: CBORKeyedArchiver) {
       (value as? PlainValue)?.write(to: archiver)
@@ -130,7 +130,7 @@ extension PlainValue {
   }
 
   extension PlainValue.Entry {
-    /// In the order of CBOR: shorter keys are first.
+    /// CBOR's order: shorter keys first.
     fileprivate static func precedes(_ first: Self, _ second: Self) -> Bool {
       let (first, second) = (first.key.utf8, second.key.utf8)
       return first.count == second.count ? first.lexicographicallyPrecedes(second) : first.count < second.count

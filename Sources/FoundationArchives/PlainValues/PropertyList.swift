@@ -1,27 +1,26 @@
 package import Foundation
 
-/// Property lists, binary and XML, that nobody vouches for: any bytes end in a value or an error, in time and memory
-/// proportional to their length.
+/// Untrusted property lists, binary and XML: any bytes give a value or an error, in linear time and memory.
 package enum PropertyList {
-  /// - Throws: ``KeyedArchiveError``: the data is no property list, is damaged, nests too deeply, or refers to its own
-  ///   parts so often that it would be far longer than it is.
+  /// - Throws: ``KeyedArchiveError`` if the data is damaged, not a property list, nested too deeply, or expands too
+  ///   much by repeated references.
   package static func value(of data: Data) throws(KeyedArchiveError) -> PlainValue {
     var reader = PlainListReader(try PropertyListNodes(data, isArchive: false), length: data.count)
     return try reader.value()
   }
 }
 
-/// The dictionary that a property list is, whose values are read one by one: what is wrong with one of them is nothing to the
-/// others. As a whole in time and memory proportional to the list's length.
+/// A property list's top dictionary with independent decoding of each value, so that one failure does not affect the
+/// others. Takes linear time and memory in total.
 package struct PropertyListEntries {
-  /// In the order of their bytes. No two have the same, though they may be equal as Swift compares strings.
+  /// Ordered by bytes. Keys are unique as bytes, though Swift may consider some equal.
   package let keys: [String]
   private let places: [Int32]
   private var reader: PlainListReader
 
-  /// Returns `nil` if the list is something else.
+  /// Returns `nil` for other property lists.
   ///
-  /// - Throws: ``KeyedArchiveError``: the data is no property list, is damaged, or has a key that is no text, or twice.
+  /// - Throws: ``KeyedArchiveError`` if the data is damaged, not a property list, or has a repeated or non-text key.
   package init?(_ data: Data) throws(KeyedArchiveError) {
     var reader = PlainListReader(try PropertyListNodes(data, isArchive: false), length: data.count)
     guard let top = reader.top() else { return nil }
@@ -37,9 +36,9 @@ package struct PropertyListEntries {
     self.reader = reader
   }
 
-  /// The value under the key of this index.
+  /// Decodes the value at the index of a key.
   ///
-  /// - Throws: ``KeyedArchiveError``: the value nests too deeply, has a key twice, or would be far longer than it is.
+  /// - Throws: ``KeyedArchiveError`` for deep nesting, repeated keys, or too much expansion.
   package mutating func value(_ index: Int) throws(KeyedArchiveError) -> PlainValue {
     try reader.element(places[index])
   }
@@ -58,19 +57,19 @@ private struct PlainListReader {
 
   // MARK: A part at a time
 
-  /// The places of keys and values at the top; `nil` if there is no dictionary.
+  /// Indexes of the top dictionary's keys and values; `nil` for other lists.
   mutating func top() -> (keys: [Int32], values: [Int32])? {
     switch list.nodes[list.top] {
     case .dictionary(let keys, let values): return (keys, values)
     case .uid(let number):
-      // As in a value: it is a dictionary that looks like a reference.
+      // As for nested values: a dictionary that looks like a reference.
       list.nodes += [.string("CF$UID"), .integer(Int64(number))]
       return ([Int32(list.nodes.count - 2)], [Int32(list.nodes.count - 1)])
     default: return nil
     }
   }
 
-  /// A key at the top.
+  /// Reads a key of the top dictionary.
   mutating func key(_ index: Int32) throws(KeyedArchiveError) -> String {
     guard let value = reading.leaf(list[index]) else {
       if case .string = list[index] { throw Self.tooMuch }
@@ -80,8 +79,7 @@ private struct PlainListReader {
     return key
   }
 
-  /// A value at the top. One that cannot be read takes nothing from what may be made of the others, as long as not too much
-  /// was made in vain.
+  /// Reads a value of the top dictionary. A failing value leaves the others' budget unchanged, up to a limit.
   mutating func element(_ index: Int32) throws(KeyedArchiveError) -> PlainValue {
     let before = reading
     guard reading.enter() else { throw Self.tooMuch }
@@ -107,7 +105,7 @@ private struct PlainListReader {
       guard PlainReading.areDistinct(entries) else { throw Self.repeatedKey }
       return .dictionary(entries)
     case .uid(let number):
-      // What an XML list has of a reference, and what anybody's dictionary may be.
+      // XML lists write references as dictionaries, which may also be ordinary ones.
       return .dictionary([PlainValue.Entry(key: "CF$UID", value: .integer(Int64(number)))])
     default:
       guard let value = reading.leaf(node) else { throw Self.tooMuch }
