@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where in an object something is, as messages put it: `.siblings[2].name`.
+/// A coding path for messages: `.siblings[2].name`.
 enum CodingPath {
   static func text(of path: [any CodingKey]) -> String {
     path.map { key in key.intValue.map { "[\($0)]" } ?? ".\(key.stringValue)" }.joined()

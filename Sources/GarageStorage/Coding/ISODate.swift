@@ -1,11 +1,10 @@
 import Foundation
 
-/// Dates as ISO 8601 text that is read back as the very same date.
+/// Lossless ISO 8601 text for dates.
 ///
-/// The form of the original for whole seconds ("1950-01-01T05:00:00Z"), with as many digits of a fraction as the date
-/// needs. A date outside the years 0 to 9999, or closer before 2001 than a fraction can tell, is the number of its seconds
-/// since 2001. The arithmetic of days is
-/// Hinnant's ("chrono-compatible low-level date algorithms").
+/// Whole seconds have the original's form ("1950-01-01T05:00:00Z"); other dates have as many fractional digits as
+/// needed. A date outside the years 0 to 9999, or too close to 2001 for a fraction, is its number of seconds since
+/// 2001. The day arithmetic is Hinnant's ("chrono-compatible low-level date algorithms").
 enum ISODate {
   private static let secondsTo2001 = 978_307_200
 
@@ -28,7 +27,7 @@ enum ISODate {
     return date
   }
 
-  /// - Parameter hasFraction: Whether to keep what is beyond the second.
+  /// - Parameter hasFraction: Whether to keep fractional seconds.
   static func text(of date: Date, hasFraction: Bool = true) -> String? {
     let interval = date.timeIntervalSinceReferenceDate
     let whole = interval.rounded(.down)
@@ -47,7 +46,7 @@ enum ISODate {
       """
   }
 
-  /// ".25" for 0.25; nothing for 0. The number is from 0 up to 1, exact, and its text gives it back.
+  /// ".25" for 0.25, empty for 0. The number is in 0..<1; the text is exact.
   private static func fraction(_ number: Double) -> String {
     guard number > 0 else { return "" }
     let text = String(number)
@@ -93,7 +92,7 @@ enum ISODate {
     return Date(timeIntervalSinceReferenceDate: Double(seconds - secondsTo2001) + fraction)
   }
 
-  /// The year, month and day that are so many days after 1970-01-01.
+  /// The date that is `days` days after 1970-01-01.
   private static func civil(_ days: Int) -> (Int, Int, Int) {
     let (era, dayOfEra) = (days + 719_468).floored(by: 146_097)
     let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
@@ -112,7 +111,7 @@ enum ISODate {
 }
 
 extension Int {
-  /// Quotient and remainder, the remainder not negative.
+  /// Quotient and nonnegative remainder.
   fileprivate func floored(by divisor: Int) -> (Int, Int) {
     let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
     return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)

@@ -1,4 +1,3 @@
-/// An element's place in an array.
 struct IndexKey: CodingKey {
   var intValue: Int?
   var stringValue: String { String(intValue ?? 0) }

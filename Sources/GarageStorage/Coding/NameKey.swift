@@ -1,4 +1,4 @@
-/// A member's name; "super" for the part that belongs to a superclass.
+/// A member's name; "super" for a superclass's part.
 struct NameKey: CodingKey {
   var stringValue: String
   var intValue: Int? { nil }

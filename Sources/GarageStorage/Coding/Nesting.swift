@@ -1,17 +1,16 @@
-/// How deeply values may be nested in one another, and how many objects may lead to each other.
+/// Limits on nested values and on chains of objects.
 ///
-/// Encoding and decoding call themselves for each level of one object. Objects with an identifier are parked one after
-/// the other, and retrieving those that lead to each other goes on with another stack when one is used up: see
-/// ``RoomyStack``.
+/// Coding recurses for each level of one object. Identified objects are parked one after the other, and retrieving a
+/// chain of them continues on another stack when one is used up: see ``RoomyStack``.
 enum Nesting {
-  /// Values in one object, on the way in. In a release build this keeps encoding within a stack of 512 KiB, the least that
-  /// platforms give to a thread; in a debug build it may take eight times as much.
+  /// The limit for encoding values in one object. Keeps a release build within a stack of 512 KiB, the least that
+  /// platforms give a thread; a debug build may need eight times as much.
   static let limit = 128
 
-  /// Values in one object, on the way out. A type may read in more steps than it was written in, so there is more room.
+  /// The limit for decoding values in one object. Larger, because a type may decode in more steps than it encodes.
   static let decodingLimit = 1_024
 
-  /// Objects that lead to each other through plain properties, in one retrieval. They are all being made at the same time,
-  /// each on the stack.
+  /// The limit of objects that lead to each other through plain properties in one retrieval. All of them are under
+  /// construction at once, each on the stack.
   static let longestChain = 65_536
 }

@@ -1,9 +1,8 @@
-// What cannot be decoded is a `DecodingError`, to whoever retrieves an object and to code of the stored types, and has the
-// garage's word on it in its context.
+// Decoding failures are a `DecodingError` for callers and for the stored types' code, with the garage's error in its
+// context.
 
 extension GarageError {
-  /// The garage's word on an error that it threw: the error itself, or what is beneath a `DecodingError`. `nil` for an
-  /// error of somebody else.
+  /// The garage's error: the error itself, or the one underlying a `DecodingError`. `nil` for other errors.
   public init?(_ error: any Error) {
     switch error {
     case let error as GarageError: self = error
@@ -16,17 +15,17 @@ extension GarageError {
 }
 
 extension GarageError.Code {
-  /// Matches what the garage threw, whichever type it has: `catch GarageError.Code.missingReference`.
+  /// Matches the garage's errors whatever their type: `catch GarageError.Code.missingReference`.
   public static func ~= (code: GarageError.Code, error: any Error) -> Bool { GarageError(error)?.code == code }
 }
 
 extension DecodingError {
-  /// A reference to an object that is not there.
+  /// A reference to a missing object.
   static func missingReference(_ error: GarageError, at path: [any CodingKey]) -> DecodingError {
     .dataCorrupted(Context(codingPath: path, debugDescription: error.message, underlyingError: error))
   }
 
-  /// The error with what the garage says of the object that it is about, unless an object within that has said it.
+  /// Adds the object's label to the error, unless a nested object has added its own.
   func naming(_ label: String) -> DecodingError {
     guard let context, !(context.underlyingError is GarageError) else { return self }
     let named = Context(
@@ -40,7 +39,7 @@ extension DecodingError {
     }
   }
 
-  /// `nil` for a kind of error that is not known here.
+  /// `nil` for unknown kinds of errors.
   fileprivate var context: Context? {
     switch self {
     case .typeMismatch(_, let context), .valueNotFound(_, let context), .keyNotFound(_, let context),

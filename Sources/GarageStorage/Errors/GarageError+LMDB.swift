@@ -1,6 +1,6 @@
 import LMDB
 
-// The one place where errors of LMDB become errors of the garage.
+// The only conversion of LMDB's errors to the garage's.
 
 extension GarageError {
   static func storageFailed(_ error: LMDBError) -> GarageError {

@@ -1,6 +1,6 @@
 import Foundation
 
-// The messages, each in one place.
+// The garage's error messages.
 
 extension GarageError {
   static func failedToRetrieveObject(_ type: String, _ identifier: String) -> GarageError {
@@ -80,7 +80,7 @@ extension GarageError {
       .damaged, "The stored \(label) is damaged: \(reason). Park it again, or delete it.", underlying: underlying)
   }
 
-  /// For a record whose identifier is not known.
+  /// For a record with an unknown identifier.
   static func damaged(type: String, _ reason: String) -> GarageError {
     GarageError(
       .damaged,

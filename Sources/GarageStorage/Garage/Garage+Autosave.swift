@@ -1,10 +1,10 @@
 import Synchronization
 
 extension Garage {
-  /// Whether every operation that changes something is saved before it returns. Default true.
+  /// Whether every change is saved before its operation returns. Default true.
   ///
-  /// If not, changes are seen by this garage at once, and by nobody else before ``save()``, which saves all of them or
-  /// none. A crash before that loses all of them. Set to true, the next change saves what waits together with it.
+  /// Otherwise only this garage sees changes until ``save()``, which saves all of them or none. A crash before that
+  /// loses them. After setting it to true, the next change also saves all pending ones.
   ///
   /// Inside ``withAutosaveDisabled(_:)`` it is false for the thread that runs the closure.
   public var isAutosaveEnabled: Bool {
@@ -15,21 +15,20 @@ extension Garage {
     set { state.withLock { $0.isAutosaveEnabled = newValue } }
   }
 
-  /// Saves what waits, in one transaction, and waits for the disk. Does nothing if nothing waits.
+  /// Saves pending changes in one durable transaction. Does nothing if there are none.
   ///
-  /// - Throws: ``GarageError/Code/storageFailed``. Everything goes on waiting then, and can be saved again.
+  /// - Throws: ``GarageError/Code/storageFailed``. All changes stay pending then and can be saved again.
   public func save() throws {
     try saveAll()
   }
 
-  /// Runs a closure whose changes are one transaction: all of them are saved when it returns, or none if it throws.
+  /// Runs a closure whose changes form one transaction: all are saved when it returns, or none if it throws.
   ///
-  /// The closure sees its changes; others see them when they are saved. Changes made by other threads wait for the
-  /// closure's end, so it must not wait for them. In a garage whose autosave is off, the changes of a closure that
-  /// returns wait for ``save()`` with the others. Batches may be nested: an inner one that throws drops its own changes
-  /// only.
+  /// The closure sees its changes; others see them once saved. Other threads' changes wait for the closure, so it must
+  /// not wait for them. With autosave off, the changes of a returning closure wait for ``save()``. Batches may be
+  /// nested: an inner one that throws discards only its own changes.
   ///
-  /// - Throws: what the closure throws; what ``save()`` throws, and then none of its changes is kept.
+  /// - Throws: The closure's error, or that of ``save()``; none of its changes is kept then.
   @discardableResult
   public func withAutosaveDisabled<Result>(_ closure: () throws -> Result) throws -> Result {
     try batch(closure)

@@ -1,14 +1,14 @@
 import Foundation
 
 extension Garage {
-  /// What is stored of JSON: the text, or what the delegate makes of it.
+  /// The stored form of JSON: the text, or the delegate's encryption of it.
   func content(of json: JSONValue) throws -> (bytes: [UInt8], isEncrypted: Bool) {
     let bytes = JSONWriter.bytes(of: json)
     guard let delegate = dataEncryptionDelegate else { return (bytes, false) }
     return (Array(try delegate.encrypt(Data(bytes)).utf8), true)
   }
 
-  /// Where objects of this garage are retrieved from. It holds the garage.
+  /// The source of this garage's objects. It retains the garage.
   var source: ObjectSource {
     ObjectSource(garage: self, delegate: { self.dataEncryptionDelegate }) { body in
       let dates = self.decodingOverride
@@ -16,13 +16,12 @@ extension Garage {
     }
   }
 
-  /// Runs `body` with a retrieval of what is stored at one moment.
+  /// Runs `body` with a retrieval from a single snapshot.
   func retrieving<R>(_ body: (RetrievalSession) throws -> R) throws -> R {
     let dates = decodingOverride
     return try read { view in try body(RetrievalSession(source, view, dates: dates)) }
   }
 
-  /// The changes that park what a session has encoded.
   func changes(parking objects: [ParkingSession.Parked]) throws -> PendingChanges {
     var changes = PendingChanges()
     for object in objects {
@@ -32,7 +31,7 @@ extension Garage {
     return changes
   }
 
-  /// Parks what a session has encoded, in one transaction.
+  /// Parks a session's objects in one transaction.
   func park(_ session: ParkingSession) throws {
     let changes = try changes(parking: try session.finish())
     guard dataEncryptionDelegate == nil else { return try change(changes) }

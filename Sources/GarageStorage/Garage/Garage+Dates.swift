@@ -2,18 +2,18 @@ public import Foundation
 import Synchronization
 
 extension Garage {
-  /// How dates are stored by the calling thread.
+  /// The date encoding for the calling thread.
   ///
-  /// By default as text of ISO 8601 in UTC ("1950-01-01T05:00:00Z"), with a fraction of a second where the date has one,
-  /// so that the very same date is read back. A date outside the years 0 to 9999 is the number of its seconds since 2001.
+  /// The default is ISO 8601 text in UTC ("1950-01-01T05:00:00Z"), with fractional seconds as needed to read back the
+  /// same date. A date outside the years 0 to 9999 is its number of seconds since 2001.
   public var dateEncodingStrategy: JSONEncoder.DateEncodingStrategy {
     encodingOverride ?? .custom { try ISODate.encode($0, to: $1) }
   }
 
-  /// How dates are read by the calling thread.
+  /// The date decoding for the calling thread.
   ///
-  /// By default text of ISO 8601 with any zone and with or without a fraction, and what ``dateEncodingStrategy`` writes by
-  /// default.
+  /// The default reads ISO 8601 text with any time zone and optional fraction, and the default form of
+  /// ``dateEncodingStrategy``.
   public var dateDecodingStrategy: JSONDecoder.DateDecodingStrategy {
     decodingOverride ?? .custom { try RetrievalSession.date(from: $0) }
   }
@@ -47,7 +47,7 @@ extension Garage {
 
   /// Runs a closure in which the calling thread reads dates in another form.
   ///
-  /// A ``Reference`` that is resolved after the closure uses the form of the thread that resolves it.
+  /// A ``Reference`` resolved after the closure uses the form of the resolving thread.
   public func withDateDecodingStrategy<Result>(
     _ strategy: JSONDecoder.DateDecodingStrategy, _ closure: () throws -> Result
   ) rethrows -> Result {

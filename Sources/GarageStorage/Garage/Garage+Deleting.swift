@@ -1,5 +1,5 @@
 extension Garage {
-  /// Deletes an object. Objects that it points to are kept, and so are those that point to it.
+  /// Deletes an object. Keeps the objects it points to and those that point to it.
   ///
   /// - Throws: ``GarageError/Code/failedToRetrieveObject`` if it is not parked; ``GarageError/Code/storageFailed``.
   public func delete<T: Encodable>(_ object: T) throws {
@@ -15,14 +15,13 @@ extension Garage {
     }
   }
 
-  /// Throws if an object is not parked.
   func check(_ key: ObjectKey, _ view: GarageView) throws {
     guard try view.record(key) != nil else {
       throw GarageError.failedToRetrieveObject(ObjectKey.shortName(ofType: key.type), key.identifier)
     }
   }
 
-  /// Deletes all objects of a type, and nothing they point to, in one transaction.
+  /// Deletes all objects of a type, but none they point to, in one transaction.
   public func deleteAll<T>(_ objectType: T.Type) throws {
     var changes = PendingChanges()
     changes.clear(type: TypeIdentity.of(objectType).name)

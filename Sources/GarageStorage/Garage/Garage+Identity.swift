@@ -1,11 +1,11 @@
 extension Garage {
-  /// The identifier an object is parked under: its own if it is `Identifiable`, else a digest of its content.
+  /// The identifier an object is parked under: its own if it is `Identifiable`, otherwise a digest of its content.
   ///
-  /// The digest is SHA-256 of the object's JSON with sorted keys, in hexadecimal: the same in every process, unlike
-  /// `hashValue`. It is what ``retrieve(_:identifier:)`` finds a `Hashable` object by.
+  /// The digest is the SHA-256 of the object's JSON with sorted keys, in hexadecimal. Unlike `hashValue` it is the same
+  /// in every process. Pass it to ``retrieve(_:identifier:)`` to find a `Hashable` object.
   ///
-  /// - Throws: ``GarageError/Code/missingConformance``, ``GarageError/Code/unsupportedIDConformance``, and what the
-  ///   object's `encode(to:)` throws.
+  /// - Throws: ``GarageError/Code/missingConformance``, ``GarageError/Code/unsupportedIDConformance``, and the error of
+  ///   the object's `encode(to:)`.
   public func identifier(for object: some Encodable) throws -> String {
     try ParkingSession.key(of: object).identifier
   }

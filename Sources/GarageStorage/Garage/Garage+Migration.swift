@@ -1,25 +1,24 @@
 extension Garage {
-  /// Makes all objects of one class objects of another type. See ``migrateAll(fromOldClassName:to:)``.
+  /// Migrates all objects of one class to another type. See ``migrateAll(fromOldClassName:to:)``.
   public func migrateAll<T: Codable>(from oldClass: AnyClass, to newType: T.Type) throws {
     try migrate([TypeIdentity.of(oldClass).name], to: newType)
   }
 
-  /// Makes all objects that were parked as another type objects of `newType`, in one transaction.
+  /// Migrates all objects parked as another type to `newType`, in one transaction.
   ///
-  /// Each is read as the new type from what the old one has stored, and stored as the new type does. Identifiers and sync
-  /// statuses are kept, and whatever points to one of them points to it under the new type: objects of all types are looked
-  /// through for that. So the old type may be parked, and migrated, again. If there is none, nothing happens.
+  /// Each object is decoded as the new type from its stored data and stored again. Identifiers and sync statuses are
+  /// kept, and references to the objects are updated in objects of all types, so the old type can be parked and
+  /// migrated again. Does nothing if there are no such objects.
   ///
-  /// Objects that were found by their content, of a type without an identifier, are found by their content as the new
-  /// type has it, if that is such a type too.
+  /// Objects of a type without an identifier get a new content identifier if the new type has none either.
   ///
-  /// What was stored inside an object of the old type, and has an identifier of its own now, is parked on its own. If
-  /// that is taken, the object which is parked already counts, or else the first of those that were stored inside.
+  /// Values stored inside the old objects that have an identifier now are parked separately. If an identifier is taken,
+  /// the object already parked wins, otherwise the first nested one.
   ///
-  /// - Parameter oldClassName: The old type's name, with its module or without: "App.OldPerson" or "OldPerson".
-  /// - Throws: ``GarageError/Code/migrationConflict`` if several types have that name, if an identifier is taken by an
-  ///   object of the new type, or if two objects would be one by their content; ``GarageError/Code/undecodable`` and what
-  ///   else retrieving and parking throw. Nothing was changed then.
+  /// - Parameter oldClassName: The old type's name, with or without its module: "App.OldPerson" or "OldPerson".
+  /// - Throws: ``GarageError/Code/migrationConflict`` if several types have that name, an identifier is taken by an
+  ///   object of the new type, or two objects would get the same content identifier; ``GarageError/Code/undecodable``
+  ///   and other errors of retrieving and parking. Nothing was changed then.
   public func migrateAll<T: Codable>(fromOldClassName oldClassName: String, to newType: T.Type) throws {
     let names = try read { view in
       let types = try view.types()
@@ -46,7 +45,7 @@ extension Garage {
           var changes = PendingChanges()
           for key in keys {
             guard let object = try session.root(newType, key) else { continue }
-            // What it points to is parked already, unless it was stored in place and has an identifier now.
+            // Objects it points to are already parked, except values stored in place that have an identifier now.
             let parking = ParkingSession(self, dates: encoding) { other in
               try changes.objects[other] != nil || session.isThere(other)
             }
@@ -56,7 +55,7 @@ extension Garage {
             changes.merge(parked)
             guard new != key else { continue }
             if let status = try session.record(key)?.status { changes.setStatus(status, new) }
-            // Another object may have come to be under it.
+            // Another object may have taken its key.
             if !taken.contains(key) { changes.delete(key) }
           }
           return changes
@@ -65,7 +64,7 @@ extension Garage {
     }
   }
 
-  /// The keys of objects that are found by their content, as it is now. Empty if the new type has an identifier.
+  /// The objects' keys by current content. Empty if the new type has an identifier.
   private func contentKeys<T: Codable>(
     of keys: [ObjectKey], _ type: T.Type, _ session: RetrievalSession
   ) throws -> [ObjectKey: ObjectKey] {
@@ -76,7 +75,7 @@ extension Garage {
     var taken: Set<ObjectKey> = []
     for key in keys {
       guard let object = try session.root(type, key) else { continue }
-      // An identifier of the old type's own may be what others point to.
+      // Others may refer to an identifier of the old type.
       let new = ContentDigest.isText(key.identifier) ? try ParkingSession.key(of: object) : key
       let isThere = vacated.contains(new) ? false : try session.isThere(new)
       guard taken.insert(new).inserted, !isThere else {
@@ -88,7 +87,7 @@ extension Garage {
     return contentKeys
   }
 
-  /// Moves the objects to the new type, with what they have stored, and turns all references to them.
+  /// Moves the stored objects to the new type and updates all references to them.
   private func rename(_ old: String, to identity: TypeIdentity) throws -> [ObjectKey] {
     var keys: [ObjectKey] = []
     try change { view in
@@ -118,11 +117,11 @@ extension Garage {
     return keys
   }
 
-  /// What is stored of an object once its references are turned. Returns `nil` if it has none to turn.
+  /// An object's stored data with updated references; `nil` if it has none to update.
   private func renamed(
     _ record: StoredRecord, _ key: ObjectKey, _ old: String, _ new: String, _ moved: Set<String>
   ) throws -> (bytes: [UInt8], isEncrypted: Bool)? {
-    // The name is looked for before anything is parsed: most objects point to others.
+    // Search for the name before parsing: most objects do not contain it.
     guard record.isEncrypted || record.content.contains(JSONWriter.bytes(of: .string(old))) else { return nil }
     let json = try source.json(of: record, key)
     let renamed = json.renaming(old, to: new, moved)

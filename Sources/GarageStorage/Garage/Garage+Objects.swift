@@ -1,9 +1,9 @@
-// Mapped objects, under the names that the original gives to what takes the Objective-C runtime there.
+// Mapped objects. The names are the original's for its Objective-C API.
 
 extension Garage {
-  /// Parks an object by its mapping, and the identified objects it leads to, in one transaction.
+  /// Parks an object by its mapping, with the identified objects it leads to, in one transaction.
   ///
-  /// - Throws: ``GarageError/Code/invalidMapping``, and what ``park(_:)`` throws. Nothing was parked then.
+  /// - Throws: ``GarageError/Code/invalidMapping``, and the errors of ``park(_:)``. Nothing was parked then.
   public func parkObject(_ object: some MappableObject) throws {
     try parkAllObjects([object])
   }
@@ -15,20 +15,20 @@ extension Garage {
     try park(session)
   }
 
-  /// Parks objects by their mappings, in one transaction. They may be of several classes.
+  /// Parks objects of any classes by their mappings, in one transaction.
   public func parkObjects(_ objects: [any MappableObject]) throws {
     let session = ParkingSession(self, dates: encodingOverride)
     for object in objects { try session.add(mapped: object) }
     try park(session)
   }
 
-  /// Retrieves the object of a class with an identifier. Returns `nil` if there is none.
+  /// Retrieves the object of a class with an identifier, or `nil`.
   public func retrieveObject<T: MappableObject>(_ objectClass: T.Type, identifier: String) throws -> T? {
     let key = ObjectKey(TypeIdentity.of(objectClass), identifier)
     return try retrieving { try $0.root(mapped: objectClass, key) }
   }
 
-  /// Retrieves all objects of a class, in the order of their identifiers' bytes.
+  /// Retrieves all objects of a class, ordered by the bytes of their identifiers.
   public func retrieveAllObjects<T: MappableObject>(_ objectClass: T.Type) throws -> [T] {
     try retrieveObjects(objectClass) { try $0.records(ofType: TypeIdentity.of(objectClass).name) }
   }
@@ -38,7 +38,7 @@ extension Garage {
     try retrieveObjects(withStatus: syncStatus, ofClass: T.self)
   }
 
-  /// The same, with the class named. Objects of one that is not ``Syncable`` are ``SyncStatus/undetermined``.
+  /// Retrieves the objects of a class that have a sync status. Those not ``Syncable`` are ``SyncStatus/undetermined``.
   public func retrieveObjects<T: MappableObject>(
     withStatus syncStatus: SyncStatus, ofClass objectClass: T.Type
   ) throws -> [T] {
@@ -53,14 +53,14 @@ extension Garage {
     }
   }
 
-  /// Deletes an object, and nothing it points to.
+  /// Deletes an object, but none it points to.
   ///
   /// - Throws: ``GarageError/Code/failedToRetrieveObject`` if it is not parked.
   public func deleteObject(_ object: some MappableObject) throws {
     try delete(ParkingSession.key(ofMapped: object))
   }
 
-  /// Deletes all objects of a class, and nothing they point to.
+  /// Deletes all objects of a class, but none they point to.
   public func deleteAllObjects<T: MappableObject>(_ objectClass: T.Type) throws {
     try deleteAll(objectClass)
   }
@@ -75,7 +75,7 @@ extension Garage {
     try setSyncStatus(syncStatus, keys: try objects.map { try ParkingSession.key(ofMapped: $0) })
   }
 
-  /// The sync status that is stored for an object.
+  /// The stored sync status of an object.
   public func syncStatus<T: MappableObject & Syncable>(for object: T) throws -> SyncStatus {
     try syncStatus(ParkingSession.key(ofMapped: object))
   }

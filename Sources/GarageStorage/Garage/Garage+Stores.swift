@@ -3,10 +3,10 @@ import Platform
 import Synchronization
 
 extension Garage {
-  /// Describes a durable store with a name: a directory in `$XDG_DATA_HOME/<program>` or `~/.local/share/<program>` on
+  /// Describes a durable store by name: a directory in `$XDG_DATA_HOME/<program>` or `~/.local/share/<program>` on
   /// Linux, in `Library/Application Support/<program>` on Apple platforms.
   ///
-  /// - Parameter storeName: May have folders in it: "Accounts/Main.garage".
+  /// - Parameter storeName: May contain folders: "Accounts/Main.garage".
   public static func makePersistentStoreDescription(_ storeName: String) -> PersistentStoreDescription {
     PersistentStoreDescription(url: dataDirectory.appendingPathComponent(storeName, isDirectory: true))
   }
@@ -21,9 +21,9 @@ extension Garage {
     return folder.appendingPathComponent(program, isDirectory: true)
   }
 
-  /// Opens the stores now, to hear of errors before the first operation.
+  /// Opens the stores now, to report errors before the first operation.
   ///
-  /// - Parameter block: Called for each description, before this returns, with the error if there is one.
+  /// - Parameter block: Called for each description before this returns, with its error if any.
   public func loadPersistentStores(
     completionHandler block: (PersistentStoreDescription, (any Error)?) -> Void
   ) {
@@ -41,7 +41,7 @@ extension Garage {
     }
   }
 
-  /// Closes the store. What was not saved is forgotten, and operations throw from now on.
+  /// Closes the store. Discards unsaved changes; later operations throw.
   public func close() {
     writing.withLock {
       let store = state.withLock { state in
@@ -53,7 +53,7 @@ extension Garage {
     }
   }
 
-  /// The store, which is opened if it is not yet.
+  /// The store, opened on first use.
   func store() throws -> any GarageStore {
     if let store = try openStore() { return store }
     return try loading.withLock {

@@ -1,7 +1,5 @@
 extension Garage {
-  /// Sets the sync status of a parked object, and leaves what is stored of it as it is.
-  ///
-  /// The object's own property is not changed.
+  /// Sets the sync status of a parked object without changing its stored content or the object's own property.
   ///
   /// - Throws: ``GarageError/Code/failedToRetrieveObject`` if it is not parked; ``GarageError/Code/storageFailed``.
   public func setSyncStatus<T: Encodable & Syncable>(_ syncStatus: SyncStatus, for object: T) throws {
@@ -10,7 +8,7 @@ extension Garage {
 
   /// Sets the sync status of parked objects, in one transaction.
   ///
-  /// - Throws: as for one object, if any of them is not parked. No status is set then.
+  /// - Throws: As for one object, if any is not parked. No status is set then.
   public func setSyncStatus<T: Encodable & Syncable>(_ syncStatus: SyncStatus, for objects: [T]) throws {
     try setSyncStatus(syncStatus, keys: try objects.map { try ParkingSession.key(of: $0) })
   }
@@ -26,7 +24,7 @@ extension Garage {
     }
   }
 
-  /// The sync status that is stored for an object.
+  /// The stored sync status of an object.
   ///
   /// - Throws: ``GarageError/Code/failedToRetrieveObject`` if it is not parked; ``GarageError/Code/storageFailed``.
   public func syncStatus<T: Encodable & Syncable>(for object: T) throws -> SyncStatus {
@@ -42,14 +40,14 @@ extension Garage {
     }
   }
 
-  /// Retrieves the objects of a type that have a sync status. Only these, and what they point to, are read.
+  /// Retrieves the objects of a type that have a sync status. Reads only these and the objects they point to.
   ///
-  /// - Throws: as ``retrieve(_:identifier:)`` does, if any of them cannot be read.
+  /// - Throws: The errors of ``retrieve(_:identifier:)``, if any object cannot be read.
   public func retrieveAll<T: Decodable & Syncable>(withStatus syncStatus: SyncStatus) throws -> [T] {
     try retrieveAll(T.self, withStatus: syncStatus)
   }
 
-  /// The same, with the type named.
+  /// Retrieves the objects of the given type that have a sync status.
   public func retrieveAll<T: Decodable & Syncable>(
     _ objectType: T.Type, withStatus syncStatus: SyncStatus
   ) throws -> [T] {

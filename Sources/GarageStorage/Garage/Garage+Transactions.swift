@@ -4,7 +4,7 @@ import Synchronization
 extension Garage {
   static var thread: ObjectIdentifier { ObjectIdentifier(Thread.current) }
 
-  /// Runs `body` with what the calling thread sees: what is stored, and over it what waits to be saved.
+  /// Runs `body` with the calling thread's view: the stored objects with its pending changes.
   func read<R>(_ body: (GarageView) throws -> R) throws -> R {
     let store = try store()
     let thread = Self.thread
@@ -14,7 +14,7 @@ extension Garage {
         let (pending, now) = state.withLock { state in
           (state.isInBatch(thread) ? state.batches.last ?? state.pending : state.pending, state.generation)
         }
-        // What waited may have been saved after the snapshot was taken: it would be in neither.
+        // Changes saved between the two would be in neither: retry.
         guard now == before else { return nil }
         return try body(GarageView(snapshot: snapshot, pending: pending))
       }
@@ -22,19 +22,19 @@ extension Garage {
     }
   }
 
-  /// Makes the changes that `body` returns: saves them, or lets them wait. All of them or none.
+  /// Applies the changes that `body` returns, all or none: saves them or adds them to the pending ones.
   func change(_ body: (GarageView) throws -> PendingChanges) throws {
     try writing.withLock {
       try apply(try read(body))
     }
   }
 
-  /// The same, for changes that depend on nothing.
+  /// Applies changes that do not depend on stored data.
   func change(_ changes: PendingChanges) throws {
     try writing.withLock { try apply(changes) }
   }
 
-  /// `writing` is held.
+  /// Requires `writing`.
   private func apply(_ changes: PendingChanges) throws {
     guard !changes.isEmpty else { return }
     let store = try store()
@@ -59,7 +59,7 @@ extension Garage {
     }
   }
 
-  /// Saves everything that waits. `writing` is held.
+  /// Saves all pending changes. Requires `writing`.
   private func commitAll(_ changes: PendingChanges, _ store: any GarageStore) throws {
     try store.commit(changes)
     state.withLock { state in
@@ -77,7 +77,7 @@ extension Garage {
       }
       guard !changes.isEmpty else { return }
       try commitAll(changes, store)
-      // Called in a batch: that begins anew.
+      // When called in a batch, the batch starts over.
       state.withLock { state in
         guard state.isInBatch(thread) else { return }
         for index in state.batches.indices { state.batches[index] = PendingChanges() }
@@ -85,7 +85,7 @@ extension Garage {
     }
   }
 
-  /// Runs `body` as a batch: its changes wait apart, and are kept or dropped together.
+  /// Runs `body` as a batch: its changes are kept or discarded together.
   func batch<R>(_ body: () throws -> R) throws -> R {
     writing.lock()
     defer { writing.unlock() }

@@ -1,33 +1,32 @@
 import Foundation
 import Synchronization
 
-/// A place to park objects in, and to retrieve them from.
+/// A store for parking and retrieving objects.
 ///
-/// What is parked is a snapshot, as JSON, in an LMDB environment. A later change of the object is stored when it is
-/// parked again. Objects with an identifier are stored once, and other objects point to them.
+/// A parked object is a JSON snapshot in an LMDB environment; park it again to store later changes. Objects with an
+/// identifier are stored once, and others point to them.
 ///
-/// A garage may be used from several threads, and the same store from several garages and processes: each operation is
-/// one transaction, and sees what others have saved. Operations that change something take turns. Every save waits for
-/// the disk: what was saved survives a crash of the program, of the system, and a power cut.
+/// A garage is thread-safe, and several garages and processes may share a store. Each operation is one transaction that
+/// sees all changes saved by others; changing operations run one at a time. Saves are durable: they survive a crash of
+/// the program or the system, and a power cut.
 ///
-/// Its functions are declared with a plain `throws`, as in GarageStorage: types that encode and decode themselves throw what
-/// they like. What the garage itself throws is ``GarageError``.
+/// Functions declare plain `throws`, as in GarageStorage, because the stored types' coding may throw any error. The
+/// garage's own errors are ``GarageError``.
 ///
-/// The store is opened by the first operation, or by ``loadPersistentStores(completionHandler:)``, and closed when the
-/// garage is released.
-// @unchecked: everything is constant or behind a lock, but for the encryption delegate, which is documented to be
-// called on the threads that use the garage.
+/// The first operation or ``loadPersistentStores(completionHandler:)`` opens the store; releasing the garage closes it.
+// @unchecked: everything is constant or behind a lock, except the encryption delegate, which is documented to be called
+// on any thread that uses the garage.
 public final class Garage: @unchecked Sendable {
   /// The domain of the garage's errors as `NSError`: "GarageStorage".
   public static let errorDomain = GarageError.errorDomain
 
   struct State {
-    /// What waits to be saved.
+    /// Unsaved changes.
     var pending = PendingChanges()
-    /// The batches that the thread in `batchThread` is in, from the outermost one: each holds what waits beneath it too.
+    /// The open batches of `batchThread`, outermost first. Each includes the pending changes beneath it.
     var batches: [PendingChanges] = []
     var batchThread: ObjectIdentifier?
-    /// How often what waited was saved.
+    /// The number of saves of pending changes.
     var generation = 0
     var isAutosaveEnabled = true
     var store: (any GarageStore)?
@@ -39,7 +38,7 @@ public final class Garage: @unchecked Sendable {
     func isInBatch(_ thread: ObjectIdentifier) -> Bool { batchThread == thread }
   }
 
-  // @unchecked: handed from thread to thread, as its protocol says.
+  // @unchecked: passed between threads, as its protocol documents.
   struct Delegate: @unchecked Sendable {
     var object: (any DataEncryptionDelegate)?
   }
@@ -48,25 +47,24 @@ public final class Garage: @unchecked Sendable {
   let state = Mutex(State())
   /// Held while the store is being opened.
   let loading = NSLock()
-  /// Held by who changes something, for a whole batch. Recursive: a batch's operations are in it.
+  /// Held for each change, or for a whole batch. Recursive, because a batch contains operations.
   let writing = NSRecursiveLock()
 
-  /// Makes a garage of stores, which are loaded at the first use.
+  /// Creates a garage whose stores are loaded on first use.
   ///
-  /// - Parameter persistentStoreDescriptions: The first one is where objects are kept. Others are not used, and
-  ///   ``loadPersistentStores(completionHandler:)`` reports them.
+  /// - Parameter persistentStoreDescriptions: Only the first one is used; ``loadPersistentStores(completionHandler:)``
+  ///   reports the others.
   public init(with persistentStoreDescriptions: [PersistentStoreDescription]) {
     descriptions = persistentStoreDescriptions
   }
 
-  /// The garage "GarageStorage" of the program. See ``init(named:)``.
+  /// The program's garage "GarageStorage". See ``init(named:)``.
   public convenience init() {
     self.init(named: "GarageStorage")
   }
 
-  /// The garage of a name: `makePersistentStoreDescription("<name>.garage")`.
-  ///
-  /// If it cannot be opened, each operation throws the reason.
+  /// A garage in `makePersistentStoreDescription("<name>.garage")`. If it cannot be opened, each operation throws the
+  /// reason.
   public convenience init(named garageName: String) {
     self.init(with: [Garage.makePersistentStoreDescription("\(garageName).garage")])
   }
@@ -75,10 +73,10 @@ public final class Garage: @unchecked Sendable {
     state.withLock { $0.store }?.close()
   }
 
-  /// Encrypts what is parked from now on. Held strongly. Without one, as by default, objects are stored in plain text.
+  /// Encrypts objects parked from now on. Held strongly. Without one, the default, objects are stored in plain text.
   ///
-  /// Objects that are in plain text already can still be retrieved, and are encrypted when they are parked again. Once a
-  /// garage holds an encrypted object, parking without a delegate is an error, until all objects are deleted.
+  /// Plain text objects remain readable and are encrypted when parked again. Once a garage holds an encrypted object,
+  /// parking without a delegate is an error until all objects are deleted.
   public var dataEncryptionDelegate: (any DataEncryptionDelegate)? {
     get { state.withLock { $0.delegate }.object }
     set {

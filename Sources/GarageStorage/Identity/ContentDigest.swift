@@ -1,6 +1,5 @@
-/// What identifies content that has no identifier, in every process and every run.
+/// Identifies content without an identifier, the same in every process.
 enum ContentDigest {
-  /// The digest's 64 hexadecimal digits.
   static func text(of content: [UInt8]) -> String {
     let digits = Array("0123456789abcdef".utf8)
     return String(
@@ -9,13 +8,12 @@ enum ContentDigest {
 }
 
 extension ContentDigest {
-  /// Whether a text has the form of a digest.
   static func isText(_ text: String) -> Bool {
     let digits = Array("0123456789abcdef".utf8)
     return text.utf8.count == 64 && text.utf8.allSatisfy { digits.contains($0) }
   }
 
-  /// The digest's first eight bytes as a number, to tell bytes that were changed.
+  /// The digest's first eight bytes, as a checksum.
   static func word(of bytes: [UInt8]) -> UInt64 {
     SHA256.digest(of: bytes).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
   }

@@ -1,8 +1,8 @@
 extension ObjectKey {
-  /// Whether the bytes hold a digest in place of the type or of the identifier.
+  /// Whether the bytes hold a digest instead of the type or the identifier.
   var isDigest: Bool { bytes[0] == 0xff || bytes[prefixCount] == 1 }
 
-  /// The type and the identifier that a key's bytes name. Returns `nil` if they hold a digest, or are not a key.
+  /// The type and identifier in a key's bytes; `nil` if they hold a digest or are not a key.
   init?(bytes key: UnsafeRawBufferPointer) {
     guard let length = key.first.map(Int.init), length <= Self.longestType, key.count > length + 1,
       key[length + 1] == 0,

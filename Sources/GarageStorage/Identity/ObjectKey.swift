@@ -1,7 +1,7 @@
-/// The type and the identifier of a parked object, and the bytes they are found by.
+/// The type and identifier of a parked object, and its key in LMDB.
 ///
-/// The bytes begin with the type, so that the objects of a type are side by side. What is too long for a key of LMDB
-/// is represented by its digest, and the record then holds it in full.
+/// Keys begin with the type, so that objects of a type are adjacent. A part that is too long is replaced by its digest,
+/// and the record holds it in full.
 struct ObjectKey: Hashable {
   /// At most 1 + 120 + 1 + 380 bytes, and one more in the index by status.
   static let longestType = 120
@@ -33,7 +33,7 @@ struct ObjectKey: Hashable {
     self.init(type: type.name, identifier: identifier, prefix: type.prefix)
   }
 
-  /// What the keys of a type's objects begin with. No type's prefix begins another's.
+  /// The key prefix of a type. No type's prefix is a prefix of another's.
   static func prefix(ofType name: String) -> [UInt8] {
     let utf8 = Array(name.utf8)
     return utf8.count <= longestType ? [UInt8(utf8.count)] + utf8 : [0xff] + SHA256.digest(of: utf8)
@@ -45,10 +45,10 @@ struct ObjectKey: Hashable {
 
   func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
 
-  /// As messages name the object: `Person "Sam"`.
+  /// The object's name in messages: `Person "Sam"`.
   var label: String { "\(Self.shortName(ofType: type)) \"\(identifier)\"" }
 
-  /// A stored name without the names around it: "Person" for "App.Person".
+  /// A stored name without its context: "Person" for "App.Person".
   static func shortName(ofType name: String) -> String {
     guard !name.contains("<"), let dot = name.lastIndex(of: ".") else { return name }
     return String(name[name.index(after: dot)...])

@@ -1,4 +1,4 @@
-/// The names that one object stores of another one that it points to.
+/// An object's stored reference to another one.
 struct ObjectReference: Hashable {
   let type: String
   let identifier: String

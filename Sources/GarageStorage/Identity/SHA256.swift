@@ -1,4 +1,4 @@
-/// SHA-256, as FIPS 180-4 defines it: what identifies content in every process and every run.
+/// SHA-256, as defined by FIPS 180-4.
 struct SHA256 {
   private static let constants: [UInt32] = [
     0x428a_2f98, 0x7137_4491, 0xb5c0_fbcf, 0xe9b5_dba5, 0x3956_c25b, 0x59f1_11f1, 0x923f_82a4, 0xab1c_5ed5,
@@ -16,7 +16,6 @@ struct SHA256 {
   ]
   private var schedule = [UInt32](repeating: 0, count: 64)
 
-  /// The 32 bytes of the digest.
   static func digest(of message: [UInt8]) -> [UInt8] {
     var hash = SHA256()
     var padded = message

@@ -2,17 +2,17 @@ import Foundation
 import Platform
 import Synchronization
 
-/// What the garage knows of a type: the name it is stored under, and whether its values have an identifier.
+/// A type's stored name and whether its values have an identifier.
 struct TypeIdentity: Sendable {
-  /// The name with the module: "App.Person". The same in every process and build.
+  /// The name with its module, "App.Person": the same in every process and build.
   let name: String
-  /// The name without the module, for messages: "Person".
+  /// The name without its module, for messages: "Person".
   let shortName: String
-  /// What the keys of all the type's objects begin with.
+  /// The key prefix of the type's objects.
   let prefix: [UInt8]
-  /// Whether values are objects of their own when they are nested in others.
+  /// Whether nested values are separate objects.
   let isIdentified: Bool
-  /// Whether it conforms to `Identifiable`, with an identifier that can be stored or not.
+  /// Whether it conforms to `Identifiable`, even with an unsupported identifier.
   let isIdentifiable: Bool
   let isSyncable: Bool
 
@@ -34,11 +34,10 @@ struct TypeIdentity: Sendable {
     return identity
   }
 
-  /// The type that a stored name stands for, if this process has parked or retrieved it, or if it is a class that can
-  /// be found by its name.
+  /// The type with a stored name, if this process has parked or retrieved it or can find it as a class.
   static func type(named name: String) -> Any.Type? {
     if let type = known.withLock({ $0.types[name] }) { return type }
-    // What is in the file may be anything.
+    // A file may contain any name.
     return name.canBeTypeName ? NSClassFromString(name) : nil
   }
 
@@ -56,7 +55,7 @@ struct TypeIdentity: Sendable {
     }
   }
 
-  /// The type's qualified name, without the addresses that stand for the context of private and local types.
+  /// The qualified name, without the context addresses of private and local types.
   private static func stableName(of type: Any.Type) -> String {
     var name = String(reflecting: type)
     let opening = "(unknown context at $"
@@ -70,11 +69,9 @@ struct TypeIdentity: Sendable {
     T.ID.self == String.self || T.ID.self == UUID.self || T.ID.self is any LosslessStringConvertible.Type
   }
 
-  /// The text of an `Identifiable`'s identifier. Returns `nil` for a type that cannot be stored.
+  /// An identifier's text; `nil` for an unsupported type.
   static func identifier(of value: some Identifiable) -> String? { text(of: value.id) }
 
-  /// The text of an identifier.
-  ///
   /// - Throws: ``GarageError/Code/unsupportedIDConformance``
   static func text<ID>(ofIdentifier identifier: ID) throws(GarageError) -> String {
     guard let text = text(of: identifier) else { throw .unsupportedIDConformance(String(describing: ID.self)) }

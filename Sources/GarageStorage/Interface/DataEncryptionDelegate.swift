@@ -1,17 +1,16 @@
 public import Foundation
 
-/// Encrypts objects on their way to the disk, and decrypts them.
+/// Encrypts objects before they are stored, and decrypts them.
 ///
-/// What is encrypted is the JSON of each object. The names of types, identifiers and sync statuses are not: objects are
-/// found by them. The identifier of an object that has none of its own is a digest of its content, from which content
-/// that can be guessed can be confirmed.
+/// Covers each object's JSON. Type names, identifiers and sync statuses stay readable, because objects are found by
+/// them. A content identifier is a digest, which can confirm a guess of the content.
 ///
-/// Its functions are called on the threads that use the garage, several at once if the garage is used so, and on threads of
-/// the garage's own for long chains of objects. They must not use the garage.
+/// Called on the threads that use the garage, concurrently if it is used so, and on the garage's own threads for long
+/// chains of objects. It must not use the garage.
 public protocol DataEncryptionDelegate: AnyObject {
-  /// Returns the encrypted form of an object's JSON. What it throws is thrown by the parking.
+  /// Returns the encrypted form of an object's JSON. Its error becomes that of the parking.
   func encrypt(_ data: Data) throws -> String
 
-  /// Returns the JSON that was encrypted. What it throws is thrown by the retrieval.
+  /// Returns the decrypted JSON. Its error becomes that of the retrieval.
   func decrypt(_ string: String) throws -> Data
 }

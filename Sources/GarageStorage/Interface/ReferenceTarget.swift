@@ -1,11 +1,11 @@
-/// What a ``Reference`` property can be: an optional, or an array, of something `Codable` and `Identifiable`.
+/// The type of a ``Reference`` property: an optional or an array of `Codable & Identifiable` objects.
 public protocol ReferenceTarget {
   associatedtype Object: Codable & Identifiable
 
-  /// The value that holds these objects.
+  /// Creates a value that holds these objects.
   init(referenced objects: [Object])
 
-  /// The objects that the value holds.
+  /// The objects in the value.
   var referencedObjects: [Object] { get }
 
   /// Whether it is stored as an array.

@@ -1,10 +1,10 @@
-/// The state of an object with respect to a web service.
+/// An object's state relative to a web service.
 public enum SyncStatus: Int, Sendable, CaseIterable, Codable {
-  /// It was not determined. New objects that are not ``Syncable`` have this one.
+  /// Not determined: the initial status of objects that are not ``Syncable``.
   case undetermined
   /// The service does not have it yet.
   case notSynced
-  /// It is on its way.
+  /// It is being sent.
   case syncing
   /// The service has it.
   case synced

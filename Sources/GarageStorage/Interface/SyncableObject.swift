@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A ``MappableObject`` whose state with respect to a web service the garage keeps: what ``Syncable`` is, for classes.
+/// A ``MappableObject`` whose sync status the garage stores, like ``Syncable``.
 public protocol SyncableObject: NSObjectProtocol, Syncable {
   var syncStatus: SyncStatus { get set }
 }

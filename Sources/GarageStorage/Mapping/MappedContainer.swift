@@ -1,6 +1,4 @@
-/// An optional, an array or a dictionary whose elements may be mapped objects.
-///
-/// What it is encoded into is a new slot.
+/// An optional, array or dictionary whose elements may be mapped objects. It encodes into a new slot.
 protocol MappedContainer {
   static var elementType: Any.Type { get }
 
@@ -18,7 +16,7 @@ extension Optional: MappedContainer {
   }
 
   static func decodeMapped(_ json: JSONValue, _ decoder: TreeDecoder) throws -> Wrapped? {
-    // As with optional properties of Codable types: what points to a deleted object is nil.
+    // As for optional properties of Codable types, a deleted object is nil.
     if try json == .null || decoder.session.isMissing(Wrapped.self, json) { return nil }
     guard let value = try MappedValue.value(Wrapped.self, json, decoder) as? Wrapped else {
       throw decoder.mismatch(Wrapped.self)

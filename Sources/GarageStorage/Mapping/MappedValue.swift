@@ -1,4 +1,4 @@
-/// The values of mapped properties, whose types are known only when the program runs.
+/// Values of mapped properties, whose types are known only at run time.
 enum MappedValue {
   static func isMappable(_ type: Any.Type) -> Bool {
     if type is any MappableObject.Type || type is any Codable.Type { return true }

@@ -1,5 +1,5 @@
 extension ObjectMapping {
-  /// The mapping of a class, if it can be used.
+  /// The mapping of a class, validated.
   static func checked(_ type: any MappableObject.Type) throws(GarageError) -> ObjectMapping {
     let mapping = type.objectMapping
     let name = String(describing: type)

@@ -1,13 +1,11 @@
 public import Foundation
 
-/// Which properties of a ``MappableObject`` are parked, under which names, and which of them identifies the object.
+/// The parked properties of a ``MappableObject`` with their stored names, and its identifying property.
 ///
-/// Properties are named by key paths. By their names alone they cannot be reached: that takes the key-value coding of the
-/// Objective-C runtime.
+/// Properties are given by key paths, because access by name requires the Objective-C runtime.
 public final class ObjectMapping {
-  /// A property, without its type.
   struct Property {
-    /// The type that it is declared with.
+    /// Its declared type.
     let type: Any.Type
     let read: (NSObject) -> Any?
     /// `nil` if it cannot be set.
@@ -17,10 +15,9 @@ public final class ObjectMapping {
   let objectClass: AnyClass
   private(set) var properties: [String: Property] = [:]
 
-  /// The name of the property that identifies the object: a `String`, a `UUID` or a `LosslessStringConvertible`, and one of
-  /// those that are mapped.
+  /// The mapped property that identifies the object: a `String`, a `UUID` or a `LosslessStringConvertible`.
   ///
-  /// If it is `nil`, the object is part of the objects it is a property of, and as a root is identified by its content.
+  /// If `nil`, the object is stored inside its owners, and as a root is identified by its content.
   public var identifyingAttribute: String?
 
   /// A mapping without properties.
@@ -28,20 +25,20 @@ public final class ObjectMapping {
     self.objectClass = objectClass
   }
 
-  /// The same as ``init(for:)``.
+  /// Creates a mapping without properties, like ``init(for:)``.
   public static func mapping(for objectClass: AnyClass) -> ObjectMapping {
     ObjectMapping(for: objectClass)
   }
 
-  /// Adds properties, each by the name it is stored under and its key path.
+  /// Adds properties by stored name and key path.
   ///
-  /// Each has to be a variable whose type can be mapped, or parking throws ``GarageError/Code/invalidMapping``. Names that begin with "gs_" are the
-  /// garage's own.
+  /// Each must be a variable of a mappable type, or parking throws ``GarageError/Code/invalidMapping``. Names that
+  /// begin with "gs_" are reserved.
   public func addMappings<Root: NSObject>(_ dictionary: [String: PartialKeyPath<Root>]) {
     for (name, path) in dictionary { properties[name] = Self.property(path) }
   }
 
-  /// Adds a property. The compiler checks that it is `Codable` and can be set.
+  /// Adds a property that the compiler knows to be `Codable` and settable.
   public func addMapping<Root: NSObject, Value: Codable>(_ name: String, _ path: ReferenceWritableKeyPath<Root, Value>)
   {
     properties[name] = Self.property(path)

@@ -7,7 +7,7 @@ extension ParkingSession {
     }
   }
 
-  /// What a mapped object is parked under: its identifying attribute, or a digest of its content.
+  /// A mapped object's key: its identifying attribute, or a digest of its content.
   static func key(ofMapped object: any MappableObject) throws -> ObjectKey {
     let mapping = try ObjectMapping.checked(type(of: object))
     let identity = TypeIdentity.of(type(of: object))
@@ -29,9 +29,9 @@ extension ParkingSession {
     return ObjectKey(identity, identifier)
   }
 
-  /// Encodes a mapped object that is nested in another one: in place, or as a reference if it has an identifier.
+  /// Encodes a nested mapped object in place, or as a reference if it has an identifier.
   ///
-  /// - Parameter declared: The type that its property or container declares.
+  /// - Parameter declared: The declared type of its property or container.
   private func encode(
     mapped object: any MappableObject, declared: Any.Type, into slot: EncodingSlot, at path: [any CodingKey]
   ) throws {
@@ -44,7 +44,7 @@ extension ParkingSession {
       }
     }
     try encodeProperties(of: object, into: slot, at: path)
-    // Nothing else tells that it is of a subclass: without its name it would be read as what is declared.
+    // Store the name of a subclass, or it would be read as the declared class.
     if type != declared {
       let member = JSONValue.nestedType(TypeIdentity.of(type))
       slot.newMember(member.name).set(member.value)

@@ -1,12 +1,11 @@
 extension RetrievalSession {
-  /// The mapped object under a key. Returns `nil` if there is none.
   func root<T: MappableObject>(mapped type: T.Type, _ key: ObjectKey) throws -> T? {
     if let object = made(key) { return try cast(object, key) }
     guard let record = try record(key) else { return nil }
     return try object(mapped: type, key, record)
   }
 
-  /// The mapped object of a record that was read already.
+  /// The mapped object of a record already read.
   func object<T: MappableObject>(
     mapped type: T.Type, _ key: ObjectKey, _ record: StoredRecord, from path: [any CodingKey] = []
   ) throws -> T {
@@ -17,7 +16,7 @@ extension RetrievalSession {
     }
   }
 
-  /// A mapped object that is nested in another one.
+  /// A nested mapped object.
   func mapped<T: MappableObject>(_ type: T.Type, _ json: JSONValue, _ decoder: TreeDecoder) throws -> Any {
     try nest(decoder.codingPath) {
       if let reference = json.reference { return try referenced(mapped: type, reference, decoder) }
@@ -36,7 +35,7 @@ extension RetrievalSession {
   ) throws -> Any {
     let key = ObjectKey(reference)
     if let object = made(key) {
-      // Made for another property, which may be declared with another class.
+      // Created for another property, whose declared class may differ.
       guard object is T else { throw wrongClass(key.type, type, decoder) }
       return object
     }
@@ -47,7 +46,7 @@ extension RetrievalSession {
     return try makeOther(try subclass(key.type, of: type, decoder), key, record, decoder.codingPath)
   }
 
-  /// The class with a stored name, which has to be one that a property of `type` can hold.
+  /// The class with a stored name, which a property of `type` must be able to hold.
   private func subclass<T: MappableObject>(
     _ name: String, of type: T.Type, _ decoder: TreeDecoder
   ) throws -> any MappableObject.Type {

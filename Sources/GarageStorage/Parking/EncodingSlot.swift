@@ -7,17 +7,17 @@ final class EncodingSlot {
     case object([String: EncodingSlot])
   }
 
-  /// How many arrays and objects an encoder may nest: two levels fewer than can be read, for what stands in the place of a
-  /// value (a reference, a sorted set).
+  /// The encoder's nesting limit: two levels fewer than can be read, for a replacement of a value (a reference, a
+  /// sorted set).
   static let deepest = JSONValue.deepest - 2
 
   private var content = Content.empty
-  /// The arrays and objects around it.
+  /// The number of enclosing arrays and objects.
   let depth: Int
 
   init(depth: Int = 0) { self.depth = depth }
 
-  /// The finished JSON. What encoded nothing is an empty object, as with `JSONEncoder`.
+  /// The finished JSON. An empty value is an empty object, like in `JSONEncoder`.
   var json: JSONValue {
     switch content {
     case .empty: .object([:])
@@ -33,14 +33,14 @@ final class EncodingSlot {
 
   func set(_ value: JSONValue) { content = .value(value) }
 
-  /// Makes this an object, unless it is something else already. Returns whether it is one.
+  /// Makes this an object unless it is something else. Returns whether it is one.
   @discardableResult
   func becomeObject() -> Bool {
     if isEmpty { content = .object([:]) }
     return isObject
   }
 
-  /// The same for an array.
+  /// Makes this an array unless it is something else. Returns whether it is one.
   @discardableResult
   func becomeArray() -> Bool {
     if isEmpty { content = .array([]) }
@@ -48,11 +48,11 @@ final class EncodingSlot {
     return false
   }
 
-  /// The slot of a member, a new one in place of one that is there. This has to be an object.
+  /// A new slot for a member, replacing any present one. This must be an object.
   func newMember(_ name: String) -> EncodingSlot {
     let slot = EncodingSlot(depth: depth + 1)
     if case .object(var members) = content {
-      // Held once only, so that it is changed in place.
+      // Uniquely referenced, to be changed in place.
       content = .empty
       members[name] = slot
       content = .object(members)
@@ -60,7 +60,7 @@ final class EncodingSlot {
     return slot
   }
 
-  /// The slot of a member, the one that is there if there is one: who asks for a container again adds to it.
+  /// The present or a new slot for a member: a repeated request for a container adds to it.
   func member(_ name: String) -> EncodingSlot {
     if case .object(let members) = content, let slot = members[name] { return slot }
     return newMember(name)
@@ -70,7 +70,7 @@ final class EncodingSlot {
     if case .object(let members) = content { members[name] != nil } else { false }
   }
 
-  /// The slot of a further element. This has to be an array.
+  /// A slot for another element. This must be an array.
   func element() -> EncodingSlot {
     let slot = EncodingSlot(depth: depth + 1)
     if case .array(var elements) = content {

@@ -1,4 +1,3 @@
-/// The members of an object.
 struct KeyedTreeEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
   let encoder: TreeEncoder
 

@@ -1,5 +1,5 @@
 extension ParkingSession {
-  /// What an object is parked under: its own identifier if it is `Identifiable`, else a digest of its content.
+  /// An object's key: its identifier if it is `Identifiable`, otherwise a digest of its content.
   static func key(of object: some Encodable) throws -> ObjectKey {
     let identity = TypeIdentity.of(type(of: object))
     if identity.isIdentifiable, let identifiable = object as? any Identifiable {

@@ -1,15 +1,14 @@
 import Foundation
 
-/// One parking: turns roots, and every identified object that they lead to, into JSON, each object once.
+/// One parking: converts roots and all identified objects they lead to into JSON, each once.
 ///
-/// An identified object inside another one becomes a reference and waits for its turn, so that neither cycles nor long
-/// chains of them nest anything. Of several objects with one type and identifier the last root counts, or else the one
-/// that is met first.
+/// A nested identified object becomes a reference and is queued, so cycles and long chains do not recurse. Among
+/// several objects with one type and identifier the last root wins, otherwise the first one met.
 final class ParkingSession {
   enum Purpose {
-    /// Roots are parked, and the objects that they point to.
+    /// Parks roots and the objects they point to.
     case parking
-    /// The JSON is what identifies the root. It says nothing of sync statuses, which are not content.
+    /// Computes the JSON that identifies the root, without sync statuses, which are not content.
     case identifying
   }
 
@@ -20,31 +19,31 @@ final class ParkingSession {
     let status: SyncStatus?
   }
 
-  /// An object whose turn has not come yet.
+  /// A queued object.
   private struct Waiting {
     let key: ObjectKey
     let status: SyncStatus?
     let encode: (ParkingSession, EncodingSlot) throws -> Void
   }
 
-  /// The garage: references that come from it need not be resolved to be parked in it again.
+  /// The garage: its own references can be parked again without resolving them.
   let garage: AnyObject?
   /// `nil` for the garage's own form.
   private let dates: JSONEncoder.DateEncodingStrategy?
   private let purpose: Purpose
-  /// Whether an object that is pointed to has its place already, and is left as it is.
+  /// Whether a referenced object is already parked and left unchanged.
   private let isParked: (ObjectKey) throws -> Bool
 
   private var roots: [Waiting] = []
   private var rootIndexes: [ObjectKey: Int] = [:]
   private var seen: Set<ObjectKey> = []
   private var waiting: [Waiting] = []
-  /// What the errors' paths begin with.
+  /// The start of paths in errors.
   private var label = ""
   private var depth = 0
-  /// The instances that are being encoded in place, from the outermost one.
+  /// Instances being encoded in place, outermost first.
   private var open: [ObjectIdentifier] = []
-  /// What went wrong first where nothing could be thrown.
+  /// The first failure where throwing was impossible.
   private var failure: GarageError?
 
   init(
@@ -63,7 +62,6 @@ final class ParkingSession {
     add(root: root, key: try Self.key(of: root))
   }
 
-  /// - Parameter key: What it is stored under.
   func add(root: some Encodable, key: ObjectKey) {
     add(key, (root as? any Syncable)?.syncStatus) { try $0.encodeInPlace(root, into: $1, at: []) }
   }
@@ -81,7 +79,7 @@ final class ParkingSession {
     }
   }
 
-  /// Encodes everything, and hands out the objects, the roots first.
+  /// Encodes everything. Returns the objects, roots first.
   func finish() throws -> [Parked] {
     var parked: [Parked] = []
     for root in roots { parked.append(try encode(root)) }
@@ -98,7 +96,7 @@ final class ParkingSession {
     return Parked(key: object.key, json: json, status: object.status)
   }
 
-  /// The JSON that `body` makes.
+  /// The JSON that `body` creates.
   func json(label: String, _ body: (EncodingSlot) throws -> Void) throws -> JSONValue {
     self.label = label
     let slot = EncodingSlot()
@@ -111,15 +109,15 @@ final class ParkingSession {
     return slot.json
   }
 
-  /// Makes the parking fail, where nothing can be thrown.
+  /// Fails the parking where throwing is impossible.
   func fail(_ error: GarageError) { failure = failure ?? error }
 
-  /// Where in the current object something is, for messages.
+  /// A path in the current object, for messages.
   func text(of path: [any CodingKey]) -> String { label + CodingPath.text(of: path) }
 
   // MARK: - Values
 
-  /// Encodes a value that is nested in another one: in place, or as a reference.
+  /// Encodes a nested value in place or as a reference.
   func encode<T: Encodable>(_ value: T, into slot: EncodingSlot, at path: [any CodingKey]) throws {
     let identity = TypeIdentity.of(type(of: value))
     if identity.isIdentified, let identifiable = value as? any Identifiable,
@@ -133,7 +131,7 @@ final class ParkingSession {
     if identity.isSyncable { keepStatus(of: value, in: slot) }
   }
 
-  /// Lets a nested object be parked after the current one, if it is not yet.
+  /// Queues a nested object, unless it is already queued or parked.
   func wait(
     _ key: ObjectKey, _ status: SyncStatus?, encode: @escaping (ParkingSession, EncodingSlot) throws -> Void
   ) throws {
@@ -141,8 +139,7 @@ final class ParkingSession {
     waiting.append(Waiting(key: key, status: status, encode: encode))
   }
 
-  /// Stores the sync status of an object that has no place of its own in its JSON. Any status: what a new instance has is
-  /// up to its type.
+  /// Stores any sync status of an object inside its owner's JSON, as the type decides which status new instances have.
   func keepStatus(of value: Any, in slot: EncodingSlot) {
     guard purpose != .identifying, let status = (value as? any Syncable)?.syncStatus, slot.isObject,
       !slot.hasMember(JSONValue.statusMember)
@@ -167,7 +164,7 @@ final class ParkingSession {
     }
   }
 
-  /// Goes one level deeper, unless that is too deep or the instance is there already.
+  /// Enters a nested value, unless it is too deep or the instance is already open.
   func nest(_ value: Any?, _ path: [any CodingKey], _ body: () throws -> Void) throws {
     guard depth < Nesting.limit else {
       throw GarageError.nestedTooDeeply(path: text(of: path), limit: Nesting.limit)
@@ -192,7 +189,7 @@ final class ParkingSession {
     case .secondsSince1970: try container.encode(date.timeIntervalSince1970)
     case .millisecondsSince1970: try container.encode(date.timeIntervalSince1970 * 1_000)
     case .iso8601: try container.encode(ISODate.text(of: date, hasFraction: false) ?? date.ISO8601Format())
-    // Elsewhere it is a custom one.
+    // On other platforms it is `.custom`.
     #if canImport(Darwin)
       case .formatted(let formatter): try container.encode(formatter.string(from: date))
     #endif

@@ -1,4 +1,3 @@
-/// A value that is not a container.
 struct SingleTreeEncoding: SingleValueEncodingContainer {
   let encoder: TreeEncoder
 

@@ -1,7 +1,7 @@
-/// Encodes a value into a slot. Every value in it passes the session, which takes identified objects out.
+/// Encodes a value into a slot. All nested values pass through the session, which extracts identified objects.
 ///
-/// Containers may be asked for again, and add to what is there. Asking for one of another kind would lose what is there:
-/// since that cannot throw, the session remembers it, and the parking fails.
+/// Containers may be requested again and then add to the present ones. A request for another kind would lose data and
+/// cannot throw, so the session records it and the parking fails.
 final class TreeEncoder: Encoder {
   let session: ParkingSession
   let slot: EncodingSlot
@@ -26,12 +26,12 @@ final class TreeEncoder: Encoder {
     SingleTreeEncoding(encoder: self)
   }
 
-  /// The encoder for what is at a key of this value.
+  /// The encoder for a key of this value.
   func nested(_ slot: EncodingSlot, _ key: any CodingKey) -> TreeEncoder {
     TreeEncoder(session, slot, codingPath + [key])
   }
 
-  /// This encoder, or one whose values are thrown away if there cannot be such a container here.
+  /// This encoder, or one whose output is discarded if such a container is impossible here.
   private func opened(_ kind: String, _ become: (EncodingSlot) -> Bool) -> TreeEncoder {
     if slot.depth >= EncodingSlot.deepest {
       session.fail(.nestedTooDeeply(path: session.text(of: codingPath), limit: EncodingSlot.deepest))

@@ -1,4 +1,3 @@
-/// The elements of an array.
 struct UnkeyedTreeEncoding: UnkeyedEncodingContainer {
   let encoder: TreeEncoder
 

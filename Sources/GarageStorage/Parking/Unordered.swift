@@ -1,5 +1,4 @@
-/// Values whose elements come in another order in each process. They are stored in one order, so that equal values have
-/// equal JSON.
+/// Values whose element order depends on the process. Stored in sorted order, so that equal values have equal JSON.
 protocol Unordered {
   func encode(into slot: EncodingSlot, with encoder: TreeEncoder) throws
 }
@@ -17,7 +16,7 @@ extension Set: Unordered where Element: Encodable {
 
 extension Dictionary: Unordered where Key: Encodable, Value: Encodable {
   func encode(into slot: EncodingSlot, with encoder: TreeEncoder) throws {
-    // These encode themselves as objects, whose members are sorted in any case.
+    // Other dictionaries encode themselves as objects, whose members are always sorted.
     guard Key.self != String.self, Key.self != Int.self, !(Key.self is any CodingKeyRepresentable.Type) else {
       return try encode(to: encoder)
     }

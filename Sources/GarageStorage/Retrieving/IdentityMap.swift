@@ -1,9 +1,7 @@
 import Foundation
 
-/// The objects that one retrieval made and that are still alive: references that are resolved later lead to them.
-///
-/// It holds them weakly, and may be used from several threads.
-// @unchecked: `objects` is touched with `lock` held only. What it hands out is shared as the user shares it.
+/// The live objects of one retrieval, for references resolved later. Holds them weakly; thread-safe.
+// @unchecked: `objects` is accessed with `lock` held. Users share the returned objects at their discretion.
 final class IdentityMap: @unchecked Sendable {
   private struct Weak {
     weak var object: AnyObject?
@@ -16,7 +14,7 @@ final class IdentityMap: @unchecked Sendable {
     lock.withLock { objects[key]?.object }
   }
 
-  /// Remembers an object, unless there is one: which of them counts.
+  /// Adds an object unless one is present. Returns the one in the map.
   func insert(_ object: AnyObject, _ key: ObjectKey) -> AnyObject {
     lock.withLock {
       if let present = objects[key]?.object { return present }

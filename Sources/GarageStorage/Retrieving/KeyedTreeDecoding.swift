@@ -1,4 +1,3 @@
-/// The members of an object.
 struct KeyedTreeDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
   let decoder: TreeDecoder
   let members: [String: JSONValue]
@@ -38,7 +37,7 @@ struct KeyedTreeDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     try decoder.session.decode(type, from: try json(key), at: codingPath + [key])
   }
 
-  /// An optional property that points to an object that was deleted is nil.
+  /// An optional property that points to a deleted object is nil.
   func decodeIfPresent<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T? {
     guard let json = members[key.stringValue], json != .null else { return nil }
     if try decoder.session.isMissing(type, json) { return nil }

@@ -1,14 +1,14 @@
 import Foundation
 
-/// Where objects are retrieved from: at once, and by references that are resolved later.
+/// The source of objects, for direct retrieval and for references resolved later.
 struct ObjectSource {
-  /// The garage. What came from it need not be retrieved to be parked in it again.
+  /// The garage. Its own objects can be parked again without retrieving them.
   let garage: AnyObject
   let delegate: () -> (any DataEncryptionDelegate)?
-  /// Runs a body with what is stored now, and with the calling thread's form of dates.
+  /// Runs a body with the current data and the calling thread's date decoding.
   let read: ((GarageView, JSONDecoder.DateDecodingStrategy?) throws -> Void) throws -> Void
 
-  /// The JSON of what is stored.
+  /// A record's decrypted JSON.
   func json(of record: StoredRecord, _ key: ObjectKey) throws -> JSONValue {
     guard !record.content.isEmpty else { throw GarageError.storageDataIsNil(key.label) }
     var bytes = record.content

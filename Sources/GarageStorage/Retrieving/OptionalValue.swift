@@ -1,6 +1,5 @@
-/// An optional of any type.
 protocol OptionalValue {
-  /// What is wrapped, through optionals of optionals.
+  /// The type wrapped in nested optionals.
   static var innermostType: Any.Type { get }
 }
 

@@ -1,5 +1,5 @@
 extension RetrievalSession {
-  /// An anonymous object in the original's form, which is encrypted on its own if its owner is.
+  /// An anonymous object in the original's form, encrypted separately if its owner is.
   func anonymous<T: Decodable>(
     _ type: T.Type, _ anonymous: (json: String, status: SyncStatus?), _ decoder: TreeDecoder
   ) throws -> T {

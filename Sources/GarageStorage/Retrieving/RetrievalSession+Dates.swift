@@ -1,7 +1,7 @@
 import Foundation
 
 extension RetrievalSession {
-  /// A date, in the form that this retrieval reads.
+  /// A date in this retrieval's form.
   func date(_ decoder: TreeDecoder) throws -> Date {
     guard let dates else { return try Self.date(from: decoder) }
     switch dates {
@@ -12,7 +12,7 @@ extension RetrievalSession {
       let text = try decoder.scalar(String.self)
       guard let date = ISODate.date(of: text) else { throw decoder.corrupted("\"\(text)\" is not a date of ISO 8601") }
       return date
-    // Elsewhere it is a custom one.
+    // On other platforms it is `.custom`.
     #if canImport(Darwin)
       case .formatted(let formatter):
         let text = try decoder.scalar(String.self)
@@ -26,7 +26,7 @@ extension RetrievalSession {
     }
   }
 
-  /// A date in the garage's own form, or in that of the original for mapped objects.
+  /// A date in the garage's own form, or in the original's for mapped objects.
   static func date(from decoder: any Decoder) throws -> Date {
     if let tree = decoder as? TreeDecoder, let text = tree.json.originalDate, let date = ISODate.date(of: text) {
       return date

@@ -1,8 +1,8 @@
 import Foundation
 
-/// One retrieval: makes objects from what is stored at one moment, each object once.
+/// One retrieval: creates objects from a single snapshot, each once.
 final class RetrievalSession {
-  /// An object that is being made, and the properties that led to it from the one before.
+  /// An object under construction, and the properties that led to it from the previous one.
   private struct Frame {
     let key: ObjectKey
     let path: [any CodingKey]
@@ -10,20 +10,19 @@ final class RetrievalSession {
 
   let source: ObjectSource
   let view: GarageView
-  /// The objects that live on from here, for references that are resolved later.
+  /// Objects that live on, for references resolved later.
   let identities: IdentityMap
   /// `nil` for the garage's own forms.
   let dates: JSONDecoder.DateDecodingStrategy?
   private let longestChain: Int
   private var made: [ObjectKey: Any] = [:]
   private var frames: [Frame] = []
-  /// The keys of the frames.
   private var open: Set<ObjectKey> = []
-  /// The values around the current one in its object.
+  /// Nesting depth in the current object.
   private var depth = 0
-  /// The same, and those in the objects around it.
+  /// Total depth, including enclosing objects.
   private var levels = 0
-  /// The record that was looked up last, which is often asked for twice.
+  /// The last record read, which is often requested twice.
   private var last: (key: ObjectKey, record: StoredRecord)?
 
   init(
@@ -39,14 +38,13 @@ final class RetrievalSession {
 
   // MARK: - Objects
 
-  /// The object under a key. Returns `nil` if there is none.
   func root<T: Decodable>(_ type: T.Type, _ key: ObjectKey) throws -> T? {
     if let object = made(key) { return try cast(object, key) }
     guard let record = try record(key) else { return nil }
     return try make(type, key, record, from: [])
   }
 
-  /// The object of a record that was read already.
+  /// The object of a record already read.
   func object<T: Decodable>(_ type: T.Type, _ key: ObjectKey, _ record: StoredRecord) throws -> T {
     if let object = made(key) { return try cast(object, key) }
     return try make(type, key, record, from: [])
@@ -63,7 +61,7 @@ final class RetrievalSession {
     }
   }
 
-  /// Runs `body` with the JSON of a record, as what is being made, and remembers what it makes.
+  /// Runs `body` with a record's JSON while its object is under construction, and records the result.
   func make<Value>(
     _ key: ObjectKey, _ record: StoredRecord, from path: [any CodingKey], _ body: (JSONValue) throws -> Value
   ) throws -> Value {
@@ -95,13 +93,13 @@ final class RetrievalSession {
       made[key] = value
       return value
     }
-    // Another thread that resolves a reference may have made it meanwhile. That one counts, here too from now on.
+    // Another thread that resolved a reference may have created it; that object wins.
     let object = identities.insert(value as AnyObject, key)
     made[key] = object
     return try cast(object, key)
   }
 
-  /// The object that JSON refers to, of `type` or a subclass of it.
+  /// The object that JSON refers to, of `type` or a subclass.
   private func referenced<T: Decodable>(
     _ type: T.Type, _ reference: ObjectReference, _ path: [any CodingKey]
   ) throws -> T {
@@ -117,7 +115,7 @@ final class RetrievalSession {
     return try cast(try makeOther(other, key, record, path), key)
   }
 
-  /// The object that a reference outside any object leads to.
+  /// The object of a reference outside any retrieval.
   func resolve<T: Decodable>(_ type: T.Type, _ reference: ObjectReference) throws -> T {
     guard try isThere(reference) else {
       throw GarageError.failedToRetrieveObject(ObjectKey.shortName(ofType: reference.type), reference.identifier)
@@ -158,11 +156,11 @@ final class RetrievalSession {
 
   // MARK: - Values
 
-  /// A value that is nested in another one: from its JSON, or the object that this refers to.
+  /// A nested value, from its JSON or the object it refers to.
   func decode<T: Decodable>(_ type: T.Type, from json: JSONValue, at path: [any CodingKey]) throws -> T {
     if let reference = json.reference {
       if Self.pointsToObjects(type) { return try referenced(type, reference, path) }
-      // An optional that points to an object that was deleted is nil.
+      // An optional that points to a deleted object is nil.
       if let optional = type as? any OptionalValue.Type, try isMissing(optional.innermostType, json) {
         return try inPlace(type, .null, path)
       }
@@ -170,11 +168,11 @@ final class RetrievalSession {
     return try inPlace(type, json, path)
   }
 
-  /// Whether a reference in the place of a value of this type is one to a parked object. A class that has no identifier
-  /// may have subclasses that do.
+  /// Whether JSON references for this type mean parked objects. A class without an identifier may have identified
+  /// subclasses.
   static func pointsToObjects(_ type: Any.Type) -> Bool { TypeIdentity.of(type).isIdentified || type is AnyClass }
 
-  /// Whether JSON refers to an object that is not there.
+  /// Whether JSON refers to a missing object.
   func isMissing(_ type: Any.Type, _ json: JSONValue) throws -> Bool {
     guard let reference = json.reference, Self.pointsToObjects(type) else { return false }
     return try !isThere(reference)
@@ -190,14 +188,14 @@ final class RetrievalSession {
     return json.nestedStatus.flatMap { Self.with($0, value) } ?? value
   }
 
-  /// The value with a sync status. Returns `nil` if it has none.
+  /// The value with a sync status set; `nil` if it is not ``Syncable``.
   static func with<T>(_ status: SyncStatus, _ value: T) -> T? {
     guard var syncable = value as? any Syncable else { return nil }
     syncable.syncStatus = status
     return syncable as? T
   }
 
-  /// Goes one level deeper, on another stack if this one could be used up.
+  /// Enters a nested value, on another stack if this one could overflow.
   func nest<Value>(_ path: [any CodingKey], _ body: () throws -> Value) throws -> Value {
     guard depth < Nesting.decodingLimit else {
       throw GarageError.nestedTooDeeply(path: place(path), limit: Nesting.decodingLimit)
@@ -222,7 +220,7 @@ final class RetrievalSession {
 
   private func place(_ path: [any CodingKey]) -> String { (frames.last?.key.label ?? "") + CodingPath.text(of: path) }
 
-  /// The first and the last of many.
+  /// Shows only the first and last of many.
   private func text(of frames: ArraySlice<Frame>) -> String {
     func text(_ frames: ArraySlice<Frame>) -> String {
       frames.map { "\(CodingPath.text(of: $0.path)) → \($0.key.label)" }.joined()

@@ -1,19 +1,18 @@
 import Foundation
 
-/// Runs what would use up the stack of the calling thread on another thread, which has one of its own.
+/// Continues deep recursion on another thread's stack.
 ///
-/// `Decodable` types can only make an object while its owner waits for it on the stack. So that a chain of objects may be
-/// longer than any one stack, each so many levels of it get another one.
+/// An owner waits on the stack while a `Decodable` type creates its object, so chains longer than one stack need
+/// another every so many levels.
 enum RoomyStack {
-  /// After so many levels the first stack is left, which can be as small as 512 KiB.
+  /// Levels on the first stack, which may have only 512 KiB.
   private static let firstLevels = 64
-  /// How many levels each further stack is for.
+  /// Levels on each further stack.
   private static let levels = 512
-  /// For each of those levels 64 KiB, twice of what a debug build takes for large types. Memory that is not touched costs
-  /// nothing.
+  /// 64 KiB for each level, twice a debug build's need for large types. Untouched memory costs nothing.
   private static let size = 32 << 20
 
-  /// Whether another stack is due at a level.
+  /// Whether a level needs another stack.
   static func isDue(at level: Int) -> Bool {
     level >= firstLevels && (level - firstLevels).isMultiple(of: levels)
   }
@@ -23,9 +22,9 @@ enum RoomyStack {
     init(_ body: @escaping () -> Void) { self.body = body }
   }
 
-  /// Runs `body` on a thread of its own, and waits for it.
+  /// Runs `body` on a new thread and waits for it.
   ///
-  /// - Throws: what `body` throws; `.storageFailed` if the system gives no thread.
+  /// - Throws: The error of `body`; `.storageFailed` if no thread can be created.
   static func run<R>(_ body: () throws -> R) throws -> R {
     var result: Result<R, any Error>?
     try withoutActuallyEscaping(body) { body in
@@ -48,7 +47,7 @@ enum RoomyStack {
     #else
       var thread = pthread_t()
     #endif
-    // The reference counts for the thread, which gives it back before it is waited for.
+    // The thread takes over the reference and releases it before it is joined.
     let argument = Unmanaged.passRetained(work)
     status = pthread_create(&thread, attributes, routine, argument.toOpaque())
     guard status == 0 else {

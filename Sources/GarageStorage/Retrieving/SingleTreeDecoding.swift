@@ -1,4 +1,3 @@
-/// A value that is not a container.
 struct SingleTreeDecoding: SingleValueDecodingContainer {
   let decoder: TreeDecoder
 

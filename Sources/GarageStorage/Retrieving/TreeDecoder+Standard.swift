@@ -1,7 +1,7 @@
 import Foundation
 
 extension TreeDecoder {
-  /// A standard type's value, as `JSONDecoder` reads it. Returns `nil` for a type that decodes itself.
+  /// A standard type's value, as in `JSONDecoder`; `nil` for other types.
   func standard<T: Decodable>(_ type: T.Type) throws -> T? {
     switch type {
     case is String.Type: return try scalar(String.self) as? T

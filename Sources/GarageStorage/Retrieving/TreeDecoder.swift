@@ -1,4 +1,4 @@
-/// Decodes a value from JSON. Every value in it passes the session, which puts parked objects in place of references.
+/// Decodes a value from JSON. All nested values pass through the session, which resolves references to parked objects.
 struct TreeDecoder: Decoder {
   let session: RetrievalSession
   let json: JSONValue
@@ -23,7 +23,7 @@ struct TreeDecoder: Decoder {
 
   func singleValueContainer() -> any SingleValueDecodingContainer { SingleTreeDecoding(decoder: self) }
 
-  /// The decoder for what is at a key of this value.
+  /// The decoder for a key of this value.
   func nested(_ json: JSONValue, _ key: any CodingKey) -> TreeDecoder {
     TreeDecoder(session, json, codingPath + [key])
   }

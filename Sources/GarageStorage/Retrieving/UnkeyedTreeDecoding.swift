@@ -1,4 +1,3 @@
-/// The elements of an array.
 struct UnkeyedTreeDecoding: UnkeyedDecodingContainer {
   let decoder: TreeDecoder
   let elements: [JSONValue]
@@ -13,7 +12,7 @@ struct UnkeyedTreeDecoding: UnkeyedDecodingContainer {
   var count: Int? { elements.count }
   var isAtEnd: Bool { currentIndex >= elements.count }
 
-  /// The next element, passed only if it can be read, as `JSONDecoder` does.
+  /// Reads the next element, and advances only on success, like `JSONDecoder`.
   private mutating func next<T>(_ type: Any.Type, _ body: (TreeDecoder) throws -> T) throws -> T {
     let key = IndexKey(currentIndex)
     guard !isAtEnd else {

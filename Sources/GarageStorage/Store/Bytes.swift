@@ -1,5 +1,5 @@
 extension [UInt8] {
-  /// Lends the bytes, with the type of what the body throws.
+  /// Lends the bytes, keeping the body's typed error.
   func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
     let result = withUnsafeBytes { bytes -> Result<R, E> in
       do throws(E) { return .success(try body(bytes)) } catch { return .failure(error) }
@@ -9,7 +9,7 @@ extension [UInt8] {
 }
 
 extension [UInt8] {
-  /// Whether the bytes of `part` are anywhere in these.
+  /// Whether `part` occurs anywhere in the bytes.
   func contains(_ part: [UInt8]) -> Bool {
     guard let first = part.first, part.count <= count else { return part.isEmpty }
     return withUnsafeBufferPointer { bytes in

@@ -1,14 +1,11 @@
-/// Where a garage's objects are kept.
+/// The storage of a garage.
 protocol GarageStore: AnyObject, Sendable {
-  /// Runs `body` with what is stored at one moment.
+  /// Runs `body` with a snapshot.
   func read<R>(_ body: (any StoreSnapshot) throws -> R) throws -> R
 
-  /// Makes all the changes, for good, or none of them.
+  /// Commits all changes durably, or none. Ignores sync statuses for objects deleted in between.
   ///
-  /// A sync status for an object that was deleted meanwhile is forgotten.
-  ///
-  /// - Throws: `.missingEncryptionDelegate` if something is to be stored in plain text in an encrypted garage;
-  ///   `.storageFailed`.
+  /// - Throws: `.missingEncryptionDelegate` for plain text in an encrypted garage; `.storageFailed`.
   func commit(_ changes: PendingChanges) throws(GarageError)
 
   func close()

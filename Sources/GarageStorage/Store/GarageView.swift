@@ -1,4 +1,4 @@
-/// What a garage shows: what is stored at one moment, with the changes that wait to be saved.
+/// A garage's view: a snapshot with pending changes.
 struct GarageView {
   let snapshot: any StoreSnapshot
   let pending: PendingChanges
@@ -23,18 +23,18 @@ struct GarageView {
     return record
   }
 
-  /// All objects of a type, in the order of their keys.
+  /// All objects of a type, in key order.
   func records(ofType type: String) throws(GarageError) -> [(ObjectKey, StoredRecord)] {
     try with(type, pending.hides(type: type) ? [] : try snapshot.records(ofType: type)) { _ in true }
   }
 
-  /// The objects of a type that have a status, in the order of their keys.
+  /// A type's objects with a status, in key order.
   func records(ofType type: String, _ status: SyncStatus) throws(GarageError) -> [(ObjectKey, StoredRecord)] {
     let stored = pending.hides(type: type) ? [] : try snapshot.records(ofType: type, status)
     return try with(type, stored) { $0.status == status }
   }
 
-  /// Puts the waiting changes of a type over what is stored.
+  /// Applies a type's pending changes to stored records.
   private func with(
     _ type: String, _ stored: [(ObjectKey, StoredRecord)], _ isWanted: (StoredRecord) -> Bool
   ) throws(GarageError) -> [(ObjectKey, StoredRecord)] {
@@ -47,7 +47,7 @@ struct GarageView {
     return records.sorted { $0.0.bytes.lexicographicallyPrecedes($1.0.bytes) }
   }
 
-  /// The names of the types that may have objects.
+  /// The types that may have objects.
   func types() throws(GarageError) -> Set<String> {
     let stored = try snapshot.types().filter { !pending.hides(type: $0) }
     return Set(stored).union(pending.objects.keys.lazy.map(\.type))

@@ -1,4 +1,4 @@
-/// Changes that are not saved yet, in the order that matters: first what is cleared, then the objects.
+/// Unsaved changes: first types to clear, then objects.
 struct PendingChanges {
   struct Change {
     enum Content {
@@ -8,7 +8,7 @@ struct PendingChanges {
     }
 
     var content: Content
-    /// `nil` for the one that is stored, or undetermined if the object is new.
+    /// `nil` to keep the stored status, or undetermined for a new object.
     var status: SyncStatus?
 
     var isEncrypted: Bool {
@@ -17,20 +17,20 @@ struct PendingChanges {
   }
 
   private(set) var clearsAll = false
-  /// The names of the types whose objects are all deleted.
+  /// Types whose objects are all deleted.
   private(set) var clearedTypes: Set<String> = []
   private(set) var objects: [ObjectKey: Change] = [:]
 
   var isEmpty: Bool { !clearsAll && clearedTypes.isEmpty && objects.isEmpty }
 
-  /// Whether what is stored under a key is no longer visible.
+  /// Whether the record stored under a key is hidden.
   func hides(_ key: ObjectKey) -> Bool { hides(type: key.type) }
 
   func hides(type: String) -> Bool { clearsAll || clearedTypes.contains(type) }
 
   mutating func park(_ key: ObjectKey, _ content: [UInt8], isEncrypted: Bool, _ status: SyncStatus?) {
     let before = objects[key]
-    // Parked anew after it was deleted, it does not get the old object's status back.
+    // An object parked again after its deletion does not get the old status back.
     let isDeleted = if case .deleted? = before?.content { true } else { before == nil && hides(key) }
     objects[key] = Change(
       content: .parked(content, isEncrypted: isEncrypted),
@@ -41,7 +41,7 @@ struct PendingChanges {
     objects[key] = Change(content: .deleted, status: nil)
   }
 
-  /// For an object that is there.
+  /// For an existing object.
   mutating func setStatus(_ status: SyncStatus, _ key: ObjectKey) {
     objects[key, default: Change(content: .unchanged, status: nil)].status = status
   }
@@ -56,7 +56,7 @@ struct PendingChanges {
     clearsAll = true
   }
 
-  /// Adds later changes.
+  /// Applies later changes.
   mutating func merge(_ later: PendingChanges) {
     if later.clearsAll { clearAll() }
     for type in later.clearedTypes { clear(type: type) }

@@ -1,16 +1,16 @@
-/// What is stored at one moment, without the changes that wait. It ends with the body that it is lent to.
+/// A snapshot of the store without pending changes. Valid in the body it is lent to.
 protocol StoreSnapshot: AnyObject {
   func record(_ key: ObjectKey) throws(GarageError) -> StoredRecord?
 
-  /// All objects of a type, in the order of their keys.
+  /// All objects of a type, in key order.
   func records(ofType type: String) throws(GarageError) -> [(ObjectKey, StoredRecord)]
 
-  /// The objects of a type that have a status, in the order of their keys. Only these are read.
+  /// A type's objects with a status, in key order. Reads only these.
   func records(ofType type: String, _ status: SyncStatus) throws(GarageError) -> [(ObjectKey, StoredRecord)]
 
-  /// The names of the types that have objects.
+  /// The types that have objects.
   func types() throws(GarageError) -> [String]
 
-  /// Whether something was ever stored encrypted, since the garage was empty.
+  /// Whether anything was stored encrypted since the garage was last empty.
   func isEncrypted() throws(GarageError) -> Bool
 }

@@ -1,6 +1,6 @@
 extension StoredRecord {
   /// A record is a version, flags, the sync status and a zero; the lengths (32 bits, little-endian) and UTF-8 of the
-  /// type's name and the identifier where the key holds but digests of them; and the content.
+  /// type's name and the identifier if the key holds only digests of them; and the content.
   private static let version: UInt8 = 1
   private static let encrypted: UInt8 = 1
   private static let named: UInt8 = 2
@@ -21,19 +21,16 @@ extension StoredRecord {
     return bytes
   }
 
-  /// The status in a record's bytes, without the rest of it.
+  /// The status in a record's bytes.
   static func status(in bytes: UnsafeRawBufferPointer) -> SyncStatus? {
     guard bytes.count >= headerSize, bytes[0] == version else { return nil }
     return SyncStatus(rawValue: Int(bytes[2]))
   }
 
-  /// Replaces the status in a record's bytes.
   static func set(_ status: SyncStatus, in bytes: inout [UInt8]) { bytes[2] = UInt8(status.rawValue) }
 
-  /// Reads a record.
-  ///
-  /// - Parameter key: The bytes it was found by.
-  /// - Returns: Nil if it is damaged, or does not belong to the key.
+  /// - Parameter key: The record's key.
+  /// - Returns: `nil` if the record is damaged or does not belong to the key.
   static func parse(_ bytes: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer) -> (ObjectKey, StoredRecord)? {
     guard let status = status(in: bytes) else { return nil }
     var rest = bytes[headerSize...]

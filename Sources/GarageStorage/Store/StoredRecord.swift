@@ -1,6 +1,6 @@
-/// What is stored of one object.
+/// The stored data of one object.
 struct StoredRecord {
-  /// JSON in UTF-8, or the text that the encryption delegate made of it.
+  /// UTF-8 JSON, or its encrypted text.
   var content: [UInt8]
   var isEncrypted: Bool
   var status: SyncStatus

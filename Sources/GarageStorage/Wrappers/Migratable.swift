@@ -1,9 +1,9 @@
 import Foundation
 
-/// A property that used to be a mapped object without an identifier, and is `Codable` now.
+/// A property that was a mapped object without an identifier, and is `Codable` now.
 ///
-/// GarageStorage stores such an object as a text of JSON inside the JSON of its owner. This reads both that and what is
-/// stored now, and stores the latter. A property that is not there, or null, or points to a deleted object, is nil.
+/// GarageStorage stored such an object as JSON text inside its owner's JSON. This reads both forms and writes the
+/// current one. A property that is missing, null, or points to a deleted object is nil.
 @propertyWrapper
 public struct Migratable<Value: Decodable>: Decodable {
   public var wrappedValue: Value?
@@ -12,7 +12,7 @@ public struct Migratable<Value: Decodable>: Decodable {
 
   public init() { wrappedValue = nil }
 
-  /// - Throws: what `Value` throws, if the JSON is in neither form.
+  /// - Throws: The error of `Value`, if the JSON is in neither form.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     if container.decodeNil() {
@@ -39,7 +39,7 @@ extension Migratable: Equatable where Value: Equatable {}
 extension Migratable: Hashable where Value: Hashable {}
 
 extension KeyedDecodingContainer {
-  /// A property that is not there is nil.
+  /// A missing property is nil.
   public func decode<Value>(_ type: Migratable<Value>.Type, forKey key: Key) throws -> Migratable<Value> {
     try decodeIfPresent(type, forKey: key) ?? Migratable()
   }

@@ -43,7 +43,7 @@ extension Reference: Decodable {
 }
 
 extension KeyedDecodingContainer {
-  /// A reference that is not there points to nothing: for objects parked before they had the property.
+  /// A missing reference points to nothing, for objects parked before they had the property.
   public func decode<Value>(_ type: Reference<Value>.Type, forKey key: Key) throws -> Reference<Value> {
     try decodeIfPresent(type, forKey: key) ?? Reference()
   }

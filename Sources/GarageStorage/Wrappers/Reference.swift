@@ -1,4 +1,4 @@
-/// A property that points to parked objects, which are retrieved when it is first read.
+/// A property that points to parked objects, retrieved when first read.
 ///
 /// ```swift
 /// class Person: Mappable {
@@ -9,20 +9,18 @@
 /// }
 /// ```
 ///
-/// Objects that point to each other, in cycles or in long chains, can be parked and retrieved with it, where plain
-/// properties cannot. The first read retrieves the object from the garage that its owner came from, as it is stored by
-/// then. All references of one retrieval that point to an object of a class give the same instance, as long as that
-/// lives.
+/// Unlike plain properties, it supports cycles and long chains of objects. The first read retrieves the current object
+/// from its owner's garage. All references of one retrieval to one object of a class give the same instance during its
+/// lifetime.
 ///
-/// A reference holds its object **strongly** once it was read or set, as a plain property does: objects that point to
-/// each other keep each other alive until ``unload()``. Until it is read it holds none, but the garage.
+/// Once read or set, a reference holds its object **strongly**, like a plain property: objects that point to each other
+/// keep each other alive until ``unload()``. Before that it holds only the garage.
 ///
-/// If the object cannot be retrieved, the property is nil, or without it, and ``failure`` says why; ``resolve()``
-/// throws. What the property points to is kept, and parked again as it is.
+/// If an object cannot be retrieved, the property is nil or omits it, ``failure`` is the reason, and ``resolve()``
+/// throws. The reference itself is kept and parked again unchanged.
 ///
-/// Reading from several threads is safe where sharing the owner is. An owner that is parked without the property having
-/// been read leaves the object as it is; otherwise the object is parked again with it. `JSONEncoder` writes the
-/// identifier only, and `JSONDecoder` reads objects that are in place.
+/// Reading is as thread-safe as sharing the owner. Parking the owner parks the object again only if the property was
+/// read. `JSONEncoder` writes only the identifier, and `JSONDecoder` reads objects in place.
 @propertyWrapper
 public struct Reference<Value: ReferenceTarget> {
   private var boxes: [ReferenceBox<Value.Object>]
@@ -35,8 +33,8 @@ public struct Reference<Value: ReferenceTarget> {
 
   init(boxes: [ReferenceBox<Value.Object>]) { self.boxes = boxes }
 
-  /// The objects. Reading it retrieves them, if they are not yet. What cannot be retrieved is left out, see ``failure``;
-  /// setting leaves what is out of reach for now, so that adding to an array loses nothing.
+  /// The objects, retrieved on first access. Omits those that cannot be retrieved, see ``failure``. Setting keeps
+  /// currently unavailable objects, so that appending to an array loses nothing.
   public var wrappedValue: Value {
     get { Value(referenced: boxes.compactMap { try? $0.resolve() }) }
     set {
@@ -51,32 +49,31 @@ public struct Reference<Value: ReferenceTarget> {
     set { self = newValue }
   }
 
-  /// The identifiers of the objects, without retrieving them.
+  /// The objects' identifiers, without retrieving them.
   public var identifiers: [String] { boxes.compactMap(\.identifier) }
 
-  /// Whether the objects are in memory, all of them.
+  /// Whether all objects are in memory.
   public var isLoaded: Bool { boxes.allSatisfy { $0.loaded != nil } }
 
-  /// Why an object could not be retrieved when the property was last read. It is `nil` if all of them were.
+  /// The reason why an object could not be retrieved at the last read, or `nil`.
   ///
   /// ``GarageError/Code/failedToRetrieveObject`` if it was deleted.
   public var failure: (any Error)? { boxes.lazy.compactMap(\.failure).first }
 
-  /// The objects; throws if any of them cannot be retrieved.
+  /// Returns the objects. Throws if any cannot be retrieved.
   public func resolve() throws -> Value { Value(referenced: try boxes.map { try $0.resolve() }) }
 
-  /// Lets go of the objects that came from a garage. The next read retrieves them again, as the same instances if
-  /// something else keeps them alive. Changes that were not parked are lost with an object that nothing else holds.
+  /// Releases the objects that came from a garage. The next read retrieves them again, or finds the same instances if
+  /// they are still alive. Unparked changes are lost with objects released this way.
   public func unload() { boxes.forEach { $0.unload() } }
 
-  /// Points to nothing any more, also to what is out of reach for now.
+  /// Removes all objects, including currently unavailable ones.
   public mutating func removeAll() { boxes = [] }
 }
 
 extension Reference: Sendable where Value: Sendable {}
 
 extension Reference {
-  /// Parks what stands in the property's place.
   func encode(with encoder: TreeEncoder) throws {
     guard Value.holdsSeveral else {
       guard let box = boxes.first else { return encoder.slot.set(.null) }
@@ -90,7 +87,7 @@ extension Reference {
 }
 
 extension Reference: Equatable, Hashable {
-  /// Two references are equal if they point to the same objects, by type and identifier. Nothing is retrieved.
+  /// Whether two references point to the same objects, by type and identifier. Retrieves nothing.
   public static func == (one: Reference, other: Reference) -> Bool {
     one.boxes.map(\.target) == other.boxes.map(\.target)
   }

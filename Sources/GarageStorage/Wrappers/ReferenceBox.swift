@@ -1,9 +1,8 @@
 import Foundation
 
-/// One object that a property points to, or what it takes to retrieve it.
-// @unchecked: the variables are touched with `lock` held only. The object is shared as the user shares it.
+/// One object of a reference, or the information to retrieve it.
+// @unchecked: variables are accessed with `lock` held. Users share the object at their discretion.
 final class ReferenceBox<Object: Codable & Identifiable>: @unchecked Sendable {
-  /// Where the object comes from.
   private struct Origin {
     let source: ObjectSource
     let reference: ObjectReference
@@ -29,7 +28,7 @@ final class ReferenceBox<Object: Codable & Identifiable>: @unchecked Sendable {
 
   var identifier: String? { origin?.reference.identifier ?? loaded.flatMap { TypeIdentity.identifier(of: $0) } }
 
-  /// What two references to one object have in common.
+  /// Equal for two references to the same object.
   var target: [String] {
     let type = origin?.reference.type ?? TypeIdentity.of(Object.self).name
     return [type, identifier ?? ""]
@@ -47,7 +46,7 @@ final class ReferenceBox<Object: Codable & Identifiable>: @unchecked Sendable {
       guard let found else { preconditionFailure("The garage read nothing, and said nothing.") }
       return lock.withLock {
         lastFailure = nil
-        // Another thread may have been faster: its object counts.
+        // If another thread was faster, its object wins.
         let object = object ?? found
         self.object = object
         return object
@@ -58,16 +57,16 @@ final class ReferenceBox<Object: Codable & Identifiable>: @unchecked Sendable {
     }
   }
 
-  /// Whether the object is not there, rather than out of reach for now.
+  /// Whether the object was deleted, not just unavailable.
   var isMissing: Bool { (failure as? GarageError)?.code == .failedToRetrieveObject }
 
   func unload() {
     lock.withLock { if origin != nil { object = nil } }
   }
 
-  /// Puts what stands for the object into a slot. One that was never read is not retrieved for it.
+  /// Encodes the object's reference or identifier. Does not retrieve an unread object.
   func encode(into slot: EncodingSlot, _ session: ParkingSession, at path: [any CodingKey]) throws {
-    // A session without a garage makes an identifier, which is the same whether the object was read or not.
+    // A session without a garage creates identifiers, which do not depend on whether the object was read.
     if loaded == nil, let origin, session.garage == nil || origin.source.garage === session.garage {
       return slot.set(.reference(to: ObjectKey(origin.reference)))
     }

@@ -1,7 +1,7 @@
 import LMDB
 
-/// Writes changes in a transaction. What is there already is read in that transaction, so that nothing another process
-/// wrote is undone.
+/// Writes changes in a transaction. Reads current data in the same transaction, so that no other process's changes are
+/// lost.
 struct LMDBCommit {
   private let changes: PendingChanges
   private let databases: LMDBStore.Databases
@@ -11,13 +11,11 @@ struct LMDBCommit {
     self.databases = databases
   }
 
-  /// Writes the changes.
-  ///
-  /// - Returns: Whether they may be committed: not if something would get into an encrypted garage in plain text.
+  /// - Returns: Whether to commit: `false` if plain text would enter an encrypted garage.
   func run(_ transaction: borrowing WriteTransaction) throws(LMDBError) -> Bool {
     try clear(transaction)
     guard try checkEncryption(transaction) else { return false }
-    // In the order of the keys, which is the cheapest.
+    // Key order is the cheapest.
     for (key, change) in changes.objects.sorted(by: { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }) {
       try apply(change, key, transaction)
     }
@@ -55,7 +53,7 @@ struct LMDBCommit {
     }
   }
 
-  /// A garage that holds something encrypted gets nothing in plain text.
+  /// An encrypted garage accepts no plain text.
   private func checkEncryption(_ transaction: borrowing WriteTransaction) throws(LMDBError) -> Bool {
     var storesPlainText = false
     var storesEncrypted = false
@@ -79,7 +77,7 @@ struct LMDBCommit {
     _ change: PendingChanges.Change, _ key: ObjectKey, _ transaction: borrowing WriteTransaction
   ) throws(LMDBError) {
     try key.bytes.withBytes { (place) throws(LMDBError) in
-      // The status, and the bytes if they are needed again.
+      // The status, and the bytes if needed again.
       var isThere = false
       var before: SyncStatus?
       var bytes: [UInt8] = []
@@ -117,7 +115,7 @@ struct LMDBCommit {
     _ transaction: borrowing WriteTransaction
   ) throws(LMDBError) {
     guard before != after else { return }
-    // Of a damaged record it is not known under which status it is.
+    // A damaged record's status is unknown.
     let removed = before.map { [$0] } ?? (wasThere ? SyncStatus.allCases : [])
     for status in removed {
       _ = try ([UInt8(status.rawValue)] + key.bytes).withBytes { (entry) throws(LMDBError) in

@@ -1,9 +1,9 @@
 import LMDB
 import Synchronization
 
-/// What an LMDB environment holds at one moment.
+/// A snapshot of an LMDB environment.
 final class LMDBSnapshot: StoreSnapshot {
-  /// The keys in the database of facts; each has a value of one byte.
+  /// Keys of the facts database; each value has one byte.
   enum Fact: UInt8 {
     case isEncrypted = 2
   }
@@ -79,7 +79,7 @@ final class LMDBSnapshot: StoreSnapshot {
       var records: [(ObjectKey, StoredRecord)] = []
       for key in keys {
         switch try parsed(key) {
-        // The record is what counts, should the two disagree.
+        // If they disagree, the record is authoritative.
         case .parsed(let key, let record)?: if record.status == status { records.append((key, record)) }
         case .damaged?, nil: isDamaged = true
         }
@@ -111,7 +111,7 @@ final class LMDBSnapshot: StoreSnapshot {
         var types: [String] = []
         var entry = try cursor.first()
         while let present = entry {
-          // The first object of each type, and then the first that is of none of those.
+          // Visits the first object of each type, then skips to the next type.
           guard let (key, _) = StoredRecord.parse(present.value, key: present.key) else {
             entry = try cursor.next()
             continue

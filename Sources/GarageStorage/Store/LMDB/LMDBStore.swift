@@ -3,16 +3,15 @@ import LMDB
 import Platform
 import Synchronization
 
-/// A garage's objects in an LMDB environment: of each object a record, and an entry in the index by sync status.
-///
-/// Every commit waits for the disk. What changes together is one transaction.
+/// A garage in an LMDB environment: a record for each object, and an index by sync status. Each commit is one durable
+/// transaction.
 final class LMDBStore: GarageStore {
   struct Databases {
-    /// Records by the bytes of their keys.
+    /// Records by key.
     let objects: Database
-    /// Nothing, by the sync status and the bytes of the key.
+    /// Empty values by sync status and key.
     let statuses: Database
-    /// Facts about the whole.
+    /// Facts about the whole garage.
     let facts: Database
   }
 
@@ -22,7 +21,7 @@ final class LMDBStore: GarageStore {
   private let markLock: FileLock
   /// Whether LMDB has found no damage, so that commits may be marked as sound.
   private let isTrusted = Atomic<Bool>(true)
-  /// How many records were read: for tests, to see that queries read no more than they have to.
+  /// Records read, for tests of queries.
   let recordsRead = Atomic<Int>(0)
 
   init(directory url: URL, mapSize: Int) throws(GarageError) {
@@ -69,7 +68,7 @@ final class LMDBStore: GarageStore {
   private static func openDatabases(_ environment: Environment, _ directory: Directory) throws(GarageError) -> Databases
   {
     if try !isMade(environment, directory) {
-      // Before anything can be parked: an object that was parked is found after a power cut.
+      // Make the directory durable before anything is parked, to keep objects across a power cut.
       try GarageOpening.calling(directory.path) { () throws(SystemError) in try directory.synchronizePath() }
       try make(environment)
     }
@@ -83,7 +82,7 @@ final class LMDBStore: GarageStore {
     }
   }
 
-  /// Whether the environment is a garage's, rather than new.
+  /// Whether the environment already is a garage's, not new.
   private static func isMade(_ environment: Environment, _ directory: Directory) throws(GarageError) -> Bool {
     let found: (entries: Int, record: GarageRecord.Reading?, isCache: Bool)
     do throws(LMDBError) {
@@ -122,25 +121,25 @@ final class LMDBStore: GarageStore {
 
   // MARK: - Trust
 
-  /// Lets the next opening believe the file as it is now.
+  /// Marks the current file as sound for the next opening.
   private func markSound() {
     guard isTrusted.load(ordering: .relaxed) else { return }
     do throws(SystemError) {
       let state = try DataFileState(in: directory)
       try StateMark(isMade: true, state: state).write(to: markLock.file)
     } catch {
-      // No harm is done: the next opening reads the file.
+      // Harmless: the next opening verifies the file.
     }
   }
 
-  /// Has the next opening read the file, if LMDB found it damaged.
+  /// Makes the next opening verify the file if LMDB found it damaged.
   private func failure(_ error: LMDBError) -> GarageError {
     if error.code == .corrupted || error.code == .pageNotFound {
       isTrusted.store(false, ordering: .relaxed)
       do throws(SystemError) {
         try StateMark(isMade: true, state: nil).write(to: markLock.file)
       } catch {
-        // The caller hears of the damage itself.
+        // The caller gets the error about the damage.
       }
     }
     return .storageFailed(error)
@@ -175,7 +174,7 @@ final class LMDBStore: GarageStore {
     markSound()
   }
 
-  /// One transaction, again with a larger map if that is full.
+  /// Runs one transaction, and again with a larger map if it is full.
   private func write(_ changes: PendingChanges) throws(LMDBError) -> Bool {
     while true {
       do throws(LMDBError) {

@@ -1,4 +1,4 @@
-/// What a store in memory holds at one moment.
+/// A snapshot of a store in memory.
 final class MemorySnapshot: StoreSnapshot {
   private let contents: MemoryStore.Contents
 

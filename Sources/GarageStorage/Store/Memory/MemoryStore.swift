@@ -1,7 +1,7 @@
 import Foundation
 
-/// A garage's objects in memory, of one garage alone.
-// @unchecked: `contents` is touched with `lock` held only.
+/// A store in memory for a single garage.
+// @unchecked: `contents` is accessed with `lock` held.
 final class MemoryStore: GarageStore, @unchecked Sendable {
   struct Contents {
     var objects: [String: [ObjectKey: StoredRecord]] = [:]

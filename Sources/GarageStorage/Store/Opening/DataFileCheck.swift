@@ -1,9 +1,9 @@
 import LMDB
 
-/// Reads a garage's data file before it is mapped.
+/// Verifies a garage's data file before it is mapped.
 struct DataFileCheck {
   enum Contents {
-    /// There is no file, or one in which nothing was ever stored.
+    /// No file, or one that never stored anything.
     case nothing
     case garage
   }
@@ -12,9 +12,9 @@ struct DataFileCheck {
   /// Whether a ``StateMark`` says that it is a garage's.
   let isMarked: Bool
 
-  /// Reads all of the file that LMDB would follow.
+  /// Reads everything that LMDB would follow.
   ///
-  /// - Throws: `.damagedStore`; `.notAGarage` for a sound file of something else; `.unsupportedVersion`.
+  /// - Throws: `.damagedStore`; `.notAGarage` for another kind of sound file; `.unsupportedVersion`.
   func contents() throws(GarageError) -> Contents {
     var record: GarageRecord.Reading?
     var isCache = false
@@ -30,7 +30,7 @@ struct DataFileCheck {
     return try Self.check(record, isCache: isCache, directory)
   }
 
-  /// What the record in a sound file with entries says.
+  /// Checks the record of a sound file with entries.
   static func check(
     _ record: GarageRecord.Reading?, isCache: Bool, _ directory: String
   ) throws(GarageError) -> Contents {
@@ -42,10 +42,10 @@ struct DataFileCheck {
     }
   }
 
-  /// Looks at a file that others have verified and may be writing to: no page that is in use may be past its end.
+  /// Checks a verified file that others may be writing: no page in use may be past its end.
   func checkBesideWriters() throws(GarageError) {
     _ = try settled { () throws(DataFileError) in
-      // Free pages at the end need not be in the file; whether it is those takes reading all.
+      // Missing pages are fine if they are free, which only a full read decides.
       guard let meta = try DataFileVerifier.checkMetaBesideWriters(directory: directory), !meta.isWhole else {
         return nil
       }
@@ -53,7 +53,7 @@ struct DataFileCheck {
     }
   }
 
-  /// What `look` finds while nobody commits.
+  /// Returns the result of `look` between commits.
   private func settled(
     _ look: () throws(DataFileError) -> VerifiedDataFile?
   ) throws(GarageError) -> VerifiedDataFile? {
@@ -65,7 +65,7 @@ struct DataFileCheck {
         let after = try DataFileVerifier.checkMetaBesideWriters(directory: directory)
         if before?.transactionID == after?.transactionID { return try result.get() }
       }
-      // Somebody writes all the time, which takes a file that can be read.
+      // A file that is written constantly is readable.
       return nil
     } catch {
       throw failure(error)

@@ -1,33 +1,32 @@
 import LMDB
 import Platform
 
-/// What happens to a garage's directory before its files are mapped: nobody else opens it meanwhile, it is a garage's or
-/// empty, and its data file is sound.
+/// Checks a garage's directory before its files are mapped: excludes other openers, ensures that it is a garage or
+/// empty, and that its data file is sound.
 ///
-/// LMDB believes what it maps: a file that was cut off ends the process with SIGBUS, a damaged page with `abort()`. So a
-/// file of which no ``StateMark`` says that it is sound is read by `pread` first. What cannot be trusted is an error,
-/// and is left as it is: objects are nobody's to throw away.
+/// LMDB trusts its map: a truncated file ends the process with SIGBUS, a damaged page with `abort()`. So a file without
+/// a valid ``StateMark`` is verified by `pread` first. An untrusted file is an error and left unchanged, never deleted.
 struct GarageOpening: ~Copyable {
   let directory: Directory
-  /// Holds the others off until the garage is open.
+  /// Excludes other openers until the garage is open.
   private let lock: FileLock
-  /// Of the mark's file, shared with whoever has the garage open.
+  /// A shared lock of the mark's file, held while the garage is open.
   private let markLock: FileLock
 
   static let dataFile = "data.mdb"
   private static let lockFile = "lock.mdb"
-  /// What a garage consists of.
+  /// A garage's files.
   private static let ownNames: Set = [dataFile, lockFile, StateMark.name]
-  /// What a cache of this package has beside its database.
+  /// Files of a cache of this package, in addition to its database.
   private static let cacheNames: Set = ["processes.lock", "clean-exit", "journals"]
-  /// What systems put everywhere.
+  /// Files that systems add anywhere.
   private static let ignoredNames: Set = [".DS_Store"]
 
-  /// Nanoseconds that another opening is waited for, which may be verifying a large file.
+  /// How long to wait for another opener, which may be verifying a large file, in nanoseconds.
   private static let waitLimit: Int64 = 60_000_000_000
 
-  /// - Throws: `.notAGarage`, `.linkedFile`, `.damagedStore`, `.unsupportedVersion`, `.storageFailed`. Nothing was changed
-  ///   then, but that the directory was made.
+  /// - Throws: `.notAGarage`, `.linkedFile`, `.damagedStore`, `.unsupportedVersion`, `.storageFailed`. Nothing was
+  ///   changed then, except for creating the directory.
   init(_ path: String) throws(GarageError) {
     let directory = try Self.calling(path) { () throws(SystemError) in try Directory(path: path, creating: true) }
     let lock = try Self.calling(directory.path) { () throws(SystemError) in try FileLock(directory) }
@@ -37,7 +36,7 @@ struct GarageOpening: ~Copyable {
     self.lock = lock
   }
 
-  /// Hands out the lock of the mark's file. The next one can open the garage from then on.
+  /// Returns the lock of the mark's file, and lets the next opener proceed.
   consuming func finish() -> FileLock { markLock }
 
   private static func wait(_ lock: borrowing FileLock, _ directory: Directory) throws(GarageError) {
@@ -77,7 +76,7 @@ struct GarageOpening: ~Copyable {
     return lock
   }
 
-  /// Shares the mark's file with whoever has the garage open, or looks at the data file if nobody has.
+  /// Shares the mark's lock with other users of the garage, or checks the data file if there are none.
   private static func join(_ lock: borrowing FileLock, _ directory: Directory) throws(GarageError) {
     let path = directory.path
     let mark = try mark(in: lock.file, path)
@@ -86,7 +85,7 @@ struct GarageOpening: ~Copyable {
       return try share(lock, path)
     }
     try share(lock, path)
-    // Whoever has it open has verified it.
+    // Its user has verified it.
     try DataFileCheck(directory: path, isMarked: true).checkBesideWriters()
   }
 
@@ -113,7 +112,7 @@ struct GarageOpening: ~Copyable {
     return lock
   }
 
-  /// Returns `nil` if somebody was faster: it is looked at as what was there.
+  /// Returns `nil` if another process created it first; it is then treated as existing.
   private static func makeMark(_ directory: Directory) throws(SystemError) -> FileLock? {
     do throws(SystemError) {
       let file = try directory.create(StateMark.name, .exclusively)
@@ -126,7 +125,7 @@ struct GarageOpening: ~Copyable {
   }
 
   private static func share(_ lock: borrowing FileLock, _ directory: String) throws(GarageError) {
-    // Nobody has it alone for long: that takes the lock that is held here.
+    // Exclusive locks are brief: they require the lock held here.
     guard try calling(directory, { () throws(SystemError) in try lock.lock(.shared, within: waitLimit) }) else {
       throw GarageError(
         .storageFailed, "Something holds a lock of \(directory)/\(StateMark.name). End it, and open the garage again.")
@@ -135,7 +134,7 @@ struct GarageOpening: ~Copyable {
 
   // MARK: - The data file
 
-  /// A directory without a mark: a new one, or a garage that lost it.
+  /// Checks a directory without a mark: a new one, or a garage that lost it.
   private static func checkUnmarked(_ directory: Directory, _ names: Set<String>) throws(GarageError) {
     let path = directory.path
     let others = names.subtracting(ownNames).subtracting(ignoredNames)
@@ -147,7 +146,7 @@ struct GarageOpening: ~Copyable {
       throw .notAGarage(path, "it holds a cache", underlying: error)
     }
     switch contents {
-    // What else is there does not count: a cache that refused the garage may have left its lock.
+    // Other files do not matter: a cache that refused the garage may have left its lock.
     case .garage: return
     case .nothing:
       if !others.isDisjoint(with: cacheNames) { throw .notAGarage(path, "it holds a cache") }

@@ -1,9 +1,7 @@
 import LMDB
 
-/// The record that says that an environment is a garage's, in its main database.
-///
-/// Nothing else makes it, so whoever comes across it can tell a garage from everything else: a cache of this package has
-/// the key `FF 'm'` in the same place, and refuses this one.
+/// The record in the main database that marks an environment as a garage's. A cache of this package has the key `FF
+/// 'm'` instead, and refuses a garage.
 ///
 ///     key     FF 67 ("g")
 ///     value   offset  bytes
@@ -12,7 +10,7 @@ import LMDB
 ///                 12      4  0
 enum GarageRecord {
   static let key: [UInt8] = [0xff, UInt8(ascii: "g")]
-  /// That of a cache of this package.
+  /// The key of a cache of this package.
   static let cacheKey: [UInt8] = [0xff, UInt8(ascii: "m")]
   static let version: UInt32 = 1
   private static let magic = Array("LMDBGSR1".utf8)
