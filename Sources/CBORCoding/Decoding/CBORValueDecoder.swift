@@ -3,12 +3,6 @@ struct CBORValueDecoder: Decoder, SingleValueDecodingContainer {
   let position: CBORPosition
   let path: CBORCodingPath.Reference
 
-  init(session: CBORDecodingSession, position: CBORPosition, path: CBORCodingPath.Reference) {
-    self.session = session
-    self.position = position
-    self.path = path
-  }
-
   var codingPath: [any CodingKey] { session.keys(to: path) }
   var userInfo: [CodingUserInfoKey: Any] { session.userInfo }
 
@@ -71,17 +65,8 @@ struct CBORValueDecoder: Decoder, SingleValueDecodingContainer {
     try value { (position) throws(CBORValueError) in try session.float(at: position) }
   }
 
-  func decode(_ type: Int.Type) throws -> Int { try integer(type) }
-  func decode(_ type: Int8.Type) throws -> Int8 { try integer(type) }
-  func decode(_ type: Int16.Type) throws -> Int16 { try integer(type) }
-  func decode(_ type: Int32.Type) throws -> Int32 { try integer(type) }
-  func decode(_ type: Int64.Type) throws -> Int64 { try integer(type) }
+  func decode<I: FixedWidthInteger & Decodable>(_ type: I.Type) throws -> I { try integer(type) }
   func decode(_ type: Int128.Type) throws -> Int128 { try integer(type) }
-  func decode(_ type: UInt.Type) throws -> UInt { try integer(type) }
-  func decode(_ type: UInt8.Type) throws -> UInt8 { try integer(type) }
-  func decode(_ type: UInt16.Type) throws -> UInt16 { try integer(type) }
-  func decode(_ type: UInt32.Type) throws -> UInt32 { try integer(type) }
-  func decode(_ type: UInt64.Type) throws -> UInt64 { try integer(type) }
   func decode(_ type: UInt128.Type) throws -> UInt128 { try integer(type) }
 
   func decode<T: Decodable>(_ type: T.Type) throws -> T {

@@ -12,16 +12,8 @@ struct KeyedTreeEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
   func encode(_ value: String, forKey key: Key) { put(.string(value), key) }
   func encode(_ value: Double, forKey key: Key) { put(JSONValue(value), key) }
   func encode(_ value: Float, forKey key: Key) { put(JSONValue(value), key) }
-  func encode(_ value: Int, forKey key: Key) { put(.number(String(value)), key) }
-  func encode(_ value: Int8, forKey key: Key) { put(.number(String(value)), key) }
-  func encode(_ value: Int16, forKey key: Key) { put(.number(String(value)), key) }
-  func encode(_ value: Int32, forKey key: Key) { put(.number(String(value)), key) }
-  func encode(_ value: Int64, forKey key: Key) { put(.number(String(value)), key) }
-  func encode(_ value: UInt, forKey key: Key) { put(.number(String(value)), key) }
-  func encode(_ value: UInt8, forKey key: Key) { put(.number(String(value)), key) }
-  func encode(_ value: UInt16, forKey key: Key) { put(.number(String(value)), key) }
-  func encode(_ value: UInt32, forKey key: Key) { put(.number(String(value)), key) }
-  func encode(_ value: UInt64, forKey key: Key) { put(.number(String(value)), key) }
+  @inline(__always)
+  func encode<I: FixedWidthInteger & Encodable>(_ value: I, forKey key: Key) { put(.number(String(value)), key) }
 
   func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
     try encoder.session.encode(value, into: encoder.slot.newMember(key.stringValue), at: codingPath + [key])

@@ -11,16 +11,7 @@ struct UnkeyedTreeEncoding: UnkeyedEncodingContainer {
   func encode(_ value: String) { put(.string(value)) }
   func encode(_ value: Double) { put(JSONValue(value)) }
   func encode(_ value: Float) { put(JSONValue(value)) }
-  func encode(_ value: Int) { put(.number(String(value))) }
-  func encode(_ value: Int8) { put(.number(String(value))) }
-  func encode(_ value: Int16) { put(.number(String(value))) }
-  func encode(_ value: Int32) { put(.number(String(value))) }
-  func encode(_ value: Int64) { put(.number(String(value))) }
-  func encode(_ value: UInt) { put(.number(String(value))) }
-  func encode(_ value: UInt8) { put(.number(String(value))) }
-  func encode(_ value: UInt16) { put(.number(String(value))) }
-  func encode(_ value: UInt32) { put(.number(String(value))) }
-  func encode(_ value: UInt64) { put(.number(String(value))) }
+  func encode<I: FixedWidthInteger & Encodable>(_ value: I) { put(.number(String(value))) }
 
   func encode<T: Encodable>(_ value: T) throws {
     let key = IndexKey(count)

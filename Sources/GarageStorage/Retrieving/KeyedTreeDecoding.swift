@@ -22,16 +22,10 @@ struct KeyedTreeDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func decode(_ type: String.Type, forKey key: Key) throws -> String { try nested(key).scalar(type) }
   func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try nested(key).scalar(type) }
   func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try nested(key).scalar(type) }
-  func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try nested(key).scalar(type) }
-  func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try nested(key).scalar(type) }
-  func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try nested(key).scalar(type) }
-  func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try nested(key).scalar(type) }
-  func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try nested(key).scalar(type) }
-  func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try nested(key).scalar(type) }
-  func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try nested(key).scalar(type) }
-  func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try nested(key).scalar(type) }
-  func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try nested(key).scalar(type) }
-  func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try nested(key).scalar(type) }
+  @inline(__always)
+  func decode<I: FixedWidthInteger & Decodable>(_ type: I.Type, forKey key: Key) throws -> I {
+    try nested(key).scalar(type)
+  }
 
   func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
     try decoder.session.decode(type, from: try json(key), at: codingPath + [key])

@@ -6,8 +6,4 @@ public struct Database: Sendable, Hashable {
   ///
   /// Named databases keep their records in it, so an environment with named databases should store nothing else there.
   public static let main = Database(handle: 1)
-
-  init(handle: UInt32) {
-    self.handle = handle
-  }
 }

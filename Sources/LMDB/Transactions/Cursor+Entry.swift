@@ -3,10 +3,5 @@ extension Cursor {
   public struct Entry {
     public let key: UnsafeRawBufferPointer
     public let value: UnsafeRawBufferPointer
-
-    init(key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
-      self.key = key
-      self.value = value
-    }
   }
 }

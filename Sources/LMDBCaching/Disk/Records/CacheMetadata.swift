@@ -27,8 +27,6 @@ struct CacheMetadata {
   /// The sum of ``RecordHeader/digest(of:)`` over the entries: it alone reveals a page that reverted to an older one.
   var digest: UInt64 = 0
 
-  init(durability: Durability) { self.durability = durability }
-
   enum Reading {
     case metadata(CacheMetadata)
     case newerVersion(UInt32)
