@@ -113,6 +113,7 @@ let package = Package(
         "LMDB",
         "LMDBCaching",
         "LMDBCachingImport",
+        "Platform",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       // In the program itself: what is installed is one file.

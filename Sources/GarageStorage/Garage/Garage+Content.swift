@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 
 extension Garage {
   /// The stored form of JSON: the text, or the delegate's encryption of it.

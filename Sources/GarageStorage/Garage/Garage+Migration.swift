@@ -1,3 +1,5 @@
+import Platform
+
 extension Garage {
   /// Migrates all objects of one class to another type. See ``migrateAll(fromOldClassName:to:)``.
   public func migrateAll<T: Codable>(from oldClass: AnyClass, to newType: T.Type) throws {

@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 
 extension JSONValue {
   /// A number that is not finite is a string, since JSON has no words for it.

@@ -1,3 +1,5 @@
+import Platform
+
 extension JSONValue {
   /// The members of an object that stands for another parked object: the names that GarageStorage gives them.
   private static let identifierMember = "gs_identifier"

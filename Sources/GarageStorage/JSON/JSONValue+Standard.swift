@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 
 extension JSONValue {
   /// The JSON of a standard type's value, as `JSONEncoder` writes it. It is `nil` for a type that encodes itself.

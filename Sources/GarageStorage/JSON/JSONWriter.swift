@@ -1,3 +1,5 @@
+import Platform
+
 /// Writes JSON in one form only (keys sorted by their UTF-8 bytes, no spaces), so that equal values are equal bytes.
 struct JSONWriter {
   private(set) var bytes: [UInt8] = []

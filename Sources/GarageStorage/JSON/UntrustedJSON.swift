@@ -1,3 +1,5 @@
+import Platform
+
 /// The reader of stored JSON by itself, for fuzzers. It is not part of the supported interface.
 @_spi(Fuzzing)
 public enum UntrustedJSON {

@@ -1,3 +1,5 @@
+import Platform
+
 extension ObjectMapping {
   /// The mapping of a class, validated.
   static func checked(_ type: any MappableObject.Type) throws(GarageError) -> ObjectMapping {

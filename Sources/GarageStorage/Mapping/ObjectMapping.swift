@@ -1,4 +1,5 @@
 public import Foundation
+import Platform
 
 /// The parked properties of a ``MappableObject`` with their stored names, and its identifying property.
 ///

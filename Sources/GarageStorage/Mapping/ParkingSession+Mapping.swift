@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 
 extension ParkingSession {
   func add(mapped root: any MappableObject) throws {

@@ -1,3 +1,5 @@
+import Platform
+
 extension RetrievalSession {
   func root<T: MappableObject>(mapped type: T.Type, _ key: ObjectKey) throws -> T? {
     if let object = made(key) { return try cast(object, key) }

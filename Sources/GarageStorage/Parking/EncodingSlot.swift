@@ -1,3 +1,5 @@
+import Platform
+
 /// A place in the JSON that an encoder builds.
 final class EncodingSlot {
   private enum Content {

@@ -1,3 +1,5 @@
+import Platform
+
 import Foundation
 
 /// One parking: converts roots and all identified objects they lead to into JSON, each once.

@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 
 /// The source of objects, for direct retrieval and for references resolved later.
 struct ObjectSource {

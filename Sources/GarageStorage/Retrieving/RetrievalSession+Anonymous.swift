@@ -1,3 +1,5 @@
+import Platform
+
 extension RetrievalSession {
   /// An anonymous object in the original's form, encrypted separately if its owner is.
   func anonymous<T: Decodable>(

@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 
 /// One retrieval: creates objects from a single snapshot, each once.
 final class RetrievalSession {

@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 
 extension TreeDecoder {
   /// A standard type's value, as in `JSONDecoder`; `nil` for other types.

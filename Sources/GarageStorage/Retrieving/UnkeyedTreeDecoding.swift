@@ -3,11 +3,6 @@ struct UnkeyedTreeDecoding: UnkeyedDecodingContainer {
   let elements: [JSONValue]
   private(set) var currentIndex = 0
 
-  init(decoder: TreeDecoder, elements: [JSONValue]) {
-    self.decoder = decoder
-    self.elements = elements
-  }
-
   var codingPath: [any CodingKey] { decoder.codingPath }
   var count: Int? { elements.count }
   var isAtEnd: Bool { currentIndex >= elements.count }

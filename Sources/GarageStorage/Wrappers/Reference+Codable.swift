@@ -1,3 +1,5 @@
+import Platform
+
 extension Reference: Encodable {
   public func encode(to encoder: any Encoder) throws {
     if let tree = encoder as? TreeEncoder {

@@ -102,7 +102,7 @@ final class ExchangeReader {
     switch format {
     case .jsonl:
       guard let line = try input.line(limit: limit) else { return nil }
-      let fields = try JSONLineParser.fields(of: line.bytes)
+      let fields = try ExchangeFormat.fields(of: line.bytes)
       // What was cut off within a number would be another number.
       guard line.isEnded else { throw ExchangeProblem("there is no line feed at its end: it was cut off") }
       return fields

@@ -125,10 +125,10 @@ import Testing
   /// What is wrong with the third line, and what is said of it.
   @Test(arguments: [
     ("", "cut off"), ("{", "column 2"), ("[]", "column 1"), ("{}", "“key”"), ("\u{1}", "column 1"),
-    (#"{"key":"k","format":"string","value":"v","created":1,"cost":1"#, "within an object"),
-    (#"{"key":"k","format":"string","value":"v"#, "within a text"),
+    (#"{"key":"k","format":"string","value":"v","created":1,"cost":1"#, "ends too soon"),
+    (#"{"key":"k","format":"string","value":"v"#, "ends too soon"),
     (#"{"key":"k","key":"l"}"#, "comes twice"), (#"{"key":1}"#, "“key” is an integer"),
-    (#"{"key":{}}"#, "a value was expected"),
+    (#"{"key":{}}"#, "“key”: an object"),
     (#"{"key":"k","format":"strong","value":"v","created":1,"cost":1}"#, "“strong”"),
     (#"{"key":"k","format":"string","created":1,"cost":1}"#, "no value"),
     (#"{"key":"k","format":"string","value":"v","base64":"","created":1,"cost":1}"#, "more than one value"),
@@ -147,9 +147,10 @@ import Testing
     (#"{"key":"k","format":"string","value":"v","created":1,"cost":1,"new":1}"#, "“new” is not known"),
     (#"{"key":"k","format":"string","value":"\ud800","created":1,"cost":1}"#, "surrogate"),
     (#"{"key":"k","format":"string","value":"v","created":01,"cost":1}"#, "column"),
-    (#"{"key":"k","format":"string","value":"v","created":1,"cost":1} x"#, "follows"),
-    (#"{"key":[[[[[[[[]]]]]]]]}"#, "too deep"), (#"{"entries":2}"#, "another number of entries"),
-    (#"{"cost":\#(String(repeating: "1", count: 100))}"#, "too many digits"),
+    (#"{"key":"k","format":"string","value":"v","created":1,"cost":1} x"#, "more than one value"),
+    (#"{"key":[[]]}"#, "“key” is a list"), (#"{"entries":2}"#, "another number of entries"),
+    (#"{"cost":\#(String(repeating: "1", count: 100))}"#, "“cost”: the number has too many digits"),
+    (String(repeating: "[", count: 100_000), "nested more than 512 levels"),
   ])
   func whatIsWrongIsToldWithItsLine(_ bad: String, _ message: String) async throws {
     let result = try await importing(header + line("a") + bad + (bad.isEmpty ? "" : "\n" + line("c") + end(3)))

@@ -1,5 +1,5 @@
 /// A value of JSON. Numbers are kept as they are written, since no one type of Swift holds them all.
-enum JSONValue: Equatable {
+package enum JSONValue: Equatable, Sendable {
   case null
   case bool(Bool)
   case number(String)
@@ -8,7 +8,7 @@ enum JSONValue: Equatable {
   case object([String: JSONValue])
 
   /// What kind of value it is, for messages.
-  var kind: String {
+  package var kind: String {
     switch self {
     case .null: "null"
     case .bool: "a boolean"
@@ -20,5 +20,5 @@ enum JSONValue: Equatable {
   }
 
   /// How deeply arrays and objects may be nested, in what is parsed.
-  static let deepest = 512
+  package static let deepest = 512
 }

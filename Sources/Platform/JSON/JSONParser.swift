@@ -1,10 +1,10 @@
-/// Reads JSON (RFC 8259), whoever wrote it: what is not JSON is an error that says where, and nesting is limited.
-struct JSONParser {
+/// Reads untrusted JSON (RFC 8259) strictly. An error says where, a key that comes twice is one, and nesting is limited.
+package struct JSONParser {
   /// Where the text stops being JSON.
-  struct Failure: Error, Equatable, CustomStringConvertible {
-    var offset: Int
-    var reason: String
-    var description: String { "\(reason) at byte \(offset)" }
+  package struct Failure: Error, Equatable, CustomStringConvertible {
+    package var offset: Int
+    package var reason: String
+    package var description: String { "\(reason) at byte \(offset)" }
   }
 
   private let bytes: [UInt8]
@@ -13,7 +13,7 @@ struct JSONParser {
 
   private init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  static func value(of bytes: [UInt8]) throws(Failure) -> JSONValue {
+  package static func value(of bytes: [UInt8]) throws(Failure) -> JSONValue {
     var parser = JSONParser(bytes)
     parser.skipSpace()
     let value = try parser.value()
@@ -22,7 +22,9 @@ struct JSONParser {
     return value
   }
 
-  private func failure(_ reason: String) -> Failure { Failure(offset: position, reason: reason) }
+  private func failure(_ reason: String) -> Failure {
+    Failure(offset: position, reason: position == bytes.count ? "the text ends too soon" : reason)
+  }
 
   private var current: UInt8? { position < bytes.count ? bytes[position] : nil }
 
@@ -40,7 +42,6 @@ struct JSONParser {
     case UInt8(ascii: "n"): return try word("null", .null)
     case UInt8(ascii: "-"): return try number()
     case let byte? where 48...57 ~= byte: return try number()
-    case nil: throw failure("the text ends too soon")
     default: throw failure("there is no value")
     }
   }
@@ -87,7 +88,7 @@ struct JSONParser {
       guard current == UInt8(ascii: ":") else { throw failure("there is no colon") }
       position += 1
       skipSpace()
-      guard members.updateValue(try value(), forKey: key) == nil else { throw failure("a key is there twice") }
+      guard members.updateValue(try value(), forKey: key) == nil else { throw failure("a key comes twice") }
       if try isLast(UInt8(ascii: "}")) { return .object(members) }
     }
   }
@@ -146,11 +147,11 @@ struct JSONParser {
       default: position += 1
       }
     }
-    throw failure("the text ends in a string")
+    throw failure("the text ends too soon")
   }
 
   private mutating func escaped() throws(Failure) -> [UInt8] {
-    guard let byte = current else { throw failure("the text ends in a string") }
+    guard let byte = current else { throw failure("the text ends too soon") }
     position += 1
     switch byte {
     case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return [byte]
@@ -164,10 +165,10 @@ struct JSONParser {
       if 0xd800..<0xdc00 ~= unit, bytes[position...].starts(with: [UInt8(ascii: "\\"), UInt8(ascii: "u")]) {
         position += 2
         let low = try hexadecimal()
-        guard 0xdc00..<0xe000 ~= low else { throw failure("half a character is escaped") }
+        guard 0xdc00..<0xe000 ~= low else { throw failure("half a surrogate pair is no character") }
         unit = 0x10000 + (unit - 0xd800) << 10 + (low - 0xdc00)
       }
-      guard let scalar = UnicodeScalar(unit) else { throw failure("half a character is escaped") }
+      guard let scalar = UnicodeScalar(unit) else { throw failure("half a surrogate pair is no character") }
       return Array(String(Character(scalar)).utf8)
     default: throw failure("an escape is unknown")
     }
