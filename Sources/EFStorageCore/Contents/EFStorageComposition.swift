@@ -7,10 +7,10 @@
 /// var isNewUser: Bool
 /// ```
 ///
-/// Each write is tried even if the other fails. A failed place keeps its content and reports the failure, and
-/// ``storeContent(_:)`` throws an ``EFStorageCompositionError``. If the first place has an unreadable content, it
-/// reports that, and the second one's is used. So both may have the same key with different types. Observers of
-/// failures may read and set the property.
+/// Each write is tried even if the other fails. Then the other place keeps the new content, the failed one reports as
+/// it does alone, and ``storeContent(_:)`` throws an ``EFStorageCompositionError``. If the first place has an
+/// unreadable content, it reports that, and the second one's is used. So both may have the same key with different
+/// types. Observers of failures may read and set the property.
 ///
 /// Reading changes nothing, except that `backfillsFirst` copies a content found only in the second place to the first.
 /// This never replaces unreadable or concurrently stored contents, but can undo a removal by another thread at that

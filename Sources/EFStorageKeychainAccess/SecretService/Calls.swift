@@ -17,7 +17,7 @@ import CSecret
 enum Calls {
   // MARK: - Environment
 
-  /// `nil` also if the program runs with more rights than its caller, who sets the variables.
+  /// `nil` also if the program runs with more rights than its caller, since the caller sets the variables.
   static func environmentVariable(_ name: String) -> String? {
     secure_getenv(name).map { String(cString: $0) }
   }

@@ -86,7 +86,7 @@ final class DefaultsFeed: Sendable {
 
   /// Call it after a write of the key in any defaults, since two objects may share a suite.
   func noteChange(_ key: String) {
-    // Usually there are no watchers.
+    // Usually nothing is watched.
     let woken = state.withLock { state in
       state.watches.isEmpty ? [] : state.watches.values.filter { $0.key == KeyBytes(key) }
     }

@@ -9,9 +9,9 @@ import FoundationArchives
 /// Each read asks the defaults, so it is never stale. On Linux they show another process's writes after
 /// `synchronize()`. Any number of threads may use it if `Content` is Sendable.
 ///
-/// A write reaches the file within a tenth of a second, or when the process exits. A killed process only loses later
-/// writes: the file itself is safe, though Foundation on Linux writes it in place, because a hidden copy next to it,
-/// whose name ends in `.copy`, replaces an empty or truncated file. That is reported as an
+/// A write reaches the file within a tenth of a second, or when the process exits. A killed process loses only the
+/// writes that have not reached it: the file itself is safe, though Foundation on Linux writes it in place, because a
+/// hidden copy next to it, whose name ends in `.copy`, replaces an empty or truncated file. That is reported as an
 /// `EFStorageFailure.Kind.loss`, as is a damaged file without a copy. Programs that bypass this package to write the
 /// file, or call `synchronize()`, are not covered.
 ///

@@ -336,7 +336,7 @@ public final class DiskCache: Sendable {
   // MARK: Trimming
 
   /// Removes expired entries, then others in the order of ``countLimit`` until at most `count` are left; returns when
-  /// done. Readers are not blocked; writers wait for one small transaction.
+  /// done. Readers are not blocked; writers wait no longer than one small transaction.
   ///
   /// - Throws: `.invalidArgument` for a negative number; `.closed`, `.storageFailed` and similar.
   public func trim(toCount count: Int) throws(CacheError) {

@@ -16,17 +16,17 @@ extension LMDBCache {
   /// may also be reported twice, and a removal of a missing entry too.
   ///
   /// **Timing.** A change by this process is reported before the call returns, except removals by tag, which are found
-  /// like those of other processes. A change by another process is noticed within 55 ms of its commit
-  /// (``CacheConfiguration/Disk/groupCommitInterval`` of that process). Then the entries under the prefix are scanned
-  /// in the background, at half a microsecond each. The next scan waits for ten times that duration: with 60,000
-  /// entries and a busy writer, a third of a second.
+  /// like those of other processes. A change by another process is noticed within 55 ms of its commit (see
+  /// ``CacheConfiguration/Disk/groupCommitInterval``). Then the entries under the prefix are scanned in the background,
+  /// at half a microsecond each. The next scan waits for ten times that duration: with 60,000 entries and a busy
+  /// writer, a third of a second.
   ///
   /// **Limits.** Up to `bufferingLimit` changes and 1 MiB of keys are buffered; beyond that they are replaced by
   /// ``CacheChange/missed``. So are changes of other processes if the prefix has more than 65,536 entries or 16 MiB of
   /// keys, and those at the moment when the observation begins.
   ///
-  /// An observer costs about 200 bytes for each entry under its prefix, a tenth of a microsecond for each write under
-  /// it, and twenty checks a second.
+  /// An observer costs about 200 bytes for each entry under its prefix, a tenth of a microsecond for each write of this
+  /// process under it, and twenty checks a second.
   ///
   /// The sequence ends when the cache is closed or released, or the waiting task is cancelled. A closed cache gives an
   /// empty one.

@@ -4,7 +4,8 @@ import Platform
 // Storing loaded values.
 
 extension LMDBCache {
-  /// Stores a loaded value, unless the key was written since. Failures do not reach the callers, who have the value.
+  /// Stores a loaded value, unless the key was written since. Failures do not reach the callers, since they have the
+  /// value.
   func keep<V: Codable & Sendable>(
     _ value: V?, _ context: LoadContext, _ options: LoadOptions, _ load: Load, _ basis: LoadBasis,
     isCancelled: Bool = false
@@ -36,7 +37,7 @@ extension LMDBCache {
     }
   }
 
-  /// Records that there is no value, and drops any older one.
+  /// Records an absence, and drops any older value.
   private func keepAbsence(
     _ key: CacheKey, _ tags: EntryTags?, _ options: LoadOptions, _ load: Load, _ concerned: [EntryTags?]
   ) throws(CacheError) {

@@ -65,8 +65,8 @@ public final class LMDBCache: Sendable {
   ///
   /// Opening a directory again in one process shares the disk tier, and requires the same
   /// ``CacheConfiguration/durability``, ``CacheConfiguration/disk`` (a limit may also be its changed value) and
-  /// ``CacheConfiguration/clock``. Everything else belongs to each object: memory tier, loading, archiving, transforms and
-  /// log. The disk tier logs to the logger of the first one.
+  /// ``CacheConfiguration/clock``. Everything else belongs to each object: memory tier, loading, archiving, transforms
+  /// and log. The disk tier logs to the logger of the first one.
   ///
   /// - Throws: ``CacheError`` with `.invalidArgument`, `.invalidDirectory`, `.insecureDirectory`, `.permissionDenied`,
   ///   `.readOnlyFileSystem`, `.remoteFileSystem`, `.durabilityMismatch`, `.configurationMismatch`, `.unsupportedVersion`,

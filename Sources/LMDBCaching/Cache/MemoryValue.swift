@@ -1,6 +1,6 @@
 import Foundation
 
-/// A value in the memory tier. Types are told apart without a dynamic cast.
+/// A value in the memory tier. Types are distinguished without a dynamic cast.
 // Sendable: immutable, and so is the subclass. Its value is Sendable, or the caller chose to share it between threads,
 // as
 // with every object.

@@ -12,9 +12,9 @@ public import Observation
 /// Reading it reads the cache, and is as fresh as that. Notifications come on a thread of Swift's pool, soon after the
 /// change or expiry, within 55 ms after another process's commit, up to a hundred times a second. The last change is
 /// never missed. A change between the read and the end of the tracked closure is notified after that end: within 10 ms
-/// and as long again as the closure took, or an hour if that is less. (If the entry changes 64 times by then, perhaps
-/// only with the next change.) It costs as much as ``LMDBCache/changes(withPrefix:bufferingLimit:)`` and keeps the
-/// cache alive.
+/// and as long again as the closure went on after it, or an hour if that is less. (If the entry changes 64 times by
+/// then, perhaps only with the next change.) It costs as much as ``LMDBCache/changes(withPrefix:bufferingLimit:)`` and
+/// keeps the cache alive.
 ///
 /// Threads: any.
 public final class ObservedValue<Value: Codable & Sendable>: Observable, Sendable {

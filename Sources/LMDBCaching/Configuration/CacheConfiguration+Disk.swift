@@ -53,8 +53,8 @@ extension CacheConfiguration {
     /// opening throws ``CacheError/Code/lockTimeout``. In real time; more than 0, up to 24 hours.
     public var lockTimeout: Duration = .seconds(2)
 
-    /// Whether the directory may belong to another user, or be writable by others, who can then decide what is read
-    /// from it.
+    /// Whether the directory may belong to another user, or be writable by others. They can then forge the values that
+    /// are read.
     public var allowsOtherUsers = false
 
     public init() {}

@@ -53,7 +53,7 @@ final class CacheMetrics: @unchecked Sendable {
     }
   }
 
-  /// Resets the gauges of the closed cache.
+  /// Destroys the gauges of the closed cache.
   func end() {
     report(isEssential: true) { (own, handlers) in
       for (gauge, _) in handlers.gauges { gauge.destroy() }

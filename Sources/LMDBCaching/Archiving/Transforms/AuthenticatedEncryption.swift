@@ -9,14 +9,14 @@
   /// moved to another entry, given another expiry or tags, or stripped of a transform. A value that was never encrypted
   /// is ``CacheError/Code/untransformed``, unless ``acceptsPlainValues`` is true. Put it after compression.
   ///
-  /// **What it does not hide:** an entry's existence, key, value length (after compression, which reveals something of
-  /// the contents), format, cost, expiry, tag hashes, and times of writing and last use. The memory tier holds plain
+  /// **Not hidden:** an entry's existence, key, value length (after compression, which reveals something of the
+  /// contents), format, cost, expiry, tag hashes, and times of writing and last use. The memory tier holds plain
   /// values, which the operating system may write to disk with the process's memory.
   ///
-  /// **What it does not detect:** that an entry was removed, or that a removal was undone; that an older value of the
-  /// same entry, with its header, was put back; and that an entry comes from another cache with the same key. Use a key
-  /// for each cache, and put a version into values whose older ones must not be trusted. Listings such as
-  /// ``CacheEntry``, which do not read values, are not authenticated.
+  /// **Not detected:** that an entry was removed, or that a removal was undone; that an older value of the same entry,
+  /// with its header, was put back; and that an entry comes from another cache with the same key. Use a key for each
+  /// cache, and put a version into values whose older ones must not be trusted. Listings such as ``CacheEntry``, which
+  /// do not read values, are not authenticated.
   public struct AuthenticatedEncryption: PackagedTransform {
     /// Both use a nonce of 96 random bits for every value, and a tag of 128 bits.
     public enum Algorithm: Sendable {

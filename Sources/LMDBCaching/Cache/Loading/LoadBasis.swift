@@ -44,7 +44,7 @@ struct LoadBasis {
       return Record(
         stamp: header?.header.stamp ?? 0, tags: header?.tags, removals: try store.database.removalMarks())
     } catch {
-      // Returning the error would reach only this caller, who gets the value anyway.
+      // Returning the error would reach only this caller, which gets the value anyway.
       return nil
     }
   }

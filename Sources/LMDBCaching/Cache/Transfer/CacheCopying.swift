@@ -49,7 +49,7 @@ package struct CacheCopying {
     }
   }
 
-  // MARK: Closed caches
+  // MARK: Read-only caches
 
   /// Copies a cache without opening it, for one that must not be written to.
   package static func backUp(

@@ -3,8 +3,8 @@ import Platform
 
 /// Replaces a cache with a copy of a backup.
 ///
-/// The backup is verified and copied next to the cache; the copy is verified and atomically takes the cache's place
-/// while no process has it open. The old cache stays until then.
+/// The backup is verified and copied next to the cache; the copy is verified and takes the cache's place while no
+/// process has it open. The old cache stays until then.
 package struct CacheRestoration {
   package struct Report {
     package var backup: BackupReport

@@ -4,6 +4,7 @@ struct MemoryRegion {
 
   let base: UnsafeMutableRawPointer
   let chunkBytes: Int
+  /// Chunks handed out at least once.
   private var fresh = 0
   private(set) var live = 0
   private var free: [UnsafeMutableRawPointer] = []

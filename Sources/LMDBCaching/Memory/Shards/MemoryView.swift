@@ -3,7 +3,8 @@ public import Synchronization
 
 /// The addresses of a shard's table, for readers without its lock. The lock's holder writes it before unlocking.
 ///
-/// Words may be torn: they are used only after the lock's version proves that they belong together, or for prefetching.
+/// Words may be of different moments: they are used only after the lock's version proves that they belong together, or
+/// for prefetching.
 @frozen @usableFromInline
 struct MemoryView: ~Copyable {
   /// The address of the table's words, a multiple of 64, and the shift to a tag's home.

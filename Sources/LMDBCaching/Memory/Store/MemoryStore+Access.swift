@@ -12,7 +12,7 @@ extension MemoryStore {
     access(key, hash: hash, tick: ticks.now, needsStamps: { versions != nil }, body)
   }
 
-  /// Takes the time of the access, and `isFetched` as ``lockShard(hash:isFetched:)``. `needsStamps` tells whether
+  /// Takes the time of the access, and `isFetched` as ``lockShard(hash:isFetched:)``. `needsStamps` returns whether
   /// `body` will read the stamps; it is called before each `body`, under the same conditions.
   @inlinable @inline(__always)
   package func access<R>(

@@ -9,11 +9,14 @@ public import Synchronization
 ///
 /// # Who may touch what
 ///
-/// | | written by | read by | |---|---|---| | a shard's core: table, entries, slots, queues, ghosts | its lock's holder
-/// | the same | | key, value and word of an entry; `expires` and stamps of its details | the lock's holder | any
-/// thread, see below | | use and last access of an entry | any thread | any thread | | a shard's view | the lock's
-/// holder | any thread | | a thread's line (``MemoryReader``) | that thread | any thread | | totals, limits, the mask |
-/// any thread, atomically | any thread |
+/// | | written by | read by |
+/// |---|---|---|
+/// | a shard's core: table, entries, slots, queues, ghosts | its lock's holder | the same |
+/// | key, value and word of an entry; `expires` and stamps of its details | the lock's holder | any thread, see below |
+/// | use and last access of an entry | any thread | any thread |
+/// | a shard's view | the lock's holder | any thread |
+/// | a thread's line (``MemoryReader``) | that thread | any thread |
+/// | totals, limits, the mask | any thread, atomically | any thread |
 ///
 /// **Hits take no lock** (`MemoryStore+Look`). A look-up announces itself in its thread's line, reads the version of
 /// the shard's lock, follows the view to the table, copies the entry as bytes, and reads the version again. If it is
