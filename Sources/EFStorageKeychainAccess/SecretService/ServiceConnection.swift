@@ -2,8 +2,7 @@
 ///
 /// It uses the service's unique name, so the next call notices if the service has ended or was replaced.
 // Sendable: immutable. Any thread may use GDBusConnection, and of the proxy only the session, which is never replaced,
-// and
-// the stateless functions to encrypt and decrypt are used.
+// and the stateless functions to encrypt and decrypt are used.
 final class ServiceConnection: @unchecked Sendable {
   let address: String
   let owner: String

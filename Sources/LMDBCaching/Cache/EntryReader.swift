@@ -28,8 +28,7 @@ package struct EntryReader<Content>: BitwiseCopyable {
   ///
   /// The result is a copy with separate references, taken under a reader stripe.
   // The effect is true of the whole: it retains, and releases nothing. So a caller need not count references to keep
-  // the
-  // owner of this reader. Without it the code is correct, but slower.
+  // the owner of this reader. Without it the code is correct, but slower.
   @inlinable @inline(never) @_effects(releasenone)
   package func currentContent() -> Content?? {
     let reading = EntryState.begin(state)

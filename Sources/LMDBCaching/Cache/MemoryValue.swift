@@ -2,8 +2,7 @@ import Foundation
 
 /// A value in the memory tier. Types are distinguished without a dynamic cast.
 // Sendable: immutable, and so is the subclass. Its value is Sendable, or the caller chose to share it between threads,
-// as
-// with every object.
+// as with every object.
 @usableFromInline
 class MemoryValue: @unchecked Sendable {
   final let type: ObjectIdentifier
