@@ -142,7 +142,7 @@ public struct EFStorageLMDBCache<Content: LMDBCacheStorable>: EFSingleInstanceSt
 extension EFStorageLMDBCache: @unchecked Sendable where Content: Sendable {}
 
 extension EFStorageLMDBCache where Content: ExpressibleByNilLiteral {
-  /// An optional property without a default, whose content expires.
+  /// An optional property whose default is nil and whose content expires.
   public init(forKey key: String, in cache: LMDBCache? = LMDBCache.makeDefault(), expiresIn: Duration) {
     self.init(wrappedValue: nil, forKey: key, in: cache, expiresIn: expiresIn)
   }
