@@ -1,3 +1,3 @@
-// `import LMDBCachingRedis` is all that a fleet needs.
+// `import LMDBCachingRedis` imports all modules that a fleet needs.
 @_exported public import LMDBCaching
 @_exported public import LMDBCachingRemote

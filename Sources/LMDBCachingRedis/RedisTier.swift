@@ -4,11 +4,11 @@ import Synchronization
 
 /// A Redis or Valkey server as the tier below an `LMDBCache`, by hiredis.
 ///
-/// A thread that waits has a connection of a pool for as long as it does; tasks share one, on which their commands follow
-/// each other; the changes of the fleet have one of their own. They are made when they are needed, on threads of their own,
-/// and again after a failure. Of a cluster the node is asked that has the fleet's keys, once another one has named it.
+/// Blocking threads take a connection from a pool; tasks share a pipelined one; the fleet's changes have another.
+/// Connections are made on demand on separate threads, and again after a failure. In a cluster, follows redirection to
+/// the node of the fleet's keys.
 ///
-/// There is no TLS. Use a Unix socket, a private network, or a tunnel: <doc:LMDBCachingRedis> says how.
+/// There is no TLS. Use a Unix socket, a private network, or a tunnel: see <doc:LMDBCachingRedis>.
 ///
 /// **Threads.** Any.
 public final class RedisTier: RemoteTier {
@@ -16,9 +16,9 @@ public final class RedisTier: RemoteTier {
   private let pipeline: RedisPipeline
   private let blocking: RedisPipeline
 
-  /// Connects to nothing yet.
+  /// Creates the tier without connecting.
   ///
-  /// - Throws: `.invalidArgument` for a configuration that cannot be right; `.failed` where the system has no descriptor left.
+  /// - Throws: `.invalidArgument` for an invalid configuration; `.failed` if the system is out of descriptors.
   public init(_ configuration: RedisConfiguration) throws(RemoteTierError) {
     try configuration.validate()
     let connector = RedisConnector(configuration)
@@ -62,7 +62,7 @@ public final class RedisTier: RemoteTier {
   }
 }
 
-/// Renews connections on which a server has said that it is another one's replica, or has not the keys.
+/// Renews connections to a server that has become a replica or no longer has the keys.
 private final class Renewal: Sendable {
   private struct Targets: Sendable {
     weak var pool: RedisPool?

@@ -2,10 +2,10 @@ import Foundation
 import FoundationArchives
 import LMDBCaching
 
-/// What stores of objects keep of each: an archive of `NSKeyedArchiver`, unless the program had its own way.
+/// Data from object stores: `NSKeyedArchiver` archives, unless the program used another form.
 enum ArchivedData {
-  /// - Parameter isUnarchivedByClosure: Whether the cache has a closure for what is no keyed archive.
-  /// - Throws: The archive is damaged.
+  /// - Parameter isUnarchivedByClosure: Whether the cache has a closure for other forms than keyed archives.
+  /// - Throws: If the archive is damaged.
   static func value(of data: Data, isUnarchivedByClosure: Bool) throws(EntryFailure) -> ImportedValue {
     let content: PlainContent?
     do throws(KeyedArchiveError) {
@@ -17,13 +17,13 @@ enum ArchivedData {
     }
     guard let content, content.isExact else { return .keyedArchive(data) }
     switch content.value {
-    // Kept as they are: the archive is read as objects and as values.
+    // Kept unchanged: the archive can be read as objects and as values.
     case .null, .array, .dictionary: return .keyedArchive(data)
     default: return .plain(content.value)
     }
   }
 
-  /// Whether it begins as the property lists do that archives are.
+  /// Whether it begins like a property list, the form of archives.
   private static func isPropertyList(_ data: Data) -> Bool {
     ["bplist", "<?xml", "<plist", "<!DOCTYPE plist"].contains { data.starts(with: $0.utf8) }
   }

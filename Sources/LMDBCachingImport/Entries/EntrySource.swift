@@ -1,13 +1,13 @@
 import LMDBCaching
 
-/// A store that entries are taken from. It is read only, on one thread, from its beginning to its end.
+/// A store to import from. Read once, on one thread.
 protocol EntrySource {
-  /// How many entries there are, where that is known; an estimate, for the progress alone.
+  /// The number of entries, if known; may be an estimate, for progress only.
   var count: Int? { get }
 
-  /// The next entry, or `nil` at the end. What is wrong with one entry does not end it.
+  /// The next entry, or `nil` at the end. A bad entry does not end the source.
   ///
-  /// - Throws: what ends the import. What was returned before is taken nonetheless.
+  /// - Throws: A failure that ends the import, keeping earlier entries.
   mutating func next() throws(ImportError) -> SourceStep?
 
   /// The value of the entry that ``next()`` returned last.
@@ -16,21 +16,21 @@ protocol EntrySource {
 
 enum SourceStep {
   case entry(SourceEntry)
-  /// There is an entry, of which nothing can be taken.
+  /// An entry that cannot be taken.
   case refused(ImportRefusal)
-  /// Something that is worth to be known, and of no entry.
+  /// A remark about the source as a whole.
   case remark(ImportRefusal)
 }
 
-/// What is known of an entry before its value is read. Times are in nanoseconds since 1970.
+/// An entry's properties, known before its value is read. Times are in nanoseconds since 1970.
 struct SourceEntry {
   let key: String
-  /// `nil`: the source does not say.
+  /// `nil` if unknown.
   var created: Int64?
-  /// `nil`: the source does not say.
+  /// `nil` if unknown.
   var lastAccess: Int64?
-  /// 0: never.
+  /// 0 for never.
   var expires: Int64 = 0
-  /// What of the entry is not taken, though it is.
+  /// The part of a taken entry that is not taken.
   var remainder: EntryFailure?
 }

@@ -1,9 +1,9 @@
-/// What a source has to know of who imports from it.
+/// The importing cache's properties for a source.
 struct SourceContext {
-  /// Bytes. Longer values are refused, and need not be read.
+  /// Bytes. Longer values are refused and need not be read.
   let maximumValueSize: Int
-  /// Whether the cache has a closure for objects that are no keyed archives.
+  /// Whether the cache has a closure for objects that are not keyed archives.
   let isUnarchivedByClosure: Bool
-  /// Where the cache is, or will be, which may be in the source.
+  /// The cache's present or future directory, which may lie in the source.
   let cacheDirectory: String?
 }

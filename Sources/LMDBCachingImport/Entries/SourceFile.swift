@@ -1,9 +1,9 @@
 import Foundation
 import Platform
 
-/// Files of sources: opened below a directory that is held open, without following a link, and read whole.
+/// Source files: opened in an open directory, without following links, and read whole.
 enum SourceFile {
-  /// The directory and the name that a path leads to, whose links are followed: who gave it chose them.
+  /// The directory and name of a path. Follows its links, which the caller chose.
   static func place(_ path: String) throws(ImportError) -> (directory: Directory, name: String) {
     try reading(path) { () throws(SystemError) in
       let canonical = try Directory.canonicalPath(path)
@@ -15,7 +15,6 @@ enum SourceFile {
     }
   }
 
-  /// Opens the file at a path.
   static func open(_ path: String) throws(ImportError) -> File {
     let (directory, name) = try place(path)
     let file = try reading(path) { () throws(SystemError) in try directory.open(name) }
@@ -23,9 +22,9 @@ enum SourceFile {
     return file
   }
 
-  /// The contents of a file in a directory that is an entry's value.
+  /// Reads the value of an entry from a file in a directory.
   ///
-  /// - Parameter size: How many bytes there have to be, where that is known.
+  /// - Parameter size: The required number of bytes, if known.
   static func value(
     of name: String, in directory: Directory, limit: Int, size: Int? = nil
   ) throws(EntryFailure) -> Data {
@@ -33,7 +32,7 @@ enum SourceFile {
     do throws(SystemError) { file = try directory.open(name) } catch {
       let failure = EntryFailure(error)
       guard failure.reason == .notAFile else { throw failure }
-      // The entry is there, and its value is not taken: unlike a link that is no entry of anything.
+      // A refused entry, unlike a link that belongs to none.
       throw EntryFailure(.unreadable, "The file of the value was not opened, and the entry not taken: \(error)")
     }
     guard let file else { throw EntryFailure(.missingValue, "The file of the value, \(name), is not there.") }
@@ -46,7 +45,6 @@ enum SourceFile {
     return try value(of: file, status, limit: limit)
   }
 
-  /// - Parameter status: What the system said of the file when it was opened.
   private static func value(
     of file: borrowing File, _ status: FileStatus, limit: Int
   ) throws(EntryFailure) -> Data {
@@ -73,7 +71,7 @@ enum SourceFile {
 }
 
 extension EntryFailure {
-  /// What the system said of the file of one entry.
+  /// The failure for a system error on an entry's file.
   init(_ error: SystemError) {
     switch error.finding {
     case .name: self.init(.foreignName, "\(error)")

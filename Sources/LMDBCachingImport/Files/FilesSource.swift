@@ -2,18 +2,17 @@ import Foundation
 import LMDBCaching
 import Platform
 
-/// The regular files of a directory and of all below it, whose paths are their keys. No link is followed.
+/// The regular files in a directory tree, with their paths as keys. Links are not followed.
 struct FilesSource: EntrySource {
   /// Deeper directories are refused; each level takes a descriptor.
   private static let greatestDepth = 64
 
   private struct Level {
     let directory: Directory
-    /// What the paths of its files begin with.
+    /// The prefix of its files' paths.
     let prefix: String
-    /// Names that are still to come, the next one last.
+    /// Remaining names, the next one last.
     var names: [String]
-    /// Names that are not UTF-8.
     var unreadable: [String]
   }
 
@@ -65,7 +64,7 @@ struct FilesSource: EntrySource {
     return nil
   }
 
-  /// Returns `nil` for a directory, which is next then, and for what is gone.
+  /// Returns `nil` for a directory, which is visited next, and for a missing file.
   private mutating func entry(
     _ name: String, _ key: String, in directory: Directory
   ) throws(EntryFailure) -> SourceEntry? {
@@ -83,7 +82,7 @@ struct FilesSource: EntrySource {
       current = (directory, name)
       return SourceEntry(key: key, created: status.modified, lastAccess: status.modified)
     case .directory:
-      // The cache itself, which is being written.
+      // Skip the cache being written.
       if status.identity == cache { return nil }
       guard levels.count < Self.greatestDepth else {
         throw EntryFailure(

@@ -3,12 +3,12 @@ public import LMDBCaching
 import Synchronization
 
 extension CacheImport {
-  /// Imports on a thread of its own, so that the caller's executor waits for no disk; ends when the task is cancelled, and
-  /// returns what it did until then.
+  /// Imports on a separate thread without blocking the caller's executor. Cancelling the task ends the import, which
+  /// then returns its report so far.
   ///
   /// - Parameters:
-  ///   - cache: Where to.
-  ///   - progress: Told now and then how far it is, and at the end; on that thread.
+  ///   - cache: The destination.
+  ///   - progress: Called regularly and at the end, on that thread.
   /// - Throws: As ``run(into:progress:isCancelled:)``.
   @discardableResult
   public nonisolated(nonsending) func run(

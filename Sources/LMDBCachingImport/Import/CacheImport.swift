@@ -1,18 +1,18 @@
 import Foundation
 public import LMDBCaching
 
-/// Takes the entries of another store into a cache.
+/// Imports the entries of another store into a cache.
 ///
 /// ```swift
 /// let report = try CacheImport(from: .yyCache(directory: url)).run(into: cache) { progress in print(progress) }
 /// ```
 ///
-/// The source is only read. What the cache has under a key stays, unless ``ImportOptions/existing`` says otherwise: so an
-/// import can be ended at any time, and run again. What cannot be taken of an entry is in the ``ImportReport``, and does not
-/// end it.
+/// The source is only read. Existing keys in the cache are kept unless ``ImportOptions/existing`` says otherwise, so an
+/// import can be stopped at any time and repeated. Entries that cannot be taken are in the ``ImportReport`` and do not
+/// end the import.
 ///
-/// The limits of the cache hold for what is imported, with the times of access that it had: what was not used for longer
-/// than `ageLimit` goes with the next trim.
+/// The cache's limits apply, using the original access times: the next trim removes entries unused for longer than
+/// `ageLimit`.
 public struct CacheImport: Sendable {
   public var source: ImportSource
   public var options: ImportOptions
@@ -22,14 +22,14 @@ public struct CacheImport: Sendable {
     self.options = options
   }
 
-  /// Imports, and returns when everything that was taken survives the death of the process.
+  /// Imports, and returns once all entries survive a crash of the process.
   ///
   /// - Parameters:
-  ///   - progress: Told now and then how far it is, and at the end; on this thread.
-  ///   - isCancelled: Asked before each entry: an import that is cancelled returns what it did until then. By default it is
-  ///     when the task is, if it runs in one.
-  /// - Throws: Where the source cannot be read, or not any more, or the cache fails. What was taken stays, and
-  ///   ``ImportError/report`` tells of it.
+  ///   - progress: Called regularly and at the end, on this thread.
+  ///   - isCancelled: Called before each entry; a cancelled import returns its report so far. By default whether the
+  ///     current task is cancelled.
+  /// - Throws: If the source cannot be read or the cache fails. Imported entries stay, and ``ImportError/report`` has
+  ///   the report so far.
   @discardableResult
   public func run(
     into cache: LMDBCache, progress: (ImportProgress) -> Void = { _ in },
@@ -39,7 +39,7 @@ public struct CacheImport: Sendable {
     return try run.run(into: cache.diskCache, cache.memoryCache, storing: true, progress, isCancelled)
   }
 
-  /// The same into a disk tier alone.
+  /// Imports into a disk tier only.
   @discardableResult
   public func run(
     into cache: DiskCache, progress: (ImportProgress) -> Void = { _ in },
@@ -49,13 +49,13 @@ public struct CacheImport: Sendable {
     return try run.run(into: cache, nil, storing: true, progress, isCancelled)
   }
 
-  /// Finds out what an import would do, by reading and converting everything, and stores nothing.
+  /// Reads and converts everything without storing it, and reports what an import would do.
   ///
   /// - Parameters:
-  ///   - cache: The cache that it would be into; `nil`: an empty one.
-  ///   - progress: As of ``run(into:progress:isCancelled:)``.
-  ///   - isCancelled: As there.
-  /// - Throws: As there.
+  ///   - cache: The destination; `nil` for an empty cache.
+  ///   - progress: As in ``run(into:progress:isCancelled:)``.
+  ///   - isCancelled: As in ``run(into:progress:isCancelled:)``.
+  /// - Throws: As ``run(into:progress:isCancelled:)``.
   public func dryRun(
     for cache: DiskCache?, progress: (ImportProgress) -> Void = { _ in },
     isCancelled: () -> Bool = { Task.isCancelled }

@@ -1,27 +1,26 @@
-/// What an import takes, and what it does with what is there.
+/// The entries to import, and the handling of existing ones.
 public struct ImportOptions: Sendable {
-  /// What becomes of an entry of the cache whose key the source has, too.
+  /// How to handle a key that the cache already has.
   public enum Existing: Hashable, Sendable {
-    /// It stays, whoever stored it, be it while the import runs: so an import never replaces what is newer, and goes on
-    /// where an earlier one ended.
+    /// Keeps the cache's entry, even if stored during the import: an import never replaces newer entries, and a
+    /// repeated one continues.
     case kept
-    /// The source's entry takes its place.
+    /// Replaces it with the source's entry.
     case replaced
   }
 
   public var existing = Existing.kept
 
-  /// What is put in front of each key.
+  /// A prefix for every key.
   public var keyPrefix = ""
 
-  /// Selects entries by their keys in the source; `nil` selects all. Called on the thread that imports.
+  /// Selects entries by their keys in the source; `nil` selects all. Called on the importing thread.
   public var isSelected: (@Sendable (String) -> Bool)?
 
-  /// Longer values are not taken: bytes, 512 MiB by default, and less than 4 GiB in any case. A value is in memory as a
-  /// whole when it is taken.
+  /// Longer values are refused: bytes, 512 MiB by default, always below 4 GiB. Each value is held in memory as a whole.
   public var maximumValueSize = 512 << 20
 
-  /// How many refusals a report lists: 100 by default. All are counted.
+  /// The most refusals that a report lists, 100 by default. All are counted.
   public var listedRefusals = 100
 
   public init() {}

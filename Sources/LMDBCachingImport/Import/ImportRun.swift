@@ -2,17 +2,17 @@ import Foundation
 package import LMDBCaching
 import Platform
 
-/// One run from a source into a cache, on one thread. The source is open before there has to be a cache.
+/// One run from a source into a cache, on one thread. Opens the source before requiring a cache.
 package struct ImportRun {
-  /// What is stored together.
+  /// The limits of a batch.
   private static let batchCount = 256
   private static let batchSize = 1 << 20
-  /// Bytes of the longest key that a cache takes.
+  /// The longest key of a cache, in bytes.
   private static let greatestKey = 16 << 20
-  /// Nanoseconds between two reports of progress.
+  /// Nanoseconds between progress reports.
   private static let progressInterval: Int64 = 100_000_000
 
-  /// `nil`: nothing is there, and nothing is stored.
+  /// `nil` if there is no cache; nothing is stored then.
   private var cache: DiskCache?
   private var memory: MemoryTier?
   private let options: ImportOptions
@@ -25,8 +25,8 @@ package struct ImportRun {
   /// Opens the source.
   ///
   /// - Parameters:
-  ///   - directory: Where the cache is, or will be.
-  ///   - isUnarchivedByClosure: Whether the cache has a closure for objects that are no keyed archives.
+  ///   - directory: The cache's present or future directory.
+  ///   - isUnarchivedByClosure: Whether the cache has a closure for objects that are not keyed archives.
   package init(
     from source: ImportSource, _ options: ImportOptions, intoCacheAt directory: String?, isUnarchivedByClosure: Bool
   ) throws(ImportError) {
@@ -40,12 +40,12 @@ package struct ImportRun {
         cacheDirectory: directory))
   }
 
-  /// Reads the source to its end, or until it is cancelled. To be called once.
+  /// Reads the source to its end or until cancelled. Call once.
   ///
   /// - Parameters:
-  ///   - cache: `nil`: an empty one, which is not there.
-  ///   - memory: The memory tier of the cache, if it has one.
-  ///   - storing: Whether anything is stored.
+  ///   - cache: `nil` for an empty, nonexistent one.
+  ///   - memory: The cache's memory tier, if any.
+  ///   - storing: Whether to store entries.
   package mutating func run(
     into cache: DiskCache?, _ memory: MemoryTier?, storing: Bool, _ progress: (ImportProgress) -> Void,
     _ isCancelled: () -> Bool
@@ -71,7 +71,7 @@ package struct ImportRun {
     return report
   }
 
-  /// Stores what was read before a failure, and adds to it what was done.
+  /// Stores the entries read before a failure, and adds the report to the error.
   private mutating func ending(_ error: ImportError) -> ImportError {
     var error = error
     if error.code != .cacheFailed {
@@ -116,7 +116,7 @@ package struct ImportRun {
           key: entry.key,
           EntryFailure(.unreadableKey, "The key has \(key.utf8.count) bytes, and one of a cache has at most 16 MiB.")))
     }
-    // Before its value is read, which may take long. It is looked for again when it is stored.
+    // Checked before reading the value, which may be slow, and again when storing.
     if options.existing == .kept, let cache, try asking({ () throws(CacheError) in try cache.isPresent(key, memory) }) {
       report.present += 1
       return

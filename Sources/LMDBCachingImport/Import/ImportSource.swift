@@ -1,7 +1,7 @@
 public import Foundation
 import FoundationArchives
 
-/// Where entries are imported from. All are only read; nothing is changed in them or made beside them.
+/// A store to import from. Sources are only read; no file is changed or added.
 public struct ImportSource: Sendable {
   let open: @Sendable (SourceContext) throws(ImportError) -> any EntrySource
 
@@ -12,43 +12,44 @@ public struct ImportSource: Sendable {
     throw ImportError(.invalidArgument, "\(url) is no file URL; make one with URL(fileURLWithPath:).")
   }
 
-  /// The directory of a YYCache, or of a YYDiskCache, that no program has open: `manifest.sqlite` is in it.
+  /// The directory of a YYCache or YYDiskCache, with `manifest.sqlite`, that no program has open.
   ///
-  /// Created and last access are what they are there. What is no keyed archive is taken for what
-  /// `ObjectCoding.customArchive` made, where the cache has a closure to read it, and for bytes otherwise.
+  /// Keeps creation and access times. Values that are not keyed archives are read by the cache's
+  /// `ObjectCoding.customArchive` closure if it has one, and otherwise imported as bytes.
   public static func yyCache(directory: URL) -> ImportSource {
     ImportSource { context throws(ImportError) in try YYCacheSource(path(directory), context) }
   }
-  /// A file of MMKV, with the one beside it that ends in `.crc`.
+  /// An MMKV file, with its `.crc` file.
   ///
-  /// An entry expires here when it does there, where expiries are switched on. Encrypted files are refused.
+  /// Entries keep their expiry if the file has expiries enabled. Encrypted files are refused.
   ///
-  /// - Parameter types: What the values were stored as. One of no type given is taken as the bytes that are in the file.
+  /// - Parameter types: The values' types. Values without one are imported as the raw bytes in the file.
   public static func mmkv(file: URL, types: MMKVTypes = MMKVTypes()) -> ImportSource {
     ImportSource { context throws(ImportError) in try MMKVSource(path(file), types, context) }
   }
 
   /// The directory of a PINDiskCache, `com.pinterest.PINDiskCache.<name>`.
   ///
-  /// An entry with an age limit of its own expires here when it does there; where the system does not know when a file was
-  /// made, as on Linux, the age counts from its last access.
+  /// Entries with an age limit keep their expiry. On systems without file creation times, such as Linux, the age counts
+  /// from the last access.
   public static func pinCache(directory: URL) -> ImportSource {
     ImportSource { context throws(ImportError) in try PINCacheSource(path(directory), context) }
   }
 
-  /// The files in a directory and in all below it: a key is a path from there, with slashes, and a value the bytes of a file.
+  /// The files in a directory tree: keys are relative paths with slashes, values the files' bytes.
   ///
-  /// Created and last access are the file's last change. Links, FIFOs, devices and sockets are refused, and not opened.
+  /// Creation and access times are the file's last change. Links, FIFOs, devices and sockets are refused without
+  /// opening them.
   public static func files(in directory: URL) -> ImportSource {
     ImportSource { context throws(ImportError) in try FilesSource(path(directory), context) }
   }
 
-  /// A property list, binary or XML, with a dictionary: such as the file of user defaults. Each of its values is an entry.
+  /// A property list, binary or XML, with a dictionary, such as a user defaults file. Each value is an entry.
   public static func userDefaults(file: URL) -> ImportSource {
     ImportSource { context throws(ImportError) in try UserDefaultsSource(path(file), context) }
   }
 
-  /// All values that user defaults give when this is called, also those that were registered or are not in the file yet.
+  /// All current values of user defaults, including registered ones and those not yet in the file.
   public static func userDefaults(_ defaults: UserDefaults) -> ImportSource {
     let content = Result {
       try PropertyListSerialization.data(
@@ -64,9 +65,9 @@ public struct ImportSource: Sendable {
     }
   }
 
-  /// The user defaults of this name: on Linux `<name>.plist` in `$XDG_CONFIG_HOME`, or in `~/.config`.
+  /// The user defaults with a name: on Linux `<name>.plist` in `$XDG_CONFIG_HOME` or `~/.config`.
   ///
-  /// What a program has set and Foundation not yet written is not in the file: call `synchronize()` before.
+  /// Call `synchronize()` first to include values that Foundation has not written yet.
   public static func userDefaults(named name: String) -> ImportSource {
     ImportSource { context throws(ImportError) in
       guard !name.isEmpty, !name.contains("/") else {

@@ -1,4 +1,4 @@
-/// The checksum of MMKV's files: CRC-32 as of ISO 3309, which zlib, PNG and gzip have, too.
+/// MMKV's checksum: CRC-32 of ISO 3309, as in zlib, PNG and gzip.
 enum CRC32 {
   private static let table: [UInt32] = (0..<256).map { index in
     (0..<8).reduce(UInt32(index)) { value, _ in value & 1 == 0 ? value >> 1 : value >> 1 ^ 0xEDB8_8320 }

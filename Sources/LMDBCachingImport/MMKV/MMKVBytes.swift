@@ -1,4 +1,4 @@
-/// Reads MMKV's numbers and runs of bytes, as protobuf writes them; believes no length.
+/// Reads MMKV's protobuf numbers and byte runs from untrusted input.
 struct MMKVBytes {
   private let bytes: [UInt8]
   private(set) var position: Int
@@ -12,7 +12,7 @@ struct MMKVBytes {
 
   var isAtEnd: Bool { position >= end }
 
-  /// A number of seven bits a byte, the lowest first; `nil` if it does not end, or is greater than 64 bits hold.
+  /// Reads a number, seven bits a byte, lowest first; `nil` if it does not end or exceeds 64 bits.
   mutating func number() -> UInt64? {
     var value: UInt64 = 0
     for shift in stride(from: 0, to: 70, by: 7) {
@@ -26,7 +26,7 @@ struct MMKVBytes {
     return nil
   }
 
-  /// Where a run of bytes is, whose length is in front of it; `nil` if there are fewer.
+  /// The range of a length-prefixed run of bytes; `nil` if it is too long.
   mutating func run() -> Range<Int>? {
     guard let count = number(), count <= UInt64(end - position) else { return nil }
     defer { position += Int(count) }

@@ -2,15 +2,15 @@ import Foundation
 import LMDBCaching
 import Platform
 
-/// A file of MMKV, read as of one moment and held against its checksum.
+/// A consistent MMKV file, verified by its checksum.
 ///
-/// The length of the contents in four bytes, little-endian; a number that says nothing; then keys and values by turns, each
-/// with its length in front. A later value replaces an earlier one, and one of no bytes removes it. Behind the contents the
-/// file is empty.
+/// The length of the contents in four bytes, little-endian; an unused number; then alternating keys and values with
+/// length prefixes. A later value replaces an earlier one, and an empty one removes it. Unused space follows the
+/// contents.
 struct MMKVFile {
   struct Pair {
     let key: String
-    /// Where the value is.
+    /// The value's place.
     let value: Range<Int>
   }
 
@@ -21,7 +21,7 @@ struct MMKVFile {
   let bytes: [UInt8]
   let pairs: [Pair]
   let hasExpiries: Bool
-  /// Whether what was written last is damaged, and the state before it is what is here.
+  /// Whether the last write is damaged and this is the state before it.
   let isOlderState: Bool
 
   init(_ path: String) throws(ImportError) {
@@ -30,7 +30,7 @@ struct MMKVFile {
       throw try Self.directory(directory, name, path)
     }
     var failure: ImportError?
-    // A program that has it open may be writing: then the two files do not fit for a moment.
+    // If a program is writing, the two files may not match for a moment.
     for attempt in 1...Self.attempts {
       let (bytes, metadata) = try Self.read(directory, name, path)
       do throws(ImportError) {
@@ -48,7 +48,7 @@ struct MMKVFile {
     _ directory: Directory, _ name: String, _ path: String
   ) throws(ImportError) -> ([UInt8], MMKVMetadata) {
     let (bytes, metadata) = try reading(path) { () throws(SystemError) -> ([UInt8], [UInt8]?) in
-      // First, so that what is written in between makes what is read too long, and not too short.
+      // Read first: a write in between makes the data too long, never too short.
       let metadata = try contents(of: name + ".crc", in: directory, limit: 1 << 20)
       guard let contents = try contents(of: name, in: directory, limit: greatestSize) else {
         throw SystemError("openat", path, errno: ENOENT)
@@ -68,7 +68,7 @@ struct MMKVFile {
     return try file.readToEnd(limit: limit)
   }
 
-  /// What to say of a directory.
+  /// The error for a directory.
   private static func directory(
     _ parent: Directory, _ name: String, _ path: String
   ) throws(ImportError) -> ImportError {
@@ -95,7 +95,7 @@ struct MMKVFile {
         && CRC32.checksum(bytes[Self.headerSize..<Self.headerSize + length]) == checksum
     }
     let length: Int
-    // As MMKV does: by what the other file says, by what an older version has left here, by the last full state.
+    // MMKV's order: the metadata's length, that of an older version in this file, the last full write.
     if let known = metadata.length, isSound(known, metadata.checksum) {
       length = known
       isOlderState = false
@@ -119,7 +119,7 @@ struct MMKVFile {
     hasExpiries = metadata.hasExpiries
   }
 
-  /// The last value of each key, in the order of the file; `nil` if the contents are not of pairs.
+  /// The last value of each key, in file order; `nil` if the contents are not pairs.
   private static func pairs(_ bytes: [UInt8], _ contents: Range<Int>) -> [Pair]? {
     if contents.isEmpty { return [] }
     var reader = MMKVBytes(bytes, contents)
@@ -127,7 +127,7 @@ struct MMKVFile {
     var latest: [ByteKey: Range<Int>] = [:]
     while !reader.isAtEnd {
       guard let key = reader.run() else { return nil }
-      // MMKV writes none, and passes over one.
+      // MMKV never writes empty keys, and skips them.
       if key.isEmpty { continue }
       guard let text = String(validating: bytes[key], as: UTF8.self), let value = reader.run() else { return nil }
       latest[ByteKey(text)] = value.isEmpty ? nil : value

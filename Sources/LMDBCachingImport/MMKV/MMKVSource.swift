@@ -2,7 +2,7 @@ import Foundation
 import FoundationArchives
 import LMDBCaching
 
-/// A file of MMKV, with the types of its values from somewhere else.
+/// An MMKV file with externally given types.
 struct MMKVSource: EntrySource {
   private static let expirySize = 4
 
@@ -60,7 +60,7 @@ struct MMKVSource: EntrySource {
     case .bool:
       guard let number = number(range), number <= 1 else { return nil }
       return .plain(.bool(number == 1))
-    // Of a negative one all 64 bits are written.
+    // Negative numbers are written with all 64 bits.
     case .int32:
       guard let number = number(range), let value = Int32(exactly: Int64(bitPattern: number)) else { return nil }
       return .plain(.integer(Int64(value)))
@@ -87,21 +87,20 @@ struct MMKVSource: EntrySource {
     }
   }
 
-  /// The bits of a number that is written as it lies in memory.
+  /// The bits of a fixed-width number.
   private func bits(_ range: Range<Int>) -> UInt64 {
     file.bytes[range].reversed().reduce(0) { $0 << 8 | UInt64($1) }
   }
 
   private func double(_ range: Range<Int>) -> Double? { range.count == 8 ? Double(bitPattern: bits(range)) : nil }
 
-  /// A number that is the whole value.
   private func number(_ range: Range<Int>) -> UInt64? {
     var reader = MMKVBytes(file.bytes, range)
     guard let number = reader.number(), reader.isAtEnd else { return nil }
     return number
   }
 
-  /// Where the bytes are that are the whole value behind their length.
+  /// The range of the bytes that fill the value after their length.
   private func held(_ range: Range<Int>) -> Range<Int>? {
     var reader = MMKVBytes(file.bytes, range)
     guard let held = reader.run(), reader.isAtEnd else { return nil }

@@ -1,28 +1,28 @@
 import LMDBCaching
 
-/// The types of MMKV's values by their keys: exact ones, or what keys begin with, followed by an asterisk.
+/// The types of MMKV values by key: exact keys, or prefixes followed by an asterisk.
 ///
 /// ```swift
 /// let types: MMKVTypes = ["launches": .int32, "token": .string, "draft:*": .string]
 /// ```
 ///
-/// An exact key goes before a beginning, and a longer beginning before a shorter one. `"*"` is for all others; without it they
-/// are ``MMKVType/raw``.
+/// Exact keys take precedence over prefixes, and longer prefixes over shorter ones. `"*"` is the default, otherwise
+/// ``MMKVType/raw``.
 public struct MMKVTypes: Sendable, Equatable, ExpressibleByDictionaryLiteral {
   private var exact: [ByteKey: MMKVType] = [:]
-  /// The longest first.
+  /// Longest first.
   private var beginnings: [(beginning: ByteKey, type: MMKVType)] = []
 
   public init() {}
 
-  /// Of several with one key the last one counts.
+  /// The last one wins among equal keys.
   public init(dictionaryLiteral elements: (String, MMKVType)...) {
     for (pattern, type) in elements { set(type, for: pattern) }
   }
 
-  /// Gives a type to a key, or to all that begin so if an asterisk is at the end.
+  /// Sets the type of a key, or of a prefix if it ends with an asterisk.
   public mutating func set(_ type: MMKVType, for pattern: String) {
-    // By scalars: with some of them an asterisk would be one character.
+    // By scalars, because an asterisk may combine with a following one into one character.
     if pattern.unicodeScalars.last == "*" {
       set(type, forAllWith: String(pattern.unicodeScalars.dropLast()))
     } else {
@@ -30,7 +30,7 @@ public struct MMKVTypes: Sendable, Equatable, ExpressibleByDictionaryLiteral {
     }
   }
 
-  /// Gives a type to a key, which may end with an asterisk.
+  /// Sets the type of an exact key, which may end with an asterisk.
   public mutating func set(_ type: MMKVType, forKey key: String) { exact[ByteKey(key)] = type }
 
   private mutating func set(_ type: MMKVType, forAllWith beginning: String) {
@@ -40,7 +40,6 @@ public struct MMKVTypes: Sendable, Equatable, ExpressibleByDictionaryLiteral {
     beginnings.insert((key, type), at: place)
   }
 
-  /// The type of the value under a key.
   public func type(of key: String) -> MMKVType {
     exact[ByteKey(key)] ?? beginnings.first { key.utf8.starts(with: $0.beginning.string.utf8) }?.type ?? .raw
   }

@@ -2,11 +2,11 @@ import Foundation
 import LMDBCaching
 import Platform
 
-/// What PINDiskCache keeps in a directory: an archive in a file for each key, whose name is the key with `.`, `:`, `/` and `%`
+/// A PINDiskCache directory: a file with an archive for each key, named by the key with `.`, `:`, `/` and `%`
 /// percent-encoded.
 ///
-/// A file's time of modification is that of the last access. The age of an entry counts from when its file was made, and its
-/// limit is in an attribute of the file, if it has one of its own.
+/// A file's modification time is the last access. An entry's age counts from its file's creation, and its own age
+/// limit, if any, is in a file attribute.
 struct PINCacheSource: EntrySource {
   private static let ageLimit = "com.pinterest.PINDiskCache.ageLimit"
 
@@ -26,7 +26,7 @@ struct PINCacheSource: EntrySource {
       try directory.forEachUnreadableName { unreadable.append($0) }
       return directory
     }
-    // A name of its own never begins with a dot, which is encoded.
+    // PINCache's names never begin with a dot, which is encoded.
     names = found.filter { !$0.hasPrefix(".") }.sorted(by: >)
     self.unreadable = unreadable
     self.context = context
@@ -51,12 +51,11 @@ struct PINCacheSource: EntrySource {
     return nil
   }
 
-  /// Returns `nil` if it is gone.
   private func entry(_ name: String, _ key: String) throws(EntryFailure) -> SourceEntry? {
     do throws(SystemError) {
       guard let file = try directory.open(name) else { return nil }
       let status = try file.status()
-      // Where the system does not know when a file was made it was at its last access, at the latest.
+      // Without a creation time, use the last access as the latest possible one.
       let created = min(status.made ?? status.modified, status.modified)
       var entry = SourceEntry(key: key, created: created, lastAccess: status.modified)
       if let limit = try file.attribute(Self.ageLimit) { entry.expires = Self.expiry(created, limit) }
@@ -66,15 +65,15 @@ struct PINCacheSource: EntrySource {
     }
   }
 
-  /// When an entry expires: nanoseconds since 1970, or 0 for a limit that is none.
+  /// An entry's expiry: nanoseconds since 1970, or 0 for none.
   ///
-  /// - Parameter limit: Seconds, as a floating-point number that lies in memory.
+  /// - Parameter limit: Seconds, as the bytes of a floating-point number.
   private static func expiry(_ created: Int64, _ limit: [UInt8]) -> Int64 {
     guard limit.count == 8 else { return 0 }
     let seconds = Double(bitPattern: limit.reversed().reduce(0) { $0 << 8 | UInt64($1) })
     guard seconds > 0 else { return 0 }
     let time = Double(created) + seconds * 1e9
-    // 0 is never.
+    // 0 means never.
     return time < 9.2e18 ? max(1, Int64(time)) : .max
   }
 

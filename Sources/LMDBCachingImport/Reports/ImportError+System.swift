@@ -1,7 +1,7 @@
 import Platform
 
 extension ImportError {
-  /// What the system said of the source.
+  /// The error for a system error on the source.
   init(_ error: SystemError, of path: String) {
     if error.finding != nil {
       self.init(.foreignSource, "\(path) cannot be imported: \(error)", underlying: error)
@@ -19,7 +19,6 @@ extension ImportError {
   }
 }
 
-/// Runs system calls on the source at a path.
 func reading<R: ~Copyable>(
   _ path: @autoclosure () -> String, _ body: () throws(SystemError) -> R
 ) throws(ImportError) -> R {

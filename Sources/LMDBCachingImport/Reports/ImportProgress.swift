@@ -1,7 +1,7 @@
-/// How far an import is.
+/// The progress of an import.
 public struct ImportProgress: Sendable {
-  /// How many entries the source has, where that is known before it is read.
+  /// The number of entries in the source, if known in advance.
   public let total: Int?
-  /// What was done so far.
+  /// The report so far.
   public let report: ImportReport
 }

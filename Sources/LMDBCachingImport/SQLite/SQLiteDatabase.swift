@@ -1,14 +1,12 @@
 import CSQLite
 import Foundation
 
-/// A database that is only read, and that nobody vouches for: this file and ``SQLiteStatement`` have every call of SQLite.
-///
-/// For one thread.
+/// An untrusted, read-only database. This file and ``SQLiteStatement`` contain all calls of SQLite. Single-threaded.
 final class SQLiteDatabase {
   enum Mode {
-    /// The file is not locked, and nothing is made beside it: it must not change, and have no log that belongs to it.
+    /// Opens the file without locks or additional files: it must not change, nor have a log.
     case immutable
-    /// SQLite recovers the file from its log, and writes to it.
+    /// Lets SQLite recover the file from its log, and write to it.
     case recovering
   }
 
@@ -27,8 +25,8 @@ final class SQLiteDatabase {
     if status != SQLITE_OK { throw error(status) }
     sqlite3_extended_result_codes(connection, 1)
     sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, Int32(clamping: lengthLimit))
-    // Functions that the schema calls are not to be trusted, and what a page says of itself is looked at.
-    // The schema is read at once, within bounds: pages that lead to each other again and again have no end.
+    // Do not trust functions in the schema, and check pages' own claims. Read the schema now and with a step limit, as
+    // cyclic pages never end.
     sqlite3_progress_handler(connection, Self.greatestSchemaSteps, { _ in 1 }, nil)
     defer { sqlite3_progress_handler(connection, 0, nil, nil) }
     try execute(
@@ -36,10 +34,10 @@ final class SQLiteDatabase {
         + "SELECT 1 FROM main.sqlite_master LIMIT 1")
   }
 
-  /// Instructions of SQLite's; a schema takes some thousands.
+  /// SQLite instructions; a schema takes some thousands.
   private static let greatestSchemaSteps: Int32 = 1_000_000
 
-  // Its statements are finalized: they hold it.
+  // Deferred until its statements, which retain it, are finalized.
   deinit { sqlite3_close_v2(connection) }
 
   private static func uri(_ path: String, _ mode: Mode) -> String {
@@ -56,12 +54,11 @@ final class SQLiteDatabase {
     return mode == .immutable ? uri + "?immutable=1" : uri
   }
 
-  /// What the last call on it said.
+  /// The error of the last call.
   func error(_ code: Int32) -> SQLiteError {
     SQLiteError(code: code, message: String(cString: sqlite3_errmsg(connection)))
   }
 
-  /// The code of the last call that failed.
   var lastCode: Int32 { sqlite3_extended_errcode(connection) }
 
   private func execute(_ sql: String) throws(SQLiteError) {

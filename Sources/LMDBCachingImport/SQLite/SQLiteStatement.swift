@@ -1,7 +1,7 @@
 import CSQLite
 import Foundation
 
-/// A statement of a ``SQLiteDatabase``, and the row that it stands at.
+/// A statement of a ``SQLiteDatabase`` with its current row.
 final class SQLiteStatement {
   private let statement: OpaquePointer
   private let database: SQLiteDatabase
@@ -11,12 +11,12 @@ final class SQLiteStatement {
     self.database = database
   }
 
-  // The status is that of the last step, which was looked at.
+  // Returns the status of the last step, which was checked.
   deinit { sqlite3_finalize(statement) }
 
-  /// Begins anew, with values for its parameters.
+  /// Starts over with new parameters.
   func restart(_ values: Int64...) throws(SQLiteError) {
-    // The status is that of the last step, which was looked at.
+    // Returns the status of the last step, which was checked.
     sqlite3_reset(statement)
     for (index, value) in values.enumerated() {
       let status = sqlite3_bind_int64(statement, Int32(index + 1), value)
@@ -24,7 +24,7 @@ final class SQLiteStatement {
     }
   }
 
-  /// Goes to the next row. Returns `false` if there is none.
+  /// Moves to the next row. Returns `false` at the end.
   func step() throws(SQLiteError) -> Bool {
     let status = sqlite3_step(statement)
     switch status {
@@ -34,7 +34,7 @@ final class SQLiteStatement {
     }
   }
 
-  /// A value in a column; a number that is none is `nil`.
+  /// An integer column; `nil` for other types.
   func integer(_ column: Int32) -> Int64? {
     switch sqlite3_column_type(statement, column) {
     case SQLITE_INTEGER: sqlite3_column_int64(statement, column)
@@ -46,7 +46,7 @@ final class SQLiteStatement {
   enum Text {
     case null
     case text(String)
-    /// It is something else, or no UTF-8.
+    /// Not text, or invalid UTF-8.
     case other
   }
 
@@ -61,13 +61,13 @@ final class SQLiteStatement {
     }
   }
 
-  /// A blob, or what else is there as bytes; `nil` for null.
+  /// A column's bytes; `nil` for null.
   func data(_ column: Int32) throws(SQLiteError) -> Data? {
     if sqlite3_column_type(statement, column) == SQLITE_NULL { return nil }
     let start = sqlite3_column_blob(statement, column)
     let count = Int(sqlite3_column_bytes(statement, column))
     if let start { return Data(bytes: start, count: count) }
-    // Nothing for no bytes, or for want of memory.
+    // Null for an empty blob or out of memory.
     if database.lastCode == SQLITE_NOMEM { throw database.error(SQLITE_NOMEM) }
     return Data()
   }

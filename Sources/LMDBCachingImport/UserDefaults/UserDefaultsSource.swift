@@ -3,7 +3,7 @@ import FoundationArchives
 import LMDBCaching
 import Platform
 
-/// The values of a dictionary in a property list, as user defaults are kept in a file.
+/// The values of a property list's dictionary, the form of user defaults files.
 struct UserDefaultsSource: EntrySource {
   private static let greatestSize = 256 << 20
 

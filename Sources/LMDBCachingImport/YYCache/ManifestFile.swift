@@ -1,12 +1,12 @@
 import Foundation
 import Platform
 
-/// The database of a YYCache, opened without changing any file.
+/// A YYCache database, opened without changing any file.
 ///
-/// SQLite writes next to a database that it opens, even to read it. It does not if the database is declared immutable,
-/// which this type does unless there is a write-ahead log. Then it copies the database and the log, and opens the copy.
+/// SQLite writes next to a database even to read it, unless the database is declared immutable. This type does so
+/// without a write-ahead log; otherwise it opens a copy of the database and the log.
 ///
-/// SQLite never sees a rollback journal: it deletes the file that a journal names as its super-journal, wherever that is.
+/// SQLite never sees a rollback journal, because it deletes any file that a journal names as its super-journal.
 final class ManifestFile {
   static let name = "manifest.sqlite"
   static let journal = name + "-journal"
@@ -48,7 +48,7 @@ final class ManifestFile {
     }
   }
 
-  /// How many rows are in it at most: none has fewer than eight bytes.
+  /// The largest possible number of rows, each of at least eight bytes.
   var greatestRowCount: Int { before.file.size / 8 }
 
   static func failure(_ error: SQLiteError, _ path: String) -> ImportError {
@@ -57,7 +57,7 @@ final class ManifestFile {
       : ImportError(.unreadableSource, "\(path) cannot be read.", underlying: error)
   }
 
-  /// Whether somebody has written to the database since it was opened: what was read of it may be of several states.
+  /// Whether the database changed since it was opened, so that rows may come from several states.
   func hasChanged() throws(ImportError) -> Bool {
     if copy != nil { return false }
     return try Self.state(in: directory) != before
@@ -66,14 +66,14 @@ final class ManifestFile {
   private static func state(in directory: Directory) throws(ImportError) -> State {
     let path = directory.path(of: name)
     return try reading(path) { () throws(SystemError) in
-      // Opened for what it says of links and of what else is no file.
+      // Opened to detect links and other kinds of files.
       guard let file = try directory.open(name) else { throw SystemError("openat", path, errno: ENOENT) }
       return State(
         file: try file.status(), log: try directory.open(log)?.status(), journal: try directory.open(journal)?.status())
     }
   }
 
-  /// Copies the database and its write-ahead log, both as they are at one moment.
+  /// Copies the database and its write-ahead log consistently.
   private static func copy(from directory: Directory, to copy: TemporaryDirectory) throws(ImportError) -> State {
     for _ in 0..<attempts {
       let before = try state(in: directory)

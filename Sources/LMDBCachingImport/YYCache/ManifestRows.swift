@@ -1,9 +1,9 @@
 import Foundation
 
-/// The rows of YYCache's manifest, in the order in which SQLite keeps them.
+/// The rows of YYCache's manifest, in SQLite's order.
 ///
-/// A row that cannot be read is passed over. Where not even the number of the next row can be, the rest is read from its
-/// end, down to the damage.
+/// Unreadable rows are skipped. If the next row's number is unreadable, the rest is read backward from the end to the
+/// damage.
 final class ManifestRows {
   struct Row {
     let number: Int64
@@ -23,9 +23,9 @@ final class ManifestRows {
   }
 
   private enum Position {
-    /// Rows after this one are next.
+    /// Next are rows after this one.
     case forward(after: Int64)
-    /// Rows between these are next, from the last to the first; what is above could be read, but for `damage`.
+    /// Next are rows between these, backward. The rows above are readable except for `damage`.
     case backward(after: Int64, before: Int64, damage: SQLiteError)
     case end
   }
@@ -33,7 +33,7 @@ final class ManifestRows {
   private static let columns = [
     "key", "filename", "size", "inline_data", "modification_time", "last_access_time", "extended_data",
   ]
-  // No value is read by these: SQLite knows the length of a blob without it.
+  // These read no value: SQLite knows a blob's length without it.
   private static let row = """
     SELECT rowid, key, filename, size, length(inline_data), modification_time, last_access_time, length(extended_data) \
     FROM main.manifest WHERE rowid > ?1
@@ -69,7 +69,7 @@ final class ManifestRows {
     }
   }
 
-  /// Why the database is not one that YYCache has made; `nil`: it may be.
+  /// The reason why the database is not YYCache's; `nil` if it may be.
   private static func foreignness(of database: SQLiteDatabase) throws(SQLiteError) -> String? {
     let tables = try database.prepare("SELECT type, sql FROM main.sqlite_master WHERE name = 'manifest'")
     guard try tables.step() else { return "it has no table of this name" }
@@ -80,7 +80,7 @@ final class ManifestRows {
     let information = try database.prepare("PRAGMA main.table_xinfo(manifest)")
     var found: Set<String> = []
     while try information.step() {
-      // What is computed may be anything.
+      // Computed columns may contain anything.
       if case .text(let name) = information.text(1), information.integer(6) == 0 { found.insert(name.lowercased()) }
     }
     if found.contains("rowid") { return "a column hides the numbers of the rows" }
@@ -88,10 +88,10 @@ final class ManifestRows {
     return missing.isEmpty ? nil : "the table has no \(missing.joined(separator: ", "))"
   }
 
-  /// How many rows there are; `nil` where that cannot be told, which is not a reason to read none.
+  /// The number of rows; `nil` if unknown, which does not prevent reading.
   func count() -> Int? {
     do throws(SQLiteError) {
-      // Pages that lead to each other again and again have rows without end.
+      // Cyclic pages would give endless rows.
       let statement = try file.database.prepare("SELECT count(*) FROM (SELECT 1 FROM main.manifest LIMIT ?1)")
       try statement.restart(Int64(file.greatestRowCount))
       return try statement.step() ? statement.integer(0).map { Int($0) } : nil
@@ -100,13 +100,13 @@ final class ManifestRows {
     }
   }
 
-  /// The value that is in a row; `nil` for none.
+  /// The value in a row; `nil` for none.
   func inlineData(of row: Row) throws(SQLiteError) -> Data? {
     try value.restart(row.number)
     return try value.step() ? try value.data(0) : nil
   }
 
-  /// - Throws: At the end, if there were rows that could not be found.
+  /// - Throws: At the end, if some rows could not be found.
   func next() throws(ImportError) -> Found? {
     while true {
       switch position {
@@ -123,7 +123,7 @@ final class ManifestRows {
     }
   }
 
-  /// Returns `nil` if it goes on otherwise.
+  /// Returns `nil` if the direction changes.
   private func nextForward(after last: Int64) throws(ImportError) -> Found? {
     let failure: SQLiteError
     do throws(SQLiteError) {
@@ -146,7 +146,7 @@ final class ManifestRows {
         return .unreadable(number, failure)
       }
     } catch {
-      // The same damage, where the next row should be.
+      // The same damage at the next row's place.
     }
     do throws(SQLiteError) { try backward.restart(last, .max) } catch { throw ManifestFile.failure(error, path) }
     position = .backward(after: last, before: .max, damage: failure)
@@ -160,7 +160,7 @@ final class ManifestRows {
         return .row(row)
       }
     } catch {
-      // Where the damage is, as from the other side.
+      // The damage, reached from the other side.
     }
     position = .end
     let above = upper == .max ? "" : " and before row \(upper)"

@@ -1,7 +1,7 @@
 import Foundation
 import Platform
 
-/// A directory that nobody else uses, which goes with the object.
+/// A private temporary directory, removed with the object.
 final class TemporaryDirectory {
   let directory: Directory
   private let parent: Directory
@@ -13,13 +13,13 @@ final class TemporaryDirectory {
     self.name = name
     (parent, directory) = try reading(path) { () throws(SystemError) in
       let parent = try Directory(path: path)
-      // With access for this user alone.
+      // Accessible to this user only.
       return (parent, try parent.makeSubdirectory(name))
     }
   }
 
   deinit {
-    // It stays where it cannot be removed: as after the death of the process, the system's cleaner of such files takes it.
+    // If it cannot be removed, the system cleans it up later, as after a crash.
     do throws(SystemError) { try parent.removeTree(name) } catch {}
   }
 }

@@ -2,10 +2,10 @@ import Foundation
 import LMDBCaching
 import Platform
 
-/// What YYCache keeps in a directory: a table of entries in `manifest.sqlite`, with the values or with the names of the files
-/// in `data` that they are in.
+/// A YYCache directory: a table of entries in `manifest.sqlite`, with their values or the names of value files in
+/// `data`.
 struct YYCacheSource: EntrySource {
-  /// Longer keys than any of the cache, which are refused with a reason.
+  /// Longer than the cache's keys, which are refused with a reason.
   private static let greatestKey = 32 << 20
 
   private let rows: ManifestRows
@@ -20,7 +20,7 @@ struct YYCacheSource: EntrySource {
   init(_ path: String, _ context: SourceContext) throws(ImportError) {
     directory = try reading(path) { () throws(SystemError) in try Directory(path: path) }
     files = try reading(path) { [directory] () throws(SystemError) in try directory.subdirectory("data") }
-    // A key has to fit as well.
+    // Includes space for a key.
     let manifest = try ManifestFile(in: directory, lengthLimit: context.maximumValueSize + Self.greatestKey)
     rows = try ManifestRows(manifest, directory.path(of: ManifestFile.name))
     self.context = context
@@ -81,14 +81,14 @@ struct YYCacheSource: EntrySource {
     } catch {
       throw EntryFailure(.unreadable, "The value cannot be read from the manifest: \(error)")
     }
-    // YYCache gives no object for it either.
+    // YYCache returns no object for it either.
     guard let data, !data.isEmpty else {
       throw EntryFailure(.missingValue, "The manifest has no value, and no file for one.")
     }
     return data
   }
 
-  /// Of seconds since 1970; what is not after that says nothing.
+  /// Converts seconds since 1970; others are unknown.
   private static func nanoseconds(_ seconds: Int64?) -> Int64? {
     guard let seconds, seconds > 0 else { return nil }
     let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)

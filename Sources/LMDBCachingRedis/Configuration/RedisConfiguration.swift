@@ -1,30 +1,28 @@
-/// Where a Redis or Valkey server is, and who asks.
-///
-/// What is printed of it does not show the password.
+/// The address and credentials of a Redis or Valkey server. Printing it hides the password.
 public struct RedisConfiguration: Sendable {
-  /// Where the server listens.
+  /// The server's address.
   public enum Address: Sendable, Equatable {
-    /// A name or an address, and a port from 1 to 65,535.
+    /// A name or address, and a port from 1 to 65,535.
     case host(String, port: Int)
     /// The path of a Unix socket: 1 to 103 bytes.
     case unixSocket(String)
   }
 
   public var address: Address
-  /// A user of the server's access control list, who needs a password; `nil` for the default one.
+  /// A user in the server's access control list, who needs a password; `nil` for the default one.
   public var username: String?
-  /// `nil` where the server asks for none.
+  /// `nil` if the server requires none.
   public var password: String?
-  /// The number of the database. A cluster has 0 alone.
+  /// The database number. A cluster has only 0.
   public var database = 0
-  /// How many connections threads that wait may have at once, each its own: 8 by default, from 1 to 1,024. Further ones wait
-  /// for one of them. Tasks share one connection more, on which their commands follow each other without waiting for replies.
+  /// The most connections for blocking threads, 8 by default, from 1 to 1,024; further threads wait for a free one.
+  /// Tasks share one additional, pipelined connection.
   public var connections = 8
-  /// How long making a connection may take, with the password: 5 s by default, from 1 ms to an hour. The look-up of a host's
-  /// name counts, and takes as long as the system lets it: after a longer one there is no time left. A request waits for the
-  /// connection no longer than its own time limit; it is there for the next one then.
+  /// The time limit for connecting and authenticating: 5 s by default, from 1 ms to an hour. Includes the host name
+  /// lookup, which the system does not interrupt. A request waits only for its own time limit; the connection then
+  /// serves the next one.
   public var connectTimeLimit = Duration.seconds(5)
-  /// What the server lists the connections as: 1 to 64 letters, digits and hyphens.
+  /// The connections' name in the server's client list: 1 to 64 letters, digits and hyphens.
   public var clientName = "lmdb-caching"
 
   public init(host: String = "127.0.0.1", port: Int = 6379) { address = .host(host, port: port) }
@@ -40,7 +38,7 @@ public struct RedisConfiguration: Sendable {
       try check(!host.isEmpty && !host.utf8.contains(0), "The host's name is empty, or has a null byte.")
       try check((1...65_535).contains(port), "A port is from 1 to 65535; \(port) is not.")
     case .unixSocket(let path):
-      // sockaddr_un has room for so many with the zero at the end, and fewer on Darwin.
+      // The limit of sockaddr_un on Darwin, including the terminating zero; others allow more.
       try check(
         !path.isEmpty && path.utf8.count <= 103 && !path.utf8.contains(0),
         "The path of a Unix socket has 1 to 103 bytes; \"\(path)\" has \(path.utf8.count).")
@@ -59,7 +57,7 @@ public struct RedisConfiguration: Sendable {
       "The name of a client has 1 to 64 letters, digits and hyphens; \"\(clientName)\" does not.")
   }
 
-  /// A message that the server may have put the password into, without it.
+  /// A server's message, which may quote the password, without it.
   func withoutPassword(_ message: String) -> String {
     guard let password, !password.isEmpty else { return message }
     return message.split(separator: password, omittingEmptySubsequences: false).joined(separator: "…")

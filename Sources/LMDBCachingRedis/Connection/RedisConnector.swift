@@ -2,12 +2,12 @@ import LMDBCaching
 import Platform
 import Synchronization
 
-/// Makes connections, each on a thread of its own, so that nobody waits longer than he wants.
+/// Creates connections, each on a separate thread, so that callers can time out.
 final class RedisConnector: Sendable {
   typealias Completion = @Sendable (Result<RedisSession, RemoteTierError>) -> Void
 
   private let configuration: RedisConfiguration
-  /// Where a cluster has said that the fleet's keys are; `nil` where it has not.
+  /// The node that a cluster named for the fleet's keys, if any.
   private let redirection = Mutex<RedisConfiguration.Address?>(nil)
 
   init(_ configuration: RedisConfiguration) { self.configuration = configuration }
@@ -25,22 +25,22 @@ final class RedisConnector: Sendable {
   }
 
   private func connect() throws(RemoteTierError) -> RedisSession {
-    // Of both attempts.
+    // For both attempts.
     let deadline = MonotonicClock.nanoseconds.addingClamped(configuration.connectTimeLimit.clampedNanoseconds)
     if let address = redirection.withLock({ $0 }) {
       do throws(RemoteTierError) {
         return try RedisSession(configuration, at: address, deadline: deadline)
       } catch {
-        // Another node of the cluster may have taken its place, which the others know.
+        // Another node may have replaced it, which the others know.
         redirection.withLock { if $0 == address { $0 = nil } }
       }
     }
     return try RedisSession(configuration, at: configuration.address, deadline: deadline)
   }
 
-  /// Goes where a cluster says that the fleet's keys are.
+  /// Follows a cluster's redirection to the node of the fleet's keys.
   ///
-  /// - Parameter message: `MOVED 3999 10.0.0.5:6381`. Without a host the node that says so means its own.
+  /// - Parameter message: `MOVED 3999 10.0.0.5:6381`. An empty host means the responding node's.
   func follow(_ message: String) {
     let words = message.split(separator: " ")
     guard words.count >= 3, words[0] == "MOVED", let colon = words[2].lastIndex(of: ":"),

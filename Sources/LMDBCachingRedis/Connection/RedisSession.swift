@@ -1,10 +1,8 @@
 import Foundation
 import Platform
 
-/// One connection of which the server knows who it is.
-///
-/// Threads: one at a time.
-// @unchecked: whoever has a session is the only one.
+/// One authenticated connection. One thread at a time.
+// @unchecked: a session has a single owner at a time.
 final class RedisSession: @unchecked Sendable {
   private static let chunk = 64 << 10
   private static let shortTime: Int64 = 10_000_000
@@ -14,13 +12,13 @@ final class RedisSession: @unchecked Sendable {
   private var output: [UInt8] = []
   private var sent = 0
   private var isWaiting = false
-  /// When it was used last, by the monotonic clock.
+  /// The time of the last use, by the monotonic clock.
   private var lastUse: Int64 = 0
 
-  /// Connects, and says who asks. Waits.
+  /// Connects and authenticates. Blocks.
   ///
   /// - Parameters:
-  ///   - address: In place of the configuration's.
+  ///   - address: Replaces the configuration's.
   ///   - deadline: Nanoseconds of the monotonic clock.
   init(
     _ configuration: RedisConfiguration, at address: RedisConfiguration.Address, deadline: Int64
@@ -44,7 +42,7 @@ final class RedisSession: @unchecked Sendable {
     do throws(RemoteTierError) {
       replies = try perform(commands, deadline: deadline)
     } catch {
-      // It may be what the server has said before it ended the connection.
+      // It may be the server's message before closing the connection.
       var failure = error
       failure.message = configuration.withoutPassword(error.message)
       throw failure
@@ -53,7 +51,7 @@ final class RedisSession: @unchecked Sendable {
       guard case .error(let message) = reply else { continue }
       var error = RemoteTierError(reply: configuration.withoutPassword(message))
       if error.code == .unreachable { throw error }
-      // A server may forbid that a client has a name.
+      // Servers may forbid client names.
       if command.arguments[0] == Data("CLIENT".utf8) { continue }
       error.code = .refused
       throw error
@@ -64,7 +62,7 @@ final class RedisSession: @unchecked Sendable {
 
   // MARK: Commands
 
-  /// Lets threads wait in the system's call for what they receive.
+  /// Makes receiving calls block in the system.
   func makeWaiting() throws(RemoteTierError) {
     try socket.makeWaiting()
     isWaiting = true
@@ -81,7 +79,7 @@ final class RedisSession: @unchecked Sendable {
         } else if try flush() {
           try receive(before: deadline)
         } else {
-          // A server that refuses what it is being sent says so before all of it is there.
+          // A server may refuse a command before receiving all of it.
           let events = try socket.wait(for: POLLIN | POLLOUT, before: deadline)
           if events == 0 { throw Self.late }
           if events & POLLIN != 0 { try receive() }
@@ -95,19 +93,19 @@ final class RedisSession: @unchecked Sendable {
     return replies
   }
 
-  /// What the server has said before it ended the connection.
+  /// The server's message before closing the connection, as an error.
   private func lastWords(
     after replies: [RemoteReply], of count: Int, _ error: RemoteTierError
   ) throws(RemoteTierError) -> [RemoteReply] {
     guard error.code == .unreachable else { throw error }
     let replies = replies + lastWords()
     if replies.count >= count { return Array(replies.prefix(count)) }
-    // The connection ends after an error of the protocol, whatever else was sent.
+    // The connection closes after a protocol error, whatever else was sent.
     if case .error(let message)? = replies.last { throw RemoteTierError(reply: message) }
     throw error
   }
 
-  /// Replies that have arrived on a connection that has failed.
+  /// Replies received on a failed connection.
   func lastWords() -> [RemoteReply] {
     var replies: [RemoteReply] = []
     do throws(RemoteTierError) {
@@ -116,7 +114,7 @@ final class RedisSession: @unchecked Sendable {
         if try !receive() { return replies }
       }
     } catch {
-      // It has failed before: this is what there was.
+      // It has already failed; return the replies so far.
     }
     return replies
   }
@@ -127,9 +125,9 @@ final class RedisSession: @unchecked Sendable {
     RemoteTierError(.unreachable, "The server replied to what it had not been sent yet.")
   }
 
-  /// Appends a command to what is to be sent.
+  /// Appends a command to the output.
   func append(_ command: RemoteCommand) {
-    // The protocol's arrays of strings, which is all that a client sends.
+    // Clients send only RESP arrays of strings.
     appendLine(UInt8(ascii: "*"), command.arguments.count)
     for argument in command.arguments {
       appendLine(UInt8(ascii: "$"), argument.count)
@@ -153,9 +151,9 @@ final class RedisSession: @unchecked Sendable {
 
   var hasOutput: Bool { sent < output.count }
 
-  /// Sends what can be sent now.
+  /// Sends as much as possible without blocking.
   ///
-  /// - Returns: Whether that is all.
+  /// - Returns: Whether everything was sent.
   func flush() throws(RemoteTierError) -> Bool {
     while sent < output.count {
       let count = try output.withUnsafeBytes { bytes -> Result<Int, RemoteTierError> in
@@ -173,12 +171,10 @@ final class RedisSession: @unchecked Sendable {
     return true
   }
 
-  /// The next reply of what was received; `nil` if there is none that is complete.
+  /// The next complete reply received, or `nil`.
   func nextReply() throws(RemoteTierError) -> RemoteReply? { try reader.next() }
 
-  /// Reads what has arrived.
-  ///
-  /// - Returns: Whether anything has.
+  /// Reads the bytes that have arrived. Returns whether there were any.
   @discardableResult
   func receive() throws(RemoteTierError) -> Bool {
     var hasReceived = false
@@ -217,7 +213,6 @@ final class RedisSession: @unchecked Sendable {
     }.get()
   }
 
-  /// Whether nothing has arrived that nobody asked for, as the end of the connection is. Of one that was just used it is
-  /// taken for granted.
+  /// Whether no unexpected bytes have arrived, such as the connection's end. Assumed for a recently used one.
   func isQuiet(now: Int64) -> Bool { now - lastUse < Self.shortTime || !socket.hasArrivals }
 }

@@ -1,16 +1,14 @@
 import Foundation
 import Platform
 
-/// A stream socket. No call waits without an end, none raises a signal when the other side has gone away, and no child of this
-/// process inherits it.
-///
-/// Threads: one at a time.
+/// A stream socket. Calls never block indefinitely or raise SIGPIPE, and child processes do not inherit it. One thread
+/// at a time.
 final class RedisSocket {
   let descriptor: Int32
-  /// How long ``receive(into:before:)`` waits at most in the system's call, in nanoseconds.
+  /// The current system timeout of ``receive(into:before:)``, in nanoseconds.
   private var receiveLimit: Int64 = 0
 
-  /// A socket that is being connected.
+  /// A socket before connecting.
   private init(_ family: Int32, _ name: String) throws(RemoteTierError) {
     #if canImport(Darwin)
       let kind = SOCK_STREAM
@@ -37,9 +35,8 @@ final class RedisSocket {
 
   // MARK: Connecting
 
-  /// Connects. A name may have several addresses: they are tried one after the other, each for its share of the time.
-  ///
-  /// A name is looked up by the system, for as long as that takes.
+  /// Connects, trying each address of a name in turn for its share of the time. The name lookup takes as long as the
+  /// system needs.
   ///
   /// - Parameter deadline: Nanoseconds of the monotonic clock.
   static func connected(
@@ -102,9 +99,7 @@ final class RedisSocket {
 
   // MARK: Bytes
 
-  /// Sends what can be sent now.
-  ///
-  /// - Returns: How many bytes; 0 if the socket has to be waited for.
+  /// Sends as much as possible without blocking. Returns the bytes sent; 0 if the socket is not ready.
   func send(_ bytes: UnsafeRawBufferPointer) throws(RemoteTierError) -> Int {
     #if canImport(Darwin)
       let flags = Int32(MSG_DONTWAIT)
@@ -122,9 +117,7 @@ final class RedisSocket {
     }
   }
 
-  /// Receives what has arrived.
-  ///
-  /// - Returns: How many bytes; `nil`: none yet.
+  /// Receives the bytes that have arrived. Returns their number; `nil` for none yet.
   func receive(into buffer: UnsafeMutableRawBufferPointer) throws(RemoteTierError) -> Int? {
     while true {
       switch try received(buffer, Int32(MSG_DONTWAIT)) {
@@ -156,28 +149,26 @@ final class RedisSocket {
 
   // MARK: Waiting
 
-  /// Waits for `POLLIN`, `POLLOUT`, or both.
-  ///
-  /// - Returns: Which of them is so; 0 if the time is over.
+  /// Waits for `POLLIN`, `POLLOUT`, or both. Returns the ready ones; 0 on timeout.
   func wait(for events: Int32, before deadline: Int64) throws(RemoteTierError) -> Int32 {
     while true {
       let rest = deadline - MonotonicClock.nanoseconds
       if rest <= 0 { return 0 }
       var item = pollfd(fd: descriptor, events: Int16(events), revents: 0)
       let count = poll(&item, 1, Int32(clamping: (rest + 999_999) / 1_000_000))
-      // What has failed is found out by who uses it.
+      // The caller's next operation reports a failure.
       if count > 0 { return Int32(item.revents) & events == 0 ? events : Int32(item.revents) & events }
       if count < 0, errno != EINTR { throw Self.failure("Waiting", "poll", "the server", errno) }
     }
   }
 
-  /// Whether something has arrived, the end of the connection included.
+  /// Whether bytes, or the end of the connection, have arrived.
   var hasArrivals: Bool {
     var item = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     return poll(&item, 1, 0) != 0
   }
 
-  /// Lets the system's calls that receive wait: one call in place of two.
+  /// Makes receiving calls block in the system: one call instead of two.
   func makeWaiting() throws(RemoteTierError) {
     let flags = fcntl(descriptor, F_GETFL)
     guard flags >= 0, fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK) == 0 else {
@@ -185,16 +176,14 @@ final class RedisSocket {
     }
   }
 
-  /// Receives, waiting in the system's call. To be used after ``makeWaiting()``.
-  ///
-  /// - Returns: How many bytes; `nil` if the time is over.
+  /// Receives, blocking in the system. Use after ``makeWaiting()``. Returns the number of bytes; `nil` on timeout.
   func receive(
     into buffer: UnsafeMutableRawBufferPointer, before deadline: Int64
   ) throws(RemoteTierError) -> Int? {
     while true {
       let rest = deadline - MonotonicClock.nanoseconds
       if rest <= 0 { return nil }
-      // It is set seldom: what it is set to serves what is shorter by a tenth or less, too.
+      // Avoid setting it often: a present value up to a tenth too long is good enough.
       if rest > receiveLimit || rest < receiveLimit / 10 * 9 {
         receiveLimit = rest.addingClamped(rest / 64)
         var limit = timeval()
@@ -207,7 +196,7 @@ final class RedisSocket {
       switch try received(buffer, 0) {
       case .bytes(let count): return count
       case .nothing: return nil
-      // By a signal. The system begins the whole wait anew, so what is left of it is to be set.
+      // Interrupted by a signal. The system would restart the full timeout, so set the remaining time.
       case .interrupted: continue
       }
     }

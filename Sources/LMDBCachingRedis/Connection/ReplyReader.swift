@@ -1,7 +1,7 @@
 import CHiredis
 import Foundation
 
-/// Makes replies of the bytes that arrive: hiredis's parser.
+/// Parses replies from received bytes, by hiredis.
 final class ReplyReader {
   private let reader: UnsafeMutablePointer<redisReader>
 
@@ -20,7 +20,7 @@ final class ReplyReader {
     }
   }
 
-  /// The next reply of what was fed; `nil` if there is none that is complete.
+  /// The next complete reply, or `nil`.
   func next() throws(RemoteTierError) -> RemoteReply? {
     var reply: UnsafeMutableRawPointer?
     guard redisReaderGetReply(reader, &reply) == 0 else {

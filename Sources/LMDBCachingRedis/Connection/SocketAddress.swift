@@ -1,11 +1,11 @@
 import Foundation
 
-/// An address of a host, as the system's calls take it.
+/// A host's address for system calls.
 struct SocketAddress {
   let family: Int32
   private let bytes: [UInt8]
 
-  /// The addresses of a host. Waits for the system, for as long as it takes to find them.
+  /// A host's addresses. Blocks as long as the system's lookup takes.
   static func find(_ host: String, _ port: Int) throws(RemoteTierError) -> [SocketAddress] {
     var hints = addrinfo()
     #if canImport(Darwin)
@@ -35,7 +35,7 @@ struct SocketAddress {
 
   func withBytes<R>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> R) -> R {
     bytes.withUnsafeBytes { bytes in
-      // An array of bytes is aligned as every allocation is.
+      // Array storage has the alignment of any allocation.
       body(bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
     }
   }

@@ -1,18 +1,18 @@
 import Platform
 
-/// Commands that were sent together, and the replies that have come.
+/// Commands sent together, and their replies so far.
 struct PipelineRequest: Sendable {
   private(set) var commands: [RemoteCommand]
-  /// In nanoseconds of the monotonic clock.
+  /// Monotonic nanoseconds.
   let deadline: Int64
-  /// When a connection on which it is not answered is given up.
+  /// The time to give up a connection that has not answered.
   let end: Int64
-  /// Nil: nobody waits any more.
+  /// `nil` once abandoned.
   var completion: RedisPipeline.Completion?
   var replies: [RemoteReply] = []
   private let count: Int
 
-  /// A server that stalls for less keeps its connections: those behind a late reply may be in time.
+  /// A server that stalls for less keeps its connections: replies behind a late one may be in time.
   private static let shortestGrace: Int64 = 1_000_000_000
 
   init(_ commands: [RemoteCommand], timeLimit: Int64, _ completion: @escaping RedisPipeline.Completion) {
@@ -26,7 +26,7 @@ struct PipelineRequest: Sendable {
   var isAnswered: Bool { replies.count == count }
   var isAbandoned: Bool { completion == nil }
 
-  /// Its commands are with the connection.
+  /// The commands were passed to the connection.
   mutating func didSend() { commands = [] }
 
   mutating func abandon(_ error: RemoteTierError) {

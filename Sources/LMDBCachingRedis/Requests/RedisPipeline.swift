@@ -2,44 +2,44 @@ import Foundation
 import Platform
 import Synchronization
 
-/// One connection that many share: a thread sends commands as they come, without waiting for the replies to those before,
-/// and hands out the replies as they arrive.
-// @unchecked: `state` is touched with its lock held, what follows `bell` by the thread alone.
+/// One shared, pipelined connection: its thread sends commands without waiting for earlier replies, and distributes the
+/// replies.
+// @unchecked: `state` is accessed with its lock held, the variables after `bell` only by the thread.
 final class RedisPipeline: @unchecked Sendable {
   typealias Completion = @Sendable (Result<[RemoteReply], RemoteTierError>) -> Void
 
   private struct State {
     var queue: [PipelineRequest] = []
-    /// A connection that was made, or could not be.
+    /// A new connection, or its failure.
     var arrival: Result<RedisSession, RemoteTierError>?
-    /// Whether the connection is not to be used for what comes.
+    /// Whether later requests need another connection.
     var isStale = false
     var isRunning = false
     var isClosed = false
-    /// Whether the thread waits for the connection, and is to be told of requests.
+    /// Whether the thread must be woken for new requests.
     var isWaiting = false
   }
 
   private let name: String
   private let connector: RedisConnector
-  /// How long a thread with nothing to do stays, in nanoseconds.
+  /// How long an idle thread stays, in nanoseconds.
   private let idleTime: Int64
   private let onForeign: @Sendable (String) -> Void
   private let state = Mutex(State())
-  /// What is written to the one end wakes the thread, which waits at the other.
+  /// A pipe: writing to one end wakes the thread, which polls the other.
   private let bell: (read: Int32, write: Int32)
 
   private var session: RedisSession?
   private var isConnecting = false
   private var isStale = false
-  /// Those that wait for a connection.
+  /// Requests without a connection.
   private var waiting: [PipelineRequest] = []
-  /// Those that were sent, in order. Some are late, and nobody waits for their replies any more.
+  /// Sent requests, in order. Some are late and abandoned.
   private var flying: [PipelineRequest] = []
-  /// No request is late, and no connection given up, before then.
+  /// No request or connection expires earlier.
   private var nextDeadline = Int64.max
 
-  /// - Parameter onForeign: Called when the server says that it is not, or no longer, the one that the fleet is on.
+  /// - Parameter onForeign: Called when the server reports that it is not, or no longer, the fleet's.
   init(
     _ name: String, _ connector: RedisConnector, idleTime: Int64 = 10_000_000_000,
     onForeign: @escaping @Sendable (String) -> Void
@@ -88,7 +88,7 @@ final class RedisPipeline: @unchecked Sendable {
     }
   }
 
-  /// What is sent from now on goes over a new connection.
+  /// Sends later requests over a new connection.
   func renew() {
     state.withLock { $0.isStale = true }
     ring()
@@ -100,14 +100,14 @@ final class RedisPipeline: @unchecked Sendable {
       defer { state.arrival = nil }
       return state.arrival
     }
-    // A connection that nobody has taken ends here, without the lock.
+    // An unused connection ends here, without the lock.
     withExtendedLifetime(arrival) {}
     ring()
   }
 
   private func ring() {
     var byte: UInt8 = 0
-    // A full pipe rings already.
+    // A full pipe already wakes the thread.
     _ = write(bell.write, &byte, 1)
   }
 
@@ -150,9 +150,9 @@ final class RedisPipeline: @unchecked Sendable {
     }
   }
 
-  /// - Returns: Whether the thread is over: whoever sends something starts another one, which connects again.
+  /// - Returns: Whether the thread ends; the next request starts and connects another one.
   private func endIfIdle() -> Bool {
-    // First: from the moment on in which it is over it touches nothing.
+    // Released first: once it counts as ended, the thread touches nothing.
     session = nil
     return state.withLock { state in
       if !state.queue.isEmpty || state.isClosed { return false }
@@ -172,10 +172,10 @@ final class RedisPipeline: @unchecked Sendable {
     }
   }
 
-  /// Hands what waits to the connection, or has one made.
+  /// Passes waiting requests to the connection, or requests one.
   private func startWaiting() {
     if isStale, flying.allSatisfy(\.isAbandoned) {
-      // The connection that is being made was begun before, too.
+      // A connection being made is older than the renewal, too.
       if !isConnecting { isStale = false }
       if session != nil { disconnect(Self.late) }
     }
@@ -191,14 +191,14 @@ final class RedisPipeline: @unchecked Sendable {
       isConnecting = true
       connector.connect { [weak self] result in
         guard let self else { return }
-        // Nobody takes it once this is closed: it ends.
+        // After closing, an arriving connection is dropped.
         state.withLock { if !$0.isClosed { $0.arrival = result } }
         ring()
       }
     }
   }
 
-  /// Sends and receives what there is, or waits for something to do.
+  /// Sends and receives, or waits for work.
   private func exchange() {
     do throws(RemoteTierError) {
       if let session { _ = try session.flush() }
@@ -254,13 +254,13 @@ final class RedisPipeline: @unchecked Sendable {
 
   // MARK: Failures
 
-  /// Tells those who have waited long enough. Replies have no names, so that the connection has to go on until those that
-  /// are late are there: others are behind them. If they are late again by as much, it is of no use.
+  /// Times out late requests. Replies carry no identifiers, so the connection continues until the late ones arrive. If
+  /// they are late again by as much, it is given up.
   private func expire() throws(RemoteTierError) {
     let now = MonotonicClock.nanoseconds
     if now < nextDeadline { return }
     var next = Int64.max
-    // A connection is not given up for one of them before those ahead of it have had their time.
+    // An earlier request's time must be over before the connection is given up for a later one.
     var bound = Int64.min
     for index in flying.indices {
       if !flying[index].isAbandoned, flying[index].deadline <= now { flying[index].abandon(Self.late) }
@@ -274,7 +274,7 @@ final class RedisPipeline: @unchecked Sendable {
     if let first = flying.first, first.isAbandoned, first.end <= now { throw Self.late }
   }
 
-  /// The connection is of no use any more.
+  /// Fails all requests on the connection.
   private func disconnect(_ error: RemoteTierError) {
     var replies = error.code == .unreachable ? (session?.lastWords() ?? [])[...] : []
     session = nil
@@ -285,7 +285,7 @@ final class RedisPipeline: @unchecked Sendable {
       if request.isAnswered {
         request.completion?(.success(request.replies))
       } else if case .error(let message)? = request.replies.last {
-        // The server ends the connection after an error of the protocol, whatever else was sent.
+        // The connection closes after a protocol error, whatever else was sent.
         request.completion?(.failure(RemoteTierError(reply: message)))
       } else {
         request.completion?(.failure(error))

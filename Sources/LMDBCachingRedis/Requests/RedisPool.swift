@@ -1,13 +1,13 @@
 import Platform
 
-/// The connections of threads that wait.
-// @unchecked: what varies is touched with the lock held.
+/// The connections of blocking threads.
+// @unchecked: variables are accessed with the lock held.
 final class RedisPool: @unchecked Sendable {
-  /// A connection that is being made.
+  /// An attempt to connect.
   private final class Attempt {
     enum State {
       case underway
-      /// There is one more, or it was made before the connections were renewed.
+      /// Finished successfully, or made before a renewal.
       case over
       case failed(RemoteTierError)
     }
@@ -20,13 +20,13 @@ final class RedisPool: @unchecked Sendable {
   private let onForeign: @Sendable (String) -> Void
   private let lock = ConditionLock()
   private var idle: [RedisSession] = []
-  /// How many there are, or are being made.
+  /// Connections that exist or are being made.
   private var count = 0
   private var isClosed = false
-  /// Counts how often the connections were renewed: those of before are not used again.
+  /// Counts renewals: connections of earlier generations are not reused.
   private var generation = 0
 
-  /// - Parameter onForeign: Called when a server says that it is not, or no longer, the one that the fleet is on.
+  /// - Parameter onForeign: Called when a server reports that it is not, or no longer, the fleet's.
   init(limit: Int, _ connector: RedisConnector, onForeign: @escaping @Sendable (String) -> Void) {
     self.limit = limit
     self.connector = connector
@@ -56,14 +56,14 @@ final class RedisPool: @unchecked Sendable {
     while true {
       if isClosed { throw RemoteTierError(.closed, "The connections were closed.") }
       if let session = idle.popLast() {
-        // The server may have ended it meanwhile.
+        // The server may have closed it.
         if session.isQuiet(now: MonotonicClock.nanoseconds) { return (session, generation) }
         count -= 1
         continue
       }
       switch attempt?.state {
       case .failed(let error): throw error
-      // Somebody else has taken it, or nobody may.
+      // Taken by another thread, or renewed.
       case .over: attempt = nil
       case .underway, nil: break
       }
@@ -83,7 +83,7 @@ final class RedisPool: @unchecked Sendable {
   }
 
   private func connect(_ attempt: Attempt, _ generation: Int) {
-    // Sendable: it is touched with the lock held.
+    // Sendable: accessed with the lock held.
     nonisolated(unsafe) let attempt = attempt
     connector.connect { [self] result in
       switch result {
@@ -106,7 +106,7 @@ final class RedisPool: @unchecked Sendable {
     }
   }
 
-  /// - Parameter session: Nil: it failed.
+  /// - Parameter session: `nil` after a failure.
   private func put(_ session: RedisSession?, _ generation: Int) {
     lock.withLock { putLocked(session, generation) }
   }
@@ -116,7 +116,7 @@ final class RedisPool: @unchecked Sendable {
     lock.signalAll(.progress)
   }
 
-  /// What is used now is not used again.
+  /// Connections in use are not reused.
   func renew() {
     let sessions = lock.withLock { () -> [RedisSession] in
       generation += 1
