@@ -1,3 +1,5 @@
+import Platform
+
 /// An optional, array or dictionary whose elements may be mapped objects. It encodes into a new slot.
 protocol MappedContainer {
   static var elementType: Any.Type { get }

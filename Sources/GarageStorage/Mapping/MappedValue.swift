@@ -1,3 +1,5 @@
+import Platform
+
 /// Values of mapped properties, whose types are known only at run time.
 enum MappedValue {
   static func isMappable(_ type: Any.Type) -> Bool {

@@ -1,3 +1,5 @@
+import Platform
+
 struct KeyedTreeEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
   let encoder: TreeEncoder
 

@@ -1,3 +1,5 @@
+import Platform
+
 struct SingleTreeEncoding: SingleValueEncodingContainer {
   let encoder: TreeEncoder
 

@@ -1,3 +1,5 @@
+import Platform
+
 struct UnkeyedTreeEncoding: UnkeyedEncodingContainer {
   let encoder: TreeEncoder
 

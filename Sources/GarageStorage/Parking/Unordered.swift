@@ -1,3 +1,5 @@
+import Platform
+
 /// Values whose element order depends on the process. Stored in sorted order, so that equal values have equal JSON.
 protocol Unordered {
   func encode(into slot: EncodingSlot, with encoder: TreeEncoder) throws

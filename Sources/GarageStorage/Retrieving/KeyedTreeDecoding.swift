@@ -1,3 +1,5 @@
+import Platform
+
 struct KeyedTreeDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
   let decoder: TreeDecoder
   let members: [String: JSONValue]

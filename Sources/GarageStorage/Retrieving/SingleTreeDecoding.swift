@@ -1,3 +1,5 @@
+import Platform
+
 struct SingleTreeDecoding: SingleValueDecodingContainer {
   let decoder: TreeDecoder
 

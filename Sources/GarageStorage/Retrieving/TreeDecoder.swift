@@ -1,3 +1,5 @@
+import Platform
+
 /// Decodes a value from JSON. All nested values pass through the session, which resolves references to parked objects.
 struct TreeDecoder: Decoder {
   let session: RetrievalSession

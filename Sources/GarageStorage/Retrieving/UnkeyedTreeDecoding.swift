@@ -1,3 +1,5 @@
+import Platform
+
 struct UnkeyedTreeDecoding: UnkeyedDecodingContainer {
   let decoder: TreeDecoder
   let elements: [JSONValue]

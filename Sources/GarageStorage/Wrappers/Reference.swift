@@ -1,3 +1,5 @@
+import Platform
+
 /// A property that points to parked objects, retrieved when first read.
 ///
 /// ```swift

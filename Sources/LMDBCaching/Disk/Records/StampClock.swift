@@ -16,11 +16,6 @@ struct StampClock {
   /// The greatest known stamp.
   private(set) var last: UInt64
 
-  init(base: UInt64, last: UInt64) {
-    self.base = base
-    self.last = last
-  }
-
   /// The low byte of this process's stamps, which makes equal stamps from two processes very unlikely.
   private static let processTag = UInt64.random(in: 0...0xFF)
 
