@@ -2,7 +2,7 @@ import ArgumentParser
 import LMDBCaching
 import LMDBCachingImport
 
-/// The command line tool: looks into caches, changes them, and replays traces of requests through them.
+/// The command line tool: inspects and changes caches, and replays request traces.
 @main
 struct LMDBCacheTool: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -28,7 +28,7 @@ struct LMDBCacheTool: ParsableCommand {
     ]
   )
 
-  /// As the parser's own, but with exit codes for what goes wrong in a cache or in a file.
+  /// Like the parser's own `main`, with exit codes for failures of a cache or a file.
   static func main() {
     do {
       var command = try parseAsRoot()
@@ -44,7 +44,7 @@ struct LMDBCacheTool: ParsableCommand {
     }
   }
 
-  /// The parser's own ending; what its messages quote may come from anywhere, as arguments do that a script passes on.
+  /// The parser's exit, with its messages escaped: they may quote untrusted arguments.
   private static func end(with error: any Error) -> Never {
     let code = exitCode(for: error)
     let message = fullMessage(for: error)

@@ -2,14 +2,14 @@ import ArgumentParser
 import Foundation
 import LMDBCaching
 
-/// What a shell offers where a cache is to be named: the caches of the user, and directories by their paths.
+/// Shell completion for cache arguments: the user's caches by name, and directories by path.
 enum CacheCompletion {
   static let kind = CompletionKind.custom { _, _, word in candidates(for: word).map(quoted) }
 
-  /// - Parameter word: What is typed so far, as it is typed: with the shell's quotes and backslashes.
+  /// - Parameter word: The word typed so far, including the shell's quotes and backslashes.
   private static func candidates(for word: String) -> [String] {
     let text = unquoted(word)
-    // What holds a slash is a path; a name is anything else. `./` leads on to paths.
+    // A word with a slash is a path, any other a name. `./` leads to paths.
     guard let slash = text.lastIndex(of: "/") else {
       return (names() + [".", ".."].map { $0 + "/" }).filter { $0.hasPrefix(text) && (text != "" || $0 != "../") }
     }
@@ -24,12 +24,11 @@ enum CacheCompletion {
     return contents(of: path)
       .filter { $0.hasPrefix(prefix) && (prefix.hasPrefix(".") || !$0.hasPrefix(".")) && isDirectory(path + $0) }
       .sorted()
-      // Bash adds the slash itself, and shows what is behind the last one.
+      // Bash adds the slash itself, and shows the part after the last one.
       .map { place + $0 + (CompletionShell.requesting == .bash ? "" : "/") }
   }
 
-  /// Nothing where that cannot be read: there is nobody to tell while a key is pressed. Lines are what a shell reads, so
-  /// what has more than one cannot be offered.
+  /// Empty if unreadable: completion cannot report errors. Shells read lines, so names with several lines are omitted.
   private static func contents(of path: String) -> [String] {
     let names = try? FileManager.default.contentsOfDirectory(atPath: path)
     return (names ?? []).filter(isLine)
@@ -65,8 +64,8 @@ enum CacheCompletion {
     return text
   }
 
-  /// As the shell's script wants a candidate. Bash expands it as it does a word of a command: what somebody's directory is
-  /// called must not run.
+  /// Quotes a candidate for the shell's script. Bash expands it like a command's word, so a directory's name must not
+  /// run as code.
   private static func quoted(_ candidate: String) -> String {
     switch CompletionShell.requesting {
     case .bash?:
@@ -74,7 +73,7 @@ enum CacheCompletion {
         let isPlain = character.isLetter || character.isNumber || "/._-+@%,".contains(character)
         text += (isPlain ? "" : "\\") + String(character)
       }
-    // A description would follow a colon.
+    // A colon would begin a description.
     case .zsh?: candidate.replacing("\\", with: "\\\\").replacing(":", with: "\\:")
     default: candidate
     }

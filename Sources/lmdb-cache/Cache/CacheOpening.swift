@@ -1,23 +1,22 @@
 import Foundation
 import LMDBCaching
 
-/// Opens the directory of a cache with the durability that is stored in it.
+/// Opens a cache's directory with its stored durability.
 enum CacheOpening {
-  /// What is too much is for the processes to say that the cache is of.
+  /// The cache's own processes enforce its limits.
   static let configuration = {
     var configuration = CacheConfiguration()
     configuration.disk = .unlimited
-    // Who looks at a cache, or changes an entry of it, does not expect it to be made anew.
+    // Inspecting or changing an entry must not recreate the cache.
     configuration.disk.recoversFromDamage = false
     return configuration
   }()
 
-  /// Looks at what is there: nothing of it is changed, and no permission needed but to read it.
+  /// Opens a cache for reading. Changes nothing, and needs only read permission.
   static func reader(_ argument: String) throws -> CacheReader {
     try reader(at: CacheLocation.directory(argument))
   }
 
-  /// The same for a directory.
   static func reader(at directory: URL) throws -> CacheReader {
     guard let reader = try looking({ try CacheReader(directory: directory) }) else {
       throw ToolError(.noInput, "there is no cache in \(directory.path)")
@@ -25,7 +24,7 @@ enum CacheOpening {
     return reader
   }
 
-  /// What is no directory of a cache cannot be looked at; that nothing can be created there is nobody's concern.
+  /// Reports a directory that is not a cache as such, not as a failure to create files in it.
   static func looking<R>(_ body: () throws -> R) throws -> R {
     do {
       return try orNoCache(body)
@@ -34,7 +33,7 @@ enum CacheOpening {
     }
   }
 
-  /// A database that is no cache, as far as can be told, is not damaged either.
+  /// Reports a database that does not look like a cache as such, not as damaged.
   static func orNoCache<R>(_ open: () throws -> R) throws -> R {
     do {
       return try open()
@@ -43,16 +42,16 @@ enum CacheOpening {
     }
   }
 
-  /// Opens what is there already, and creates nothing.
+  /// Opens an existing cache, and creates nothing.
   static func existing<Cache>(
     _ argument: String, _ open: (URL, CacheConfiguration) throws(CacheError) -> Cache
   ) throws -> (cache: Cache, durability: Durability) {
     let directory = try CacheLocation.existing(argument)
-    // Untyped throws: the compiler crashes where it has to convert a closure with typed ones that returns a generic tuple.
+    // Untyped throws: the compiler crashes on converting a closure with typed throws that returns a generic tuple.
     return try orNoCache { () throws in try orCreated(directory, configuration, durability: nil, open) }
   }
 
-  /// Opens what is there, or makes a new cache, which is `.ordered` if nothing else is asked for.
+  /// Opens a cache or creates one, by default `.ordered`.
   static func orCreated<Cache>(
     _ directory: URL, _ configuration: CacheConfiguration, durability: Durability?,
     _ open: (URL, CacheConfiguration) throws(CacheError) -> Cache
@@ -65,7 +64,7 @@ enum CacheOpening {
     _ open: (URL, CacheConfiguration) throws(CacheError) -> Cache
   ) throws(CacheError) -> (cache: Cache, durability: Durability) {
     var configuration = configuration
-    // `.fast` comes last: only then can the directory be nothing but such a cache.
+    // `.fast` comes last: then the directory can only be such a cache.
     let candidates = durability.map { [$0] } ?? [.ordered, .full, .fast]
     for candidate in candidates.dropLast() {
       configuration.durability = candidate

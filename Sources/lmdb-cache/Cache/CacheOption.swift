@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import LMDBCaching
 
-/// `--cache`, for the commands that need one.
 struct CacheOption: ParsableArguments {
   static let explanation =
     "The cache: a path if it has a slash (./thumbnails), else the name that a program gave it."
@@ -10,10 +9,10 @@ struct CacheOption: ParsableArguments {
   @Option(name: .long, help: ArgumentHelp("\(explanation)", valueName: "dir"), completion: CacheCompletion.kind)
   var cache: String
 
-  /// Runs `body` with what looks at the cache, which has to be there, and changes nothing.
+  /// Runs `body` with a reader of the existing cache, which changes nothing.
   func withReader<R>(_ body: (CacheReader) throws -> R) throws -> R {
     let reader = try CacheOpening.reader(cache)
-    // So that it is known what cannot be shown before anything is.
+    // Fail before showing anything.
     _ = try reader.position()
     let notices = reader.notices
     for notice in notices { StandardError.tell(notice) }
@@ -23,20 +22,19 @@ struct CacheOption: ParsableArguments {
     return try body(reader)
   }
 
-  /// Runs `body` with the cache, which has to be there, and closes it. Writes are committed when this returns.
+  /// Runs `body` with the existing cache and closes it. Writes are committed when this returns.
   func withExisting<R>(_ body: (DiskCache, Durability) throws -> R) throws -> R {
     try Self.withExisting(cache, body)
   }
 
-  /// The same for what the option says.
   static func withExisting<R>(_ argument: String, _ body: (DiskCache, Durability) throws -> R) throws -> R {
     let (cache, durability) = try CacheOpening.existing(argument, open)
     return try closing(cache) { cache in try body(cache, durability) }
   }
 
-  /// The same for a cache that is created where there is none.
+  /// Runs `body` with the cache, creating it if necessary.
   ///
-  /// - Parameter preferred: What a new one is if `durability` is not given.
+  /// - Parameter preferred: A new cache's durability, unless `durability` is given.
   func withExistingOrNew<R>(
     durability: Durability?, otherwise preferred: Durability? = nil, _ body: (DiskCache) throws -> R
   ) throws -> R {
@@ -48,14 +46,14 @@ struct CacheOption: ParsableArguments {
       ).cache, body)
   }
 
-  // The disk tier alone: it tells when a write does not reach the disk, where the whole cache goes on in memory.
+  // Only the disk tier, which reports failed writes; the whole cache would continue in memory.
   private static func open(_ directory: URL, _ configuration: CacheConfiguration) throws(CacheError) -> DiskCache {
     try DiskCache(directory: directory, configuration: configuration)
   }
 
   private static func closing<R>(_ cache: DiskCache, _ body: (DiskCache) throws -> R) throws -> R {
     let result = Result { try body(cache) }
-    // A failure of the body is the one to report; without one, that the last writes were not committed is.
+    // The body's failure takes precedence over that of committing the last writes.
     let closed = Result { try cache.close() }
     let value = try result.get()
     try closed.get()

@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import LMDBCaching
 
-/// What a cache is trimmed to.
 struct TrimLimits: ParsableArguments, Equatable {
   @Option(help: ArgumentHelp("How many entries may stay.", valueName: "n")) var count: Int?
   @Option(help: ArgumentHelp("The greatest total cost; an entry's default is its bytes.", valueName: "bytes"))

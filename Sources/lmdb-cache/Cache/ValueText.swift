@@ -3,10 +3,10 @@ import Foundation
 import FoundationArchives
 import LMDBCaching
 
-/// A value that is stored in binary, as text.
+/// A binary value as text.
 struct ValueText {
   let text: String
-  /// Whether there was more of it than the limit.
+  /// Whether the limit cut it.
   let isCut: Bool
 
   init(_ text: String, isCut: Bool = false) {
@@ -14,14 +14,15 @@ struct ValueText {
     self.isCut = isCut
   }
 
-  /// `nil` if its stored bytes are the best form of it.
+  /// `nil` if the stored bytes are the best form.
   ///
-  /// - Parameter limit: The most bytes of text, or some more. By default 1 MiB of a notation, and lists of numbers as a whole.
+  /// - Parameter limit: The approximate limit in bytes of text. By default 1 MiB for notations, and no limit for lists
+  ///   of numbers.
   init?(of record: EntryRecord, in reader: CacheReader, limit: Int? = nil) throws {
     func value<V: Codable>(_ type: V.Type) throws -> V { try reader.value(type, of: record) }
     var isCut = false
     func list<Element: BitwiseCopyable & CustomStringConvertible>(_ type: [Element].Type) throws -> String {
-      // A list as a value, and its elements as strings, would take many times its size.
+      // Decoding the list and its elements as strings would take many times its size.
       try reader.archive(of: record).withUnsafeBytes { bytes in
         var text = "["
         for offset in stride(from: 0, to: bytes.count, by: MemoryLayout<Element>.stride) {
@@ -45,7 +46,7 @@ struct ValueText {
     case .float: text = try value(Float.self).description
     case .date:
       let date = try value(Date.self)
-      // What no calendar has is written as a number: seconds since 2001.
+      // Dates outside any calendar are printed as seconds since 2001.
       text = date.iso8601Text(includingFractionalSeconds: true) ?? date.timeIntervalSinceReferenceDate.description
     case .uuid: text = try value(UUID.self).uuidString
     case .url: text = try value(URL.self).absoluteString
@@ -67,19 +68,18 @@ struct ValueText {
       }
       self = notation
       return
-    // An array of bytes is bytes.
+    // An array of bytes is already bytes.
     default: return nil
     }
     self.init(text, isCut: isCut)
   }
 
-  /// CBOR in its diagnostic notation.
   static func diagnostic(_ archive: Data, limit: Int) throws -> ValueText {
     let diagnostic = try archive.withUnsafeBytes { try CBORDiagnostic($0.bytes, limit: limit) }
     return ValueText(diagnostic.text, isCut: diagnostic.isCut)
   }
 
-  /// An archive of `NSKeyedArchiver`. `nil` for what only claims to be one, whatever is wrong with it.
+  /// An `NSKeyedArchiver` archive; `nil` if it is invalid in any way.
   static func notation(_ archive: Data, limit: Int) -> ValueText? {
     guard let notation = try? KeyedArchiveNotation(archive, limit: limit) else { return nil }
     return ValueText(notation.text, isCut: notation.isCut)

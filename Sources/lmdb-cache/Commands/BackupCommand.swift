@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import LMDBCaching
 
-/// `backup DIR`
 struct BackupCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "backup",
@@ -55,7 +54,7 @@ struct BackupCommand: ParsableCommand {
         return try cache.backUp(to: url, options)
       }
     } catch let error as CacheError where Self.isOfReading(error) {
-      // It may be another one's that has to be written to be opened.
+      // It may be another user's cache, which opening would have to write.
       return try option.withReader { reader in
         bar.total = try reader.figures().entries
         return try CacheCopying.backUp(reader, to: url, options)

@@ -1,7 +1,6 @@
 import ArgumentParser
 import LMDBCaching
 
-/// `clear`
 struct ClearCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "clear",

@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import LMDBCaching
 
-/// `export`
 struct ExportCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "export",
@@ -64,7 +63,7 @@ struct ExportCommand: ParsableCommand {
         onDamage, body in
         try reader.forEachRecord(withPrefix: prefix, selection: .kept, onDamage: onDamage, body)
       }
-      // What waits only becomes more while nothing is committed.
+      // Without commits, pending writes only grow.
       let after = try (reader.position(), reader.figures())
       if after.0 != before.0 || after.1.pendingWrites != figures.pendingWrites {
         StandardError.tell(
@@ -74,7 +73,7 @@ struct ExportCommand: ParsableCommand {
     }
   }
 
-  /// - Returns: How many entries are damaged.
+  /// - Returns: The number of damaged entries.
   private func write(
     _ durability: Durability?, total: Int?, _ interruption: Interruption,
     _ forEachRecord: (_ onDamage: (CacheError) -> Void, _ body: (EntryRecord) throws -> Bool) throws -> Void

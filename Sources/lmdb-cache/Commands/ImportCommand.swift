@@ -3,7 +3,6 @@ import Foundation
 import LMDBCaching
 import LMDBCachingImport
 
-/// `import PATH`
 struct ImportCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "import",
@@ -62,7 +61,7 @@ struct ImportCommand: ParsableCommand {
     }
   }
 
-  /// Calls `body` with the cache, which is closed afterwards; without one where there is none, and none is to be made.
+  /// Calls `body` with the cache and closes it; without one if there is none and none should be created.
   private func opening<R>(
     _ directory: URL, otherwise preferred: Durability? = nil, _ body: (DiskCache?) throws -> R
   ) throws -> R {
@@ -87,7 +86,7 @@ struct ImportCommand: ParsableCommand {
 
   private func importExport(_ interruption: Interruption) throws {
     let directory = try CacheLocation.directory(option.cache)
-    // First: what cannot be read leaves no new cache behind.
+    // Opened first, so that an unreadable input leaves no new cache behind.
     let reader = try ExchangeReader(path: path, format: from?.exchange)
     var progress = Progress(total: nil)
     defer { progress.end() }
@@ -118,7 +117,7 @@ struct ImportCommand: ParsableCommand {
     options.keyPrefix = prefix
     options.existing = overwrite ? .replaced : .kept
     let directory = try CacheLocation.directory(option.cache)
-    // First: what cannot be read leaves no new cache behind.
+    // Opened first, so that an unreadable input leaves no new cache behind.
     var work = try ImportRun(
       from: source, options, intoCacheAt: directory.path, isUnarchivedByClosure: false)
     let bar = ProgressBar()

@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import LMDBCaching
 
-/// `ls`
 struct ListCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "ls",

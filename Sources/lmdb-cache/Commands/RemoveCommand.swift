@@ -1,7 +1,6 @@
 import ArgumentParser
 import LMDBCaching
 
-/// `rm KEY...`
 struct RemoveCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "rm",
@@ -49,7 +48,7 @@ struct RemoveCommand: ParsableCommand {
     return []
   }
 
-  /// Looks only as far as it takes, and not at all of them at once.
+  /// Stops at the first match, and loads entries in parts.
   private func hasEntry(
     withPrefix prefix: String = "", in cache: DiskCache, where condition: (CacheEntry) -> Bool
   ) throws -> Bool {

@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import LMDBCaching
 
-/// `replay FILE`
 struct ReplayCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "replay",

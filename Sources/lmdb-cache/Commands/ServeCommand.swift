@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import LMDBCaching
 
-/// `serve`
 struct ServeCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "serve",
@@ -30,7 +29,7 @@ struct ServeCommand: ParsableCommand {
 
   func run() throws {
     let events = try TerminalEvents(fillsScreen: false)
-    // Writing to who does not read any more is an error then, and no signal.
+    // Makes writing to a closed connection an error instead of a signal.
     signal(SIGPIPE, SIG_IGN)
     try option.withReader { reader in
       let server = try HTTPServer(port: port ?? 0)

@@ -2,9 +2,7 @@ import ArgumentParser
 import Foundation
 import LMDBCaching
 
-/// `set KEY VALUE`
 struct SetCommand: ParsableCommand {
-  /// How the value is stored.
   enum Format: String, ExpressibleByArgument, CaseIterable {
     case string, bytes
   }

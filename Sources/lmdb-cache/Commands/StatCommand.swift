@@ -1,7 +1,6 @@
 import ArgumentParser
 import LMDBCaching
 
-/// `stat`
 struct StatCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "stat",

@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import LMDBCaching
 
-/// `top`
 struct TopCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "top",
@@ -30,7 +29,7 @@ struct TopCommand: ParsableCommand {
   @Flag(help: "Writes one sample and ends.") var once = false
   @Flag(help: "Writes one sample, as an object.") var json = false
 
-  /// Seconds in which every process has published what it does.
+  /// Seconds within which every process publishes its activity.
   private static let longestSilence = 3.0
 
   func validate() throws {
@@ -61,7 +60,7 @@ struct TopCommand: ParsableCommand {
     let start = Platform.nanoseconds()
     let end = start + UInt64(interval * 1e9)
     let latest = start + UInt64(max(interval, Self.longestSilence) * 1e9)
-    // No longer than it takes until each has said something new, or could have.
+    // Until each process has published, or had time to.
     while !activity.processes.isEmpty {
       let now = Platform.nanoseconds()
       if now >= latest || now >= end && rates.isComplete { break }
@@ -102,7 +101,7 @@ struct TopCommand: ParsableCommand {
           history.append(new)
           sample = new
         } catch {
-          // It may be made anew.
+          // The cache may be recreated.
           sample = nil
           page = [Formatting.key(directory), "", Formatting.key(Self.message(error))]
         }

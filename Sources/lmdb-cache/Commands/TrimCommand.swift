@@ -1,7 +1,6 @@
 import ArgumentParser
 import LMDBCaching
 
-/// `trim`
 struct TrimCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "trim",
@@ -22,7 +21,7 @@ struct TrimCommand: ParsableCommand {
   func run() throws {
     try option.withExisting { cache, _ in
       let before = try cache.entryCount()
-      // How many go is known where their number is what is limited.
+      // The number of removals is known only for a limit on the count.
       let total =
         limits.age == nil && limits.cost == nil && limits.creationAge == nil
         ? limits.count.map { max(0, before - $0) } : nil

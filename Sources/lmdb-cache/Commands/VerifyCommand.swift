@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import LMDBCaching
 
-/// `verify`
 struct VerifyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify",
@@ -41,11 +40,11 @@ struct VerifyCommand: ParsableCommand {
 
   func run() throws {
     let directory = try CacheLocation.directory(directory ?? cache ?? "")
-    // What may not be looked at is told of as what it is.
+    // A permission error is reported as such.
     guard [nil, EACCES].contains(Platform.statusError(ofFileAt: directory.path + "/data.mdb")) else {
       throw ToolError(.noInput, "there is no cache in \(directory.path)")
     }
-    // Of its file everything is read once, unless others write it meanwhile; of values nobody knows how much there is.
+    // The file is read once unless others write it; the size of the values is unknown.
     let total = values ? nil : Platform.size(ofFileAt: directory.path + "/data.mdb")
     let before = Platform.bytesRead() ?? 0
     let report = try ProgressWatch.during(of: total) {

@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import LMDBCaching
 
-/// `watch`
 struct WatchCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "watch",
@@ -32,14 +31,14 @@ struct WatchCommand: ParsableCommand {
   @Flag(help: "Writes an object for each change, one a line.") var json = false
 
   static let trackingLimit = 300_000
-  /// Nanoseconds from one look to the next.
+  /// Nanoseconds between two looks.
   private static let interval: UInt64 = 100_000_000
-  /// For how long a cache may be gone.
+  /// How long a cache may be missing, in nanoseconds.
   private static let goneLimit: UInt64 = 5_000_000_000
 
   func run() throws {
     let events = try TerminalEvents(fillsScreen: false)
-    // Writing to who does not read any more is an error then, and no signal.
+    // Makes writing to a closed pipe an error instead of a signal.
     signal(SIGPIPE, SIG_IGN)
     var follower = try follower()
     var lastSeen = Platform.nanoseconds()
@@ -47,13 +46,13 @@ struct WatchCommand: ParsableCommand {
     while true {
       do {
         if isGone {
-          // By its path: it may be in another directory now.
+          // By its path, which may lead to another directory now.
           follower = try self.follower()
           try write([ChangeLine(missed: Date())])
           isGone = false
         }
         var lines: [ChangeLine] = []
-        // What was told before a failure is not told again.
+        // Changes reported before a failure are not reported again.
         let result = Result {
           try CacheOpening.looking {
             try follower.follow { event in
@@ -75,7 +74,7 @@ struct WatchCommand: ParsableCommand {
         } else if (error as? CacheError)?.code != .busy {
           throw error
         }
-        // Otherwise others write too fast for now.
+        // Others write too fast for now.
       }
       if StandardOutput.isClosed || events.next(within: Self.interval) == .end { return }
     }
@@ -84,7 +83,7 @@ struct WatchCommand: ParsableCommand {
   private func follower() throws -> CacheFollower {
     let follower = CacheFollower(
       try CacheOpening.reader(option.cache), prefix: prefix, trackingLimit: Self.trackingLimit)
-    // What is there by now is where it begins from.
+    // Starts from the current contents.
     try follower.follow { _ in }
     return follower
   }

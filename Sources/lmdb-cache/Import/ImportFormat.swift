@@ -2,14 +2,13 @@ import ArgumentParser
 import Foundation
 import LMDBCachingImport
 
-/// What `import --from` takes.
 enum ImportFormat: String, ExpressibleByArgument, CaseIterable {
   case yycache, mmkv, files, userdefaults, pincache, jsonl, cbor
 
-  /// What `export` wrote; `nil` for other stores.
+  /// The format of an export; `nil` for other stores.
   var exchange: ExchangeFormat? { ExchangeFormat(rawValue: rawValue) }
 
-  /// What is at a path, or, of user defaults, what has this name; `nil` for what `export` wrote.
+  /// The source at a path, or the user defaults with this name; `nil` for exports.
   func source(_ path: String, types: MMKVTypes) -> ImportSource? {
     let url = URL(fileURLWithPath: path)
     return switch self {

@@ -1,7 +1,6 @@
 import Foundation
 import LMDBCachingImport
 
-/// What `import` prints.
 struct ImportSummary: Encodable {
   let examined: Int
   let taken: Int
@@ -9,9 +8,7 @@ struct ImportSummary: Encodable {
   let present: Int
   let expired: Int
   let refused: Int
-  /// How many there are of each reason.
   let refusalCounts: [String: Int]
-  /// The first of them.
   let refusals: [Refusal]
   let isComplete: Bool
   let isDryRun: Bool

@@ -1,8 +1,7 @@
 import ArgumentParser
 import LMDBCachingImport
 
-/// The argument of `--types`: `launches=int32,draft:*=string`. A backslash takes the comma, asterisk or backslash behind it
-/// literally.
+/// The argument of `--types`: `launches=int32,draft:*=string`. A backslash escapes a comma, asterisk or backslash.
 struct MMKVTypeList: ExpressibleByArgument {
   static let names = MMKVType.allCases.map(\.rawValue).joined(separator: ", ")
 
@@ -24,7 +23,7 @@ struct MMKVTypeList: ExpressibleByArgument {
     self.types = types
   }
 
-  /// Not a character: with some letters a comma or an asterisk would be one.
+  /// A scalar, not a character, which might combine a comma or asterisk with a letter.
   private struct Letter {
     let scalar: Unicode.Scalar
     let isLiteral: Bool
@@ -36,7 +35,7 @@ struct MMKVTypeList: ExpressibleByArgument {
     return String(scalars)
   }
 
-  /// What is between the commas.
+  /// Splits at unescaped commas.
   private static func parts(_ argument: String) -> [[Letter]] {
     var parts: [[Letter]] = [[]]
     var isLiteral = false

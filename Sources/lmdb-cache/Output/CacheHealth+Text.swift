@@ -1,7 +1,7 @@
 import LMDBCaching
 
 extension CacheHealth {
-  /// "healthy", or what is the matter.
+  /// "healthy", or the problem.
   var text: String {
     switch self {
     case .healthy: "healthy"

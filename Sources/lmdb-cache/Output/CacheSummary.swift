@@ -2,42 +2,42 @@ import Foundation
 import LMDB
 import LMDBCaching
 
-/// What `stat` prints.
+/// The output of `stat`.
 struct CacheSummary: Encodable {
   let directory: String
   let durability: String
   let entries: Int
   let totalCost: Int
-  /// Absent in JSON: some of the files may not be looked at.
+  /// Absent in JSON if some files are not accessible.
   let bytesOnDisk: Int?
-  /// What entries take up.
+  /// Bytes of entries.
   let liveBytes: Int
-  /// What is in the value log, and no entry refers to.
+  /// Unreferenced bytes in the value log.
   let deadBytes: Int
-  /// What the next entries are written to.
+  /// Bytes free for the next entries.
   let freeBytes: Int
   let pageSize: Int
-  /// Pages of the database's file, free ones included.
+  /// Pages of the database's file, including free ones.
   let pages: Int
   let treeDepth: Int
   let branchPages: Int
   let leafPages: Int
   let overflowPages: Int
-  /// The address space that is set aside; not disk space.
+  /// Reserved address space, not disk space.
   let mapSize: Int
   let lastTransaction: UInt64
-  /// Absent in JSON: it cannot be told.
+  /// Absent in JSON if unknown.
   let readers: Int?
-  /// Absent in JSON: none is open, or it cannot be told.
+  /// Absent in JSON if none is open or it is unknown.
   let oldestSnapshot: OldestSnapshot?
-  /// Writes that wait in journals: of processes that have the cache open, or that died.
+  /// Writes pending in journals of live or dead processes.
   let pendingWrites: Int
-  /// Whether these are counted in `entries` and `totalCost`.
+  /// Whether `entries` and `totalCost` include pending writes.
   let countsPendingWrites: Bool
   let isHealthy: Bool
-  /// "healthy", or what is the matter.
+  /// "healthy", or the problem.
   let health: String
-  /// Absent in JSON: it was not asked for.
+  /// Absent in JSON if not requested.
   var contents: ContentSummary?
 
   init(of reader: CacheReader) throws {

@@ -1,17 +1,17 @@
 import Foundation
 import LMDBCaching
 
-/// One change, as `watch` prints it.
+/// One change, as printed by `watch`.
 struct ChangeLine: Encodable {
   /// set, removed, expired, removed all, or missed.
   let change: String
   let date: Date
-  /// Not there for removals of many, and where it is not known.
+  /// Absent for bulk removals, and if unknown.
   let key: String?
-  /// Of a value that was set.
+  /// The size of a set value.
   let size: Int?
   let format: String?
-  /// Not there: the entry does not expire.
+  /// Absent if the entry does not expire.
   let expires: Date?
 
   init(_ event: CacheFollower.Event, at date: Date) {
@@ -31,14 +31,14 @@ struct ChangeLine: Encodable {
     expires = event.entry?.expiration
   }
 
-  /// More has happened than is known.
+  /// Some changes were missed.
   init(missed date: Date) {
     change = "missed"
     self.date = date
     (key, size, format, expires) = (nil, nil, nil, nil)
   }
 
-  /// In columns, which are as wide on every line: there is no table to be made of what is yet to come.
+  /// Fixed-width columns, because later lines are unknown.
   var text: String {
     let time = date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     let size = size.map { Formatting.grouped($0) } ?? "-"

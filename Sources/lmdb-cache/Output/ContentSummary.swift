@@ -1,13 +1,13 @@
 import LMDBCaching
 
-/// What `stat --prefixes` prints of a cache's entries.
+/// The output of `stat --prefixes`.
 struct ContentSummary: Encodable {
   struct Prefix: Encodable {
     let prefix: String
     let entries, bytes, cost: Int
   }
 
-  /// The beginnings of keys that are not told of.
+  /// Prefixes that are not listed.
   struct Others: Encodable {
     let prefixes, entries, bytes, cost: Int
   }
@@ -17,21 +17,20 @@ struct ContentSummary: Encodable {
     let entries, bytes, cost: Int
   }
 
-  /// A part of a histogram.
   struct Bucket: Encodable {
-    /// The greatest number in it; absent in JSON: there is no limit.
+    /// The bucket's upper bound, inclusive; absent in JSON for no limit.
     let upTo: Int?
     let entries, bytes: Int
   }
 
   let entries, bytes, cost: Int
   let prefixes: [Prefix]
-  /// Absent in JSON: there are no others.
+  /// Absent in JSON if there are none.
   let otherPrefixes: Others?
   let formats: [Format]
-  /// By the bytes of a value.
+  /// By value size in bytes.
   let sizes: [Bucket]
-  /// By the seconds since the entry was written, and since it was last read.
+  /// By seconds since the entry was written, and since it was last read.
   let ages, idleTimes: [Bucket]
 
   init(_ census: EntryCensus) {

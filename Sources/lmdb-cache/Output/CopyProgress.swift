@@ -1,7 +1,7 @@
-/// The progress of a copy, which is told how many entries there are when that is known.
+/// The progress of a copy whose total becomes known later.
 final class CopyProgress {
   var total: Int? {
-    // Another attempt begins from the start.
+    // Another attempt starts over.
     didSet {
       progress.end()
       (progress, done) = (Progress(total: total), 0)

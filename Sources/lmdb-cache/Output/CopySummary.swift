@@ -1,12 +1,12 @@
 import LMDBCaching
 
-/// What `backup` and `restore` print.
+/// The output of `backup` and `restore`.
 struct CopySummary: Encodable {
   let directory: String
   let entries: Int
   let bytes: Int
   let damagedEntries: Int
-  /// Where the cache is now that was there before.
+  /// The new place of the cache that was there before.
   let former: String?
 
   init(directory: String, _ report: BackupReport, former: String? = nil) {

@@ -1,12 +1,11 @@
 import LMDBCaching
 
-/// Entries on standard output, written as they come.
+/// Entries on standard output, written as they arrive.
 struct EntryListing {
   enum Style {
     case table
-    /// An array of objects, one line an entry, so that it can also be read by line.
+    /// An array of objects, one per line, so that it can also be read by line.
     case json
-    /// The keys alone.
     case keys(end: String)
   }
 
@@ -32,7 +31,7 @@ struct EntryListing {
     isEmpty = false
   }
 
-  /// To be called once, after everything is written.
+  /// Call once, after the last entry.
   func end() throws {
     if case .json = style { try StandardOutput.write(isEmpty ? "[]\n" : "\n]\n") }
   }

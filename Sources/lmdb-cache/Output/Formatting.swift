@@ -1,8 +1,8 @@
 import Foundation
 
-/// Numbers, dates and keys as people read them, the same in every locale.
+/// Locale-independent formatting of numbers, dates and keys.
 enum Formatting {
-  /// With a comma between groups of three digits.
+  /// With commas between groups of three digits.
   static func grouped(_ number: some BinaryInteger) -> String {
     var digits = Array(String(number.magnitude))
     var position = digits.count - 3
@@ -16,7 +16,7 @@ enum Formatting {
   /// With a fixed number of decimals, rounded.
   static func decimal(_ number: Double, places: Int) -> String { String(format: "%.\(places)f", number) }
 
-  /// Bytes to three digits: 999 B, 1.23 kB, 45.6 MB, by thousands.
+  /// Bytes to three digits: 999 B, 1.23 kB, 45.6 MB (powers of 1,000).
   static func bytes(_ bytes: Int) -> String {
     if abs(bytes) < 1_000 { return "\(bytes) B" }
     return scaled(Double(bytes), ["kB", "MB", "GB", "TB", "PB", "EB"], by: 1_000)
@@ -31,7 +31,7 @@ enum Formatting {
   private static func scaled(_ number: Double, _ units: [String], by factor: Double) -> String {
     var number = number / factor
     var unit = 0
-    // What would be rounded to 1000 is 1 of the next.
+    // A number that rounds to 1000 is 1 of the next unit.
     while number >= 999.5, unit < units.count - 1 {
       number /= factor
       unit += 1
@@ -39,16 +39,16 @@ enum Formatting {
     return decimal(number, places: number < 9.995 ? 2 : number < 99.95 ? 1 : 0) + " " + units[unit]
   }
 
-  /// How often in a second: whole numbers from 10 on.
+  /// A rate per second: integers from 10 up.
   static func rate(_ rate: Double) -> String {
-    // No cache is so fast; somebody's block may say so.
+    // Impossibly fast; a foreign statistics block may say so.
     if !(rate < 1e15) { return "-" }
     return rate < 9.95 && rate != rate.rounded() ? decimal(rate, places: 1) : grouped(Int(rate.rounded()))
   }
 
   static func percentage(_ part: Double) -> String { decimal(part * 100, places: 1) + " %" }
 
-  /// A length of time in its largest units: 12 s, 3 min, 4 h 5 min, 6 d 7 h.
+  /// A duration in its largest units: 12 s, 3 min, 4 h 5 min, 6 d 7 h.
   static func age(seconds: Int) -> String {
     switch max(0, seconds) {
     case let seconds where seconds < 60: "\(seconds) s"
@@ -58,24 +58,23 @@ enum Formatting {
     }
   }
 
-  /// What a B+ tree consists of.
+  /// Describes a B+ tree.
   static func tree(levels: Int, _ branchPages: Int, _ leafPages: Int, _ overflowPages: Int) -> String {
     "\(levels) levels, \(grouped(branchPages)) branch, \(grouped(leafPages)) leaf and \(grouped(overflowPages)) overflow pages"
   }
 
-  /// To the second, in UTC.
   static func date(_ date: Date) -> String { date.formatted(.iso8601) }
 
-  /// A key on one line of a table: what would move the cursor is escaped as in a Swift string.
+  /// A key on one line: characters that move the cursor are escaped as in a Swift string.
   static func key(_ key: String) -> String { visible(key, escaping: ["\n", "\r", "\t", "\\", "\0"]) }
 
-  /// A text of ours with names or keys in it, which stays on its line. Those that are escaped already stay as they are.
+  /// One line of our text, with names or keys in it. Escaped ones stay as they are.
   static func line(_ text: String) -> String { visible(text, escaping: ["\n", "\r", "\t", "\0"]) }
 
-  /// A message: the lines that it may have after the first are indented, so that none can pass for another message.
+  /// A message whose later lines are indented, so that none looks like another message.
   static func message(_ text: String) -> String { lines(text).replacing("\n", with: "\n  ") }
 
-  /// Lines of text: what cannot be seen, or would change where the rest is shown, is escaped as in a Swift string.
+  /// Lines of text with invisible and display-changing characters escaped as in a Swift string.
   static func lines(_ text: String) -> String { visible(text, escaping: ["\r", "\0"], keeping: ["\n", "\t"]) }
 
   private static func visible(

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The encoder of everything that `--json` prints.
+/// The encoder of all `--json` output.
 enum JSONOutput {
   static func encode(_ value: some Encodable, pretty: Bool = true) throws -> String {
     let encoder = JSONEncoder()

@@ -1,10 +1,9 @@
 import LMDB
 
-/// The snapshot that has been open for the longest time, of any process: pages that are freed after it are not used again
-/// while it is.
+/// The oldest open snapshot of any process: pages freed after it are not reused until it ends.
 struct OldestSnapshot: Encodable {
   let process: Int32
-  /// Transactions that were committed since.
+  /// Transactions committed since.
   let transactionsBehind: UInt64
   let isSuspended: Bool
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// How far something is, on standard error, once it has taken longer than a second; never where that is no terminal.
+/// Progress on standard error, after the first second. Hidden if it is not a terminal.
 struct Progress {
   private let bar = ProgressBar()
   private let total: Int?
@@ -9,7 +9,7 @@ struct Progress {
   private var done = 0
   private var isShown = false
 
-  /// - Parameter total: `nil` where that is not known.
+  /// - Parameter total: `nil` if unknown.
   init(total: Int?) {
     self.total = total
     next = start + 1_000_000_000
@@ -24,7 +24,7 @@ struct Progress {
     (next, isShown) = (now + 100_000_000, true)
   }
 
-  /// Leaves the line to others.
+  /// Clears the line for other output.
   mutating func end() {
     if isShown { bar?.clear() }
     isShown = false

@@ -1,6 +1,6 @@
 import Foundation
 
-/// One line on standard error that tells how far something is; there is none where that is no terminal.
+/// A progress line on standard error; none if it is not a terminal.
 struct ProgressBar {
   private static let width = 30
   private let eraseLine = "\r\u{1B}[K"
@@ -9,9 +9,9 @@ struct ProgressBar {
     guard Platform.standardErrorIsTerminal, ProcessInfo.processInfo.environment["TERM"] != "dumb" else { return nil }
   }
 
-  /// Draws the line anew. To be called at most ten times a second.
+  /// Redraws the line. Call at most ten times a second.
   ///
-  /// - Parameter total: `nil` where that is not known: there is no bar then, and the number goes on.
+  /// - Parameter total: `nil` if unknown, to show only the number.
   func show(_ done: Int, of total: Int?, nanoseconds: UInt64) {
     var line = Formatting.grouped(done)
     if let total {

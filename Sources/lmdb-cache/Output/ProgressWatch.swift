@@ -1,12 +1,12 @@
 import Foundation
 
-/// Shows how far something is that takes longer than a second, while it is being done.
+/// Shows the progress of work that takes longer than a second.
 enum ProgressWatch {
-  /// Runs `body`. From its second second on, another thread asks ten times a second what is done, and draws the bar.
+  /// Runs `body`. After one second another thread draws the progress ten times a second.
   ///
   /// - Parameters:
-  ///   - total: `nil` where that is not known.
-  ///   - done: Called by the other thread. `nil` where nobody can tell, and nothing is shown.
+  ///   - total: `nil` if unknown.
+  ///   - done: Called by the other thread. `nil` if unknown, to show nothing.
   static func during<R, E: Error>(
     of total: Int?, _ done: @escaping @Sendable () -> Int?, _ body: () throws(E) -> R
   ) throws(E) -> R {
@@ -25,7 +25,7 @@ enum ProgressWatch {
       if isShown { bar.clear() }
       cleared.signal()
     }
-    // What is written next begins on a line of its own.
+    // Later output starts on a new line.
     defer {
       end.signal()
       cleared.wait()

@@ -1,11 +1,11 @@
 import Foundation
 
-/// A row of bars, one for each number, as high as that is.
+/// A row of bars with heights by number.
 enum Sparkline {
   private static let blocks = Array("▁▂▃▄▅▆▇█")
   private static let letters = Array("_.-~:=+#")
 
-  /// Whether the terminal's characters are those of Unicode, by the usual variables.
+  /// Whether the terminal uses Unicode, by the usual variables.
   static let isUnicode: Bool = {
     let environment = ProcessInfo.processInfo.environment
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap { environment[$0] }.first { !$0.isEmpty } ?? ""
@@ -13,9 +13,9 @@ enum Sparkline {
     return name.contains("utf-8") || name.contains("utf8")
   }()
 
-  /// The last numbers, as many as fit; a gap for what is not known.
+  /// The last numbers that fit; unknown ones leave a gap.
   ///
-  /// - Parameter greatest: The number of the highest bar; `nil`: that of the greatest number that is shown.
+  /// - Parameter greatest: The number of the highest bar; `nil` for the greatest number shown.
   static func text(
     _ numbers: [Double?], width: Int, greatest: Double? = nil, isUnicode: Bool = isUnicode
   ) -> String {

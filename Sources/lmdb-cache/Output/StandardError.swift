@@ -1,13 +1,12 @@
 import Foundation
 
-/// Where messages and the progress bar go.
+/// The destination of messages and the progress bar.
 enum StandardError {
-  /// A message of the tool, on a line of its own. The names and keys in it are anybody's.
+  /// Writes a message on a separate line. Names and keys in it are untrusted.
   static func tell(_ message: String) { write("lmdb-cache: \(Formatting.message(message))\n") }
 
-  /// Text as it is.
   static func write(_ text: String) {
-    // There is nowhere to report that this failed.
+    // A failure cannot be reported anywhere.
     do { try FileHandle.standardError.write(contentsOf: Data(text.utf8)) } catch {}
   }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where data goes, and nothing else.
+/// The destination of data only.
 enum StandardOutput {
   static func write(_ data: Data) throws(ToolError) {
     do {
@@ -12,6 +12,6 @@ enum StandardOutput {
 
   static func write(_ text: String) throws(ToolError) { try write(Data(text.utf8)) }
 
-  /// Whether it is a pipe, a socket or a terminal, and nobody reads from it any more.
+  /// Whether it is a pipe, socket or terminal without a reader.
   static var isClosed: Bool { Platform.isHungUp(FileHandle.standardOutput.fileDescriptor) }
 }

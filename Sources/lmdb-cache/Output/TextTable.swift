@@ -13,7 +13,7 @@ struct TextTable {
 
   mutating func append(_ row: [String]) { rows.append(row) }
 
-  /// The widest a column gets: a longer cell moves only its own line.
+  /// The maximum width of a column: a longer cell shifts only its own line.
   static let widest = 48
 
   var text: String {
@@ -21,7 +21,7 @@ struct TextTable {
     return table.takeText()
   }
 
-  /// The text of the rows, which are removed. Columns of those that follow are no narrower.
+  /// Removes the rows and returns their text. Later columns are at least as wide.
   mutating func takeText() -> String {
     for column in alignments.indices {
       widths[column] = max(widths[column], min(Self.widest, rows.lazy.map { $0[column].count }.max() ?? 0))

@@ -1,16 +1,15 @@
 import LMDB
 import LMDBCaching
 
-/// What `verify` prints.
+/// The output of `verify`.
 struct VerificationSummary: Encodable {
-  /// An entry that is damaged.
   struct Damage: Encodable {
     let code: String
     let message: String
   }
 
   let directory: String
-  /// Whether the file was checked as a whole; if not, the numbers of pages are absent in JSON.
+  /// Whether the whole file was checked; if not, page counts are absent in JSON.
   let isWhole: Bool
   let bytes: Int?
   let pageSize: Int?
@@ -22,13 +21,13 @@ struct VerificationSummary: Encodable {
   let freePages: Int?
   let unreferencedPages: Int?
   let lastTransaction: UInt64?
-  /// Transactions that were committed while it was read, and are not checked.
+  /// Transactions committed during the verification, which are not checked.
   let transactionsMeanwhile: Int
   let pendingWrites: Int
-  /// Entries that were read one by one; absent in JSON: none had to be.
+  /// Entries read individually; absent in JSON if none had to be.
   let entries: Int?
   let damagedEntries: Int
-  /// The first of them.
+  /// The first damaged entries.
   let damage: [Damage]
 
   init(directory: String, _ report: CacheInspection.Report, checksValues: Bool) {

@@ -1,11 +1,11 @@
-/// The value that a replay stores under a key: the same one each time, and another one for another key.
+/// The value that a replay stores under a key: constant for a key, and different for others.
 enum DerivedValue {
   /// FNV-1a over the key's bytes.
   static func seed(_ key: String) -> UInt64 {
     key.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
   }
 
-  /// Fills `bytes` with the numbers that splitmix64 makes of the seed.
+  /// Fills `bytes` with splitmix64 output.
   @inline(__always)
   static func fill(_ bytes: UnsafeMutableRawBufferPointer, seed: UInt64) {
     var state = seed

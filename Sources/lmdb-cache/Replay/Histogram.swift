@@ -1,11 +1,11 @@
-/// How often which value occurred, in buckets that grow with the values, so that none is off by more than 0.4 %.
+/// A fixed-size histogram with growing buckets and a relative error of at most 0.4 %.
 ///
-/// Values below 256 have a bucket each. Above, every power of two is cut into 128 equal buckets, and what is read
-/// back is the middle of one. The size is fixed, and recording is a few instructions.
+/// Values below 256 have a bucket each. Larger powers of two are divided into 128 equal buckets, read back as their
+/// middle. Recording takes a few instructions.
 struct Histogram: Sendable {
   private static let subBucketBits = 7
   private static let subBuckets = 1 << subBucketBits
-  /// More counts as this: about 18 minutes, in nanoseconds.
+  /// The limit for values: about 18 minutes, in nanoseconds.
   static let greatest = UInt64(1) << 40 - 1
 
   private var counts: [Int]
@@ -26,7 +26,7 @@ struct Histogram: Sendable {
     maximum = max(maximum, other.maximum)
   }
 
-  /// The least value that is not exceeded by this part (0 … 1) of what was recorded, or `nil` if nothing was.
+  /// The smallest value not exceeded by this fraction (0 … 1) of the records; `nil` without records.
   func quantile(_ part: Double) -> UInt64? {
     if count == 0 { return nil }
     let rank = min(count, max(1, Int((part * Double(count)).rounded(.up))))
@@ -38,7 +38,7 @@ struct Histogram: Sendable {
     return maximum
   }
 
-  /// The octave above the linear part, times its buckets, plus the bits that follow the leading one.
+  /// The octave above the linear part, times its buckets, plus the bits after the leading one.
   private static func bucket(_ value: UInt64) -> Int {
     let shift = max(0, UInt64.bitWidth - value.leadingZeroBitCount - subBucketBits - 1)
     return shift * subBuckets + Int(truncatingIfNeeded: value >> UInt64(shift))

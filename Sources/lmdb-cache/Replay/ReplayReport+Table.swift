@@ -1,5 +1,5 @@
 extension ReplayReport {
-  /// For people: what happened, and how long it took.
+  /// The report as human-readable text.
   var table: String {
     var counts = TextTable([.left, .right])
     counts.append(["requests", Formatting.grouped(requests)])

@@ -1,6 +1,6 @@
 import LMDBCaching
 
-/// What a replay found out, as `--json` prints it.
+/// The results of a replay, as printed by `--json`.
 struct ReplayReport: Encodable {
   let requests: Int
   let memoryHits: Int
@@ -18,12 +18,12 @@ struct ReplayReport: Encodable {
   let p50Nanoseconds: UInt64
   let p99Nanoseconds: UInt64
   let p999Nanoseconds: UInt64
-  /// By what answered. Which tier did is known with one thread only.
+  /// By answering tier, which is known with one thread only.
   let memoryHitTimes: Quantiles?
   let diskHitTimes: Quantiles?
   let hitTimes: Quantiles?
   let missTimes: Quantiles?
-  /// What reading the clock adds to each of the times.
+  /// The time added to each measurement by reading the clock.
   let clockNanoseconds: UInt64
   let bytesOnDisk: Int
   let isInterrupted: Bool
@@ -35,7 +35,7 @@ struct ReplayReport: Encodable {
     let p99Nanoseconds: UInt64
     let p999Nanoseconds: UInt64
 
-    /// `nil` if nothing was recorded.
+    /// `nil` without records.
     init?(_ histogram: Histogram) {
       guard let median = histogram.quantile(0.5), let p99 = histogram.quantile(0.99),
         let p999 = histogram.quantile(0.999)

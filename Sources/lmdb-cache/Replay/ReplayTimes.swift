@@ -1,8 +1,8 @@
-/// What one thread of a replay, or all of them together, counted and measured.
+/// Counts and times of one thread of a replay, or of all.
 struct ReplayTimes: Sendable {
   var memoryHits = Histogram()
   var diskHits = Histogram()
-  /// Of either tier: with several threads, which one answered cannot be told for a single request.
+  /// Hits of either tier, which cannot be distinguished with several threads.
   var hits = Histogram()
   var misses = Histogram()
   var wrongValues = 0

@@ -2,9 +2,8 @@ import Foundation
 import LMDBCaching
 import Synchronization
 
-/// Sends the requests of a trace through a cache.
 final class TraceReplay: Sendable {
-  /// Requests that a thread takes at once, so that threads keep to the order of the trace and seldom meet.
+  /// Requests that a thread takes at once, to follow the trace's order without contention.
   static let block = 256
 
   private let trace: Trace
@@ -47,9 +46,9 @@ final class TraceReplay: Sendable {
     let nanoseconds = Platform.nanoseconds() - start
     let outcome = outcome.withLock { $0 }
     if let failure = outcome.failure { throw failure }
-    // So that what the requests wrote is on the disk when the disk is measured.
+    // Write everything to disk before measuring it.
     try cache.flush()
-    // What the background would do a little later: the report tells of a cache that keeps its limits.
+    // Trim now, so that the report shows a cache within its limits.
     try cache.diskCache.trimToLimits()
     return ReplayReport(
       outcome.times, from: before, to: cache.statistics, nanoseconds: nanoseconds, clockNanoseconds: clockCost,
@@ -79,7 +78,7 @@ final class TraceReplay: Sendable {
   private func replayBlocks(startingAt index: Int, _ times: inout ReplayTimes) throws {
     let expected = UnsafeMutableRawBufferPointer.allocate(byteCount: valueBytes, alignment: 8)
     defer { expected.deallocate() }
-    // What the disk has answered so far: only a thread that is alone can tell its own hits by it.
+    // Disk hits so far, which a single thread can attribute to its requests.
     var diskHits = threads == 1 ? cache.diskCache.diskHits : nil
     for start in stride(from: index * Self.block, to: trace.requests.count, by: threads * Self.block) {
       if interruption.hasHappened || hasFailed.load(ordering: .relaxed) { return }

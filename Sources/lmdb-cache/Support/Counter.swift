@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A number that one thread changes and another one looks at.
+/// A number written by one thread and read by another.
 final class Counter: Sendable {
   private let number = Atomic<Int>(0)
 

@@ -1,10 +1,9 @@
 import ArgumentParser
 
-/// What the tool exits with: 1 for an answer that is no, 4 for damage as fsck(8), and the codes of sysexits(3) for what else
-/// went wrong.
+/// Exit codes: 1 for a negative answer, 4 for damage as in fsck(8), and sysexits(3) for other failures.
 enum ExitStatus: Int32 {
   case negative = 1
-  /// As of a file system check: errors that are left as they are.
+  /// As in a file system check: uncorrected errors.
   case damaged = 4
   case usage = 64
   case dataError = 65
@@ -15,10 +14,9 @@ enum ExitStatus: Int32 {
   case inputOutput = 74
   case busy = 75
   case noPermission = 77
-  /// What a shell makes of SIGINT.
+  /// The shell's code for SIGINT.
   case interrupted = 130
 
-  /// For the help of every command.
   static let explanation = """
     Exit codes: 0 done; 1 not found, or the answer is no; 4 the cache, or the entry, is damaged; 64 wrong usage; 65 the \
     data is not what it should be; \

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Files that are read whole; `-` is standard input, and what ends in `.xz` can be unpacked on the way.
+/// Files read whole; `-` is standard input, and `.xz` files can be decompressed.
 enum InputFile {
   static func contents(of path: String, unpacking: Bool = false) throws(ToolError) -> Data {
     if path == "-" { return try read(.standardInput, "standard input") }
@@ -15,7 +15,7 @@ enum InputFile {
     return try read(handle, path)
   }
 
-  /// How many bytes there are to read; `nil` where that is not known before they are.
+  /// The number of bytes to read; `nil` if unknown in advance.
   static func size(of path: String, unpacking: Bool = false) -> Int? {
     path == "-" || unpacking && path.hasSuffix(".xz") ? nil : Platform.size(ofFileAt: path)
   }
@@ -31,7 +31,7 @@ enum InputFile {
   private static func unpacked(_ handle: FileHandle, _ path: String) throws(ToolError) -> Data {
     let process = Process()
     let output = Pipe()
-    // `env` looks the program up in PATH.
+    // `env` searches PATH.
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = ["xz", "-dc"]
     process.standardInput = handle
@@ -43,7 +43,7 @@ enum InputFile {
     }
     let contents = try read(output.fileHandleForReading, path)
     process.waitUntilExit()
-    // What env says if there is no such program.
+    // `env` reports a missing program by it.
     if process.terminationStatus == 127 {
       throw ToolError(.unavailable, "\(path) is packed, and xz is not installed (Debian: apt-get install xz-utils)")
     }

@@ -18,7 +18,7 @@ final class Interruption: @unchecked Sendable {
 
   init() {
     sources = Self.signals.map { number in
-      // The source is told of a signal also when it is ignored, and only then does the process live on.
+      // Dispatch also reports ignored signals; ignoring them keeps the process alive.
       signal(number, SIG_IGN)
       return DispatchSource.makeSignalSource(signal: number, queue: .global())
     }

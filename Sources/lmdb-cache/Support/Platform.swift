@@ -8,10 +8,9 @@ import Foundation
   import Darwin
 #endif
 
-/// The few calls of the operating system that Foundation does not offer.
+/// System calls that Foundation does not offer.
 enum Platform {
-  /// Nanoseconds of a clock that only goes forward. One call costs about 20 ns where the kernel answers it without
-  /// a system call.
+  /// Monotonic nanoseconds. Takes about 20 ns if the kernel answers without a system call.
   @inline(__always)
   static func nanoseconds() -> UInt64 {
     var time = timespec()
@@ -19,7 +18,7 @@ enum Platform {
     return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
   }
 
-  /// What reading the clock twice takes: the part of every measured time that is not the cache's. The median of many.
+  /// The median cost of reading the clock twice, which every measured time includes.
   static func clockCost() -> UInt64 {
     var costs: [UInt64] = []
     for _ in 0..<1001 {
@@ -32,35 +31,34 @@ enum Platform {
   static var standardOutputIsTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
   static var standardErrorIsTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
-  /// Whether what is written to a descriptor is read by nobody, and never will be.
+  /// Whether a descriptor's reader is gone for good.
   static func isHungUp(_ descriptor: Int32) -> Bool {
     var wait = pollfd(fd: descriptor, events: 0, revents: 0)
     return poll(&wait, 1, 0) > 0 && Int32(wait.revents) & (POLLERR | POLLHUP | POLLNVAL) != 0
   }
 
-  /// Why a path cannot be looked at, as an `errno`, or `nil` if there is something.
+  /// The `errno` of looking at a path; `nil` if it exists.
   static func statusError(ofFileAt path: String) -> Int32? {
     var status = stat()
     return stat(path, &status) == 0 ? nil : errno
   }
 
-  /// In bytes. `nil` for what is not there, or has none.
+  /// Size in bytes; `nil` for a missing file or one without a size.
   static func size(ofFileAt path: String) -> Int? {
     var status = stat()
     return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : nil
   }
 
-  /// How many bytes this process has read so far, from whatever; not what it has looked at in maps. `nil` where the system
-  /// does not tell.
+  /// Bytes read by this process so far, without mapped memory. `nil` if unknown.
   static func bytesRead() -> Int? {
-    // A file of the system's has no length.
+    // Files in /proc have no length.
     guard let file = FileHandle(forReadingAtPath: "/proc/self/io"), let data = try? file.read(upToCount: 4096),
       let line = String(decoding: data, as: UTF8.self).split(separator: "\n").first(where: { $0.hasPrefix("rchar:") })
     else { return nil }
     return Int(line.dropFirst(6).trimmingCharacters(in: .whitespaces))
   }
 
-  /// What the operating system said, where Foundation's error hides it.
+  /// The system's message, where Foundation's error hides it.
   static func reason(of error: any Error) -> (text: String, isPermissionDenied: Bool) {
     var error = error as NSError
     while let underlying = error.userInfo[NSUnderlyingErrorKey] as? any Error { error = underlying as NSError }
@@ -70,7 +68,7 @@ enum Platform {
     return (String(cString: strerror(Int32(error.code))), error.code == Int(EACCES))
   }
 
-  /// Makes an empty directory that nobody else uses.
+  /// Creates a private empty directory.
   static func makeTemporaryDirectory(in parent: String) throws(ToolError) -> String {
     var template = Array((parent + "/lmdb-cache.XXXXXX").utf8CString)
     guard mkdtemp(&template) != nil else {
@@ -81,13 +79,13 @@ enum Platform {
 
   // MARK: Files that get their names when they are whole
 
-  /// Whether a path leads to a file, links followed; `nil` if to nothing.
+  /// Whether a path leads to a file, following links; `nil` for a missing one.
   static func isFile(_ path: String) -> Bool? {
     var status = stat()
     return stat(path, &status) == 0 ? status.st_mode & S_IFMT == S_IFREG : nil
   }
 
-  /// Makes an empty file beside another one, or where it would be, that this user alone can read.
+  /// Creates an empty file next to a path, readable by this user only.
   static func makeTemporaryFile(beside path: String) throws(ToolError) -> (descriptor: Int32, path: String) {
     let place = URL(fileURLWithPath: path).deletingLastPathComponent().path
     var template = Array("\(place)/.\(URL(fileURLWithPath: path).lastPathComponent).XXXXXX".utf8CString)

@@ -1,7 +1,7 @@
 import LMDB
 import LMDBCaching
 
-/// What ends the tool: a message for standard error and an exit code.
+/// An error that ends the tool: a message for standard error, and an exit code.
 struct ToolError: Error {
   var status: ExitStatus
   var message: String

@@ -8,10 +8,10 @@ import Foundation
   import Darwin
 #endif
 
-/// The terminal of a command that fills the screen: another page of it, without a cursor and with keys as they are typed.
-/// What was there before is there again when the command ends, by whatever it is ended but `SIGKILL`.
+/// The terminal of a full-screen command: the alternate screen without a cursor, and unbuffered keys. Restored when the
+/// command ends, except by `SIGKILL`.
 final class Terminal {
-  /// What a terminal is at least taken for; one that tells no size is one of 80 by 24.
+  /// The minimum size; a terminal without a known size counts as 80 by 24.
   struct Size: Equatable {
     var columns = 80
     var rows = 24
@@ -23,7 +23,7 @@ final class Terminal {
   private var original: termios?
   private var isEntered = false
 
-  /// Returns `nil` where standard output is no terminal that could show a page.
+  /// Returns `nil` if standard output is not a terminal that can show a page.
   init?() {
     let name = ProcessInfo.processInfo.environment["TERM"] ?? ""
     guard Platform.standardOutputIsTerminal, !name.isEmpty, name != "dumb" else { return nil }
@@ -31,26 +31,26 @@ final class Terminal {
 
   deinit { end() }
 
-  /// Takes the screen; also again, after ``end()``.
+  /// Takes the screen. Can be called again after ``end()``.
   func begin() throws(ToolError) {
     if isEntered { return }
     isEntered = true
     var settings = termios()
-    // Without a keyboard nothing is typed.
+    // Without a keyboard there are no keys.
     if tcgetattr(STDIN_FILENO, &settings) == 0 {
       original = settings
-      // Signals stay what they are: Ctrl-C, Ctrl-Z.
+      // Keeps signals such as Ctrl-C and Ctrl-Z.
       settings.c_lflag &= ~tcflag_t(ICANON | ECHO)
       if tcsetattr(STDIN_FILENO, TCSANOW, &settings) != 0 { original = nil }
     }
     try StandardOutput.write(Self.enter)
   }
 
-  /// Gives the screen back.
+  /// Restores the screen.
   func end() {
     if !isEntered { return }
     isEntered = false
-    // The terminal may be gone, and nobody can be told.
+    // The terminal may be gone, and the failure cannot be shown.
     do throws(ToolError) { try StandardOutput.write(Self.leave) } catch {}
     if var settings = original.take() { tcsetattr(STDIN_FILENO, TCSANOW, &settings) }
   }
@@ -63,7 +63,7 @@ final class Terminal {
     return Size(columns: Int(window.ws_col), rows: Int(window.ws_row))
   }
 
-  /// Shows lines from the top, as far as there is room; what was there goes.
+  /// Replaces the screen with as many lines as fit.
   func draw(_ lines: [String]) throws(ToolError) {
     let size = size
     var page = "\u{1B}[H"

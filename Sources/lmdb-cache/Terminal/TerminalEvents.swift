@@ -8,28 +8,25 @@ import Foundation
   import Darwin
 #endif
 
-/// What may happen while a command goes on until it is ended: keys, signals, the end of a pause.
+/// Events of a command that runs until stopped: keys, signals, the end of a pause.
 ///
-/// Signals are blocked, and a thread waits for them, which makes ``next(within:)`` return by a byte in a pipe. They are
-/// blocked for as long as the process lives; so it is made once, by the command's own thread, before there are others.
+/// Signals are blocked, and a thread waits for them and wakes ``next(within:)`` by a byte in a pipe. They stay blocked
+/// for the life of the process, so create it once, on the main thread, before any other thread.
 final class TerminalEvents {
   enum Event: Equatable {
     case key(UInt8)
-    /// The time is over.
     case pauseEnded
-    /// The size of the terminal has changed.
     case resized
-    /// The user wants the shell: the screen is to be given back before ``suspend()``.
+    /// Suspension requested: restore the screen before ``suspend()``.
     case suspension
-    /// The command is to end.
     case end
   }
 
-  /// The end of the pipe that is read.
+  /// The read end of the pipe.
   private let signals: Int32
   private var hasKeyboard: Bool
 
-  /// - Parameter fillsScreen: Whether standard input is a keyboard, and the size of the terminal matters.
+  /// - Parameter fillsScreen: Whether to read keys from standard input and follow the terminal's size.
   init(fillsScreen: Bool) throws(ToolError) {
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else {
@@ -47,7 +44,7 @@ final class TerminalEvents {
     for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] + (fillsScreen ? [SIGWINCH, SIGTSTP] : []) {
       sigaddset(&set, number)
     }
-    // The thread that is made next blocks them too.
+    // The next thread inherits the blocked signals.
     pthread_sigmask(SIG_BLOCK, &set, nil)
     Thread.detachNewThread { [set] in
       var set = set
@@ -55,19 +52,19 @@ final class TerminalEvents {
         var number: Int32 = 0
         guard sigwait(&set, &number) == 0 else { continue }
         var byte = UInt8(truncatingIfNeeded: number)
-        // A pipe that is full says enough.
+        // A full pipe already wakes the reader.
         _ = write(writing, &byte, 1)
       }
     }
   }
 
-  /// Waits for something to happen; looks once where there is no time to wait.
+  /// Waits for an event; polls once without time left.
   func next(within nanoseconds: UInt64) -> Event {
     let deadline = Platform.nanoseconds() &+ nanoseconds
     while true {
       var waits = [pollfd(fd: signals, events: Int16(POLLIN), revents: 0)]
       if hasKeyboard { waits.append(pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)) }
-      // Up to a millisecond longer, and never shorter: there would be a round for nothing.
+      // Rounded up to a millisecond, never down: that would cause an extra round.
       let rest = deadline - min(deadline, Platform.nanoseconds())
       let count = poll(&waits, nfds_t(waits.count), Int32(clamping: (rest + 999_999) / 1_000_000))
       var byte: UInt8 = 0
@@ -88,6 +85,6 @@ final class TerminalEvents {
     }
   }
 
-  /// Stops the process, as Ctrl-Z does, until somebody continues it.
+  /// Stops the process, like Ctrl-Z, until it is continued.
   func suspend() { raise(SIGSTOP) }
 }

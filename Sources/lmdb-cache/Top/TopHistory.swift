@@ -1,4 +1,4 @@
-/// What `top` has seen so far, for its curves.
+/// Earlier samples, for the curves of `top`.
 struct TopHistory {
   /// More than the widest terminal shows.
   private static let length = 600

@@ -1,8 +1,8 @@
 import LMDBCaching
 
-/// How long operations took, of which some are timed.
+/// Durations of the operations that were timed.
 struct TopLatencies: Encodable {
-  /// Absent in JSON: none was timed.
+  /// Absent in JSON if none was timed.
   let memoryHits: Quantiles?
   let diskReads: Quantiles?
   let sets: Quantiles?

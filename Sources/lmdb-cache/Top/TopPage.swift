@@ -1,9 +1,9 @@
 import Foundation
 
-/// What `top` shows of a sample, as lines of text.
+/// The page of `top` for a sample, as lines of text.
 struct TopPage {
   let sample: TopSample
-  /// Without it there are no curves.
+  /// `nil` for no curves.
   var history: TopHistory?
   var columns = 80
 
@@ -57,7 +57,7 @@ struct TopPage {
     Self.padded(name, 10) + Self.padded(value, -9) + detail
   }
 
-  /// The lines of hits, reads and writes with what they were before, one below the other.
+  /// Adds aligned curves to the lines of hits, reads and writes.
   private func withCurves(_ lines: [String]) -> [String] {
     guard let history else { return lines }
     let start = 2 + (lines.map(\.count).max() ?? 0)
@@ -67,7 +67,7 @@ struct TopPage {
     }
   }
 
-  /// - Parameter width: Negative: the text is on the right.
+  /// - Parameter width: Negative to align right.
   private static func padded(_ text: String, _ width: Int) -> String {
     let padding = String(repeating: " ", count: max(0, abs(width) - text.count))
     return width < 0 ? padding + text : text + padding

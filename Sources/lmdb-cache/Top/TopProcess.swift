@@ -1,18 +1,18 @@
 import Foundation
 import LMDBCaching
 
-/// One process of those that `top` shows.
+/// One process, as shown by `top`.
 struct TopProcess: Encodable {
   let process: Int32
   let name: String
   let opened: Date
   let openSeconds: Int
-  /// Absent in JSON: nothing was read, or nothing is known yet.
+  /// Absent in JSON without reads or data.
   let hitRatio: Double?
   let perSecond: TopFigures<Double>?
   let memoryEntries: Int
   let memoryCost: Int
-  /// Bytes of writes that wait for their commit.
+  /// Bytes of uncommitted writes.
   let journalUsed: Int
   let isHealthy: Bool
 

@@ -1,10 +1,8 @@
 import Foundation
 
-/// The requests of a trace: for each the number of its key, and the keys by number.
-///
-/// Numbering the keys once keeps the making of strings out of what is measured.
+/// A trace: the keys, and each request's key number. Numbering keeps the creation of strings out of the measurements.
 struct Trace: Sendable {
-  /// In the order of their first requests.
+  /// In order of first request.
   private(set) var keys: [String] = []
   private(set) var requests: [UInt32] = []
 
@@ -27,7 +25,7 @@ struct Trace: Sendable {
     }
   }
 
-  /// - Parameter done: How many bytes are numbered, for others to look at.
+  /// - Parameter done: The number of bytes processed, for observers.
   init(u32be contents: Data, name: String, _ done: Counter = Counter()) throws(ToolError) {
     guard contents.count % 4 == 0 else {
       throw ToolError(
@@ -51,12 +49,12 @@ struct Trace: Sendable {
     try requireRequests(name)
   }
 
-  /// - Parameter done: As for numbers.
+  /// - Parameter done: The number of bytes processed, for observers.
   init(text contents: Data, name: String, _ done: Counter = Counter()) throws(ToolError) {
-    // By bytes: as strings, keys that differ only in normalization would be one.
+    // By bytes: as strings, keys that differ only in normalization would be equal.
     var numbers: [Data: UInt32] = [:]
     var lines = contents.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-    // What follows the last newline is a line only if there is something.
+    // Text after the last newline is a line only if it is not empty.
     if lines.last?.isEmpty == true { lines.removeLast() }
     for (index, line) in lines.enumerated() {
       done.value = line.startIndex - contents.startIndex
@@ -71,7 +69,6 @@ struct Trace: Sendable {
     try requireRequests(name)
   }
 
-  /// Appends the first request of a key.
   private mutating func add(_ key: String) -> UInt32 {
     let number = UInt32(keys.count)
     keys.append(key)

@@ -1,9 +1,9 @@
 import ArgumentParser
 
-/// How the requests of a trace are written down.
+/// The file format of a trace.
 enum TraceFormat: String, ExpressibleByArgument, CaseIterable {
-  /// Each request is one key: four bytes, the most significant first. That of the cache2k project's traces.
+  /// A four-byte big-endian key per request, as in the cache2k project's traces.
   case u32be
-  /// Each line is the key of one request.
+  /// A line with the key per request.
   case text
 }

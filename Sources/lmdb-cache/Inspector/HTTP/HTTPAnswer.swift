@@ -1,6 +1,6 @@
-/// What becomes of a request that was let in.
+/// The answer to an admitted request.
 enum HTTPAnswer {
   case response(HTTPResponse)
-  /// The response's body is what the closure writes, until it returns.
+  /// A response whose body the closure writes until it returns.
   case stream(HTTPResponse, (HTTPConnection) throws(SocketEnd) -> Void)
 }

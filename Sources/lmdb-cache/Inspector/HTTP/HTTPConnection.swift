@@ -1,17 +1,16 @@
 import Foundation
 
-/// One connection, of one request and its response, on a thread of its own.
-///
-/// Every wait ends: neither who sends nothing nor who reads nothing keeps the thread.
+/// A connection with one request and response, on a separate thread. All waits have limits, so a stalled peer does not
+/// keep the thread.
 final class HTTPConnection {
   let descriptor: Int32
   private var received = Data()
 
-  /// Nanoseconds until all of a request has to be here.
+  /// Nanoseconds until the whole request must have arrived.
   private static let requestLimit: UInt64 = 5_000_000_000
-  /// Nanoseconds in which some of a response has to be taken.
+  /// Nanoseconds within which the peer must read some of the response.
   private static let stall: UInt64 = 15_000_000_000
-  /// A key of 4 KiB, with each of its bytes escaped, is in the first line.
+  /// The first line may hold a key of 4 KiB with every byte escaped.
   private static let greatestHead = 20 << 10
   private static let end = Data("\r\n\r\n".utf8)
 
@@ -19,11 +18,11 @@ final class HTTPConnection {
 
   // MARK: The request
 
-  /// All but its body; `nil` if nothing came.
+  /// Reads everything except the body; `nil` if nothing came.
   func readHead() throws(HTTPRefusal) -> HTTPRequest? {
     let deadline = Platform.nanoseconds() + Self.requestLimit
     while true {
-      // The end may come in two parts.
+      // The end may arrive in two parts.
       if let range = received.range(of: Self.end) {
         let head = Data(received[..<range.lowerBound])
         received = Data(received[range.upperBound...])
@@ -39,7 +38,7 @@ final class HTTPConnection {
     }
   }
 
-  /// What comes behind it is not looked at.
+  /// Ignores bytes after the body.
   func readBody(of request: HTTPRequest) throws(HTTPRefusal) -> Data {
     let deadline = Platform.nanoseconds() + Self.requestLimit
     while received.count < request.bodyLength {
@@ -48,7 +47,6 @@ final class HTTPConnection {
     return Data(received.prefix(request.bodyLength))
   }
 
-  /// Whether there was more.
   private func readMore(before deadline: UInt64) -> Bool {
     let now = Platform.nanoseconds()
     guard now < deadline,
@@ -63,14 +61,14 @@ final class HTTPConnection {
 
   // MARK: The response
 
-  /// Whether nobody waits for a response any more.
+  /// Whether the peer no longer waits for a response.
   var isAbandoned: Bool { LoopbackSocket.isAbandoned(descriptor) }
 
-  /// The same in a while; sooner if so.
+  /// Waits until the peer has gone, at most as long as given.
   func isAbandoned(within milliseconds: Int32) -> Bool {
     if LoopbackSocket.wait(for: descriptor, Int16(POLLIN), milliseconds) {
       if isAbandoned { return true }
-      // It has sent something, which nobody reads.
+      // Ignore what it has sent.
       Thread.sleep(forTimeInterval: Double(milliseconds) / 1_000)
     }
     return isAbandoned
@@ -81,7 +79,6 @@ final class HTTPConnection {
     if !withoutBody { try write(response.body) }
   }
 
-  /// Writes all of it.
   func write(_ data: Data) throws(SocketEnd) {
     try data.withBytes { (bytes) throws(SocketEnd) in
       var rest = bytes[...]
@@ -101,7 +98,7 @@ final class HTTPConnection {
     }
   }
 
-  /// Ends it so that what was written arrives: where something is left unread, the system would drop it.
+  /// Ends the connection so that the response arrives: unread input would make the system drop it.
   func drain() {
     LoopbackSocket.endWriting(descriptor)
     let deadline = Platform.nanoseconds() + 500_000_000
@@ -115,7 +112,7 @@ final class HTTPConnection {
 }
 
 extension Data {
-  /// As `withUnsafeBytes`, with the error's type kept.
+  /// Like `withUnsafeBytes`, with typed throws.
   fileprivate func withBytes<E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> Void) throws(E) {
     let result = withUnsafeBytes { bytes -> Result<Void, E> in
       do throws(E) { return .success(try body(bytes)) } catch { return .failure(error) }

@@ -1,4 +1,4 @@
-/// Why a request is not answered as asked, with the status of the response and a sentence for its body.
+/// The reason against a request, with the response's status and body text.
 struct HTTPRefusal: Error {
   var status: Int
   var message: String

@@ -1,19 +1,17 @@
 import Foundation
 
-/// A request of HTTP/1.1, as far as the inspector takes one.
+/// An HTTP/1.1 request in the inspector's subset.
 ///
-/// What a browser sends is little of what the protocol allows. The rest is refused, so that nothing has to be guessed: lines
-/// end with CR LF, a header that counts is there once, and a body has a length.
+/// Browsers send only a part of the protocol; the rest is refused, so that nothing is ambiguous: lines end with CR LF,
+/// important headers appear once, and a body has a length.
 struct HTTPRequest {
   let method: String
-  /// The parts of the path between its slashes, with their escapes undone; the last one is empty for a path that ends with
-  /// a slash.
+  /// Unescaped path components; the last one is empty for a path that ends with a slash.
   let path: [String]
-  /// With escapes undone; the last one of those with one name.
+  /// Unescaped; the last one wins among equal names.
   let query: [String: String]
-  /// By their names in lower case; the last one of those with one name.
+  /// By lowercase name; the last one wins among equal names.
   let headers: [String: String]
-  /// In bytes.
   let bodyLength: Int
   var body = Data()
 
@@ -23,9 +21,9 @@ struct HTTPRequest {
     "host", "origin", "content-length", "content-type", "transfer-encoding", "sec-fetch-site",
   ]
 
-  /// - Parameter head: All up to the empty line, without it.
+  /// - Parameter head: Everything before the empty line.
   init(head: Data) throws(HTTPRefusal) {
-    // Of bytes, so that a header may hold what is no UTF-8.
+    // By bytes, because headers may not be UTF-8.
     var lines: [String] = []
     for line in (head + Data("\r".utf8)).split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
       guard line.last == UInt8(ascii: "\r") else {
@@ -49,7 +47,7 @@ struct HTTPRequest {
 
   private static func length(_ text: String?) throws(HTTPRefusal) -> Int {
     guard let text else { return 0 }
-    // Digits alone: a sign is read by `Int` too.
+    // Digits only: `Int` also accepts a sign.
     guard !text.isEmpty, text.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) else {
       throw HTTPRefusal(400, "Content-Length is no number.")
     }
@@ -97,7 +95,7 @@ struct HTTPRequest {
     return unescaped
   }
 
-  /// What names and methods consist of (RFC 9110, 5.6.2).
+  /// The characters of names and methods (RFC 9110, 5.6.2).
   private static func isToken(_ byte: UInt8) -> Bool {
     switch byte {
     case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true

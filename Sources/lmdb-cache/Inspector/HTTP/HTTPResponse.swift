@@ -1,6 +1,6 @@
 import Foundation
 
-/// A response of HTTP/1.1, after which the connection ends.
+/// An HTTP/1.1 response, which ends its connection.
 struct HTTPResponse {
   var status: Int
   var headers: [(name: String, value: String)] = []
@@ -12,23 +12,22 @@ struct HTTPResponse {
     headers = [("Content-Type", type)]
   }
 
-  /// One line of plain text.
   init(_ refusal: HTTPRefusal) {
     self.init(refusal.status, type: "text/plain; charset=utf-8", Data((refusal.message + "\n").utf8))
     headers += refusal.headers
   }
 
-  /// - Parameter length: Of the body; `nil`: it goes on until the connection ends.
+  /// - Parameter length: The body's length; `nil` until the connection ends.
   func head(length: Int?) -> Data {
     var lines = ["HTTP/1.1 \(status) \(Self.reasons[status] ?? "Other")", "Connection: close"]
     if let length { lines.append("Content-Length: \(length)") }
-    // What nobody may keep, guess the type of, show in a frame, or load from another page.
+    // Forbids caching, type guessing, framing and use by other pages.
     lines += [
       "Cache-Control: no-store", "X-Content-Type-Options: nosniff", "Referrer-Policy: no-referrer",
       "Cross-Origin-Resource-Policy: same-origin", "Cross-Origin-Opener-Policy: same-origin", "X-Frame-Options: DENY",
     ]
     if !headers.contains(where: { $0.name == "Content-Security-Policy" }) {
-      // Should a browser show it as a document, it is one that can do nothing.
+      // If a browser shows it as a document, it can do nothing.
       lines.append("Content-Security-Policy: default-src 'none'; base-uri 'none'; frame-ancestors 'none'; sandbox")
     }
     lines += headers.map { "\($0.name): \($0.value)" }

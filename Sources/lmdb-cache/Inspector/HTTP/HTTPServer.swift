@@ -1,31 +1,31 @@
 import Foundation
 
-/// Takes connections from this machine, each on a thread of its own, and no more than a number of them.
+/// Serves a limited number of connections from this machine, each on a separate thread.
 ///
-/// Every user of the machine may connect. Who is not let in by what the request says keeps a connection for seconds at most,
-/// and loses it to the next one where there are too many: strangers cannot keep the others out.
-// @unchecked: what changes is guarded by `lock`.
+/// Every user of the machine may connect. A connection that is not admitted lasts seconds at most and is dropped when
+/// there are too many, so strangers cannot block others.
+// @unchecked: variables are guarded by `lock`.
 final class HTTPServer: @unchecked Sendable {
   let port: UInt16
   private let descriptor: Int32
   private let lock = NSCondition()
-  /// In the order in which they came, and whether they were let in.
+  /// In order of arrival, with their admission.
   private var connections: [(descriptor: Int32, isAdmitted: Bool)] = []
 
   private static let greatestConnections = 64
 
-  /// - Parameter port: 0: one that is free.
+  /// - Parameter port: 0 for a free one.
   init(port: UInt16) throws(ToolError) {
     (descriptor, self.port) = try LoopbackSocket.listen(port: port)
   }
 
   deinit { LoopbackSocket.end(descriptor) }
 
-  /// Takes connections as long as the process lives.
+  /// Serves connections until the process ends.
   ///
   /// - Parameters:
-  ///   - admit: Throws for a request that is not let in, of which all but the body is known.
-  ///   - answer: Called on threads of the connections, several at a time.
+  ///   - admit: Throws to refuse a request, before its body is read.
+  ///   - answer: Called on the connections' threads, concurrently.
   func start(
     admit: @escaping @Sendable (HTTPRequest) throws(HTTPRefusal) -> Void,
     answer: @escaping @Sendable (HTTPRequest, HTTPConnection) throws(HTTPRefusal) -> HTTPAnswer
@@ -40,7 +40,7 @@ final class HTTPServer: @unchecked Sendable {
             try serve(connection, admit, answer)
             connection.drain()
           } catch {
-            // There is nobody to tell.
+            // The peer has gone.
           }
           end(descriptor)
         }
@@ -81,7 +81,7 @@ final class HTTPServer: @unchecked Sendable {
 
   // MARK: Connections
 
-  /// Waits until there are not too many; of those that were not let in the oldest one has to go.
+  /// Waits for a place, dropping the oldest connection that is not admitted.
   private func makeRoom(for descriptor: Int32) {
     lock.lock()
     defer { lock.unlock() }
@@ -102,7 +102,7 @@ final class HTTPServer: @unchecked Sendable {
     }
   }
 
-  /// With the lock held, so that nobody interrupts another connection that has got its number.
+  /// Under the lock, so that a reused descriptor of another connection is not interrupted.
   private func end(_ descriptor: Int32) {
     lock.lock()
     defer { lock.unlock() }

@@ -8,14 +8,14 @@ import Foundation
   import Darwin
 #endif
 
-/// The calls of the operating system for sockets of this machine alone.
+/// System calls for loopback sockets.
 enum LoopbackSocket {
-  /// How many connections wait to be accepted.
+  /// Connections waiting to be accepted.
   private static let backlog: Int32 = 32
 
   /// Listens on 127.0.0.1.
   ///
-  /// - Parameter port: 0: one that is free.
+  /// - Parameter port: 0 for a free one.
   static func listen(port: UInt16) throws(ToolError) -> (descriptor: Int32, port: UInt16) {
     #if canImport(Glibc)
       let kind = Int32(SOCK_STREAM.rawValue)
@@ -28,7 +28,7 @@ enum LoopbackSocket {
       guard fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0, fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0 else {
         throw failure("set up a socket", port)
       }
-      // A port that was used a moment ago may be used again; not one that somebody listens on.
+      // Allows a recently used port, but not one that is in use.
       var yes: Int32 = 1
       guard setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size)) == 0 else {
         throw failure("set up a socket", port)
@@ -63,7 +63,7 @@ enum LoopbackSocket {
     _ address: inout sockaddr_in, _ body: (UnsafeMutablePointer<sockaddr>, socklen_t) -> Int32
   ) -> Int32 {
     withUnsafeMutablePointer(to: &address) { pointer in
-      // The calls take every kind of address by a pointer to its beginning.
+      // The calls take any kind of address by a pointer to its beginning.
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
     }
   }
@@ -78,7 +78,7 @@ enum LoopbackSocket {
     }
   }
 
-  /// The next connection; `nil` if there is none in that time, or none can be had now.
+  /// The next connection; `nil` on timeout, or if none can be accepted now.
   static func accept(_ descriptor: Int32, within milliseconds: Int32) -> Int32? {
     guard wait(for: descriptor, Int16(POLLIN), milliseconds) else { return nil }
     #if canImport(Glibc)
@@ -89,7 +89,7 @@ enum LoopbackSocket {
       let connection = Darwin.accept(descriptor, nil, nil)
     #endif
     if connection < 0 {
-      // Too many files are open, say: the connection waits, and so do we.
+      // Too many open files, for example: wait until some are closed.
       if errno != EINTR && errno != ECONNABORTED && errno != EAGAIN { Thread.sleep(forTimeInterval: 0.05) }
       return nil
     }
@@ -100,19 +100,19 @@ enum LoopbackSocket {
     return connection
   }
 
-  /// Whether something is to be done with it in that time.
+  /// Whether the descriptor becomes ready within that time.
   static func wait(for descriptor: Int32, _ events: Int16, _ milliseconds: Int32) -> Bool {
     var wait = pollfd(fd: descriptor, events: events, revents: 0)
     return poll(&wait, 1, milliseconds) > 0
   }
 
-  /// How many bytes there were; 0: the other side has ended, in whatever way. `nil`: none yet.
+  /// Returns the bytes read; 0 at the end or after a failure; `nil` for none yet.
   static func read(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Int? {
     let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
     return count < 0 && (errno == EAGAIN || errno == EINTR) ? nil : max(0, count)
   }
 
-  /// How many bytes were taken; 0: none yet.
+  /// Returns the bytes written; 0 if the socket is not ready.
   static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) throws(SocketEnd) -> Int {
     let count = send(descriptor, bytes.baseAddress, bytes.count, 0)
     if count >= 0 { return count }
@@ -120,16 +120,15 @@ enum LoopbackSocket {
     throw SocketEnd()
   }
 
-  /// Whether the other side has ended, or will not read any more. A browser that does not want a response ends its
-  /// connection; it never ends half of one.
+  /// Whether the peer has closed the connection. Browsers cancel a response by closing both directions.
   static func isAbandoned(_ descriptor: Int32) -> Bool {
     var byte: UInt8 = 0
-    // What has come and is not read is looked at, and stays.
+    // Leaves the bytes in the buffer.
     let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK))
     return count == 0 || count < 0 && errno != EAGAIN && errno != EINTR
   }
 
-  /// Whoever reads from it, or writes to it, finds that it has ended. Other threads may do so meanwhile.
+  /// Ends the connection for its readers and writers. Callable from any thread.
   static func interrupt(_ descriptor: Int32) { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }
 
   static func endWriting(_ descriptor: Int32) { _ = shutdown(descriptor, Int32(SHUT_WR)) }

@@ -1,2 +1,1 @@
-/// The other side of a connection is gone.
 struct SocketEnd: Error {}

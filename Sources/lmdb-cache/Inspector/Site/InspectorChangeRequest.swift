@@ -1,10 +1,10 @@
 import ArgumentParser
 import Foundation
 
-/// What the page asks to be done, and whether the user was asked.
+/// The page's request for a change, and its confirmation.
 struct InspectorChangeRequest {
   let change: InspectorChange
-  /// What the answer to the same request without one said.
+  /// The code from the answer to the unconfirmed request.
   let confirmation: String?
 
   private struct Removal: Decodable {

@@ -1,16 +1,16 @@
 import LMDBCaching
 
-/// An entry and its value, as the page shows them.
+/// An entry and its value for the page.
 struct InspectorEntry: Encodable {
   let entry: EntryDescription
-  /// Whether a transform, such as compression, was applied to the value. Absent in JSON: it was not read.
+  /// Whether a transform such as compression was applied. Absent in JSON if unread.
   let isTransformed: Bool?
   let views: [ValueView]
 
-  /// In bytes. What is longer is not read.
+  /// In bytes. Longer values are not read.
   private static let greatestValue = 64 << 20
 
-  /// `nil`: there is no such entry.
+  /// `nil` if there is no such entry.
   init?(forKey key: String, in reader: CacheReader) throws {
     guard let found = try reader.entry(forKey: key) else { return nil }
     if found.size > Self.greatestValue {

@@ -1,11 +1,11 @@
 import Foundation
 import LMDBCaching
 
-/// A part of the list of entries, as the page gets it.
+/// A part of the entry list for the page.
 struct InspectorListing: Encodable {
   struct Entry: Encodable {
     let entry: EntryDescription
-    /// Whether the key is longer than what can be asked for; it is cut then.
+    /// Whether the key was cut because it is too long for a request.
     let isCut: Bool
 
     private enum CodingKeys: CodingKey { case isCut }
@@ -18,22 +18,22 @@ struct InspectorListing: Encodable {
   }
 
   private(set) var entries: [Entry] = []
-  /// Where to go on. Absent in JSON: there is nothing more.
+  /// The place to continue from. Absent in JSON at the end.
   private(set) var next: String?
-  /// How many entries were looked at, about.
+  /// The approximate number of entries examined.
   private(set) var looked = 0
 
   /// In bytes of UTF-8.
   static let greatestKey = 4 << 10
   static let greatestLength = 500
-  /// What is looked at before there is an answer, though it is not full: records, and nanoseconds.
+  /// Limits of a search before it answers with fewer entries: records, and nanoseconds.
   private static let greatestSearch = 50_000
   private static let searchTime: UInt64 = 250_000_000
 
   /// - Parameters:
-  ///   - search: What a key has to hold, in upper or lower case; empty: nothing.
-  ///   - place: Where to go on.
-  ///   - length: How many entries there are at most.
+  ///   - search: Text that keys must contain, ignoring case; empty for all.
+  ///   - place: Where to continue.
+  ///   - length: The most entries.
   init(
     of reader: CacheReader, prefix: String, search: String, after place: EntryPlace?, length: Int,
     isAbandoned: () -> Bool
@@ -60,7 +60,7 @@ struct InspectorListing: Encodable {
     next = place.map { Data($0.databaseKey).base64EncodedString() }
   }
 
-  /// The key of the last entry, as a whole.
+  /// The last entry's uncut key.
   private var last = ""
 
   private mutating func add(_ entry: CacheEntry) {
@@ -71,7 +71,7 @@ struct InspectorListing: Encodable {
 
   private enum CodingKeys: CodingKey { case entries, next, looked }
 
-  /// What ``next`` of an earlier listing says.
+  /// Parses ``next`` of an earlier listing.
   static func place(_ text: String) throws(HTTPRefusal) -> EntryPlace {
     guard let key = Data(base64Encoded: text), 1...511 ~= key.count else {
       throw HTTPRefusal(400, "The list cannot be gone on with from there.")

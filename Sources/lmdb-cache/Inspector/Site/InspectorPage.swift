@@ -1,9 +1,9 @@
 import Foundation
 
-/// The files of the page, which are in the program.
+/// The page's files, which are compiled into the program.
 enum InspectorPage {
-  /// The only document: it loads its own files, speaks to its own server, and is in no frame. No text becomes a program or
-  /// markup, whatever the files do with it.
+  /// The document loads only its own files, talks only to its own server, and cannot be framed. Text never becomes
+  /// script or markup, whatever the files do.
   private static let policy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
     + "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"

@@ -3,10 +3,10 @@ import LMDBCaching
 import Synchronization
 
 extension InspectorSite {
-  /// Returns when what is being changed is changed as a whole; nothing more is.
+  /// Waits for a running change and prevents later ones.
   func finishChanges() { changes.withLock { $0 = true } }
 
-  /// What is asked of the user before something is changed.
+  /// The question to the user before a change.
   private struct Question: Encodable {
     let confirmation: String
     let question: String
@@ -14,11 +14,10 @@ extension InspectorSite {
   }
 
   private struct Outcome: Encodable {
-    /// How many entries went.
     let removed: Int
   }
 
-  /// Without a confirmation nothing is changed: the answer says what would be, and what to send for it.
+  /// Without a confirmation changes nothing, and answers with the effect and the code to confirm it.
   func change(_ request: HTTPRequest) throws(HTTPRefusal) -> HTTPAnswer {
     guard isWritable else { throw HTTPRefusal(403, "Nothing can be changed: serve was started without --writable.") }
     let type = request.headers["content-type"]?.split(separator: ";").first?.trimmingCharacters(in: .whitespaces)
@@ -57,7 +56,7 @@ extension InspectorSite {
     }
   }
 
-  /// One at a time, and the cache is closed again: the inspector keeps nobody from anything.
+  /// Makes one change at a time and closes the cache afterwards, so that the inspector blocks no other process.
   private func make(_ change: InspectorChange) throws -> Int {
     let result = changes.withLock { isOver in
       Result {

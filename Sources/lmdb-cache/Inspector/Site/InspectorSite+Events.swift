@@ -5,7 +5,7 @@ extension InspectorSite {
   private static let greatestStreams = 16
   private static let interval: Int32 = 1_000
 
-  /// What all processes do with the cache, every second, as `top` tells: server-sent events.
+  /// Every second's activity of all processes, like `top`, as server-sent events.
   func events() throws -> HTTPAnswer {
     guard let place = StreamPlace(of: streams, Self.greatestStreams) else {
       throw HTTPRefusal(503, "The page is open too often already.")
@@ -28,7 +28,7 @@ extension InspectorSite {
       let sample = TopSample(directory: directory, activity, meter.update(with: activity))
       return "event: sample\ndata: \(try JSONOutput.encode(sample, pretty: false))\n\n"
     } catch {
-      // It may be made anew. A message has one line, or it would be several fields.
+      // The cache may be recreated. A message is one line, or it would become several fields.
       let message = Formatting.key(Self.refusal(error).message)
       return "event: trouble\ndata: \(message)\n\n"
     }

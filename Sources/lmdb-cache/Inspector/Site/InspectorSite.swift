@@ -2,14 +2,14 @@ import Foundation
 import LMDBCaching
 import Synchronization
 
-/// What `serve` answers: the page, what it asks for, and nothing to anybody else.
+/// The answers of `serve`: the page and its requests, refused to all others.
 final class InspectorSite: Sendable {
   let reader: CacheReader
-  /// As `--cache` named it.
+  /// The argument of `--cache`.
   let cache: String
   let isWritable: Bool
   let confirmations = InspectorConfirmations()
-  /// Held while the cache is changed; whether it is not to be any more.
+  /// Held while the cache is changed; true once changes are over.
   let changes = Mutex(false)
   let streams = StreamPlace.Count()
   private let token = InspectorToken()
@@ -22,14 +22,14 @@ final class InspectorSite: Sendable {
     hosts = ["127.0.0.1:\(port)", "localhost:\(port)"]
   }
 
-  /// Where the page is. Who knows it may do what the page can.
+  /// The page's address, which grants all of the page's permissions.
   var address: String { "http://\(hosts[0])/\(token.text)/" }
 
   // MARK: Who may ask
 
-  /// - Throws: For whoever does not know the address, and for every page but the inspector's own.
+  /// - Throws: For requests without the secret address, and from other pages.
   func admit(_ request: HTTPRequest) throws(HTTPRefusal) {
-    // A name of somebody else's that leads here would make their page one of the same origin.
+    // A foreign host name that resolves here would make its page same-origin (DNS rebinding).
     guard let host = request.headers["host"], hosts.contains(host) else {
       throw HTTPRefusal(421, "This server is \(hosts[0]) and nothing else.")
     }
@@ -43,7 +43,7 @@ final class InspectorSite: Sendable {
     let isPage = request.method == "GET" && request.path.count <= 2 && request.path.last == ""
     switch request.headers["sec-fetch-site"] {
     case nil, "same-origin", "none": break
-    // A link to the page, wherever it is.
+    // A link to the page from anywhere.
     case _ where isPage && request.headers["sec-fetch-mode"] == "navigate": break
     default: throw HTTPRefusal(403, "Only the inspector's own page may ask.")
     }
@@ -116,11 +116,10 @@ final class InspectorSite: Sendable {
 
   static let noEntry = HTTPRefusal(404, "There is no such entry, or it has expired.")
 
-  /// In bytes.
   static let greatestImage = 16 << 20
   static let tooLargeImage = "Images of more than \(Formatting.bytes(greatestImage)) are not shown."
 
-  /// Those of kinds that are images and nothing else; the browser is told which, and not to guess.
+  /// Serves only pure image types, and tells the browser not to guess.
   private func image(forKey key: String) throws -> HTTPAnswer {
     guard let entry = try reader.entry(forKey: key) else { throw Self.noEntry }
     guard entry.size <= Self.greatestImage else {
@@ -134,7 +133,7 @@ final class InspectorSite: Sendable {
 
   // MARK: Errors
 
-  /// What the page shows of an error, which is what other commands write.
+  /// An error's text for the page, the same as for other commands.
   static func refusal(_ error: any Error) -> HTTPRefusal {
     if let refusal = error as? HTTPRefusal { return refusal }
     let known = (error as? ToolError) ?? (error as? CacheError).map { ToolError($0) }

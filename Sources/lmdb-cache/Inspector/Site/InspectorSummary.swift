@@ -1,4 +1,4 @@
-/// What the page shows of a cache as a whole.
+/// The page's overview of a cache.
 struct InspectorSummary: Encodable {
   let cache: CacheSummary
   let isWritable: Bool

@@ -1,4 +1,4 @@
-/// What only who has read it knows: 128 random bits, as text.
+/// A secret of 128 random bits, as text.
 struct InspectorToken: Sendable {
   let text: String
 
@@ -10,7 +10,7 @@ struct InspectorToken: Sendable {
     }.joined()
   }
 
-  /// How long it takes does not tell how much of it is right.
+  /// Takes constant time.
   func matches(_ other: String) -> Bool {
     let (expected, given) = (Array(text.utf8), Array(other.utf8))
     guard given.count == expected.count else { return false }

@@ -1,7 +1,6 @@
 import Synchronization
 
-/// One of the places that a number of streams share. It is given back with its last reference, also where the stream never
-/// began, since its connection had gone.
+/// One of a limited number of stream places. Released with its last reference, even if the stream never began.
 final class StreamPlace: Sendable {
   final class Count: Sendable {
     fileprivate let value = Atomic<Int>(0)

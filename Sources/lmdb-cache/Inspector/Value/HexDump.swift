@@ -1,4 +1,4 @@
-/// Bytes as lines of sixteen: where they are, as numbers, and as the characters that they would be in ASCII.
+/// A hex dump: sixteen bytes a line, with offsets and ASCII.
 enum HexDump {
   static func text(_ bytes: some Sequence<UInt8>) -> String {
     var text = ""

@@ -1,13 +1,13 @@
 import Foundation
 
-/// The kinds of images that are shown: those that cannot hold a program, known by how they begin.
+/// Image types that cannot contain scripts, recognized by their first bytes.
 enum ImageKind: String {
   case png = "image/png"
   case jpeg = "image/jpeg"
   case gif = "image/gif"
   case webp = "image/webp"
 
-  /// `nil` for what is none of them.
+  /// `nil` for any other data.
   init?(_ data: Data) {
     let beginning = [UInt8](data.prefix(12))
     switch true {

@@ -1,13 +1,12 @@
-/// JSON, the diagnostic notation of CBOR, and that of archives, with each element on a line of its own. Not a character of
-/// the elements is changed: a number keeps its digits.
+/// Puts each element of JSON, CBOR notation or archive notation on a separate line. The elements' text is unchanged:
+/// numbers keep their digits.
 struct IndentedNotation {
   private(set) var text = ""
-  /// Whether the limit was reached.
   private(set) var isCut = false
-  /// Deeper ones are not moved to the right any more.
+  /// Deeper levels are not indented further.
   private static let greatestIndentation = 40
 
-  /// - Parameter limit: The most bytes of text, or some more for the end of an element.
+  /// - Parameter limit: The most bytes of text, plus some for completing an element.
   init(_ source: String, limit: Int) {
     var depth = 0
     var quote: UInt8?
@@ -19,7 +18,7 @@ struct IndentedNotation {
       bytes.append(
         contentsOf: repeatElement(UInt8(ascii: " "), count: 2 * max(0, min(depth, Self.greatestIndentation))))
     }
-    /// Spaces between elements are our own.
+    /// Replace spaces between elements.
     var isAfterBreak = false
     var isOpened = false
     for byte in source.utf8 {
@@ -39,7 +38,7 @@ struct IndentedNotation {
           continue
         case UInt8(ascii: "}"), UInt8(ascii: "]"):
           depth -= 1
-          // An empty one stays on its line.
+          // Empty ones stay on their line.
           if !isOpened { newLine() }
           bytes.append(byte)
         default:
@@ -60,7 +59,7 @@ struct IndentedNotation {
         break
       }
     }
-    // What was cut in the middle of a character loses its beginning.
+    // Drops a character that was cut in the middle.
     text = isCut ? VisibleText.whole(bytes) + "…" : String(decoding: bytes, as: UTF8.self)
   }
 }

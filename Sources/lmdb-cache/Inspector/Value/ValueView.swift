@@ -1,21 +1,20 @@
 /// One way to show a value.
 struct ValueView: Encodable {
   enum Kind: String, Encodable {
-    /// Lines as they are.
+    /// Plain lines.
     case text
-    /// Elements, indented.
     case notation
     case hex
-    /// To be asked for by its own address.
+    /// Fetched from a separate address.
     case image
-    /// Something that is to be said instead.
+    /// A message instead of the value.
     case note
   }
 
   let kind: Kind
   let title: String
-  /// Absent in JSON: an image has none.
+  /// Absent in JSON for an image.
   var text: String?
-  /// Of how many bytes the text is, where it is not of all.
+  /// The number of bytes shown, if not all.
   var shown: Int?
 }

@@ -3,19 +3,18 @@ import Foundation
 import FoundationArchives
 import LMDBCaching
 
-/// The ways to show a value, the best one first. None is longer than some 100 kB, whatever the value.
+/// The ways to show a value, best first, each limited to about 100 kB.
 struct ValueViews {
   private(set) var views: [ValueView] = []
   private let record: EntryRecord
   private let reader: CacheReader
 
-  /// In bytes.
   private static let greatestText = 96 << 10
   private static let greatestDump = 4 << 10
-  /// What is longer is not looked into.
+  /// Longer values are not parsed.
   private static let greatestDocument = 4 << 20
 
-  /// - Throws: What keeps the archived bytes from being read.
+  /// - Throws: If the archived bytes cannot be read.
   init(of record: EntryRecord, in reader: CacheReader) throws {
     self.record = record
     self.reader = reader
@@ -23,7 +22,7 @@ struct ValueViews {
     do throws(CacheError) {
       archive = try reader.archive(of: record)
     } catch {
-      // What a transform made of it, which only the program that wrote it can undo.
+      // A transform's output, which only the program that wrote it can undo.
       views.append(ValueView(kind: .note, title: "Value", text: error.message))
       dump(record.stored)
       return
@@ -54,7 +53,7 @@ struct ValueViews {
 
   // MARK: By what the bytes look like
 
-  // What cannot be read as a form is not of it, whatever the reason.
+  // An unreadable form is treated as another form, whatever the reason.
 
   private mutating func addForm(of data: Data) {
     if let kind = ImageKind(data) {
@@ -87,7 +86,7 @@ struct ValueViews {
     return (try? JSONSerialization.jsonObject(with: data)) != nil
   }
 
-  /// Either form of property lists, archives of `NSKeyedArchiver` among them.
+  /// A property list of either form, including `NSKeyedArchiver` archives.
   private func propertyList(_ data: Data) -> ValueText? {
     let isBinary = data.starts(with: "bplist".utf8)
     guard isBinary || data.starts(with: "<?xml".utf8) || data.starts(with: "<plist".utf8) else { return nil }
@@ -98,7 +97,7 @@ struct ValueViews {
     return try? ValueText.diagnostic(Data(bytes), limit: Self.greatestText)
   }
 
-  /// Of a list, a map or something with a tag: any few bytes are a number.
+  /// Requires an array, a map or a tag: any few bytes would be a number.
   private static func cbor(_ data: Data) -> ValueText? {
     guard data.count <= greatestDocument, let first = data.first, 4...6 ~= first >> 5, data.count > 1 else {
       return nil
