@@ -40,7 +40,6 @@ package enum PropertyListValue {
     return unwrapped(wrapped) == nil
   }
 
-  /// Unwraps nested optionals.
   package static func unwrapped(_ value: Any) -> Any? {
     var value = value
     while let optional = value as? any OptionalValue {

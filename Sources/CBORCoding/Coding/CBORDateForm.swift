@@ -9,9 +9,7 @@ import Foundation
 /// 3. Dates that need a mantissa of more than 63 bits, within nanoseconds of 2001 or beyond the age of the universe,
 /// are plain numbers of seconds since 2001, like `Date`'s own `Codable` form.
 enum CBORDateForm {
-  /// Seconds from 1970 to 2001.
   static let epochOffset = Date.timeIntervalBetween1970AndReferenceDate
-  /// A bigfloat's key in an extended time.
   private static let bigfloatKey = 5
 
   static func write(_ date: Date, to writer: inout CBORWriter) {

@@ -45,7 +45,6 @@ struct CBORStack<Element: BitwiseCopyable>: ~Copyable {
     self.count = count
   }
 
-  /// Lends the elements from `start` for reordering.
   @inline(__always)
   mutating func withElements<R>(from start: Int, _ body: (UnsafeMutableBufferPointer<Element>) -> R) -> R {
     body(UnsafeMutableBufferPointer(start: base + start, count: count - start))

@@ -48,7 +48,6 @@ public struct CBORDecoder: Sendable {
     try data.bytes.withUnsafeBytes { bytes in try decode(type, from: bytes) }
   }
 
-  /// Decodes a value from borrowed bytes.
   package func decode<T: Decodable>(_ type: T.Type, from bytes: UnsafeRawBufferPointer) throws -> T {
     let session: CBORDecodingSession
     do throws(CBORError) {

@@ -17,7 +17,6 @@ extension CBORDecodingSession {
     return try readString(&position)
   }
 
-  /// Reads untagged text.
   @inline(__always)
   func readString(_ position: inout CBORPosition) throws(CBORValueError) -> String {
     let head = document.readHead(&position)
@@ -134,7 +133,6 @@ extension CBORDecodingSession {
     }
   }
 
-  /// The head of the item after its tags.
   @inline(__always)
   func untaggedHead(_ position: CBORPosition) -> CBORHead {
     var position = position

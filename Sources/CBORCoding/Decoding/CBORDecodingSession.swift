@@ -78,7 +78,6 @@ struct CBORDecodingSession: BitwiseCopyable {
 
   // MARK: Values
 
-  /// Decodes a value of any type by its conformance.
   @inline(__always)
   func value<T: Decodable>(_ type: T.Type, at position: CBORPosition, path: CBORCodingPath.Reference) throws -> T {
     if let failure = state.pointee.nesting.check(self.path.depth(of: path)) { throw depthError(path, failure) }

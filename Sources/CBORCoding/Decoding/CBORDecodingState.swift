@@ -1,7 +1,6 @@
 import Foundation
 import FoundationObjects
 
-/// The storage of a ``CBORDecodingSession``.
 struct CBORDecodingState: ~Copyable {
   /// Changes when a call ends. Wraps after 2^32 calls, which could confuse only a container kept for exactly that long.
   private(set) var call: UInt32 = 0
@@ -25,7 +24,6 @@ struct CBORDecodingState: ~Copyable {
 
   private static let spares = CBORSpares<UnsafeMutablePointer<CBORDecodingState>>()
 
-  /// Takes an unused state.
   static func take() -> UnsafeMutablePointer<CBORDecodingState> {
     if let spare = spares.take() { return spare }
     let state = UnsafeMutablePointer<CBORDecodingState>.allocate(capacity: 1)
@@ -73,7 +71,6 @@ struct CBORDecodingState: ~Copyable {
     return searches[depth]
   }
 
-  /// A new unique number for a map.
   @inline(__always)
   mutating func nextSerial() -> UInt64 {
     lastSerial &+= 1

@@ -48,7 +48,6 @@ struct CBORDocument {
     return CBORHead(initialByte: initialByte, argument: argument)
   }
 
-  /// Reads a string's bytes after its head.
   @inline(__always)
   func readContent(_ head: CBORHead, _ position: inout CBORPosition) -> UnsafeRawBufferPointer {
     let count = Int(truncatingIfNeeded: head.argument)
@@ -72,7 +71,6 @@ struct CBORDocument {
     return Int(count)
   }
 
-  /// Skips an item and its contents in one step.
   @inline(__always)
   func skip(_ position: inout CBORPosition, _ tape: borrowing CBORTape) {
     while true {

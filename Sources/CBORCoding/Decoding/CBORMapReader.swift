@@ -7,7 +7,6 @@ import Foundation
 struct CBORMapReader: BitwiseCopyable {
   let session: CBORDecodingSession
   let path: CBORCodingPath.Reference
-  /// The map's start.
   private let start: CBORPosition
   private let first: CBORPosition
   private let entries: UInt32

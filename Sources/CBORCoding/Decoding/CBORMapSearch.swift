@@ -1,4 +1,3 @@
-/// The state of a search in a map.
 struct CBORMapSearch: BitwiseCopyable {
   /// The map's serial; 0 for none.
   var serial: UInt64 = 0

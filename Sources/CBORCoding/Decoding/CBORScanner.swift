@@ -196,7 +196,6 @@ struct CBORScanner {
     return memcmp(base + lastStart, base + start, min(length, end &- start)) < 0
   }
 
-  /// Whether a head has the shortest form for its argument.
   private static func hasShortestHead(_ head: UnsafeRawPointer, _ initialByte: UInt8) -> Bool {
     let argument = head + 1
     switch initialByte & 0x1F {

@@ -1,6 +1,5 @@
 /// A scan's result for an array or a map.
 struct CBORTapeEntry: BitwiseCopyable {
-  /// The end offset in the input.
   var end: UInt32
   /// The entry of the next array or map outside this one.
   var next: UInt32

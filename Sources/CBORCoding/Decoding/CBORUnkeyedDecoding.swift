@@ -3,7 +3,6 @@ struct CBORUnkeyedDecoding: UnkeyedDecodingContainer {
   private let path: CBORCodingPath.Reference
   private let elements: UInt32
   private var index: UInt32 = 0
-  /// The next element's position.
   private var position: CBORPosition
 
   /// - Throws: `DecodingError` unless there is an array at `position`.

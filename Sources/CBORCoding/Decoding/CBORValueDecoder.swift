@@ -80,7 +80,6 @@ struct CBORValueDecoder: Decoder, SingleValueDecodingContainer {
     return try session.value(type, at: position, path: session.path.push(under: path))
   }
 
-  /// Decodes the outermost value.
   func decodeRoot<T: Decodable>(_ type: T.Type) throws -> T {
     let leaf = CBORLeaf.of(type)
     if leaf != .none {

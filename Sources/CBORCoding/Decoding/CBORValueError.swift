@@ -29,7 +29,6 @@ enum CBORValueError: Error {
 }
 
 extension CBORHead {
-  /// The item's type, for messages.
   var typeDescription: String {
     switch major {
     case .unsigned, .negative: return "an integer"
@@ -45,6 +44,5 @@ extension CBORHead {
     return argument == 20 || argument == 21 ? "a boolean" : "a simple value"
   }
 
-  /// The error for an item of the wrong type.
   var mismatch: CBORValueError { isNil ? .null : .mismatch(typeDescription) }
 }

@@ -5,7 +5,6 @@ struct DiagnosticPrinter {
   private var reader: CBORReader
   private var levels: [Level] = []
 
-  /// The container of the next item.
   fileprivate struct Level {
     enum Kind { case array, map, tag, bytes, text }
     let kind: Kind

@@ -3,7 +3,6 @@ import FoundationObjects
 // Errors with a coding path.
 
 extension CBOREncodingBuffer {
-  /// The coding path of the container `serial`.
   func codingPath(_ serial: UInt64) -> [any CodingKey] { session.path.keys(to: path(of: serial)) }
 
   func error(_ failure: CBOREncodingSession.Failure, _ value: Any) -> EncodingError {

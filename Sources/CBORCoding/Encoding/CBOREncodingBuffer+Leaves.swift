@@ -3,7 +3,6 @@ import Foundation
 // Values written without their `Codable` conformance.
 
 extension CBOREncodingBuffer {
-  /// Writes a value of the type that `leaf` stands for.
   @inline(__always)
   func write<T>(_ leaf: CBORLeaf, _ value: T) {
     switch leaf {

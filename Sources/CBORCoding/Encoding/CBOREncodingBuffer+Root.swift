@@ -15,7 +15,6 @@ extension CBOREncodingBuffer {
     if buffer.writer.capacity <= largestSpare, isKnownUniquelyReferenced(&buffer) { spares.put(buffer) }
   }
 
-  /// Encodes the outermost value.
   func encodeRoot<T: Encodable>(_ value: T, _ options: CBOREncoder) throws {
     session.begin(options)
     begin(path: CBORCodingPath.root, .none)

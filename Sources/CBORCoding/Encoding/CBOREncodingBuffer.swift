@@ -14,7 +14,6 @@ final class CBOREncodingBuffer {
   /// The innermost value being encoded.
   @exclusivity(unchecked) var top = CBOREncodingFrame(
     serial: 0, path: CBORCodingPath.root, kind: .none, start: 0, firstEntry: 0)
-  /// The enclosing values.
   @exclusivity(unchecked) private var frames = CBORStack<CBOREncodingFrame>(capacity: 4)
   @exclusivity(unchecked) var entries = CBORStack<CBOREncodingEntry>(capacity: 8)
   @exclusivity(unchecked) var holes: [CBOREncodingHole] = []
@@ -67,7 +66,6 @@ final class CBOREncodingBuffer {
 
   // MARK: Values
 
-  /// Begins an entry of the map `serial` by writing its key.
   @inline(__always)
   func beginEntry(_ key: some CodingKey, _ serial: UInt64) throws {
     guard serial == top.serial else { throw staleError(serial, key) }
@@ -106,7 +104,6 @@ final class CBOREncodingBuffer {
     top.isSorted = false
   }
 
-  /// Begins an element of the array `serial`.
   @inline(__always)
   func beginElement(_ serial: UInt64) throws {
     guard serial == top.serial else { throw staleError(serial, CBORCodingKey(index: 0)) }
@@ -114,14 +111,12 @@ final class CBOREncodingBuffer {
     top.count &+= 1
   }
 
-  /// Begins the value of the single value container `serial`.
   @inline(__always)
   func beginSingle(_ serial: UInt64) throws {
     guard serial == top.serial, top.count == 0 else { throw staleSingleError(serial) }
     top.count = 1
   }
 
-  /// A point to roll back to.
   struct Mark {
     fileprivate let writerCount: Int
     fileprivate let entryCount: Int
@@ -193,7 +188,6 @@ final class CBOREncodingBuffer {
   /// Whether the innermost value has encoded nothing and requested no container.
   var isEmpty: Bool { top.kind == .none || (top.kind == .single && top.count == 0) }
 
-  /// Completes the innermost value.
   @inline(__always)
   func close() {
     switch top.kind {

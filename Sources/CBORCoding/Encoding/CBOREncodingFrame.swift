@@ -15,7 +15,6 @@ struct CBOREncodingFrame: BitwiseCopyable {
   var kind: Kind
   /// Whether all keys so far are in order.
   var isSorted = true
-  /// Entries in separate buffers.
   var holeCount: Int32 = 0
   /// Entries in the buffer's table of names.
   var namedCount: Int32 = 0

@@ -5,7 +5,6 @@ struct CBOREncodingHole {
   let offset: Int
   let kind: CBOREncodingFrame.Kind
   var buffer: CBOREncodingBuffer
-  /// The container's serial.
   let serial: UInt64
 }
 

@@ -9,7 +9,6 @@ final class CBOREncodingSession {
   @exclusivity(unchecked) var nesting = Nesting(maximumDepth: 0)
   /// A failure where throwing was impossible; the next throwing call reports it.
   @exclusivity(unchecked) var failure: Failure?
-  /// Scratch memory for sorting maps.
   @exclusivity(unchecked) var scratch = CBORWriter()
   @exclusivity(unchecked) private var lastSerial: UInt64 = 0
   @exclusivity(unchecked) private var spareBuffers: [CBOREncodingBuffer] = []
@@ -24,7 +23,6 @@ final class CBOREncodingSession {
     nesting = Nesting(maximumDepth: options.maximumDepth)
   }
 
-  /// A unique number for a frame.
   @inline(__always)
   func nextSerial() -> UInt64 {
     lastSerial &+= 1

@@ -1,6 +1,5 @@
 struct CBORKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
   let buffer: CBOREncodingBuffer
-  /// The serial of the map's value.
   let serial: UInt64
 
   var codingPath: [any CodingKey] { buffer.codingPath(serial) }

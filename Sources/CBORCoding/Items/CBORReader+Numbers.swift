@@ -59,7 +59,6 @@ extension CBORReader {
     return head.initialByte == 0xF5
   }
 
-  /// Reads `null` or `undefined` if it is next.
   @inline(__always)
   mutating func readNil() throws(CBORError) -> Bool {
     guard try peekHead().isNil else { return false }

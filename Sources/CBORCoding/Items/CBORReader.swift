@@ -137,14 +137,12 @@ struct CBORReader {
     return Int(truncatingIfNeeded: count)
   }
 
-  /// Moves past `count` bytes known to be there.
   @inline(__always)
   mutating func advance(_ count: Int) {
     assert(count >= 0 && count <= remaining)
     offset &+= count
   }
 
-  /// Returns to the start of a read.
   @inline(__always)
   mutating func rewind(to start: Int) {
     assert(start >= 0 && start <= offset)

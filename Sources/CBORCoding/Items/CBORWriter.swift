@@ -25,7 +25,6 @@ struct CBORWriter: ~Copyable {
     try body(UnsafeRawBufferPointer(start: base, count: count))
   }
 
-  /// A copy of the written bytes.
   var data: Data { Data(bytes: base, count: count) }
 
   mutating func removeAll() { count = 0 }
@@ -140,7 +139,6 @@ struct CBORWriter: ~Copyable {
     count &+= 1 + MemoryLayout<Bits>.size
   }
 
-  /// Appends a one-byte item.
   @inline(__always)
   mutating func writeByte(_ byte: UInt8) {
     reserve(1)

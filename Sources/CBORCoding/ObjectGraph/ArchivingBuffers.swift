@@ -14,7 +14,6 @@
 
     static func take() -> ArchivingBuffers { spares.take() ?? ArchivingBuffers() }
 
-    /// Takes the memory back from a finished archiver, without its objects.
     func giveBack() {
       guard writer.capacity <= Self.largestSpare, keyOffsets.count <= 512, identities.entries.count <= 512 else {
         return

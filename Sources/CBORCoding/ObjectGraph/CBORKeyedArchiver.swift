@@ -24,7 +24,6 @@
   public final class CBORKeyedArchiver: NSCoder {
     /// Memory reused by the next archive.
     private let buffers: ArchivingBuffers
-    /// The object being encoded.
     @exclusivity(unchecked) var frame = EncodingFrame()
     @exclusivity(unchecked) var depth = GraphDepth()
     @exclusivity(unchecked) var nesting = Nesting(maximumDepth: ObjectGraph.maximumDepth)

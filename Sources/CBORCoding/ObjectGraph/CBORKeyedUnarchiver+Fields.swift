@@ -219,7 +219,6 @@
         """, .typeMismatch, at: offset)
     }
 
-    /// An error that includes its place in the archive.
     func corrupt(
       _ message: String, _ code: CBORCodingError.Code = .malformed, at offset: Int
     ) -> CBORCodingError {

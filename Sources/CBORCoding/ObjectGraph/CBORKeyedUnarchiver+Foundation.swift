@@ -3,7 +3,7 @@
   package import FoundationObjects
 
   extension CBORKeyedUnarchiver {
-    /// Reads an object of a Foundation class with a form of its own.
+    /// Reads an object of a Foundation class with a special form.
     func readFoundationValue(
       _ record: ClassRecord.Reference, _ reader: inout CBORReader, _ number: Int?, _ start: Int
     ) throws(CBORCodingError) -> AnyObject {

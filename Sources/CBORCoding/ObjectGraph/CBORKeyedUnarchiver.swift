@@ -37,7 +37,6 @@
     @exclusivity(unchecked) var budget: ReadingBudget
     /// Whether an object that is not an `NSObject` was read: Foundation's collections need it wrapped.
     var hasForeignObjects = false
-    /// C strings lent to callers.
     var cStrings: [UnsafeMutablePointer<CChar>] = []
     private var isFinished = false
     private var isSecure = true

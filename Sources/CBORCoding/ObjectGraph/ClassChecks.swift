@@ -2,7 +2,6 @@
   import Foundation
   import FoundationObjects
 
-  /// Checks the classes of a decoded object and the contents of collections.
   struct ClassChecks {
     let allowed: AllowedClasses
     /// Objects that may still be checked.

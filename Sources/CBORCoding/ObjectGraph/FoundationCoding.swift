@@ -8,7 +8,6 @@
   struct FoundationCoding: Sendable {
     let type: AnyClass
     let encode: @Sendable (AnyObject, CBORKeyedArchiver) -> Void
-    /// Returns `nil` if the decoded fields are invalid.
     let decode: @Sendable (CBORKeyedUnarchiver) -> NSObject?
 
     static let all: [FoundationCoding] = values + texts + times + measures + notifications

@@ -2,7 +2,6 @@
   import Foundation
   import FoundationObjects
 
-  /// An archive's shared values, by number.
   struct SharedValues {
     enum State {
       case unread
@@ -37,7 +36,6 @@
       for offset in offsets { values.append(Value(offset: offset)) }
     }
 
-    /// The number of the value with its tag at an offset.
     func number(at offset: Int) -> Int? {
       var low = 0
       var high = values.count

@@ -28,7 +28,6 @@
       }
     }
 
-    /// Calls `body` with each value's index in the array and encoded bytes.
     func forEach(_ body: (Int, UnsafeRawBufferPointer) -> Void) {
       writer.withBytes { bytes in
         for (range, index) in ranges { body(index, UnsafeRawBufferPointer(rebasing: bytes[range])) }

@@ -3,7 +3,6 @@
 
   /// Swift collections, written without converting them to `NSArray`, which would dominate the cost.
   package protocol SwiftElements {
-    /// Writes a value of known type as one item.
     static func write(_ value: Any, to archiver: CBORKeyedArchiver)
   }
 
@@ -22,7 +21,6 @@
   extension CBORKeyedArchiver {
     package func writeElement(_ value: Any) { write(value) }
 
-    /// Writes an array of `count` elements, which `body` writes.
     package func writeArray(count: Int, _ body: () -> Void) {
       guard enter(ClassTable.record(of: NSArray.self)) else { return }
       writer.writeArrayHead(count: count)

@@ -14,7 +14,6 @@
     /// A private Foundation class: the object names its public class.
     case foundationCluster
 
-    /// A class that encodes itself.
     case object
     case unsupported
 

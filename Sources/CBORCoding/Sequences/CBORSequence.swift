@@ -2,9 +2,7 @@ package import Foundation
 
 /// CBOR sequences (RFC 8742) of maps with text keys, written in deterministic form and read in any.
 package enum CBORSequence {
-  /// The extent of the first item in some bytes.
   package enum Extent: Hashable, Sendable {
-    /// Its length.
     case whole(Int)
     /// Incomplete: the item needs at least this many bytes in total, more than there are.
     case cutOff(atLeast: Int)
@@ -98,7 +96,6 @@ package enum CBORSequence {
     }
   }
 
-  /// Encodes a map with unique keys.
   package static func encode(_ map: [(key: String, value: CBORField)]) -> Data {
     var writer = CBORWriter()
     writer.writeMapHead(count: map.count)

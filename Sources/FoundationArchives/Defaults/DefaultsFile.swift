@@ -100,7 +100,6 @@ struct DefaultsFile: Sendable {
   struct Locked: ~Copyable {
     let file: DefaultsFile
     fileprivate let directory: Directory
-    /// The lock on the copy.
     fileprivate let lock: FileLock
 
     /// Replaces a damaged file with the copy, or removes it without one.
@@ -151,7 +150,6 @@ struct DefaultsFile: Sendable {
       }
     }
 
-    /// Saves the file's contents before it is truncated.
     borrowing func saveCopy() throws(DefaultsDamage) {
       do throws(SystemError) {
         let contents: [UInt8]? =

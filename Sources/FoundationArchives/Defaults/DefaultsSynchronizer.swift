@@ -30,7 +30,6 @@ package final class DefaultsSynchronizer: Sendable {
   }
 
   private struct State {
-    /// Unwritten changes.
     var dirty: [Change] = []
     /// Changes to retry after a failed write.
     var failed: [Change] = []
@@ -228,7 +227,6 @@ package final class DefaultsSynchronizer: Sendable {
     for (change, damage) in reports { change.onDamage(damage) }
   }
 
-  /// The file's kept lock, or a new one.
   private func lease(on file: DefaultsFile) throws(DefaultsDamage) -> Lease {
     if let kept = state.withLock({ $0.kept.removeValue(forKey: file.path) }) { return kept }
     return Lease(try file.lock(within: Self.lockTimeout))

@@ -10,7 +10,6 @@ struct BinaryPropertyList {
   private let bytes: [UInt8]
   private let referenceSize: Int
   private let count: Int
-  /// The end of the objects.
   private let end: Int
   private var used = 0
 
@@ -56,7 +55,6 @@ struct BinaryPropertyList {
 
   private static func unsigned(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
 
-  /// Reads `count` bytes of an object.
   private mutating func take(_ count: Int, at offset: Int) throws(KeyedArchiveError) -> ArraySlice<UInt8> {
     guard offset >= 8, offset <= end, count >= 0, count <= end - offset else {
       throw Self.damaged("an object is longer than the list")

@@ -6,7 +6,6 @@
   /// their own `init(coder:)`.
   struct FoundationDecoding: Sendable {
     let type: AnyClass
-    /// Returns `nil` if the fields are invalid.
     let decode: @Sendable (KeyedArchiveReader) throws(KeyedArchiveError) -> NSObject?
 
     static let byType: [ObjectIdentifier: FoundationDecoding] = Dictionary(

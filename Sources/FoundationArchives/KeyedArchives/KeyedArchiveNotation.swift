@@ -7,7 +7,6 @@ import FoundationObjects
 /// objects show their class and fields: `User{name: "Ada"}`. An object with several references gets a label where it is
 /// written, and appears by it elsewhere: `[#2=["a"], #2#]`. Takes linear time and memory.
 package struct KeyedArchiveNotation {
-  /// The notation, up to the limit.
   package let text: String
   /// Whether "…" replaces an omitted part: at the limit, for deep nesting, or for too many references to long objects.
   package let isCut: Bool
@@ -28,7 +27,6 @@ private struct KeyedArchivePrinter {
 
   private(set) var out: Notation
   private let graph: KeyedArchiveGraph
-  /// Reference counts of the objects.
   private var references: [Int]
   private var isWritten: [Bool]
   private var classNames = KeyedArchiveClassNames()

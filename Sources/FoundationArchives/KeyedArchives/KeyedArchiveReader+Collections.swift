@@ -52,7 +52,6 @@
       return elements
     }
 
-    /// Takes from the budget.
     func charge(_ amount: Int) throws(KeyedArchiveError) {
       guard budget.charge(amount) else { throw Self.beyondBudget }
     }

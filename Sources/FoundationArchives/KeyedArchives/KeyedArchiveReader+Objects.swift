@@ -29,7 +29,6 @@
       return object
     }
 
-    /// Creates an object for a property list value.
     private func plain(_ node: PropertyListNode) throws(KeyedArchiveError) -> AnyObject {
       budget.count(1)
       switch node {
@@ -49,7 +48,6 @@
       }
     }
 
-    /// Creates an object with a class.
     private func coded(_ value: PropertyListNode) throws(KeyedArchiveError) -> AnyObject {
       guard let fields = try fields(of: value), let reference = fields["$class"],
         case .uid(let number) = graph.list[reference]

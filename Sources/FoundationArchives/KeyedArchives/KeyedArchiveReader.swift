@@ -22,10 +22,8 @@
       case read(AnyObject, weight: Int, isFragile: Bool, levels: Int)
     }
 
-    /// The object being decoded.
     struct Frame {
       var fields: [String: Int32]
-      /// Values decoded without a key.
       var unkeyed = 0
     }
 

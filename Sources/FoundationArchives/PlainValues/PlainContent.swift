@@ -108,7 +108,6 @@ private struct PlainArchiveReader {
     }
   }
 
-  /// A field's value, after following a reference.
   private func resolved(_ node: PropertyListNode?) throws(KeyedArchiveError) -> PropertyListNode? {
     guard case .uid(let number)? = node else { return node }
     return graph.isNil(number) ? nil : try graph.object(number)

@@ -32,7 +32,6 @@ struct PlainReading {
     return left >= 0
   }
 
-  /// Returns `false` beyond the depth limit.
   mutating func enter() -> Bool {
     guard depth < Self.maximumDepth else { return false }
     depth += 1

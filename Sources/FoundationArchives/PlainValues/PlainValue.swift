@@ -74,7 +74,6 @@ extension PlainValue: Encodable {
 }
 
 extension PlainValue {
-  /// The equivalent Foundation object.
   package var object: any NSObject & NSCoding {
     switch self {
     case .null: NSNull()

@@ -69,7 +69,6 @@ private struct PlainListReader {
     }
   }
 
-  /// Reads a key of the top dictionary.
   mutating func key(_ index: Int32) throws(KeyedArchiveError) -> String {
     guard let value = reading.leaf(list[index]) else {
       if case .string = list[index] { throw Self.tooMuch }

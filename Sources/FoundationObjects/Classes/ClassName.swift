@@ -26,7 +26,6 @@
     /// Whether `NSStringFromClass` supports it.
     package static func isNamedByFoundation(_ type: AnyClass) -> Bool { isTopLevel(_typeName(type, qualified: true)) }
 
-    /// The class's name; `nil` if the class cannot be found by name.
     package static func name(of type: AnyClass) -> String? {
       let printed = _typeName(type, qualified: true)
       if isTopLevel(printed) {
@@ -63,7 +62,6 @@
       return first >= UInt8(ascii: "0") && first <= UInt8(ascii: "9")
     }
 
-    /// Whether a name has the form of a module's top-level class.
     package static func isTopLevel(_ name: String) -> Bool {
       let parts = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
       return parts.count == 2

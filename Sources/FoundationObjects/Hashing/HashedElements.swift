@@ -16,13 +16,11 @@
     private var count = 0
     private var weight = 0
 
-    /// - Parameter count: The number of elements, if known.
     package init(count: Int? = nil) {
       isFew = count.map { $0 <= Self.few } ?? false
       if !isFew, let count { elements.reserveCapacity(count) }
     }
 
-    /// - Parameter weight: The number of values in the element.
     mutating func add(_ object: NSObject, weight elementWeight: Int) {
       count &+= 1
       weight = Self.sum(weight, elementWeight)

@@ -6,7 +6,6 @@ package struct GraphDepth: Sendable {
   /// The depth limit. In an optimized build an 8 MiB stack could release arrays nested 30,000 deep, but not 60,000.
   package static let maximum = 20_000
 
-  /// The current depth.
   @usableFromInline package var current = 0
   /// The greatest depth in the current object, including references.
   @usableFromInline package var deepest = 0

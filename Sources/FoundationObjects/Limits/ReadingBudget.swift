@@ -7,7 +7,6 @@
   /// So an element's values are counted once per reference, and the comparisons of a set or dictionary are charged
   /// before Foundation makes them.
   package struct ReadingBudget: Sendable {
-    /// A point in reading, to measure work done after it.
     package struct Mark: Sendable {
       @usableFromInline package let work: Int
       @usableFromInline package let fragileCount: Int

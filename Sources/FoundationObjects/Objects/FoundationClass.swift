@@ -7,7 +7,6 @@
   /// are checked first.
   package struct FoundationClass: Sendable {
     package let type: AnyClass
-    /// Returns `nil` if the fields are invalid.
     package let make: @Sendable (any FoundationFields) -> NSObject?
 
     package static let all: [FoundationClass] = texts + times + measures + notifications

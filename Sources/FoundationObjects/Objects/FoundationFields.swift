@@ -5,7 +5,6 @@
   ///
   /// A missing field is `nil`, 0 or false. A field of another kind is the same, and an error of the unarchiver.
   package protocol FoundationFields: NSCoder {
-    /// A key's spelling in this kind of archive.
     func spelling(of key: FieldKey) -> String
 
     /// A text as a Swift string, so that no instance is made twice.

@@ -3,7 +3,6 @@
 /// Escapes strings as JSON does, and all characters that would affect a terminal's display.
 package struct Notation {
   package private(set) var text = ""
-  /// Whether the limit cut something off.
   package private(set) var isCut = false
   private let limit: Int
 
@@ -12,12 +11,10 @@ package struct Notation {
 
   package var isFull: Bool { text.utf8.count > limit }
 
-  /// Records that the rest is omitted.
   package mutating func cut() { isCut = true }
 
   package mutating func append(_ part: String) { text += part }
 
-  /// Appends quoted text.
   package mutating func append(quoted string: some StringProtocol) {
     text += "\""
     for scalar in string.unicodeScalars {
@@ -27,7 +24,6 @@ package struct Notation {
     text += "\""
   }
 
-  /// Appends bytes as `h'0102'`.
   package mutating func append(hex bytes: UnsafeRawBufferPointer) {
     text += "h'"
     let shown = min(bytes.count, max(0, limit - text.utf8.count) / 2 + 1)

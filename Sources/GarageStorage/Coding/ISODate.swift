@@ -27,7 +27,6 @@ enum ISODate {
     return date
   }
 
-  /// - Parameter hasFraction: Whether to keep fractional seconds.
   static func text(of date: Date, hasFraction: Bool = true) -> String? {
     let interval = date.timeIntervalSinceReferenceDate
     let whole = interval.rounded(.down)
@@ -102,7 +101,6 @@ enum ISODate {
     return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * shifted + 2) / 5 + 1)
   }
 
-  /// The days from 1970-01-01 to a date.
   private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
     let (era, yearOfEra) = (month <= 2 ? year - 1 : year).floored(by: 400)
     let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1

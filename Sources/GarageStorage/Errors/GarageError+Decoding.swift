@@ -20,7 +20,6 @@ extension GarageError.Code {
 }
 
 extension DecodingError {
-  /// A reference to a missing object.
   static func missingReference(_ error: GarageError, at path: [any CodingKey]) -> DecodingError {
     .dataCorrupted(Context(codingPath: path, debugDescription: error.message, underlyingError: error))
   }

@@ -32,7 +32,6 @@ extension Garage {
     return changes
   }
 
-  /// Parks a session's objects in one transaction.
   func park(_ session: ParkingSession) throws {
     let changes = try changes(parking: try session.finish())
     guard dataEncryptionDelegate == nil else { return try change(changes) }

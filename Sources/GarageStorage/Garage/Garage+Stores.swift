@@ -53,7 +53,6 @@ extension Garage {
     }
   }
 
-  /// The store, opened on first use.
   func store() throws -> any GarageStore {
     if let store = try openStore() { return store }
     return try loading.withLock {

@@ -29,7 +29,6 @@ extension Garage {
     }
   }
 
-  /// Applies changes that do not depend on stored data.
   func change(_ changes: PendingChanges) throws {
     try writing.withLock { try apply(changes) }
   }

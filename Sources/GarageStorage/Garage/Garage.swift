@@ -21,7 +21,6 @@ public final class Garage: @unchecked Sendable {
   public static let errorDomain = GarageError.errorDomain
 
   struct State {
-    /// Unsaved changes.
     var pending = PendingChanges()
     /// The open batches of `batchThread`, outermost first. Each includes the pending changes beneath it.
     var batches: [PendingChanges] = []
@@ -45,7 +44,6 @@ public final class Garage: @unchecked Sendable {
 
   let descriptions: [PersistentStoreDescription]
   let state = Mutex(State())
-  /// Held while the store is being opened.
   let loading = NSLock()
   /// Held for each change, or for a whole batch. Recursive, because a batch contains operations.
   let writing = NSRecursiveLock()

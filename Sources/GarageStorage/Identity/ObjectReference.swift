@@ -1,4 +1,3 @@
-/// An object's stored reference to another one.
 struct ObjectReference: Hashable {
   let type: String
   let identifier: String

@@ -8,7 +8,6 @@ struct TypeIdentity: Sendable {
   let name: String
   /// The name without its module, for messages: "Person".
   let shortName: String
-  /// The key prefix of the type's objects.
   let prefix: [UInt8]
   /// Whether nested values are separate objects.
   let isIdentified: Bool
@@ -69,7 +68,6 @@ struct TypeIdentity: Sendable {
     T.ID.self == String.self || T.ID.self == UUID.self || T.ID.self is any LosslessStringConvertible.Type
   }
 
-  /// An identifier's text; `nil` for an unsupported type.
   static func identifier(of value: some Identifiable) -> String? { text(of: value.id) }
 
   /// - Throws: ``GarageError/Code/unsupportedIDConformance``

@@ -6,7 +6,6 @@ import Platform
 /// Properties are given by key paths, because access by name requires the Objective-C runtime.
 public final class ObjectMapping {
   struct Property {
-    /// Its declared type.
     let type: Any.Type
     let read: (NSObject) -> Any?
     /// `nil` if it cannot be set.

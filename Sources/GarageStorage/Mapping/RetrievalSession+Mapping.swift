@@ -7,7 +7,6 @@ extension RetrievalSession {
     return try object(mapped: type, key, record)
   }
 
-  /// The mapped object of a record already read.
   func object<T: MappableObject>(
     mapped type: T.Type, _ key: ObjectKey, _ record: StoredRecord, from path: [any CodingKey] = []
   ) throws -> T {
@@ -18,7 +17,6 @@ extension RetrievalSession {
     }
   }
 
-  /// A nested mapped object.
   func mapped<T: MappableObject>(_ type: T.Type, _ json: JSONValue, _ decoder: TreeDecoder) throws -> Any {
     try nest(decoder.codingPath) {
       if let reference = json.reference { return try referenced(mapped: type, reference, decoder) }

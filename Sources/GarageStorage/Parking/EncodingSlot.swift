@@ -35,14 +35,12 @@ final class EncodingSlot {
 
   func set(_ value: JSONValue) { content = .value(value) }
 
-  /// Makes this an object unless it is something else. Returns whether it is one.
   @discardableResult
   func becomeObject() -> Bool {
     if isEmpty { content = .object([:]) }
     return isObject
   }
 
-  /// Makes this an array unless it is something else. Returns whether it is one.
   @discardableResult
   func becomeArray() -> Bool {
     if isEmpty { content = .array([]) }

@@ -21,7 +21,6 @@ final class ParkingSession {
     let status: SyncStatus?
   }
 
-  /// A queued object.
   private struct Waiting {
     let key: ObjectKey
     let status: SyncStatus?
@@ -98,7 +97,6 @@ final class ParkingSession {
     return Parked(key: object.key, json: json, status: object.status)
   }
 
-  /// The JSON that `body` creates.
   func json(label: String, _ body: (EncodingSlot) throws -> Void) throws -> JSONValue {
     self.label = label
     let slot = EncodingSlot()
@@ -114,7 +112,6 @@ final class ParkingSession {
   /// Fails the parking where throwing is impossible.
   func fail(_ error: GarageError) { failure = failure ?? error }
 
-  /// A path in the current object, for messages.
   func text(of path: [any CodingKey]) -> String { label + CodingPath.text(of: path) }
 
   // MARK: - Values

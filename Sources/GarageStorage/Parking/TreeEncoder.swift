@@ -26,7 +26,6 @@ final class TreeEncoder: Encoder {
     SingleTreeEncoding(encoder: self)
   }
 
-  /// The encoder for a key of this value.
   func nested(_ slot: EncodingSlot, _ key: any CodingKey) -> TreeEncoder {
     TreeEncoder(session, slot, codingPath + [key])
   }

@@ -1,7 +1,6 @@
 import Foundation
 
 extension RetrievalSession {
-  /// A date in this retrieval's form.
   func date(_ decoder: TreeDecoder) throws -> Date {
     guard let dates else { return try Self.date(from: decoder) }
     switch dates {

@@ -13,7 +13,6 @@ final class RetrievalSession {
   let view: GarageView
   /// Objects that live on, for references resolved later.
   let identities: IdentityMap
-  /// `nil` for the garage's own forms.
   let dates: JSONDecoder.DateDecodingStrategy?
   private let longestChain: Int
   private var made: [ObjectKey: Any] = [:]
@@ -45,7 +44,6 @@ final class RetrievalSession {
     return try make(type, key, record, from: [])
   }
 
-  /// The object of a record already read.
   func object<T: Decodable>(_ type: T.Type, _ key: ObjectKey, _ record: StoredRecord) throws -> T {
     if let object = made(key) { return try cast(object, key) }
     return try make(type, key, record, from: [])
@@ -173,7 +171,6 @@ final class RetrievalSession {
   /// subclasses.
   static func pointsToObjects(_ type: Any.Type) -> Bool { TypeIdentity.of(type).isIdentified || type is AnyClass }
 
-  /// Whether JSON refers to a missing object.
   func isMissing(_ type: Any.Type, _ json: JSONValue) throws -> Bool {
     guard let reference = json.reference, Self.pointsToObjects(type) else { return false }
     return try !isThere(reference)

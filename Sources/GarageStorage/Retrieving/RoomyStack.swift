@@ -12,7 +12,6 @@ enum RoomyStack {
   /// 64 KiB for each level, twice a debug build's need for large types. Untouched memory costs nothing.
   private static let size = 32 << 20
 
-  /// Whether a level needs another stack.
   static func isDue(at level: Int) -> Bool {
     level >= firstLevels && (level - firstLevels).isMultiple(of: levels)
   }

@@ -25,7 +25,6 @@ struct TreeDecoder: Decoder {
 
   func singleValueContainer() -> any SingleValueDecodingContainer { SingleTreeDecoding(decoder: self) }
 
-  /// The decoder for a key of this value.
   func nested(_ json: JSONValue, _ key: any CodingKey) -> TreeDecoder {
     TreeDecoder(session, json, codingPath + [key])
   }

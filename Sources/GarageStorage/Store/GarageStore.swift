@@ -1,6 +1,4 @@
-/// The storage of a garage.
 protocol GarageStore: AnyObject, Sendable {
-  /// Runs `body` with a snapshot.
   func read<R>(_ body: (any StoreSnapshot) throws -> R) throws -> R
 
   /// Commits all changes durably, or none. Ignores sync statuses for objects deleted in between.

@@ -56,7 +56,6 @@ struct PendingChanges {
     clearsAll = true
   }
 
-  /// Applies later changes.
   mutating func merge(_ later: PendingChanges) {
     if later.clearsAll { clearAll() }
     for type in later.clearedTypes { clear(type: type) }

@@ -21,7 +21,6 @@ extension StoredRecord {
     return bytes
   }
 
-  /// The status in a record's bytes.
   static func status(in bytes: UnsafeRawBufferPointer) -> SyncStatus? {
     guard bytes.count >= headerSize, bytes[0] == version else { return nil }
     return SyncStatus(rawValue: Int(bytes[2]))

@@ -1,4 +1,3 @@
-/// The stored data of one object.
 struct StoredRecord {
   /// UTF-8 JSON, or its encrypted text.
   var content: [UInt8]

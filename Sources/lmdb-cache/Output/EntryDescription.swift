@@ -12,7 +12,6 @@ struct EntryDescription: Encodable {
   let created: Date
   let lastAccess: Date
 
-  /// - Parameter key: Replaces the entry's key.
   init(_ entry: CacheEntry, key: String? = nil) {
     self.key = key ?? entry.key
     size = entry.size

@@ -3,7 +3,6 @@ import LMDB
 /// The oldest open snapshot of any process: pages freed after it are not reused until it ends.
 struct OldestSnapshot: Encodable {
   let process: Int32
-  /// Transactions committed since.
   let transactionsBehind: UInt64
   let isSuspended: Bool
 

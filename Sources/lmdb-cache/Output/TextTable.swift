@@ -1,4 +1,3 @@
-/// Lines of cells in aligned columns, two spaces apart.
 struct TextTable {
   enum Alignment { case left, right }
 

@@ -1,5 +1,4 @@
 extension ReplayReport {
-  /// The report as human-readable text.
   var table: String {
     var counts = TextTable([.left, .right])
     counts.append(["requests", Formatting.grouped(requests)])

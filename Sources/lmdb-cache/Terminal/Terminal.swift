@@ -46,7 +46,6 @@ final class Terminal {
     try StandardOutput.write(Self.enter)
   }
 
-  /// Restores the screen.
   func end() {
     if !isEntered { return }
     isEntered = false

@@ -1,6 +1,5 @@
 import ArgumentParser
 
-/// The file format of a trace.
 enum TraceFormat: String, ExpressibleByArgument, CaseIterable {
   /// A four-byte big-endian key per request, as in the cache2k project's traces.
   case u32be

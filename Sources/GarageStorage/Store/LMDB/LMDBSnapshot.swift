@@ -1,7 +1,6 @@
 import LMDB
 import Synchronization
 
-/// A snapshot of an LMDB environment.
 final class LMDBSnapshot: StoreSnapshot {
   /// Keys of the facts database; each value has one byte.
   enum Fact: UInt8 {

@@ -11,7 +11,6 @@ final class LMDBStore: GarageStore {
     let objects: Database
     /// Empty values by sync status and key.
     let statuses: Database
-    /// Facts about the whole garage.
     let facts: Database
   }
 

@@ -1,4 +1,3 @@
-/// A snapshot of a store in memory.
 final class MemorySnapshot: StoreSnapshot {
   private let contents: MemoryStore.Contents
 

@@ -15,7 +15,6 @@ struct GarageOpening: ~Copyable {
 
   static let dataFile = "data.mdb"
   private static let lockFile = "lock.mdb"
-  /// A garage's files.
   private static let ownNames: Set = [dataFile, lockFile, StateMark.name]
   /// Files of a cache of this package, in addition to its database.
   private static let cacheNames: Set = ["processes.lock", "clean-exit", "journals"]
@@ -76,7 +75,7 @@ struct GarageOpening: ~Copyable {
     return lock
   }
 
-  /// Shares the mark's lock with other users of the garage, or checks the data file if there are none.
+  /// Shares the mark's lock with other users of the garage; without any, checks the data file.
   private static func join(_ lock: borrowing FileLock, _ directory: Directory) throws(GarageError) {
     let path = directory.path
     let mark = try mark(in: lock.file, path)

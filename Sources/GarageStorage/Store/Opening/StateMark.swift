@@ -26,7 +26,6 @@ struct StateMark: Equatable {
 
   enum Reading: Equatable {
     case mark(StateMark)
-    /// Nothing was written yet.
     case void
     case newerVersion
     /// Another program's file.
