@@ -123,7 +123,7 @@ extension Garage {
   private func renamed(
     _ record: StoredRecord, _ key: ObjectKey, _ old: String, _ new: String, _ moved: Set<String>
   ) throws -> (bytes: [UInt8], isEncrypted: Bool)? {
-    // Search for the name before parsing: most objects do not contain it.
+    // Search for the name before parsing: most references are to other types.
     guard record.isEncrypted || record.content.contains(JSONWriter.bytes(of: .string(old))) else { return nil }
     let json = try source.json(of: record, key)
     let renamed = json.renaming(old, to: new, moved)

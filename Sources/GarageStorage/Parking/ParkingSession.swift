@@ -138,7 +138,7 @@ final class ParkingSession {
     waiting.append(Waiting(key: key, status: status, encode: encode))
   }
 
-  /// Stores any sync status of an object inside its owner's JSON, as the type decides which status new instances have.
+  /// Stores the status of an object inside its owner's JSON, even the default one: the type may start with another.
   func keepStatus(of value: Any, in slot: EncodingSlot) {
     guard purpose != .identifying, let status = (value as? any Syncable)?.syncStatus, slot.isObject,
       !slot.hasMember(JSONValue.statusMember)

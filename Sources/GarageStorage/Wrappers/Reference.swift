@@ -22,7 +22,7 @@ import Platform
 /// throws. The reference itself is kept and parked again unchanged.
 ///
 /// Reading is as thread-safe as sharing the owner. Parking the owner parks the object again only if the property was
-/// read. `JSONEncoder` writes only the identifier, and `JSONDecoder` reads objects in place.
+/// read or set. `JSONEncoder` writes only the identifier, and `JSONDecoder` reads objects in place.
 @propertyWrapper
 public struct Reference<Value: ReferenceTarget> {
   private var boxes: [ReferenceBox<Value.Object>]

@@ -25,8 +25,8 @@ extension Environment {
     try open(directory, options: options, exactly: false)
   }
 
-  /// Opens the environment like ``open(_:options:)``, but ignores one of this process whose lock file differs: that
-  /// lock file was deleted, and this call makes a new one.
+  /// Opens the environment like ``open(directory:options:)``, but ignores one of this process whose lock file differs:
+  /// that lock file was deleted, and this call makes a new one.
   ///
   /// - Parameter excludingWriters: Whether to lock out writers, and throw `.lockTimeout` if one does not end. A new
   ///   lock file takes the last transaction's number from the data file; a simultaneous commit through the old lock

@@ -81,8 +81,8 @@ package final class UnmappedFile {
     do throws(LMDBError) { try file.noteSize() } catch { throw .unreadable(error) }
   }
 
-  /// Whether no page of a state can have been overwritten: at most one transaction committed since, and the next has
-  /// not begun to write its meta page.
+  /// Whether no page of a state can have been overwritten: at most one transaction committed since, and the next but
+  /// one has not begun to write its meta page, which is this state's.
   private func isStillWhole(_ meta: MetaPage) throws(DataFileError) -> Bool {
     let newest = try newestMeta()
     if newest.transactionID > meta.transactionID + 1 || newest.transactionID < meta.transactionID { return false }

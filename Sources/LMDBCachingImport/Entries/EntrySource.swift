@@ -31,6 +31,6 @@ struct SourceEntry {
   var lastAccess: Int64?
   /// 0 for never.
   var expires: Int64 = 0
-  /// The part of a taken entry that is not taken.
+  /// The failure of a part of an entry that is otherwise taken.
   var remainder: EntryFailure?
 }

@@ -37,7 +37,7 @@ final class SQLiteDatabase {
   /// SQLite instructions; a schema takes some thousands.
   private static let greatestSchemaSteps: Int32 = 1_000_000
 
-  // Deferred until its statements, which retain it, are finalized.
+  // Its statements, which retain it, are finalized by now.
   deinit { sqlite3_close_v2(connection) }
 
   private static func uri(_ path: String, _ mode: Mode) -> String {
