@@ -63,7 +63,6 @@ import Testing
     try cache.close()
   }
 
-  /// Puts bytes into the cache as a record of any format.
   func put(_ bytes: Data, _ format: ArchiveFormat, forKey key: String, in cache: LMDBCache) throws {
     try bytes.withBytes { (bytes) throws(CacheError) in
       try CacheKey.with(key) { (key) throws(CacheError) in

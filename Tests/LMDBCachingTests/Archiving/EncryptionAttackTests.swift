@@ -4,7 +4,7 @@
 
   @testable import LMDBCaching
 
-  /// Records that somebody has edited in the database, with a checksum that belongs to them.
+  /// Edits records in the database and fixes their checksums.
   @Suite struct EncryptionAttackTests {
     let directory = CacheDirectory()
     var intruder: Intruder { Intruder(directory: directory) }
@@ -60,7 +60,7 @@
         $0.payload = Array("made up".utf8)
       }
       try expect(.untransformed, encryption())
-      // What was put there is read only by who says so.
+      // Only a cache that accepts plain values reads them.
       let cache = try open(encryption(acceptsPlainValues: true))
       #expect(try cache.value(forKey: "key") == Data("made up".utf8))
       try cache.close()
@@ -102,7 +102,7 @@
     }
 
     @Test func theListOfTransformsIsAuthenticated() throws {
-      // Their order, and one more: something that anybody can do to bytes, and undo.
+      // Swaps the order, and adds a transform that anyone can undo.
       let mirror = Mirrored()
       try fill(mirror, encryption())
       let original = try intruder.record("key")
@@ -205,7 +205,7 @@
       try expect(.decodingFailed, encryption(), key: "other")
     }
 
-    /// What the documentation says that cannot be told.
+    /// A known limit: the entry's previous encrypted value passes for the current one.
     @Test func anOlderValueOfTheEntryIsNotTold() throws {
       try fill(encryption())
       let older = try intruder.record("key")
@@ -245,14 +245,13 @@
     #endif
   }
 
-  /// Turns bytes around.
   private struct Mirrored: ValueTransform {
     var identifier: UInt8 { 130 }
     func apply(to bytes: Data, _ context: ValueTransformContext) throws -> Data? { Data(bytes.reversed()) }
     func restore(_ bytes: Data, _ context: ValueTransformContext) throws -> Data { Data(bytes.reversed()) }
   }
 
-  /// Says that it is required, and does nothing.
+  /// Claims to be required, but does nothing.
   private struct Refusing: ValueTransform {
     var identifier: UInt8 { 131 }
     var isRequired: Bool { true }

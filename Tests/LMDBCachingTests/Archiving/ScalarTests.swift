@@ -4,11 +4,10 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Values that are stored as raw bytes, from both tiers.
 @Suite struct ScalarTests {
   let directory = CacheDirectory()
 
-  /// Stores, and reads from every place, with a comparison that knows NaN.
+  /// Stores a value and reads it from every tier; the comparison treats NaN as equal.
   func check<V: Codable & Sendable>(
     _ value: V, _ format: ArchiveFormat, by same: (V, V) -> Bool, sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
@@ -97,7 +96,7 @@ import Testing
     case error(CacheError.Code)
   }
 
-  /// What reading a value as another type gives: the same from every place.
+  /// Reads the value as another type; every tier must agree.
   func readings<V: Codable & Sendable, T: Codable & Sendable & Equatable>(
     _ value: V, as type: T.Type
   ) throws -> [Reading<T>] {
@@ -114,7 +113,7 @@ import Testing
           readings.append(.error(error.code))
         }
       }
-      // Kept, whatever came of it.
+      // A failed read keeps the entry.
       #expect(try cache.value(V.self, forKey: "key") != nil)
       #expect(cache.count == 1)
       try cache.close()
@@ -154,7 +153,6 @@ import Testing
     var number: T
   }
 
-  /// At the top level as in a structure, and in an archive of an object.
   @Test func numbersAreConvertedWhereThatIsExact() throws {
     func check<V: Codable & Sendable & Equatable, T: Codable & Sendable & Equatable>(_ value: V, _ other: T?) throws {
       if let other { try expect(value, as: other) } else { try expectMismatch(value, T.self) }

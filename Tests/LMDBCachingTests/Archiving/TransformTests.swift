@@ -4,7 +4,7 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Adds its identifier to every byte, and leaves values alone that begin with a zero.
+/// Adds its identifier to every byte; leaves values that begin with a zero as they are.
 private struct Shift: ValueTransform {
   var identifier: UInt8
   var restores = true
@@ -20,7 +20,7 @@ private struct Shift: ValueTransform {
   }
 }
 
-/// Multiplies by three: what it does with ``Shift`` depends on their order.
+/// Multiplies by three, so the result depends on its order relative to ``Shift``.
 private struct Triple: ValueTransform {
   var identifier: UInt8 { 200 }
   func apply(to bytes: Data, _ context: ValueTransformContext) throws -> Data? { Data(bytes.map { $0 &* 3 }) }
@@ -61,7 +61,7 @@ struct TransformTests {
       #expect(try cache.withBytes(forKey: "data") { $0.withUnsafeBytes { Data($0) } } == data)
       #expect(try cache.read { try $0.value(forKey: "batch") } == data)
       try cache.close()
-      // The order at the time of reading makes no difference, nor what was added since.
+      // Reading ignores the configured order and transforms added later.
       cache = try open([Shift(identifier: 131), Triple(), Shift(identifier: 130)])
     }
     try cache.close()
@@ -108,7 +108,6 @@ struct TransformTests {
     try cache.close()
   }
 
-  /// What a transform throws is beneath the cache's error, with its code.
   @Test func whatATransformThrowsIsBeneath() throws {
     let cache = try open([Shift(identifier: 130)])
     do throws(CacheError) {
@@ -125,7 +124,7 @@ struct TransformTests {
   @Test func identifiersDiffer() {
     #expect(errorCode { try open([Triple(), Triple()]) } == .invalidArgument)
     for identifier: UInt8 in [0, 1, 16, 17, 127] {
-      // Those below 128 are the package's own: a record would be taken for one of another transform.
+      // Identifiers below 128 are reserved for the package.
       #expect(errorCode { try open([Shift(identifier: identifier)]) } == .invalidArgument)
     }
   }
@@ -148,7 +147,7 @@ struct TransformTests {
       try cache.close()
     }
 
-    /// Made-up frames: an error in bounded time and memory.
+    /// Forged frames fail in bounded time and memory.
     @Test func hostileFrames() throws {
       let compression = ZstandardCompression()
       let context = ValueTransformContext(key: "", authenticatedData: Data(), maximumLength: 1 << 20)
@@ -165,7 +164,6 @@ struct TransformTests {
         }
         if let restored = try? compression.restore(bytes, context) { #expect(restored.count <= 1 << 20) }
       }
-      // A frame that claims a terabyte.
       var claim = Data([0x28, 0xB5, 0x2F, 0xFD, 0xC0, 0x58])
       withUnsafeBytes(of: UInt64(1) << 40) { claim.append(contentsOf: $0) }
       claim.append(contentsOf: [1, 0, 0])
@@ -220,7 +218,6 @@ struct TransformTests {
       try cache.close()
     }
 
-    /// A value is bound to its key and to its header.
     @Test func boundToTheEntry() throws {
       let transforms = ValueTransforms(transforms: [encryption(.aesGCM)])
       let header = RecordHeader(format: .string, expires: 5, now: 1, cost: 2)
@@ -243,7 +240,7 @@ struct TransformTests {
         change(&changed)
         #expect(errorCode { try restore(changed, "key") } == .decodingFailed)
       }
-      // What changes in the life of an entry is not bound.
+      // Fields that change during an entry's life are not authenticated.
       var touched = header
       touched.lastAccess = 9
       touched.stamp = 9

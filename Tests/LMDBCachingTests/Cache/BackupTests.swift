@@ -5,15 +5,13 @@ import Testing
 
 @testable import LMDBCaching
 
-/// `backUp(to:)`, and what `lmdb-cache restore` does.
 @Suite struct BackupTests {
   let directory = CacheDirectory()
-  /// Where backups are.
   let places = CacheDirectory()
 
   private var backup: URL { places.url("backup") }
 
-  /// All of every entry but its stamp.
+  /// Every field of every entry, except its stamp.
   private func contents(_ url: URL) throws -> [String] {
     let reader = try #require(try CacheReader(directory: url))
     var all: [String] = []
@@ -50,7 +48,6 @@ import Testing
     }
     try fill(cache)
     try await cache.removeAll(taggedWith: "tag 3")
-    // Neither what waits for its commit is missing, nor is anything there that was removed.
     let report = try await cache.backUp(to: backup)
     #expect(report.entries == 299 && report.damagedEntries == 0 && report.bytes > 1 << 20)
     let original = try contents(directory.url)
@@ -59,7 +56,7 @@ import Testing
     #expect(places.names() == ["backup"])
     let found = try CacheInspection.verify(directory: backup, checksValues: true)
     #expect(found.damagedEntries == 0 && found.entries == 299)
-    // One that goes on by itself, with its tags.
+    // The copy is an independent cache, tags included.
     let copy = try DiskCache(
       directory: backup, configuration: CacheDirectory.configuration { $0.durability = durability })
     #expect(copy.recovery == nil)
@@ -90,7 +87,6 @@ import Testing
     func restore(_ bytes: Data, _ context: ValueTransformContext) throws -> Data { Data(bytes.reversed()) }
   }
 
-  /// What was replaced is in the cache's files for a while, and in the copy's not.
   @Test func aBackupIsCompact() async throws {
     let cache = try directory.openDisk()
     for round in 0..<5 {
@@ -106,7 +102,6 @@ import Testing
     try await cache.close()
   }
 
-  /// Whatever is at its place stays, and nothing is made.
   @Test func aPlaceThatIsTakenIsRefused() async throws {
     let cache = try directory.openDisk()
     try cache.set("value", forKey: "key")
@@ -159,7 +154,7 @@ import Testing
     try await damaged.close()
   }
 
-  /// The n-th of some calls fails. (What cannot be opened cannot be removed either, so that is one.)
+  /// The n-th call fails. (A file that cannot be opened cannot be removed either; both count as one.)
   @Test(arguments: ["pwrite", "fsync", "renameat", "fallocate", "mkdirat", "openat", "ftruncate"], [ENOSPC, EIO])
   func whateverFailsNothingIsHalfThere(_ call: String, _ status: Int32) async throws {
     let cache = try directory.openDisk()
@@ -209,7 +204,6 @@ import Testing
     try await cache.close()
     let original = try contents(directory.url)
     let place = places.url("cache")
-    // Nothing is there, or an empty directory.
     #expect(try restore(to: place)?.former == nil)
     #expect(try contents(place) == original)
     try FileManager.default.removeItem(at: place)
@@ -217,7 +211,6 @@ import Testing
     #expect(try restore(to: place)?.former == nil)
     #expect(try contents(place) == original && places.names() == ["cache"])
     try FileManager.default.removeItem(at: place)
-    // A cache.
     try await makeOther(place)
     let former = try #require(try restore(to: place)?.former)
     #expect(try contents(place) == original)
@@ -231,7 +224,6 @@ import Testing
     try await restored.close()
   }
 
-  /// The copy is in its place, so that is no failure.
   @Test func aFormerCacheThatCannotBeRemovedIsTold() async throws {
     let cache = try directory.openDisk()
     try fill(cache)
@@ -255,7 +247,6 @@ import Testing
     try await makeOther(place)
     let open = try DiskCache(directory: place, configuration: CacheDirectory.configuration())
     #expect { try restore(to: place) } throws: { ($0 as? CacheError)?.code == .busy }
-    // Opened when the work was done.
     try await open.close()
     var late: DiskCache?
     #expect {
@@ -279,7 +270,6 @@ import Testing
     try await cache.close()
   }
 
-  /// One that was damaged is what a backup is for.
   @Test func aDamagedCacheIsReplacedAndADamagedBackupIsNot() async throws {
     let cache = try directory.openDisk()
     try fill(cache)
@@ -292,7 +282,6 @@ import Testing
     #expect(try contents(place) == original)
     let segment = directory.segments[0]
     var bytes = directory.contents(segment)
-    // In the first value.
     bytes[1_500] ^= 1
     directory.write(bytes, to: segment)
     #expect { try restore(to: place) } throws: { ($0 as? CacheError)?.code == .corruptedRecord }
@@ -332,7 +321,7 @@ import Testing
       let session = FaultInjection.begin(.directory(places.path), [rule])
       let result = Result { try restore(to: place) }
       FaultInjection.end(session)
-      // Whatever failed, one of the two is there, and the old one is somewhere.
+      // Either cache is in place, and the former one is still somewhere.
       let found = try contents(place)
       #expect(found == old || found == new, "\(call) \(first): \(result)")
       if case .failure = result { #expect(found == old, "\(call) \(first): \(result)") }

@@ -4,7 +4,6 @@ import Testing
 
 @testable import LMDBCaching
 
-/// When a batch has returned, and who sees it then.
 @Suite struct BatchTests {
   let directory = CacheDirectory()
 
@@ -35,7 +34,6 @@ import Testing
     #expect((cache.statistics.commits > commits) == (durability == .full))
     #expect(hasPending(cache) == (durability != .full))
     try expectBatch { try cache.value(String.self, forKey: $0) }
-    // A snapshot has every write that returned before.
     try cache.read { snapshot in try expectBatch { try snapshot.value(String.self, forKey: $0) } }
     try cache.close()
   }
@@ -64,7 +62,6 @@ import Testing
     try cache.close()
   }
 
-  /// What fits into no segment of the journal is in the database when it returns.
   @Test func aBatchThatTheJournalCannotHoldIsCommitted() throws {
     let cache = try directory.open {
       neverCommitting(&$0); $0.disk.journalSize = 64 << 10

@@ -4,11 +4,9 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Listing by pages.
 @Suite struct CacheEntriesTests {
   let directory = CacheDirectory()
 
-  /// Short keys, keys that LMDB holds under digests, and prefixes of both.
   private static let keys = (0..<40).flatMap { number in
     [
       "a/\(number)", "b/\(number)", "b/" + String(repeating: "k", count: 600) + "\(number)",
@@ -34,13 +32,12 @@ import Testing
     let entries = try await cache.entries(withPrefix: prefix)
     #expect(listed.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) } == entries)
     #expect(entries.isEmpty == (prefix == "c"))
-    // Those with plain keys come first, in their order.
+    // Plain keys come first, in order.
     let plain = entries.filter { $0.key.utf8.count <= DatabaseKey.maximumLength }
     #expect(Array(listed.prefix(plain.count)) == plain)
     try await cache.close()
   }
 
-  /// An entry that is there all the time is given once, whatever happens to the others.
   @Test func whatChangesMeanwhileDisturbsNobody() async throws {
     let cache = try directory.open()
     for number in 0..<500 { try cache.set(number, forKey: String(format: "kept/%04d", number)) }
@@ -51,7 +48,7 @@ import Testing
     while let entry = try await iterator.next() {
       if !entry.key.hasSuffix("/") {
         kept.append(entry.key)
-        // The one at which the page ends, too.
+        // Includes the key at which the page ends.
         if kept.count.isMultiple(of: 5) {
           let number = Int.random(in: 0..<500, using: &random)
           try cache.removeValue(forKey: String(format: "kept/%04d/", number))

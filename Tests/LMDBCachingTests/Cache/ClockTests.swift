@@ -4,7 +4,7 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Wall clocks that jump, and times that no wall clock should say.
+/// Wall clocks that jump, and implausible times.
 @Suite struct ClockTests {
   let directory = CacheDirectory()
   let clock = ManualClock()
@@ -31,7 +31,7 @@ import Testing
     for _ in 0..<3 {
       clock.set(clock.now - Self.hour)
       #expect(try isGone("key", cache))
-      // What is stored now expires in its time.
+      // New entries expire on time.
       try cache.set(2, forKey: "new", expiresIn: .seconds(10))
       clock.advance(by: .milliseconds(9_990))
       #expect(try cache.value(Int.self, forKey: "new") == 2)
@@ -39,7 +39,7 @@ import Testing
       clock.advance(by: .milliseconds(20))
       #expect(try isGone("new", cache))
     }
-    // The wall clock catches up: the time goes on from there, and not back to it.
+    // When the wall clock catches up, time continues and does not go back.
     let before = cache.store.clock.now
     clock.set(clock.now + 3 * Self.hour - 1_000_000_000)
     #expect(cache.store.clock.now >= before)
@@ -49,7 +49,7 @@ import Testing
     try cache.close()
   }
 
-  /// In a new process nothing is known but what the cache holds.
+  /// A new process takes its lower bound from the cache.
   @Test func theTimeIsNotBeforeTheLastWrite() throws {
     var cache = try open()
     try cache.set(1, forKey: "key", expiresIn: .seconds(10))
@@ -72,7 +72,7 @@ import Testing
     #expect(cache.value(forKey: "key") == nil)
   }
 
-  /// Drawn steps of the wall clock: the time never goes back, and goes on at least as the monotonic clock does.
+  /// Random clock steps: time never goes back, and advances at least as fast as the monotonic clock.
   @Test(arguments: 0..<20 as Range<UInt64>)
   func theTimeNeverGoesBack(_ seed: UInt64) {
     var random = SeededRandom(seed)
@@ -86,16 +86,16 @@ import Testing
       default: clock.advance(by: .nanoseconds(step))
       }
       let now = cacheClock.now
-      // To within the step by which it is remembered.
+      // The stored floor is accurate to one step.
       #expect(now >= last - 1_000_000 && now >= clock.now)
       last = max(last, now)
     }
   }
 
-  /// Another thread's later look is no clock that was set back.
+  /// A later reading by another thread does not look like a clock set back.
   @Test func whoIsInterruptedAtTheClockDoesNotMoveTheTime() {
     let floor = TimeFloor()
-    // What was written by a clock ahead of the wall clock, which has caught up with it since.
+    // A clock ahead of the wall clock wrote this; the wall clock has caught up.
     floor.advance(to: 2_276_000_000, monotonic: 0)
     let second: Int64 = 1_000_000_000
     #expect(floor.time(9 * second, 8 * second + second / 2) == 9 * second)
@@ -113,7 +113,7 @@ import Testing
     #expect(date >= before && date <= Date().addingTimeInterval(0.001))
   }
 
-  /// Before 1970, after 2106, where seconds do not fit in 32 bits any more, and the ends of 64 bits.
+  /// Before 1970, after 2106 (32 bits of seconds), and the ends of 64 bits.
   @Test(
     arguments: [
       .min, .min + 1, -2_000_000_000_000_000_000, -1, 0, 1, 4_294_967_295_000_000_000, 5_000_000_000_000_000_000,
@@ -141,7 +141,7 @@ import Testing
     try cache.close()
   }
 
-  /// Also longer ones than 64 bits of seconds hold.
+  /// Includes durations longer than 64 bits of seconds.
   @Test(
     arguments: [
       (.zero, 0), (.seconds(-1), -1_000_000_000), (.nanoseconds(Int64.max), .max), (.nanoseconds(Int64.min), .min),
@@ -161,7 +161,7 @@ import Testing
     clock.advance(by: .seconds(3))
     #expect(fired.current == 3)
     timer.cancel()
-    // To the end of time, with a timer that falls due then.
+    // Advances to the end of time, where a timer fires.
     let late = CacheClock.manual(clock).repeating(every: .seconds(200 * 86_400)) { fired { $0 += 1 } }
     let last = CacheClock.manual(clock).repeating(every: .seconds(Int64.max)) {}
     clock.advance(by: .seconds(9_000_000_000))

@@ -8,11 +8,10 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Operations that depend on what is there, while the process is alone and while it is not.
+/// Conditional operations, with and without another process.
 @Suite struct ConditionalTests {
   enum Company: CaseIterable, Sendable {
     case none
-    /// Another process has the cache open.
     case process
   }
 
@@ -39,7 +38,6 @@ import Testing
     try cache.increment(forKey: "key")
     #expect(cache.store.journal.lock.withLock { cache.store.journal.isShared } == (company == .process))
     child?.end()
-    // With the next round, when it is wanted.
     #expect(
       try eventually {
         try cache.increment(forKey: "key")
@@ -54,7 +52,7 @@ import Testing
     try place.settle(cache)
     #expect(try !cache.setValueIfAbsent(2, forKey: "key"))
     #expect(try !cache.diskCache.setValueIfAbsent(2, forKey: "key"))
-    // Of whatever type.
+    // Any type counts.
     #expect(try !cache.setValueIfAbsent("text", forKey: "key"))
     #expect(try cache.value(Int.self, forKey: "key") == 1)
     if let child { #expect(child.run("absent k 1") == "1") }
@@ -99,7 +97,7 @@ import Testing
     try close(cache, child)
   }
 
-  /// Long values are in the value log, and those of several MB in no segment of the journal.
+  /// Values of several MB fit in no journal segment.
   @Test(arguments: Company.allCases, [3_000, 5 << 20]) func longValuesAreUpdated(
     _ company: Company, _ size: Int
   ) throws {
@@ -143,7 +141,7 @@ import Testing
     #expect(errorCode { try cache.entry(forKey: "key") } == .closed)
   }
 
-  /// What a closure may do with the cache, and whether that changes the entry "key", tagged "tag".
+  /// A use of the cache within a closure, and whether it changes the entry "key", tagged "tag".
   struct Use: CustomTestStringConvertible, Sendable {
     let testDescription: String
     var isOfKey = true
@@ -188,7 +186,7 @@ import Testing
     ]
 
     static let others: [Use] = [
-      // Of every group of keys.
+      // Enough keys to cover every key group.
       Use(testDescription: "sets") { cache in for n in 0..<8_000 { try cache.set(n, forKey: "other\(n)") } },
       Use(testDescription: "increment") { try $0.increment(forKey: "key2") },
       Use(testDescription: "update") { try $0.update(Int.self, forKey: "other") { $0 = 1 } },
@@ -210,7 +208,7 @@ import Testing
     ].map { Use(testDescription: $0.testDescription + " of others", isOfKey: false, run: $0.run) }
   }
 
-  /// A closure that changes its own entry would wait for itself. Everything else it does is no conflict.
+  /// A closure that changes its own entry would deadlock; any other use is allowed.
   @Test(arguments: Company.allCases, Use.own + Use.others) func closuresUseTheCache(
     _ company: Company, _ use: Use
   ) async throws {
@@ -228,12 +226,12 @@ import Testing
     #expect(code == (use.isOfKey ? .recursiveUpdate : nil) && taskCode == code)
     #expect(calls.withLock { $0 } == 2)
     #expect(try cache.value(Int.self, forKey: "key") == (use.isOfKey ? 7 : 9))
-    // When it is over the key is free.
+    // The key is free again.
     try use.run(cache)
     try close(cache, child)
   }
 
-  /// A change by another thread is seen, a few times; after that the thread waits.
+  /// Retries a few conflicts, then blocks the other thread.
   @Test(arguments: Company.allCases) func theKeyIsHeldAfterAFewConflicts(_ company: Company) throws {
     let (cache, child) = try open(company)
     let group = DispatchGroup()
@@ -255,7 +253,6 @@ import Testing
     try close(cache, child)
   }
 
-  /// A closure that waits for a thread that writes its entry ends with an error, and the other thread's write is made.
   @Test(arguments: Company.allCases) func whatWaitsForItselfEnds(_ company: Company) throws {
     let (cache, child) = try open(company) { $0.disk.lockTimeout = .milliseconds(50) }
     var calls = 0
@@ -274,7 +271,6 @@ import Testing
     try close(cache, child)
   }
 
-  /// Two closures that write each other's entries wait for each other no longer than one of them runs.
   @Test(arguments: Company.allCases) func closuresThatWriteEachOthersEntriesEnd(_ company: Company) throws {
     let (cache, child) = try open(company)
     concurrently(2) { thread in
@@ -293,7 +289,7 @@ import Testing
     try close(cache, child)
   }
 
-  /// Calls a closure where a value is transformed: between the look at the entry and the write.
+  /// Runs a closure inside the transform, between reading the entry and writing it.
   private struct Meanwhile: ValueTransform {
     let identifier: UInt8 = 200
     let run: @Sendable (String) -> Void
@@ -306,7 +302,6 @@ import Testing
     func restore(_ bytes: Data, _ context: ValueTransformContext) -> Data { bytes }
   }
 
-  /// A long value is transformed and written to the value log once, however often the write is tried.
   @Test(arguments: Company.allCases, [false, true]) func aLongValueIsWrittenOnce(
     _ company: Company, _ isConflict: Bool
   ) throws {
@@ -369,7 +364,7 @@ import Testing
     try close(cache, child)
   }
 
-  /// It cannot be given another expiry without saying that it is sound.
+  /// Touching a damaged entry must not mark it as sound.
   @Test(arguments: Company.allCases) func whatIsDamagedIsNotTouched(_ company: Company) throws {
     var cache = try directory.open()
     try cache.set("a short text", forKey: "key of the short one")
@@ -380,7 +375,6 @@ import Testing
     for key in ["key of the short one", "key of the long one"] {
       end = 0
       while let place = file.range(of: Data(key.utf8), in: end..<file.count) {
-        // In the payload.
         file[place.upperBound + RecordHeader.baseSize + 4] ^= 1
         end = place.upperBound
       }
@@ -398,7 +392,6 @@ import Testing
   }
 
   #if Encryption
-    /// The times are authenticated with the value.
     @Test(arguments: Company.allCases, Place.allCases) func whatIsEncryptedIsLoadedAndTouched(
       _ company: Company, _ place: Place
     ) throws {
@@ -472,10 +465,9 @@ import Testing
     #expect(try cache.value(String.self, forKey: "short") == "text")
     #expect(try cache.value(Data.self, forKey: "long") == nil)
     #expect(try !cache.touch(forKey: "long", expires: .never))
-    // The long value is where it was.
+    // The long value was not moved.
     let statistics = cache.statistics
     if place == .database { #expect(statistics.liveBytes + statistics.deadBytes < written + 50_000) }
-    // So that nothing is left to expire.
     try cache.diskCache.trimToLimits()
     try close(cache, child)
     let again = try directory.open { $0.disk.verification = .always }
@@ -500,7 +492,6 @@ import Testing
     clock.advance(by: .seconds(5))
     #expect(try cache.value(Int.self, forKey: "key") == nil)
     #expect(try cache.value(Int.self, forKey: "new") == 1)
-    // What has expired is not replaced.
     try cache.set(1, forKey: "key", expires: .unchanged)
     clock.advance(by: .seconds(1_000_000))
     #expect(try cache.value(Int.self, forKey: "key") == 1)
@@ -528,13 +519,13 @@ import Testing
     try close(cache, child)
   }
 
-  /// What a write announces, and a tier has not heard of yet, is not what an update begins with.
+  /// An update must not start from a write that a memory tier has not received yet.
   @Test func noIncrementIsLostWhileItIsAnnounced() throws {
     let first = try directory.open()
     let onlooker = Onlooker()
     onlooker.willChange = { usleep(50) }
     first.store.add(onlooker)
-    // Its memory tier hears of a write after the onlooker.
+    // Its memory tier receives writes after the onlooker.
     let cache = try directory.open()
     let count = 500
     concurrently(8) { thread in
@@ -557,12 +548,12 @@ import Testing
     try first.close()
   }
 
-  /// What cannot be recorded is in memory only, some time after it could have been: as if each were a disk that is full.
+  /// Writes stay in memory only when recording them fails, as on a full disk.
   @Test func noChangeIsLostThatIsInMemoryOnly() throws {
     let cache = try directory.open { $0.disk.inlineThreshold = 100 }
-    // It is found out that the process is alone.
+    // The cache detects that its process is alone.
     try cache.increment(forKey: "number")
-    // A file where the folder should be.
+    // A file at the folder's path makes every write fail.
     directory.write(Data(), to: ValueFolder.name)
     let count = 300
     let taken = Mutex<[Int]>([])
@@ -587,20 +578,19 @@ import Testing
     }
     let numbers = try cache.value([Int].self, forKey: "key")
     #expect(numbers?.first == 6 * count)
-    // Each that was removed had been set once.
+    // Each removal saw a distinct value.
     taken.withLock { #expect(Set($0).count == $0.count) }
     _ = errorCode { try cache.close() }
   }
 
   enum Disturbance: CaseIterable { case set, removal, removalOfAPrefix }
 
-  /// Memory tiers tell late writes by groups of keys: what happens to the others of its group does not concern a value that
-  /// is nowhere else.
+  /// Memory tiers detect late writes per key group; changes to other keys of the group must not drop a value held only
+  /// in memory.
   @Test(arguments: Disturbance.allCases) func whatIsInMemoryOnlyIsNotLostToOtherKeys(_ disturbance: Disturbance) throws
   {
     let cache = try directory.open { $0.disk.inlineThreshold = 100 }
     try cache.increment(forKey: "number")
-    // A file where the folder should be.
     directory.write(Data(), to: ValueFolder.name)
     let count = 2_000
     let value = Array(repeating: 0, count: 200)
@@ -660,7 +650,7 @@ import Testing
     try close(cache, child)
   }
 
-  /// Memory fails over to what it has; with others about, a condition cannot be known without the disk.
+  /// A cache that is alone falls back to memory; a shared one cannot evaluate a condition without the disk.
   @Test(arguments: Company.allCases) func aFullDiskLosesNothing(_ company: Company) throws {
     let clock = ManualClock()
     let (cache, child) = try open(company) { $0.clock = .manual(clock) }
@@ -683,7 +673,7 @@ import Testing
     try close(cache, child)
   }
 
-  /// Others look in the journals that are there for what they have to wait for.
+  /// Other processes check existing journals for conditional writes in progress.
   @Test func aNewJournalSaysThatConditionalWritesWait() throws {
     let cache = try directory.open(neverCommitting)
     let journal = cache.store.journal

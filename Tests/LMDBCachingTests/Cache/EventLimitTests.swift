@@ -4,7 +4,6 @@ import Testing
 
 @testable import LMDBCaching
 
-/// A log handler that hangs.
 @Suite struct EventLimitTests {
   @Test func whatIsLeftOutIsCounted() {
     let events = EventLog.Events()

@@ -4,7 +4,6 @@ import Testing
 
 @testable import LMDBCaching
 
-/// An expired entry is never served, by any way.
 @Suite struct ExpiryTests {
   let directory = CacheDirectory()
   let clock = ManualClock()
@@ -18,7 +17,6 @@ import Testing
     }
   }
 
-  /// Every way to get at an entry agrees on whether it is there.
   func expect(
     _ key: String, in cache: LMDBCache, isLive: Bool, sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
@@ -54,7 +52,7 @@ import Testing
     try cache.close()
   }
 
-  /// It lives for as long as it is read, and is not written with every read.
+  /// Reads extend the expiry without writing each time.
   @Test(arguments: Place.allCases, [10, 5_000]) func anExpirySlides(_ place: Place, _ size: Int) throws {
     for isDisk in [false, true] {
       let cache = try open()
@@ -76,7 +74,7 @@ import Testing
         versions.insert(try #require(try cache.entry(forKey: "key")).version)
         #expect(try read("never") == text && read("later") == text)
       }
-      // Every second or third read of them moved it.
+      // Only every second or third read moved the expiry.
       #expect(30...50 ~= versions.count)
       #expect(try cache.entry(forKey: "never")?.expiration == nil)
       let later = try #require(try cache.entry(forKey: "later")?.expiration)
@@ -85,7 +83,7 @@ import Testing
       clock.advance(by: .seconds(11))
       #expect(try read("key") == nil)
       try expect("key", in: cache, isLive: false)
-      // A lifetime of nothing is none, and takes none away.
+      // A lifetime of zero or less stores nothing and removes nothing.
       for lifetime in [Duration.zero, .seconds(-1)] {
         #expect(
           errorCode {
@@ -129,7 +127,6 @@ import Testing
     try cache.set("old", forKey: "key")
     try cache.set("new", forKey: "key", expiresIn: expiry)
     try expect("key", in: cache, isLive: false)
-    // Loading it again and again ends.
     let loads = Guarded(0)
     for round in 1...3 {
       let value = try cache.value(Int.self, forKey: "load", expiresIn: expiry) {
@@ -233,7 +230,7 @@ import Testing
     try cache.flush()
     cache.diskCache.autoTrimInterval = .seconds(20)
     clock.advance(by: .seconds(21))
-    // Jobs of the writer thread are done in turn.
+    // Jobs run in order, so this waits for earlier ones.
     try cache.store.onWriterThread { .success(()) }
     #expect(cache.count == 1)
     #expect(cache.memoryCache.count == 1)

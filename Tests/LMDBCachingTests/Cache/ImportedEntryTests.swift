@@ -6,11 +6,9 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Entries of other stores, while the process is alone and while it is not.
 @Suite struct ImportedEntryTests {
   enum Company: CaseIterable, Sendable {
     case none
-    /// Another process has the cache open.
     case process
   }
 
@@ -90,7 +88,7 @@ import Testing
 
   @Test func aWriteInBetweenIsNewer() throws {
     let cache = try directory.open()
-    // Between the look and the write: an isPresent that sees nothing, and a condition that fails.
+    // Changes the entry between check and write: a stale isPresent, then a failing condition.
     let entries = try (0..<50).map { try entry("key \($0)", "old") }
     for round in 0..<20 {
       let key = "key \(round)"
@@ -146,7 +144,6 @@ import Testing
     #expect(errorCode { try entry(key, "x") } == .invalidArgument)
   }
 
-  /// A disk that is full: nothing is in memory only, and the error says so.
   @Test func aFailureOfTheDiskIsThrown() throws {
     let cache = try directory.open { $0.disk.journalSize = 64 << 10 }
     let long = try ImportedEntry(
@@ -157,7 +154,6 @@ import Testing
     #expect(errorCode { try take(cache, [long]) } == .noSpace)
     FaultInjection.end(session)
     #expect(try cache.value(Data.self, forKey: "long") == nil)
-    // When the writer has got over it, it is taken.
     #expect(eventually { (try? take(cache, [long])) == [true] })
     try cache.flush()
     try cache.close()

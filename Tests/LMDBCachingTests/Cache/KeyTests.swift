@@ -115,7 +115,6 @@ import Testing
     for (index, key) in Keys.equivalent.enumerated() {
       #expect(try cache.value(Int.self, forKey: key, load: { index }) == index)
     }
-    // While one is being loaded, the other one is not waited for.
     let inner = try cache.value(Int.self, forKey: "x-é") {
       try cache.value(Int.self, forKey: "x-e\u{301}", load: { 1 }) + 1
     }

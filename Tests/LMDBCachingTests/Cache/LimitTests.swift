@@ -25,7 +25,6 @@ import Testing
 
   func key(_ index: Int) -> String { String(format: "k%05d", index) }
 
-  /// Nobody's memory or disk is filled who said nothing.
   @Test func bothTiersAreBoundedUnlessItIsSaidOtherwise() throws {
     for isUnlimited in [false, true] {
       let cache = try open {
@@ -52,14 +51,12 @@ import Testing
     let cache = try open()
     try fill(cache, 100)
     clock.advance(by: .seconds(600))
-    // Read from memory, from the disk, and as bytes.
     #expect(try cache.value(Int.self, forKey: key(0)) == 0)
     try cache.flush()
     cache.memoryCache.removeAll()
     #expect(try cache.diskCache.value(Int.self, forKey: key(1)) == 1)
     #expect(try cache.withBytes(forKey: key(2)) { $0.byteCount } == 8)
     #expect(try cache.value(Int.self, forKey: key(3)) == 3)
-    // No accesses.
     #expect(cache.contains(key(4)))
     #expect(try cache.read { try $0.value(Int.self, forKey: key(5)) } == 5)
     #expect(try cache.entries().count == 100)
@@ -130,7 +127,6 @@ import Testing
     try cache.close()
   }
 
-  /// A number that was computed wrongly empties nothing: an error where there can be one, else no limit.
   @Test func negativeLimitsEmptyNothing() async throws {
     let cache = try open()
     try fill(cache, 20, cost: 5)
@@ -239,7 +235,7 @@ import Testing
       try cache.set(number, forKey: key(number))
       clock.advance(by: .seconds(100))
     }
-    // Reads do not make an entry younger, and a write does.
+    // Only writes make an entry younger.
     #expect(try cache.value(Int.self, forKey: key(0)) == 0)
     try cache.set(10, forKey: key(1))
     try cache.removeAll(createdBefore: clock.date - 350)
@@ -254,7 +250,7 @@ import Testing
     try cache.close()
   }
 
-  /// An entry that costs more than all may together would drive out all others, and go as the last.
+  /// Such an entry would evict all others before itself.
   @Test func whatCostsMoreThanTheLimitDrivesNobodyOut() throws {
     let cache = try open()
     try fill(cache, 20, cost: 10)
@@ -266,14 +262,12 @@ import Testing
     try cache.close()
   }
 
-  /// Whatever the entries cost.
   @Test(arguments: [nil, 0, 1, 1 << 50] as [Int?]) func freeDiskSpaceIsLeft(_ cost: Int?) throws {
     let cache = try open()
     try fill(cache, 50, cost: cost)
     cache.diskCache.freeDiskSpaceLimit = 1
     try cache.diskCache.trimToLimits()
     #expect(cache.count == 50)
-    // No disk has that.
     cache.diskCache.freeDiskSpaceLimit = .max
     try cache.diskCache.trimToLimits()
     #expect(cache.count == 0)
@@ -285,31 +279,30 @@ import Testing
     var cost: Int
     var missing: Int
     var used = 1_000 << 20
-    /// What is to be left; `nil`: that says nothing.
+    /// What remains; `nil`: no such limit.
     var leftCount: Int?
     var leftCost: Int?
     var testDescription: String { "\(count) of \(cost), \(missing) of \(used) missing" }
   }
 
   static let shortages = [
-    // Costs that are bytes, that are numbers of entries, and large ones.
+    // Costs in bytes, costs as counts, and large costs.
     Shortage(count: 10_000, cost: 1_000 << 20, missing: 1 << 20, leftCost: 999 << 20),
     Shortage(count: 10_000, cost: 10_000, missing: 1 << 20, leftCost: 9_990),
     Shortage(count: 10_000, cost: 1_000 << 40, missing: 1 << 20, leftCost: 999 << 40),
     Shortage(count: 10_000, cost: .max, missing: 500 << 20, leftCost: Int.max / 2),
-    // No costs, or of a few entries only.
+    // No costs, or only a few entries have one.
     Shortage(count: 10_000, cost: 0, missing: 1 << 20, leftCount: 9_990),
     Shortage(count: 10_000, cost: 1, missing: 1 << 20, leftCount: 9_990),
-    // The least that can go is one.
+    // At least one entry goes.
     Shortage(count: 10, cost: 10, missing: 1, leftCost: 9),
     Shortage(count: 10, cost: 0, missing: 1, leftCount: 9),
-    // More than there is.
     Shortage(count: 10, cost: 100, missing: .max, leftCost: 0),
     Shortage(count: 10, cost: 0, missing: .max, used: 0, leftCount: 0),
     Shortage(count: 0, cost: 0, missing: 1 << 20, leftCost: 0),
   ]
 
-  /// The costs of entries need not be bytes: the same share of them goes as of the bytes.
+  /// Costs need not be bytes: the trim takes the same share of cost as of bytes.
   @Test(arguments: shortages) func whatGoesForFreeSpaceIsAShare(_ shortage: Shortage) {
     func goal(_ goal: TrimGoal) -> TrimGoal {
       Trimmer.goal(
@@ -319,7 +312,7 @@ import Testing
     #expect(free.count == shortage.leftCount ?? .max)
     #expect(free.cost == shortage.leftCost ?? .max)
     #expect(free.lastAccess == 7)
-    // Another limit that asks for more is kept.
+    // A stricter limit stays.
     let limited = goal(TrimGoal(count: 1, cost: 1))
     #expect(limited.count == min(1, free.count) && limited.cost == min(1, free.cost))
   }
@@ -355,7 +348,6 @@ import Testing
     try cache.close()
   }
 
-  /// A read that began before an entry was evicted does not bring it back.
   @Test(arguments: [0, 1]) func whatIsEvictedWhileItIsReadIsNotServedFromMemory(_ count: Int) throws {
     let cache = try open()
     try cache.set(SlowlyDecoded(number: 1), forKey: key(0))
@@ -377,7 +369,7 @@ import Testing
 
   @Test func trimmingManyEntriesIsExact() throws {
     let cache = try open()
-    // More than one part of a scan, and of a removal.
+    // Larger than one part of a scan or of a removal.
     let count = 25_000
     for start in stride(from: 0, to: count, by: 5_000) {
       try cache.write { batch in
@@ -393,7 +385,6 @@ import Testing
   }
 }
 
-/// While it is decoded other things happen.
 private struct SlowlyDecoded: Codable, Sendable {
   @TaskLocal static var whileDecoding: @Sendable () -> Void = {}
   let number: Int

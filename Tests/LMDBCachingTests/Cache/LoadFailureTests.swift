@@ -15,7 +15,6 @@ import Testing
   import Darwin
 #endif
 
-/// What a load does with an entry that cannot be read, and with a value that cannot be stored.
 @Suite struct LoadFailureTests {
   let directory = CacheDirectory()
   let events = EventLog.Events()
@@ -30,7 +29,6 @@ import Testing
 
   func logged(_ message: String) -> [EventLog.Event] { events.current.filter { "\($0.message)" == message } }
 
-  /// With the form that waits, or with the one for tasks.
   func value<V: Codable & Sendable>(
     _ type: V.Type, _ cache: LMDBCache, isTask: Bool, load: @escaping @Sendable () throws -> V
   ) async throws -> V {
@@ -38,7 +36,7 @@ import Testing
     return try wait { try cache.value(type, forKey: "key", load: load) }
   }
 
-  // In a task the other form would be chosen.
+  // Keeps the compiler from choosing the asynchronous form.
   private func wait<V>(_ body: () throws -> V) throws -> V { try body() }
 
   @Test(arguments: Place.allCases, [false, true]) func whatIsOfAnotherTypeIsReplaced(
@@ -93,7 +91,6 @@ import Testing
     #expect(!logged("cache entry cannot be read, and is loaded anew").isEmpty)
   }
 
-  /// The whole cache is no entry.
   @Test func whatIsNotTheEntrysIsAnErrorAsBefore() throws {
     let cache = try open()
     try cache.set(1, forKey: "key")
@@ -122,7 +119,6 @@ import Testing
       Issue.record("\(cache.health)")
       return
     }
-    // It is no loss that a flush would have to tell of.
     try await cache.flush()
     #expect(cache.count == 0)
     try cache.set(1, forKey: "other")
@@ -153,7 +149,6 @@ import Testing
     #expect(logged("loaded value not stored").count == 1)
   }
 
-  /// What the caller got wrong is an error before anything is loaded.
   @Test(arguments: [false, true]) func whatTheCallerGotWrongIsAnError(_ isTask: Bool) async throws {
     let cache = try open()
     let wrong: [(inout LoadOptions) -> Void] = [
@@ -182,7 +177,6 @@ import Testing
     try await cache.close()
   }
 
-  /// What the loader got wrong is no reason not to have its value.
   @Test(arguments: [false, true]) func whatTheLoaderGotWrongIsTold(_ isTask: Bool) async throws {
     let cache = try open()
     let wrong: [@Sendable (inout LoadContext) -> Void] = [
@@ -215,7 +209,7 @@ import Testing
   }
 
   #if os(Linux)
-    /// 4 GiB that nobody may read: what is too large is not touched, and is the callers'.
+    /// A 4 GiB mapping without access: reading it would crash.
     @Test func whatIsTooLargeIsTheCallers() throws {
       let cache = try open()
       let count = 1 << 32
@@ -234,7 +228,6 @@ import Testing
     }
   #endif
 
-  /// A read that loads is one read.
   @Test func aLoadIsOneMiss() throws {
     let cache = try open()
     for round in 0..<2 {

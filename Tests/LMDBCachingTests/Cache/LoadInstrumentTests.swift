@@ -4,11 +4,10 @@ import Testing
 
 @testable import LMDBCaching
 
-/// What runs around loads.
 @Suite struct LoadInstrumentTests {
   let directory = CacheDirectory()
 
-  /// Notes what it is told, and gives the closure a task-local value.
+  /// Records its events, and sets a task-local value for the closure.
   private final class Notebook: LoadInstrument {
     @TaskLocal static var key: String?
     let lines = Mutex<[String]>([])

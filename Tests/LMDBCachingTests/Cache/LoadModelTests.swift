@@ -5,19 +5,19 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Random reads through loaders with options, writes and jumps in time, held against what ``LoadOptions`` say.
+/// Random loads, writes and clock jumps, checked against the contract of ``LoadOptions``.
 @Suite struct LoadModelTests {
   let directory = CacheDirectory()
 
   struct Failure: Error {}
 
-  /// What is under a key: when which of the columns of the table in ``LoadOptions`` begins, in nanoseconds since 1970.
+  /// The start of each column in the table of ``LoadOptions``, in nanoseconds since 1970.
   private struct Entry {
-    /// Nil: it is noted that there is none.
+    /// Nil: a cached absence.
     var value: Int?
     var expires = Int64.max
     var refresh = Int64.max
-    /// Until when it is kept for loads.
+    /// Loads may serve the value until then.
     var kept = Int64.max
   }
 
@@ -26,7 +26,6 @@ import Testing
     var end = Int64.min
   }
 
-  /// What loads ask.
   private final class Source: Sendable {
     private let state = Mutex((value: 0, fails: false, isAbsent: false, calls: 0))
 
@@ -80,7 +79,6 @@ import Testing
       return lastValue
     }
 
-    /// What a load leaves, and returns.
     func noteLoad(_ key: String, _ value: Int?, fails: Bool) {
       if fails {
         var pause = pauses[key] ?? Pause()
@@ -132,7 +130,7 @@ import Testing
       let before = source.calls
       source.prepare(value, fails: fails, isAbsent: isAbsent)
       let result = Result { try ask(key, servesAbsence: servesAbsence) }
-      // What goes on in the background ends before anything else happens.
+      // Background refreshes must finish first.
       guard eventually({ cache.refreshes.withLock(\.isEmpty) }) else { throw Mismatch("a refresh does not end") }
       let calls = source.calls - before
       let expected: Result<Int?, Failure>
@@ -160,7 +158,7 @@ import Testing
       return try cache.value(Int.self, forKey: key, options: options) { [source] _ in try source.load()! }
     }
 
-    /// A read without a loader sees what has not expired, and nothing else.
+    /// Reads without a loader see unexpired values only.
     func readPlainly() throws {
       let key = "key\(random.below(4))"
       let entry = entries[key]
@@ -203,7 +201,7 @@ import Testing
         if random.below(4) > 0 { return }
         try cache.close()
         cache = try open(clock)
-        // Who failed is not known to another one.
+        // Failures are not shared with another cache object.
         pauses = [:]
         count("reopening")
       default: clock.advance(by: .milliseconds(random.below(6_000)))

@@ -8,7 +8,6 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Loads that may serve an older value.
 @Suite struct LoadOptionsTests {
   let directory = CacheDirectory()
   let clock = ManualClock()
@@ -16,7 +15,7 @@ import Testing
   private func open(_ change: (inout CacheConfiguration) -> Void = { _ in }) throws -> LMDBCache {
     try directory.open {
       $0.clock = .manual(clock)
-      // In real time: on a machine that is busy nobody is to give up and load by himself.
+      // Real time: keep callers on a busy machine from giving up the wait.
       $0.loadWaitLimit = .seconds(600)
       change(&$0)
     }
@@ -24,11 +23,11 @@ import Testing
 
   struct Failure: Error {}
 
-  /// A source that counts, fails when it is told to, and can be held up.
+  /// A source that counts its calls, and can fail or block.
   final class Source: Sendable {
     private let state = Mutex((calls: 0, fails: false))
     private let gate = Mutex<DispatchSemaphore?>(nil)
-    /// How many loads have come so far as to wait.
+    /// Loads that have reached the wait.
     let arrivals = Atomic<Int>(0)
 
     var calls: Int { state.withLock { $0.calls } }
@@ -37,7 +36,6 @@ import Testing
       set { state.withLock { $0.fails = newValue } }
     }
 
-    /// Lets nobody through before as many signals.
     func hold() -> DispatchSemaphore {
       let semaphore = DispatchSemaphore(value: 0)
       gate.withLock { $0 = semaphore }
@@ -50,7 +48,6 @@ import Testing
       return try answer()
     }
 
-    /// The same without holding a thread.
     func loadInTask() async throws -> Int {
       arrivals.add(1, ordering: .sequentiallyConsistent)
       while let gate = gate.withLock({ $0 }), gate.wait(timeout: .now()) == .timedOut {
@@ -68,7 +65,6 @@ import Testing
     }
   }
 
-  /// With the form that waits, or with the one for tasks.
   private func value(
     _ cache: LMDBCache, _ source: Source, _ options: LoadOptions, isTask: Bool
   ) async throws -> Int {
@@ -86,7 +82,7 @@ import Testing
     }
   }
 
-  // In a task the other form would be chosen.
+  // Keeps the compiler from choosing the asynchronous form.
   private func wait<V>(_ body: () throws -> V) throws -> V { try body() }
 
   private static func options(_ lifetime: Int, _ change: (inout LoadOptions) -> Void = { _ in }) -> LoadOptions {
@@ -119,7 +115,7 @@ import Testing
     #expect(try await value(cache, source, options, isTask: isTask) == 1)
     try place.settle(cache)
     clock.advance(by: .seconds(12))
-    // For everybody else it has expired.
+    // Plain reads see it as expired.
     #expect(try cache.value(Int.self, forKey: "key") == nil)
     #expect(!cache.contains("key"))
     let gate = source.hold()
@@ -130,7 +126,6 @@ import Testing
     #expect(try await value(cache, source, options, isTask: isTask) == 2)
     #expect(source.calls == 2)
     #expect(cache.statistics.staleServed == 5 && cache.statistics.refreshes == 1)
-    // Too old to be served.
     clock.advance(by: .seconds(15))
     for _ in 0..<5 { gate.signal() }
     #expect(try await value(cache, source, options, isTask: isTask) == 3)
@@ -154,7 +149,6 @@ import Testing
     try await cache.close()
   }
 
-  /// The share is of the life that each value has.
   @Test func shorterLivesAreRefreshedAheadToo() throws {
     let cache = try open()
     let options = Self.options(100) { ($0.refreshAhead, $0.jitter) = (0.8, 1) }
@@ -177,7 +171,7 @@ import Testing
     try await cache.close()
   }
 
-  /// A product with a share is rounded, and to more than a duration can be.
+  /// The product of a lifetime and a share is rounded, and may exceed the range of Duration.
   @Test func anyLifetimeIsOne() throws {
     let cache = try open()
     for lifetime in [Duration.zero, .nanoseconds(1), .seconds(Int64.max), Duration(attoseconds: .max)] {
@@ -185,7 +179,7 @@ import Testing
         var options = LoadOptions(lifetime: lifetime)
         (options.refreshAhead, options.jitter) = (share, jitter)
         #expect(try cache.value(Int.self, forKey: "key", options: options) { _ in 1 } == 1)
-        // Others than those of long life expire at once.
+        // Only short lifetimes expire at once.
         if lifetime > .seconds(1), jitter < 1 { #expect(cache.contains("key")) }
         try cache.removeAll()
       }
@@ -207,7 +201,6 @@ import Testing
     clock.advance(by: .seconds(20))
     source.fails = true
     for _ in 0..<4 { #expect(try await value(cache, source, options, isTask: isTask) == 1) }
-    // The others did not ask it.
     #expect(source.calls == 2)
     clock.advance(by: .seconds(4))
     for _ in 0..<4 { #expect(try await value(cache, source, options, isTask: isTask) == 1) }
@@ -219,7 +212,7 @@ import Testing
     source.fails = false
     #expect(try await value(cache, source, options, isTask: isTask) == 4)
     #expect(cache.statistics.staleServed == 9 && cache.statistics.failedLoads == 2)
-    // After so long it is an error.
+    // After this limit it is an error.
     source.fails = true
     clock.advance(by: .seconds(110))
     await #expect(throws: Failure.self) { try await value(cache, source, options, isTask: isTask) }
@@ -228,7 +221,7 @@ import Testing
     try await cache.close()
   }
 
-  /// However many wait for it: the pause is not the longer for them.
+  /// The pause does not grow with the number of waiters.
   @Test(arguments: [false, true]) func aFailureThatManyWaitForIsOne(_ isTask: Bool) async throws {
     let (events, source) = (EventLog.Events(), Source())
     let cache = try open { $0.logger = EventLog.logger(events) }
@@ -263,7 +256,7 @@ import Testing
         }
       }
     }
-    // All have seen that it has expired; most wait for the one that loads.
+    // All callers found it expired; most wait for the leader.
     #expect(try await becomesTrue { cache.statistics.misses == 17 })
     for _ in 0..<40 { gate.signal() }
     #expect(try await becomesTrue { found.current.count == 16 })
@@ -278,7 +271,6 @@ import Testing
     try await cache.close()
   }
 
-  /// What it stores is written with others, as by a plain write.
   @Test func aLoadOfAProcessThatIsAloneIsNotCommittedAtOnce() throws {
     let cache = try open { neverCommitting(&$0) }
     let commits = cache.statistics.commits
@@ -288,7 +280,7 @@ import Testing
     try cache.close()
   }
 
-  /// Until when it serves while the source fails moves with the expiry.
+  /// Touching extends the serve-on-failure window with the expiry.
   @Test(arguments: Place.allCases) func whatIsTouchedIsKeptForAsLongAfterwards(_ place: Place) throws {
     let (cache, source) = (try open(), Source())
     let options = Self.options(10) {
@@ -315,7 +307,6 @@ import Testing
     try cache.close()
   }
 
-  /// As everything else does, when somebody asks for it.
   @Test func whatIsLoadedIsTrimmedLast() throws {
     let cache = try open()
     let options = Self.options(10_000) { $0.failSafe = .seconds(100) }
@@ -329,7 +320,6 @@ import Testing
     try cache.close()
   }
 
-  /// A source that hangs is asked once, whoever gives up: those that come later wait for that load.
   @Test(arguments: [false, true]) func aSourceThatHangsIsAskedOnce(_ isTask: Bool) async throws {
     let (cache, source) = (try open { $0.loadWaitLimit = .milliseconds(1) }, Source())
     let gate = source.hold()
@@ -355,7 +345,6 @@ import Testing
     try await cache.close()
   }
 
-  /// Loads that hang, and loads within loads, leave threads for others.
   @Test func loadsWithALimitDoNotStarveEachOther() async throws {
     let (cache, source) = (try open(), Source())
     let gate = source.hold()
@@ -411,7 +400,6 @@ import Testing
       ($0 as? CacheError)?.code == .loadTimedOut
     }
     gate.signal()
-    // It went on.
     #expect(try await becomesTrue { try cache.value(Int.self, forKey: "key") == 1 })
     clock.advance(by: .seconds(20))
     #expect(try await value(cache, source, options, isTask: isTask) == 1)
@@ -445,16 +433,15 @@ import Testing
     #expect(try await find(cache, options, 7) == nil)
     #expect(try cache.value(Int.self, forKey: "key") == nil && !cache.contains("key"))
     await #expect(try cache.entries() == [] && cache.entry(forKey: "key") == nil)
-    // A value is looked for all the same where there has to be one.
+    // A caller that requires a value still loads.
     #expect(try await cache.value(Int.self, forKey: "key", options: options) { _ async throws -> Int in 3 } == 3)
     try await cache.removeAll()
     #expect(try await find(cache, options, nil) == nil)
     clock.advance(by: .seconds(5))
     #expect(try await find(cache, options, 9) == 9)
-    // What was there goes when there is none any more.
+    // A cached absence replaces the old value.
     clock.advance(by: .seconds(100))
     #expect(try await find(cache, options, nil) == nil)
-    // Where it is not to be remembered, it is not.
     try await cache.removeAll()
     let before = calls.load(ordering: .relaxed)
     for _ in 0..<2 { #expect(try await find(cache, Self.options(100), nil) == nil) }
@@ -522,7 +509,6 @@ import Testing
     try cache.close()
   }
 
-  /// What is kept is in the file, whoever opens it.
   @Test func anExpiredValueIsKeptOnTheDisk() throws {
     let source = Source()
     let options = Self.options(10) { $0.failSafe = .seconds(1_000) }
@@ -543,7 +529,6 @@ import Testing
     try cache.close()
   }
 
-  /// A write wins over a refresh, and over a load that took too long.
   @Test func aWriteWinsOverARefresh() throws {
     let (cache, source) = (try open(), Source())
     let options = Self.options(10) { $0.staleWhileRevalidate = .seconds(5) }
@@ -567,7 +552,7 @@ import Testing
         for index in 0..<64 {
           group.addTask {
             if index % 2 == 0 { return try? await value(cache, source, options, isTask: true) }
-            // A thread of Swift's pool would not wait for the load of a task.
+            // A pool thread would not wait for a task's load.
             return await withCheckedContinuation { continuation in
               inBackground(DispatchGroup()) {
                 let found = try? cache.value(Int.self, forKey: "key", options: options) { _ in try source.load() }

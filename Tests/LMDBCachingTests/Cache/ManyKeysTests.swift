@@ -6,7 +6,6 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Several keys at once.
 @Suite struct ManyKeysTests {
   let directory = CacheDirectory()
 
@@ -43,7 +42,7 @@ import Testing
 
   // MARK: On the disk
 
-  /// What is copied for all of them grows, and long values are not in it.
+  /// Short values share a growing buffer; long values are not in it.
   @Test(arguments: [1, 2, 3] as [UInt64]) func valuesOfAnyLengthAreReadTogether(seed: UInt64) throws {
     let cache = try directory.openDisk()
     var random = SeededRandom(seed)
@@ -57,14 +56,14 @@ import Testing
     for (number, value) in values.enumerated() {
       var found = try #require(try cache.value(Data.self, forKey: "key\(number)"))
       #expect(found == value)
-      // The bytes are the caller's.
+      // The buffer belongs to the caller.
       found.append(contentsOf: [1, 2, 3])
       #expect(found == value + [1, 2, 3])
     }
     try cache.close()
   }
 
-  /// Some wait in the journal, some are committed, some long, some removed, some expired, some never were.
+  /// A mix of pending, committed, long, removed, expired and absent keys.
   @Test(arguments: [0, 1, 63, 256, 257, 1_000]) func theDiskAnswersInTheOrderOfTheKeys(_ count: Int) throws {
     let clock = ManualClock()
     let cache = try directory.openDisk {
@@ -116,7 +115,7 @@ import Testing
     try cache.close()
   }
 
-  /// Values in the database that are long, in the value log, transformed: each key is looked up once.
+  /// Covers values in the database, in the value log, and transformed.
   @Test(arguments: [2_048, 1 << 20], [false, true]) func eachKeyIsLookedUpOnce(
     _ threshold: Int, _ isTransformed: Bool
   ) throws {
@@ -172,7 +171,6 @@ import Testing
     #expect(errorCode { try cache.diskCache.values(Int.self, forKeys: []) } == .closed)
   }
 
-  /// Another process has written since: what is in memory is not believed.
   @Test func whatAnotherProcessReplacedIsReadAnew() throws {
     let cache = try directory.open()
     try cache.set((0..<50).map { (key: "key\($0)", value: "old") })
@@ -187,7 +185,6 @@ import Testing
     try cache.close()
   }
 
-  /// A disk that is full: what is in memory only is found as well.
   @Test func whatIsInMemoryOnlyIsFound() throws {
     let cache = try directory.open(neverCommitting)
     try cache.set("before", forKey: "key")
@@ -202,7 +199,6 @@ import Testing
   }
 }
 
-/// A transform that anybody can undo.
 private struct Reversing: ValueTransform {
   let identifier: UInt8 = 201
   func apply(to bytes: Data, _ context: ValueTransformContext) throws -> Data? { Data(bytes.reversed()) }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LMDBCaching
 
-/// What is told to a metrics system, in a process of its own: it is installed for good.
+/// Runs in a child process, because a metrics system cannot be uninstalled.
 @Suite struct MetricsTests {
   let directory = CacheDirectory()
 
@@ -16,11 +16,11 @@ import Testing
     expect("loads key 100 1", "100")
     expect("loads key 50 1", "0")
     expect("counter loads", "0")
-    // It was open before there was a metrics system, and what it did then is told as well.
+    // Caches opened before the metrics system report their earlier activity too.
     expect("measure", "ok")
     expect("measure 20", "ok")
     #expect(eventually { child.run("counter loads") == "100" })
-    // Once, however often it is told.
+    // Repeated reports count once.
     #expect(eventually { child.run("gauge entries") == "100" })
     expect("loads other 10 1", "10")
     #expect(eventually { child.run("counter loads") == "110" })
@@ -31,7 +31,6 @@ import Testing
     expect("counter failed_loads", "0")
     expect("measure 0", "ok")
     expect("get key0", "key0")
-    // The rest is told at the end.
     expect("close", "ok")
     expect("counter memory_hits", "51")
     expect("counter misses", "110")
@@ -51,7 +50,7 @@ import Testing
     #expect(child.run("counter loads") == "10100")
     let times = try #require(child.run("timer load_duration").flatMap { Int($0) })
     #expect(times > 9_000)
-    // The one that hangs, and those that wait behind it.
+    // The stalled call, and those queued behind it.
     #expect(times <= 10_001)
     child.end()
   }

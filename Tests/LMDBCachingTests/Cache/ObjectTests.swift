@@ -5,14 +5,12 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Refuses to be read.
 final class OneWay: NSObject, NSCoding {
   override init() {}
   init?(coder: NSCoder) { nil }
   func encode(with coder: NSCoder) {}
 }
 
-/// YYCache's surface.
 @Suite struct ObjectTests {
   let directory = CacheDirectory()
 
@@ -36,11 +34,11 @@ final class OneWay: NSObject, NSCoding {
       archiving == .cbor ? [.objectGraph, .objectGraph, .string] : [.keyedArchive, .keyedArchive, .keyedArchive]
     #expect(try cache.entries().map(\.format) == formats)
     #expect(try cache.diskCache.object(forKey: "note") is Note)
-    // Kept in memory from now on: the same instance each time.
+    // Cached in memory from now on: the same instance each time.
     let again = try #require(try cache.object(forKey: "note") as? Note)
     #expect(try cache.object(forKey: "note") as? Note === again)
     try cache.close()
-    // The record says how it is to be read.
+    // The record, not the configuration, selects the coding.
     let other = try directory.open { $0.objectCoding.archiving = archiving == .cbor ? .keyedArchive : .cbor }
     #expect(try other.object(forKey: "string") as? NSString == "text")
     #expect((try other.object(forKey: "array") as? NSArray)?.count == 2)
@@ -54,7 +52,6 @@ final class OneWay: NSObject, NSCoding {
     var born: Date?
   }
 
-  /// Of what needs no class.
   @Test(arguments: Place.allCases) func keyedArchivesOfPlainDataAreValuesToo(_ place: Place) throws {
     let cache = try directory.open { configuration in
       neverCommitting(&configuration)
@@ -88,7 +85,7 @@ final class OneWay: NSObject, NSCoding {
     init?(coder: NSCoder) {}
   }
 
-  /// Foundation's archiver ends the process for them.
+  /// Foundation's archiver would end the process.
   @Test(arguments: [ObjectCoding.Archiving.cbor, .keyedArchive])
   func classesWithoutANameAreAnError(_ archiving: ObjectCoding.Archiving) throws {
     let cache = try directory.open { $0.objectCoding.archiving = archiving }
@@ -121,7 +118,7 @@ final class OneWay: NSObject, NSCoding {
     ]
   }
 
-  /// Among them objects whose hash ends the process, and objects that Foundation's archiver writes in a form of their own.
+  /// Includes objects whose hash crashes, and objects with a special archive form.
   @Test(arguments: foundationObjects.indices, [ObjectCoding.Archiving.cbor, .keyedArchive])
   func foundationsObjectsComeBack(_ index: Int, _ archiving: ObjectCoding.Archiving) throws {
     let cache = try directory.open { $0.objectCoding.archiving = archiving }
@@ -138,7 +135,7 @@ final class OneWay: NSObject, NSCoding {
     ]
   }
 
-  /// They would end the process, or be lost.
+  /// Reading them would crash or lose data.
   @Test(arguments: unreadable.indices) func objectsThatAreNotReadBackAreNotWritten(_ index: Int) throws {
     let cache = try directory.open { $0.objectCoding.archiving = .keyedArchive }
     try cache.setObject(NSString(string: "old"), forKey: "key")
@@ -208,7 +205,6 @@ final class OneWay: NSObject, NSCoding {
     #expect(errorCode { try cache.setObject(NSString(string: "x"), forKey: "note") } == .encodingFailed)
     #expect((try cache.object(forKey: "note") as? Note)?.count == 3)
     try cache.close()
-    // Without the closures it is an error, and stays.
     let other = try directory.open()
     #expect(errorCode { try other.object(forKey: "note") } == .decodingFailed)
     #expect(errorCode { try other.value(String.self, forKey: "note") } == .typeMismatch)
@@ -246,7 +242,7 @@ final class OneWay: NSObject, NSCoding {
       log { $0.append(text) }
       group.leave()
     }
-    // One after the other: each is called when the one before has done its work.
+    // Each completion runs before the next step begins.
     func step(_ body: () -> Void) { group.enter(); body(); group.wait() }
     step { cache.setObject(NSString(string: "v"), forKey: "key") { note("set \($0 == nil)") } }
     step { cache.containsObject(forKey: "key") { key, found in note("contains \(key) \(found)") } }
@@ -347,7 +343,6 @@ final class OneWay: NSObject, NSCoding {
     #expect(log.current.suffix(3) == ["closed true", "closed true", "closed true"])
   }
 
-  /// Of many that store an object where there is none, one does.
   @Test func ofManyOneStoresTheObject() throws {
     let cache = try directory.open()
     let stored = Guarded<[Int]>([])

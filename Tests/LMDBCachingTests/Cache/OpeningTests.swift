@@ -29,7 +29,7 @@ import Testing
   }
 
   #if os(Linux)
-    /// In a process of its own, whose environment no other test reads.
+    /// Uses a child process, because the environment is global.
     @Test func aNamedCacheIsTheProgramsOwn() async {
       await #expect(processExitsWith: .success) {
         let directory = CacheDirectory()
@@ -45,7 +45,6 @@ import Testing
     }
   #endif
 
-  /// Its directory is this user's alone, and goes with the last cache on it, closed or released.
   @Test(arguments: [false, true]) func temporaryCachesLeaveNothing(_ isClosed: Bool) throws {
     let clock = ManualClock()
     var configuration = CacheConfiguration()
@@ -142,7 +141,7 @@ import Testing
     try cache.close()
   }
 
-  /// The last steps may fail. The object lives on, and nobody takes it for a process that has the cache open.
+  /// The last steps of a close may fail without leaving a lock behind for others.
   @Test(arguments: [(Durability.fast, FaultInjection.Call.envSync), (.fast, .syncfs), (.ordered, .flock)])
   func aClosedCacheHasNothingOpenAlsoIfThatFails(
     _ durability: Durability, _ call: FaultInjection.Call
@@ -193,7 +192,6 @@ import Testing
     try cache.close()
   }
 
-  /// Every value in range works, at its ends too, whatever is done with the cache then.
   @Test(
     arguments: [
       { $0.disk.groupCommitInterval = .seconds(86_400) }, { $0.disk.groupCommitInterval = .zero },
@@ -304,7 +302,6 @@ import Testing
     let crashed = directory.crashed(cache)
     #expect(crashed.names().contains(FastSession.name))
     try cache.close()
-    // Closed by its last process, it is believed.
     #expect(!directory.names().contains(FastSession.name))
     cache = try directory.open(fast)
     #expect(try cache.value(String.self, forKey: "key") == "v")
@@ -314,7 +311,7 @@ import Testing
     cache = try sameBoot.open(fast)
     #expect(try cache.value(String.self, forKey: "key") == "v")
     try cache.close()
-    // Of another boot, and cut off.
+    // From another boot, and truncated.
     for mark in ["LMDBCFS1" + String(repeating: "x", count: 16), "", "LMDBCFS1", "LMD"] {
       let otherBoot = crashed.copy()
       otherBoot.write(Data(mark.utf8), to: FastSession.name)
@@ -329,8 +326,8 @@ import Testing
     }
   }
 
-  /// A `.fast` cache that was open when the operating system stopped: what is in it cannot be believed, and whoever does not
-  /// ask for such a cache, or for one that may be made anew, leaves it as it is.
+  /// A `.fast` cache that was open during a system crash is not trusted. Opening it with another durability is an
+  /// error, unless it may be rebuilt.
   @Test(arguments: [
     (Durability.ordered, true), (.ordered, false), (.full, true), (.full, false), (.fast, false),
   ])
@@ -354,13 +351,13 @@ import Testing
       #expect(error?.message.contains(crashed.path) == true && error?.message.contains("Nothing was changed") == true)
       #expect(before.losses(in: try TreeImage(crashed.path)) == [])
     }
-    // Its own kind makes it anew.
+    // Opening it with `.fast` rebuilds it.
     let anew = try crashed.open { $0.durability = .fast }
     #expect(try anew.entries().isEmpty)
     try anew.close()
   }
 
-  /// The mark of a cache that was not made to its end, in a directory that is another one's now.
+  /// A leftover mark from an unfinished cache.
   @Test func aMarkThatIsLeftOverDiscardsNothing() throws {
     let otherBoot = Data(("LMDBCFS1" + String(repeating: "x", count: 16)).utf8)
     var cache = try directory.open()

@@ -6,7 +6,6 @@
 
   @testable import LMDBCaching
 
-  /// Places that cannot hold a cache, or not for this process: a named error each.
   @Suite struct PlaceTests {
     let directory = CacheDirectory()
 
@@ -19,7 +18,6 @@
       try cache.set("v", forKey: "key")
       let stranger = try ChildProcess("CacheTestProcess", startedBy: unshare)
       #expect(stranger.run("open \(directory.path)") == "error processNamespaceMismatch")
-      // A process of this one is not.
       let neighbour = try cacheProcess()
       #expect(neighbour.run("open \(directory.path)") == "ok")
       try cache.close()
@@ -44,7 +42,7 @@
       try cache.set("v", forKey: "key")
       try cache.close()
       let before = directory.contents("data.mdb")
-      // The mount goes with the process.
+      // The mount ends with the process.
       let path = directory.path
       let mount = "mount --bind \(path) \(path) && mount -o remount,ro,bind \(path) && exec \"$0\""
       let child = try ChildProcess(

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LMDBCaching
 
-/// The forms of `value` that name no options have those of the cache.
+/// The forms of `value` without options use the cache's.
 @Suite struct PlainLoadTests {
   let directory = CacheDirectory()
   let clock = ManualClock()
@@ -33,7 +33,7 @@ import Testing
     return try sync { try cache.value(Int.self, forKey: "key", expiresIn: expiresIn, cost: cost, load: load) }
   }
 
-  // In a task the other form would be chosen.
+  // Keeps the compiler from choosing the asynchronous form.
   private func sync<R>(_ body: () throws -> R) throws -> R { try body() }
 
   @Test(arguments: [false, true]) func theLifetimeCostAndTags(_ isTask: Bool) async throws {
@@ -47,7 +47,7 @@ import Testing
     #expect(entry.expiration?.timeIntervalSince(clock.date) == 10)
     clock.advance(by: .seconds(10))
     #expect(try await value(cache, isTask: isTask) { 2 } == 2)
-    // What the call names counts more.
+    // Options of the call take precedence.
     try cache.removeValue(forKey: "key")
     #expect(try await value(cache, isTask: isTask, expiresIn: .seconds(50), cost: 3) { 3 } == 3)
     let other = try #require(try cache.entry(forKey: "key"))
@@ -102,8 +102,7 @@ import Testing
     try await cache.close()
   }
 
-  /// A lifetime that the call gives, of zero or less, is none: the value is the callers', and not kept.
-  /// Nor as an old value that may be served.
+  /// With a lifetime of zero or less, callers get the value and nothing is stored, not even a stale one.
   @Test(arguments: [false, true], [Duration.zero, .seconds(5)])
   func nothingIsKeptForNoTime(_ isTask: Bool, _ servedFor: Duration) async throws {
     let cache = try open { $0.staleWhileRevalidate = servedFor }

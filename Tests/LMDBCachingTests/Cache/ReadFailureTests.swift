@@ -5,7 +5,7 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Questions that cannot be answered: some throw, the others answer as an empty cache does, and say so once.
+/// Some calls throw on a failed read; the others act as if the cache were empty, and log it once.
 @Suite struct ReadFailureTests {
   let directory = CacheDirectory()
 

@@ -4,14 +4,13 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Removals of many entries, which the memory tier follows one entry after the other.
 @Suite struct RemovalTests {
   let directory = CacheDirectory()
 
   enum Removal: CaseIterable {
     case all, prefix, batch, batchOfPrefix
 
-    /// What is under another prefix afterwards.
+    /// The value that remains under another prefix.
     var kept: String? {
       switch self {
       case .all: nil
@@ -36,7 +35,7 @@ import Testing
 
   @Test(arguments: Removal.allCases, [true, false])
   func whatOneReaderFindsGoneNoOtherOneFinds(_ removal: Removal, _ isCommitted: Bool) throws {
-    // The onlooker is told before the memory tier.
+    // The onlooker is notified before the memory tier.
     let tier = try DiskCache(directory: directory.url, configuration: CacheDirectory.configuration(neverCommitting))
     let onlooker = Onlooker()
     tier.store.add(onlooker)
@@ -58,7 +57,7 @@ import Testing
     }
     try removal.happen(to: cache)
     #expect(looks.current > 0)
-    // Then memory is believed again.
+    // Memory serves hits again.
     let hits = cache.statistics.memoryHits
     try cache.set("after", forKey: "a/7")
     #expect(try cache.value(String.self, forKey: "a/7") == "after")

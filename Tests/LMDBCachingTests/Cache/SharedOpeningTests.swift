@@ -5,11 +5,11 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Several caches of one process on a directory: what is one for all of them, and what each has for itself.
+/// Several caches of one process on one directory: what they share, and what is per object.
 @Suite struct SharedOpeningTests {
   let directory = CacheDirectory()
 
-  /// Stands for encryption: nothing of a value is on the disk as it is, and a value without it is not believed.
+  /// Stands in for encryption: hides every value on disk, and rejects unmasked ones.
   private struct Mask: ValueTransform {
     var identifier: UInt8 = 140
     var byte: UInt8 = 0x5A
@@ -38,7 +38,6 @@ import Testing
     }
   }
 
-  /// Every way to write a value.
   enum Write: CaseIterable, Sendable {
     case set, batch, object, many, update, exchange, ifAbsent, ifVersion, load, loadInTask, disk, touch
 
@@ -66,7 +65,6 @@ import Testing
     }
   }
 
-  /// Who asks for encryption second has it as if it had been the first: not one value is stored plain.
   @Test(arguments: Write.allCases, [false, true]) func whatIsToBeEncryptedIs(
     _ write: Write, _ isFirst: Bool
   ) async throws {
@@ -86,7 +84,7 @@ import Testing
     for cache in caches { try await cache.close() }
   }
 
-  /// What the other one stored plain is not believed.
+  /// Rejects values that the other cache stored unencrypted.
   @Test(arguments: [false, true]) func whatIsNotEncryptedIsRefused(_ isCommitted: Bool) async throws {
     let plain = try open([])
     let masked = try open([Mask()])
@@ -103,7 +101,6 @@ import Testing
     for cache in [plain, masked, accepting] { try await cache.close() }
   }
 
-  /// Each has its own encryption key, and not that of whoever came first.
   @Test func eachHasItsOwnKey() throws {
     let first = try open([Mask(byte: 1)])
     let second = try open([Mask(byte: 2)])
@@ -139,7 +136,7 @@ import Testing
     ]
   }
 
-  /// What is one for all of a process cannot be asked for twice in two ways.
+  /// Process-wide settings must agree.
   @Test(arguments: Setting.all) func otherSettingsAreRefused(_ setting: Setting) throws {
     let (name, change) = (setting.name, setting.change)
     let first = try directory.open()
@@ -152,20 +149,20 @@ import Testing
         #expect(error.message.contains(name) && error.message.contains(directory.path), "\(error)")
       }
     }
-    // Nobody is disturbed.
+    // The open cache is not affected.
     try first.set(1, forKey: "key")
     let same = try directory.open()
     #expect(try same.value(Int.self, forKey: "key") == 1)
     try same.close()
     try first.close()
-    // When nobody has it open the other setting is as good.
+    // Once it is closed, another setting is accepted.
     let other = try directory.open(change)
     #expect(try other.value(Int.self, forKey: "key") == 1)
     #expect(errorCode { try directory.open() } == .configurationMismatch)
     try other.close()
   }
 
-  /// The limits may have been changed since.
+  /// Accepts the limits of the first opening or the current ones.
   @Test func limitsMayBeThoseOfTheOpeningOrThoseOfNow() throws {
     let first = try directory.open { $0.disk.countLimit = 10 }
     first.diskCache.countLimit = 20
@@ -178,7 +175,6 @@ import Testing
     try first.close()
   }
 
-  /// What is said of an opening itself has nothing to be compared with.
   @Test func whatIsAboutOpeningFilesIsNotCompared() throws {
     let first = try directory.open()
     let second = try directory.open {
@@ -206,7 +202,7 @@ import Testing
     }
   }
 
-  /// How values are loaded, and what is kept in memory, is each object's own.
+  /// Load behavior and memory contents are per object.
   @Test func eachLoadsInItsOwnWay() throws {
     let (clock, counters) = (ManualClock(), [Counter(), Counter()])
     let caches = try (0..<2).map { number in
@@ -229,6 +225,6 @@ import Testing
 }
 
 extension LMDBCache {
-  // In a task the other form would be chosen.
+  // Keeps the compiler from choosing the asynchronous form.
   fileprivate func sync<R>(_ body: () throws -> R) throws -> R { try body() }
 }

@@ -14,11 +14,10 @@ import Testing
   import Darwin
 #endif
 
-/// Entries that are removed together, by their tags.
 @Suite struct TagTests {
   let directory = CacheDirectory()
 
-  /// Every way to ask whether an entry is there says the same.
+  /// Every way to check for an entry must agree.
   private func expect(
     _ value: String?, _ key: String, _ cache: LMDBCache, at location: SourceLocation = #_sourceLocation
   ) throws {
@@ -61,7 +60,7 @@ import Testing
       let (isThere, keys) = (try snapshot.contains("one"), try snapshot.entries().map(\.key))
       #expect(!isThere && keys == ["kept", "none", "three"])
     }
-    // What is stored afterwards stays.
+    // Values stored after the removal stay.
     try cache.set("again", forKey: "one", tags: ["red"])
     try expect("again", "one", cache)
     try afterwards.settle(cache)
@@ -90,7 +89,7 @@ import Testing
     #expect(try cache.entry(forKey: "other")?.isTagged("b") == false)
     try cache.removeAll(taggedWith: "a")
     #expect(try cache.entries().map(\.key) == ["other", "without"])
-    // Where there was one, there is none.
+    // Replacing an entry clears its tags.
     #expect(try cache.setValueIfAbsent(5, forKey: "absent"))
     try cache.close()
   }
@@ -111,7 +110,7 @@ import Testing
     #expect(try cache.value(Int.self, forKey: "updated") == 7)
     try cache.removeAll(taggedWith: "tag")
     #expect(try cache.entries().isEmpty)
-    // An update makes a new entry, which has none.
+    // An update creates a new entry without tags.
     #expect(try cache.increment(forKey: "incremented") == 1)
     try cache.removeAll(taggedWith: "tag")
     #expect(try cache.value(Int.self, forKey: "incremented") == 1)
@@ -140,7 +139,7 @@ import Testing
     let cache = try directory.open()
     #expect(errorCode { try cache.set(1, forKey: "key", tags: (0...64).map(String.init)) } == .invalidArgument)
     #expect(!cache.contains("key"))
-    // The empty tag is one; and so is a long one. Tags are what their bytes are.
+    // Includes the empty tag, a long tag, and tags equal as strings but not as bytes.
     let long = String(repeating: "t", count: 100_000)
     try cache.set(1, forKey: "key", tags: ["", long, "é"])
     try cache.removeAll(taggedWith: "e\u{301}")
@@ -148,7 +147,7 @@ import Testing
     #expect(try cache.entry(forKey: "key")?.isTagged(long) == true)
     try cache.removeAll(taggedWith: "")
     #expect(!cache.contains("key"))
-    // With a key that the record holds, an expiry, a wide cost and a value elsewhere.
+    // A key in the record, an expiry, a wide cost and a value in the log.
     let key = String(repeating: "k", count: 3_000)
     let value = Data(repeating: 7, count: 50_000)
     try cache.set(value, forKey: key, expiresIn: .seconds(60), cost: 1 << 40, tags: ["a", "b"])
@@ -172,7 +171,7 @@ import Testing
     #expect(cache.statistics.diskEvictions == 0 && cache.statistics.expirations == 0)
     #expect(try cache.diskCache.store.database.valueUsage().bytes == 0)
     for index in 0..<1_000 { #expect(try cache.value(Int.self, forKey: "\(index)") == (index % 10 == 3 ? nil : index)) }
-    // A trim does it, too, whatever its goal.
+    // A trim sweeps too, for any goal.
     try cache.removeAll(taggedWith: "4")
     try cache.diskCache.trim(toCount: 850)
     #expect(try cache.entryCount() == 800)
@@ -182,7 +181,6 @@ import Testing
     try cache.close()
   }
 
-  /// What a process that ends leaves to be swept, the next one sweeps.
   @Test func theNextProcessSweeps() throws {
     let cache = try directory.open(neverCommitting)
     for index in 0..<100 { try cache.set(index, forKey: "\(index)", tags: ["tag"]) }
@@ -197,7 +195,7 @@ import Testing
     }
   }
 
-  /// Removals are not remembered for ever; what was held back for longer is not believed.
+  /// Removals are forgotten after a while; writes delayed longer than that are dropped.
   @Test func removalsAreForgotten() throws {
     let clock = ManualClock()
     let cache = try directory.open { $0.clock = .manual(clock) }
@@ -223,7 +221,7 @@ import Testing
     #expect(try cache.value(String.self, forKey: "stays") == "stays")
     let status = try cache.store.database.tagStatus()
     #expect(status.forgotten > 0 && status.forgotten <= status.swept && status.swept <= status.last)
-    // Written before, and committed now.
+    // Written before the removal, committed after it.
     try cache.store.onWriterThread { [store = cache.store] in
       outcome { () throws(CacheError) in
         try store.database.transact("A late write") { (session) throws(LMDBError) in
@@ -246,7 +244,7 @@ import Testing
         }
       }
     }
-    // What was there has a later stamp: another process wrote it after the late write, and has committed it first.
+    // The surviving entry has a later stamp: another process wrote and committed it first.
     #expect(try cache.entries().map(\.key) == ["new", "plain", "stays"])
     #expect(try cache.value(String.self, forKey: "stays") == "stays")
     try cache.close()
@@ -262,7 +260,7 @@ import Testing
     try cache.flush()
     #expect(try cache.store.database.tagRemovals().removals.count == 1)
     #expect(try cache.value(Int.self, forKey: "key") == 2)
-    // A trim of everything does not: other processes may be about to commit.
+    // Trimming everything keeps it, because other processes may still commit.
     try cache.removeAll(taggedWith: "2")
     try cache.diskCache.trim(toCount: 0)
     #expect(try cache.store.database.tagRemovals().removals.count == 2)
@@ -306,7 +304,6 @@ import Testing
     try await cache.close()
   }
 
-  /// Of values that are in memory only, too.
   @Test func aFullDisk() throws {
     let cache = try directory.open()
     let value = String(repeating: "v", count: 5_000)
@@ -317,7 +314,6 @@ import Testing
       [.init(.pwrite, returns: ENOSPC, count: .max), .init(.fallocate, returns: ENOSPC, count: .max)])
     for key in ["gone", "other", "kept"] { try cache.set(value, forKey: key, tags: [key]) }
     #expect(try cache.value(String.self, forKey: "gone") == value)
-    // The journal has room for it.
     try cache.removeAll(taggedWithAnyOf: ["gone", "tag"])
     for key in ["gone", "first"] {
       #expect(!cache.contains(key))
@@ -331,7 +327,7 @@ import Testing
     try cache.close()
   }
 
-  /// One tag shares what tells of its removal with others: those must not lose anything.
+  /// Tags that share a marker word must not lose entries.
   @Test func tagsThatShareAWord() throws {
     let cache = try directory.open()
     func group(_ tag: String) -> UInt64 { EntryTags.hash(tag) >> 52 }
@@ -341,7 +337,7 @@ import Testing
     try cache.removeAll(taggedWith: first)
     let reads = cache.statistics.diskHits
     for _ in 0..<10 { #expect(try cache.value(Int.self, forKey: "key") == 1) }
-    // Looked at once, it is served from memory again.
+    // After one disk check, memory serves it again.
     #expect(cache.statistics.diskHits == reads)
     #expect(cache.statistics.memoryHits >= 10)
     try cache.removeAll(taggedWith: second)

@@ -5,11 +5,10 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Records of a version that is not this one: what they are nobody knows, and they are no empty places.
+/// Records of an unknown version: their content is unknown, but the keys are occupied.
 @Suite struct UnreadableEntryTests {
   enum Company: CaseIterable, Sendable {
     case none
-    /// Another process has the cache open.
     case process
   }
 
@@ -20,7 +19,7 @@ import Testing
     var code: CacheError.Code { self == .newer ? .unsupportedRecord : .corruptedRecord }
   }
 
-  /// What asks whether there is an entry, or depends on it.
+  /// Calls that check for an entry or depend on one.
   enum Attempt: CaseIterable, Sendable {
     case contains, containsOnDisk, containsInSnapshot, entry, setIfAbsent, setOnDiskIfAbsent, setObjectIfAbsent, touch
     case setUnchanged, update, take
@@ -47,7 +46,6 @@ import Testing
 
   let directory = CacheDirectory()
 
-  /// A cache with one entry, whose record is of that version.
   private func open(_ version: Version) throws -> LMDBCache {
     let cache = try directory.open()
     try cache.set("kept", forKey: "key", expiresIn: .seconds(86_400))
@@ -85,7 +83,7 @@ import Testing
     }
     #expect(errorCode { try cache.value(String.self, forKey: "key") } == version.code)
     #expect(!cache.contains("key"))
-    // One that is to take its place, whatever it is, does.
+    // An unconditional write replaces it.
     try cache.set("replaced", forKey: "key")
     try cache.flush()
     cache.memoryCache.removeAll()
@@ -95,7 +93,7 @@ import Testing
     try cache.close()
   }
 
-  /// Where other processes have the cache open nothing was looked at before: the transaction finds it.
+  /// With other processes present, only the transaction reads the entry.
   @Test(arguments: Version.allCases) func isNotReplacedInATransaction(_ version: Version) throws {
     let cache = try open(version)
     let child = try cacheProcess()
@@ -107,7 +105,7 @@ import Testing
       }
     }
     #expect(errorCode { try put(0) } == version.code)
-    // Somebody else's entry is another one.
+    // Other entries are not affected.
     #expect(try !put(1))
     #expect(try record(cache) == kept)
     child.end()
@@ -138,7 +136,6 @@ import Testing
     #expect(errorCode { try cache.value(OtherKind.self, forKey: "key") } == .typeMismatch)
     #expect(errorCode { try cache.value(LostCase.self, forKey: "key") } == .decodingFailed)
     #expect(try cache.value(Original.self, forKey: "key")?.age == 36)
-    // A load replaces what it cannot read.
     #expect(try await cache.value(forKey: "key") { Added(name: "Ada", theme: "light") }.theme == "light")
     #expect(try cache.value(Added.self, forKey: "key")?.theme == "light")
   }

@@ -9,7 +9,6 @@ import Testing
 
   static let threshold = 20_480
   static let segment = (64 << 10) / 2
-  /// Around every size at which something else happens.
   static let sizes: [Int] = {
     var sizes = [0, 1, 2, 7, 8, 9, 15, 16, 17, 960, 1_023, 1_024, 1_025]
     for size in [4_080, 4_096, 8_192, threshold, 2 * threshold] {
@@ -29,7 +28,7 @@ import Testing
 
   enum Storage: CaseIterable, Sendable {
     case valueLog
-    /// Values larger than the journal go to the database at once.
+    /// Values larger than the journal go directly to the database.
     case inline
 
     func configure(_ configuration: inout CacheConfiguration) {
@@ -138,7 +137,7 @@ import Testing
     }
   }
 
-  /// Down to the shortest ones, of which `Data` keeps a copy in itself.
+  /// Includes the shortest, which `Data` stores inline.
   @Test func shortValuesInTheLogComeBack() throws {
     let cache = try directory.open {
       $0.disk.inlineThreshold = 1

@@ -1,6 +1,6 @@
 @testable import LMDBCaching
 
 extension LMDBCache {
-  /// Returns when everything that was enqueued on the writer thread is done.
+  /// Waits until the writer thread has run all earlier jobs.
   func settle() throws { try store.onWriterThread { .success(()) } }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LMDBCaching
 
-/// What one process is told of another's changes.
+/// Changes that one process reports about another's writes.
 @Suite(.serialized) struct ChangeProcessTests {
   let directory = CacheDirectory()
   let clock = ManualClock(now: Int64(Date().timeIntervalSince1970 * 1e9))
@@ -23,9 +23,9 @@ import Testing
     return child
   }
 
-  /// Lets the cache look after other processes once, and returns what it told.
+  /// Polls for other processes' changes once, and returns what was reported.
   func told(_ changes: CacheChanges, by cache: LMDBCache) throws -> [CacheChange] {
-    // It pauses for as long as it takes to look: not while the clock jumps.
+    // Polling pauses in proportion to its own duration, so the clock must not jump meanwhile.
     try cache.settle()
     clock.advance(by: ChangeFeed.interval)
     try cache.settle()
@@ -84,10 +84,10 @@ import Testing
     try cache.removeValue(forKey: "a3")
     try cache.removeValue(forKey: "a0")
     #expect(Set(changes.taken().map(\.key)) == ["a2", "a3", "a0"])
-    // What others commit before this is missed.
+    // Earlier commits are not observed.
     try cache.settle()
     for round in 0..<3 {
-      // Pending, then committed, then committed and another's on top.
+      // Pending; then committed; then overwritten by the other process.
       #expect(child.run("write other \(round)") == "ok")
       #expect(try told(changes, by: cache) == [])
       if round == 0 { try cache.flush() }
@@ -111,7 +111,7 @@ import Testing
     #expect(try told(changes, by: cache) == [])
     try cache.set("mine", forKey: "key")
     #expect(changes.taken() == [.set(key: "key")])
-    // Mine is pending, and is what this process sees.
+    // This process sees its own pending write.
     #expect(child.run("write key theirs") == "ok")
     #expect(try told(changes, by: cache) == [])
     try cache.flush()
@@ -141,7 +141,7 @@ import Testing
     let cache = try open()
     let child = try child()
     let isHeld = DispatchSemaphore(value: 0)
-    // Nothing is followed before this ends.
+    // Blocks the follower until this ends.
     cache.store.enqueueOnWriterThread { isHeld.wait() }
     let changes = cache.changes()
     #expect(child.run("write key theirs") == "ok")
@@ -168,14 +168,14 @@ import Testing
     #expect(child.run("remove k9") == "ok")
     #expect(child.run("flush") == "ok")
     #expect(try told(changes, by: cache) == [.missed])
-    // With few entries each is told again.
+    // With few entries each change is reported again.
     for index in 0..<25 { #expect(child.run("remove k\(index)") == "ok") }
     #expect(child.run("flush") == "ok")
     #expect(try told(changes, by: cache) == [.missed])
     _ = try told(changes, by: cache)
     #expect(child.run("write k27 new") == "ok")
     #expect(try told(changes, by: cache) == [.set(key: "k27")])
-    // Until there are too many.
+    // More entries than are reported one by one.
     for index in 0..<30 { try cache.set(index, forKey: "k\(index)") }
     #expect(changes.taken().count == 30)
     #expect(child.run("write k27 new") == "ok")
@@ -202,7 +202,7 @@ import Testing
     try await cache.close()
   }
 
-  /// More entries than one part, and a random history: what the observer believes is what there is.
+  /// With more entries than one part and a random history, the observed state matches the cache.
   @Test(arguments: [1, 2, 3] as [UInt64]) func theObserverEndsUpWithTheTruth(_ seed: UInt64) throws {
     var random = SeededRandom(seed)
     let cache = try open()

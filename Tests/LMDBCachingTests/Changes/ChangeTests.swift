@@ -7,7 +7,7 @@ import Testing
 
 @testable import LMDBCaching
 
-/// What one process is told of its own changes.
+/// Changes that a process reports about its own writes.
 @Suite struct ChangeTests {
   let directory = CacheDirectory()
   let clock = ManualClock()
@@ -39,7 +39,7 @@ import Testing
       batch.set(1, forKey: "b")
       batch.removeValue(forKey: "a4")
     }
-    // A scan that is under way may tell of the removal first.
+    // A running scan may report the removal first.
     #expect(changes.taken().sorted { "\($0)" < "\($1)" } == [.removed(key: "a4"), .set(key: "a1")])
     try other.removeAll(withPrefix: "a5")
     #expect(changes.taken() == [.removedAll(prefix: "a5")])
@@ -79,7 +79,7 @@ import Testing
     try cache.close()
   }
 
-  /// Of a tag nothing is told when it is removed, and the first look at the database does not find what was there.
+  /// Removing a tag reports no keys, so the first scan misses an entry removed as the observation begins.
   @Test(arguments: [true, false], [true, false])
   func whatATagRemovesAsTheObservationBeginsIsMissed(_ isCommitted: Bool, _ isBatch: Bool) throws {
     let cache = try open()
@@ -110,7 +110,7 @@ import Testing
     try cache.close()
   }
 
-  /// Where nobody listens a trim notes nothing of what it removes. Who comes before it is committed may read it.
+  /// Without observers a trim records nothing; one that starts before the commit may still see the entry.
   @Test func whoComesDuringATrimIsTold() throws {
     let cache = try directory.openDisk { configuration in
       neverCommitting(&configuration)
@@ -169,7 +169,7 @@ import Testing
     }
     for key in boundary.inside + [String(boundary.prefix.prefix(2))] {
       try cache.removeAll(withPrefix: key)
-      // A scan that was under way may tell of single keys, too.
+      // A running scan may report single keys too.
       #expect(changes.taken().contains(.removedAll(prefix: key)))
     }
     try cache.close()
@@ -204,10 +204,9 @@ import Testing
     for index in 0..<35 { try cache.set(index, forKey: "k\(index)") }
     var iterator = changes.makeAsyncIterator()
     #expect(await iterator.next() == .missed)
-    // What happened after it is there.
     let rest = changes.taken()
     #expect(rest.count <= 10 && rest.last == .set(key: "k34"))
-    // Keys count for their bytes too.
+    // Key bytes count toward the limit too.
     for index in 0..<9 { try cache.set(index, forKey: String(repeating: "x", count: 200_000) + String(index)) }
     #expect(changes.taken().first == .missed)
     try await cache.close()
@@ -229,7 +228,7 @@ import Testing
     inBackground(DispatchGroup()) {
       for number in 0...last { try? cache.set(number, forKey: "key") }
     }
-    // The last change told finds the last value; without it this would wait for ever.
+    // The last reported change leads to the last value; otherwise this would hang.
     let values = await seen
     #expect(values.last == last)
     #expect(values == values.sorted())
@@ -258,7 +257,7 @@ import Testing
     try cache.set(1, forKey: "key")
     try await cache.close()
     var iterator = changes.makeAsyncIterator()
-    // What was told before is not lost.
+    // Earlier changes are still delivered.
     #expect(await iterator.next() == .set(key: "key"))
     #expect(await iterator.next() == nil)
     try other.set(2, forKey: "key")
@@ -290,7 +289,7 @@ import Testing
       }
       #expect(await task.value <= 1, "\(ending)")
       if ending == "cancel" {
-        // Cancelled, it is over for who else waits.
+        // Cancellation ends every waiting iterator.
         #expect(await changes.makeAsyncIterator().observation.mailbox.next() == nil)
       }
       try await cache?.close()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LMDBCaching
 
-/// What a follower that only looks tells of what happens.
+/// Events that a read-only follower reports.
 @Suite struct FollowerTests {
   let directory = CacheDirectory()
   let clock = ManualClock()
@@ -23,7 +23,7 @@ import Testing
     return follower
   }
 
-  /// What it tells next, once there is something.
+  /// Waits for the next events.
   private func next(_ follower: CacheFollower) throws -> [CacheFollower.Event] {
     var events: [CacheFollower.Event] = []
     _ = try eventually {
@@ -35,7 +35,7 @@ import Testing
 
   private func changes(_ follower: CacheFollower) throws -> [CacheChange] { try next(follower).map(\.change) }
 
-  /// Has it look once more, without a pause, and expects it to tell nothing.
+  /// Polls once without a pause, and expects no events.
   private func expectNothing(_ follower: CacheFollower, at location: SourceLocation = #_sourceLocation) throws {
     follower.nextLook = .min
     try follower.follow { Issue.record("told: \($0)", sourceLocation: location) }
@@ -62,7 +62,6 @@ import Testing
     try expectNothing(follower)
   }
 
-  /// What waits in a journal is told before it is committed, and not once more when it is.
   @Test func whatWaitsIsToldOnce() throws {
     let cache = try open(neverCommitting)
     try cache.set("1", forKey: "a")
@@ -108,7 +107,6 @@ import Testing
     try expectNothing(follower)
   }
 
-  /// Nobody writes anything then.
   @Test func anExpiryIsTold() throws {
     let cache = try open()
     try cache.set("1", forKey: "a", expiresIn: .seconds(10))
@@ -149,7 +147,6 @@ import Testing
     try cache.flush()
     #expect(try changes(follower) == [.missed])
     try expectNothing(follower)
-    // With few entries again, each is known again.
     try cache.trim(toCount: 10)
     var told: [CacheChange] = []
     #expect(
@@ -162,7 +159,6 @@ import Testing
     #expect(told.dropLast().allSatisfy { $0 == .missed } && told.count > 1)
   }
 
-  /// Who cannot take what it is told is told what is left, if that is still so.
   @Test func whatCouldNotBeToldIsNotLost() throws {
     struct Full: Error {}
     let cache = try open()
@@ -200,7 +196,7 @@ import Testing
     #expect(try changes(follower) == [.set(key: "b")])
     #expect(process.run("remove a") == "ok")
     #expect(try changes(follower) == [.removed(key: "a")])
-    // What a process had not committed when it died is told, and is no news when another one applies it.
+    // A dead process's uncommitted write is reported once, and not again when it is replayed.
     #expect(process.run("set c 3") == "ok")
     process.kill()
     #expect(try changes(follower) == [.set(key: "c")])
@@ -228,7 +224,7 @@ import Testing
       eventually { errorCode { try follower.follow { _ in } } == .invalidDirectory })
   }
 
-  /// What is told, one after the other, makes what is there.
+  /// Applying the reported events reproduces the cache.
   @Test(arguments: [UInt64(1), 2, 3, 4]) func whatIsToldMakesWhatIsThere(_ seed: UInt64) throws {
     var random = SeededRandom(seed)
     let cache = try open { $0.disk.groupCommitInterval = .milliseconds(random.below(3)) }

@@ -6,7 +6,6 @@ import Testing
 
 @testable import LMDBCaching
 
-/// The values under one key, one after the other.
 @Suite struct ObservationTests {
   let directory = CacheDirectory()
 
@@ -14,7 +13,7 @@ import Testing
     let cache = try directory.open()
     var values = cache.observe(Int.self, forKey: "key").makeAsyncIterator()
     #expect(try await values.next() == .some(nil))
-    // Others, also those whose keys start with it, are none of it, whether there is a value or not.
+    // Changes to other keys, even ones with this prefix, are not delivered.
     for index in 0..<100 { try cache.set(index, forKey: "key\(index)") }
     try await cache.removeAll(withPrefix: "key1")
     try cache.set(1, forKey: "key")
@@ -32,7 +31,7 @@ import Testing
     #expect(try await values.next() == .some(nil))
     try cache.diskCache.set(9, forKey: "key")
     #expect(try await values.next() == 9)
-    // Another one begins with what is there.
+    // A new observer starts with the current value.
     var others = cache.observe(Int.self, forKey: "key").makeAsyncIterator()
     #expect(try await others.next() == 9)
     try await cache.removeAll()
@@ -45,7 +44,7 @@ import Testing
     #expect(try await late.next() == nil)
   }
 
-  /// What nobody asked for in time is left out, and what does not change is given once.
+  /// Skips intermediate and unchanged values.
   @Test func ofSeveralTheLast() async throws {
     let cache = try directory.open()
     try cache.set(0, forKey: "key")
@@ -85,7 +84,6 @@ import Testing
     try await cache.close()
   }
 
-  /// It is told when it expires, and not when it is removed.
   @Test func anExpiryIsToldInTime() async throws {
     let clock = ManualClock()
     let cache = try directory.open { $0.clock = .manual(clock) }
@@ -96,11 +94,9 @@ import Testing
     #expect(try await values.next() == 1)
     clock.advance(by: .seconds(10))
     #expect(try await values.next() == .some(nil))
-    // The removal is nothing new.
     try await cache.diskCache.trimToLimits()
     try cache.set(2, forKey: "key", expiresIn: .seconds(10))
     #expect(try await values.next() == 2)
-    // Another expiry moves the alarm, in both directions.
     clock.advance(by: .seconds(9))
     try cache.touch(forKey: "key", expires: .after(.seconds(10)))
     #expect(try await values.next() == 2)
@@ -109,7 +105,7 @@ import Testing
     #expect(try await values.next() == 3)
     clock.advance(by: .seconds(2))
     #expect(try await values.next() == .some(nil))
-    // One that was replaced in time does not ring.
+    // Replacing the value cancels its alarm.
     try cache.set(4, forKey: "key", expiresIn: .seconds(1))
     #expect(try await values.next() == 4)
     try cache.set(5, forKey: "key")
@@ -120,7 +116,7 @@ import Testing
     try await cache.close()
   }
 
-  /// One that is further away than a timer waits, and one that is over.
+  /// Further away than a timer waits, and already past.
   @Test func alarms() {
     let clock = ManualClock()
     let mailbox = ChangeMailbox(limit: 4)
@@ -139,7 +135,6 @@ import Testing
     #expect(mailbox.take() == nil && clock.timerCount == 0)
   }
 
-  /// With the system's clock.
   @Test func anExpiryIsToldByTheSystemsClock() async throws {
     let cache = try directory.open()
     try cache.set(1, forKey: "key", expiresIn: .milliseconds(50))
@@ -150,7 +145,7 @@ import Testing
     try await cache.close()
   }
 
-  /// While the disk is full values are in memory only, and no entry tells them apart.
+  /// Values held only in memory during a full disk have no entry that tells them apart.
   @Test func whatIsInMemoryOnlyIsSeenToo() async throws {
     let clock = ManualClock()
     let cache = try directory.open {
@@ -178,7 +173,7 @@ import Testing
     #expect(try await values.next() == "theirs")
     try cache.set("own", forKey: "key")
     #expect(try await values.next() == "own")
-    // Else the other one would remove its own value, and this would be the later commit.
+    // Otherwise the other process would remove its own value, and this commit would be the later one.
     try await cache.flush()
     #expect(child.run("remove key") == "ok")
     #expect(child.run("flush") == "ok")
@@ -187,7 +182,7 @@ import Testing
     try await cache.close()
   }
 
-  /// By this process's clock, an entry of the other one has expired before it is noticed.
+  /// By this process's clock the other's entry has expired before it is noticed.
   @Test func whatAnotherProcessSetsForAMomentIsSeenToo() async throws {
     let clock = ManualClock(date: Date() + 3_600)
     let cache = try directory.open { $0.clock = .manual(clock) }
@@ -205,7 +200,6 @@ import Testing
     try await cache.close()
   }
 
-  /// The last value comes, whatever comes between: threads write, and observers see no older ones.
   @Test(arguments: [1, 4]) func theLastValueIsNeverMissed(_ observers: Int) async throws {
     let cache = try directory.open()
     let last = 3_000
@@ -245,7 +239,7 @@ import Testing
     #expect(try await task.value <= 1)
     let other = Task { try await values.reduce(into: 0) { count, _ in count += 1 } }
     #expect(try await becomesTrue { cache!.store.feed.isObserved.load(ordering: .relaxed) })
-    // It does not keep the cache.
+    // Observation does not retain the cache.
     cache = nil
     #expect(try await other.value <= 1)
     #expect(try await values.reduce(into: 0) { count, _ in count += 1 } == 0)

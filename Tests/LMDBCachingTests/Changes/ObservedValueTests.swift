@@ -6,11 +6,10 @@ import Testing
 
 @testable import LMDBCaching
 
-/// A value that Observation tracks.
 @Suite struct ObservedValueTests {
   let directory = CacheDirectory()
 
-  /// Reads in a tracked scope. The result becomes true when what was read has changed.
+  /// Reads in a tracked scope; the flag is set when something read has changed.
   private func changed(after read: () -> Void) -> Flag {
     let flag = Flag()
     withObservationTracking(read) { flag.set() }
@@ -45,14 +44,14 @@ import Testing
     #expect(errorCode { _ = try observed.read() } == .closed)
   }
 
-  /// Observation watches from the end of the closure on, and others have seen the change by then.
+  /// Observation starts when the closure ends, after others have seen the change.
   @Test(arguments: [1, 2, 70]) func whatChangesWhileItIsReadIsToldAfterwards(_ count: Int) async throws {
     let cache = try directory.open()
     try cache.set(0, forKey: "key")
     let observed = cache.observed(Int.self, forKey: "key")
     let (change, isRead, areOthersTold) = (Flag(), Flag(), Flag())
     let latest = Guarded<Flag?>(nil)
-    /// On another thread, where it is no part of what this one tracks.
+    /// Runs on another thread, outside this one's tracking.
     @Sendable func changedForAnother() -> Flag { onThread(stack: 1 << 20) { changed { _ = observed.value } } }
     inBackground(DispatchGroup()) {
       withObservationTracking {
@@ -73,7 +72,7 @@ import Testing
     #expect(try await becomesTrue(within: .seconds(300)) { isRead.isSet })
     #expect(areOthersTold.isSet)
     #expect(try await becomesTrue(within: .seconds(300)) { change.isSet })
-    // Who knows of it already is left alone.
+    // Trackers that already know are not notified.
     #expect(latest.current?.isSet == false)
     try await cache.close()
   }

@@ -6,8 +6,7 @@ import Testing
 
 @testable import LMDBCaching
 
-/// The calls that wait for a commit or a closure, in the forms for tasks: they do what those for threads do, and hold no
-/// thread of the pool.
+/// The `async` calls that wait for a commit or a closure must not block a pool thread.
 @Suite(.timeLimit(.minutes(30))) struct AtomicTaskTests {
   let directory = CacheDirectory()
 
@@ -17,7 +16,6 @@ import Testing
     let cache = try await LMDBCache.open(directory: directory.url, configuration: CacheDirectory.configuration())
     let child = isShared ? try cacheProcess() : nil
     if let child { #expect(child.run("open \(directory.path)") == "ok") }
-    // A plain operation needs no `await`.
     #expect(try cache.setValueIfAbsent(7, forKey: "a", tags: ["t"]))
     #expect(try await cache.update(Int.self, forKey: "a") { $0 = ($0 ?? 0) * 2 } == 14)
     await #expect(throws: Failure.self) { try await cache.update(Int.self, forKey: "a") { _ in throw Failure() } }
@@ -78,7 +76,7 @@ import Testing
     try await cache.close()
   }
 
-  /// While the writer thread is held up every operation waits, more of them than the pool has threads; and the pool goes on.
+  /// More operations than pool threads wait for the writer, and the pool stays free.
   @Test func theyHoldNoThreadOfThePool() async throws {
     let cache = try directory.open { $0.durability = .full }
     let held = HeldWriter(cache.store)

@@ -4,11 +4,9 @@ import Testing
 
 @testable import LMDBCaching
 
-/// The functions with completions, and those for tasks.
 @Suite struct BackgroundTests {
   let directory = CacheDirectory()
 
-  /// Writes that one thread makes are made in their order, and its reads see them.
   @Test func writesAreMadeInTheirOrder() throws {
     let cache = try directory.open()
     for round in 0..<20 {
@@ -16,7 +14,7 @@ import Testing
       let group = DispatchGroup()
       for number in 0..<50 {
         group.enter()
-        // Objects of different sizes take different times to archive.
+        // Different sizes take different times to archive.
         let count = number % 2 == 0 ? 2_000 : 1
         let values = [NSNumber(value: number)] + (0..<count).map { NSNumber(value: $0) }
         cache.setObject(NSArray(array: values), forKey: "key") { error in
@@ -39,7 +37,7 @@ import Testing
       #expect(group.wait(timeout: .now() + .seconds(60)) == .success)
       let last = (try cache.object(forKey: "key") as? NSArray)?.firstObject as? NSNumber
       #expect(last?.intValue == 49, "round \(round)")
-      // Reads run at the same time as others: in whatever order they tell, none has seen less than was written before.
+      // Reads run concurrently and complete in any order, but none sees less than was written before it.
       let numbers = seen.current.map { $0 ?? -1 }.sorted()
       #expect(numbers == [9, 19, 29, 39, 49])
     }
@@ -69,7 +67,6 @@ import Testing
     try cache.close()
   }
 
-  /// A completion that waits for another call holds nothing up.
   @Test func completionsMayWait() throws {
     let cache = try directory.open()
     let isDone = DispatchSemaphore(value: 0)
@@ -104,7 +101,6 @@ import Testing
 
   // MARK: For tasks, and what takes long
 
-  /// More tasks than Swift's pool has threads wait for the disk, and another one runs.
   @Test func whatWaitsForTheDiskHoldsNoThread() async throws {
     let cache = try directory.open()
     try cache.set(1, forKey: "key")
@@ -126,7 +122,7 @@ import Testing
           isDone { $0 += 1 }
         }
       }
-      // On the same pool: it would not get a thread if they had them.
+      // Uses the same pool, so it would stall if the waits held threads.
       for _ in 0..<100 { await Task.detached { await Task.yield() }.value }
       #expect(isDone.current == 0)
       held.release()
@@ -136,7 +132,6 @@ import Testing
     try await cache.close()
   }
 
-  /// Closures that wait block no thread of Swift's pool or Dispatch's, and hold up no other calls.
   @Test func closuresThatTakeLongHoldNothing() async throws {
     let cache = try directory.open()
     let (isReleased, begun) = (Guarded(false), Guarded(0))
@@ -176,13 +171,12 @@ import Testing
       try await group.waitForAll()
     }
     #expect(try await cache.entryCount() == 1 + count / 2)
-    // What was called for before is done.
+    // Earlier calls have finished.
     async let update = cache.update(Int.self, forKey: "last") { $0 = 1 }
     #expect(try await update == 1)
     try await cache.close()
   }
 
-  /// A trim that takes long holds up neither writes nor reads that are called for after it.
   @Test func whatTakesLongHoldsUpNothing() async throws {
     let cache = try directory.open()
     cache.setObject(NSString(string: "text"), forKey: "key") { _ in }
@@ -217,7 +211,6 @@ import Testing
 
   private func waits(for group: DispatchGroup) -> Bool { group.wait(timeout: .now() + .seconds(60)) == .success }
 
-  /// What tasks write is there in the order of the calls, and closing waits for it.
   @Test func tasksWriteBatchesInTheirOrder() async throws {
     let cache = try directory.open()
     for number in 0..<50 {

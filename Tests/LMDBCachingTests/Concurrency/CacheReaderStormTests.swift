@@ -5,7 +5,7 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Looks from several threads beside a cache that is written to, trimmed and emptied all the time.
+/// Readers without an open cache, during constant writes, trims and removals.
 @Suite struct CacheReaderStormTests {
   let directory = CacheDirectory()
 
@@ -16,7 +16,7 @@ import Testing
       configuration.disk.journalSize = 1 << 16
     }
     defer { try? cache.close() }
-    // In each batch all of them have its number, in a value of another length.
+    // Each batch writes its number to every key, with a new length.
     let keys = (0..<12).map { "key:\($0)" }
     @Sendable func write(_ number: Int) throws {
       try cache.write { batch in
@@ -47,7 +47,7 @@ import Testing
         }
         while !isDone.load(ordering: .acquiring) {
           let page = try reader.page(withPrefix: "key:", limit: 100)
-          // Where others are too fast it is a part of them.
+          // If writers are too fast, the page is partial.
           let sizes = Set(page.entries.filter { $0.key != "key:3" }.map(\.size))
           if sizes.count > 1 { Issue.record("of several states: \(sizes)") }
           if page.next == nil, ![0, keys.count].contains(page.entries.count) {

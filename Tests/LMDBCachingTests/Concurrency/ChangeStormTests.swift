@@ -4,7 +4,6 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Observers, writers and the end, all at once.
 @Suite struct ChangeStormTests {
   let directory = CacheDirectory()
 

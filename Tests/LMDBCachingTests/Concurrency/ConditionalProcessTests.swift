@@ -6,7 +6,6 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Several processes that change entries under conditions: come, go and die.
 @Suite(.serialized) struct ConditionalProcessTests {
   let directory = CacheDirectory()
 
@@ -23,7 +22,7 @@ import Testing
     try cache.close()
   }
 
-  /// Two processes and two threads that write the entry all the time, for as long as the closures need: each ends.
+  /// Two processes and two threads write constantly; every closure must still end.
   @Test(arguments: ["sets key 100000000", "increments key 100000000 1"])
   func updatesEndBesideConstantWriters(_ writes: String) throws {
     let cache = try directory.open()
@@ -62,7 +61,7 @@ import Testing
     for child in children { child.end() }
   }
 
-  /// A process that is alone changes entries in its journal: who comes must not miss what waits there.
+  /// A lone process changes entries in its journal; a newcomer must see pending ones.
   @Test(arguments: [0, 20, 2_000]) func whoComesSeesWhatWaits(_ interval: Int) throws {
     let first = try cacheProcess()
     #expect(first.run("open \(directory.path) interval=\(interval)") == "ok")
@@ -72,7 +71,6 @@ import Testing
       sum += 401
       let cache = try directory.open()
       #expect(try cache.increment(forKey: "key") == sum)
-      // Both at once, and then one goes.
       first.send("increments key 100 2")
       for _ in 0..<100 { try cache.increment(forKey: "key") }
       try cache.close()
@@ -84,7 +82,7 @@ import Testing
     first.end()
   }
 
-  /// Who comes does not see that another process is here, and has to tell it all the same.
+  /// With the lock file deleted, processes must detect each other another way.
   @Test func noIncrementIsLostWhereSomebodyDeletesTheProcessesLock() throws {
     let first = try cacheProcess()
     #expect(first.run("open \(directory.path) interval=20") == "ok")
@@ -93,7 +91,6 @@ import Testing
       directory.contents(directory.journals[0])[ExclusiveUse.revokedOffset..<ExclusiveUse.revokedOffset + 4]
         .contains { $0 != 0 }
     }
-    // It is alone, and knows it.
     #expect(!isRevoked())
     first.send("increments key 2000 1")
     try FileManager.default.removeItem(at: directory.url("processes.lock"))
@@ -106,11 +103,11 @@ import Testing
     try cache.close()
   }
 
-  /// What was answered is there, and of what was not answered one at most.
+  /// Acknowledged increments survive a kill; at most one unacknowledged one may be there.
   @Test func whatAKilledProcessHadChangedIsThere() throws {
     for round in 0..<8 {
       let child = try cacheProcess()
-      // Others of every second round have the cache open, too.
+      // Every second round other processes have the cache open.
       let company = round % 2 == 0 ? nil : try directory.open()
       #expect(child.run("open \(directory.path) interval=\(round % 4 < 2 ? 50 : 5_000)") == "ok")
       child.send("increment key\(round) 1000000")
@@ -125,8 +122,8 @@ import Testing
     }
   }
 
-  /// A conditional write does not see what another process has written and not committed. That one comes after it, then:
-  /// whether its process commits it, or dies and somebody else does.
+  /// A conditional write cannot see another process's uncommitted write, so that write comes after it, even if its
+  /// process dies and another one replays it.
   @Test(arguments: [true, false], ["set key theirs", "remove key", "removeall"])
   func aPlainWriteThatWasNotSeenTakesItsPlace(_ dies: Bool, _ write: String) throws {
     let cache = try directory.open()
@@ -151,17 +148,16 @@ import Testing
   }
 
   #if os(Linux)
-    /// A change that could not be recorded leaves nothing that others would have to wait for.
     @Test func aFailedChangeIsNotWaitedFor() throws {
       let child = try cacheProcess()
       let durability = Durability.full.rawValue
       #expect(child.run("open \(directory.path) journal=65536 durability=\(durability)") == "ok")
       #expect(child.run("set key v") == "ok")
-      // It finds out that it is alone.
+      // It detects that it is alone.
       #expect(child.run("increment number 1") == "1")
       #expect(child.readLine() == "ok")
       #expect(child.run("filelimit 12288") == "ok")
-      // Until the journal is full, too, to the last bytes.
+      // Fills the journal to its last bytes.
       for index in 0..<200 { _ = child.run("big k\(index) 900") }
       for index in 0..<100 { _ = child.run("big k\(index) 1") }
       let refusal = child.run("increment number 1") ?? ""
@@ -178,7 +174,7 @@ import Testing
     }
   #endif
 
-  /// Its writes cannot be missed, and it cannot be waited for: an error names it.
+  /// Its pending writes cannot be skipped, so the call fails with an error that names it.
   @Test func aSuspendedProcessIsNamed() throws {
     let child = try cacheProcess()
     #expect(child.run("open \(directory.path) interval=60000") == "ok")
@@ -187,7 +183,6 @@ import Testing
     let cache = try directory.open { $0.disk.lockTimeout = .milliseconds(150) }
     let code = errorCode { try cache.increment(forKey: "key") }
     #expect(code == .lockTimeout)
-    // Everything else goes on.
     try cache.set(1, forKey: "other")
     #expect(try cache.value(Int.self, forKey: "other") == 1)
     child.resume()

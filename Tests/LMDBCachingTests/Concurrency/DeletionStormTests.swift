@@ -6,7 +6,6 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Files that are deleted and replaced while threads and processes read and write.
 @Suite struct DeletionStormTests {
   let directory = CacheDirectory()
 
@@ -21,7 +20,7 @@ import Testing
           let key = "\(writer)/\(number % 50)"
           do {
             try cache.set(payload(key, number, 40), forKey: key)
-            // Nobody else writes it: gone or right.
+            // No other writer uses this key.
             let value = try cache.value(String.self, forKey: key)
             #expect(value == nil || value == payload(key, number, 40))
             _ = try cache.diskCache.value(String.self, forKey: key)
@@ -42,7 +41,7 @@ import Testing
           try cache.withBytes(forKey: key) { bytes in #expect(bytes.byteCount > 0) }
           _ = try cache.read { try $0.value(String.self, forKey: key) }
         } catch let error as CacheError where error.code == .notCommitted {
-          // The files went while they were being opened.
+          // The files were deleted during the opening.
         } catch {
           Issue.record(error)
         }
@@ -58,7 +57,7 @@ import Testing
     ends { $0 = true }
     group.wait()
     #expect(eventually { cache.health.isHealthy })
-    // Everything is as it was before the storm.
+    // The cache works as before the storm.
     for index in 0..<100 { try cache.set(index, forKey: "after\(index)") }
     #expect(eventually { (try? cache.flush()) != nil })
     try cache.close()
@@ -82,7 +81,6 @@ import Testing
     #expect(child.run("flush") == "ok")
     try harm.happen(to: directory, other)
     let start = ContinuousClock.now
-    // Both write at once.
     #expect(child.run("set its after") == "ok")
     try cache.set("after", forKey: "mine")
     let isShared = eventually(within: .seconds(30)) {

@@ -5,7 +5,6 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Loads that need each other, or hand their work to other threads and tasks, end.
 @Suite(.timeLimit(.minutes(5))) struct LoadCircleTests {
   let directory = CacheDirectory()
 
@@ -17,7 +16,6 @@ import Testing
     return options
   }
 
-  /// Threads each lead one load, and ask for the next one's key when all are under way.
   @Test(arguments: limits) func threadsThatNeedEachOtherEnd(_ limit: Duration?) throws {
     let cache = try directory.open { $0.loadWaitLimit = .milliseconds(50) }
     let (arrived, options) = (Guarded(0), options(limit))
@@ -55,7 +53,7 @@ import Testing
     try await cache.close()
   }
 
-  /// Whether the load waits for the task is not known before the limit.
+  /// Only the limit shows whether the load waits for its child task.
   @Test func aLoadWhoseChildTaskNeedsItIsAnError() async throws {
     let cache = try directory.open { $0.loadWaitLimit = .milliseconds(50) }
     let code = await errorCode {
@@ -82,12 +80,11 @@ import Testing
       if value != 2 { Issue.record("\(String(describing: value))") }
     }
     #expect(isDone)
-    // The thread had given the wait up, and stored its value first.
+    // The thread gave up its wait, and stored its value first.
     #expect(try cache.value(Int.self, forKey: "key") == 1)
     try cache.close()
   }
 
-  /// After the limit another load takes the place of one that hangs.
   @Test func aLoadThatHangsKeepsNobody() async throws {
     let cache = try directory.open { $0.loadWaitLimit = .milliseconds(20) }
     let gate = Gate()
@@ -108,7 +105,6 @@ import Testing
     try await cache.close()
   }
 
-  /// Callers that wait for a source that hangs do not each ask it: one does, each time for twice as long.
   @Test func aSourceThatHangsIsAskedMoreAndMoreRarely() async throws {
     let cache = try directory.open { $0.loadWaitLimit = .milliseconds(2) }
     let (loads, isReleased) = (Guarded(0), Guarded(false))
@@ -130,7 +126,7 @@ import Testing
     try await cache.close()
   }
 
-  /// A task that a load starts and does not wait for is no part of the load: it waits for it as anybody does.
+  /// A detached task is not part of the load, so it waits for it like any caller.
   @Test func aTaskStartedInALoadSharesIt() async throws {
     let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
     let loads = Guarded(0)
@@ -192,7 +188,6 @@ import Testing
     }
     #expect(errorCode { try load(0) } == .recursiveLoad)
     #expect(await errorCode { try await loadInTask(0) } == .recursiveLoad)
-    // Nothing is left behind.
     #expect(try await cache.value(Int.self, forKey: "key0") { 1 } == 1)
     #expect(try await cache.value(Int.self, forKey: "task1") { 1 } == 1)
     try await cache.close()

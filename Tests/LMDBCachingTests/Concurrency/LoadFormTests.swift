@@ -3,20 +3,19 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Both forms of loading in every context: that this compiles is the greater part of the test.
+/// Both forms of loading in every context; mainly a test that it compiles.
 @Suite struct LoadFormTests {
   let directory = CacheDirectory()
   struct Failure: Error {}
 
   private struct Profile: Codable, Sendable, Equatable { var name: String }
 
-  /// The task that runs; 0: none.
+  /// The current task; 0 if none.
   private static var currentTask: Int { withUnsafeCurrentTask { $0?.hashValue } ?? 0 }
   private static func load() throws -> Int { currentTask }
   private static func fetch() async throws -> Int { currentTask }
   private static func quickly() -> Int { currentTask }
 
-  /// In the asynchronous form the closure runs in a task of its own.
   private func expectAsynchronous(_ task: Int, _ location: SourceLocation = #_sourceLocation) {
     #expect(task != Self.currentTask && task != 0, sourceLocation: location)
   }
@@ -28,7 +27,7 @@ import Testing
     let inferred: Int = try cache.value(forKey: "3") { Self.quickly() }
     let reference = try cache.value(Int.self, forKey: "4", load: Self.load)
     #expect(profile.name == "Grace")
-    // Of the very task that calls.
+    // Runs in the calling task.
     for value in [task, inferred, reference] { #expect(value == Self.currentTask) }
     #expect(throws: Failure.self) { try cache.value(Int.self, forKey: "5") { throw Failure() } }
     try cache.close()
@@ -55,7 +54,6 @@ import Testing
     expectAsynchronous(try await detached.value)
     async let child = cache.value(Int.self, forKey: "11") { Self.quickly() }
     expectAsynchronous(try await child)
-    // A synchronous function in a task is synchronous code.
     func here() throws -> Int { try cache.value(Int.self, forKey: "12") { Self.quickly() } }
     #expect(try here() == Self.currentTask)
     try await cache.close()
@@ -83,7 +81,7 @@ import Testing
       return [first, second]
     }
 
-    /// The closure of the synchronous form may run beside its caller: it takes what it needs of the actor with it.
+    /// The synchronous closure may run concurrently with its caller, so it captures actor state by value.
     func synchronously() throws -> Int { try cache.value(Int.self, forKey: "3") { [count] in count } }
   }
 

@@ -4,7 +4,6 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Loads of several processes: one is enough.
 @Suite(.serialized) struct LoadProcessTests {
   let directory = CacheDirectory()
 
@@ -67,7 +66,7 @@ import Testing
     try await cache.close()
   }
 
-  /// What is found of a key that another process is loading, which then does this.
+  /// The value found for a key that another process loads while it runs `body`.
   private func found(_ cache: LMDBCache, _ child: ChildProcess, _ body: @escaping @Sendable () -> Void) -> String? {
     #expect(child.run("open \(directory.path)") == "ok")
     child.send("slowload key")
@@ -84,7 +83,6 @@ import Testing
     return found.current
   }
 
-  /// Its lock goes with it.
   @Test func aLoaderThatDiesFreesTheKey() throws {
     let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
     let child = try cacheProcess()
@@ -101,13 +99,12 @@ import Testing
     try cache.close()
   }
 
-  /// Processes that wait for a load that fails do not ask the source one after the other.
   @Test func aFailureIsThatOfAllThatWait() throws {
     let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
     let child = try cacheProcess()
     #expect(child.run("open \(directory.path)") == "ok")
     let code = Guarded<CacheError.Code?>(nil)
-    // A caller that comes after the failure asks the source: nothing shows that it has begun to wait.
+    // Asks the source when it comes after the failure: nothing shows when it began to wait.
     for round in 1...100 where code.current == nil {
       let key = "key\(round)"
       child.send("slowload \(key)")
@@ -130,7 +127,6 @@ import Testing
     try cache.close()
   }
 
-  /// Nobody waits for it longer than the limit.
   @Test func aLoaderThatIsSuspendedIsNotWaitedFor() throws {
     let cache = try directory.open { $0.loadWaitLimit = .milliseconds(100) }
     let child = try cacheProcess()
@@ -139,18 +135,18 @@ import Testing
     #expect(child.readLine() == "loading")
     child.suspend()
     #expect(try cache.value(String.self, forKey: "key") { "own" } == "own")
-    // What is not committed when the other load ends is not seen by it.
+    // A load does not see writes that are uncommitted when it ends.
     try cache.flush()
     child.resume()
     child.send("theirs")
     #expect(child.readLine() == "theirs")
-    // What was written meanwhile stays.
+    // The concurrent write stays.
     #expect(try cache.value(String.self, forKey: "key") == "own")
     child.end()
     try cache.close()
   }
 
-  /// What another process does while a key is loaded under which there is nothing.
+  /// Changes by another process while an absent key is loaded.
   enum Meanwhile: CaseIterable, Sendable {
     case removalByPrefix, removalByTag, removalOfAll, write
     case writeOfAnotherKey, removalByAnotherPrefix, removalByAnotherTag
@@ -167,7 +163,7 @@ import Testing
       }
     }
 
-    /// What is found afterwards.
+    /// The value found afterwards.
     var found: String? {
       switch self {
       case .removalByPrefix, .removalByTag, .removalOfAll: nil
@@ -193,7 +189,6 @@ import Testing
     try cache.close()
   }
 
-  /// Others commit what it had written.
   @Test func aRemovalOfAProcessThatDiesWins() throws {
     let cache = try directory.open()
     let child = try cacheProcess()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LMDBCaching
 
-/// A load runs with the task-local values of its caller, on whichever thread it runs: a span's parent, say.
+/// A load sees its caller's task-local values, such as a parent span, on any thread.
 @Suite struct LoadSurroundingsTests {
   private enum Surroundings {
     @TaskLocal static var name = "nobody's"
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  // In a task the other form would be chosen.
+  // Keeps the compiler from choosing the asynchronous form.
   private func sync<R>(_ body: () throws -> R) throws -> R { try body() }
 
   @Test(arguments: [0, 1, 2], [false, true]) func aLoadHasThem(_ kind: Int, _ isTask: Bool) async throws {
@@ -50,7 +50,6 @@ import Testing
     try await cache.close()
   }
 
-  /// Also where there is no task.
   @Test func aThreadHasThem() throws {
     let cache = try open()
     var options = LoadOptions(lifetime: .seconds(10))
@@ -80,7 +79,6 @@ import Testing
     try await cache.close()
   }
 
-  /// A load that needs itself is found out with a time limit too.
   @Test func aLoadThatNeedsItselfIsAnErrorWithATimeLimit() async throws {
     let cache = try open()
     var options = LoadOptions()
@@ -104,7 +102,7 @@ import Testing
     try await cache.close()
   }
 
-  /// A load that blocks its thread holds none of the pool's, whatever it runs beside.
+  /// A blocking load must not hold a pool thread.
   @Test func aLoadBesideItsCallerHoldsNoThreadOfThePool() async throws {
     let cache = try open()
     var options = LoadOptions(lifetime: .seconds(10))
@@ -123,7 +121,7 @@ import Testing
       }
       #expect(value == 1)
     }
-    // With every thread of the pool held none of this would go on.
+    // With every pool thread blocked, none of this would proceed.
     await withTaskGroup(of: Void.self) { group in
       for _ in 0..<100 { group.addTask { await Task.yield() } }
     }

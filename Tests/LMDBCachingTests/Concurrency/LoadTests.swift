@@ -4,20 +4,19 @@ import Testing
 
 @testable import LMDBCaching
 
-/// What becomes of a loaded value when its key is written while it is loaded.
+/// What happens to a loaded value when its key is written during the load.
 @Suite struct LoadTests {
   let directory = CacheDirectory()
 
-  /// Writes of "key", whoever makes them.
   enum Write: CaseIterable {
     case set, removal, removalOfAll, removalOfPrefix, removalOfTag, batch, batchRemovesPrefix, object
     case otherCacheSets, otherCacheRemoves, diskSets, diskRemoves, diskRemovesAll
-    /// A write of which nothing is left when the load ends.
+    /// Leaves no entry behind when the load ends.
     case setAndRemoval
-    /// No write of "key".
+    /// Does not touch "key".
     case removalOfOtherPrefix, removalOfOtherTag, batchRemovesOthers
 
-    /// What is under the key then.
+    /// The value under the key afterwards.
     var left: Int? {
       switch self {
       case .set, .batch, .object, .otherCacheSets, .diskSets: 2
@@ -75,7 +74,6 @@ import Testing
       try cache.flush()
       #expect(try cache.diskCache.value(Int.self, forKey: "key") == write.left)
     }
-    // The next load stores again.
     try cache.removeValue(forKey: "key")
     #expect(try cache.value(Int.self, forKey: "key", load: { 3 }) == 3)
     #expect(try cache.diskCache.value(Int.self, forKey: "key") == 3)
@@ -106,7 +104,7 @@ import Testing
     try await cache.close()
   }
 
-  /// Of many keys, some of which share what the cache keeps of several: none is in another one's way.
+  /// Some keys share bookkeeping slots.
   @Test func aWriteOfAnotherKeyIsNoObstacle() throws {
     let cache = try directory.open()
     #expect(
@@ -119,7 +117,6 @@ import Testing
     try cache.close()
   }
 
-  /// Callers that come after a removal of other keys join the load.
   @Test func aRemovalOfOthersBeginsNoOtherLoad() throws {
     let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
     let (isReleased, loads) = (Guarded(false), Guarded(0))
@@ -154,7 +151,6 @@ import Testing
     }
     #expect(loaded == "mine")
     #expect(try cache.value(String.self, forKey: "key") == "theirs")
-    // One of another key is no obstacle.
     let second = try cache.value(String.self, forKey: "second") {
       #expect(other.run("write third theirs") == "ok")
       return "mine"
@@ -195,7 +191,7 @@ import Testing
     let task = Task {
       try await cache.value(Int.self, forKey: "key") {
         isLoading { $0 = true }
-        // It does not mind.
+        // Ignores cancellation.
         while !Task.isCancelled { await Task.yield() }
         defer { isOver { $0 = true } }
         return 1
@@ -205,15 +201,14 @@ import Testing
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
     while !isOver.current { await Task.yield() }
-    // In turn with what its task still does.
+    // Runs after the first load's task has finished.
     #expect(try await cache.value(Int.self, forKey: "key") { 2 } == 2)
     for _ in 0..<1_000 { await Task.yield() }
     #expect(try cache.value(Int.self, forKey: "key") == 2)
     try await cache.close()
   }
 
-  /// A value is set by each write of a key, or removed; it is never older than the last write that had returned before
-  /// somebody asked, whoever loads at that time.
+  /// A load started after a write never returns an older value, whoever leads it.
   @Test(arguments: 0..<6 as Range<UInt64>)
   func stormOfWritesAndLoads(_ seed: UInt64) async throws {
     func open() throws -> LMDBCache {
@@ -225,7 +220,7 @@ import Testing
     }
     let (cache, other) = (try open(), try open())
     let keys = (0..<4).map { "key\($0)" }
-    // What a load reads: the writers change it before they write.
+    // The source; writers change it before they write.
     let source = keys.map { _ in Guarded(0) }
     let written = keys.map { _ in Guarded(0) }
     let isOver = Guarded(false)
@@ -298,7 +293,7 @@ import Testing
       try await group.waitForAll()
     }
     readers.wait()
-    // What is stored in the end is not older than the last write either.
+    // The final value is not older than the last write either.
     for key in keys.indices {
       if let value = try cache.value(Int.self, forKey: keys[key]) { check(key, 300, value) }
       if let value = try cache.diskCache.value(Int.self, forKey: keys[key]) { check(key, 300, value) }

@@ -3,9 +3,8 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Several keys at once, while other threads change what is under them.
 @Suite struct ManyKeysStormTests {
-  /// The number of shards changes meanwhile, and tables grow and shrink.
+  /// The shard count changes, and tables grow and shrink.
   @Test func memoryNeverMixesValuesUp() {
     let cache = MemoryCache<Int, Int>(countLimit: 2_000)
     concurrently(4) { thread in
@@ -24,7 +23,6 @@ import Testing
     cache.store._checkInvariants()
   }
 
-  /// Keys and values that are objects, of entries that come and go.
   @Test func bothTiersNeverMixValuesUp() throws {
     let directory = CacheDirectory()
     let cache = try directory.open { $0.memory.countLimit = 100 }

@@ -4,11 +4,11 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Maps that grow with several processes at it, and one that may not grow.
+/// Maps that grow while several processes use them, and one that cannot grow.
 @Suite(.serialized) struct MapProcessTests {
   let directory = CacheDirectory()
 
-  /// Every transaction that this process begins or renews may meet a map that the other one made larger.
+  /// Any transaction may start on a map that the other process enlarged.
   @Test func anotherProcessGrowsTheMapInAStorm() throws {
     let cache = try directory.openDisk {
       $0.disk.mapSize = 1 << 20; $0.disk.journalSize = 256 << 10; $0.disk.groupCommitInterval = .milliseconds(1)
@@ -54,7 +54,7 @@ import Testing
     try cache.flush()
     #expect(reads.current > 0 && writes.current > 0)
     #expect(cache.health.isHealthy)
-    // It was not this process alone that made it larger: what the other wrote does not fit into the first map.
+    // The other process's values do not fit in the initial map, so it must have grown it too.
     for number in 0..<count {
       #expect(try cache.value(String.self, forKey: "far-\(number)") == payload("far-\(number)", number, 4_000))
     }
@@ -64,10 +64,8 @@ import Testing
   }
 
   #if os(Linux)
-    /// `ulimit -v`: what was written first makes way for what is written last.
-    ///
-    /// There is room for the heap, and none for a map of twice the size beside this one; nor for another thread, if its stack
-    /// is that large.
+    /// Under `ulimit -v` the oldest values are evicted. The limit leaves room for the heap, but not for a second map of
+    /// twice the size, nor for another thread with a large stack.
     @Test(
       .disabled(if: Sanitizer.address.isActive, "the sanitizer's own memory counts against the limit"),
       arguments: [8, 1_024])
@@ -91,7 +89,6 @@ import Testing
         #expect(value == "nil" || value == payload("key\(number)", number, 20_000))
       }
       #expect(child.run("close") == "ok")
-      // Without the limit it grows again.
       let cache = try directory.open()
       #expect(cache.count == kept)
       for number in 0..<count { try cache.set(payload("new", number, 20_000), forKey: "new\(number)") }

@@ -2,12 +2,12 @@ import LMDBCaching
 import TestSupport
 import Testing
 
-/// Values of all lengths, read while they are written: those that are copied without a lock, and those too long for that.
-/// Every byte of a value is the same, and says which key it is of.
+/// Values of all lengths, read while they are written: short ones are copied without a lock. All bytes of a value are
+/// equal, and identify its key.
 @Suite struct MemoryCopyStormTests {
   protocol Filled: Sendable {
     init(_ byte: UInt8)
-    /// The byte, or `nil` if not all are the same.
+    /// The common byte, or `nil` if bytes differ.
     var byte: UInt8? { get }
   }
 
@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  /// Whose bytes are elsewhere.
+  /// Stored out of line.
   struct Text: Filled {
     var text: String
     init(_ byte: UInt8) { text = String(repeating: Character(Unicode.Scalar(byte & 0x7F)), count: 30) }
@@ -44,8 +44,8 @@ import Testing
     init(_ byte: UInt8) { self.byte = byte }
   }
 
-  /// With a weak reference, so that it is not the same in another place.
-  // Sendable: the reference is set once, before anybody else has the structure.
+  /// A weak reference prevents bitwise copies.
+  // Sendable: the reference is set once, before the structure is shared.
   struct Weak: Filled, @unchecked Sendable {
     let object: Object
     weak var reference: Object?

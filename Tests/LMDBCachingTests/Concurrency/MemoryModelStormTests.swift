@@ -4,10 +4,10 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Random operations of several threads against an oracle: what is read is never of another key, older than what was
-/// written before the read began, newer than what was written when it had ended, expired, or released.
+/// Random operations of several threads, checked against an oracle: a read never returns another key's value, a value
+/// older or newer than the writes around it, an expired value or a released one.
 @Suite struct MemoryModelStormTests {
-  /// What was done with each key, which one thread writes: twice the number of the write, and one more if it stored.
+  /// The state of each key, written by one thread: twice the write's number, plus one if it stored.
   final class Oracle: Sendable {
     let begun: [Written]
     let done: [Written]
@@ -88,7 +88,7 @@ import Testing
   ) {
     guard key < setup.keys else { return }
     let stores = random.below(4) != 0
-    // By the thread that advances the clock only, so that the moment is known.
+    // Only the thread that advances the clock does this, so the moment is known.
     let expires = setup.expires && key % 2 == 0 && random.below(2) == 0
     let seconds: Int64? = expires ? Int64(random.below(4)) + 1 : nil
     let cost = random.below(20)
@@ -103,7 +103,7 @@ import Testing
     }
   }
 
-  /// Whether there was a value.
+  /// Returns whether there was a value.
   private func read(
     _ key: Int, _ cache: MemoryCache<String, Mortal>, _ oracle: Oracle, _ clock: ManualClock, _ setup: Setup
   ) -> Bool {

@@ -5,8 +5,8 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Readers without a lock beside everything that takes something away from them. To be run under the thread sanitizer, and
-/// under the address sanitizer, which sees what is read after its end.
+/// Lock-free readers during every kind of removal. Meant for the thread sanitizer, and for the address sanitizer, which
+/// detects use after free.
 @Suite struct MemoryReaderStormTests {
   final class Flag: Sendable {
     let value = Atomic<Bool>(false)
@@ -16,7 +16,7 @@ import Testing
 
   static func name(_ number: Int) -> String { "a key that is too long to be kept in place, number \(number)" }
 
-  /// Runs `change` on one thread, and `read` on three others until it has returned.
+  /// Runs `change` on one thread, and `read` on three others until it returns.
   private func readers(while change: @escaping @Sendable () -> Void, _ read: @escaping @Sendable (Int) -> Void) {
     let isDone = Flag()
     concurrently(4) { worker in
@@ -143,7 +143,7 @@ import Testing
       let census = Mortal.Census()
       let caches = Guarded<MemoryCache<Int, Mortal>?>(MemoryCache(countLimit: 40))
       concurrently(4) { worker in
-        // Each lets go of it at a moment of its own: the last one frees it.
+        // Readers drop their references at different moments; the last one frees the cache.
         guard let cache = caches.current else { return }
         if worker == 3 { caches { $0 = nil } }
         var random = SeededRandom(UInt64(round * 4 + worker))
@@ -162,7 +162,7 @@ import Testing
     do {
       let cache = MemoryCache<Int, Mortal>(countLimit: 50)
       for _ in 0..<5 {
-        // More than have a number at a time, so some of them read under the lock.
+        // More threads than reader numbers, so some read under the lock.
         concurrently(Sanitizer.thread.isActive ? 80 : 200) { worker in
           var random = SeededRandom(UInt64(worker))
           for _ in 0..<40 {
@@ -184,7 +184,7 @@ import Testing
 
   // MARK: Closing
 
-  /// What the body of a look-up uses is there until `close` has returned: no body runs after that.
+  /// The body of a look-up never runs after `close` returns.
   @Test func nothingIsReadOnceItIsClosed() {
     for round in 0..<40 {
       let census = Mortal.Census()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LMDBCaching
 
-/// The parts of which look-ups without a lock are made.
+/// The building blocks of lock-free look-ups.
 @Suite struct MemoryReadersTests {
   // MARK: The lock
 
@@ -73,7 +73,7 @@ import Testing
       readers.wait()
       #expect(left.current)
     }
-    // Whoever does not wait is through by then, most likely; whoever waits is not through before.
+    // Long enough that a call that does not wait would very likely have finished.
     for _ in 0..<200 { sched_yield() }
     mayLeave.signal()
     group.wait()
@@ -102,7 +102,7 @@ import Testing
     deinit { isReleased { $0 = true } }
   }
 
-  /// A look-up that has found a value, and has not retained it yet, finds it alive whatever others do to it.
+  /// A look-up keeps its value alive between finding and retaining it.
   @Test(arguments: ["replaced", "removed", "emptied", "closed"], [true, false])
   func aValueStaysWhileItIsRead(_ change: String, asynchronously: Bool) {
     let store = MemoryStore<Int, Value>()
@@ -116,7 +116,7 @@ import Testing
       let found = store.access(1, hash: hash, tick: 0, needsStamps: { false }) { entry -> Bool? in
         inside.signal()
         changing.wait()
-        // What is wrong is found in this time, most likely; nothing that is right is taken for wrong.
+        // Long enough to catch an early release; correct code never fails here.
         for _ in 0..<2_000 where !isReleased.current { sched_yield() }
         #expect(!isReleased.current)
         return entry.value.isReleased === isReleased
@@ -137,7 +137,7 @@ import Testing
     #expect(eventually { isReleased.current })
   }
 
-  /// `==` of a key that looks up another one finds it: it takes the lock, and no second line.
+  /// Its `==` looks up another key, which takes the lock and no second reader line.
   struct Curious: Hashable, Sendable {
     static let cache = Guarded<MemoryCache<Int, Int>?>(nil)
     let number: Int

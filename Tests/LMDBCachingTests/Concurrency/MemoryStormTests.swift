@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Many threads on one cache; to be run under the thread sanitizer too.
+/// Meant for the thread sanitizer too.
 @Suite struct MemoryStormTests {
   final class Flag: Sendable {
     let value = Atomic<Bool>(false)
@@ -34,7 +34,7 @@ import Testing
     let isDone = Flag()
     concurrently(3) { worker in
       if worker == 0 {
-        // Every change puts the entries into another number of shards.
+        // Every change moves the entries to a different number of shards.
         for limit in [100, 20_000, 600, 3_000, 1, 50_000, 5_000, Int.max, 64] { cache.countLimit = limit }
         return isDone.value.store(true, ordering: .relaxed)
       }
@@ -48,7 +48,7 @@ import Testing
     #expect(cache.count <= 64)
   }
 
-  /// Also of what was just being stored by somebody who went by the old limit.
+  /// Includes values whose concurrent insertion still used the old limit.
   @Test(arguments: [20, 100_000]) func aLowerLimitHoldsWhenItsSetterReturns(_ limit: Int) {
     let cache = MemoryCache<Int, Int>(countLimit: 0)
     let isDone = Flag()
@@ -88,7 +88,7 @@ import Testing
 
   @Test func readersRunThroughGrowthAndShrinking() {
     let cache = MemoryCache<String, Int>()
-    // These are there all the time, wherever the table has them.
+    // Always present, wherever the table moves them.
     for number in 0..<500 { cache.set(number, forKey: "kept \(number)") }
     let isDone = Flag()
     concurrently(3) { worker in
@@ -129,7 +129,7 @@ import Testing
         }
         return isDone.value.store(true, ordering: .relaxed)
       }
-      // Others come and go, so entries and details move beneath the scan.
+      // Other entries come and go, so entries move during the scan.
       var random = SeededRandom(UInt64(worker) + 3)
       while !isDone.value.load(ordering: .relaxed) {
         let first = 3_000 + random.below(10_000) * worker

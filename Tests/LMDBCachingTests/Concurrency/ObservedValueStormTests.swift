@@ -6,11 +6,10 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Values that Observation tracks while threads write them.
 @Suite struct ObservedValueStormTests {
   let directory = CacheDirectory()
 
-  /// A tracker that reads again whenever it is told ends with the last value, whenever the changes come.
+  /// A tracker that rereads on every notification ends with the last value.
   @Test(arguments: 0..<8) func theLastChangeIsNeverMissed(_ seed: UInt64) async throws {
     let cache = try directory.open()
     let observed = cache.observed(Int.self, forKey: "key")
@@ -25,7 +24,6 @@ import Testing
     try await cache.close()
   }
 
-  /// Whoever writes, and whoever begins and ends to track meanwhile.
   @Test func manyWritersAndTrackers() async throws {
     let cache = try directory.open()
     let trackers = (0..<4).map { _ in Tracker(cache.observed(Int.self, forKey: "key")) }
@@ -47,7 +45,7 @@ import Testing
   }
 }
 
-/// Reads again whenever it is told.
+/// Rereads on every notification.
 private final class Tracker: Sendable {
   let last = Mutex<Int?>(nil)
   private let observed: ObservedValue<Int>

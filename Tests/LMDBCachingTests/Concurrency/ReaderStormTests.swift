@@ -5,8 +5,7 @@ import Testing
 
 @testable import LMDBCaching
 
-/// More tasks at once than the reader table has places, cancelled anywhere. Made to be run under the thread sanitizer
-/// too.
+/// More concurrent tasks than reader slots, cancelled anywhere. Meant for the thread sanitizer too.
 @Suite struct ReaderStormTests {
   let directory = CacheDirectory()
 
@@ -17,7 +16,6 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(30))) func moreTasksThanTheTableHasPlaces() async throws {
-    // Half the values are on the disk, half are loaded.
     let cache = try directory.open { $0.memory.countLimit = 10 }
     let environment = cache.store.environment
     let count = try environment.info().maxReaders + 500
@@ -41,12 +39,12 @@ import Testing
     }
     #expect(values > 0)
     #expect(values + cancelled == count)
-    // A load that nobody waits for may still be ending.
+    // An abandoned load may still be ending.
     #expect(eventually { environment.runningReads == 0 })
-    // Places in the table are of the pool's slots; one was that of opening.
+    // The pool's slots, and one from opening.
     #expect(try environment.info().readersInUse <= 65)
     #expect(try environment.checkReaders() == 0)
-    // Nothing is held that could keep the map from moving.
+    // No leftover read keeps the map from moving.
     try environment.growMap(to: 2 << 30)
     try await cache.close()
   }
@@ -77,7 +75,7 @@ import Testing
 
   private static func snapshotValue(_ cache: LMDBCache, _ key: String) throws -> Int? {
     try cache.read { snapshot in
-      // A throw from within gives its place back too.
+      // A throw from within the read releases its slot too.
       try Task.checkCancellation()
       return try snapshot.value(Int.self, forKey: key)
     }

@@ -4,13 +4,13 @@ import Testing
 
 @testable import LMDBCaching
 
-/// One load of a key in a process, whoever asks: threads and tasks together, through any object on the directory.
+/// One load per key and process, across threads, tasks and cache objects.
 @Suite(.timeLimit(.minutes(30))) struct SharedFlightTests {
   let directory = CacheDirectory()
 
   struct Failure: Error, Equatable {}
 
-  /// 64 threads and 64 tasks ask for the same cold keys, in orders of their own.
+  /// 64 threads and 64 tasks request the same cold keys, each in its own order.
   @Test(arguments: [1, 3]) func threadsAndTasksLoadOnce(_ cacheCount: Int) async throws {
     let caches = try (0..<cacheCount).map { _ in try directory.open { $0.loadWaitLimit = .seconds(3_600) } }
     let count = 50
@@ -54,10 +54,10 @@ import Testing
     for cache in caches { try await cache.close() }
   }
 
-  /// Those who have joined the load of "key", and its leader.
+  /// The callers waiting for the load of "key", and its leader.
   private func waiters(_ cache: LMDBCache) -> Int { cache.store.flights.waiterCount(ByteKey("key")) }
 
-  /// A task waits for a thread's load, and holds no thread meanwhile: more tasks than the pool has threads wait.
+  /// More tasks than pool threads wait for a thread's load without holding a thread.
   @Test func tasksWaitForAThread() async throws {
     let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
     let (isLoading, isReleased) = (Guarded(false), Guarded(false))
@@ -73,7 +73,7 @@ import Testing
     let tasks = (0..<64).map { _ in
       Task { try await cache.value(Int.self, forKey: "key") { () async throws -> Int in 2 } }
     }
-    // The pool is free: this task goes on, and others do.
+    // The pool is free: tasks still run.
     #expect(try await becomesTrue(within: .seconds(600)) { waiters(cache) == 65 })
     #expect(await Task { 5 }.value == 5)
     isReleased { $0 = true }
@@ -110,7 +110,6 @@ import Testing
     try await cache.close()
   }
 
-  /// A task that is cancelled goes; the load of its flight goes on as long as a thread waits for it.
   @Test func aThreadKeepsALoadThatTasksHaveLeft() async throws {
     let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
     let gate = Gate()
@@ -138,7 +137,6 @@ import Testing
     try await cache.close()
   }
 
-  /// A task that waits for a thread's load can be cancelled; the thread is not.
   @Test func aTaskLeavesTheLoadOfAThread() async throws {
     let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
     let (isLoading, isReleased, found) = (Guarded(false), Guarded(false), Guarded<Int?>(nil))
@@ -162,7 +160,6 @@ import Testing
     try await cache.close()
   }
 
-  /// A thread's load and a task's, each of which needs the other's key.
   @Test func aThreadAndATaskThatNeedEachOtherEnd() async throws {
     let cache = try directory.open { $0.loadWaitLimit = .milliseconds(50) }
     let arrived = Guarded(0)
@@ -186,7 +183,7 @@ import Testing
     try await cache.close()
   }
 
-  /// In a task the form for threads blocks a thread that the load may need: it loads by itself rather than wait for one.
+  /// In a task the synchronous form blocks a thread that the load may need, so it loads by itself instead of waiting.
   @Test func theFormForThreadsDoesNotStarveThePool() async throws {
     let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
     for round in 0..<20 {
@@ -208,7 +205,7 @@ import Testing
 
   private static func onThisThread<R>(_ body: () throws -> R) throws -> R { try body() }
 
-  /// What another object wrote while the value was loaded wins, as what this one wrote does.
+  /// A write during the load wins, through any object.
   @Test func aWriteThroughAnotherObjectWins() throws {
     let caches = try (0..<2).map { _ in try directory.open { $0.loadWaitLimit = .seconds(3_600) } }
     let (isLoading, isReleased, found) = (Guarded(false), Guarded(false), Guarded<[Int?]>([]))
@@ -228,7 +225,7 @@ import Testing
     }
     #expect(eventually { waiters(caches[1]) == 2 })
     try caches[1].set(2, forKey: "key")
-    // Who comes after the write does not get what was loaded before it.
+    // A caller after the write does not get the earlier load's value.
     #expect(try caches[1].value(Int.self, forKey: "key", load: { 8 }) == 2)
     isReleased { $0 = true }
     threads.wait()
@@ -237,7 +234,7 @@ import Testing
     for cache in caches { try cache.close() }
   }
 
-  /// The object that loads is closed meanwhile: those that wait through another one get the value.
+  /// Closing the loading object leaves waiters of another object their value.
   @Test func aCloseDuringALoadIsNoObstacle() throws {
     let caches = try (0..<2).map { _ in try directory.open { $0.loadWaitLimit = .seconds(3_600) } }
     let (isLoading, isReleased, found) = (Guarded(false), Guarded(false), Guarded<[Int?]>([]))
@@ -264,7 +261,7 @@ import Testing
     try caches[1].close()
   }
 
-  /// That there is none is no value: who has to have one loads it.
+  /// A caller that requires a value cannot use a cached absence, so it loads.
   @Test(arguments: [false, true]) func whoNeedsAValueDoesNotGetNone(_ isTask: Bool) async throws {
     let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
     let (isLoading, isReleased, found) = (Guarded(false), Guarded(false), Guarded<Int?>(nil))

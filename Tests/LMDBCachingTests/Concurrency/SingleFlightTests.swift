@@ -18,7 +18,7 @@ import Testing
       do {
         _ = try cache.value(Int.self, forKey: "key") {
           _ = eventually(within: .seconds(2)) { arrived.current == 4 }
-          // Those who have arrived get to the waiting in the meantime.
+          // Gives the arrivals time to start waiting.
           usleep(20_000)
           throw Failure(
             number: loads {
@@ -37,7 +37,7 @@ import Testing
     try cache.close()
   }
 
-  /// Who waits for a load that turns out to be of another type loads for itself.
+  /// A waiter whose load has another type loads by itself.
   @Test func loadsOfTwoTypesEnd() throws {
     let cache = try directory.open { $0.loadWaitLimit = .seconds(3_600) }
     for round in 0..<50 {
@@ -122,7 +122,6 @@ import Testing
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
     while !wasCancelled.current { await Task.yield() }
-    // The next one takes off anew.
     let value = try await cache.value(Int.self, forKey: "key") { () async throws -> Int in 2 }
     #expect(value == 2)
     try await cache.close()
@@ -140,7 +139,6 @@ import Testing
   }
 }
 
-/// Holds tasks until it is opened.
 actor Gate {
   private var isOpen = false
   private var waiting: [CheckedContinuation<Void, Never>] = []
@@ -152,7 +150,7 @@ actor Gate {
 
   func open(whenWaiting isReady: @Sendable () -> Bool) async {
     while !isReady() { await Task.yield() }
-    // Those that join without a load of their own.
+    // Callers that join without a load of their own.
     for _ in 0..<500 { await Task.yield() }
     isOpen = true
     for continuation in waiting { continuation.resume() }

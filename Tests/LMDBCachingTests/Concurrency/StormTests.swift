@@ -4,7 +4,7 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Several threads at once. Made to be run under the thread sanitizer too.
+/// Meant for the thread sanitizer too.
 @Suite struct StormTests {
   let directory = CacheDirectory()
 
@@ -19,7 +19,6 @@ import Testing
     }
   }
 
-  /// Runs the body on each thread until one of `writers` has ended.
   func storm(
     readers: Int, _ read: @escaping @Sendable (Int) throws -> Void, write: @escaping @Sendable () throws -> Void
   ) {
@@ -55,7 +54,7 @@ import Testing
     try cache.close()
   }
 
-  /// What a value had in the value log goes when it is replaced: who was about to read it finds the new one.
+  /// Replacing a value frees its place in the log; a reader about to read it must find the new value.
   @Test func aLongValueThatIsReplacedIsAlwaysFound() throws {
     let cache = try open(0) {
       $0.disk.inlineThreshold = 1_000; $0.disk.groupCommitInterval = .zero
@@ -78,7 +77,6 @@ import Testing
     try cache.close()
   }
 
-  /// After a set has returned nobody who begins later sees an older value.
   @Test(arguments: memoryLimits, [true, false]) func nobodySeesAnOlderValueThanTheLastOneSet(
     _ memoryLimit: Int, _ dropsMemory: Bool
   ) throws {
@@ -88,7 +86,7 @@ import Testing
     for key in keys { try cache.set(0, forKey: key) }
     storm(readers: 3) { index in
       let key = Int.random(in: 0..<4)
-      // Readers from the disk put what they find into memory: an old value must not get there.
+      // Disk reads fill the memory tier, which must not receive an old value.
       if dropsMemory && index == 0 { cache.memoryCache.removeAll() }
       let before = written.current[key]
       let value = try cache.value(Int.self, forKey: keys[key]) ?? -1
@@ -129,7 +127,7 @@ import Testing
 
   @Test(arguments: memoryLimits) func aRemovalOfAllRacesSetsAndReads(_ memoryLimit: Int) throws {
     let cache = try open(memoryLimit)
-    // The number of the last set that has returned, and of the last one that a removal came after.
+    // The last set that has returned, and the last one followed by a removal.
     let lastSet = Guarded(0)
     let lastRemoved = Guarded(0)
     storm(readers: 3) { index in

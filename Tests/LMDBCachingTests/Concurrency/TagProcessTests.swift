@@ -4,7 +4,6 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Removals by tag, seen by other processes.
 @Suite(.serialized) struct TagProcessTests {
   let directory = CacheDirectory()
 
@@ -19,7 +18,7 @@ import Testing
       }
       try cache.set("own", forKey: "own", tags: ["odd\(round % 2)"])
       try cache.flush()
-      // In everybody's memory.
+      // Loads them into both memory tiers.
       for index in 0..<2 {
         #expect(try cache.value(String.self, forKey: "key\(index)") == "\(round)")
         for child in children { #expect(child.run("get key\(index)") == "\(round)") }
@@ -43,8 +42,7 @@ import Testing
     try cache.close()
   }
 
-  /// A write that one process made before another one's removal, and commits after it, does not come back; one that it made
-  /// afterwards stays.
+  /// A write made before another process's removal but committed after it stays removed; a later write stays.
   @Test func whatWaitsIsOlderThanTheRemoval() throws {
     let cache = try directory.open()
     let child = try cacheProcess()
@@ -60,14 +58,14 @@ import Testing
     #expect(child.run("flush") == "ok")
     #expect(child.run("get before") == "nil")
     #expect(child.run("get after") == "waiting")
-    // Nor does what it was in place of.
+    // Nor does the value it replaced.
     #expect(try cache.value(String.self, forKey: "before") == nil)
     #expect(try cache.value(String.self, forKey: "after") == "waiting")
     child.end()
     try cache.close()
   }
 
-  /// A removal that was acknowledged holds when its process is killed, and so does what was written before and after it.
+  /// Also checks the writes before and after the removal.
   @Test(arguments: [20, 600_000]) func aKilledProcesssRemovalHolds(_ interval: Int) throws {
     for round in 0..<4 {
       let child = try cacheProcess()
@@ -87,7 +85,7 @@ import Testing
     }
   }
 
-  /// A suspended process's writes are older than a removal that they did not see.
+  /// A suspended process's pending writes are older than the removal.
   @Test func aSuspendedProcess() throws {
     let cache = try directory.open()
     let child = try cacheProcess()
@@ -105,7 +103,7 @@ import Testing
     try cache.close()
   }
 
-  /// What was committed after the removal is there for the one whose write was removed, too, before it has committed it.
+  /// A process whose write was removed sees a later committed write, even before it commits.
   @Test func aWriteAfterARemovalIsSeenByAll() throws {
     let cache = try directory.open()
     let child = try cacheProcess()

@@ -3,9 +3,8 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Removals by tag, while other threads read and write.
 @Suite struct TagStormTests {
-  /// No thread finds what another one has found gone, and what was stored after a removal is found.
+  /// An entry found removed stays removed for every thread, and later writes are found.
   @Test func whatIsGoneIsGoneForAll() throws {
     let directory = CacheDirectory()
     let cache = try directory.open { $0.memory.countLimit = 40 }
@@ -18,7 +17,7 @@ import Testing
           let key = thread * 16 + Int.random(in: 0..<16, using: &random)
           switch Int.random(in: 0..<10, using: &random) {
           case 0:
-            // Everything of this thread, of which nobody else writes anything.
+            // Only this thread writes these entries.
             try cache.removeAll(taggedWith: "thread \(thread)")
             for key in (thread * 16)..<(thread * 16 + 16) {
               last[key] = nil
@@ -31,7 +30,6 @@ import Testing
           default:
             let value = try cache.value(Int.self, forKey: "\(key)")
             #expect(value == last[key])
-            // Another thread's.
             _ = try cache.value(Int.self, forKey: "\(Int.random(in: 0..<keys, using: &random))")
           }
         }
@@ -48,7 +46,7 @@ import Testing
     case update, increment, exchange
   }
 
-  /// Memory may drop the entry at any moment of a change, also between two looks at it.
+  /// Memory may evict the entry at any point of a change, even between two look-ups.
   @Test(arguments: Change.allCases) func aChangeKeepsTheTagsOfWhatMemoryDrops(_ change: Change) throws {
     let directory = CacheDirectory()
     let cache = try directory.open()
@@ -72,7 +70,7 @@ import Testing
         Issue.record(error)
       }
     }
-    // Once lost they do not come back.
+    // A lost tag would not come back.
     #expect(try cache.entry(forKey: "key")?.isTagged("tag") == true)
     try cache.removeAll(taggedWith: "tag")
     #expect(try cache.value(Int.self, forKey: "key") == nil)

@@ -5,7 +5,6 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Threads that write long values, while segments are emptied and removed.
 @Suite struct ValueLogStormTests {
   let directory = CacheDirectory()
 
@@ -20,7 +19,7 @@ import Testing
 
   private func value(_ number: Int, round: Int) -> Data {
     var random = SeededRandom(UInt64(number &* 1_000 &+ round))
-    // Some of them are read from the map.
+    // Makes some reads use the map.
     return Data(random.bytes(round % 9 == 0 ? 20_000 : 4_000))
   }
 

@@ -4,13 +4,12 @@ import Testing
 
 @testable import LMDBCaching
 
-/// What threads see of a write that has not returned.
 @Suite struct VisibilityStormTests {
   let directory = CacheDirectory()
 
-  /// A set that has not returned may be seen or not; but who has seen it does not see the older value any more.
+  /// A set in progress may be visible or not, but never becomes invisible to a reader that has seen it.
   @Test(arguments: [false, true]) func aSetThatIsUnderWayIsSeenByAllOnceItIsSeen(_ isRemoval: Bool) throws {
-    // In this mode a set waits for its commit, which waits until it is let.
+    // With `.full`, a set waits for its commit, which the test holds up.
     let cache = try directory.open { $0.durability = .full }
     try cache.set(1, forKey: "key")
     #expect(try cache.value(Int.self, forKey: "key") == 1)
@@ -32,7 +31,7 @@ import Testing
     try cache.close()
   }
 
-  /// Whoever reads from the disk and whoever reads from memory see the same order.
+  /// Disk reads and memory reads see the same order.
   @Test func noReadGoesBackToAnOlderValue() throws {
     let cache = try directory.open { $0.disk.groupCommitInterval = .milliseconds(1) }
     try cache.set(0, forKey: "key")
@@ -42,7 +41,7 @@ import Testing
       inBackground(group) {
         do {
           while !isDone.current {
-            // Each value is greater than the one before: there is one writer.
+            // A single writer stores increasing values.
             let seen = try cache.diskCache.value(Int.self, forKey: "key") ?? -1
             let after = try cache.value(Int.self, forKey: "key") ?? -1
             if after < seen { Issue.record("thread \(thread): \(after) after \(seen)") }

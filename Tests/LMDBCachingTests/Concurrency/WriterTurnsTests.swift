@@ -5,7 +5,6 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Work of the writer thread while a commit is always due.
 @Suite struct WriterTurnsTests {
   let directory = CacheDirectory()
 

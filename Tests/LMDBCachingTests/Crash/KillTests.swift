@@ -4,12 +4,12 @@ import Testing
 
 @testable import LMDBCaching
 
-/// What another process finds after a kill. The trial `kills` kills writers at any moment.
+/// What another process finds after a kill. The trial `kills` covers arbitrary moments.
 @Suite(.serialized) struct KillTests {
   let directory = CacheDirectory()
 
   @Test func aKillOfAKillLeavesEverything() throws {
-    // Each process replays the journal of the one before it, and is killed too.
+    // Each process replays its predecessor's journal, and is killed too.
     for round in 0..<6 {
       let child = try cacheProcess()
       #expect(child.run("open \(directory.path) interval=86400000") == "ok")

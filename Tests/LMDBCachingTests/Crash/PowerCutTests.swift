@@ -6,8 +6,7 @@ import Testing
 
 @testable import LMDBCaching
 
-/// What has to be on the disk before something else is. The trial `power-loss` cuts the power at any moment; these are
-/// the single rules.
+/// Write-ordering rules, one by one. The trial `power-loss` covers power cuts at any moment.
 @Suite struct PowerCutTests {
   let directory = CacheDirectory()
 
@@ -16,12 +15,12 @@ import Testing
   func opened(_ durability: Durability) throws -> LMDBCache {
     try directory.open {
       neverCommitting(&$0); $0.disk.inlineThreshold = 10_000; $0.durability = durability
-      // A segment for each value.
+      // One segment per value.
       $0.disk.valueSegmentSize = 100_000
     }
   }
 
-  /// A power cut may undo the last commit of `.ordered`, and then the old record is the one that counts again.
+  /// A power cut may undo the last `.ordered` commit and bring back the old record.
   @Test(arguments: Durability.allCases) func aReplacedValueStaysWhileItsRecordMayComeBack(_ durability: Durability)
     throws
   {
@@ -44,7 +43,6 @@ import Testing
     try cache.close()
   }
 
-  /// The values of a commit are on the disk before it.
   @Test(arguments: [Durability.ordered, .full]) func aCommitWaitsForItsValues(_ durability: Durability) throws {
     let cache = try opened(durability)
     let session = FaultInjection.begin(
@@ -81,7 +79,6 @@ import Testing
     try cache.close()
   }
 
-  /// A journal that was replayed and removed may be there again after a power cut.
   @Test func aJournalThatComesBackChangesNothing() throws {
     let cache = try directory.open(neverCommitting)
     try cache.set("old", forKey: "key")
@@ -102,13 +99,12 @@ import Testing
     try third.close()
   }
 
-  /// Pages of a map reach the disk in any order: later writes must not be there without earlier ones, nor where somebody has
-  /// damaged the file.
+  /// Map pages reach the disk in any order: writes after a missing or damaged one must not be replayed.
   @Test(arguments: [true, false]) func nothingIsReplayedBehindAGap(_ wasPowerCut: Bool) throws {
     let cache = try directory.open {
       neverCommitting(&$0); $0.disk.journalSize = 64 << 10; $0.disk.inlineThreshold = 1 << 20
     }
-    // No segment is committed while the writer thread is kept busy.
+    // Keeping the writer busy prevents commits.
     let (hold, isHeld) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     cache.store.enqueueOnWriterThread {
       isHeld.signal()
@@ -123,7 +119,6 @@ import Testing
     let whole = crashed.contents(journal)
     let runs = Self.runs(whole)
     #expect(runs.count == 2 || runs.count == 3)
-    // The end of the first run's segment is lost.
     let lost = runs[0].last!
     var torn = whole
     for index in lost { torn[index] = 0 }
@@ -138,7 +133,7 @@ import Testing
     try reopened.close()
   }
 
-  /// Where the frames of each run are, in the order of the runs.
+  /// The frames of each run, in order.
   static func runs(_ journal: Data) -> [[Range<Int>]] {
     journal.withUnsafeBytes { bytes in
       JournalFile.runs(in: bytes)!.runs.map { run in
@@ -150,8 +145,7 @@ import Testing
     }
   }
 
-  /// A power cut, or a death, in the middle of making a new cache.
-  /// A full disk ends a file anywhere.
+  /// A power cut, crash or full disk may truncate a new file anywhere.
   @Test(arguments: [0, 1, 9, 11, 17, 19, 20, 4_096]) func aPieceOfANewDatabaseIsInNobodysWay(_ size: Int) throws {
     let other = CacheDirectory()
     try other.open().close()
@@ -172,7 +166,7 @@ import Testing
     try cache.close()
   }
 
-  /// Where the system does not tell one run of it from another, what was open may be of another one.
+  /// Without boot identifiers, an open `.fast` cache may be from another run of the system.
   @Test(arguments: [(5, 5, "v"), (5, 7, "nil"), (0, 0, "nil")])
   func aFastCacheIsBelievedWithinOneRunOnly(_ first: Int, _ second: Int, _ expected: String) throws {
     let open = "open \(directory.path) durability=\(Durability.fast.rawValue)"
@@ -185,7 +179,7 @@ import Testing
     #expect(next.answers == ["ok", "ok", expected, "ok", "new", "ok"])
   }
 
-  /// Those who have a cache open at once are of one run, and go on with one clock of stamps.
+  /// Processes that share an open cache are of one run, and share one stamp clock.
   @Test func processesOfAnUnknownRunShareACache() throws {
     let first = try cacheProcess()
     let second = try cacheProcess()

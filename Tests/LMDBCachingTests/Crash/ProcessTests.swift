@@ -6,7 +6,6 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Several processes on one directory.
 @Suite(.serialized) struct ProcessTests {
   let directory = CacheDirectory()
 
@@ -21,7 +20,7 @@ import Testing
       while next < 400, let line = child.readLine() {
         #expect(line == String(next))
         next += 1
-        // Whatever is seen was written.
+        // Every value seen was written.
         for index in 0..<2 {
           let key = "c\(index)-\(next / 2)"
           if let value = try cache.value(String.self, forKey: key) {
@@ -80,7 +79,7 @@ import Testing
     #expect(child.run("get key") == "0")
     for round in 1...50 {
       if round % 2 == 0 {
-        // It returns after the commit.
+        // Returns after the commit.
         #expect(child.run("write key \(round)") == "ok")
         #expect(try cache.value(String.self, forKey: "key") == String(round))
       } else {
@@ -95,7 +94,7 @@ import Testing
     try cache.close()
   }
 
-  /// Between a commit and the moment when the writer thread has noted it, another process may commit a newer value.
+  /// Another process may commit a newer value before the writer thread records its own commit.
   @Test func aPendingWriteGivesWayToWhatWasCommittedAfterIt() throws {
     let cache = try directory.open(neverCommitting)
     let store = cache.store
@@ -103,14 +102,14 @@ import Testing
     #expect(child.run("open \(directory.path)") == "ok")
     try cache.set("mine", forKey: "key")
     let writer = HeldWriter(store)
-    // As it is while the writer thread commits.
+    // The state during a commit.
     store.journal.lock.withLock {
       store.journal.sealActive()
       store.journal.state.committingNumber = store.journal.state.sealed.last!.number
     }
     #expect(child.run("write key theirs") == "ok")
     #expect(try cache.value(String.self, forKey: "key") == "mine")
-    // It was committed before the other one was, and this process does not know yet.
+    // Committed before the other process's write, but not recorded yet.
     store.journal.committingPosition.store(store.foreignPosition - 1, ordering: .releasing)
     #expect(try cache.diskCache.value(String.self, forKey: "key") == "theirs")
     #expect(child.run("write other theirs") == "ok")
@@ -126,7 +125,7 @@ import Testing
     #expect(child.run("open \(directory.path)") == "ok")
     try cache.set("mine", forKey: "key")
     #expect(child.run("write other theirs") == "ok")
-    // Pending here while another process commits: still the newest of its key.
+    // Still pending here, so this process's value is the newest.
     #expect(try cache.value(String.self, forKey: "key") == "mine")
     try cache.flush()
     #expect(try cache.value(String.self, forKey: "key") == "mine")
@@ -162,7 +161,7 @@ import Testing
     try cache.set("pending", forKey: "key")
     #expect(child.run("removeall") == "ok")
     #expect(child.run("flush") == "ok")
-    // It may be served until it is committed, and is committed as removed.
+    // The value may be served until the commit, and is then removed.
     _ = try cache.value(String.self, forKey: "key")
     try cache.flush()
     #expect(try cache.value(String.self, forKey: "key") == nil)
@@ -219,7 +218,7 @@ import Testing
     try cache.write(waitsForCommit: true) { $0.set("new", forKey: "key") }
     #expect(child.run("release") == "old")
     #expect(child.run("get key") == "new")
-    // A reader that dies holding its snapshot hinders nobody.
+    // A reader that dies with an open snapshot blocks no one.
     #expect(child.run("snapshot key") == "held")
     child.kill()
     for index in 0..<200 { try cache.set(index, forKey: "other") }
@@ -241,7 +240,7 @@ import Testing
     for durability in [Durability.full, .fast] {
       #expect(errorCode { try directory.open { $0.durability = durability } } == .durabilityMismatch)
     }
-    // Refused, it left nothing behind that a later opening would go by.
+    // A refused opening leaves no state behind.
     #expect(!directory.names().contains(FastSession.name))
     let reopened = try directory.open()
     #expect(try reopened.value(String.self, forKey: "key") == "v")

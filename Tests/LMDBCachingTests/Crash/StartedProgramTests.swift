@@ -5,9 +5,8 @@
   import TestSupport
   import Testing
 
-  /// Descriptors are close-on-exec.
   @Suite struct StartedProgramTests {
-    /// Whatever is open at any moment: data and lock file, journal, the processes' lock, values' files.
+    /// The data and lock files, the journal, the process lock and the value files.
     @Test func aProcessThatIsStartedSeesNoneOfTheFiles() throws {
       let directory = CacheDirectory()
       let cache = try directory.open {
@@ -15,7 +14,7 @@
         $0.memory.countLimit = 0
       }
       try cache.set("value", forKey: "key")
-      // Those of LMDB, the journal and the lock are open all the time; the others come and go.
+      // LMDB's files, the journal and the lock are always open; the others come and go.
       #expect(Set(directory.openFiles()).isSuperset(of: ["data.mdb", "lock.mdb", "processes.lock"]))
       #expect(directory.openFiles().contains { $0.hasPrefix("journals/") })
       let isDone = Guarded(false)
@@ -39,7 +38,7 @@
       try cache.close()
     }
 
-    /// By a bare `posix_spawn`, which closes nothing.
+    /// A bare `posix_spawn` closes no descriptors.
     private func filesSeenByChild(in directory: String) throws -> [String] {
       let output = directory + ".fds"
       defer { unlink(output) }

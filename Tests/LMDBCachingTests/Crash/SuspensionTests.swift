@@ -4,11 +4,10 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Processes that a signal suspends while they hold a lock.
 @Suite struct SuspensionTests {
   let directory = CacheDirectory()
 
-  /// Runs `body` and expects that it takes no longer than a few times the lock's timeout.
+  /// Runs `body`, and expects it to end within a few lock timeouts.
   private func bounded<R>(_ body: () throws -> R) rethrows -> R {
     let start = ContinuousClock.now
     defer { #expect(ContinuousClock.now - start < .seconds(15)) }
@@ -44,7 +43,7 @@ import Testing
     }
     #expect(error.code == .lockTimeout)
     #expect(error.message.contains("kill -CONT \(writer.identifier)"))
-    // More than the journal takes: it goes on in memory.
+    // More than the journal holds; the rest goes to memory.
     for index in 0..<40 {
       try bounded { try cache.set(Data(repeating: UInt8(index), count: 40_000), forKey: "large\(index)") }
     }
@@ -56,7 +55,7 @@ import Testing
     #expect(bounded { other.run("get theirs") } == "1")
     #expect(bounded { other.run("flush") } == "error notCommitted")
     #expect(bounded { other.run("health") } == "memoryOnly lockTimeout")
-    // Its journal is replayed by somebody.
+    // Another process replays its journal.
     #expect(bounded { other.run("close") } == "error notCommitted")
 
     if isContinued {

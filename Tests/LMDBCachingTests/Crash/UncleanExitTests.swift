@@ -6,11 +6,10 @@ import Testing
 
 @testable import LMDBCaching
 
-/// What a process that is killed leaves to the next opening: within one run of the system nothing is read.
+/// After a kill, the next opening within the same run of the system skips verification.
 @Suite struct UncleanExitTests {
   let directory = CacheDirectory()
 
-  /// A process writes and is killed.
   private func leave(boot: Int? = nil, _ steps: [String] = ["flush"]) throws {
     var lines = boot.map { ["boot \($0)"] } ?? []
     lines += ["open \(directory.path)"] + (0..<100).map { "set key\($0) v" } + steps + ["die"]
@@ -34,7 +33,7 @@ import Testing
     _ = try CacheInspection.verify(directory: directory.url)
   }
 
-  /// `nil`: the run of the system that these tests are in.
+  /// `nil`: the current run of the system.
   @Test(arguments: [
     (nil, CacheVerification.afterUncleanExit, false), (nil, .always, true), (7, .afterUncleanExit, true),
   ])
@@ -66,7 +65,7 @@ import Testing
     try cache.close()
   }
 
-  /// What the system's cache holds need not be what is on the disk then, nor stay.
+  /// After a device error, the page cache may differ from the disk.
   @Test func aDeviceThatFailedMakesTheNextOpeningRead() throws {
     let clock = ManualClock()
     let cache = try directory.open { $0.clock = .manual(clock) }
@@ -81,7 +80,7 @@ import Testing
     #expect(try !directory.isMarkedSound())
     clock.advance(by: .seconds(40))
     #expect(eventually { (try? cache.flush()) != nil })
-    // Neither later commits nor rest nor the end say that all is well.
+    // Commits, idle time and close must not mark the file as sound.
     for _ in 0..<3 {
       clock.advance(by: .seconds(2))
       try cache.store.writer.run { .success(()) }
@@ -96,7 +95,7 @@ import Testing
     #expect(try directory.isMarkedSound())
   }
 
-  /// Damage that somebody has found is not forgotten since another process marks the file as sound meanwhile.
+  /// Detected damage must stay recorded even if another process marks the file as sound.
   @Test func aVoidMarkStaysUntilTheFileIsVerified() throws {
     try directory.open().close()
     let place = try Directory(path: directory.path)
@@ -105,7 +104,7 @@ import Testing
     }
     #expect(try write(wasVerified: false))
     do {
-      // Another process is just writing it.
+      // Holds the lock of a process that is writing the mark.
       let lock = FileLock(try place.create("clean-exit"))
       #expect(try lock.tryLock(.exclusive))
       #expect(try !write(wasVerified: false))
@@ -116,7 +115,7 @@ import Testing
     #expect(try CleanExitMark.isVoid(in: place))
     #expect(try write(wasVerified: true))
     #expect(try !CleanExitMark.isVoid(in: place))
-    // Without a mark nothing says that the file is sound, and nobody may say so now.
+    // Without a mark the file is not known to be sound, and no process may claim so.
     try place.remove("clean-exit")
     try CleanExitMark.makeVoid(in: place)
     #expect(try place.identity(of: "clean-exit") == nil)
@@ -124,7 +123,7 @@ import Testing
     #expect(try !write(wasVerified: false))
   }
 
-  /// A process that finds the file at rest marks its state. The one that goes on writing sees to its own mark.
+  /// A process that finds the file idle marks it; an active writer updates its own mark.
   @Test func theMarkIsOfWhoWrites() throws {
     let clock = ManualClock()
     let cache = try directory.open { $0.clock = .manual(clock) }

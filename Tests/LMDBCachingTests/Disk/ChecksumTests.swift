@@ -3,7 +3,6 @@ import CXXHashWide
 import TestSupport
 import Testing
 
-/// A checksum that was made by one processor is compared by another.
 @Suite struct ChecksumTests {
   @Test(arguments: [0, 1, 16, 128, 240, 241, 511, 512, 513, 1_023, 1_024, 4_096, 32_767, 32_768, 100_000, 1_000_001])
   func bothFormsAgree(_ count: Int) {

@@ -15,16 +15,15 @@ import Testing
   import Darwin
 #endif
 
-/// What happens when LMDB's functions fail.
 @Suite struct CommitFailureTests {
   let directory = CacheDirectory()
 
-  /// Every call of a function on the directory fails until the session ends.
+  /// Makes every call of a function on the directory fail until the session ends.
   func fail(_ call: FaultInjection.Call, _ status: Int32) -> FaultInjection.SessionID {
     FaultInjection.begin(.directory(directory.path), [.init(call, returns: status, count: .max)])
   }
 
-  /// Whether everything is committed once the pauses between attempts are over.
+  /// Returns whether everything is committed once the retry pauses are over.
   func recovers(_ cache: LMDBCache, _ clock: ManualClock) -> Bool {
     eventually {
       clock.advance(by: .seconds(1))
@@ -116,7 +115,7 @@ import Testing
     try first.set("old", forKey: "removed")
     for key in ["key", "removed"] { _ = try second.value(String.self, forKey: key) }
     let session = fail(.txnCommit, EIO)
-    // Accepted and visible in this process, says the error: in its memory too.
+    // The error means: accepted, and visible in this process only.
     #expect(errorCode { try first.set("new" + filler, forKey: "key") } == .notCommitted)
     #expect(errorCode { try first.setObject(NSString(string: "new"), forKey: "object") } == .notCommitted)
     #expect(errorCode { try first.removeValue(forKey: "removed") } == .notCommitted)
@@ -161,7 +160,7 @@ import Testing
     try cache.close()
   }
 
-  /// Fills the journal while nothing can be committed; returns the keys that were in it before.
+  /// Fills the journal while commits fail; returns the keys that were in it before.
   func fill(_ cache: LMDBCache) throws {
     for index in 0..<40 { try cache.set(String(repeating: "x", count: 3_000), forKey: "fill\(index)") }
   }
@@ -177,7 +176,7 @@ import Testing
     let session = fail(.txnCommit, ENOSPC)
     for key in ["set", "removed", "shrunk"] { try cache.set("in the journal", forKey: key) }
     try fill(cache)
-    // Too long for what is left of the journal.
+    // Too long for the rest of the journal.
     let long = String(repeating: "n", count: 20_000)
     try cache.set(long, forKey: "set")
     try cache.set(long, forKey: "removed")
@@ -203,7 +202,6 @@ import Testing
     #expect(try cache.value(String.self, forKey: "removed") == nil)
     let shrunk = try cache.value(String.self, forKey: "shrunk")
     #expect(shrunk == nil || shrunk == "short again")
-    // Works again.
     try cache.set("after", forKey: "set")
     #expect(errorCode { try cache.flush() } == .noSpace)
     cache.memoryCache.removeAll()
@@ -224,7 +222,7 @@ import Testing
     try cache.flush()
     let session = fail(.txnCommit, ENOSPC)
     try cache.set("old", forKey: "pending")
-    // Until not even the frame of a removal finds room.
+    // Until not even a removal's frame fits.
     for index in 0..<30 { try cache.set(String(repeating: "x", count: 3_000), forKey: "fill\(index)") }
     for index in 0..<3_000 { try cache.set(index, forKey: "f\(index)") }
     _ = errorCode { try cache.removeAll() }
@@ -262,7 +260,7 @@ import Testing
     }
     try cache.set("old", forKey: "key")
     try cache.flush()
-    // A file where the folder should be: no segment can be made.
+    // A file at the folder's path: no segment can be made.
     directory.write(Data(), to: ValueFolder.name)
     let big = String(repeating: "b", count: 500)
     try cache.set(big, forKey: "key")
@@ -276,20 +274,19 @@ import Testing
     #expect(errorCode { try cache.write(waitsForCommit: true) { $0.set(big, forKey: "key") } } == .storageFailed)
     try cache.set("small", forKey: "key")
     #expect(cache.health.isHealthy)
-    // What it was told of is not safe, and it hears so once.
+    // Lost writes are reported once.
     #expect(errorCode { try cache.flush() } == .storageFailed)
     try cache.flush()
     try cache.close()
   }
 
-  /// However soon everything else is committed.
   @Test(arguments: [false, true]) func whatIsInMemoryOnlyIsToldOf(_ isFlushed: Bool) throws {
     let clock = ManualClock()
     let cache = try directory.open {
       $0.clock = .manual(clock)
       $0.disk.inlineThreshold = 100
     }
-    // A failure whose pause is over: the next commit is tried at once, and succeeds.
+    // The pause is over: the next commit is tried at once, and succeeds.
     directory.write(Data(), to: ValueFolder.name)
     let big = String(repeating: "b", count: 500)
     try cache.set(big, forKey: "a")
@@ -304,13 +301,13 @@ import Testing
       try cache.set(big, forKey: "c")
     }
     #expect(cache.health.isHealthy)
-    // Once.
+    // Reported once.
     #expect(errorCode { try cache.close() } == (isFlushed ? nil : .storageFailed))
     try cache.close()
   }
 
-  /// What a write replaced that is in memory only is on the disk until the next commit: a process that dies before that
-  /// would bring it back.
+  /// The value that a memory-only write replaced stays on disk until the next commit; a crash before it would bring the
+  /// old value back.
   @Test func aFlushWaitsUntilWhatWasReplacedIsGone() throws {
     let clock = ManualClock()
     let cache = try directory.open {
@@ -329,7 +326,7 @@ import Testing
     #expect(errorCode { try cache.close() } == .storageFailed)
   }
 
-  /// The same when the failure was over before the write noted that it is in memory only.
+  /// Here the failure ended before the write noted that it is in memory only.
   @Test func aFlushWaitsForWhatIsHiddenWithoutAFailure() throws {
     let cache = try directory.open(neverCommitting)
     try cache.set("old", forKey: "key")
@@ -346,7 +343,6 @@ import Testing
     try cache.close()
   }
 
-  /// Another process has committed it since.
   @Test func whatIsNewerThanWhatCouldNotBeRecordedIsRead() throws {
     let cache = try directory.open(neverCommitting)
     let journal = cache.store.journal
@@ -370,7 +366,6 @@ import Testing
     try cache.close()
   }
 
-  /// A write that waits for the disk is not acknowledged for being in memory.
   @Test func withFullDurabilityAWriteThatCannotBeRecordedChangesNothing() throws {
     let clock = ManualClock()
     func open() throws -> LMDBCache {
@@ -413,7 +408,7 @@ import Testing
     try cache.close()
   }
 
-  /// What could not be recorded expires as it would have, whatever is written in its place.
+  /// Its expiry stays, whatever is written in its place.
   @Test func anEntryInMemoryOnlyKeepsItsExpiry() throws {
     let clock = ManualClock()
     let cache = try directory.open {
@@ -437,7 +432,7 @@ import Testing
     _ = errorCode { try cache.close() }
   }
 
-  /// A snapshot, or a copy, with what was replaced would be older than what was read.
+  /// Such a snapshot or copy would be older than what reads returned.
   @Test func noSnapshotHasWhatIsHidden() throws {
     let clock = ManualClock()
     let copy = CacheDirectory()
@@ -460,7 +455,7 @@ import Testing
     _ = errorCode { try cache.close() }
   }
 
-  /// No value that is long can be written.
+  /// Makes writes of long values fail.
   private func failValues() -> [FaultInjection.SessionID] {
     [
       FaultInjection.begin(
@@ -486,7 +481,7 @@ import Testing
         return cache.health.isHealthy && !directory.journals.isEmpty
       })
     try cache.set("y", forKey: "key")
-    // What it could not record before, it tells of once.
+    // Reports its own lost writes once.
     _ = errorCode { try cache.flush() }
     cache.memoryCache.removeAll()
     #expect(try cache.value(String.self, forKey: "key") == "y")

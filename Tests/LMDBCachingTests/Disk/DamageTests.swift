@@ -4,7 +4,6 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Files that somebody else changes or removes.
 @Suite struct DamageTests {
   let directory = CacheDirectory()
 
@@ -15,7 +14,7 @@ import Testing
     let whole = directory.contents("data.mdb")
     var random = SeededRandom(seed)
     for _ in 0..<8 {
-      // In the values themselves: what LMDB's own structure suffers is another matter.
+      // Damages only values, not LMDB's own structure.
       var damaged = whole
       let text = Data("value ".utf8)
       let places = (0..<40).compactMap { _ -> Range<Data.Index>? in
@@ -38,7 +37,7 @@ import Testing
             errors += 1
           }
         }
-        // Can be replaced.
+        // It can be replaced.
         try reopened.set("new", forKey: "key\(index)")
       }
       #expect(errors > 0 || places.isEmpty)
@@ -51,7 +50,7 @@ import Testing
 
   @Test func aDamagedOrMissingSegmentIsNoWrongValue() throws {
     let cache = try directory.open {
-      // A segment for each.
+      // One segment per value.
       $0.disk.inlineThreshold = 100; $0.disk.valueSegmentSize = 4_000
     }
     for index in 0..<6 { try cache.set(Data(repeating: UInt8(index), count: 1_000), forKey: "\(index)") }
@@ -87,7 +86,7 @@ import Testing
     try cache.set("v", forKey: "key")
     try cache.flush()
     try FileManager.default.removeItem(atPath: directory.path)
-    // Until it is noticed.
+    // Until the damage is detected.
     let value = try cache.value(String.self, forKey: "key")
     #expect(value == nil || value == "v")
     for index in 0..<100 { try cache.set(index, forKey: "k\(index)") }

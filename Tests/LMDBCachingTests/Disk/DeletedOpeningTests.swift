@@ -7,13 +7,13 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Directories that somebody deletes while a store is opened in them, or goes over to another one.
+/// Directories deleted while a store opens them or switches to another one.
 @Suite struct DeletedOpeningTests {
   let directory = CacheDirectory()
 
   private func delete() { try! FileManager.default.removeItem(atPath: directory.path) }
 
-  /// Opens the directory as a cache does, and calls `body` where that applies the journals of dead processes.
+  /// Opens the directory like a cache, and calls `body` when journals of dead processes are applied.
   private func open(_ body: (DiskStore) throws(CacheError) -> Void) throws(CacheError) -> DiskStore {
     let configuration = CacheDirectory.configuration(neverCommitting)
     return try OpenDirectories.open(
@@ -36,13 +36,12 @@ import Testing
       })
   }
 
-  /// Whatever becomes of an opening that went over to another directory, it ends for everybody.
   @Test(arguments: [false, true]) func theNextOpeningWaitsForNobody(_ fails: Bool) throws {
     var first: DiskStore?
     let code = errorCode {
       first = try open { (store) throws(CacheError) in
         delete()
-        // As the first transaction does.
+        // The first transaction does this.
         try store.place.bringFilesIntoPlace()
         if fails { throw CacheError(.noSpace, "There is no room for what a dead process wrote.") }
       }
@@ -68,7 +67,7 @@ import Testing
     try again.close()
   }
 
-  /// Who waits for the opening has the old directory open, in which nothing can be made any more.
+  /// The waiter has the old directory open, where no file can be created any more.
   @Test func whoWaitedLooksAgain() throws {
     let (group, hasLooked) = (DispatchGroup(), DispatchSemaphore(value: 0))
     let waiting = Guarded<Result<DiskStore, CacheError>?>(nil)
@@ -98,12 +97,12 @@ import Testing
     try first.release()
   }
 
-  /// An attempt that fails has claimed a directory, and that may be deleted as well.
+  /// A failed attempt has claimed a directory, which may be deleted as well.
   @Test func aStoreIsFoundWhereItsLastAttemptWent() throws {
     let cache = try directory.open(neverCommitting)
     let store = cache.store
     try store.onWriterThread { [directory] in
-      // Opening the files anew begins with a lock.
+      // Reopening the files begins with a lock.
       let session = FaultInjection.begin(.directory(directory.path), [.init(.flock, returns: EIO)])
       for isFailing in [true, false] {
         try! FileManager.default.removeItem(atPath: directory.path)
@@ -113,7 +112,7 @@ import Testing
       #expect(FaultInjection.end(session).triggered == 1)
       return .success(())
     }
-    // There it can be told by its identity alone.
+    // At the new path only its identity matches.
     let moved = directory.path + ".moved"
     try Paths.move(directory.path, to: moved)
     defer { try? FileManager.default.removeItem(atPath: moved) }
@@ -125,7 +124,7 @@ import Testing
   }
 
   #if os(Linux)
-    /// A backup is put into its place while somebody waits to open it: that is what is opened.
+    /// A backup restored while another caller waits to open the cache is what that caller opens.
     @Test func anOpeningThatHasWaitedOpensWhatIsThereThen() throws {
       let (other, former) = (CacheDirectory(), CacheDirectory())
       for (place, value) in [(directory, "old"), (other, "new")] {
@@ -133,7 +132,7 @@ import Testing
         try cache.set(value, forKey: "key")
         try cache.close()
       }
-      // As one who restores does.
+      // Takes the lock that a restore takes.
       let lock = try FileLock(Directory(path: directory.path))
       #expect(try lock.tryLock(.exclusive))
       let (found, group) = (Guarded<String?>(nil), DispatchGroup())
@@ -145,7 +144,7 @@ import Testing
           try cache.close()
         } catch { Issue.record(error) }
       }
-      // It has the directory open, and its lock's descriptor: it waits.
+      // With the directory and the lock open, it waits.
       #expect(eventually { descriptors(of: directory.path) >= 3 })
       try Paths.move(directory.path, to: former.path + "/moved")
       try Paths.move(other.path, to: directory.path)

@@ -6,19 +6,19 @@ import Testing
 
 @testable import LMDBCaching
 
-/// What somebody deletes while values wait for their commit. Where putting it back fails, a later attempt does it.
+/// Segments deleted before their values are committed. A failed repair is retried later.
 @Suite struct DeletedSegmentTests {
   let values = LoggedValues()
   private var directory: CacheDirectory { values.directory }
 
-  /// The next commit fails.
+  /// Makes the next commit fail.
   private func fail(_ rule: FaultInjection.Rule, _ cache: LMDBCache) {
     let session = FaultInjection.begin(.directory(directory.path + "/" + ValueFolder.name), [rule])
     #expect(errorCode { try cache.flush() } == .notCommitted)
     #expect(FaultInjection.end(session).triggered == 1)
   }
 
-  /// The one after that succeeds.
+  /// Makes the retry succeed.
   private func recover(_ cache: LMDBCache) {
     values.clock.advance(by: .seconds(40))
     #expect(eventually { (try? cache.flush()) != nil })
@@ -26,7 +26,7 @@ import Testing
 
   @Test(arguments: [
     FaultInjection.Rule(.mkdirat, returns: ENOSPC), .init(.flock, returns: EIO), .init(.pwrite, returns: ENOSPC),
-    // The first one is that of the values before the commit.
+    // The first call synchronizes the values before the commit.
     .init(.fsync, returns: EIO, first: 2),
   ])
   func aSegmentThatCannotBePutBackIsKept(_ rule: FaultInjection.Rule) throws {
@@ -44,14 +44,14 @@ import Testing
     try reopened.close()
   }
 
-  /// Whoever finds a segment after the process died has to know by which journal its values are referred to.
+  /// A segment must name its journal, so that the values can be found after a crash.
   @Test func aNewJournalIsWrittenDownInTheEnd() throws {
     let cache = try values.open { neverCommitting(&$0) }
     let store = cache.store
     try values.fill(cache, 0..<3)
     for journal in directory.journals { try FileManager.default.removeItem(at: directory.url(journal)) }
     fail(.init(.pwrite, returns: EIO), cache)
-    // With no commit, which would give the segment away.
+    // Without a commit, which would release the segment.
     try store.onWriterThread { outcome { () throws(CacheError) in try store.place.bringFilesIntoPlace() } }
     let folder = ValueFolder(cache: store.place.directory)
     let identifier = try #require(try folder.segments().first).identifier

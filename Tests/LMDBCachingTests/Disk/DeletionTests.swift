@@ -6,7 +6,6 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Files that somebody deletes or replaces while a cache has them open.
 @Suite struct DeletionTests {
   let directory = CacheDirectory()
 
@@ -30,8 +29,8 @@ import Testing
     for index in 0..<100 { try cache.set("old \(index)", forKey: "old\(index)") }
     try cache.flush()
     let old = cache.store.environment.files
-    // Whoever reads meanwhile where a file ended is ended by a signal, as is documented. The writer thread reads for
-    // `changes`; and it may still commit what comes soon after a flush.
+    // Reading past the new end of a file raises a signal, as documented. The writer thread reads for `changes`, and may
+    // commit soon after a flush.
     try cache.store.onWriterThread { [directory] in
       .success(
         Result {
@@ -48,7 +47,7 @@ import Testing
     #expect(cache.store.environment.files.data == (try Paths.identity(of: directory.path + "/data.mdb")))
     if harm.empties { #expect(cache.store.environment.files.data != old.data) }
     let expected = harm.empties ? nil : "old 7"
-    // In memory too there is nothing but what is on the disk.
+    // Memory agrees with the disk.
     #expect(try cache.value(String.self, forKey: "old7") == expected)
     #expect(try cache.value(String.self, forKey: "pending") == "pending")
     #expect(try cache.value(String.self, forKey: "new") == "new")
@@ -57,7 +56,7 @@ import Testing
     #expect(cache.count == 2 + (harm.empties ? 0 : 100) + (replaced ? 1 : 0))
     #expect(changes.taken().contains(.missed))
     for index in 0..<1_000 { try cache.set(index, forKey: "more\(index)") }
-    // What is not committed is in a journal that is replayed.
+    // Uncommitted writes are replayed from the journal.
     let crashed = directory.crashed(cache)
     let survivor = try crashed.open()
     #expect(try survivor.value(Int.self, forKey: "more999") == 999)
@@ -97,7 +96,7 @@ import Testing
     try harm.happen(to: directory, other)
     clock.advance(by: .seconds(1))
     #expect(eventually { cache.statistics.reopenings == 1 })
-    // With no commit in between, the process dies.
+    // The process dies without a commit.
     try cache.set("new", forKey: "new")
     let survivor = try directory.crashed(cache).open()
     #expect(try survivor.value(String.self, forKey: "new") == "new")
@@ -130,7 +129,7 @@ import Testing
     try cache.read { snapshot in
       try FileManager.default.removeItem(atPath: directory.path)
       try cache.set("new", forKey: "key")
-      // The writer thread cannot go over to the new files yet, and says so.
+      // The writer thread cannot switch to the new files yet, and reports it.
       #expect(errorCode { try cache.flush() } == .notCommitted)
       #expect(!cache.health.isHealthy)
       #expect(try snapshot.value(String.self, forKey: "key") == "old")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Long keys whose digests are all the same. A cache may lose one of them; it never gives one the other's value.
+/// Long keys with equal digests: the cache may lose one, but never returns another key's value.
 @Suite struct DigestCollisionTests {
   let directory = CacheDirectory()
   static let first = String(repeating: "c", count: 600)

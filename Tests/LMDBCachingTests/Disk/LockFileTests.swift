@@ -5,21 +5,20 @@
 
   @testable import LMDBCaching
 
-  /// The locks that LMDB has on its lock file. Closing any descriptor of the file ends them, and others take this process
-  /// for a dead one then.
+  /// LMDB's locks on its lock file. Closing any descriptor of the file would release them, and other processes would
+  /// take this one for dead.
   @Suite struct LockFileTests {
     let directory = CacheDirectory()
 
-    /// How many locks this process has on the file, as the system lists them.
+    /// Returns how many locks this process has on the file.
     private func locks() throws -> Int {
       var status = stat()
       try #require(lstat(directory.path + "/lock.mdb", &status) == 0)
-      // The list is read in parts, and misses what moves from one to another while other tests lock files.
+      // The list is read in parts, and may miss locks that move while other tests lock files.
       var found: Set<[Substring]> = []
       for _ in 0..<20 {
         let list = try String(contentsOfFile: "/proc/locks", encoding: .utf8)
         for line in list.split(separator: "\n") {
-          // 1: POSIX  ADVISORY  READ 1234 08:01:5678 0 0
           let words = Array(line.split(separator: " ").dropFirst())
           if words.count > 4, words[0] == "POSIX", words[3] == "\(getpid())",
             words[4].hasSuffix(":\(status.st_ino)")

@@ -6,7 +6,6 @@ import Testing
 
 @testable import LMDBCaching
 
-/// The work that is done in the background every `autoTrimInterval`.
 @Suite struct MaintenanceTests {
   let directory = CacheDirectory()
 
@@ -17,10 +16,10 @@ import Testing
     }
     try cache.set("v", forKey: "key")
     try cache.set(String(repeating: "b", count: 500), forKey: "file")
-    // Long ago as of the cache's clock: only the record in the journal speaks for the file.
+    // The cache's clock is far ahead, so only the journal's record protects the file.
     clock.set(Int64(Date().timeIntervalSince1970 * 1e9) + 86_400_000_000_000)
     cache.store.enqueueMaintenance()
-    // Jobs are done in turn.
+    // Waits for earlier jobs.
     #expect(finishes { _ = try? cache.store.onWriterThread { .success(()) } })
     #expect(finishes { _ = try? cache.flush() })
     cache.memoryCache.removeAll()

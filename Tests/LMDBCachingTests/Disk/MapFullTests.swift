@@ -76,7 +76,7 @@ import Testing
       }
     }
     #expect(isDone)
-    // What was written last is there; what was evicted is not another value.
+    // Recent entries remain; evicted ones are absent, not mixed up.
     cache.memoryCache.removeAll()
     for index in 0..<4_000 {
       let value = try cache.value(String.self, forKey: "key\(index)")

@@ -7,20 +7,18 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Files that cannot be trusted are set aside, and the cache goes on.
 @Suite struct RecoveryTests {
   let directory = CacheDirectory()
 
   private var quarantines: [String] { directory.names().filter { $0.hasPrefix("quarantine-") } }
 
-  /// Writes some entries and closes the cache.
   private func fill(_ change: (inout CacheConfiguration) -> Void = { _ in }) throws {
     let cache = try directory.open(change)
     for index in 0..<500 { try cache.set("value \(index)", forKey: "key \(index)") }
     try cache.close()
   }
 
-  /// The root of the main database, and where its page starts.
+  /// The main database's root page, and its offset.
   private static func root(_ data: Data) -> (page: UInt64, offset: Int) {
     data.withUnsafeBytes { bytes in
       let meta =
@@ -62,7 +60,6 @@ import Testing
     #expect(quarantines.count == 1)
   }
 
-  /// Where the cache is not to be made anew, opening it is an error, as often as it is tried.
   @Test func aDamagedFileCanBeAnError() throws {
     let cache = try directory.open()
     for index in 0..<200 { try cache.set("value", forKey: "key\(index)") }
@@ -98,11 +95,11 @@ import Testing
     #expect(event.metadata["finding"] == "\(recovery.finding)")
   }
 
-  /// One of them verifies, and makes the cache anew if it has to; the others wait, and find it open.
+  /// One process verifies and rebuilds the cache; the others wait, and open the result.
   @Test(arguments: [true, false]) func manyProcessesOpenAtOnce(_ isDamaged: Bool) throws {
     try fill()
     directory.damage { data in
-      // Changed in any case, and so verified.
+      // Either change makes the next opening verify the file.
       if isDamaged { Self.zeroRoot(&data) } else { data.append(Data(count: 4096)) }
     }
     let processes = try (0..<6).map { _ in try cacheProcess() }
@@ -135,7 +132,7 @@ import Testing
     let cache = try directory.open {
       neverCommitting(&$0)
       $0.disk.inlineThreshold = 5_000
-      // A segment for each.
+      // One segment per value.
       $0.disk.valueSegmentSize = 10_000
     }
     let large = Data(repeating: 7, count: 9_000)
@@ -166,7 +163,7 @@ import Testing
     directory.damage { $0.removeLast($0.count / 2) }
     let before = directory.contents("data.mdb")
     do {
-      // As a process that has the cache open.
+      // Stands for a process that has the cache open.
       let other = try ProcessLock(Directory(path: directory.path), timeout: 1_000_000_000)
       #expect(errorCode { try directory.open() } == .damagedDatabase)
       #expect(directory.contents("data.mdb") == before)
@@ -178,7 +175,7 @@ import Testing
     try cache.close()
   }
 
-  /// Somebody may have deleted what says that another process is here. Its journal, which is locked, says so, too.
+  /// With the process lock deleted, the other process's locked journal still reveals it.
   @Test func damageBesideAnotherProcessThatWritesChangesNothing() throws {
     try fill()
     directory.damage { $0.removeLast($0.count / 2) }
@@ -195,10 +192,10 @@ import Testing
     try cache.close()
   }
 
-  /// LMDB does not write pages that are free again when their transaction ends.
+  /// LMDB leaves pages unwritten that a transaction allocates and frees.
   @Test func aFileWithoutItsLastFreePagesIsOpenedBesideOthers() throws {
     let cache = try directory.open()
-    // So that there are free pages to be used again.
+    // Creates free pages for reuse.
     for _ in 0..<6 {
       try cache.set("v", forKey: "key")
       try cache.flush()
@@ -253,13 +250,13 @@ import Testing
   @Test(arguments: Durability.allCases) func theMarkIsOfOneFile(_ durability: Durability) throws {
     try fill { $0.durability = durability }
     #expect(try directory.isMarkedSound())
-    // A copy is another file.
+    // A copy is a different file, so it is not marked.
     #expect(try !directory.copy().isMarkedSound())
     let cache = try directory.open { $0.durability = durability }
     #expect(try directory.isMarkedSound())
     try cache.set("v", forKey: "key")
     try cache.flush()
-    // Its processes may be killed.
+    // Killing its processes keeps the mark.
     #expect(try directory.isMarkedSound())
     #expect(try !directory.copy().isMarkedSound())
     try cache.close()
@@ -294,7 +291,6 @@ import Testing
     try cache.close()
   }
 
-  /// Then nobody else's change goes unseen.
   @Test func ofACacheThatIsLeftAloneForAWhileTheStateIsMarked() throws {
     let clock = ManualClock()
     let cache = try directory.open { $0.clock = .manual(clock) }
@@ -317,7 +313,7 @@ import Testing
     #expect(try scope() == .disk)
   }
 
-  /// Nothing that is dated changed, as with a medium that fails: that is what ``CacheVerification/always`` is for.
+  /// Silent media damage changes no dates, so only ``CacheVerification/always`` finds it.
   @Test func alwaysVerifiesWhatIsMarkedSound() throws {
     try fill()
     directory.miscount()
@@ -333,7 +329,7 @@ import Testing
 
   // MARK: What the structure does not show
 
-  /// A write that the medium lost leaves a page as it was before: every checksum in it is right.
+  /// A lost write leaves an older page whose checksums are valid.
   @Test func anOlderVersionOfAPageIsFound() throws {
     for value in ["first", "second"] {
       let cache = try directory.open()
@@ -382,7 +378,7 @@ import Testing
         clock.advance(by: .seconds(120))
         cache.memoryCache.removeAll()
         for key in 0..<40 { _ = try cache.value(Data.self, forKey: "\(key)") }
-        // Writes the accesses down.
+        // Writes the recorded accesses.
         try cache.trim(toCount: 30)
       default: break
       }
@@ -398,12 +394,11 @@ import Testing
     try cache.close()
   }
 
-  /// One record's loss is not the cache's.
   @Test func aDamagedRecordIsNoDamagedFile() throws {
     try fill()
     directory.damage { data in
       let place = data.range(of: Data("value 77".utf8), in: data.startIndex..<data.endIndex)
-      // In the header of one, and in the value of another.
+      // In one entry's header, and in another's value.
       if let place { data[place.lowerBound - 20] ^= 1 }
       var start = data.startIndex
       while let place = data.range(of: Data("value 88".utf8), in: start..<data.endIndex) {
@@ -432,7 +427,6 @@ import Testing
 
   // MARK: While it is open
 
-  /// `MDB_CORRUPTED`, `MDB_PAGE_NOTFOUND`.
   static let faults: [(FaultInjection.Call, Int32)] = [
     (.get, -30796), (.get, -30797), (.cursorPut, -30796),
   ]
@@ -454,7 +448,7 @@ import Testing
       return
     }
     #expect(error.code == .damagedDatabase)
-    // From memory; nothing else is read any more.
+    // Reads come from memory; the disk is no longer used.
     #expect(try cache.value(String.self, forKey: "key") == "new")
     #expect(errorCode { try cache.value(String.self, forKey: "other") } == .damagedDatabase)
     #expect(errorCode { try cache.close() } == .notCommitted)

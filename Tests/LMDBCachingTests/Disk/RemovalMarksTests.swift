@@ -3,13 +3,13 @@ import Testing
 
 @testable import LMDBCaching
 
-/// What removals by prefix leave for loads of other processes.
+/// Marks that prefix removals leave for loads of other processes.
 @Suite struct RemovalMarksTests {
   let directory = CacheDirectory()
 
   private func mark(_ cache: LMDBCache) throws -> UInt64 { try cache.store.database.removalMarks().prefixes.last }
 
-  /// Also one that finds nothing.
+  /// Includes a removal that matches nothing.
   @Test func everyRemovalByPrefixLeavesAnother() throws {
     var cache = try directory.open(neverCommitting)
     try cache.set("v", forKey: "key")
@@ -27,7 +27,7 @@ import Testing
       #expect(current > last)
       last = current
     }
-    // Nothing else changes it, nor takes it away.
+    // Nothing else changes or removes it.
     try cache.set("v", forKey: "other")
     try cache.removeValue(forKey: "other")
     try cache.removeAll(taggedWith: "tag")
@@ -57,16 +57,15 @@ import Testing
     #expect(removals.last == 10)
     #expect(includes("a:1", since: 9) && includes(long, since: 9) && !includes("a", since: 9))
     #expect(!includes("a:1", since: 10))
-    // A shorter prefix stands for the longer ones.
+    // A shorter prefix covers longer ones.
     for stamp in 11...100 { removals.note([Array("a:\(stamp)".utf8), Array("a".utf8)], stamp: 5) }
     #expect(removals.last == 100 && removals.stored.count < 200)
     #expect(includes("a:1", since: 99) && !includes("b", since: 9))
-    // With more removals than there is room for, every key counts as removed.
+    // When the marks overflow, every key counts as removed.
     for number in 0..<40 { removals.note([Array("n\(number)".utf8)], stamp: 0) }
     #expect(includes("b", since: 100) && !includes("b", since: 130) && includes("n39", since: 130))
   }
 
-  /// A record that no cache has written.
   @Test(arguments: [0, 1, 7, 8, 9, 100]) func aForgedMarkHarmsNothing(_ size: Int) throws {
     try directory.open().close()
     try ForgedDatabase.rewrite(directory.path, PrefixRemovals.key) { _ in [UInt8](repeating: 0xFF, count: size) }

@@ -6,12 +6,12 @@ import Testing
 
 @testable import LMDBCaching
 
-/// LMDB refuses everything once it could not write its meta page: `MDB_PANIC`, -30795.
+/// After a failed meta page write LMDB refuses all use with `MDB_PANIC` (-30795).
 @Suite struct ReopeningTests {
   let directory = CacheDirectory()
   static let panic: Int32 = -30795
 
-  /// The next transaction is refused.
+  /// Makes the next transaction fail.
   private func refuse(_ call: FaultInjection.Call, _ count: Int = 1) -> FaultInjection.SessionID {
     FaultInjection.begin(.directory(directory.path), [.init(call, returns: Self.panic, count: count)])
   }
@@ -41,15 +41,15 @@ import Testing
     let cache = try directory.open(neverCommitting)
     try cache.set("old", forKey: "key")
     try cache.flush()
-    // From now on this thread has a slot.
+    // Reserves a reader slot for this thread.
     #expect(try cache.diskCache.value(String.self, forKey: "key") == "old")
     cache.memoryCache.removeAll()
-    // A read tries it twice. The writer thread may read meanwhile, and be refused as well.
+    // A read tries twice. The writer thread may be refused as well.
     let session = refuse(.txnRenew, 2)
     #expect(errorCode { try cache.value(String.self, forKey: "key") } == .storageFailed)
     #expect(eventually { cache.statistics.reopenings >= 1 })
     FaultInjection.end(session)
-    // The second refusal may have been of the files that were opened anew after the first.
+    // The second refusal may hit the files reopened after the first.
     #expect(eventually { (try? cache.value(String.self, forKey: "key")) == "old" })
     #expect(eventually { cache.health.isHealthy })
     try cache.close()
@@ -66,7 +66,6 @@ import Testing
     try cache.set("new", forKey: "key")
     #expect(errorCode { try cache.flush() } == .notCommitted)
     #expect(!cache.health.isHealthy)
-    // From memory, and from the journal.
     #expect(try cache.value(String.self, forKey: "key") == "new")
     #expect(try cache.diskCache.value(String.self, forKey: "key") == "new")
     FaultInjection.end(session)

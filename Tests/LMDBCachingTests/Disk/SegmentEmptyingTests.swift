@@ -7,22 +7,20 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Processes that die while they move values out of sparse segments: nothing refers to what is not there, and nothing
-/// stays that nobody refers to.
+/// Processes that die while they empty sparse segments leave no dangling reference and no unreferenced file.
 @Suite struct SegmentEmptyingTests {
   let values = LoggedValues()
   private var directory: CacheDirectory { values.directory }
 
-  /// Where a process dies, by what it would do next.
+  /// The step before which a process dies.
   enum Moment: CaseIterable, Sendable {
-    /// Values are copied, and may be on no disk.
+    /// Values are copied, but not synchronized.
     case synchronizing
-    /// They are on the disk, and no committed record refers to the copies.
+    /// The copies are durable, but no committed record refers to them.
     case committing
-    /// All records refer to the copies, and the emptied segment is still there.
+    /// All records refer to the copies; the emptied segment still exists.
     case removing
 
-    /// Calls `body` at each such moment.
     func whenever(_ store: DiskStore, _ body: @escaping @Sendable () -> Void) throws {
       try store.onWriterThread {
         let database = store.database
@@ -71,7 +69,7 @@ import Testing
 
     let found = copies.withLock(\.self)
     #expect(!found.isEmpty)
-    // At least one of them has copies beside what was copied.
+    // At least one process has made copies.
     #expect(found.contains { Set($0.segments) != before || moment == .removing })
     for (index, copy) in found.enumerated() {
       let reopened = try values.open(copy) { $0.durability = durability }
@@ -92,7 +90,7 @@ import Testing
     }
   }
 
-  /// The same with a commit that fails: it is tried again by a later round, and the copies made for it are given back.
+  /// The failed commit is retried in a later round; its copies are released.
   @Test func aMoveThatCannotBeCommittedIsMadeAgain() throws {
     let cache = try values.open()
     try values.fill(cache, 0..<100)

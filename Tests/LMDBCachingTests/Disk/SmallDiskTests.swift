@@ -5,9 +5,8 @@
   import TestSupport
   import Testing
 
-  /// A cache that has a file system of a few megabytes to itself. Mounting takes root.
+  /// A cache on its own file system of a few megabytes. Mounting requires root.
   @Suite(.enabled(if: geteuid() == 0), .serialized) struct SmallDiskTests {
-    /// Unmounted when it goes.
     private final class SmallDisk {
       let mountPoint = CacheDirectory()
       var url: URL { mountPoint.url("cache") }
@@ -25,7 +24,7 @@
         return Int(status.f_bavail) * Int(status.f_frsize)
       }
 
-      /// Takes what is free, but for `rest` bytes.
+      /// Fills the file system, except for `rest` bytes.
       func fill(leaving rest: Int) throws {
         try Data(count: free - rest).write(to: mountPoint.url("filler"))
       }
@@ -67,7 +66,7 @@
     /// LMDB writes new pages before it frees old ones.
     @Test(arguments: Removal.allCases, [100, 1_500, 20_000])
     func aDiskThatTheCacheHasFilledIsFreedByIt(_ removal: Removal, _ length: Int) throws {
-      // What stays of long values has to be copied before their segments go; single commits of short ones take long.
+      // Long values must be copied before their segments go, and single commits of short ones are slow.
       if removal == .count && length > 2_048 || removal == .full && length < 1_000 { return }
       let disk = try SmallDisk(6 << 20)
       let configuration = Self.configuration { if removal == .full { $0.durability = .full } }
@@ -75,7 +74,7 @@
       var random = SeededRandom(UInt64(length))
       var number = 0
       func fill() {
-        // What does not fit waits in the journal, until that is full, too.
+        // Values that do not fit wait in the journal until it is full.
         var failures = 0
         while failures < 200 {
           let value = random.bytes(failures > 0 ? 10 : length)

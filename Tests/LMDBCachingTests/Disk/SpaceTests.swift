@@ -6,7 +6,6 @@
 
   @testable import LMDBCaching
 
-  /// The disk has back what the database's file has and does not use any more.
   @Suite struct SpaceTests {
     let directory = CacheDirectory()
     let clock = ManualClock()
@@ -55,7 +54,7 @@
       #expect(becomesSmall())
       for number in 92..<100 { #expect(try cache.diskCache.value(Data.self, forKey: "key\(number)") == value(number)) }
       try cache.close()
-      // The mark knows the state after it.
+      // The mark describes the file after shrinking.
       let reopened = try open()
       #expect(reopened.recovery == nil)
       #expect(reopened.count == 8)
@@ -95,7 +94,7 @@
         try cache.store.writer.run { .success(()) }
       }
       #expect(cache.health.isHealthy)
-      // Once for the database's file, and once for the journal's.
+      // One for the database file, and one for the journal.
       #expect(FaultInjection.end(session).triggered == 2)
       try fill(cache)
       try cache.close()

@@ -3,12 +3,12 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Trims of more entries than one transaction looks at, or removes.
+/// Trims larger than one transaction scans or removes.
 @Suite struct TrimTests {
   let directory = CacheDirectory()
   static let count = 45_000
 
-  /// Keys in random order, and what each costs; the first were written first.
+  /// Returns keys in random order with their costs; the first were written first.
   private func fill(_ cache: DiskCache) throws -> [(key: String, cost: Int)] {
     var random = SeededRandom(3)
     let entries = (0..<Self.count).shuffled(using: &random).map { (key: "key\($0)", cost: random.below(100)) }
@@ -53,7 +53,7 @@ import Testing
     try cache.close()
   }
 
-  /// Those that were read count as new; the memory tier knows, and the disk does not.
+  /// Only the memory tier knows of these reads.
   @Test func whatWasReadStays() throws {
     let clock = ManualClock()
     let cache = try directory.open { $0.clock = .manual(clock) }
@@ -79,14 +79,14 @@ import Testing
     try cache.close()
   }
 
-  /// What is used now and then outlives what is used once, by as much as it was used, and no longer.
+  /// Frequent use prolongs an entry's life in proportion, and no longer.
   @Test func whatIsUsedAgainAndAgainStaysLonger() throws {
     let clock = ManualClock()
     let cache = try directory.openDisk { $0.clock = .manual(clock) }
     let (often, burst) = ((0..<20).map { "often\($0)" }, (0..<20).map { "burst\($0)" })
     for key in often + burst { try cache.set(1, forKey: key) }
     var passing = 0
-    // A hundred others stay for 1,000 s.
+    // Each pass adds a hundred entries that stay for 1,000 s.
     func pass(_ rounds: Int, reading: Bool) throws {
       for _ in 0..<rounds {
         clock.advance(by: .seconds(100))
@@ -100,7 +100,7 @@ import Testing
       }
     }
     try pass(10, reading: true)
-    // Many accesses within a moment are one use.
+    // Accesses in quick succession count as one use.
     for _ in 0..<10 { for key in burst { #expect(try cache.value(Int.self, forKey: key) == 1) } }
     try pass(5, reading: true)
     #expect(burst.allSatisfy(cache.contains))
@@ -110,7 +110,7 @@ import Testing
     #expect(often.allSatisfy(cache.contains), "\(clock.now - left)")
     try pass(40, reading: false)
     #expect(!often.contains(where: cache.contains))
-    // An age is that of the last access, whatever the uses.
+    // The age counts from the last access, regardless of earlier uses.
     for key in often { try cache.set(1, forKey: key) }
     for _ in 0..<4 {
       clock.advance(by: .seconds(100))

@@ -6,12 +6,11 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Values of a batch are written together: each has to be where its entry says.
 @Suite struct ValueGroupTests {
   let values = LoggedValues()
   private var directory: CacheDirectory { values.directory }
 
-  /// Lengths around everything that decides where a value goes: the database, a group, a segment of its own.
+  /// Lengths around each limit: inline in the database, in a group, in a segment of its own.
   static let lengths = [
     0, 1, 90, 95, 96, 97, 112, 113, 4_000, 16_000, 16_384, 20_000, ValueGroup.longestValue - 100,
     ValueGroup.longestValue - 8, ValueGroup.longestValue - 4, ValueGroup.longestValue, 300_000,
@@ -23,7 +22,7 @@ import Testing
   }
 
   private func key(_ number: Int) -> String {
-    // Some are longer than LMDB's keys may be.
+    // Some keys are longer than LMDB allows.
     "key\(number)" + String(repeating: "k", count: number % 5 == 0 ? 700 : number % 16)
   }
 
@@ -43,7 +42,7 @@ import Testing
     for (round, waits) in [false, true].enumerated() {
       try cache.write(waitsForCommit: waits) { batch in
         for number in 0..<100 {
-          // The second one of a key counts.
+          // The last value of a key wins.
           if number % 3 == 0 { batch.set(bytes(number, round: 99), forKey: key(number)) }
           batch.set(bytes(number, round: round), forKey: key(number), expiresIn: number % 2 == 0 ? .seconds(100) : nil)
         }
@@ -71,7 +70,7 @@ import Testing
     try reopened.close()
   }
 
-  /// A batch is written or not, wherever the disk is full.
+  /// A batch is all or nothing.
   @Test(arguments: [FaultInjection.Call.pwrite, .fallocate], 0..<4)
   func aBatchThatCannotBeWrittenChangesNothing(_ call: FaultInjection.Call, after calls: Int) throws {
     let cache = try values.open { $0.disk.valueSegmentSize = 1 << 20 }
@@ -121,7 +120,6 @@ import Testing
     #expect(directory.segments.isEmpty)
   }
 
-  /// Other processes find values where the journal of a dead one says.
   @Test func aKilledProcessesBatchIsWhole() throws {
     let other = try cacheProcess()
     #expect(other.run("open \(directory.path)") == "ok")

@@ -6,17 +6,15 @@ import Testing
 
 @testable import LMDBCaching
 
-/// What processes that end, power cuts, devices and people do to values in the value log.
 @Suite struct ValueLogDamageTests {
   let values = LoggedValues()
   private var directory: CacheDirectory { values.directory }
 
   // MARK: Processes that end
 
-  /// A process that is killed leaves a segment; the next one goes on with it.
   @Test func shortProcessesLeaveFewSegments() throws {
     var now = directory
-    // A process that is killed leaves what it had reserved.
+    // A killed process leaves its reserved space.
     func openLong(_ directory: CacheDirectory) throws -> LMDBCache {
       try values.open(directory) { $0.disk.valueSegmentSize = 32 << 20 }
     }
@@ -36,8 +34,8 @@ import Testing
     try cache.close()
   }
 
-  /// A value whose bytes are not there is a write that never happened. After a power cut so are those after it; within a run
-  /// of the system they were made, and it was lost later.
+  /// A value with missing bytes is a write that never happened. After a power cut later writes are dropped too; within
+  /// a run of the system they are kept.
   @Test(arguments: [true, false]) func nothingIsReplayedBehindALostValue(_ wasPowerCut: Bool) throws {
     let cache = try values.open { neverCommitting(&$0) }
     for number in 0..<3 { try cache.set("before", forKey: "before\(number)") }
@@ -105,7 +103,7 @@ import Testing
     try cache.close()
   }
 
-  /// Whoever can write to the directory can make counts that say that nothing refers to a segment.
+  /// A forged count claims that a segment is unreferenced.
   @Test func countsThatAreWrongAreCorrected() throws {
     let cache = try values.open()
     try values.fill(cache, 0..<30)
@@ -127,7 +125,7 @@ import Testing
     try reopened.close()
   }
 
-  /// A hole in a segment, where a value could not be written, hides nothing behind it.
+  /// A failed value write leaves a hole in its segment.
   @Test func whatIsBehindAHoleIsMoved() throws {
     let cache = try values.open()
     try values.fill(cache, 0..<3)
@@ -146,7 +144,7 @@ import Testing
     try cache.close()
   }
 
-  /// A value that is damaged stays where it is, and is looked at once.
+  /// A damaged value is not moved, and is checked once.
   @Test func aDamagedValueKeepsItsSegment() throws {
     let cache = try values.open()
     try values.fill(cache, 0..<10)
@@ -167,7 +165,6 @@ import Testing
     try cache.close()
   }
 
-  /// Reading fails with an error where the device does.
   @Test func aDeviceThatFailsIsAnError() throws {
     let cache = try values.open()
     try cache.set(values.value(1), forKey: "key")
@@ -181,7 +178,7 @@ import Testing
     try cache.close()
   }
 
-  /// A database that was made anew is given all that its journals have. Where a value is gone, so is what it replaced.
+  /// A rebuilt database gets everything from its journals. A lost value takes the value it replaced with it.
   @Test func aRebuiltDatabaseLosesNothingBehindAValueThatIsGone() throws {
     let cache = try values.open { neverCommitting(&$0) }
     try cache.set("older", forKey: "key1")
@@ -208,7 +205,7 @@ import Testing
     try reopened.close()
   }
 
-  /// The record of a long key has the key before the pointer, and a page of its own.
+  /// The record of a long key stores the key before the pointer, on its own page.
   @Test(arguments: [600, 5_000, 70_000]) func valuesOfLongKeysAreCounted(_ length: Int) throws {
     let key = String(repeating: "k", count: length)
     let cache = try values.open()
@@ -222,18 +219,18 @@ import Testing
     try reopened.close()
   }
 
-  /// Whoever can write to the directory can make a record that refers to any place.
+  /// A forged record may point anywhere.
   @Test(arguments: [1 << 20, 1 << 32, 1 << 40, 1 << 62, .max - 64] as [Int], [false, true])
   func aPointerToMoreThanThereIsIsDamage(_ length: Int, _ isThere: Bool) throws {
     let log = try values.log()
     let value = try values.append(1, to: log)
     try log.synchronize()
-    // A hole, which costs nothing. No value is as long, and there is no memory for it.
+    // The file is sparse. No value is that long, and memory could not hold it.
     if isThere { try #require(truncate(directory.url(directory.segments[0]).path, 1 << 42) == 0) }
     let pointer = value.pointer
     let forged = ValuePointer(segment: pointer.segment, offset: pointer.offset, length: length, hash: pointer.hash)
     let place = CurrentDirectory(try Directory(path: directory.path))
-    // As the inspector opens it, which knows of no length, and as a cache does.
+    // As the inspector opens it, without a length limit, and as a cache does.
     for segmentSize in [0, 1 << 20] {
       let reader = ValueReader(place, segmentSize: segmentSize)
       guard case .damaged = try reader.read(forged) else {
@@ -255,10 +252,10 @@ import Testing
 
   // MARK: Devices
 
-  /// A system tells once that it could not write, and takes the bytes for written from then on.
+  /// The system reports a failed write once, and treats the bytes as written from then on.
   @Test func whatCouldNotBeSynchronizedIsWrittenAgain() throws {
     let log = try values.log()
-    // The folder's and the segment's names are durable.
+    // Makes the names of the folder and the segment durable.
     try values.append(0, to: log).end()
     try log.synchronize()
     let first = try values.append(1, to: log)
@@ -267,7 +264,6 @@ import Testing
     #expect(second.pointer.segment != first.pointer.segment)
     fail(.init(.pwrite, returns: EIO, count: 1)) { #expect(throws: SystemError.self) { try log.synchronize() } }
     try log.synchronize()
-    // Once is enough.
     let third = try values.append(3, to: log)
     try fail(.init(.pwrite, returns: EIO, count: 1)) { try log.synchronize() }
     let reader = ValueReader(CurrentDirectory(try Directory(path: directory.path)), segmentSize: 1 << 20)
@@ -278,8 +274,7 @@ import Testing
     log.close()
   }
 
-  /// A block that cannot be read takes the value that was in it, and not the cache: what died with its process in the
-  /// journal is tried before every commit.
+  /// A bad block loses the value in it, not the cache, although every commit retries a dead process's journal.
   @Test func aValueThatCannotBeReadStopsNoCommit() throws {
     let cache = try directory.open()
     let child = try cacheProcess()
@@ -305,7 +300,7 @@ import Testing
     try body()
   }
 
-  /// The last bytes of a disk, or of a quota, are enough for one value, and what stops that one is told.
+  /// The last free bytes of a disk or quota still hold one value, and the failure of the next is reported.
   @Test func blocksThatCannotBeReserved() throws {
     let cache = try values.open()
     try values.fill(cache, 0..<1)

@@ -7,7 +7,6 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Values that are written once, into segments beside the database.
 @Suite struct ValueLogTests {
   let values = LoggedValues()
   private var directory: CacheDirectory { values.directory }
@@ -30,7 +29,7 @@ import Testing
     try reopened.close()
   }
 
-  /// A caller may have the identifier of a journal in whose place another one has come meanwhile.
+  /// The caller may hold the identifier of a journal that has since been replaced.
   @Test func aSegmentStaysWithTheJournalThatItGoesTo() throws {
     let log = try values.log()
     let first = try values.append(0, to: log)
@@ -46,13 +45,11 @@ import Testing
   }
 
   #if os(Linux)
-    /// The system frees the blocks of a removed file when it is closed, and takes its time: no reader waits for that, nor a
-    /// commit.
+    /// Freeing a removed file's blocks on close is slow, so no reader or commit waits for it.
     @Test func removedSegmentsAreClosedByAnotherThread() throws {
       let cache = try values.open()
       try values.fill(cache, 0..<100)
       try cache.flush()
-      // The segments are open.
       try values.expect(cache, 0..<100)
       let (isHeld, isReleased) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
       SegmentClosing.release(
@@ -61,11 +58,11 @@ import Testing
           isReleased.wait()
         })
       isHeld.wait()
-      // Whatever fails below: others wait for that thread as well.
+      // Releases the shared thread even when an expectation fails.
       defer { isReleased.signal() }
       try cache.removeAll()
       try cache.flush()
-      // The writer thread removes them meanwhile, and goes on.
+      // The writer thread removes them without waiting for that thread.
       func removed() -> Int { directory.openFiles().count { $0.hasPrefix("values/") && $0.hasSuffix("(deleted)") } }
       #expect(
         eventually {
@@ -88,7 +85,6 @@ import Testing
     #expect(directory.segments.isEmpty)
   }
 
-  /// Sparse segments are emptied, and all that nothing refers to goes.
   @Test(arguments: Durability.allCases) func spaceIsGivenBack(_ durability: Durability) throws {
     let cache = try values.open { $0.durability = durability }
     try values.fill(cache, 0..<200)
@@ -138,7 +134,6 @@ import Testing
     #expect(directory.segments.isEmpty)
   }
 
-  /// Many processes that live for a short time leave many short segments.
   @Test func shortSegmentsBecomeFew() throws {
     let cache = try values.open()
     for number in 0..<40 {
@@ -180,7 +175,7 @@ import Testing
     let swept = bytes()
     #expect(swept.live < full.live - size / 3)
     #expect(swept.dead < size / 6, "\(swept.dead)")
-    // What the files have is one of the three, but for the heads of the files and the journal.
+    // The three numbers cover the files, except for file headers and the journal.
     let files = try cache.diskCache.bytesOnDisk()
     #expect(swept.live + swept.dead + swept.free <= files)
     try cache.close()
@@ -224,7 +219,7 @@ import Testing
     try cache.close()
   }
 
-  /// What was looked at before its record was committed is in use, and unused again, before the next look.
+  /// A segment seen before its record was committed may become used and unused before the next scan.
   @Test func aSnapshotMissesNothingOfWhatWasLookedAtBefore() throws {
     let cache = try values.open { neverCommitting(&$0) }
     let store = cache.store
@@ -234,7 +229,7 @@ import Testing
         return .success(())
       }
     }
-    // It has a segment of its own, whose length never changes.
+    // Its segment never changes in length.
     let value = Data(repeating: 7, count: 40_000)
     try cache.set(value, forKey: "key")
     try look()
@@ -251,7 +246,7 @@ import Testing
     try cache.close()
   }
 
-  /// Another process goes on with a segment that was found unused, and lets go of it, before the next look.
+  /// Another process reuses an unused segment, and releases it before the next scan.
   @Test func aSnapshotOfAnotherProcessMissesNothingOfWhatWasTakenUpAgain() throws {
     let cache = try values.open { neverCommitting(&$0) }
     try values.fill(cache, 0..<1)
@@ -262,10 +257,10 @@ import Testing
     try cache.read { _ in
       try cache.removeAll()
       try cache.flush()
-      // This snapshot keeps it.
+      // This snapshot retains it.
       try cache.diskCache.sweepValues()
       #expect(directory.segments.count == 1)
-      // Its clock stands still, and so do its own looks.
+      // Its clock stands still, so it makes no scans.
       #expect(writer.run("open \(directory.path) wall=1700000000000000000") == "ok")
       #expect(writer.run("set text \(text)") == "ok")
       #expect(writer.run("flush") == "ok")
@@ -306,7 +301,7 @@ import Testing
 
   // MARK: Sizes
 
-  /// Longer than what one system call writes.
+  /// Longer than one system call writes.
   @Test(.disabled(if: Sanitizer.address.isActive || Sanitizer.thread.isActive, "it takes a sanitizer minutes"))
   func aValueOfMoreThanTwoGibibytes() throws {
     let length = (2 << 30) + 12_345
@@ -328,11 +323,11 @@ import Testing
 
   // MARK: Many at once
 
-  /// Whoever synchronizes finds everything durable that was appended before, though another thread is at it.
+  /// A synchronization must wait for another thread's, until all earlier appends are durable.
   @Test func nobodyGoesOnBeforeAnothersSynchronization() throws {
     let log = try values.log()
     let appended = try values.append(0, to: log)
-    // The first one fails after a while; the second one must not have said meanwhile that all is done.
+    // The first one fails slowly; the second must not report success meanwhile.
     let session = FaultInjection.begin(
       .directory(directory.path + "/values"), [.init(.fsync, returns: EIO, count: .max)])
     let failures = Atomic<Int>(0)
@@ -346,14 +341,14 @@ import Testing
     log.close()
   }
 
-  /// A segment is let go of only when the journal has all of its records.
+  /// A segment is released only when the journal has all its records.
   @Test func aSegmentIsHeldUntilItsRecordsAreCommitted() throws {
     let log = try values.log()
     let appended = try values.append(0, to: log)
     log.retire(appended.pointer.segment)
     log.release { (last: 7, committed: 7) }
     #expect(log.hasRetired, "its record is in no journal yet")
-    // The record goes into segment 8, and the value is told to be done with, before the journal is asked.
+    // The record goes into segment 8, and the value is marked as done before the journal is asked.
     appended.end()
     log.release { (last: 8, committed: 7) }
     #expect(log.hasRetired, "its record is not committed yet")

@@ -5,7 +5,6 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Looking at a cache without opening it.
 @Suite struct CacheReaderTests {
   let directory = CacheDirectory()
 
@@ -54,7 +53,7 @@ import Testing
         keys += $0.map(\.key)
         return true
       }
-      // Not by `==` of strings, to which composed and decomposed letters are equal.
+      // Compares bytes: `==` on strings equates composed and decomposed letters.
       let expected = Set(try cache.entries(withPrefix: prefix).map { Array($0.key.utf8) })
       #expect(keys.count == expected.count && Set(keys.map { Array($0.utf8) }) == expected, "\(prefix)")
     }
@@ -75,7 +74,7 @@ import Testing
     #expect(
       try reader.page(withPrefix: "key:", after: EntryPlace(after: "key:15x"), limit: 1).entries[0].key == "key:16")
     #expect(try reader.page(withPrefix: "key:", after: EntryPlace(after: "key:29"), limit: 1).entries.isEmpty)
-    // A place before the prefix.
+    // A position before the prefix.
     #expect(try reader.page(withPrefix: "key:", after: EntryPlace(after: "a"), limit: 1).entries[0].key == "key:10")
     try cache.close()
   }
@@ -137,7 +136,7 @@ import Testing
     #expect(try reader.position().transactionID > first.transactionID)
     #expect(try reader.value(Int.self, forKey: "key") == 2)
     try cache.close()
-    // Another cache in its place, with as many transactions.
+    // A different cache with the same transaction count.
     for name in directory.names() { try FileManager.default.removeItem(at: directory.url(name)) }
     #expect(errorCode { try reader.position() } == .invalidDirectory)
     cache = try directory.open()
@@ -199,7 +198,6 @@ import Testing
     try cache.close()
   }
 
-  /// Values that are moved, and files that go, while somebody looks.
   @Test func valuesAreFoundWhereverTheyAreMoved() throws {
     let cache = try directory.open { $0.disk.valueSegmentSize = 1 << 20 }
     let reader = try { () throws in

@@ -3,7 +3,6 @@ import Testing
 
 @testable import LMDBCaching
 
-/// What entries add up to.
 @Suite struct EntryCensusTests {
   let directory = CacheDirectory()
 
@@ -23,7 +22,7 @@ import Testing
     return entries
   }
 
-  /// The first `depth` parts of a key, by another way.
+  /// Independently computes the first `depth` parts of a key.
   private func prefix(_ key: String, _ depth: Int) -> String {
     var (parts, current) = ([String](), "")
     for scalar in key.unicodeScalars.prefix(256) {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LMDBCaching
 
-/// What journals hold and the database does not is seen as if it had been brought in.
+/// A reader sees pending journal entries as if they had been replayed.
 @Suite struct PendingWritesTests {
   let directory = CacheDirectory()
 
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  /// The files as a killed process leaves them, in the middle of whatever it did.
+  /// The files as a process killed at any point leaves them.
   @Test(arguments: 0..<24) func itIsWhatAReplayBringsIn(_ seed: Int) throws {
     var actor = Actor(random: SeededRandom(UInt64(seed)), usesTags: seed % 2 == 0)
     let cache = try directory.open { configuration in
@@ -71,13 +71,12 @@ import Testing
     if figures.countsPendingWrites {
       #expect(figures.entries == replayed.count && figures.totalCost == replayed.totalCost)
     }
-    // In the place of the files, and after them, the look goes on.
+    // The same reader keeps working while files are replaced, and afterwards.
     #expect(try reader.seen() == seen)
     try replayed.close()
     #expect(try reader.seen() == seen)
   }
 
-  /// A journal that was changed by whoever holds no more for the one than for the other.
   @Test(arguments: 0..<40) func ofAChangedJournalTheSameIsSeenAsIsBroughtIn(_ seed: Int) throws {
     var actor = Actor(random: SeededRandom(UInt64(1_000 + seed)), usesTags: seed % 2 == 0)
     let cache = try directory.open { configuration in
@@ -92,7 +91,7 @@ import Testing
     let name = try #require(crashed.journals.first)
     var journal = crashed.contents(name)
     for _ in 0...actor.random.below(3) {
-      // In the header, in those of segments, in their first frames, or anywhere.
+      // In the file header, segment headers, first frames, or anywhere.
       let segment = 4_096 + actor.random.below(4) * 16_384
       let place = [actor.random.below(80), segment + actor.random.below(64), segment + actor.random.below(6_000)]
       journal[place[actor.random.below(3)]] = UInt8(truncatingIfNeeded: actor.random.next())
@@ -107,7 +106,7 @@ import Testing
     try replayed.close()
   }
 
-  /// Of two processes the newer write counts, whatever their journals are called.
+  /// The newer write wins, regardless of journal names.
   @Test(arguments: 0..<6) func journalsOfSeveralProcesses(_ seed: Int) throws {
     var random = SeededRandom(UInt64(seed))
     let processes = [try cacheProcess(), try cacheProcess()]
@@ -117,7 +116,7 @@ import Testing
       let (process, own) = (processes[index], "own\(index)")
       let command =
         switch random.below(12) {
-        // A transaction that has not seen what waits in the other one's journal, which takes its place.
+        // A transaction that cannot see the other journal's pending write, which then replaces this one.
         case 10: "absent shared: 20"
         case 11: "absent own\(1 - index): 5"
         case 0: "remove \(own):\(random.below(5))"
@@ -138,7 +137,7 @@ import Testing
     try replayed.close()
   }
 
-  /// A process that lives has returned from the write as well.
+  /// A live process's write has returned too.
   @Test func whatALivingProcessIsAboutToCommitIsSeen() throws {
     let process = try cacheProcess()
     #expect(process.run("open \(directory.path) interval=86400000") == "ok")
@@ -151,13 +150,13 @@ import Testing
     #expect(process.run("flush") == "ok")
     #expect(try reader.value(String.self, forKey: "committed") == "3")
     #expect(try reader.figures().pendingWrites == 0)
-    // Nobody was kept from being the last one, by a look that is still open.
+    // An open reader does not keep a closing process from being the last.
     #expect(process.run("close") == "ok")
     #expect(try directory.isMarkedSound())
     #expect(try reader.value(String.self, forKey: "waiting") == "2")
   }
 
-  /// A mark of a journal that is gone is gone as well: what was known of it must not be laid over the database once more.
+  /// When a journal is gone its mark is too, and the reader must not apply the journal's writes again.
   @Test func aJournalThatWasAppliedAndSweptIsNotSeenAgain() throws {
     let cache = try directory.open(neverCommitting)
     try cache.set("old", forKey: "key")
@@ -173,7 +172,7 @@ import Testing
     try reopened.close()
   }
 
-  /// As a replay does: what comes after a write that a power cut took is not there without it.
+  /// Like a replay: writes after one that a power cut lost are dropped.
   @Test(arguments: [true, false]) func writesFromALostValueOnAreNotSeen(_ wasPowerCut: Bool) throws {
     let cache = try directory.open { configuration in
       neverCommitting(&configuration)

@@ -5,7 +5,6 @@ import Testing
 
 @testable import LMDBCaching
 
-/// What a look at a damaged cache tells, and that it changes nothing of it.
 @Suite struct ReaderDamageTests {
   let directory = CacheDirectory()
 
@@ -40,11 +39,11 @@ import Testing
     }
   }
 
-  /// A medium has changed it, and the mark says that it is sound.
+  /// The medium changed the page, and the file is marked as sound.
   @Test func aPageThatIsNoneIsFoundWhenItIsReached() throws {
     try fill()
     directory.damage { data in
-      // Behind the meta pages and the free list's: leaves.
+      // Leaves: behind the meta pages and the free list.
       for page in 4..<data.count / 4096 { data[page * 4096 + 12] ^= 0xFF }
     }
     try TestingMark.write(in: directory.path)
@@ -60,7 +59,7 @@ import Testing
   @Test func oneEntryThatIsDamagedIsLostAlone() throws {
     try fill()
     directory.damage { data in
-      // Pages that are free by now may have it, too.
+      // Free pages may contain it too.
       while let place = data.range(of: Data("value 77".utf8)) { data[place.lowerBound] ^= 1 }
     }
     let segment = directory.segments[0]
@@ -80,7 +79,6 @@ import Testing
     }
   }
 
-  /// A value that is gone is none that was moved.
   @Test func aValueThatIsGoneIsDamage() throws {
     try fill()
     try FileManager.default.removeItem(at: directory.url(directory.segments[0]))
@@ -100,7 +98,7 @@ import Testing
     #expect(reader.notices.count == 1 && reader.notices[0].contains(crashed.journals[0]))
   }
 
-  /// Files as a process leaves them that was killed after a write.
+  /// Files of a process killed after a write.
   private func killed() throws -> (CacheDirectory, journal: String) {
     let cache = try directory.open {
       neverCommitting(&$0)
@@ -112,7 +110,7 @@ import Testing
     return (crashed, try #require(crashed.journals.first))
   }
 
-  /// The reader tells that a journal is damaged, and shows nothing of it; who opens the cache sets it aside.
+  /// The reader reports the damaged journal and ignores its content; opening the cache sets it aside.
   private func expectDamaged(_ journal: String, in crashed: CacheDirectory) throws {
     let before = try TreeImage(crashed.path)
     let reader = try crashed.reader()
@@ -125,7 +123,7 @@ import Testing
     #expect(crashed.journals.contains(JournalName.folder + "/" + JournalFolder.damagedName))
   }
 
-  /// A longer one than any is nobody's journal, and not read. Most of these is a hole, which costs nothing on the disk.
+  /// A file longer than any journal is not read. The files are sparse.
   @Test(arguments: [(0, true), (1, false), (7 << 30, false)])
   func aJournalThatIsLargerThanAnyIsNone(_ excess: Int, _ isOne: Bool) throws {
     let (crashed, journal) = try killed()
@@ -135,14 +133,14 @@ import Testing
     #expect(try reader.value(String.self, forKey: "key") == expected)
     #expect(try reader.figures().pendingWrites == (isOne ? 1 : 0))
     #expect(reader.notices == [])
-    // A replay would read all of the one that is as long as may be.
+    // A replay would read the whole file of maximal size.
     if isOne { return }
     let reopened = try crashed.open()
     #expect(try reopened.value(String.self, forKey: "key") == nil)
     try reopened.close()
   }
 
-  /// What the header says of the segments, under the checksum that belongs to it.
+  /// Segment sizes and counts in the header, with a valid checksum.
   static let claims: [(size: UInt64, count: UInt64)] = [
     (.max, 1), (0xFFFF_FFFF_FFFF_FFF8, 1), (0x8000_0000_0000_0000, 2), (0x4000_0000_0000_0000, 4),
     (0x1000_0000_0000_0000, 16), (0x4_0000_0000, 4), (0x100_0000, 4), (8, 0), (8, 65), (8, .max), (0, .max),
@@ -169,7 +167,6 @@ import Testing
     try expectDamaged(name, in: crashed)
   }
 
-  /// A frame that claims more than its segment has ends it.
   @Test(arguments: [24, 28], [.max, .max - 7, 1 << 31, 1 << 24] as [UInt32])
   func aFrameThatClaimsMoreThanThereIsIsNone(_ offset: Int, _ length: UInt32) throws {
     let (crashed, name) = try killed()
@@ -185,7 +182,7 @@ import Testing
     #expect(reader.notices == [])
   }
 
-  /// The longest header is in front of a value that has pages of its own.
+  /// The longest header precedes a value with its own pages.
   @Test func theCostOfAnEntryWithManyTagsIsCountedAfterAnUncleanExit() throws {
     let cache = try directory.open()
     for number in 0..<5 {

@@ -7,7 +7,6 @@
 
   @testable import LMDBCaching
 
-  /// A journal gets its blocks as it is filled, gives them back when it is idle, and stores nothing where it has none.
   @Suite struct JournalBlocksTests {
     let directory = CacheDirectory()
     let clock = ManualClock()
@@ -21,7 +20,7 @@
       }
     }
 
-    /// Bytes of the journal on the disk.
+    /// The journal's allocated bytes.
     private var allocated: Int {
       get throws {
         let folder = try #require(try Directory(path: directory.path).subdirectory(JournalName.folder))
@@ -46,7 +45,7 @@
       cache._checkInvariants()
     }
 
-    /// Nobody commits while `body` runs: the journal has to have room for all that is written.
+    /// Prevents commits while `body` runs, so the journal must hold everything.
     private func withoutCommits(_ cache: LMDBCache, _ body: () throws -> Void) throws {
       let (begun, done) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
       cache.store.enqueueOnWriterThread {
@@ -58,7 +57,7 @@
       try body()
     }
 
-    /// Twelve megabytes, in three of the four segments.
+    /// Writes twelve megabytes, in three of the four segments.
     private func grow(_ cache: LMDBCache) throws {
       try withoutCommits(cache) {
         try fill(cache, 1..<13_000)
@@ -90,7 +89,7 @@
       try reopened.close()
     }
 
-    /// Not while somebody writes now and then, however little.
+    /// Even occasional small writes keep the blocks.
     @Test func whatIsInUseIsKept() throws {
       let cache = try open()
       try grow(cache)
@@ -104,8 +103,7 @@
       try cache.close()
     }
 
-    /// What does not fit where the blocks are is written elsewhere, or committed at once; nothing is lost, and nothing is
-    /// stored where the disk has no room.
+    /// Writes that do not fit go elsewhere or are committed at once, and none is lost.
     @Test func onADiskThatIsFull() throws {
       let cache = try open { neverCommitting(&$0) }
       try fill(cache, 0..<100)
@@ -123,7 +121,7 @@
         .directory(directory.path + "/journals"), [.init(.fallocate, returns: ENOSPC, count: .max)])
       try fill(cache, 100..<4_000)
       try expect(cache, 0..<4_000)
-      // Longer than what any segment has.
+      // Longer than any segment's space.
       let long = Data(repeating: 7, count: 700_000)
       try cache.set(long, forKey: "long")
       try cache.write { batch in for number in 4_000..<6_000 { batch.set(value(number), forKey: "key\(number)") } }
@@ -156,7 +154,6 @@
       try cache.close()
     }
 
-    /// Random writes, and blocks given back at any moment between them.
     @Test(arguments: [1 as UInt64, 2, 3]) func atAnyMoment(_ seed: UInt64) throws {
       var random = SeededRandom(seed)
       let cache = try open {

@@ -5,11 +5,11 @@ import Testing
 
 @testable import LMDBCaching
 
-/// A journal that is not what was written: what it had is lost from there on, and nothing else happens.
+/// A changed journal loses everything from the damage on, and nothing else.
 @Suite struct JournalFileTests {
   let directory = CacheDirectory()
 
-  /// Files as a process leaves them that was killed after some writes; and how many bytes of its journal it used.
+  /// Files of a process killed after some writes, and the number of journal bytes in use.
   func crashed(_ write: (LMDBCache) throws -> Void) throws -> (CacheDirectory, journal: String, used: Int) {
     let cache = try directory.open {
       neverCommitting(&$0); $0.disk.journalSize = 64 << 10
@@ -32,7 +32,7 @@ import Testing
     }
     #expect(cache.count == contents.count)
     try cache.close()
-    // What is no journal by its name or its beginning is somebody's; one that cannot be read is kept under another name.
+    // A file without a journal's name or header is kept; an unreadable journal is renamed.
     for name in directory.journals where name != JournalName.folder + "/" + JournalFolder.damagedName {
       let isNamedSo = JournalName.identifier(of: (name as NSString).lastPathComponent) != nil
       #expect(!isNamedSo || !JournalFile.isOurs(Array(directory.contents(name).prefix(8))))
@@ -40,7 +40,7 @@ import Testing
     return contents
   }
 
-  /// Where the frames of the segment in use are.
+  /// The frames of the segment in use.
   static func frames(_ journal: Data) -> [(range: Range<Int>, frame: [UInt8])] {
     journal.withUnsafeBytes { bytes in
       let found = JournalFile.runs(in: bytes)!.runs.flatMap(\.frames)
@@ -95,7 +95,7 @@ import Testing
     var random = SeededRandom(seed)
     for _ in 0..<60 {
       var flipped = whole
-      // The header of the file, of the segments, and what is in use.
+      // The file header, the segment headers and the frames.
       let range = [0..<64, JournalFile.headerSize..<JournalFile.headerSize + used].randomElement(using: &random)!
       let index = Int.random(in: range, using: &random)
       flipped[index] ^= 1 << UInt8(random.below(8))
@@ -110,7 +110,7 @@ import Testing
   @Test func aBatchWhoseEndIsMissingNeverHappened() throws {
     let (crashed, name, _) = try crashed { cache in
       try cache.set("before", forKey: "key1")
-      // As `write`, without the commit that it waits for.
+      // Like `write`, without waiting for the commit.
       let batch = BatchFrames(isAwaited: false)
       for index in 0..<4 {
         try ValueArchiver.withArchive(of: "batch") { (format, bytes) throws(CacheError) in
@@ -133,7 +133,6 @@ import Testing
     #expect(frames.count == 5)
     for count in 1...4 {
       var cut = whole
-      // The batch's frames from one on are gone.
       for index in frames[count].range.lowerBound..<frames[4].range.upperBound { cut[index] = 0 }
       let copy = crashed.copy()
       copy.write(cut, to: name)
@@ -176,7 +175,7 @@ import Testing
     let (crashed, name, _) = try crashed { try $0.set("v", forKey: "key") }
     var journal = crashed.contents(name)
     withUnsafeBytes(of: size.littleEndian) { journal.replaceSubrange(16..<24, with: $0) }
-    // With the check that belongs to it.
+    // With a valid checksum.
     let hash = journal.withUnsafeBytes { RecordHeader.keyHash(UnsafeRawBufferPointer(rebasing: $0[..<32])) }
     withUnsafeBytes(of: hash.littleEndian) { journal.replaceSubrange(32..<40, with: $0) }
     crashed.write(journal, to: name)

@@ -22,7 +22,7 @@ import Testing
     let cache = try directory.open(neverCommitting)
     try cache.set("1", forKey: "a")
     try cache.set("1", forKey: "b")
-    // The process dies after the commit and before the segment is emptied: the file has the frames still.
+    // The process dies between the commit and emptying the segment, so the frames remain.
     let journal = directory.contents(directory.journals[0])
     let name = directory.journals[0]
     try cache.flush()
@@ -52,7 +52,7 @@ import Testing
     try cache.close()
   }
 
-  /// Everything in the database, the cache's own records included.
+  /// Counts all records, including the cache's own.
   static func recordCount(_ cache: LMDBCache) throws -> Int {
     try cache.store.environment.withReadTransaction { (transaction) throws(LMDBError) in
       Int(try transaction.statistics().entries)
@@ -68,7 +68,7 @@ import Testing
     try cache.close()
 
     directory.write(journal, to: name)
-    // Its watermark is lost: only the stamps tell.
+    // Without its watermark, only the stamps show what was applied.
     let reopened = try directory.open { configuration in
       configuration.disk.groupCommitInterval = .zero
     }
@@ -85,7 +85,7 @@ import Testing
     try cache.set("new", forKey: "other")
     try cache.close()
     for identifier in ["", "f"] {
-      // Under its own name, and as a journal of which nothing is known.
+      // Under its own name, and as an unknown journal.
       directory.write(journal, to: identifier.isEmpty ? name : JournalName.folder + "/ffffffffffffffff.journal")
       let reopened = try directory.open()
       #expect(try reopened.value(String.self, forKey: "key") == nil)
@@ -94,7 +94,7 @@ import Testing
     }
   }
 
-  /// A cache's directory with the journal of a process that died, and that journal's path.
+  /// A cache directory with a dead process's journal, and the journal's path.
   private func directoryWithOrphan() throws -> (CacheDirectory, journal: String) {
     let cache = try directory.open(neverCommitting)
     try cache.set("v", forKey: "key")
@@ -105,7 +105,7 @@ import Testing
 
   @Test func anOpeningWaitsForAnotherProcessThatBringsInAJournal() throws {
     let (crashed, path) = try directoryWithOrphan()
-    // As the other process holds them: the turn, and the journal itself.
+    // Holds the turn and the journal lock like the other process.
     let folder = JournalFolder(cache: try Directory(path: crashed.path))
     guard let turn = try folder.takeReplayLock(timeout: 0), let journal = try folder.orphan(Self.identifier(path))
     else {
@@ -126,7 +126,7 @@ import Testing
     }
     usleep(100_000)
     #expect(!isOpen.current)
-    // It dies: its locks are free.
+    // Its death frees the locks.
     Self.drop(journal)
     turn.end()
     group.wait()
@@ -144,7 +144,7 @@ import Testing
     let contents = crashed.contents(crashed.journals[0])
     let name = crashed.journals[0]
     try FileManager.default.removeItem(atPath: path)
-    // A manual clock: nothing looks for journals by itself.
+    // A manual clock disables the periodic search for journals.
     let cache = try crashed.open { $0.clock = .manual(ManualClock(now: 2_000_000_000_000_000_000)) }
     crashed.write(contents, to: name)
     let store = cache.store
@@ -166,18 +166,18 @@ import Testing
     #expect(cache.count == 0)
     #expect(!crashed.journals.contains(name))
     try store.onWriterThread { outcome { () throws(CacheError) in try store.sweepCommittedStamps() } }
-    // Nothing is left but the cache's own record and the mark of its own journal.
+    // Only the cache's own record and its journal's mark remain.
     let count = try Self.recordCount(cache)
     #expect(count == 2)
     try cache.close()
   }
 
-  /// Where a commit is due all the time, what a dead process left would not be brought in otherwise.
+  /// Constantly due commits must not delay a dead process's journal.
   @Test func whatADeadProcessLeftGoesBeforeACommitThatIsDue() throws {
     let (crashed, path) = try directoryWithOrphan()
     let (name, contents) = (crashed.journals[0], crashed.contents(crashed.journals[0]))
     try FileManager.default.removeItem(atPath: path)
-    // Its clock stands still: its writes are older than the dead process's, and replace them if they are committed later.
+    // With a stopped clock its writes would be older than the dead process's, and replace them if committed later.
     let clock = ManualClock()
     let cache = try crashed.open {
       $0.clock = .manual(clock)
@@ -196,13 +196,13 @@ import Testing
     try cache.close()
   }
 
-  /// Whoever knows that a process has died may remove what it wrote, before the others have noticed.
+  /// A caller may remove a dead process's writes before the cache has detected the death.
   @Test(arguments: ["key", "prefix", "batch", "condition"])
   func aRemovalIsNotUndoneByWhatADeadProcessLeft(_ what: String) throws {
     let (crashed, path) = try directoryWithOrphan()
     let (name, contents) = (crashed.journals[0], crashed.contents(crashed.journals[0]))
     try FileManager.default.removeItem(atPath: path)
-    // A manual clock: nothing looks for journals by itself.
+    // A manual clock disables the periodic search for journals.
     let cache = try crashed.open {
       neverCommitting(&$0)
       $0.clock = .manual(ManualClock(now: 2_000_000_000_000_000_000))
@@ -227,8 +227,8 @@ import Testing
     try cache.close()
   }
 
-  /// The journal goes on from what was committed to a database that is gone. So does one that nobody comes to before the
-  /// process that makes the new database ends.
+  /// The journal outlives the deleted database it was committed to, even if the process that makes the new database
+  /// ends before it replays the journal.
   @Test(arguments: [false, true])
   func whatWaitsSurvivesADatabaseThatIsDeletedAfterItsProcessDied(_ isInterrupted: Bool) throws {
     let cache = try directory.open(neverCommitting)
@@ -253,7 +253,7 @@ import Testing
     try reopened.close()
   }
 
-  /// The process lives when another one makes the database anew, and dies before it has gone over to that.
+  /// The process is alive when another one rebuilds the database, and dies before switching to it.
   @Test func whatWaitsSurvivesADatabaseThatIsDeletedBeforeItsProcessDied() throws {
     let first = try cacheProcess()
     #expect(first.run("open \(directory.path) interval=86400000") == "ok")
@@ -278,17 +278,17 @@ import Testing
     let clock = ManualClock()
     let cache = try directory.open { $0.clock = .manual(clock) }
     let environment = cache.store.environment
-    // Looked for every second: then there is nothing left to find.
+    // The search runs every second, so none remains.
     try dieInASnapshot()
     clock.advance(by: .seconds(2))
     try cache.settle()
     #expect(try environment.checkReaders() == 0)
-    // And at every opening.
+    // Every opening searches too.
     try dieInASnapshot()
     let child = try cacheProcess()
     #expect(child.run("open \(directory.path)") == "ok")
     #expect(try environment.checkReaders() == 0)
-    // Left alone, there would be one.
+    // Without a search it would remain.
     child.kill()
     try dieInASnapshot()
     #expect(try environment.checkReaders() == 1)
@@ -357,7 +357,7 @@ import Testing
     try cache.flush()
     try cache.set(big, forKey: "pending")
     let kept = directory.segments
-    // Of a process that died before its record was written.
+    // From a process that died before its record was written.
     let dead = ValueLog(
       CurrentDirectory(try Directory(path: directory.path)), durability: .ordered, segmentSize: 1 << 20)
     try big.withUnsafeBytes { big in
@@ -367,7 +367,7 @@ import Testing
     }
     dead.close()
     directory.write(Data([1, 2, 3]), to: ValueFolder.name + "/garbage")
-    // Of processes that died while they made them, and a user's.
+    // Left by processes that died while creating them, and a user's file.
     for (digit, bytes) in [("0", []), ("1", [0, 0, 0]), ("2", Array("LMDBC".utf8)), ("3", [1, 2, 3])] as [(_, [UInt8])]
     {
       directory.write(Data(bytes), to: ValueFolder.name + "/" + String(repeating: digit, count: 16) + ".values")

@@ -15,9 +15,9 @@ import Testing
   import Darwin
 #endif
 
-/// A dead process's journal that cannot be applied when the cache is opened, since the disk is full, or that cannot be read.
+/// A dead process's journal that cannot be replayed because the disk is full or the journal is unreadable.
 @Suite struct UnreplayedTests {
-  /// A block that cannot be read takes the writes that were in it, and not the cache.
+  /// A bad block loses the writes in it, not the cache.
   @Test(arguments: [1, .max], Array(1...12)) func whatTheDeviceDoesNotGiveIsSetAside(_ count: Int, _ first: Int) throws
   {
     let directory = CacheDirectory()
@@ -33,7 +33,7 @@ import Testing
     defer { FaultInjection.end(session) }
     let reopened = try crashed.open(neverCommitting)
     #expect(try reopened.value(String.self, forKey: "committed") == "committed")
-    // Asked again for each block, it gave them all.
+    // A retry block by block succeeds.
     if count == 1 { #expect(try reopened.value(String.self, forKey: "waiting") == "waits") }
     if count > 1 && first == 1 {
       #expect(access(crashed.path + "/journals/damaged", F_OK) == 0)
@@ -73,7 +73,7 @@ import Testing
     let counts = Dictionary(grouping: events.current.filter { $0.level >= .warning }, by: \.message).mapValues(\.count)
     #expect(counts["cache journals not scanned"] == 2)
     #expect(counts.values.allSatisfy { $0 <= 2 }, "\(counts)")
-    // A script that does not close its cache is none of the next one's business.
+    // A script that leaves its cache open must not affect the next one.
     try crashed.open { $0.logger = EventLog.logger(replayed) }.close()
     #expect(replayed.current.contains { $0.message.contains("applied") })
     #expect(replayed.current.allSatisfy { $0.level == .debug }, "\(replayed.current)")
@@ -104,14 +104,14 @@ import Testing
     }
     #expect(try reopened.value(String.self, forKey: "untouched") == "old")
     #expect(try reopened.entries().map(\.key) == ["untouched"])
-    // While a commit that failed is paused for no journal is made, and what is written is in memory only.
+    // During the pause after a failed commit no journal is made, and writes stay in memory.
     let journal = reopened.store.journal
     #expect(
       eventually {
         clock.advance(by: .seconds(60))
         return journal.lock.withLock { (try? journal.makeFileIfNeeded()) != nil }
       })
-    // It is written anew meanwhile, and that stays.
+    // The new value written meanwhile stays.
     try reopened.set("newer", forKey: "prefix/1")
     #expect(try reopened.value(String.self, forKey: "prefix/1") == "newer")
     FaultInjection.end(session)

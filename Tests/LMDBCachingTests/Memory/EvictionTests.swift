@@ -4,7 +4,6 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Which entries stay.
 @Suite struct EvictionTests {
   // MARK: Uses
 
@@ -17,7 +16,7 @@ import Testing
     #expect(use.generation == 9 && use.count == 3 && !use.isTouched)
     use.count = 1
     #expect(use.generation == 9 && use.count == 1 && !use.isTouched)
-    // Whatever is in the byte, it is a use.
+    // Any bits in the byte count as a use.
     for bits in UInt8.min ... .max {
       let use = MemoryUse(bits: bits).used(in: 3)
       #expect(use.generation == 3 && 1...3 ~= use.count && use.isTouched)
@@ -34,7 +33,7 @@ import Testing
     #expect(ghosts.recall(8, count: 100) == .none)
     #expect(ghosts.recall(100 &* 0x9E37_79B9, count: 100) == .lateInSmall)
     #expect(ghosts.recall(50 &* 0x9E37_79B9, count: 100) == .early)
-    // Longer ago than nine tenths of the entries.
+    // Older than nine tenths of the entries.
     #expect(ghosts.recall(2 &* 0x9E37_79B9, count: 100) == .none)
     #expect(ghosts.recall(7, count: 100) == .lateInMain)
     #expect(ghosts.recall(7, count: 100) == .none, "what was recalled is forgotten")
@@ -51,14 +50,14 @@ import Testing
     #expect(share.value == 1)
     for _ in 0..<1_000 { share.adapt(to: .lateInMain, count: 1_000) }
     #expect(abs(share.value - 0.01) < 1e-6)
-    // The fewest entries there are.
+    // The minimum number of entries.
     share.adapt(to: .lateInSmall, count: 0)
     #expect(share.value == 1)
   }
 
   // MARK: Loads
 
-  /// Misses of a cache of `limit` entries, and of the same cache that evicts what was used least recently.
+  /// Misses of a cache of `limit` entries, and of an LRU cache of the same size.
   private func misses(of keys: [Int], limit: Int) -> (own: Int, leastRecent: Int, share: Double) {
     let cache = MemoryCache<Int, Int>(countLimit: limit)
     var uses: [Int: Int] = [:]
@@ -84,7 +83,7 @@ import Testing
     return (own, leastRecent, cache.store.totals.pointee.share.value)
   }
 
-  /// A tenth of the requests go to a few keys, the others to keys that are asked for once.
+  /// A tenth of the requests go to a few keys, the others to keys that are requested once.
   @Test func aScanDoesNotDriveOutWhatIsUsed() {
     var random = SeededRandom(1)
     let keys = (0..<60_000).map { random.below(10) == 0 ? random.below(100) : 1_000 + $0 }
@@ -92,8 +91,7 @@ import Testing
     #expect(own < leastRecent - 2_000, "\(own) \(leastRecent) \(share)")
   }
 
-  /// Keys that are used a few times within a while and never again: only recency helps, and a small queue of a tenth
-  /// would be too short.
+  /// Keys used a few times and never again: only recency helps, and a small queue of a tenth would be too short.
   @Test func theSmallQueueGrowsWhereRecencyCounts() {
     var random = SeededRandom(2)
     let keys = (0..<100_000).map { $0 / 4 + min(random.below(300), random.below(300)) }
@@ -102,7 +100,7 @@ import Testing
     #expect(Double(own) < Double(leastRecent) * 1.25, "\(own) \(leastRecent)")
   }
 
-  /// What is asked for changes altogether, again and again.
+  /// The working set changes completely, again and again.
   @Test func whatIsNoLongerUsedGoes() {
     var random = SeededRandom(3)
     let keys = (0..<100_000).map { $0 / 20_000 * 1_000 + min(random.below(400), random.below(400)) }
@@ -112,8 +110,7 @@ import Testing
 
   // MARK: Costs
 
-  /// What is evicted for an entry costs more or less than that. No shard may dwindle by that, or there is less room for its
-  /// keys than for others.
+  /// Evicted entries cost more or less than the new one, which must not shrink a shard's share.
   @Test func shardsKeepTheirPartWhereCostsDiffer() {
     let cache = MemoryCache<Int, Int>(costLimit: 2_000_000)
     var random = SeededRandom(4)
@@ -128,7 +125,6 @@ import Testing
     }
   }
 
-  /// One entry may take nearly all of the room.
   @Test func aCostThatIsMostOfTheLimit() {
     let cache = MemoryCache<Int, Int>(costLimit: 2_000_000)
     for number in 0..<20_000 { cache.set(number, forKey: number, cost: 100) }

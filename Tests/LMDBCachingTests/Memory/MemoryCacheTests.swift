@@ -3,7 +3,6 @@ import TestSupport
 import Testing
 
 @Suite struct MemoryCacheTests {
-  /// A key whose hash is always the same.
   struct Colliding: Hashable, Sendable {
     let number: Int
     func hash(into hasher: inout Hasher) {}
@@ -101,7 +100,6 @@ import Testing
     #expect(cache.totalCost == 45)
   }
 
-  /// Who says nothing does not fill the memory.
   @Test func itIsBoundedUnlessItIsSaidOtherwise() {
     #expect(MemoryCache<Int, Int>().countLimit == 1_000_000)
     #expect(MemoryCache<Int, Int>(configuration: MemoryCacheConfiguration()).countLimit == 1_000_000)
@@ -151,7 +149,7 @@ import Testing
     for key in limit..<limit * 3 / 2 { cache.set(key, forKey: key) }
     let live = Array(stride(from: 0, to: limit, by: 2)) + Array(limit..<limit * 3 / 2)
     for key in live { #expect(cache.contains(key)) }
-    // What gets its expiry later goes first, too.
+    // Entries that get their expiry later go first, too.
     cache.set(0, forKey: 0, expiresIn: .seconds(1))
     clock.advance(by: .seconds(1))
     cache.set(-1, forKey: -1)
@@ -174,7 +172,7 @@ import Testing
   }
 
   @Test func aHotEntrySurvivesAScan() {
-    // What distinguishes S3-FIFO: keys that come once leave by the small queue and do not displace those that return.
+    // S3-FIFO's property: keys used once leave through the small queue, and do not displace those that return.
     let cache = MemoryCache<Int, Int>(countLimit: 1_000)
     for number in 0..<500 { cache.set(number, forKey: number) }
     for round in 1...4 {
@@ -217,7 +215,7 @@ import Testing
     #expect(cache.count == 0)
   }
 
-  /// What is replaced may be the last to hold its owner, who lets go of the cache as it goes.
+  /// A replaced value may be the owner's last reference, and the owner clears the handlers in its deinit.
   @Test func anOwnerMaySetTheHandlersAsItGoes() {
     let cache = MemoryCache<Int, Int>()
     let count = Guarded(0)
@@ -251,7 +249,7 @@ import Testing
     #expect(statistics.evictions == 10)
   }
 
-  /// Costs near the greatest one that counts, added, replaced and removed by several threads: the sum stays exact.
+  /// Costs near the maximum, changed by several threads: the sum stays exact.
   @Test(arguments: 0..<5 as Range<UInt64>)
   func hugeCostsAddUp(_ seed: UInt64) {
     let cache = MemoryCache<Int, Int>(countLimit: 400)

@@ -3,11 +3,10 @@ import Testing
 
 @testable import LMDBCaching
 
-/// A shard's parts together: queues keep their order while the table's entries move.
 @Suite struct MemoryCoreTests {
   typealias Core = MemoryCore<Int, String>
 
-  /// A core with what it should hold: the keys of its queues, the youngest first.
+  /// A core and its expected content: the keys of its queues, the youngest first.
   struct Model: ~Copyable {
     let arena = MemoryArena(chunkBytes: MemorySlabs.slabBytes(keepsStamps: false))
     var core: Core
@@ -25,7 +24,7 @@ import Testing
       core.ghosts.deallocate()
     }
 
-    /// Few homes, so that most deletions shift entries, over the end of the table as well.
+    /// Few home positions, so most deletions shift entries, across the table's end as well.
     func hash(_ key: Int) -> UInt64 {
       var random = SeededRandom(UInt64(key))
       return random.next() % 2 == 0 ? random.next() : 0xFFFF_FF00 | UInt64(key & 0xFF)
@@ -52,7 +51,7 @@ import Testing
       main.insert(key, at: 0)
     }
 
-    /// The keys from a queue's head to its tail, or nil when the links back are not those forth.
+    /// The keys from head to tail, or nil if the back links disagree.
     func keys(_ queue: MemoryQueue) -> [Int]? {
       var (keys, previous, slot) = ([Int](), MemoryDetails.none, queue.head)
       while slot != MemoryDetails.none {

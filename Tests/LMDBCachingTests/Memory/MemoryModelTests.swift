@@ -3,8 +3,7 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Random operations against a dictionary: a value that is served is the one that was stored last, and the limits and
-/// counts hold after every step.
+/// Random operations against a dictionary: reads return the last value, and limits and counts hold after each step.
 @Suite struct MemoryModelTests {
   struct Stored {
     var value: Int

@@ -6,7 +6,6 @@ import TestSupport
 import Testing
 
 @Suite struct MemoryReleaseTests {
-  /// Tells where it is released.
   final class Tracked: Sendable {
     let released: @Sendable () -> Void
     init(_ released: @escaping @Sendable () -> Void) { self.released = released }
@@ -25,7 +24,7 @@ import Testing
       condition.unlock()
     }
 
-    /// Waits for `count` releases and returns the threads they were made on.
+    /// Waits for `count` releases, and returns their threads.
     func wait(for count: Int) -> [UInt] {
       condition.lock()
       defer { condition.unlock() }
@@ -38,7 +37,7 @@ import Testing
     let cache = MemoryCache<Int, Tracked>(countLimit: 10)
     let release = Release()
     for number in 0..<10 { cache.set(Tracked { release.note() }, forKey: number) }
-    // Not by a write: its caller holds the new value, and may be the last to let go of it.
+    // A write would not do: its caller holds the new value, and may release it last.
     cache.countLimit = 1
     let own = UInt(bitPattern: pthread_self().hashValue)
     #expect(!release.wait(for: 9).contains(own))
@@ -71,7 +70,7 @@ import Testing
     #expect(cache.count == 0)
   }
 
-  /// What is not kept is released as what was removed: with no lock held.
+  /// Values that are not admitted are released without a lock, like removed ones.
   @Test(arguments: [(0, Int.max), (10, 10)])
   func neitherDoesOneThatIsNotAdmitted(_ countLimit: Int, _ costLimit: Int) {
     for asynchronously in [true, false] {
@@ -79,7 +78,7 @@ import Testing
       cache.releasesAsynchronously = asynchronously
       let release = Release()
       let hasEnded = finishes {
-        // The first has room, or not; the next takes its place, or not.
+        // With and without room for the first; the next may replace it.
         for number in 0..<5 {
           cache.set(
             Tracked { [weak cache] in
@@ -96,7 +95,7 @@ import Testing
 
   enum Removal: CaseIterable { case object, setOfNil, many, setOfNoDuration }
 
-  /// The main queue's work need not be done on the main thread here: the queue tells.
+  /// The main queue may run on another thread here, so a queue-specific key identifies it.
   private static let isMain = DispatchSpecificKey<Bool>()
 
   @Test(arguments: Removal.allCases)
@@ -121,7 +120,7 @@ import Testing
       }
     }.value
     #expect(cache.count == 0)
-    // Of the last one also the value that was not stored.
+    // Includes the last value, which was not stored.
     let count = removal == .setOfNoDuration ? 2 : 1
     #expect(try await becomesTrue { places.current.count == count })
     #expect(places.current.allSatisfy { $0 })

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LMDBCaching
 
-/// What a two-tier cache relies on: nothing late puts back what a newer mutation replaced.
+/// The two-tier cache relies on this: a late insertion never replaces a newer change.
 @Suite struct MemoryStampTests {
   let store = MemoryStore<String, Int>(keepsStamps: true)
   let hash: UInt64
@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test func aLateInsertDropsWhatIsOlderThanItself() {
-    // Another key of the same group has moved on, so it cannot tell; but what is there is older than both.
+    // Another key of the group has advanced, so the group gives no answer; the entry's own stamp is older than both.
     _ = store.insert("key", hash: hash, value: 1, stamp: 10)
     store.advanceStripe(hash: hash, to: 30)
     #expect(store.insert("key", hash: hash, value: 2, stamp: 20) == .superseded)
@@ -52,7 +52,7 @@ import Testing
     #expect(value == 3)
   }
 
-  /// What comes too late is released with no lock held.
+  /// A late value is released without a lock.
   @Test func aLateValueMayUseTheStoreAsItGoes() {
     let store = MemoryStore<String, LastWish>(keepsStamps: true)
     store.setsRelease(asynchronously: false, onMainThread: false)
@@ -104,13 +104,13 @@ import Testing
     #expect(store.discard("key", hash: hash, stamp: 10, moment: 20))
     #expect(store.promote("key", hash: hash, value: 1, stamp: 10, token: token) == .superseded)
     #expect(value == nil)
-    // Also where nothing was here yet; and nothing newer goes.
+    // Also without an earlier entry; newer entries stay.
     let second = try #require(store.token(hash: hash))
     _ = store.insert("key", hash: hash, value: 2, stamp: 30)
     #expect(!store.discard("key", hash: hash, stamp: 10, moment: 40))
     #expect(value == 2)
     #expect(store.promote("key", hash: hash, value: 1, stamp: 35, token: second) == .superseded)
-    // One that is told late changes nothing.
+    // A late removal changes nothing.
     let third = try #require(store.token(hash: hash))
     #expect(third == 40)
     #expect(!store.discard("key", hash: hash, stamp: 10, moment: 35))

@@ -3,11 +3,11 @@ import Testing
 
 @testable import LMDBCaching
 
-/// The table alone: clusters, the gaps that deletions close, growing and shrinking.
+/// The table alone: clusters, closing gaps, growing and shrinking.
 @Suite struct MemoryTableTests {
   typealias Table = MemoryTable<Int, String>
 
-  /// What must hold of a table: each entry is found from its home on, with no empty place before it.
+  /// The invariant: each entry is reachable from its home without crossing an empty slot.
   static func check(_ table: Table, _ model: [UInt32: (tag: UInt32, value: String)], _ note: String) {
     var found = 0
     for place in 0..<table.capacity where table.words[place] != 0 {
@@ -31,7 +31,7 @@ import Testing
     #expect(found == model.count, "\(note)")
   }
 
-  /// Tags are drawn from a few clusters, one of them over the end of the table, so that gaps and wraps are the rule.
+  /// Tags are drawn from a few clusters, one across the table's end, so gaps and wraps are common.
   @Test(arguments: UInt64(1)...16) func agreesWithADictionary(seed: UInt64) {
     var random = SeededRandom(seed)
     let arena = MemoryArena(chunkBytes: 64)
@@ -70,7 +70,6 @@ import Testing
     table.deallocate(arena: .passUnretained(arena))
   }
 
-  /// A key whose hash is that of all others.
   struct Clash: Hashable, Sendable {
     let number: Int
     func hash(into hasher: inout Hasher) {}

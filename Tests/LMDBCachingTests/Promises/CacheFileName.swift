@@ -1,4 +1,4 @@
-/// The names that a cache uses in its directory, as of this version.
+/// The names that a cache of this version uses in its directory.
 enum CacheFileName: String, CaseIterable, Sendable {
   case processLock = "processes.lock"
   case cleanExit = "clean-exit"

@@ -3,20 +3,20 @@ import LMDBCaching
 import TestSupport
 import Testing
 
-/// Log handlers and deinitializers that use the cache that calls them: on the caller's thread, on the writer thread,
-/// while it opens.
+/// Log handlers and deinitializers that use the cache calling them: on the caller's thread, on the writer thread and
+/// during opening.
 @Suite struct CallbackTests {
   let directory = CacheDirectory()
 
-  /// Beside it handlers open another one.
+  /// Handlers open another cache next to it.
   private var path: String { directory.path + "/cache" }
 
   static let actions = ["count", "value", "set", "flush", "openOther", "openSame", "close"]
 
-  /// What a log handler does while there is no cache yet.
+  /// Actions of a log handler while no cache is open yet.
   static let openings = ["openOther", "openSame"]
 
-  /// After its own close everything is refused, and nothing else has changed.
+  /// Once the handler closes the cache, later calls are refused, and nothing else differs.
   private func unlessClosed(_ answer: String, _ action: String) -> ProcessScript.Answer {
     action == "close" ? .oneOf([answer, "error closed"]) : .text(answer)
   }
@@ -54,7 +54,7 @@ import Testing
     #expect(failures == [])
   }
 
-  /// On the writer thread.
+  /// Logged on the writer thread.
   @Test(arguments: actions) func aLogOfAReplayWhileOpen(_ action: String) throws {
     let (subject, peer) = (try cacheProcess(), try cacheProcess())
     #expect(subject.ask("open \(path) log=\(action)") == "ok")
@@ -72,7 +72,7 @@ import Testing
     #expect(subject.ask("close") == "ok")
   }
 
-  /// A map that grows says so in the middle of a commit.
+  /// Growing the map is logged during a commit.
   @Test(arguments: actions) func aLogOfACommit(_ action: String) throws {
     var steps: [(String, ProcessScript.Answer)] = [
       ("open \(path) map=1048576 threshold=1048576 log=\(action)", .ok), ("set key v", .ok),
@@ -101,7 +101,7 @@ import Testing
       #expect(failures == [])
     }
 
-    /// Maintenance has nobody to throw at.
+    /// Maintenance has no caller to throw to.
     @Test(arguments: actions) func aLogOfATrimThatFails(_ action: String) throws {
       var steps: [(String, ProcessScript.Answer)] = [
         ("open \(path) wall=1700000000000000000 log=\(action)", .ok), ("set key v", .ok),
@@ -117,7 +117,7 @@ import Testing
     }
   #endif
 
-  /// On the writer thread, when the files are opened anew.
+  /// Logged on the writer thread, which reopens the files.
   @Test(arguments: actions) func aLogOfFilesThatAreGone(_ action: String) throws {
     let failures = try ProcessScript([
       ("open \(path) log=\(action)", .ok), ("set key v", .ok), ("flush", .ok), ("loseData", .ok),
@@ -136,7 +136,7 @@ import Testing
     #expect(failures == [])
   }
 
-  /// A value that is evicted ends on the writer thread, which would wait for itself.
+  /// The writer thread releases an evicted value, and would wait for itself.
   @Test(arguments: ["set", "flush"]) func aDeinitializerThatWaitsForItsCommit(_ action: String) throws {
     let durability = Durability.full.rawValue
     let failures = try ProcessScript([

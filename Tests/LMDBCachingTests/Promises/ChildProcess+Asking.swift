@@ -2,7 +2,6 @@ import Foundation
 import TestSupport
 
 extension ChildProcess {
-  /// Sends a command and returns the answer; a process that does not give one in time is killed.
   func ask(_ line: String, within seconds: Int = 60) -> String {
     let answer = Guarded<String?>(nil)
     let isOver = finishes(within: seconds) { [self] in

@@ -3,7 +3,7 @@ import LMDBCaching
 import TestSupport
 import Testing
 
-/// Wall clocks that are set while a cache is open.
+/// Wall clocks set while a cache is open.
 @Suite struct ClockJumpTests {
   let directory = CacheDirectory()
   let clock = ManualClock()
@@ -23,7 +23,6 @@ import Testing
     ]
   }
 
-  /// An expiry is a moment of the wall clock: before it the entry is there, whichever way one looks, and after it not.
   @Test(arguments: jumps) func everyWayToLookAgreesAfterAJump(_ jump: Int64) throws {
     var cache = try open()
     let start = clock.now
@@ -42,7 +41,7 @@ import Testing
     try cache.close()
   }
 
-  /// What is written after the jump lives as long as it was given.
+  /// A lifetime counts from the clock after the jump.
   @Test(arguments: jumps) func aTimeToLiveCountsFromTheNewTime(_ jump: Int64) throws {
     let cache = try open()
     try cache.set("old", forKey: "key", expiresIn: .seconds(60))
@@ -50,7 +49,7 @@ import Testing
     try cache.set("new", forKey: "key", expiresIn: .seconds(60))
     clock.advance(by: .seconds(59))
     #expect(Set(try views(cache, "key")) == [true])
-    // The time is kept to within a millisecond.
+    // Time is accurate to a millisecond.
     clock.advance(by: .milliseconds(1_001))
     #expect(Set(try views(cache, "key")) == [false])
     try cache.diskCache.trimToLimits()
@@ -58,7 +57,7 @@ import Testing
     try cache.close()
   }
 
-  /// Who used what last is known without the wall clock.
+  /// The order of use does not depend on the wall clock.
   @Test(arguments: [-hour, -24 * hour], [Int.max, 0])
   func theLastWrittenIsNotTheLeastRecentlyUsed(_ jump: Int64, _ memoryLimit: Int) throws {
     let cache = try directory.open {
@@ -75,7 +74,6 @@ import Testing
     try cache.close()
   }
 
-  /// A clock that was ahead for a moment, and a limit of age.
   @Test func anEntryIsNotOldSinceTheClockWasAhead() throws {
     let cache = try open()
     clock.set(clock.now + 24 * Self.hour)
@@ -86,7 +84,7 @@ import Testing
     try cache.flush()
     try cache.trim(toAge: .seconds(60))
     #expect(try cache.diskCache.entries().map(\.key) == ["ahead", "now"])
-    // And goes some time, although it was used in what is the future.
+    // It expires in time, although its last use is in the future.
     clock.advance(by: .seconds(26 * 3_600))
     try cache.trim(toAge: .seconds(60))
     #expect(try cache.diskCache.entries().isEmpty)

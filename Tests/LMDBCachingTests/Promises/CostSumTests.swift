@@ -2,11 +2,10 @@ import Foundation
 import LMDBCaching
 import Testing
 
-/// Costs that do not add up in 64 bits.
+/// Costs whose sum overflows 64 bits.
 @Suite struct CostSumTests {
   let directory = CacheDirectory()
 
-  /// The sum is right again as soon as it can be told.
   @Test(arguments: [1, 2, 5]) func theSumComesBackFromItsGreatestValue(_ count: Int) throws {
     var cache = try directory.open()
     try cache.set("b", forKey: "b", cost: 10)
@@ -26,13 +25,12 @@ import Testing
     try cache.close()
     cache = try directory.open()
     #expect(cache.totalCost == 10)
-    // 10 is not more than 100.
+    // The limit of 100 is not exceeded.
     try cache.trim(toCost: 100)
     #expect(try cache.value(String.self, forKey: "b") == "b")
     try cache.close()
   }
 
-  /// A trim that makes room for a limit takes no more than that.
   @Test func aTrimOfCostsThatDoNotAddUpKeepsWhatFits() throws {
     let cache = try directory.open()
     for index in 0..<3 { try cache.set("a", forKey: "a\(index)", cost: .max) }

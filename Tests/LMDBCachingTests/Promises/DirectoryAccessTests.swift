@@ -3,7 +3,6 @@ import LMDBCaching
 import TestSupport
 import Testing
 
-/// Who else may write to a cache's directory.
 @Suite struct DirectoryAccessTests {
   let directory = CacheDirectory()
 
@@ -16,7 +15,7 @@ import Testing
     }
   }
 
-  /// Whoever may put files there decides what this process reads, and where it writes.
+  /// Write access to the directory controls what this process reads and where it writes.
   @Test(arguments: [0o777, 0o1777, 0o770, 0o707, 0o702] as [mode_t], [true, false])
   func aDirectoryThatOthersMayWriteToIsRefused(_ mode: mode_t, _ isCache: Bool) throws {
     if isCache {
@@ -34,7 +33,7 @@ import Testing
     #expect(before.additions(in: after) == [])
   }
 
-  /// Others may read it: that is between its owner and them.
+  /// Read access is the owner's choice.
   @Test(arguments: [0o700, 0o750, 0o755, 0o500 | 0o200] as [mode_t])
   func aDirectoryThatOnlyItsOwnerMayWriteToIsOpened(_ mode: mode_t) throws {
     chmod(directory.path, mode)
@@ -42,7 +41,6 @@ import Testing
     #expect(open(.ordered) == nil)
   }
 
-  // Only root can give a directory away.
   @Test(.enabled(if: getuid() == 0, "chown(2) takes root"), arguments: [true, false])
   func aDirectoryOfAnotherUserIsRefused(_ isCache: Bool) throws {
     if isCache {
@@ -59,7 +57,6 @@ import Testing
     #expect(chown(directory.path, 0, 0) == 0)
   }
 
-  /// Several users share a cache on purpose.
   @Test func aSharedDirectoryIsOpenedWhereTheConfigurationSaysSo() throws {
     chmod(directory.path, 0o770)
     defer { chmod(directory.path, 0o700) }
@@ -69,7 +66,7 @@ import Testing
     try cache.close()
   }
 
-  /// What the cache makes is its owner's alone, whatever the process's mask is.
+  /// The cache's own files are private to the owner, under any umask.
   @Test func aNewDirectoryIsItsOwnersAlone() throws {
     let outcome = try BoundedProcess.run(
       "CacheTestProcess",
@@ -87,7 +84,7 @@ import Testing
     #expect(names.contains("data.mdb"))
   }
 
-  /// Users put caches on other volumes this way.
+  /// A common way to put caches on other volumes.
   @Test func aLinkToADirectoryIsThatDirectory() throws {
     let link = directory.path + "/link"
     try FileManager.default.createDirectory(

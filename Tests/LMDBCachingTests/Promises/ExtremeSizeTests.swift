@@ -3,7 +3,6 @@ import LMDBCaching
 import TestSupport
 import Testing
 
-/// Keys and values at the limits of where they are put.
 @Suite struct ExtremeSizeTests {
   let directory = CacheDirectory()
 
@@ -27,7 +26,7 @@ import Testing
     #expect(failures == [])
   }
 
-  /// It is never looked at, and needs no memory.
+  /// The bytes are never read, and need no memory.
   @Test func aValueThatIsTooLongIsRefused() throws {
     let failures = try ProcessScript([
       ("open \(directory.path)", .ok), ("set stays v", .ok), ("huge \(1 << 32)", .ok), ("huge \(1 << 33)", .ok),
@@ -76,7 +75,7 @@ import Testing
     }
   }
 
-  /// The same of a process that dies at once.
+  /// The process dies at once.
   @Test(arguments: [27, 4_070, 16_290]) func aValueOfAnySizeIsReplayed(_ first: Int) throws {
     let sizes = first..<first + 60
     let outcome = try BoundedProcess.run(

@@ -2,16 +2,16 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Durations and clocks at the ends of what they can hold.
+/// Durations and clocks at the ends of their ranges.
 @Suite struct ExtremeTimeTests {
   let directory = CacheDirectory()
 
   static let options = ["every", "lockfor", "memoryage", "diskage"]
   static let durations = ["max-s", "max-ns", "9223372036854775806", "0", "1", "-1", "min-ns", "min-s"]
 
-  /// What is out of an option's range is refused; what is not is kept to.
+  /// Values out of an option's range are refused; all others work.
   @Test(arguments: options, durations) func aDurationOfTheConfiguration(_ option: String, _ word: String) throws {
-    // A limit of no time at all leaves nothing.
+    // A limit of zero keeps nothing.
     let keeps = option == "every" || option == "lockfor" || Int64(word).map { $0 > 1 } ?? word.hasPrefix("max")
     let kept = keeps ? ProcessScript.Answer.text("v") : .noError
     for clock in ["", " wall=1700000000000000000"] {
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  /// Nanoseconds since 1970: before it, at it, after 2106 (32 bits of seconds), and as far as they go.
+  /// Nanoseconds since 1970: before it, at it, after 2106 (32 bits of seconds), and the extremes.
   static let walls: [Int64] = [
     .min, .min + 1, -8_000_000_000_000_000_000, -86_400_000_000_000, -1, 0, 1, 4_294_967_295_000_000_000,
     4_294_967_296_000_000_000, 5_000_000_000_000_000_000, 9_000_000_000_000_000_000,
@@ -69,10 +69,9 @@ import Testing
       ("trimlimits", .ok), ("count", .text("2")),
       ("keys", .text("ever,key")), ("big large 2000000", .ok), ("sweep", .ok), ("isbig large 2000000", .ok),
       ("close", .ok),
-      // Some minutes later.
       ("open \(directory.path) wall=\(wall + 300_000_000_000)", .ok), ("get key", .text("v")), ("get ever", .text("v")),
       ("isbig large 2000000", .ok), ("set key w", .ok), ("trimcount 1", .ok), ("get key", .text("w")), ("close", .ok),
-      // Whoever has the right time.
+      // Opened with the right time.
       ("open \(directory.path)", .ok), ("get key", .text("w")), ("set key x", .ok), ("flush", .ok), ("forget", .ok),
       ("get key", .text("x")), ("close", .ok),
       ("open \(directory.path) wall=\(wall)", .ok), ("get key", .text("x")), ("close", .ok),
@@ -80,7 +79,6 @@ import Testing
     #expect(failures == [])
   }
 
-  /// A clock that goes from one end to the other while the cache is open.
   @Test(arguments: walls, [0, 1_700_000_000_000_000_000]) func aWallClockThatIsSet(_ first: Int64, _ second: Int64)
     throws
   {

@@ -3,7 +3,6 @@ import LMDBCaching
 import TestSupport
 import Testing
 
-/// Directories that hold something else than a cache.
 @Suite struct ForeignDirectoryTests {
   let directory = CacheDirectory()
 
@@ -15,7 +14,7 @@ import Testing
     let before = try TreeImage(directory.path)
     let code = errorCode {
       let cache = try directory.open { $0.durability = durability }
-      // What a cache does in a place that it takes for its own.
+      // What a cache does in its own directory.
       try cache.set(Data(count: 2 << 20), forKey: "large")
       try cache.set("v", forKey: "key")
       try cache.flush()
@@ -36,12 +35,11 @@ import Testing
       try cache.close()
       Issue.record("opened")
     } catch {
-      // Which directory it is, for whoever reads a log.
+      // The log needs the directory's path.
       #expect(error.message.contains(directory.path))
     }
   }
 
-  /// A directory that somebody made for the cache is none of somebody else's.
   @Test(arguments: Durability.allCases) func anEmptyDirectoryBecomesACache(_ durability: Durability) throws {
     let cache = try directory.open { $0.durability = durability }
     try cache.set("v", forKey: "key")

@@ -2,11 +2,10 @@ import Foundation
 @_spi(Fuzzing) import LMDBCaching
 import TestSupport
 
-/// A cache whose files were forged while nobody had it open: everything in them has its checksum.
+/// A closed cache with forged files, all checksums valid.
 struct ForgedCache {
   let directory = CacheDirectory()
 
-  /// With a few entries of each kind.
   init() throws {
     let cache = try directory.open()
     for key in ["a", "b", "c"] { try cache.set("value of \(key)", forKey: key) }
@@ -16,7 +15,6 @@ struct ForgedCache {
     try cache.close()
   }
 
-  /// Changes the cache's own record.
   func forgeMetadata(_ change: (inout [UInt8]) -> Void) throws {
     try ForgedDatabase.rewrite(directory.path, ForgedField.key) { old in
       var record = old ?? []
@@ -25,7 +23,7 @@ struct ForgedCache {
     }
   }
 
-  /// Changes an entry, and sees to it that no sum over all of them gives that away.
+  /// Changes an entry and adjusts the totals, so that they do not reveal it.
   func forge(_ key: [UInt8], _ change: ([UInt8]?) -> [UInt8]?) throws {
     var (removed, added) = (UInt64(0), UInt64(0))
     try ForgedDatabase.rewrite(directory.path, key) { old in
@@ -39,7 +37,7 @@ struct ForgedCache {
     }
   }
 
-  /// Everything that a user does with a cache. What is refused by name may be refused; once it is open, it is a cache.
+  /// Uses every operation. Opening may fail with a named error; after it, the cache must work.
   static func use(_ path: String) throws -> [String] {
     let refusals = ["corruptedRecord", "damagedDatabase"]
     return try ProcessScript([
@@ -60,7 +58,7 @@ struct ForgedCache {
       ("get new", .text("v")), ("get batched", .text("w")), ("get a", .text("mine")), ("isbig file 2000000", .ok),
       ("count", .natural), ("cost", .natural),
       ("set new newer", .ok), ("flush", .ok), ("forget", .ok), ("get new", .text("newer")),
-      // An entry of a version that is yet to come stays.
+      // Entries from a newer version are kept.
       ("trimcost 1000", .ok), ("trimcount 1", .ok), ("count", .oneOf(["0", "1", "2"])), ("cost", .natural),
       ("removeall", .ok), ("flush", .ok), ("count", .text("0")), ("cost", .text("0")),
       ("set last v", .ok), ("flush", .ok), ("forget", .ok), ("get last", .text("v")), ("count", .text("1")),

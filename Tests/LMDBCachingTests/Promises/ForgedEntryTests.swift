@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Entries with numbers that no cache writes, and the checksums that belong to them.
+/// Entries with impossible numbers and valid checksums.
 @Suite struct ForgedEntryTests {
   struct Forged: CustomTestStringConvertible, Sendable {
     var stamp: UInt64 = 1
@@ -35,7 +35,7 @@ import Testing
     #expect(failures == [])
   }
 
-  /// Keys that are not those of their records.
+  /// Stores records under keys other than their own.
   @Test(arguments: [0, 1, 510, 511, 512, 70_000]) func anEntryOfAnotherKeyHarmsNothing(_ length: Int) throws {
     let cache = try ForgedCache()
     let other = String(repeating: "k", count: length)
@@ -43,17 +43,17 @@ import Testing
     try cache.forge([0xFE] + [UInt8](repeating: 0x6B, count: 510)) { _ in Forged().record(other, holdsKey: true) }
     try cache.forge([0xFE, 0x6B]) { _ in Forged().record(other, holdsKey: true) }
     try cache.forge(Array("a".utf8)) { _ in Forged().record(other, holdsKey: true) }
-    // No UTF-8 at all.
+    // Invalid UTF-8.
     try cache.forge([0xC3]) { _ in Forged().record("b") }
     try cache.forge([0x80, 0, 0xFD]) { _ in Forged().record("b") }
     let failures = try cache.use()
     #expect(failures == [])
   }
 
-  /// Lengths within a record.
+  /// Forges lengths within a record.
   @Test(arguments: [0, 1, 0x7F, 0x80, 0xFF] as [UInt8]) func everyByteOfAHeaderMayBeForged(_ byte: UInt8) throws {
     let cache = try ForgedCache()
-    // The large one's record refers to what is elsewhere.
+    // The large value's record points into the log.
     for (offset, key) in zip(0..<40, Array(repeating: ["a", "dear", "expiring", "large"], count: 10).flatMap(\.self)) {
       let copy = Array("\(key) \(offset)".utf8)
       var original: [UInt8] = []

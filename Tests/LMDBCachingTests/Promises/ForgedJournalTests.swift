@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Journals of processes that never were, with numbers that no cache writes, and the checksums that belong to them.
+/// Journals of nonexistent processes, with impossible numbers and valid checksums.
 @Suite struct ForgedJournalTests {
   typealias Frame = (operation: UInt8, key: [UInt8], record: [UInt8], stamp: UInt64)
 
@@ -82,7 +82,7 @@ import Testing
     #expect(failures == [])
   }
 
-  /// Two that say different things of one key, in stamps that overlap.
+  /// Two journals that disagree on a key, with overlapping stamps.
   @Test func journalsThatOverlapHarmNothing() throws {
     let cache = try ForgedCache()
     for identifier in 1...4 as ClosedRange<UInt64> {
@@ -94,7 +94,6 @@ import Testing
     #expect(failures == [])
   }
 
-  /// What the journal's header says of its segments.
   @Test(arguments: [(0, 0), (1, 8), (64, 0), (65, 0), (4, 4_096), (64, 8_192)])
   func aForgedHeaderHarmsNothing(_ shape: (segments: Int, padding: Int)) throws {
     let cache = try ForgedCache()
@@ -105,7 +104,7 @@ import Testing
     #expect(failures == [])
   }
 
-  /// The beginning of a journal, or more than there is of one.
+  /// The start of a journal, or extra bytes after it.
   @Test(arguments: [0, 1, 8, 40, 4_095, 4_096, 4_104, 4_160, 4_170, -1, -9])
   func aJournalOfAnyLengthHarmsNothing(_ length: Int) throws {
     let cache = try ForgedCache()
@@ -115,7 +114,7 @@ import Testing
     #expect(failures == [])
   }
 
-  /// The large hole costs nothing on the disk.
+  /// The file is sparse.
   @Test func aJournalThatClaimsAGigabyteHarmsNothing() throws {
     let cache = try ForgedCache()
     let journal = UntrustedBytes.journal(Forgery.equal.frames, identifier: 7)

@@ -4,10 +4,8 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Numbers in the first pages of the database's file that LMDB never writes. Where the file is marked as sound nothing else
-/// of it is looked at.
+/// Forged numbers in the database's first pages. A file marked as sound gets no other check.
 @Suite struct ForgedPagesTests {
-  /// Changes both meta pages.
   private func forge(_ cache: ForgedCache, _ change: (_ page: Int, _ start: Int, inout Data) -> Void) throws {
     let url = cache.directory.url("data.mdb")
     var bytes = try Data(contentsOf: url)
@@ -27,13 +25,13 @@ import Testing
       put(last & 1 == UInt64(page) ? last : last - 1, at: start + 144, into: &bytes)
     }
     if isMarked { try TestingMark.write(in: cache.directory.path) }
-    // Who looks without opening it is told the same, and lives.
+    // A reader must not crash either.
     _ = try? CacheReader(directory: cache.directory.url)?.figures()
     let failures = try cache.use()
     #expect(failures == [])
   }
 
-  /// Of branch, leaf and overflow pages, in the main database's record.
+  /// Counts of branch, leaf and overflow pages in the main database's record.
   @Test(arguments: [1 << 52, 1 << 62, 1 << 63, .max] as [UInt64], [8, 16, 24])
   func aForgedCountOfPagesHarmsNothing(_ count: UInt64, _ offset: Int) throws {
     let cache = try ForgedCache()
@@ -43,8 +41,7 @@ import Testing
     #expect(failures == [])
   }
 
-  /// An entry says that more of a segment is in use than a number can tell, and the segment is empty. In a process of its
-  /// own, which the keeper of segments ended.
+  /// An entry claims an overflowing length in an empty segment. Runs in a child process, because this once crashed.
   @Test func aForgedLengthOfAValueHarmsNothing() async {
     await #expect(processExitsWith: .success) {
       for length: UInt64 in [1 << 32, 1 << 62, 1 << 63 - 64, 1 << 63 - 1] {
@@ -63,7 +60,7 @@ import Testing
         let cache = try forged.directory.open { $0.clock = .manual(clock) }
         try cache.set("v", forKey: "new")
         for _ in 0..<5 {
-          // Before a job the writer thread makes the rounds that are due.
+          // Before a job the writer thread does the periodic work that is due.
           clock.advance(by: .seconds(2))
           try cache.store.onWriterThread { .success(()) }
         }

@@ -3,19 +3,19 @@ import LMDBCaching
 import TestSupport
 import Testing
 
-/// A map that has to grow while somebody is in it.
+/// A map that must grow while a reader uses it.
 @Suite struct HeldMapTests {
   let directory = CacheDirectory()
 
   private static func text(_ index: Int) -> String { String(repeating: "m", count: 2_000) + String(index) }
 
-  /// It grows some time later. Nothing goes that no limit asked for.
+  /// The map grows later; nothing is evicted.
   @Test func aSnapshotThatLastsEvictsNothing() throws {
     let cache = try directory.open { configuration in
       neverCommitting(&configuration)
       configuration.disk.mapSize = 1 << 20
     }
-    // A page each, and the map has 256: it is nearly full, and by few commits.
+    // A page each: nearly fills the map's 256 pages in few commits.
     for index in 0..<200 { try cache.set(Self.text(index), forKey: "k\(index)") }
     try cache.flush()
     let (isHeld, isOver, group) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchGroup())
@@ -36,7 +36,7 @@ import Testing
       for index in 200..<1_000 {
         let code = errorCode { try cache.set(Self.text(index), forKey: "k\(index)") }
         #expect(code == nil, "k\(index)")
-        // Little by little up to the map's end, where a commit waits for as long as the map waits for its readers.
+        // Fills the map step by step, until a commit waits for readers.
         let isFilling = cache.statistics.diskEvictions == 0 && ContinuousClock.now - start < .seconds(5)
         if index.isMultiple(of: 8), index < 300, isFilling { _ = errorCode { try cache.flush() } }
       }

@@ -3,23 +3,21 @@ import LMDBCaching
 import TestSupport
 import Testing
 
-/// Opening, closing and opening again, by several threads at once.
 @Suite struct LifeCycleTests {
   let directory = CacheDirectory()
 
-  /// Nothing that was told before an opening is missing after it.
   @Test(arguments: ["trims", "alone"]) func threadsThatOpenAndCloseLoseNothing(_ trims: String) throws {
     let failures = try ProcessScript([("storm \(directory.path) 20 \(trims)", .ok)]).failures(within: 60)
     #expect(failures == [])
   }
 
-  /// The last commit of the one that closes is what the one that opens begins with.
+  /// The opening cache starts from the closing one's last commit.
   @Test(arguments: ["trims", "alone"]) func whoOpensWhatIsClosingLosesNothing(_ trims: String) throws {
     let failures = try ProcessScript([("relay \(directory.path) 20 \(trims)", .ok)]).failures(within: 60)
     #expect(failures == [])
   }
 
-  /// Another process holds up the last commit of a store that is closing.
+  /// Another process delays the closing store's last commit.
   @Test func anOpeningWaitsForTheSameDirectorysClosing() throws {
     let setUp = try directory.open()
     try setUp.set("old", forKey: "key")
@@ -35,7 +33,7 @@ import Testing
     try closing.set("new", forKey: "key")
     let group = DispatchGroup()
     inBackground(group) {
-      // It may give up; the journal has the write.
+      // Closing may time out; the write is in the journal.
       do throws(CacheError) { try closing.close() } catch { #expect(error.code == .notCommitted) }
     }
     #expect(eventually { errorCode { try closing.value(String.self, forKey: "key") } == .closed })
@@ -54,7 +52,7 @@ import Testing
       }
     }
     #expect(isDone)
-    // What was acknowledged, or that it cannot be looked at now: then it is hidden. Never what it replaced.
+    // The acknowledged value, or hidden if it cannot be read now, but never the value it replaced.
     #expect(seen.current != "old")
     other.resume()
     other.kill()
@@ -64,7 +62,6 @@ import Testing
     try cache.close()
   }
 
-  /// Whoever holds up one directory holds up that one.
   @Test func anOpeningNeverWaitsForAnotherDirectory() throws {
     let held = CacheDirectory()
     let holder = try cacheProcess()
@@ -83,7 +80,7 @@ import Testing
     }
     hasBegun.wait()
     #if os(Linux)
-      // It is at it when it has the directory open.
+      // An open directory shows that the close is in progress.
       #expect(
         try eventually {
           try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").contains {
@@ -101,7 +98,6 @@ import Testing
     group.wait()
   }
 
-  /// What was opened by its name is not what has that name now.
   @Test func aRenamedDirectoryAndANewOneInItsPlaceAreTwoCaches() throws {
     let (old, moved) = (directory.path + "/cache", directory.path + "/moved")
     func open() throws -> LMDBCache {
@@ -116,7 +112,7 @@ import Testing
     #expect(try second.value(String.self, forKey: "before") == nil)
     try second.set("of the second", forKey: "theirs")
     try second.flush()
-    // It goes on where its files are, or says that it cannot.
+    // It goes on with its moved files, or fails.
     let code = errorCode {
       try first.set("of the first", forKey: "after")
       try first.flush()
@@ -132,7 +128,7 @@ import Testing
     #expect(try second.entries().map(\.key) == ["theirs"])
     try? first.close()
     try second.close()
-    // What was committed before is where it was moved to.
+    // Earlier commits moved with the directory.
     let renamed = try LMDBCache(
       directory: URL(fileURLWithPath: moved), configuration: CacheDirectory.configuration())
     #expect(try renamed.value(String.self, forKey: "before") == "of the first")

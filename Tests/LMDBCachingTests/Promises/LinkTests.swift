@@ -3,12 +3,11 @@ import LMDBCaching
 import TestSupport
 import Testing
 
-/// Links that lead out of a cache's directory: what they lead to is not the cache's, whoever made them.
+/// Symbolic links out of a cache's directory: the cache must not touch their targets.
 @Suite struct LinkTests {
   let directory = CacheDirectory()
   let elsewhere = CacheDirectory()
 
-  /// Where a link leads.
   enum Target: CaseIterable, Sendable {
     case present
     case missing
@@ -32,7 +31,7 @@ import Testing
     return path
   }
 
-  /// Opens the cache and uses it as far as it goes; the code of the error that ended that.
+  /// Opens and uses the cache until an error ends that; returns the error's code.
   private func use(_ durability: Durability) -> CacheError.Code? {
     errorCode {
       let cache = try directory.open {
@@ -83,7 +82,7 @@ import Testing
       try FileManager.default.createSymbolicLink(atPath: place, withDestinationPath: victim)
       let before = try TreeImage(elsewhere.path)
       let code = use(durability)
-      // What this durability has no use for is a stray file's name.
+      // A name that this durability does not use is a stray file.
       let isUnused = name == .new || durability != .fast && [.fastSession, .newFastSession].contains(name)
       #expect(
         code.map(Self.refusals.contains) ?? isUnused, "\(durability): \(code.map { "\($0)" } ?? "opened")")
@@ -105,7 +104,7 @@ import Testing
       try? FileManager.default.removeItem(atPath: place)
       try FileManager.default.linkItem(atPath: try placeVictim(name), toPath: place)
       let before = try TreeImage(elsewhere.path)
-      // Opened or refused: both will do.
+      // Opening and refusing are both fine.
       let code = use(durability)
       #expect(code != .storageFailed, "\(durability)")
       let after = try TreeImage(elsewhere.path)

@@ -5,34 +5,32 @@
 
   @testable import LMDBCaching
 
-  /// Values of gigabytes on a disk that is too small for them: an error, and everything stays as it was.
-  ///
-  /// That they fit where there is room, the trial `full-disk` shows in its long form.
+  /// Gigabyte values fail on a small disk and change nothing. The trial `full-disk` stores them where they fit.
   @Suite(
     .serialized,
     .disabled(if: Sanitizer.address.isActive || Sanitizer.thread.isActive, "it takes a sanitizer minutes"))
   struct LongValueTests {
     let directory = CacheDirectory()
 
-    /// Bytes of the disk.
+    /// The disk's size in bytes.
     static let size = 64 << 20
-    /// Of the shortest value that takes more than one call to be written.
+    /// The shortest value that takes more than one write call.
     static let twoGibibytes = 2 << 30
 
-    /// A process with a small disk of its own, which goes with it.
+    /// A process with its own small mounted disk.
     private func process() throws -> ChildProcess {
       let mount = "mount -t tmpfs -o size=\(Self.size),mode=700 tmpfs \(directory.path) && exec \"$0\""
       return try ChildProcess("CacheTestProcess", startedBy: ["unshare", "--mount", "sh", "-c", mount])
     }
 
-    /// Bytes that are free on it.
+    /// The disk's free bytes.
     private func free(_ process: ChildProcess) -> Int {
       var status = statvfs()
       guard statvfs("/proc/\(process.identifier)/root\(directory.path)", &status) == 0 else { return -1 }
       return Int(status.f_bavail) * Int(status.f_frsize)
     }
 
-    /// Refused before anything is written where the file system reserves blocks; and in the middle of it where it does not.
+    /// Fails before writing if the file system reserves blocks, and midway otherwise.
     @Test(
       .enabled(if: PlaceTests.canUnshare, "needs root, for a mount of its own"),
       arguments: ["reserving", "unreserved"], [twoGibibytes + 12_345, 1 << 32 - 1])
@@ -47,9 +45,9 @@
       #expect(child.run("getlong key") == "1000000")
       #expect(child.run("get stays") == "v")
       #expect(child.run("health") == "healthy")
-      // But for what the segment in use has reserved.
+      // The segment in use may have reserved some.
       #expect(before - free(child) < 2 << 20)
-      // What fits goes on to fit, and takes the place of the shorter one.
+      // A value that fits replaces the shorter one.
       #expect(child.run("setlong key 30000000 \(way)") == "ok")
       #expect(child.run("flush") == "ok")
       #expect(child.run("getlong key") == "30000000")
@@ -61,7 +59,7 @@
       child.end()
     }
 
-    /// One byte over the limit is another error, whatever the disk has.
+    /// The limit takes precedence over the disk space.
     @Test(.enabled(if: PlaceTests.canUnshare, "needs root, for a mount of its own"))
     func aValueOverTheLimit() throws {
       let child = try process()

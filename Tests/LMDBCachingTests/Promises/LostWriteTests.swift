@@ -3,11 +3,11 @@ import LMDBCaching
 import TestSupport
 import Testing
 
-/// Writes that returned, and what other processes do that know nothing of them yet.
+/// Acknowledged writes, and what other processes do that have not seen them.
 @Suite struct LostWriteTests {
   let directory = CacheDirectory()
 
-  /// A value in the value log, acknowledged and not committed, and a process whose clock takes the segment for an old one.
+  /// A pending value in the log, and a process whose clock makes the segment look old.
   @Test(arguments: [true, false]) func aLargeValueThatWaitsForItsCommitIsNoOrphan(_ isSuspended: Bool) throws {
     let writer = try cacheProcess()
     #expect(writer.ask("open \(directory.path) interval=86400000") == "ok")
@@ -32,7 +32,7 @@ import Testing
     try cache.close()
   }
 
-  /// A batch takes a stamp for each of its changes: more than there were moments.
+  /// A batch takes one stamp per change, so stamps run ahead of the clock.
   @Test(arguments: [true, false]) func aSetAfterALargeBatchAndARemovalIsKept(_ inOneBatch: Bool) throws {
     let clocks = SeveralClocks()
     let cache = try directory.open { $0.clock = clocks.clock() }
@@ -71,7 +71,7 @@ import Testing
       batch.set("old", forKey: "key")
       batch.set("old", forKey: "removed")
     }
-    // What is seen is older than what is done next.
+    // A read value is older than the next change.
     #expect(other.ask("get key") == "old")
     #expect(other.ask("set key new") == "ok")
     #expect(other.ask("remove removed") == "ok")

@@ -3,7 +3,7 @@ import LMDBCaching
 import TestSupport
 import Testing
 
-/// Writes where no journal can be made: they are in memory only, or fail. What they are not about stays.
+/// Without a journal writes stay in memory or fail, and unrelated entries stay.
 @Suite struct MissingJournalTests {
   let directory = CacheDirectory()
 
@@ -37,12 +37,12 @@ import Testing
     let journals = directory.path + "/journals"
     try FileManager.default.removeItem(atPath: journals)
     directory.write(Data("no folder".utf8), to: "journals")
-    // It may fail, or be done; but it is about these keys.
+    // It may fail, but it concerns only these keys.
     let code: CacheError.Code?
     switch write {
     case .removal: code = errorCode { try cache.removeAll(withPrefix: "a/") }
     case .manySets:
-      // More than are remembered one by one.
+      // More keys than are tracked one by one.
       code = errorCode { for index in 0..<66_000 { try cache.set(index, forKey: "a/\(index)") } }
     }
     try expectOthers(cache)

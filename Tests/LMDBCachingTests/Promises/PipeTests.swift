@@ -3,11 +3,10 @@ import LMDBCaching
 import TestSupport
 import Testing
 
-/// Named pipes, which `open(2)` waits at for somebody to write.
+/// Named pipes, on which `open(2)` would block.
 @Suite struct PipeTests {
   let directory = CacheDirectory()
 
-  /// Where a pipe is.
   static let places = CacheFileName.files.map(\.rawValue) + ["values/pipe", "journals/pipe.journal", "pipe"]
 
   private func makePipe(_ name: String) throws {
@@ -39,7 +38,7 @@ import Testing
           "maintain", "get key", "close", "exit",
         ], within: 60)
       #expect(outcome.isOrderly, "\(durability): \(outcome)")
-      // A pipe beside a cache's files is a stray file; in the place of one of them it need not open.
+      // A stray pipe is ignored; one in place of a cache file may be refused.
       if isCache && place.contains("pipe") {
         #expect(outcome.answers.filter { $0 != "ok" } == ["v"], "\(durability): \(outcome)")
       }

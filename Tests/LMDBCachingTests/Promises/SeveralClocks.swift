@@ -1,9 +1,7 @@
 import Foundation
 import LMDBCaching
 
-/// The clocks of several processes of one machine at chosen moments, each standing still there.
-///
-/// Between them passes as little time as a fast machine needs, however slow this one is.
+/// Fixed clocks for several processes of one machine, nanoseconds apart, however slow the real machine is.
 struct SeveralClocks {
   private let wall: Int64
   private let monotonic: Int64
@@ -12,13 +10,13 @@ struct SeveralClocks {
     (wall, monotonic) = (CacheClock.system.now, CacheClock.system.monotonic)
   }
 
-  /// For a cache of this process.
+  /// The clock for a cache of this process.
   func clock(after nanoseconds: Int64 = 0) -> CacheClock {
     let clock = ManualClock(now: wall - monotonic)
     clock.advance(by: .nanoseconds(monotonic + nanoseconds))
     return .manual(clock)
   }
 
-  /// For one of another process, as an option.
+  /// The clock as an option for another process.
   func option(after nanoseconds: Int64) -> String { "clock=\(wall + nanoseconds):\(monotonic + nanoseconds)" }
 }

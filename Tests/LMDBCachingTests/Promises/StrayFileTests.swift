@@ -3,11 +3,11 @@ import LMDBCaching
 import TestSupport
 import Testing
 
-/// Files that a user drops into a cache's directory after it was made.
+/// Files that a user puts into an existing cache's directory.
 @Suite struct StrayFileTests {
   let directory = CacheDirectory()
 
-  /// Without those that stand where the cache has a file of its own.
+  /// Excludes names at which the cache has its own file.
   static let strays: [ForeignContent] = [.note, .hiddenFile, .folder, .new, .values, .journals, .quarantine]
 
   private func made(_ durability: Durability) throws {
@@ -28,7 +28,7 @@ import Testing
   func theCacheKeepsOpeningAndTheFileIsKept(_ stray: ForeignContent, _ durability: Durability) throws {
     try made(durability)
     let losses = try placed(stray)
-    // So late that whatever has no owner would be swept.
+    // Late enough that unowned files would be swept.
     let clock = ManualClock(now: Int64(Date().timeIntervalSince1970 * 1e9) + 86_400_000_000_000)
     for round in 0..<2 {
       let cache = try directory.open {
@@ -41,7 +41,7 @@ import Testing
       }
       try cache.set(Data(count: 3 << 20), forKey: "large")
       try cache.flush()
-      // Maintenance, then what it does and more.
+      // Runs maintenance, and more.
       clock.advance(by: .seconds(61))
       try cache.diskCache.sweepValues()
       try cache.trim(toAge: .zero)
@@ -56,7 +56,7 @@ import Testing
   @Test(arguments: strays) func aQuarantineKeepsTheFile(_ stray: ForeignContent) throws {
     try made(.ordered)
     let losses = try placed(stray)
-    // The second quarantine does away with the first.
+    // The second quarantine deletes the first.
     for round in 0..<2 {
       let file = directory.url("data.mdb")
       var bytes = try Data(contentsOf: file)
@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  /// With `.fast` the next run of the operating system discards everything. Everything of the cache's.
+  /// After a system crash `.fast` discards the cache's files, and only those.
   @Test(arguments: strays) func aDiscardedFastCacheKeepsTheFile(_ stray: ForeignContent) throws {
     let losses = try {
       let outcome = try BoundedProcess.run(

@@ -5,11 +5,11 @@ import Testing
 
 @testable import LMDBCaching
 
-/// What a release has written is read, and is what this version writes.
+/// Files written by earlier releases stay readable, and this version writes the same bytes.
 @Suite struct WrittenFormatTests {
   let directory = CacheDirectory()
 
-  /// The files that a killed process has left: on this machine, or on another one.
+  /// The files of a killed process, from this machine or another.
   private func fill(_ origin: FixtureOrigin) throws {
     switch origin {
     case .release(let version): try FixtureArchive.unpack("cache", of: version, into: directory.url)
@@ -58,7 +58,7 @@ import Testing
     #expect(Set(keys) == Set(CacheFixture.values.map(\.key)))
     for key in CacheFixture.loadedKeys {
       let record = try #require(try reader.record(forKey: key))
-      // In whole seconds: a share of a lifetime is not exact.
+      // In whole seconds, because shares of a lifetime are rounded.
       let (expires, refresh, kept) = (record.expires, record.refresh, record.kept)
       #expect((expires - refresh + 500_000_000) / 1_000_000_000 == Int64(CacheFixture.lifetime / 2))
       #expect((kept - expires) / 1_000_000_000 == Int64(CacheFixture.keptFor))
@@ -80,7 +80,7 @@ import Testing
     let keys = try cache.entries().map(\.key)
     #expect(keys.count == CacheFixture.values.count)
     #expect(Set(keys) == Set(CacheFixture.values.map(\.key)))
-    // That there is nothing is known, so nothing is loaded.
+    // A cached absence loads nothing.
     for key in CacheFixture.absentKeys {
       #expect(try cache.optionalValue(String.self, forKey: key) { _ in "loaded" } == nil, "\(key)")
     }
@@ -89,11 +89,11 @@ import Testing
     try verify(pendingWrites: 0...0)
   }
 
-  /// By the clock of this machine, whatever it says.
+  /// Uses this machine's real clock.
   @Test(arguments: FixtureOrigin.all) func theCacheGoesOn(_ origin: FixtureOrigin) throws {
     try fill(origin)
     let removed = CacheFixture.places.map { "\($0):tagged" }
-    // Those that no clock of these years ends.
+    // Those that do not expire in these years.
     let values = CacheFixture.values.filter {
       !removed.contains($0.key) && ($0.expiration == nil || $0.expiration == CacheFixture.farDate)
     }

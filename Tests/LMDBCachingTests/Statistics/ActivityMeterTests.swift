@@ -2,7 +2,6 @@ import Testing
 
 @testable import LMDBCaching
 
-/// Rates of two readings.
 @Suite struct ActivityMeterTests {
   private static func activity(at seconds: Double, _ processes: ProcessStatistics...) -> CacheActivity {
     var activity = CacheActivity()
@@ -36,11 +35,10 @@ import Testing
     let interval = meter.update(with: Self.activity(at: 101, Self.process(sets: 25, published: 101)))
     #expect(interval.isComplete)
     #expect(try #require(interval.processes.first).statistics.sets == 20)
-    // In a second and a half.
     #expect(abs(interval.rate(\.sets) - 20 / 1.5) < 0.001)
   }
 
-  /// It publishes every second, and is read a moment before it does.
+  /// Publishes every second; the meter reads just before.
   @Test func ratesStayWhileNothingNewIsDue() {
     var meter = ActivityMeter()
     _ = meter.update(with: Self.activity(at: 100, Self.process(sets: 0, published: 99.9)))
@@ -58,7 +56,7 @@ import Testing
     let idle = meter.update(with: Self.activity(at: 104, Self.process(sets: 10, published: 100.9)))
     #expect(idle.rate(\.sets) == 0)
     #expect(idle.isComplete)
-    // After that its next word is of the time since then, and not of the whole pause.
+    // After a pause, the next interval starts at its end.
     _ = meter.update(with: Self.activity(at: 200, Self.process(sets: 10, published: 100.9)))
     let again = meter.update(with: Self.activity(at: 201, Self.process(sets: 30, published: 200.9)))
     #expect(abs(again.rate(\.sets) - 20 / 0.9) < 0.001)
@@ -69,13 +67,13 @@ import Testing
     _ = meter.update(with: Self.activity(at: 100))
     let interval = meter.update(with: Self.activity(at: 102, Self.process(sets: 10, published: 102, opened: 97)))
     #expect(interval.rate(\.sets) == 2)
-    // Another use of the cache by a process of the same number is another one.
+    // A reused process identifier counts as a new process.
     let other = meter.update(with: Self.activity(at: 104, Self.process(2, sets: 4, published: 104, opened: 103)))
     #expect(other.rate(\.sets) == 4)
     #expect(other.processes.map(\.identifier) == [2])
   }
 
-  /// Whatever clocks say, times are more than nothing and counts are not below it.
+  /// With any clock values, intervals are positive and counts are not negative.
   @Test(arguments: [(50.0, 5), (1_000, 5), (100.0, 0)]) func jumpsDoNoHarm(_ published: Double, _ sets: Int) {
     var meter = ActivityMeter()
     _ = meter.update(with: Self.activity(at: 100, Self.process(sets: 5, published: 100)))
@@ -84,7 +82,7 @@ import Testing
       #expect(process.seconds > 0)
       #expect(process.statistics.sets == 0)
     }
-    // The reader's own clock went back: nothing new.
+    // A reader clock set back yields no interval.
     let back = meter.update(with: Self.activity(at: 1, Self.process(sets: 50, published: 100)))
     #expect(back.processes.allSatisfy { $0.statistics.sets == 0 })
   }

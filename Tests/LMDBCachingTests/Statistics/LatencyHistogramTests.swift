@@ -27,13 +27,13 @@ import Testing
   @Test(arguments: [UInt64(1), 2, 3]) func quantilesAreNearTheTrueOnes(_ seed: UInt64) throws {
     var random = SeededRandom(seed)
     var histogram = LatencyHistogram()
-    // Of all magnitudes.
+    // Values of all magnitudes.
     let times = (0..<10_000).map { _ in Int64(16) << Int64(random.below(30)) + Int64(random.below(1 << 10)) }.sorted()
     for time in times { histogram.record(nanoseconds: time) }
     #expect(histogram.count == 10_000)
     for part in [0.01, 0.5, 0.9, 0.99, 1] {
       let found = Double(try #require(histogram.quantile(part)))
-      // Between two neighbours there may be a gap of any size.
+      // Neighbors may be any distance apart.
       let rank = Int(part * 10_000)
       let (below, above) = (Double(times[max(0, rank - 2)]), Double(times[min(times.count - 1, rank + 1)]))
       #expect(found >= below * 0.75 && found <= above * 1.26, "\(part)")
@@ -50,7 +50,7 @@ import Testing
     after.record(nanoseconds: 1_000_000)
     let difference = after.since(before)
     #expect(difference.count == 2)
-    // What goes back is of another process, or nobody's: nothing has come.
+    // A decrease means another process, so the difference is empty.
     #expect(before.since(after).count == 0)
     var sum = before
     sum.add(difference)

@@ -3,9 +3,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Which operations of a thread are timed.
+/// Which of a thread's operations are timed.
 @Suite struct SamplingTests {
-  /// The operations that are timed on a thread of its own, of so many that take so long each.
+  /// The indices timed on a new thread, for operations of equal duration.
   private static func samples(of count: Int, nanoseconds: Int64) -> [Int] {
     let samples = Guarded<[Int]>([])
     let done = DispatchSemaphore(value: 0)
@@ -30,7 +30,7 @@ import Testing
   @Test func fewOfManyAreTimed() throws {
     let samples = Self.samples(of: 2_000_000, nanoseconds: 50)
     #expect((1_500...3_000).contains(samples.count), "\(samples.count)")
-    // Not in step with anything: of pairs of operations either is met.
+    // Sampling is not periodic: both even and odd indices occur.
     let odd = samples.count { $0 % 2 == 1 }
     #expect(odd > samples.count / 3 && odd < samples.count * 2 / 3)
     let distances = zip(samples, samples.dropFirst()).map { $1 - $0 }.suffix(1_000)
@@ -40,13 +40,12 @@ import Testing
 
   @Test func allOfFewAreTimed() {
     let samples = Self.samples(of: 1_000, nanoseconds: 10_000_000)
-    // But for the first.
+    // Except the first.
     #expect(samples.first == 63)
     #expect(samples.count > 500)
     #expect(samples.suffix(100) == Array(900..<1_000)[...])
   }
 
-  /// A burst after a pause is no reason to time all of it.
   @Test func pausesHaveLittleWeight() {
     let samples = Guarded<Int>(0)
     let done = DispatchSemaphore(value: 0)
@@ -68,7 +67,7 @@ import Testing
       done.signal()
     }
     done.wait()
-    // One of 1,024 would be 195; each burst's first dozen would be more than 2,400.
+    // Rate 1 in 1,024 gives 195; timing each burst's first dozen would give more than 2,400.
     #expect((100...1_200).contains(samples.current), "\(samples.current)")
   }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LMDBCaching
 
-/// What processes publish, as bytes that anybody may have written.
+/// Published statistics are untrusted bytes.
 @Suite struct StatisticsBlockTests {
   static func statistics(_ seed: UInt64 = 1) -> ProcessStatistics {
     var random = SeededRandom(seed)
@@ -45,7 +45,7 @@ import Testing
     #expect(read.statistics.name == name || name.utf8.count > 64)
   }
 
-  /// Others count while they are read: a number may be less than another one that it is a part of, and below 0.
+  /// Counters change during the read, so a part may exceed its whole.
   @Test func whatIsBelowZeroIsZero() throws {
     var statistics = Self.statistics()
     statistics.statistics.misses = -1
@@ -63,7 +63,7 @@ import Testing
     }
   }
 
-  /// A reader may see the first part of one publication and the rest of the next.
+  /// A torn read combines two publications.
   @Test func noTornBlockIsBelieved() {
     let old = StatisticsBlock.bytes(Self.statistics(1), number: 1)
     let new = StatisticsBlock.bytes(Self.statistics(2), number: 2)
@@ -100,7 +100,7 @@ import Testing
     Forgery("a gauge too great", at: 128 + 8 * 20, UInt64(1) << 57),
   ]
 
-  /// With the right check, as somebody may have made it.
+  /// The checksum is valid.
   @Test(arguments: forgeries) func whatCannotBeIsNotBelieved(_ forgery: Forgery) {
     var bytes = StatisticsBlock.bytes(Self.statistics(), number: 1)
     bytes.replaceSubrange(forgery.offset..<forgery.offset + forgery.bytes.count, with: forgery.bytes)
@@ -108,7 +108,7 @@ import Testing
     #expect(StatisticsBlock.read(StatisticsBlock.sealed(bytes), identifier: 7) == nil)
   }
 
-  /// What can be is read, and whatever is made of it ends.
+  /// Extreme but valid values must not overflow.
   @Test func theGreatestNumbersOverflowNothing() throws {
     var bytes = StatisticsBlock.bytes(Self.statistics(), number: 1)
     for offset in stride(from: 16, to: 128, by: 8) where offset != 32 && offset != 48 && offset != 56 {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LMDBCaching
 
-/// What several processes publish, and what is left of those that die.
+/// Statistics of several processes, and of those that have died.
 @Suite struct StatisticsProcessTests {
   let directory = CacheDirectory()
 
@@ -26,11 +26,11 @@ import Testing
     #expect(try read().processes.allSatisfy { $0.name == "CacheTestProcess" })
     #expect(try read().statistics.sets == 3)
 
-    // What a process did that is killed is nobody's any more, though its file is there.
+    // A killed process's statistics are ignored, although the file exists.
     second.kill()
     #expect(try eventually { try read().processes.map(\.process) == [first.identifier] })
     #expect(files.count == 2)
-    // The next that opens the cache sees to it.
+    // The next opening sweeps it.
     let third = try cacheProcess()
     #expect(third.run("open \(directory.path)") == "ok")
     #expect(try eventually { try read().processes.map(\.process) == [first.identifier, third.identifier] })
@@ -41,7 +41,7 @@ import Testing
     #expect(files == [])
   }
 
-  /// A suspended process says nothing new, and lives.
+  /// A suspended process publishes nothing new, but is listed.
   @Test func aSuspendedProcessIsShown() throws {
     let process = try cacheProcess()
     #expect(process.run("open \(directory.path)") == "ok")
@@ -53,7 +53,6 @@ import Testing
     process.end()
   }
 
-  /// A block that is written all the time is never half believed.
   @Test func readersMeetWholeBlocksOnly() throws {
     let process = try cacheProcess()
     #expect(process.run("open \(directory.path)") == "ok")
@@ -61,7 +60,7 @@ import Testing
     let name = files[0]
     let blocks = [1, 2].map { StatisticsBlock.bytes(StatisticsBlockTests.statistics($0), number: $0) }
     let expected = [UInt64(1), 2].map { StatisticsBlockTests.statistics($0).statistics }
-    // In its owner's place, which is idle.
+    // Publishes in place of the idle owner.
     let isDone = Guarded(false)
     let writer = DispatchGroup()
     inBackground(writer) { [directory] in

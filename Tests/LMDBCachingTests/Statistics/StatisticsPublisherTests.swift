@@ -5,10 +5,10 @@ import Testing
 
 @testable import LMDBCaching
 
-/// What a process publishes of itself, and when.
+/// What a process publishes about itself, and when.
 @Suite struct StatisticsPublisherTests {
   let directory = CacheDirectory()
-  /// Stands still: rounds are made by the test.
+  /// A stopped clock: the test triggers each round.
   let clock = ManualClock()
 
   private func open(_ change: (inout CacheConfiguration) -> Void = { _ in }) throws -> LMDBCache {
@@ -24,7 +24,7 @@ import Testing
 
   private var files: [String] { directory.names(in: "statistics").map { "statistics/" + $0 } }
 
-  /// How often the only file was written.
+  /// The sequence number of the only file.
   private var number: UInt64? {
     guard let name = files.first, files.count == 1 else { return nil }
     return StatisticsBlock.read(Array(directory.contents(name)), identifier: 0)?.number
@@ -73,7 +73,7 @@ import Testing
     #expect(files.isEmpty)
   }
 
-  /// As a copy of the directory by links makes them, or another user leaves them.
+  /// Left by a hard-linked copy of the directory, or by another user.
   @Test func filesThatCannotBeSweptKeepNobodyFromPublishing() throws {
     let cache = try open()
     let folder = directory.path + "/statistics"
@@ -106,7 +106,7 @@ import Testing
     _ = try cache.value(String.self, forKey: "a")
     try makeRound(cache)
     #expect(number == 2)
-    // A clock that goes back is no reason for anything.
+    // A clock set back triggers nothing.
     clock.set(Date(timeIntervalSince1970: 1_000))
     try makeRound(cache)
     #expect(number == 2)
@@ -116,7 +116,7 @@ import Testing
     #expect(try read().processes.first?.statistics.memoryHits == 2)
   }
 
-  /// The writer thread does it every second.
+  /// Driven by the writer thread, every second.
   @Test func roundsPublish() throws {
     let cache = try directory.open()
     try cache.set("a", forKey: "a")
@@ -136,7 +136,7 @@ import Testing
     let processes = try read().processes
     #expect(processes.count == 1)
     #expect(processes.first?.statistics.sets == 2)
-    // What a memory tier that is gone has counted still counts; what it held does not.
+    // A closed memory tier's counters still count; its contents do not.
     #expect(processes.first?.statistics.memoryHits == 2)
     #expect(processes.first?.memoryCount == 1)
   }
@@ -150,7 +150,7 @@ import Testing
     try cache.set("a", forKey: "a")
     try makeRound(cache)
     #expect(try read().processes.first?.statistics.sets == 1)
-    // With the whole directory.
+    // Removes the whole directory.
     try FileManager.default.removeItem(at: directory.url)
     try cache.store.onWriterThread { [store = cache.store] in
       outcome { () throws(CacheError) in try store.place.bringFilesIntoPlace() }
@@ -165,7 +165,7 @@ import Testing
     (.pwrite, ENOSPC), (.openat, EROFS), (.openat, EMFILE), (.mkdirat, EDQUOT), (.flock, ENOLCK), (.fstat, EIO),
   ]
 
-  /// Only of the calls about the folder; those about the cache succeed.
+  /// Fails only calls on the folder.
   @Test(arguments: failures) func aFailureCostsTheStatistics(_ failure: (FaultInjection.Call, Int32)) throws {
     let events = EventLog.Events()
     let cache = try open { $0.logger = EventLog.logger(events) }
@@ -179,7 +179,7 @@ import Testing
     try cache.set("b", forKey: "b")
     try cache.flush()
     #expect(cache.health.isHealthy)
-    // Not at once.
+    // Not immediately.
     try makeRound(cache)
     #expect(try read().processes.isEmpty)
     clock.advance(by: .seconds(61))
@@ -192,7 +192,7 @@ import Testing
 
   enum Obstacle: CaseIterable { case file, emptyFile, link, danglingLink }
 
-  /// What stands where the folder should be is somebody's, and stays.
+  /// An unrelated file at the folder's path is kept.
   @Test(arguments: Obstacle.allCases) func somethingElseInItsPlaceCostsTheStatistics(_ obstacle: Obstacle) throws {
     try open().close()
     try? FileManager.default.removeItem(at: directory.url("statistics"))
@@ -219,7 +219,6 @@ import Testing
 
   // MARK: What others left
 
-  /// Files of processes that are gone go, whatever is in them; those of others stay.
   @Test func onlyWhatIsOursAndHasNoOwnerIsSwept() throws {
     let cache = try open()
     let digits = ["1", "2", "3", "4", "5", "6"].map { "statistics/" + String(repeating: $0, count: 16) + ".live" }
@@ -256,7 +255,7 @@ import Testing
     let folder = try Directory(path: directory.path).makeSubdirectory("statistics")
     let living = FileLock(try folder.create("7777777777777777.live"))
     #expect(try living.tryLock(.exclusive))
-    // It has not said anything yet.
+    // It has published nothing yet.
     #expect(try read().processes.isEmpty)
     #expect(try read().unreadableProcesses == 0)
     let block = StatisticsBlock.bytes(StatisticsBlockTests.statistics(), number: 1)
@@ -279,7 +278,6 @@ import Testing
     #expect(try read().files.database > 0)
   }
 
-  /// Whoever looks changes nothing.
   @Test func readingChangesNothing() throws {
     let cache = try open()
     try cache.set("a", forKey: "a")

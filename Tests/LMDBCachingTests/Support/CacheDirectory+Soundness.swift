@@ -4,21 +4,19 @@ import Platform
 @testable import LMDBCaching
 
 extension CacheDirectory {
-  /// Whether the next opening believes the database.
   func isMarkedSound() throws -> Bool {
     let directory = try Directory(path: path)
     guard case .mark(let mark) = try CleanExitMark.read(in: directory) else { return false }
     return try mark.holds(in: directory)
   }
 
-  /// Changes the file as somebody would who is not LMDB.
   func damage(_ change: (inout Data) -> Void) {
     var data = contents("data.mdb")
     change(&data)
     write(data, to: "data.mdb")
   }
 
-  /// Changes a number that LMDB counts up and down and does not look at: only reading everything finds it.
+  /// Changes a count that LMDB maintains but never checks: only a full verification detects it.
   func miscount() {
     damage { data in
       let newest = data.withUnsafeBytes {

@@ -4,7 +4,7 @@ import Logging
 
 @testable import LMDBCaching
 
-/// A directory for a cache, which goes away with the object.
+/// A temporary directory for a cache, removed with the object.
 final class CacheDirectory: Sendable {
   /// Canonical.
   let path: String
@@ -16,7 +16,7 @@ final class CacheDirectory: Sendable {
   }
 
   deinit {
-    // What a test took away is given back first.
+    // Restores permissions that a test removed.
     chmod(path, 0o700)
     try? FileManager.default.removeItem(atPath: path)
   }
@@ -25,7 +25,7 @@ final class CacheDirectory: Sendable {
 
   func url(_ name: String) -> URL { url.appendingPathComponent(name) }
 
-  /// The names in it, or in a folder of it, sorted.
+  /// The sorted names in the directory or a folder of it.
   func names(in folder: String = "") -> [String] {
     (try! Paths.names(in: path + "/" + folder)).sorted()
   }
@@ -41,9 +41,9 @@ final class CacheDirectory: Sendable {
     try! data.write(to: url(name))
   }
 
-  /// A copy of the files as the process would leave them if it were killed now. Nobody may write meanwhile.
+  /// A copy of the files as a kill now would leave them. No writes may happen meanwhile.
   func crashed(_ cache: LMDBCache) -> CacheDirectory {
-    // In turn with commits: a copy of one file before and another one after a commit is nothing a crash leaves.
+    // On the writer thread, so that no commit happens between copying two files.
     try! cache.store.onWriterThread { [self] in .success(copy()) }
   }
 
@@ -55,7 +55,7 @@ final class CacheDirectory: Sendable {
     return copy
   }
 
-  /// Makes the journals ones of another run of the system, as after a power cut.
+  /// Marks the journals as of an earlier boot, as after a power cut.
   func makeJournalsOlder() {
     for name in journals {
       var journal = contents(name)
@@ -65,8 +65,8 @@ final class CacheDirectory: Sendable {
   }
 
   #if os(Linux)
-    /// The names of the files in it that this process has open, as often as it has; its own is empty. One that was removed
-    /// ends in " (deleted)".
+    /// Names of the files below it that this process has open, with repeats; the directory itself is "". Deleted files
+    /// end in " (deleted)".
     func openFiles() -> [String] {
       let descriptors = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
       return descriptors.compactMap {
@@ -81,7 +81,7 @@ final class CacheDirectory: Sendable {
   /// A configuration for tests: silent, with a small map.
   static func configuration(_ change: (inout CacheConfiguration) -> Void = { _ in }) -> CacheConfiguration {
     var configuration = CacheConfiguration()
-    // Tests have costs of their own.
+    // Tests use costs of their choice.
     configuration.disk = .unlimited
     configuration.disk.mapSize = 1 << 30
     configuration.logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
@@ -98,12 +98,12 @@ final class CacheDirectory: Sendable {
   }
 }
 
-/// A configuration in which nothing is committed before it is asked for.
+/// A configuration that commits only on request.
 func neverCommitting(_ configuration: inout CacheConfiguration) {
   configuration.disk.groupCommitInterval = .seconds(86_400)
 }
 
-/// The code of the error that `body` throws; nil: none.
+/// The code of the error that `body` throws, or nil.
 func errorCode<R>(_ body: () throws -> R) -> CacheError.Code? {
   do {
     _ = try body()
@@ -115,7 +115,7 @@ func errorCode<R>(_ body: () throws -> R) -> CacheError.Code? {
   }
 }
 
-/// The same for tasks.
+/// The code of the error that the asynchronous `body` throws, or nil.
 func errorCode<R>(_ body: () async throws -> R) async -> CacheError.Code? {
   do {
     _ = try await body()

@@ -2,10 +2,8 @@ import Platform
 
 @testable import LMDBCaching
 
-// What tests reach into a store for.
-
 extension DiskStore {
-  /// Runs `job` on the writer thread, in turn with commits.
+  /// Runs `job` on the writer thread, between commits.
   func onWriterThread<R: Sendable>(
     _ job: @escaping @Sendable () -> Result<R, CacheError>
   ) throws(CacheError) -> R { try writer.run(job) }

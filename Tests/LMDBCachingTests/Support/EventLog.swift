@@ -1,7 +1,6 @@
 import Logging
 import TestSupport
 
-/// Keeps what is logged.
 struct EventLog: LogHandler {
   struct Event: Sendable {
     let level: Logger.Level

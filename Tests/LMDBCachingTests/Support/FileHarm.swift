@@ -4,12 +4,12 @@ import Testing
 
 @testable import LMDBCaching
 
-/// What can happen to the files of an open cache.
+/// Ways to harm an open cache's files.
 enum FileHarm: String, CaseIterable, Sendable {
   case data, lockFile, both, journal, processLock, everything, theDirectory, replacedData, replacedPair
   case replacedDirectory, truncated
 
-  /// Whether what was committed is gone with it.
+  /// Whether it loses committed data.
   var empties: Bool { ![.lockFile, .journal, .processLock].contains(self) }
 
   func happen(to directory: CacheDirectory, _ other: CacheDirectory) throws {

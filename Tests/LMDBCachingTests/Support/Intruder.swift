@@ -3,16 +3,15 @@ import LMDB
 
 @testable import LMDBCaching
 
-/// Somebody who can write to the files of a cache and knows their format, but no key. Nobody else has the cache open.
+/// An attacker who can write to a closed cache's files and knows the format, but no key.
 struct Intruder {
-  /// A record as it is in the database, taken apart.
   struct Record {
-    /// Without the tags.
+    /// The header without the tags.
     var header: RecordHeader
     var tags: EntryTags?
     var payload: [UInt8]
 
-    /// The identifiers of the transforms, which a transformed payload begins with.
+    /// The transform identifiers at the start of the payload.
     var transforms: [UInt8] {
       get { payload.isEmpty ? [] : Array(payload[1...Int(payload[0])]) }
       set { payload.replaceSubrange(0...Int(payload[0]), with: [UInt8(newValue.count)] + newValue) }
@@ -39,7 +38,7 @@ struct Intruder {
     }
   }
 
-  /// Puts a record in place of what is there, with the checksum that belongs to it.
+  /// Replaces a record, with a valid checksum.
   func put(_ record: Record, _ key: String) throws {
     var header = record.header
     header.tags = record.tags?.hashes
@@ -68,8 +67,7 @@ struct Intruder {
     }
   }
 
-  /// What the cache says of its entries as a whole agrees with them again: otherwise it would be taken for damaged, and
-  /// made anew.
+  /// Adjusts the cache's totals, because a mismatch would count as damage and rebuild the cache.
   private func putMetadata(
     replacing old: [UInt8], by new: UnsafeRawBufferPointer, in txn: borrowing WriteTransaction
   ) throws {

@@ -1,16 +1,16 @@
-/// Keys that something could confuse, lose or refuse.
+/// Keys that are easy to confuse, lose or reject.
 enum Keys {
   static let empty = ""
   static let plainLimit = String(repeating: "p", count: 511)
   static let overPlainLimit = String(repeating: "p", count: 512)
   static let veryLong = String(repeating: "é", count: 5_000)
-  /// Long keys that share the 494 bytes which LMDB's key keeps of them.
+  /// Long keys that share the 494 bytes that LMDB's key keeps.
   static let sharedPrefix = (0..<5).map { String(repeating: "s", count: 494) + "tail of a long key \($0)" }
   static let nulls = ["\0", "\0\0", "a\0", "a\0b", "a", "a\0\0b"]
-  /// Equal for Swift, different bytes.
+  /// Equal as strings, different as bytes.
   static let equivalent = ["é", "e\u{301}", "한", "\u{1112}\u{1161}\u{11AB}", "Å", "\u{212B}", "A\u{30A}"]
 
-  /// Together they contain every byte that UTF-8 can: 00 … BF and C2 … F4.
+  /// Together they contain every byte of UTF-8: 00 … BF and C2 … F4.
   static let everyByte: [String] = {
     var scalars: [UInt32] = Array(0...0xBF)
     for lead in UInt32(0xC2)...0xDF { scalars.append((lead & 0x1F) << 6) }

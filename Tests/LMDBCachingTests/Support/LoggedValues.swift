@@ -5,7 +5,7 @@ import Testing
 
 @testable import LMDBCaching
 
-/// A cache whose values are in the value log, in segments of 64 KiB with about a dozen values each.
+/// A cache with its values in the log, in 64 KiB segments of about a dozen values each.
 struct LoggedValues {
   let directory = CacheDirectory()
   let clock = ManualClock()

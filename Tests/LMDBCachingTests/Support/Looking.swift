@@ -4,18 +4,16 @@ import Testing
 @testable import LMDBCaching
 
 extension CacheDirectory {
-  /// What looks at the cache in it.
   func reader() throws -> CacheReader { try #require(try CacheReader(directory: url)) }
 }
 
-/// An entry with its value.
 struct SeenEntry: Equatable {
   let entry: CacheEntry
   let value: Data
 }
 
 extension CacheReader {
-  /// All live entries with their values, by their keys. Each way of looking has to find the same.
+  /// All live entries by key. Every way of reading must agree.
   func seen(pageSize: Int = 7) throws -> [String: SeenEntry] {
     var listed: [CacheEntry] = []
     try forEachPage(pageSize: pageSize) { entries in
@@ -40,7 +38,7 @@ extension CacheReader {
 }
 
 extension LMDBCache {
-  /// The same as the cache itself finds it.
+  /// All live entries, read through the cache.
   func seen() throws -> [String: SeenEntry] {
     var found: [String: SeenEntry] = [:]
     for entry in try entries() {

@@ -1,8 +1,7 @@
 import Synchronization
 
-/// An object that knows whether it still lives, and who has to have it: a value for caches that many threads use.
+/// A value that knows its owner and whether it is alive, for caches shared by many threads.
 final class Mortal: Sendable {
-  /// Counts those that live.
   final class Census: Sendable {
     let living = Atomic<Int>(0)
     var count: Int { living.load(ordering: .sequentiallyConsistent) }
@@ -12,7 +11,7 @@ final class Mortal: Sendable {
 
   let key: Int
   let version: Int
-  /// When it must not be returned any more, in nanoseconds since 1970.
+  /// The last moment at which it may be returned, in nanoseconds since 1970.
   let expires: Int64
   private let census: Census
   private let mark = Atomic<UInt64>(sign)
@@ -25,7 +24,7 @@ final class Mortal: Sendable {
     census.living.wrappingAdd(1, ordering: .relaxed)
   }
 
-  /// False once it is released, for as long as nothing else is in its memory.
+  /// False once it is released, unless its memory is reused.
   var lives: Bool { mark.load(ordering: .relaxed) == Self.sign }
 
   deinit {

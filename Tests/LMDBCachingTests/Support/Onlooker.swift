@@ -1,11 +1,9 @@
 @testable import LMDBCaching
 
-/// Stands where a memory tier does, and looks, or dawdles, when it is told of a change.
-// Unchecked: the closures are set before the store is used by another thread.
+/// Stands in for a memory tier, and runs closures when it is notified.
 final class Onlooker: DiskStoreObserver, @unchecked Sendable {
-  /// Called with the store's lock held.
   var willChange: () -> Void = {}
-  /// Called when a removal is recorded, and no memory tier that was added later has followed it yet.
+  /// Called after a removal is recorded, and before memory tiers added later apply it.
   var didRemoveAll: () -> Void = {}
   var didEvictAll: () -> Void = {}
 

@@ -1,12 +1,12 @@
 import Platform
 
-/// Files by their paths, as a stranger to the cache's directory handles them.
+/// Accesses files by path, independently of the cache's code.
 enum Paths {
   static func canonicalPath(_ path: String) throws(SystemError) -> String { try Directory.canonicalPath(path) }
 
   static func create(_ path: String) throws(SystemError) { _ = try Directory(path: path, creating: true) }
 
-  /// Empty if there is no such directory.
+  /// Empty if the directory does not exist.
   static func names(in path: String) throws(SystemError) -> [String] {
     try Directory(existing: path)?.names() ?? []
   }

@@ -1,14 +1,13 @@
 @testable import LMDBCaching
 
-/// Where a read finds its value.
 enum Place: CaseIterable, Sendable {
   case memory
-  /// Written and not committed, out of memory.
+  /// Pending, and evicted from memory.
   case journal
-  /// Committed, out of memory.
+  /// Committed, and evicted from memory.
   case database
 
-  /// Moves what a cache opened with ``neverCommitting(_:)`` holds there.
+  /// Moves the entries of a cache opened with ``neverCommitting(_:)`` there.
   func settle(_ cache: LMDBCache) throws {
     if self == .database { try cache.flush() }
     if self != .memory { cache.memoryCache.removeAll() }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LMDBCaching
 
-/// What the writer thread decides, without a thread.
+/// The writer thread's decisions, without a thread.
 @Suite struct WriterMachineTests {
   static let second: Int64 = 1_000_000_000
   static let interval: Int64 = 10_000_000
@@ -21,7 +21,7 @@ import Testing
     machine.next(situation, now: now, groupCommitInterval: Self.interval)
   }
 
-  /// The failure that a gate tells of; there has to be one.
+  /// The commit failure that the gate reports; there must be one.
   func failing(_ gate: JournalGate) -> CommitFailure? {
     switch gate {
     case .failing(let failure), .ended(let failure?): return failure
@@ -35,29 +35,28 @@ import Testing
 
   @Test(
     arguments: [
-      // Nothing there: until the next round.
+      // Nothing to do until the next round.
       (JournalSituation(), 0, .wait(second)),
       (active(isEmpty: true), 0, .wait(second)),
-      // A write waits for others, and is due when its interval is over.
+      // A write waits to be grouped, and is due at the end of its interval.
       (active(since: 100), 100, .wait(interval)),
       (active(since: 100), 99 + interval, .wait(1)),
       (active(since: 100), 100 + interval, .commit),
-      // Due at once.
       (active(isRequested: true, since: 100), 100, .commit),
       (active(isQuarterFull: true, since: 100), 100, .commit),
       (JournalSituation(hasSealed: true, canSeal: false), 0, .commit),
       (JournalSituation(hidesKeys: true), 0, .commit),
-      // Hidden keys are committed with a segment that is sealed for that, and wait where none can be.
+      // Hidden keys need a sealed segment, and wait if none can be sealed.
       (JournalSituation(canSeal: false, hidesKeys: true), 0, .wait(second)),
       (JournalSituation(canSeal: false, active: .init(isEmpty: false, isRequested: true)), 5, .wait(second - 5)),
-      // Commits go before jobs, and jobs before waiting.
+      // Commits run before jobs.
       (JournalSituation(hasSealed: true, hasJobs: true), 0, .commit),
       (JournalSituation(hasJobs: true), 0, .runJob),
-      // A round goes before everything.
+      // A round runs before everything.
       (JournalSituation(hasSealed: true, hasJobs: true), second, .makeRounds),
-      // A clock that stands still, or went back, is looked at again each second.
+      // A stopped or backward clock is checked again each second.
       (active(since: 500 * second), 100, .wait(second - 100)),
-      // No sum is out of range.
+      // No overflow.
       (active(since: .max), 100, .wait(second - 100)),
       (active(since: .min), 100, .commit),
     ] as [(JournalSituation, Int64, WriterMachine.Action)])
@@ -78,7 +77,7 @@ import Testing
     #expect(after == .wait(Self.second))
   }
 
-  /// With a stream of writes a commit is always due, and a trim would never be made.
+  /// A steady stream of writes must not starve a trim.
   @Test func commitsAndJobsTakeTurns() {
     var machine = WriterMachine(now: 0)
     let busy = JournalSituation(hasSealed: true, hasJobs: true)
@@ -89,14 +88,14 @@ import Testing
       if action == .commit { _ = machine.didCommit() } else { machine.didRunJob() }
     }
     #expect(actions == [.commit, .runJob, .commit, .runJob])
-    // What a job commits itself is no turn.
+    // A commit within a job takes no turn.
     _ = machine.didCommit()
     machine.didRunJob()
     let action = next(machine, busy, at: 0)
     #expect(action == .commit)
   }
 
-  /// A long job lets commits go first, also when a round is due and other jobs wait.
+  /// A long job yields to commits, even with a round due and other jobs waiting.
   @Test func aCommitIsDueWhateverElseThereIsToDo() {
     var machine = WriterMachine(now: 0)
     let now = 5 * Self.second
@@ -157,7 +156,7 @@ import Testing
     #expect(failure.retryAt == 7 + Self.second)
   }
 
-  /// A failing disk keeps nobody from rounds and jobs.
+  /// A failing disk must not stop rounds and jobs.
   @Test func jobsRunWhileCommitsWait() {
     var machine = WriterMachine(now: 0)
     machine.didFail(error, now: 0)
@@ -200,7 +199,7 @@ import Testing
     let isSecond = machine.close()
     let takesJobsAfterwards = machine.takesJobs
     #expect(takesJobs && isFirst && !isSecond && !takesJobsAfterwards)
-    // Also what is not due yet, and before a round that is.
+    // Applies to commits that are not due yet, and before a round that is.
     let commit = next(machine, JournalSituation(active: .init(isEmpty: false), hasJobs: true), at: 9 * Self.second)
     #expect(commit == .commit)
     _ = machine.didCommit()
@@ -229,7 +228,7 @@ import Testing
     machine.end()
     guard let failure = failing(machine.gate) else { return }
     #expect(failure.attempts == 13)
-    // Nothing that comes late changes how it ended.
+    // Later events do not change how it ended.
     let recovered = machine.didCommit()
     #expect(recovered == nil)
     machine.takeOutOfService(CacheError(.damagedDatabase, "late"))
@@ -247,8 +246,8 @@ import Testing
 
   // MARK: Any order
 
-  /// Whatever happens in whatever order: it never waits for longer than to the next round or backwards, never commits
-  /// what is not there, and a closing machine ends after at most one attempt for each success that it has.
+  /// Random events: it never waits past the next round or for a negative time, never commits nothing, and after closing
+  /// makes at most one attempt per success.
   @Test(arguments: UInt64(1)...20) func anyOrderOfEvents(_ seed: UInt64) {
     var random = SeededRandom(seed)
     var machine = WriterMachine(now: 0)
