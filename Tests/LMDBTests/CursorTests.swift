@@ -89,7 +89,7 @@ import Testing
     #expect(try environment.value([1]) == [1])
   }
 
-  /// Removes and replaces while it walks, against a dictionary.
+  /// Removes and replaces while walking, checked against a dictionary.
   @Test(arguments: [11, 12, 13, 14])
   func walkingChanges(seed: UInt64) throws {
     let environment = try directory.open()

@@ -61,7 +61,6 @@ import Testing
     #expect(failure?.operation == fault.call.rawValue)
     #expect(failure?.message.isEmpty == false)
 
-    // Nothing of a failed change shows, and everything goes on.
     #expect(FaultInjection.report(tracking).openHandles == before)
     try environment.withReadTransaction { transaction throws(LMDBError) in
       #expect(try transaction.all() == [Pair([1], [1]), Pair([2], [2])])
@@ -97,7 +96,6 @@ import Testing
     defer { environment.close() }
     try environment.put([1], [1])
     #expect(try environment.value([1]) == [1])
-    // MDB_MAP_RESIZED, a few times.
     try FaultInjection.with(here, .init(call, returns: -30785, count: 3)) {
       () throws(LMDBError) in
       if call == .txnRenew {
@@ -106,7 +104,7 @@ import Testing
         try environment.put([2], [1])
       }
     }
-    // Without end.
+    // Forever.
     try FaultInjection.with(here, .init(.txnBegin, returns: -30785, count: .max)) {
       () throws(LMDBError) in
       #expect(code { () throws(LMDBError) in try environment.put([2], [1]) } == .mapResized)
@@ -142,7 +140,7 @@ import Testing
     defer { environment.close() }
     try environment.put([1], [1])
     #expect(try environment.value([1]) == [1])
-    // MDB_BAD_RSLOT, for the first look and the second.
+    // MDB_BAD_RSLOT, twice.
     try FaultInjection.with(here, .init(.txnRenew, returns: -30783, count: 2)) {
       () throws(LMDBError) in
       #expect(try environment.value([1]) == [1])

@@ -3,7 +3,7 @@ import Platform
 import TestSupport
 import Testing
 
-/// What stands in the place of LMDB's files, and is none of them.
+/// Foreign files in place of LMDB's.
 @Suite struct ForeignFileTests {
   let directory = TemporaryDirectory()
 
@@ -54,7 +54,7 @@ import Testing
         }
       }
       switch (intruder, error) {
-      // To read a file with two names harms nobody.
+      // Reading a hard-linked file is harmless.
       case (.hardLink, .finding): break
       case (_, .unreadable(let error)): #expect(error.code == .foreignFile)
       default: Issue.record("\(String(describing: error))")

@@ -4,7 +4,7 @@
   import TestSupport
   import Testing
 
-  /// Holes in place of free pages.
+  /// Punches holes into free pages.
   @Suite struct FreeSpaceTests {
     let directory = TemporaryDirectory()
 
@@ -52,7 +52,7 @@
       #expect(progress.bytes > before / 2)
       #expect(try allocated < before / 4)
       try expect(environment, 0..<10)
-      // The pages are used again.
+      // Reuses the pages.
       try fill(environment, 2_000..<3_900)
       try expect(environment, 2_000..<3_900)
       try expect(environment, 0..<10)
@@ -60,11 +60,10 @@
       _ = try DataFileVerifier.verify(directory: directory.path)
     }
 
-    /// A part at a time; each goes on where the last one ended.
     @Test func itCanBeDoneInParts() throws {
       let environment = try open()
       try fill(environment, 0..<1_000)
-      // Pages between those that stay.
+      // Frees pages between used ones.
       let transaction = try environment.beginWrite()
       for number in stride(from: 0, to: 1_000, by: 2) {
         _ = try transaction.remove(key(number))
@@ -109,10 +108,10 @@
       environment.close()
     }
 
-    /// A power cut may take the meta page of the last commit (`MDB_NOMETASYNC`): what the state before it has is whole.
+    /// A power cut may lose the last commit's meta page (`MDB_NOMETASYNC`); the previous state must stay whole.
     @Test(arguments: [0, 1, 2]) func theStateBeforeTheLastCommitStays(_ laterCommits: Int) throws {
       let environment = try open()
-      // Of each commit, its meta page: it is written over by the next commit but one.
+      // The meta page of each commit, which the next but one overwrites.
       var metas: [(offset: Int, page: [UInt8])] = []
       func note() {
         let image = DataFileImage(directory.path)
@@ -159,7 +158,7 @@
         ($0 as? LMDBError)?.code == .system(EOPNOTSUPP)
       }
       FaultInjection.end(session)
-      // It ends its transaction in any case.
+      // Ends its transaction in any case.
       try fill(environment, 0..<10)
       try expect(environment, 0..<10)
       environment.close()

@@ -11,7 +11,7 @@ import Testing
 #endif
 
 #if os(Linux)
-  /// What keeps a full disk from ending the process. The trial `full-disk` fills real ones.
+  /// A full disk must not end the process. The trial `full-disk` fills real ones.
   @Suite struct FullDiskTests {
     let directory = TemporaryDirectory()
 

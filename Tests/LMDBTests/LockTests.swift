@@ -4,7 +4,6 @@
   import TestSupport
   import Testing
 
-  /// Other processes that write, are suspended, or have another lock file.
   @Suite struct LockTests {
     let directory = TemporaryDirectory()
 
@@ -32,7 +31,6 @@
       }
       #expect(code { () throws(LMDBError) in _ = try environment.checkReaders() } == nil)
       #expect(try environment.value([1]) == [1])
-      // Opening needs no write.
       #expect(try process().run("get") == "1")
       if isContinued {
         writer.resume()
@@ -82,7 +80,7 @@
       var options = Environment.Options()
       options.mapSize = 64 << 20
       options.syncMode = .noSync
-      // A snapshot is of one file from its beginning to its end.
+      // A snapshot stays with one file.
       let other = try Environment.openAnew(directory: directory.path, options: options)
       try environment.withReadTransaction { (transaction) throws(LMDBError) in
         #expect(code { () throws(LMDBError) in try environment.adopt(other) } == .busy)

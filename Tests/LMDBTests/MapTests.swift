@@ -64,7 +64,7 @@ import Testing
         switch index {
         case 0:
           for size in 2...60 {
-            // Each growth meets readers.
+            // Every growth happens during reads.
             let seen = reads.load(ordering: .relaxed)
             while reads.load(ordering: .relaxed) < seen + 200, !isDone.load(ordering: .acquiring) { yieldThread() }
             try environment.growMap(to: size << 20)
@@ -72,7 +72,7 @@ import Testing
           isDone.store(true, ordering: .releasing)
         case 1:
           while !isDone.load(ordering: .acquiring) {
-            // Snapshots keep pages from being reused, and the map may be full until it has grown.
+            // Snapshots prevent page reuse, so the map may be full until it grows.
             let failure = code { () throws(LMDBError) in
               try environment.put([UInt8](repeating: 1, count: 500), [1])
             }
@@ -123,7 +123,7 @@ import Testing
     try environment.growMap(to: 1 << 30)
   }
 
-  /// A nested read waits behind the growth, which gives up on the outer one: neither waits forever.
+  /// A nested read waits for the growth, which times out on the outer read: no deadlock.
   @Test func nestedReadsOutlastAGrowth() throws {
     let environment = try directory.open { $0.waits.map = 50_000_000 }
     defer { environment.close() }
@@ -151,7 +151,7 @@ import Testing
   }
 
   @Test func hugeMapsAreHalvedUntilTheyFit() throws {
-    // More than the address space has.
+    // Larger than the address space.
     let environment = try directory.open { $0.mapSize = 1 << 50 }
     defer { environment.close() }
     let size = try environment.info().mapSize

@@ -5,7 +5,7 @@
   import TestSupport
   import Testing
 
-  /// Openings that wait, and those that must not wait for them.
+  /// Openings that wait, and others that must not wait for them.
   @Suite struct OpeningTests {
     let directory = TemporaryDirectory()
 
@@ -17,7 +17,7 @@
       return try Environment.open(directory: path, options: options)
     }
 
-    /// A power cut may leave a lock file with anything in it.
+    /// A power cut may leave any bytes in a lock file.
     @Test func whoIsAloneNeedsNoLockFile() throws {
       let path = directory.makeDirectory("alone")
       var options = Environment.Options()
@@ -39,7 +39,7 @@
       try first.put([1], [1])
       first.close()
 
-      // As another process does that is suspended while it changes the reader table.
+      // Stands for a process suspended while it changes the reader table.
       let locks = try #require(try FileLocks(directory: Directory(path: one)))
       #expect(try locks.takeReaderTable(within: 0))
       let opened = Mutex<Environment?>(nil)
@@ -49,7 +49,7 @@
           opened.withLock { $0 = environment }
         } catch { Issue.record(error) }
       }
-      // It has the data file open, and waits.
+      // Open data file: it waits now.
       while openDescriptors(in: one) < 2 { yieldThread() }
 
       let second = try open(two)

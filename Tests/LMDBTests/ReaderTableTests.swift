@@ -5,7 +5,6 @@
   import TestSupport
   import Testing
 
-  /// The reader table, which all processes share.
   @Suite struct ReaderTableTests {
     let directory = TemporaryDirectory()
 
@@ -26,7 +25,7 @@
       let arrived = Atomic<Int>(0)
       onThreads(64) { _ in
         seen.withLock { _ = $0.insert(slots.preferred) }
-        // All live at once, since a thread may get the identity of one that has ended.
+        // All must be alive at once, because thread identities are reused.
         arrived.add(1, ordering: .relaxed)
         while arrived.load(ordering: .relaxed) < 64 { yieldThread() }
       }
@@ -35,7 +34,7 @@
       #expect(places.allSatisfy { (0..<16).contains($0) })
     }
 
-    /// Each process has had most of the table, and given it back.
+    /// Each process has used most of the table.
     @Test func processesThatHadManySnapshotsLeaveRoomForOthers() throws {
       let environment = try open(40)
       defer { environment.close() }
@@ -51,7 +50,7 @@
       #expect(try environment.readers().isEmpty)
     }
 
-    /// From the lock file of an environment that other processes alone have open, and from that of this process.
+    /// Both for an environment open only in other processes, and for one open here.
     @Test func theTableCanBeReadWithoutOpeningTheEnvironment() throws {
       let place = try Directory(path: directory.path)
       #expect(try ReaderTable.read(place) == nil)
@@ -66,7 +65,7 @@
         #expect(try! ReaderTable.read(place)?.readers == environment.readers())
         #expect(try! ReaderTable.read(place)?.readers.contains { $0.process == getpid() } == true)
       }
-      // Asking has not cost this process its locks: it is not taken for dead.
+      // Reading the table must not release this process's locks.
       try environment.withReadTransaction { (_) throws(LMDBError) in
         let other = try! process()
         #expect(other.run("snapshots 1") == "ok")
@@ -75,7 +74,7 @@
       environment.close()
     }
 
-    /// Most of the file is a hole, which costs who made it nothing.
+    /// The file is sparse.
     @Test func aTableThatClaimsToBeHugeIsNone() throws {
       try open(40).close()
       let holder = try process()
@@ -114,13 +113,13 @@
       #expect(holder.run("") == "ok")
       #expect(try environment.value([1]) == [7])
       #expect(other.run("get") == "7")
-      // What dies with its snapshots leaves no slot behind either.
+      // A killed process leaves no slot behind either.
       #expect(holder.run("hold 8") == "holding")
       holder.kill()
       #expect(other.run("snapshots 10") == "ok")
     }
 
-    /// The table of a running process ends where it ended when that mapped it.
+    /// A running process keeps the table size it mapped.
     @Test func anotherProcessDoesNotGrowTheTable() throws {
       let environment = try open(8)
       defer { environment.close() }

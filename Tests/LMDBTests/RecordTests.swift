@@ -35,7 +35,6 @@ import Testing
     let transaction = try environment.beginWrite()
     #expect(code { () throws(LMDBError) in try transaction.put([1], key) } == .badValueSize)
     #expect(code { () throws(LMDBError) in _ = try transaction.upsert([1], key) } == .badValueSize)
-    // A refused change does not spoil the transaction.
     try transaction.put([2], [2])
     try transaction.commit()
     #expect(try environment.value([2]) == [2])
@@ -88,7 +87,7 @@ import Testing
     #expect(try transaction.statistics().entries == 8)
     try transaction.removeAll()
     #expect(try transaction.statistics().entries == 0)
-    // The shared cursor of updates must not remember where it was.
+    // The shared update cursor must not keep its position.
     #expect(try !transaction.upsert([5], [5]).0)
     try transaction.commit()
     try environment.withReadTransaction { transaction throws(LMDBError) in

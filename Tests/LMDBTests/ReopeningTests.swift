@@ -9,12 +9,12 @@ import Testing
   import Glibc
 #endif
 
-/// Environments that failed for good, and are opened again in their place.
+/// Environments that failed permanently, and are reopened.
 @Suite struct ReopeningTests {
   let directory = TemporaryDirectory()
   var here: FaultInjection.Scope { .directory(directory.path) }
 
-  /// Breaks it as nothing but a failed resize does.
+  /// Breaks it like a failed resize.
   private func loseMap(_ environment: Environment) {
     FaultInjection.with(here, .init(.envSetMapSize, returns: ENOMEM)) {
       #expect(code { () throws(LMDBError) in try environment.growMap(to: 1 << 30) } == .outOfMemory)
@@ -41,7 +41,7 @@ import Testing
       #expect(try environment.value([7], in: database) == [UInt8(index)])
     }
     #expect(try environment.openDatabase(named: "a") == names[1])
-    // The same transaction, told apart from what was read before.
+    // The transaction number has not changed.
     #expect(environment.lastTransactionID == number)
     #expect(environment.lastPosition() > position)
     try environment.put([2], [1])
@@ -83,7 +83,7 @@ import Testing
       #expect(code { () throws(LMDBError) in _ = try environment.beginWrite() } == .panic)
       #expect(openDescriptors(in: directory.path) == 0)
     }
-    // Whoever opens it gets the same one, which nobody can use yet.
+    // Openers get the same, still unusable environment.
     #expect(try directory.open() === environment)
     environment.close()
     try environment.reopen()

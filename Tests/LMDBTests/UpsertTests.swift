@@ -20,7 +20,7 @@ import Testing
     try transaction.commit()
   }
 
-  /// Every kind of change of size and place, mixed with the other writes, in many transactions, against a dictionary.
+  /// Changes of every size and position, mixed with other writes, in many transactions.
   @Test(arguments: [21, 22, 23, 24, 25, 26])
   func againstADictionary(seed: UInt64) throws {
     let environment = try directory.open()

@@ -5,7 +5,7 @@ import Testing
   @Test(arguments: [
     (BaseDirectory.caches, ["HOME": "/home"], "/home/.cache"), (.configuration, ["HOME": "/home"], "/home/.config"),
     (.data, ["HOME": "/home"], "/home/.local/share"), (.data, ["HOME": "/home", "XDG_DATA_HOME": "/data"], "/data"),
-    // As if it were not set.
+    // A relative path is ignored.
     (.caches, ["HOME": "/home", "XDG_CACHE_HOME": "relative"], "/home/.cache"),
     (.caches, ["HOME": "/home", "XDG_CACHE_HOME": ""], "/home/.cache"),
     (.caches, ["HOME": "relative", "XDG_CACHE_HOME": "/caches"], "/caches"),

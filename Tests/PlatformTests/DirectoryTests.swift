@@ -41,7 +41,6 @@ import Testing
     #expect(try other.names() == [])
     #expect(Set(try #require(try folder.directory.subdirectory("moved")).names()) == ["second", "fourth", "inner"])
     #if os(Linux)
-      // The path for C libraries leads there, too.
       #expect(try Directory(path: open.pathForC).identity == open.identity)
     #endif
     try open.removeTree("inner")
@@ -70,7 +69,6 @@ import Testing
     var deepest = folder.directory
     for _ in 0..<80 { deepest = try deepest.makeSubdirectory("d") }
     #expect(failure { () throws(SystemError) in try folder.directory.removeTree("d") }?.errno == ENAMETOOLONG)
-    // From its middle it is not.
     var middle = folder.directory
     for _ in 0..<40 { middle = try #require(try middle.subdirectory("d")) }
     try middle.removeTree("d")
@@ -135,7 +133,7 @@ import Testing
   }
 
   #if os(Linux)
-    /// In a process of its own, which cannot take the filter back.
+    /// Uses a child process, because a seccomp filter cannot be removed.
     @Test func aContainerThatRefusesFaccessat2IsNoMissingPermission() async {
       await #expect(processExitsWith: .success) {
         let folder = TemporaryFolder()
@@ -150,7 +148,7 @@ import Testing
     let made = ([UInt8](folder.path.utf8) + [0x2F, 0x61, 0xFF, 0]).withUnsafeBytes {
       open($0.baseAddress!.assumingMemoryBound(to: CChar.self), O_CREAT | O_WRONLY, 0o600)
     }
-    // Some file systems have no such names.
+    // Some file systems reject such names.
     guard made >= 0 else { return }
     close(made)
     var others: [String] = []

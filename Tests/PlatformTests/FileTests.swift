@@ -34,7 +34,7 @@ import Testing
       failure { () throws(SystemError) in _ = try file.readToEnd(limit: 39_999) }?.finding == .tooLarge(limit: 39_999))
   }
 
-  /// Signals interrupt calls of every kind; nothing is lost and nothing fails.
+  /// Calls of every kind are retried after a signal.
   @Test func interruptedCallsAreMadeAgain() throws {
     let file = try folder.directory.create("file")
     func interrupted(_ call: FaultInjection.Call, _ body: () throws(SystemError) -> Void) throws {
@@ -94,7 +94,7 @@ import Testing
     }
     let reader = try MemoryMap(again, size: 4096, .reading)
     #expect(reader.base.load(fromByteOffset: 100, as: UInt8.self) == 42)
-    // It is open for reading only.
+    // The file is read-only.
     #expect(failure { () throws(SystemError) in _ = try MemoryMap(again, size: 4096) }?.errno == EACCES)
   }
 
@@ -102,7 +102,7 @@ import Testing
     try folder.write("x", to: "file")
     guard let file = try folder.directory.open("file") else { throw SystemError("open", folder.path, errno: ENOENT) }
     #expect(try file.attribute("org.example.limit") == nil)
-    // Some file systems have none.
+    // Some file systems have no attributes.
     guard FileAttribute.set("org.example.limit", to: [1, 2, 3], of: folder.path + "/file") else { return }
     #expect(try file.attribute("org.example.limit") == [1, 2, 3])
     #expect(try file.attribute("org.example.other") == nil)

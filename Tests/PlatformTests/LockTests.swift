@@ -8,7 +8,7 @@ import Testing
 
   private func lock() throws(SystemError) -> FileLock { FileLock(try folder.directory.create("lock")) }
 
-  /// A clock that only sleeping moves.
+  /// A clock that only sleeping advances.
   private final class Clock: Sendable {
     let time = Mutex<Int64>(0)
     let sleeps = Mutex<Int>(0)
@@ -40,7 +40,7 @@ import Testing
     #expect(try two.tryLock(.shared))
     #expect(try one.tryLock(.shared))
     #expect(try !one.tryLock(.exclusive))
-    // flock(2) let go of the shared lock.
+    // flock(2) released the shared lock.
     #expect(try two.tryLock(.exclusive))
   }
 
@@ -51,7 +51,7 @@ import Testing
     let clock = Clock()
     #expect(try !waiter.lock(.exclusive, within: 50_000_000, clock.waiting))
     #expect(clock.time.withLock { $0 } == 50_000_000)
-    // About a millisecond each, and not thousands of looks.
+    // About a millisecond each, not thousands of polls.
     #expect(clock.sleeps.withLock { $0 } < 80)
     #expect(try !waiter.lock(.shared, within: 0, clock.waiting))
     #expect(try !waiter.lock(.shared, within: -5, clock.waiting))
@@ -68,7 +68,7 @@ import Testing
     let clock = Clock { now in
       if now > 10_000_000 { #expect(throws: Never.self) { try holder.lock.unlock() } }
     }
-    // A limit that no clock reaches does not overflow.
+    // An unreachable limit does not overflow.
     #expect(try waiter.lock(.exclusive, within: .max, clock.waiting))
     #expect(clock.time.withLock { $0 } < 20_000_000)
   }

@@ -1,7 +1,7 @@
 import Platform
 import Testing
 
-/// What may stand in the place of a file, and is not one.
+/// Other kinds of files in place of a regular one.
 @Suite struct OpeningTests {
   let folder = TemporaryFolder()
 
@@ -71,7 +71,7 @@ import Testing
       failure { () throws(SystemError) in
         _ = try directory.opens("ours", .writing, requiresOneName: true)
       }?.finding == .names(2))
-    // Nothing is emptied before it was looked at.
+    // A file is checked before it is truncated.
     #expect(
       failure { () throws(SystemError) in try directory.makes("ours", .emptying) }?.finding == .names(2))
     #expect(try folder.text(of: "theirs") == "theirs")

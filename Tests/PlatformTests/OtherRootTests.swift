@@ -4,11 +4,11 @@
   import TestSupport
   import Testing
 
-  /// Directories that another process sees elsewhere, as one does that runs in a container.
+  /// Directories seen at another path by another process, as in a container.
   @Suite struct OtherRootTests {
     let folder = TemporaryFolder()
 
-    /// Whether the system allows this user a process with mounts of its own; in a container it often does not.
+    /// Whether this user may create a mount namespace; containers often forbid it.
     private static let mayMount: Bool = {
       let process = try? LaunchedProcess(
         URL(fileURLWithPath: "/usr/bin/unshare"),
@@ -17,7 +17,7 @@
       return process?.wait() == .exit(0)
     }()
 
-    /// A process with mounts of its own: a file system in the place of `mount`, with a directory `inner`.
+    /// A process with its own file system mounted on `mount`, with a directory `inner`.
     private func process(mount: String) throws -> (LaunchedProcess, FileHandle) {
       let (input, output) = (Pipe(), Pipe())
       let script = "mount -t tmpfs none '\(mount)' && mkdir '\(mount)/inner' && echo ready && read line"
@@ -34,7 +34,7 @@
     @Test(.enabled(if: mayMount, "it takes util-linux, and a system that lets this user mount"))
     func oneIsOpenedByThePathThatItHasHere() throws {
       let mount = folder.path + "/mount"
-      // The same name is here, too, and is another directory.
+      // The same name exists here, as another directory.
       _ = try folder.directory.makeSubdirectory("mount").makeSubdirectory("inner")
       let (process, input) = try process(mount: mount)
       let path = "/proc/\(process.identifier)/root" + mount + "/inner"

@@ -22,7 +22,6 @@ import Testing
     #expect(MonotonicClock.nanoseconds - start >= 1_000_000)
   }
 
-  /// None of these overflows; those that are over at once say so.
   @Test(arguments: [Int64.max, Int64.max - 1, Int64(292 * 365 * 86_400) * 1_000_000_000, 1_000_000_000_000_000_000])
   func aLongWaitIsNoTrap(_ nanoseconds: Int64) throws {
     let lock = ConditionLock()
@@ -39,7 +38,7 @@ import Testing
   @Test(arguments: [Int64.min, -1, 0, 1, 999_999_999] as [Int64]) func aShortWaitIsOver(_ nanoseconds: Int64) {
     let lock = ConditionLock()
     lock.withLock {
-      // Nobody signals, but a wait may wake up without a cause.
+      // A wait may wake up spuriously.
       while lock.wait(for: .progress, nanoseconds: nanoseconds) {}
     }
   }
@@ -50,7 +49,7 @@ import Testing
       failure { () throws(SystemError) in try PlatformThread.start(name: "never") { Issue.record("started") } }?.errno
         == EAGAIN)
     FaultInjection.end(session)
-    // A stack that is too small is made as small as may be, one that nothing can hold is an error.
+    // A small stack is raised to the minimum; an impossible one is an error.
     #expect(
       failure { () throws(SystemError) in
         try PlatformThread.start(name: "huge", stackSize: 1 << 46) { Issue.record("started") }

@@ -48,7 +48,6 @@ import Testing
       startThread { environment.close() },
     ]
     while !isWaiting.load(ordering: .acquiring) { yieldThread() }
-    // The close waits for this one.
     try transaction.commit()
     threads.forEach { join($0) }
     #expect(openDescriptors(in: directory.path) == 0)
@@ -57,7 +56,7 @@ import Testing
     again.close()
   }
 
-  /// A close in the middle of a read of the same thread: bounded, and the files are closed afterwards.
+  /// A close during a read of the same thread takes bounded time, and then closes the files.
   @Test func closingInsideARead() throws {
     func use() throws(LMDBError) {
       let environment = try directory.open { $0.waits.close = 10_000_000 }

@@ -31,11 +31,11 @@ import Testing
       }
     }
     #expect(reads.load(ordering: .relaxed) == 16 * 20 * 50)
-    // One transaction per slot, and the one of opening, whose place is free again.
+    // One per slot, and the one from opening, which is free again.
     #expect(try environment.info().readersInUse <= slots + 1)
   }
 
-  /// Every snapshot is whole: both keys are from the same transaction.
+  /// Both keys must come from the same transaction.
   @Test func snapshotsAreConsistentWhileOthersWrite() throws {
     let environment = try directory.open()
     defer { environment.close() }
@@ -79,7 +79,7 @@ import Testing
       #expect(
         code { () throws(LMDBError) in
           try environment.withReadTransaction { transaction throws(LMDBError) in
-            // An error of LMDB's own, for an empty key.
+            // LMDB fails on an empty key.
             _ = try transaction.value([])
           }
         } == .badValueSize)
@@ -111,7 +111,7 @@ import Testing
     try environment.withReadTransaction { _ throws(LMDBError) in
       #expect(code { () throws(LMDBError) in _ = try environment.value([1]) } == .readersFull)
     }
-    // Other threads prefer other slots, which have no place in the table, and find the one that has.
+    // Other threads start at other slots, which have no place in the table, and find the one that has.
     onThreads(8) { _ in
       #expect(code { () throws(LMDBError) in _ = try environment.value([1]) } == nil)
     }

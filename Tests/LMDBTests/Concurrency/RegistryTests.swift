@@ -36,7 +36,7 @@ import Testing
     #expect(first.isClosed)
   }
 
-  /// The identity is the directory's and the files', and not the path's.
+  /// Identity comes from the directory and its files, not the path.
   @Test func aRenamedDirectoryStaysTheSameAndItsPathIsAnothers() throws {
     let first = try open(directory.makeDirectory("cache"))
     try first.put([1], [1])
@@ -49,7 +49,7 @@ import Testing
     #expect(again === first)
     again.close()
     #expect(try first.displacement() == [.data, .lockFile])
-    // It is opened again where it is.
+    // It reopens at its current place.
     try first.reopen()
     #expect(try first.value([1]) == [1])
     #expect(try second.value([1]) == [2])
@@ -99,8 +99,7 @@ import Testing
     #expect(environment.lastTransactionID == id)
   }
 
-  /// A file system gives the inode of a deleted file to the next one that is made, also while its last user is still at
-  /// closing it.
+  /// File systems reuse a deleted file's inode, even while its last user is still closing it.
   @Test func aNewLockFileWithTheInodeOfOneThatIsBeingClosedIsAnother() throws {
     onThreads(4) { thread in
       let path = directory.makeDirectory("\(thread)")
@@ -138,7 +137,7 @@ import Testing
     }
   }
 
-  /// Opening, dropping without a close, and closing, all at once: the lock file is never open twice.
+  /// The lock file is never open twice.
   @Test func droppedObjectsCloseThemselves() throws {
     onThreads(4) { index in
       for round in 0..<200 {

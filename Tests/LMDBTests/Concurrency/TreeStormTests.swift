@@ -4,7 +4,7 @@ import Testing
 
 @testable import LMDB
 
-/// Searches beside a writer that moves every page, and a map that grows: hints of all ages, from several threads.
+/// Searches during a writer that moves every page and grows the map: several threads, with hints of all ages.
 @Suite struct TreeStormTests {
   let directory = TemporaryDirectory()
 
@@ -29,7 +29,7 @@ import Testing
         var random = SeededRandom(UInt64(thread))
         while !isDone.load(ordering: .acquiring) {
           try environment.withReadTransaction { (transaction) throws(LMDBError) in
-            // The round that this snapshot is of.
+            // The round of this snapshot.
             let round = try transaction.value([1])
             for _ in 0..<20 {
               let index = Int.random(in: 0..<600, using: &random)

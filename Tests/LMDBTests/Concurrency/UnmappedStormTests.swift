@@ -4,8 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Reading without a map, a lock or a place in the table of readers, beside a writer that uses every page again as soon as
-/// it may.
+/// Reads without a map, lock or reader slot, while a writer reuses pages as soon as it may.
 @Suite struct UnmappedStormTests {
   let directory = TemporaryDirectory()
 
@@ -23,12 +22,12 @@ import Testing
       do {
         if thread == 0 {
           defer { isDone.store(true, ordering: .releasing) }
-          // Until enough was read beside it, on however slow a machine.
+          // Runs until enough was read, on machines of any speed.
           var round = 1
           while round < 300 || looks.load(ordering: .relaxed) < 200 || longLooks.load(ordering: .relaxed) < 20 {
             try fill(environment, round)
             round += 1
-            // A long look passes between two commits only: there is the more time for one, the longer it takes.
+            // A long read succeeds only between two commits, so the pauses grow.
             if round > 300 { MonotonicClock.sleep(nanoseconds: min(Int64(round - 300), 200) * 500_000) }
             if round > 200_000 { return }
           }
@@ -41,7 +40,7 @@ import Testing
           let start = random.below(Self.keys)
           let seen = try file.read { (state) throws(DataFileError) in
             let cursor = try UnmappedCursor(state)
-            // What has passed again and again is tried in less.
+            // After repeated failures, reads less.
             let count = isLong && state.attempt < 2 ? Self.keys : 5
             var seen: [[UInt8]?] = [try cursor.value([1])]
             for index in 0..<count { seen.append(try cursor.value(Self.key((start + index) % Self.keys))) }
@@ -68,7 +67,7 @@ import Testing
     #expect(looks.load(ordering: .relaxed) >= 200 && longLooks.load(ordering: .relaxed) >= 20)
   }
 
-  /// One key in three is there in every second round only, and every tenth value has pages of its own.
+  /// Every third key exists in every second round only; every tenth value has overflow pages.
   private func fill(_ environment: Environment, _ round: Int) throws {
     let transaction = try environment.beginWrite()
     try transaction.put([UInt8(truncatingIfNeeded: round)], [1])

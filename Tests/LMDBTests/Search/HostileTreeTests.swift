@@ -4,11 +4,11 @@ import Testing
 
 @testable import LMDB
 
-/// Pages whose bytes were changed: a search of them ends, and reads nothing outside.
+/// Searches of corrupt pages end, and never read outside the file.
 @Suite struct HostileTreeTests {
   private static let pageSize = MemoryMap.pageSize
 
-  /// A tree of a few pages in memory that nothing follows: reading past its end is a signal.
+  /// A tree of a few pages followed by a guard page: reading past its end is a signal.
   private final class Image {
     let base: UnsafeMutableRawPointer
     let pages: Int
@@ -32,10 +32,10 @@ import Testing
 
     func restore() { UnsafeMutableRawBufferPointer(start: base, count: original.count).copyBytes(from: original) }
 
-    /// As of the newer of the two meta pages.
+    /// From the newer meta page.
     var tree: Tree { tree() }
 
-    /// - Parameter depth: Another one than the file's, as it may be forged.
+    /// - Parameter depth: A forged depth.
     func tree(depth: Int? = nil) -> Tree {
       let metas = [MetaPage(base), MetaPage(base + pageSize)]
       let meta = metas.max { $0.transactionID < $1.transactionID }!
@@ -68,12 +68,12 @@ import Testing
   @Test(arguments: [1, 2, 3, 4] as [UInt64]) func changedPagesLeadNowhere(seed: UInt64) throws {
     let image = try Self.makeImage()
     var random = SeededRandom(seed)
-    // Hints of the sound tree.
+    // Takes hints from the intact tree.
     for index in 0..<3_000 { #expect(try find(Self.key(index), image.tree)) }
     for _ in 0..<300 {
       for _ in 0..<Int.random(in: 1...40, using: &random) {
         let page = Int.random(in: 2..<image.pages, using: &random) * Self.pageSize
-        // The beginnings of pages are where their entries are said to be.
+        // Page headers hold the offsets of the entries.
         let offset = Int.random(in: 0..<(Bool.random(using: &random) ? 64 : Self.pageSize), using: &random)
         image.base.storeBytes(
           of: Bool.random(using: &random) ? 0xFF : UInt8.random(in: 0...255, using: &random),
@@ -99,7 +99,7 @@ import Testing
     for index in 0..<100 { #expect(try !find(Self.key(index), image.tree)) }
   }
 
-  /// Both ways of searching; every byte of what they find is read.
+  /// Searches both ways, and reads every byte found.
   private func find(_ key: [UInt8], _ tree: Tree) throws(LMDBError) -> Bool {
     try withBytes(key) { (bytes) throws(LMDBError) -> Bool in
       var isFound = false
@@ -118,7 +118,7 @@ import Testing
     }
   }
 
-  /// Where a tree says that its leaves are decides what is prefetched, and nothing else.
+  /// The tree's depth only guides prefetching.
   @Test(arguments: [0, 1, 2, 3, 4, 5, 65_535]) func anyDepthWillDo(depth: Int) throws {
     let image = try Self.makeImage()
     for _ in 0..<2 {

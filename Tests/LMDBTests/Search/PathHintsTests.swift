@@ -22,7 +22,7 @@ import Testing
     let hints = PathHints()
     for index in 0..<300 { hints.keep(UInt64(index), Self.hash(index)) }
     #expect(hints.capacity == 512)
-    // Found anew when the table has grown under them, as searches do.
+    // A search stores its hint again after the table grows.
     for _ in 0..<8 {
       for index in 0..<50_000 { hints.keep(UInt64(index), Self.hash(index)) }
     }
@@ -33,7 +33,7 @@ import Testing
     #expect(hints.capacity == 1 << 20)
   }
 
-  /// What was known of a key before the table grew is known after it, and then where it is looked for first.
+  /// Growing keeps a key's hint, and the search tries it first.
   @Test func nothingIsForgottenByGrowing() {
     let hints = PathHints()
     var (capacity, growths) = (0, 0)
@@ -48,7 +48,6 @@ import Testing
     #expect(growths >= 6)
   }
 
-  /// Words, their parts and lengths all count.
   @Test func keysThatDifferHaveOtherHashes() {
     var random = SeededRandom(1)
     var hashes: Set<UInt64> = []

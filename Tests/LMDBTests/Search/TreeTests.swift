@@ -3,11 +3,11 @@ import Testing
 
 @testable import LMDB
 
-/// Our own search of the tree, held against what was put into it.
+/// The tree search, checked against a dictionary.
 @Suite struct TreeTests {
   let directory = TemporaryDirectory()
 
-  /// Keys that share long beginnings, that are beginnings of each other, with zeros, of all lengths.
+  /// Keys with shared prefixes, keys that are prefixes of others, and zeros, of all lengths.
   private static func key(_ random: inout SeededRandom) -> [UInt8] {
     let beginnings: [[UInt8]] = [
       [], bytes("user/"), bytes("https://example.com/images/"), [0, 0, 0, 0, 0, 0, 0, 0], [0xFF],
@@ -20,7 +20,7 @@ import Testing
   }
 
   private static func value(_ random: inout SeededRandom) -> [UInt8] {
-    // Some have pages of their own.
+    // Some get overflow pages.
     random.bytes([0, 3, 100, 100, 500, 2_500, 9_000][Int.random(in: 0..<7, using: &random)])
   }
 
@@ -43,7 +43,7 @@ import Testing
       }
       try transaction.commit()
       if round == 30 { try environment.growMap(to: 128 << 20) }
-      // Keys that are there, whose hints are of all ages, and others.
+      // Present keys with hints of all ages, and absent ones.
       let keys = (0..<200).map { _ in Self.key(&random) } + model.keys.sorted(by: isInOrder)
       try environment.withReadTransaction { (transaction) throws(LMDBError) in
         var wrong: [[UInt8]] = []
@@ -64,7 +64,7 @@ import Testing
     #expect(try environment.info().depth >= 3)
   }
 
-  /// Keys at their places, and others before them: what was remembered leads elsewhere then.
+  /// Inserts before known keys, so that hints point elsewhere.
   @Test func hintsOutliveChanges() throws {
     let environment = try directory.open()
     defer { environment.close() }
@@ -101,7 +101,7 @@ import Testing
         try transaction.commit()
         let new = try environment.value([7])
         #expect(new == [round])
-        // With the hints that the new state left.
+        // Uses hints from the new state.
         for index in 0..<UInt8(200) {
           let value = try old.value([index])
           #expect(value == [index])
@@ -112,7 +112,7 @@ import Testing
     }
   }
 
-  /// The meta page of a snapshot's transaction may be being written with the next but one, which perhaps fails.
+  /// The meta page of an older snapshot may be overwritten by a commit that fails.
   @Test func theTreeOfAnOlderTransactionIsNotLookedUp() throws {
     let environment = try directory.open()
     defer { environment.close() }
@@ -163,8 +163,7 @@ import Testing
 }
 
 extension Environment {
-  /// Runs `body` with this search, never LMDB's, in a snapshot: also while other tests inject failures, and reads ask LMDB
-  /// for all.
+  /// Runs `body` with this search in a snapshot, even while other tests inject failures and reads fall back to LMDB.
   fileprivate func withOwnSearch(knownKey: [UInt8], _ body: (_ value: ([UInt8]) -> [UInt8]?) -> Void) throws {
     try withReadTransaction { (transaction) throws(LMDBError) in
       guard let tree = try learnedTree(of: transaction, knownKey) else {

@@ -1,6 +1,6 @@
 import LMDB
 
-/// Lends a copy of the bytes, by a closure with a typed error.
+/// Passes a copy of the bytes to a closure with typed throws.
 func withBytes<R: ~Copyable>(
   _ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) throws(LMDBError) -> R
 ) throws(LMDBError) -> R {
@@ -90,7 +90,6 @@ extension Environment {
   }
 }
 
-/// A copied entry.
 struct Pair: Hashable {
   var key: [UInt8]
   var value: [UInt8]
@@ -110,7 +109,6 @@ func bytes(_ text: String) -> [UInt8] {
   Array(text.utf8)
 }
 
-/// The code of the error that `body` throws, or `nil`.
 func code(_ body: () throws(LMDBError) -> Void) -> LMDBError.Code? {
   do throws(LMDBError) {
     try body()

@@ -1,13 +1,13 @@
 import LMDB
 import Testing
 
-/// One C function that fails, and an operation that calls it.
+/// A failing C function, and an operation that calls it.
 struct FaultCase: Sendable, CustomTestStringConvertible {
   let call: FaultInjection.Call
   let name: String
-  /// Which of the operation's calls fails; from there on all do.
+  /// The first failing call; all later ones fail too.
   let first: Int
-  /// Whether the write transaction it happens in must not be committed any more.
+  /// Whether the surrounding write transaction must not commit afterwards.
   let dooms: Bool
   let operation: @Sendable (TemporaryDirectory, Environment) throws(LMDBError) -> Void
 
@@ -22,7 +22,7 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
     self.operation = operation
   }
 
-  /// A case in a write transaction, which is then committed if nothing was thrown.
+  /// A case in a write transaction, which commits unless something was thrown.
   static func write(
     _ call: FaultInjection.Call, _ name: String, first: Int = 1, dooms: Bool = true,
     _ body: @escaping @Sendable (borrowing WriteTransaction) throws(LMDBError) -> Void
@@ -54,7 +54,6 @@ struct FaultCase: Sendable, CustomTestStringConvertible {
     "\(call.rawValue) in \(name)"
   }
 
-  /// Failures while opening.
   static let opening: [FaultInjection.Call] = [
     .envCreate, .envSetMapSize, .envSetMaxReaders, .envSetMaxDatabases, .envOpen, .envStat, .envGetDescriptor,
     .txnBegin, .dbiOpen,

@@ -6,7 +6,7 @@
   import Glibc
 #endif
 
-/// How many of this process's descriptors are files in a directory. Always 0 where there is no `/proc`.
+/// The number of open descriptors of files in a directory; always 0 without `/proc`.
 func openDescriptors(in directory: String) -> Int {
   guard let stream = opendir("/proc/self/fd") else { return 0 }
   defer { closedir(stream) }

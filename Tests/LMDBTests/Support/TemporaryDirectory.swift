@@ -8,7 +8,7 @@ import LMDB
   import Glibc
 #endif
 
-/// A directory that goes away with the object, with everything in it.
+/// A temporary directory, removed with the object.
 final class TemporaryDirectory: Sendable {
   /// Canonical.
   let path: String
@@ -26,7 +26,6 @@ final class TemporaryDirectory: Sendable {
     Self.remove(path)
   }
 
-  /// A new directory inside.
   func makeDirectory(_ name: String) -> String {
     let directory = path + "/" + name
     precondition(mkdir(directory, 0o700) == 0)
@@ -50,7 +49,7 @@ final class TemporaryDirectory: Sendable {
     rmdir(path)
   }
 
-  /// Opens the environment in it, small enough to have many.
+  /// Opens a small environment in it.
   func open(_ change: (inout Environment.Options) -> Void = { _ in }) throws(LMDBError) -> Environment {
     var options = Environment.Options()
     options.mapSize = 64 << 20

@@ -6,7 +6,6 @@
   import Glibc
 #endif
 
-/// Runs `body` on so many threads of their own, and waits for all of them.
 func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
   let threads = (0..<count).map { index in startThread { body(index) } }
   for thread in threads {

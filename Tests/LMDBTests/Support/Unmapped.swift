@@ -2,7 +2,7 @@ import LMDB
 import Platform
 
 extension UnmappedFile {
-  /// All entries of the last state, in their order.
+  /// All entries of the last state, in order.
   func all() throws(DataFileError) -> [Pair] {
     try read { (state) throws(DataFileError) in
       let cursor = try UnmappedCursor(state)
@@ -18,7 +18,7 @@ extension UnmappedFile {
 }
 
 extension UnmappedCursor {
-  /// The first key that is not less than this one.
+  /// The first key that is not less than `key`.
   func seek(_ key: [UInt8]) throws(DataFileError) -> [UInt8]? {
     try lending(key) { (key) throws(DataFileError) in try seek(toKeyAtOrAfter: key).map { Array($0.key) } }
   }

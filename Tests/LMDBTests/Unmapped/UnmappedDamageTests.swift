@@ -3,7 +3,7 @@ import Platform
 import TestSupport
 import Testing
 
-/// Files whose bytes were changed: reading them ends, in entries or in an error, and in bounded memory.
+/// Reading corrupt files ends with entries or an error, in bounded memory.
 @Suite struct UnmappedDamageTests {
   let directory = TemporaryDirectory()
 
@@ -19,7 +19,7 @@ import Testing
     try environment.sync(force: true)
   }
 
-  /// - Returns: How many entries were found, or `nil` for an error.
+  /// - Returns: The number of entries found, or `nil` for an error.
   private func entries() throws -> Int? {
     do throws(DataFileError) {
       return try UnmappedFile.open(try! Directory(path: directory.path))?.all().count ?? 0
@@ -41,7 +41,7 @@ import Testing
         let page =
           round % 3 == 0
           ? random.below(image.bytes.count / image.pageSize) * image.pageSize : pages[random.below(pages.count)]
-        // Mostly where the numbers are.
+        // Mostly where page headers are.
         let offset = page + (random.below(4) == 0 ? random.below(image.pageSize) : random.below(160))
         image.bytes[offset] = UInt8(truncatingIfNeeded: random.next())
       }
@@ -64,7 +64,7 @@ import Testing
     #expect(try entries() == nil)
   }
 
-  /// Every branch refers to the same leaf: without an order of the keys that would have no end.
+  /// Every branch refers to one leaf; without the check of key order the walk would not end.
   @Test func aTreeThatRefersToOneLeafAgainAndAgainEnds() throws {
     try fill()
     var image = DataFileImage(directory.path)

@@ -3,7 +3,7 @@ import Platform
 import TestSupport
 import Testing
 
-/// A data file that is read without a map finds what LMDB finds.
+/// Unmapped reads find what LMDB finds.
 @Suite struct UnmappedFileTests {
   let directory = TemporaryDirectory()
 
@@ -11,7 +11,7 @@ import Testing
     try #require(try UnmappedFile.open(Directory(path: directory.path)))
   }
 
-  /// Keys of all lengths, values in leaves and in pages of their own; and some are removed again.
+  /// Keys of all lengths, values in leaves and in overflow pages; some are removed again.
   private func fill(_ environment: Environment, count: Int, seed: UInt64) throws {
     var random = SeededRandom(seed)
     for round in 0..<3 {
@@ -89,7 +89,7 @@ import Testing
     #expect(try UnmappedFile.open(place) == nil)
   }
 
-  /// What its body takes too long for is read again, and the body knows.
+  /// A state that changed during `body` is read again, and `body` sees the attempt count.
   @Test func aStateThatHasPassedIsNotBelieved() throws {
     let environment = try directory.open()
     defer { environment.close() }
@@ -98,7 +98,7 @@ import Testing
     let seen = try file().read { (state) throws(DataFileError) in
       attempts.append(state.attempt)
       let value = try UnmappedCursor(state).value([1])
-      // Two transactions in the middle of it, but for the last time.
+      // Commits twice during each attempt but the last.
       if state.attempt < 3 {
         do throws(LMDBError) {
           for _ in 0..<2 { try environment.put([UInt8(100 + state.attempt)], [1]) }
@@ -112,7 +112,7 @@ import Testing
     #expect(seen == [102])
   }
 
-  /// One transaction writes over nothing that the state before it uses.
+  /// One commit overwrites no page of the previous state.
   @Test func oneTransactionInTheMiddleOfItDoesNotMatter() throws {
     let environment = try directory.open()
     defer { environment.close() }

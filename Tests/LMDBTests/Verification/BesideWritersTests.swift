@@ -2,7 +2,6 @@ import Testing
 
 @testable import LMDB
 
-/// Meta pages that are read while others write them.
 @Suite struct BesideWritersTests {
   private static func finding(_ number: Int) -> DataFileError {
     .finding(DataFileFinding(.meta, page: 0, "transactions \(number) and \(number + 3) do not follow each other"))
@@ -12,7 +11,7 @@ import Testing
     var looks = 0
     let result = try DataFileVerifier.settled(pause: 0) { () throws(DataFileError) in
       looks += 1
-      // The same twice, by chance.
+      // Two equal readings, by chance.
       if looks < 40 { throw Self.finding(looks / 2) }
       return "sound"
     }

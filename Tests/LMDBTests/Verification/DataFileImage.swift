@@ -8,7 +8,7 @@ import LMDB
   import Glibc
 #endif
 
-/// The bytes of a data file, to be changed and written back. It reads what is sound, and does not check.
+/// A data file's bytes, to change and write back. Assumes a sound file.
 struct DataFileImage {
   let path: String
   var bytes: [UInt8]
@@ -43,18 +43,18 @@ struct DataFileImage {
 
   var pageSize: Int { Int(load(40, UInt32.self)) }
 
-  /// Where the meta page of the last transaction starts.
+  /// The offset of the newest meta page.
   var meta: Int { load(144, UInt64.self) < load(pageSize + 144, UInt64.self) ? pageSize : 0 }
   var otherMeta: Int { meta == 0 ? pageSize : 0 }
-  /// Where the records of the free list and of the main database start.
+  /// The offset of the free list's record; the main database's follows.
   var free: Int { meta + 40 }
   var main: Int { meta + 88 }
   var lastPage: Int { Int(load(meta + 136, UInt64.self)) }
 
-  /// Where the pages of the main tree start, from the root down its first branches.
+  /// The offsets of the main tree's pages, from the root down the first branches.
   var spine: [Int] { spine(load(main + 40, UInt64.self)) }
 
-  /// The same of the free list's tree.
+  /// The offsets of the free list's pages, likewise.
   var freeSpine: [Int] { spine(load(free + 40, UInt64.self)) }
 
   private func spine(_ root: UInt64) -> [Int] {
@@ -69,13 +69,13 @@ struct DataFileImage {
 
   func count(of page: Int) -> Int { (Int(load(page + 12, UInt16.self)) - 16) / 2 }
 
-  /// Where an entry of a page starts.
+  /// An entry's offset.
   func node(_ index: Int, of page: Int) -> Int { page + Int(load(page + 16 + 2 * index, UInt16.self)) }
 
-  /// Where an entry's value, or the number of its first page, starts.
+  /// The offset of an entry's value or of its first page's number.
   func data(_ node: Int) -> Int { node + 8 + Int(load(node + 6, UInt16.self)) }
 
-  /// Where the first large value of the first leaf starts, its entry and its page.
+  /// The offsets of the first leaf's first large entry and of its page.
   var large: (node: Int, page: Int) {
     let leaf = spine.last!
     let node = (0..<count(of: leaf)).map { self.node($0, of: leaf) }.first { load($0 + 4, UInt16.self) == 1 }!

@@ -10,7 +10,7 @@ import Testing
   import Glibc
 #endif
 
-/// What LMDB writes is sound; what has one field changed is not.
+/// Accepts what LMDB writes, and rejects any changed field.
 @Suite struct DataFileVerifierTests {
   let directory = TemporaryDirectory()
 
@@ -96,7 +96,7 @@ import Testing
       let file = try? DataFileVerifier.verify(directory: directory.path)
       #expect(file.map { $0.freePages > 3_000 && $0.unreferencedPages == 0 } == true)
     }
-    // The free list itself is large now, and is used up again.
+    // The free list is large now, and is used up again.
     for round in UInt8(0)..<20 {
       let write = try environment.beginWrite()
       for key in UInt8(0)..<100 { try write.put([UInt8](repeating: round, count: 30_000), [key]) }
@@ -106,10 +106,10 @@ import Testing
     environment.close()
   }
 
-  /// LMDB does not write pages that are free again when the transaction ends: the file may end before them.
+  /// LMDB leaves pages unwritten that a transaction allocates and frees, so the file may end before them.
   @Test func freePagesPastTheEndOfTheFile() throws {
     let environment = try directory.open()
-    // So that there are free pages to be used again.
+    // Creates free pages for reuse.
     for number in UInt8(1)...6 { try environment.put([number], [1]) }
     let write = try environment.beginWrite()
     try write.put([7], [1])
@@ -147,7 +147,7 @@ import Testing
       if Int.random(in: 0..<10, using: &random) == 0 { write.abort() } else { try write.commit() }
       let file = try verify()
       #expect(file?.entries == (try environment.info().entries))
-      // Pages of values that one transaction wrote and removed, LMDB may forget: lost room, and no damage.
+      // LMDB may leak pages of values that one transaction wrote and removed: lost space, not damage.
       #expect(file != nil)
     }
   }
@@ -385,7 +385,7 @@ import Testing
     }
   }
 
-  /// Whatever is in the file: an answer, and no trap.
+  /// Random bytes get an answer, and never trap.
   @Test(arguments: [UInt64](1...4)) func noiseIsAnswered(_ seed: UInt64) throws {
     try makeDatabase()
     let whole = DataFileImage(directory.path)
@@ -406,7 +406,7 @@ import Testing
     #expect(found > 60)
   }
 
-  /// Most of the file is a hole, which costs who made it nothing.
+  /// The file is sparse.
   @Test func whatAFileClaimsTakesNoMemory() async {
     await #expect(processExitsWith: .success) {
       let directory = TemporaryDirectory()

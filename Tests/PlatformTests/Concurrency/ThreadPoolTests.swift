@@ -16,7 +16,7 @@ import Testing
             done { $0.append(thread * 1_000 + number) }
             most { $0.now -= 1 }
           })
-        // So that threads end, now and then.
+        // Lets threads end now and then.
         if number % 50 == 0 { MonotonicClock.sleep(nanoseconds: 3_000_000) }
       }
       pool.drain()
@@ -31,7 +31,7 @@ import Testing
     }
   }
 
-  /// It waits for what was there, and not for what comes later.
+  /// It waits for earlier work only.
   @Test func aDrainEndsAlthoughMoreComes() {
     let pool = ThreadPool(name: "test")
     let isOver = Guarded(false)
@@ -52,7 +52,7 @@ import Testing
     #expect(pool.waitingCount == 0)
   }
 
-  /// The system has no thread to spare: nobody waits for one.
+  /// Without a spare thread, work is queued.
   @Test func whatNoThreadDoesIsKept() {
     let pool = ThreadPool(name: "test", idleTime: 0)
     let done = Guarded<[Int]>([])
@@ -65,13 +65,13 @@ import Testing
     #expect(done.current == [0, 1, 2])
     #expect(!pool.run { done { $0.append(3) } })
     FaultInjection.end(session)
-    // The first thread that there is does it all.
+    // The first new thread does all of it.
     #expect(pool.run { done { $0.append(4) } })
     pool.drain()
     #expect(done.current == [0, 1, 2, 3, 4])
   }
 
-  /// Also while its thread waits for more.
+  /// Captures are released even while the thread waits for more work.
   @Test func whatIsDoneIsLetGoOf() {
     final class Tracked: Sendable {}
     let pool = ThreadPool(name: "test")

@@ -1,6 +1,6 @@
 import Platform
 
-/// A directory that goes away with the object, with everything in it.
+/// A temporary directory, removed with the object.
 final class TemporaryFolder: Sendable {
   let directory: Directory
   var path: String { directory.path }
@@ -34,7 +34,7 @@ final class TemporaryFolder: Sendable {
 }
 
 extension Directory {
-  /// Opens a file, and closes it again; `false` if there is none.
+  /// Opens and closes a file; `false` if it does not exist.
   func opens(_ name: String, _ access: File.Access = .reading, requiresOneName: Bool = false) throws(SystemError)
     -> Bool
   {
@@ -42,14 +42,13 @@ extension Directory {
     return file.descriptor > 2
   }
 
-  /// Makes a file, and closes it again.
+  /// Creates and closes a file.
   func makes(_ name: String, _ creation: File.Creation = .ifMissing) throws(SystemError) {
     let file = try create(name, creation)
     precondition(file.descriptor > 2)
   }
 }
 
-/// What `body` throws.
 func failure(_ body: () throws(SystemError) -> Void) -> SystemError? {
   do throws(SystemError) {
     try body()
