@@ -1,6 +1,5 @@
 import Logging
 
-/// A log handler that uses the cache that logs.
 struct ActingLog: LogHandler {
   var metadata: Logger.Metadata = [:]
   var logLevel = Logger.Level.trace

@@ -1,4 +1,4 @@
-/// A value whose end uses the cache that it was in.
+/// A value that uses its cache when it is released.
 final class ActingValue: Codable, Sendable {
   let number: Int
 

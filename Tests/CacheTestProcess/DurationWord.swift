@@ -1,4 +1,4 @@
-/// Durations as the tests write them on a line: a number of nanoseconds, or an extreme.
+/// Durations as command words: nanoseconds, or an extreme.
 enum DurationWord {
   static func duration(_ word: String) -> Duration {
     switch word {

@@ -1,11 +1,8 @@
 import Foundation
 import LMDBCaching
 
-// What calls back into an application.
-
 extension Session {
-  /// values ASYNCHRONOUSLY: stores values that use the cache when they are released, and lets them go by every way
-  /// there is.
+  /// values ASYNCHRONOUSLY: stores values that use the cache when they are released, and releases them in every way.
   func useActingValues(asynchronously: Bool) throws -> String {
     let cache = try opened()
     cache.memoryCache.releasesAsynchronously = asynchronously
@@ -14,7 +11,7 @@ extension Session {
     for index in 0..<10 { try cache.set("text", forKey: "t\(index)") }
     for index in 10..<20 { try cache.removeValue(forKey: "t\(index)") }
     cache.memoryCache.trim(toCount: 30)
-    // On the writer thread: what goes from the disk goes from memory.
+    // Runs on the writer thread; evicting from disk evicts from memory.
     try cache.diskCache.trim(toCount: 15)
     try store()
     try cache.trim(toCount: 30)
@@ -38,7 +35,7 @@ extension Session {
     return "ok"
   }
 
-  /// eventually KEY VALUE: waits until another process's write is seen.
+  /// eventually KEY VALUE: waits until another process's write is visible.
   func awaitValue(_ key: String, _ value: String) throws -> String {
     let cache = try opened()
     let deadline = ContinuousClock.now + .seconds(60)

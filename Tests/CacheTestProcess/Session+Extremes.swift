@@ -6,16 +6,14 @@ import Platform
   import Glibc
 #endif
 
-// Arguments at the ends of their ranges.
-
 extension Session {
-  /// key LENGTH TEXT: everything that takes a key, with one of so many bytes that consists of the text.
+  /// key LENGTH TEXT: tries every operation with a key of that many bytes, repeating the text.
   func useKey(length: Int, _ text: String) throws -> String {
     let cache = try opened()
     let part = text == "NUL" ? "\0" : text == "MAX" ? "\u{10FFFF}" : text
     var key = String(repeating: part, count: length / part.utf8.count)
     key += String(repeating: "x", count: length - key.utf8.count)
-    // One that differs in its last byte.
+    // Differs in the last byte.
     let other = String(key.dropLast()) + "y"
     func expect(_ condition: Bool, _ what: String) throws {
       if !condition { throw CacheError(.storageFailed, "\(what) with a key of \(length) bytes") }
@@ -32,7 +30,7 @@ extension Session {
       if 1..<1 << 20 ~= length {
         try expect(cache.entries(withPrefix: key).map(\.key) == [key], "entries, place \(place)")
       }
-      // Long keys are sorted byte by byte, which takes its time in a debug build.
+      // Sorting long keys byte by byte is slow in a debug build.
       if place == 2 || length < 1 << 20 {
         try expect(cache.entries().contains { $0.key == key }, "all entries, place \(place)")
       }
@@ -58,7 +56,7 @@ extension Session {
     return "ok"
   }
 
-  /// refusedkey LENGTH: one that is too long.
+  /// refusedkey LENGTH: tries a key that is too long.
   func useLongKey(length: Int) throws -> String {
     let cache = try opened()
     let key = String(repeating: "k", count: length)
@@ -75,7 +73,6 @@ extension Session {
     note("set") { try cache.set(1, forKey: key) }
     note("disk set") { try cache.diskCache.set(1, forKey: key) }
     note("write") { try cache.write { $0.set(1, forKey: key) } }
-    // What cannot be there is not there.
     if try cache.value(Int.self, forKey: key) != nil { codes.append("value") }
     if cache.contains(key) { codes.append("contains") }
     note("removal") { try cache.removeValue(forKey: key) }
@@ -92,7 +89,7 @@ extension Session {
   }
 
   #if os(Linux)
-    /// Bytes that take no memory: their pages are never there.
+    /// Bytes that take no memory: their pages are never allocated.
     private func withZeros<R>(_ count: Int, _ body: (Data) throws -> R) throws -> R {
       guard let memory = mmap(nil, count, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0),
         memory != MAP_FAILED
@@ -101,8 +98,8 @@ extension Session {
       return try body(Data(bytesNoCopy: memory, count: count, deallocator: .none))
     }
 
-    /// setlong KEY BYTES reserving|unreserved: stores so many zeros on the disk alone. Unreserved: as on a file system
-    /// that reserves no blocks, where a disk is found to be full in the middle of the value.
+    /// setlong KEY BYTES reserving|unreserved: stores zeros on disk only. Unreserved simulates a file system that
+    /// reserves no blocks, where a disk may fill up within a value.
     func setLongValue(_ key: String, _ size: Int, reserving: Bool) throws {
       let session = FaultInjection.begin(
         .directory(try opened().directory.path + "/values"),
@@ -111,7 +108,7 @@ extension Session {
       try withZeros(size) { try opened().diskCache.set($0, forKey: key) }
     }
 
-    /// getlong KEY: its length on the disk; `damaged` if it has other bytes than zeros at some places.
+    /// getlong KEY: its length on disk; `damaged` if sampled bytes are not zero.
     func longValue(_ key: String) throws -> String {
       let length = try opened().diskCache.withBytes(forKey: key) { bytes in
         let places = stride(from: 0, to: bytes.byteCount, by: max(1, bytes.byteCount / 1_000))
@@ -120,7 +117,7 @@ extension Session {
       return length.map { $0 < 0 ? "damaged" : String($0) } ?? "nil"
     }
 
-    /// huge BYTES: a value that is too long.
+    /// huge BYTES: tries a value that is too long.
     func useHugeValue(_ size: Int) throws -> String {
       let cache = try opened()
       var codes: [String] = []

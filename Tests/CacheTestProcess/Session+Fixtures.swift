@@ -7,9 +7,7 @@ import LMDBCaching
 #endif
 
 extension Session {
-  /// fixture KIND DIRECTORY: writes what the tests of later versions read.
-  ///
-  /// What is open then stays so: the process ends as one that is killed.
+  /// fixture KIND DIRECTORY: writes fixture files, which stay open as if the process were killed.
   func writeFixture(_ kind: String, to path: String) throws {
     let directory = URL(fileURLWithPath: path, isDirectory: true)
     switch kind {

@@ -7,23 +7,19 @@ import Synchronization
   import Glibc
 #endif
 
-// Opening and closing, by many threads and in a bad environment.
-
 extension Session {
-  /// One thread's part of ``storm(_:rounds:trims:)``, and what it found.
+  /// One thread's part of ``storm(_:rounds:trims:)``, and its findings.
   private final class Storm: Sendable {
     static let threads = 4
     static let fillers = 150
-    /// The round that each thread was told is written.
+    /// The last acknowledged round of each thread.
     let acknowledged = Mutex([Int](repeating: -1, count: threads))
     let failures = Mutex<[String]>([])
 
     func fail(_ text: String) { failures.withLock { $0.append(text) } }
   }
 
-  /// storm DIRECTORY ROUNDS TRIMS: threads that open, read, write and close, each for itself.
-  ///
-  /// Each opening has to see what any thread had been told before it.
+  /// storm DIRECTORY ROUNDS TRIMS: threads open, read, write and close; each opening must see all acknowledged writes.
   func storm(_ directory: String, rounds: Int, trims: Bool) -> String {
     let storm = Storm()
     let group = DispatchGroup()
@@ -59,8 +55,7 @@ extension Session {
     return failures.isEmpty ? "ok" : "\(failures.count) failures: " + failures.prefix(4).joined(separator: "; ")
   }
 
-  /// relay DIRECTORY ROUNDS TRIMS: one thread closes the only cache on the directory, with writes that it has yet to
-  /// commit; others open the directory as soon as that has begun.
+  /// relay DIRECTORY ROUNDS TRIMS: one thread closes the only cache with writes pending; others open the directory.
   func relay(_ directory: String, rounds: Int, trims: Bool) throws -> String {
     let storm = Storm()
     var written = 0
@@ -78,7 +73,7 @@ extension Session {
       }
       if trims {
         start {
-          // Nothing is that old. It may come too late.
+          // Matches no entry, and may come too late.
           do throws(CacheError) { try cache.trim(toAge: .seconds(3_600)) } catch {
             if error.code != .closed { throw error }
           }
@@ -115,7 +110,7 @@ extension Session {
   private static func stormCache(_ directory: String) throws -> LMDBCache {
     var configuration = CacheConfiguration()
     configuration.disk.mapSize = 1 << 30
-    // Closing has something to commit.
+    // Leaves a commit for the close.
     configuration.disk.groupCommitInterval = .seconds(3_600)
     return try LMDBCache(directory: URL(fileURLWithPath: directory), configuration: configuration)
   }
@@ -136,7 +131,7 @@ extension Session {
     if trims && thread == 0 {
       trim.enter()
       Thread {
-        // Nothing is that old. It may come too late.
+        // Matches no entry, and may come too late.
         do throws(CacheError) { try cache.trim(toAge: .seconds(3_600)) } catch {
           if error.code != .closed { storm.fail("a trim: \(error)") }
         }
@@ -150,7 +145,7 @@ extension Session {
   }
 
   #if os(Linux)
-    /// filelimit BYTES: no file may become longer.
+    /// filelimit BYTES: limits the size of files.
     func limitFiles(_ size: Int) -> String {
       signal(SIGXFSZ, SIG_IGN)
       var limit = rlimit()

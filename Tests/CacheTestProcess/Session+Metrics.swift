@@ -5,7 +5,7 @@ import MetricsTestKit
 extension Session {
   private static let metrics = TestMetrics()
 
-  /// - Returns: `nil` if the command is another one's.
+  /// - Returns: `nil` for an unknown command.
   func runMetrics(_ words: [Substring]) throws -> String? {
     switch words[0] {
     case "measure":
@@ -15,7 +15,7 @@ extension Session {
         try opened().diskCache.autoTrimInterval = .milliseconds(Int(words[1])!)
       }
       return "ok"
-    // A metrics system whose timers hang until "resume".
+    // A metrics system whose timers block until "resume".
     case "stall":
       MetricsSystem.bootstrap(StalledMetrics(Self.metrics))
       return "ok"
@@ -24,7 +24,7 @@ extension Session {
       return "ok"
     case "counter": return String(Self.metrics.counterTotal(label: label(words)))
     case "timer": return String(Self.metrics.timers(label: label(words)).reduce(0) { $0 + $1.values.count })
-    // What is told last, and "none" without such a gauge.
+    // The last reported value, or "none" without such a gauge.
     case "gauge":
       return Self.metrics.recorders(label: label(words)).last?.lastValue.map { String(Int($0)) } ?? "none"
     default: return nil

@@ -10,30 +10,27 @@ import TestSupport
   import Glibc
 #endif
 
-// What the tests of the promises ask for.
-
 extension Session {
   func runPromise(_ words: [Substring]) throws -> String {
     func text(_ index: Int) -> String { String(words[index]) }
     func number(_ index: Int) -> Int { Int(words[index])! }
     switch words[0] {
     case "die":
-      // As a process ends that is killed: nothing is closed.
       kill(getpid(), SIGKILL)
     case "increment":
       // increment KEY COUNT: answers each sum.
       for _ in 0..<number(2) { answer(try String(opened().increment(forKey: text(1)))) }
     case "increments":
-      // increments KEY COUNT THREADS: and says nothing of each.
+      // increments KEY COUNT THREADS: answers once.
       try increments(text(1), number(2), threads: number(3))
     case "sets":
-      // sets KEY COUNT: one number after the other.
+      // sets KEY COUNT: sets ascending numbers.
       for value in 0..<number(2) { try opened().set(value, forKey: text(1)) }
     case "loads":
-      // loads PREFIX COUNT THREADS: how many of the keys it had to load.
+      // loads PREFIX COUNT THREADS: answers how many keys it had to load.
       return try String(loads(text(1), number(2), threads: number(3)))
     case "slowload":
-      // slowload KEY: begins, and does not end before the next line.
+      // slowload KEY: the load lasts until the next line.
       return try opened().value(String.self, forKey: text(1)) {
         answer("loading")
         let line = readLine() ?? "ended"
@@ -41,7 +38,7 @@ extension Session {
         return line
       }
     case "absent":
-      // absent PREFIX COUNT: how many keys it was the first to set.
+      // absent PREFIX COUNT: answers how many keys it set first.
       return try String((0..<number(2)).count { try opened().setValueIfAbsent(getpid(), forKey: text(1) + "\($0)") })
     case "boot": BootIdentifier.simulate(boot: UInt64(number(1)))
     case "umask": umask(mode_t(number(1)))
@@ -62,24 +59,24 @@ extension Session {
     case "trimlimits": try opened().diskCache.trimToLimits()
     case "sweep": try opened().diskCache.sweepValues()
     case "maintain":
-      // What the timer asks for, and then what comes after it on the same thread.
+      // Runs the timer's work, and then a later job on the same thread.
       manual!.advance(by: .seconds(61))
       try opened().diskCache.betweenCommits {}
     case "settle":
-      // Its cause is over; the commit is tried again after a pause.
+      // The failure is over; the commit is retried after a pause.
       let deadline = ContinuousClock.now + .seconds(60)
       while true {
         do throws(CacheError) {
           try opened().flush()
           return "ok"
         } catch {
-          // What is closed stays so.
+          // A closed cache stays closed.
           if error.code == .closed || ContinuousClock.now > deadline { throw error }
           usleep(10_000)
         }
       }
     case "between":
-      // The writer thread has looked at what there is to do.
+      // Makes the writer thread check for work.
       try opened().diskCache.betweenCommits {}
     case "advance": manual!.advance(by: DurationWord.duration(text(1)))
     case "setclock": manual!.set(Int64(text(1))!)
@@ -100,7 +97,7 @@ extension Session {
     case "values":
       if words.count > 2 { try Stage.shared.begin(Stage.Action(rawValue: text(2))!, in: opened().directory.path) }
       return try useActingValues(asynchronously: text(1) == "true")
-    // With a word after it where perhaps nothing is done.
+    // With a second word, waits less, because perhaps nothing happens.
     case "acted": return Stage.shared.awaitReport(within: .seconds(words.count > 1 ? 5 : 60))
     case "eventually": return try awaitValue(text(1), text(2))
     case "loseData":
@@ -118,7 +115,7 @@ extension Session {
     return "ok"
   }
 
-  /// Options of `open` that say how the cache sees time.
+  /// Clock options of `open`.
   func apply(
     _ name: Substring, _ value: Substring, in directory: Substring, to configuration: inout CacheConfiguration
   ) {
@@ -134,14 +131,14 @@ extension Session {
     case "memoryage": configuration.memory.ageLimit = DurationWord.duration(word)
     case "diskage": configuration.disk.ageLimit = DurationWord.duration(word)
     case "clock":
-      // The wall and the monotonic clock, standing still.
+      // A stopped clock with the given wall and monotonic times.
       let times = value.split(separator: ":").map { Int64($0)! }
       let clock = ManualClock(now: times[0] - times[1])
       clock.advance(by: .nanoseconds(times[1]))
       manual = clock
       configuration.clock = .manual(clock)
     case "wall":
-      // At this moment, and standing still but for what `advance` does.
+      // Starts at this time; only `advance` moves it.
       let clock = ManualClock(now: Int64(value)!)
       manual = clock
       configuration.clock = .manual(clock)
@@ -149,7 +146,7 @@ extension Session {
     }
   }
 
-  /// Threads and tasks ask for the keys in orders of their own.
+  /// Threads and tasks request the keys, each in its own order.
   private func loads(_ prefix: String, _ count: Int, threads: Int) throws -> Int {
     let cache = try opened()
     let before = cache.statistics.loads

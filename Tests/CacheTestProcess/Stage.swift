@@ -3,17 +3,16 @@ import LMDBCaching
 import Logging
 import Synchronization
 
-/// What log handlers and deinitializers of an application do, which are called when they do not expect it: they use the
-/// cache.
+/// Cache use by an application's log handlers and deinitializers, which run at unexpected moments.
 final class Stage: Sendable {
   enum Action: String {
     case count
     case value
     case set
     case flush
-    /// Opens another directory, and closes it.
+    /// Opens and closes another directory.
     case openOther
-    /// Opens the directory that the cache is, or will be, in, and closes it.
+    /// Opens and closes the cache's own directory.
     case openSame
     case close
   }
@@ -22,7 +21,7 @@ final class Stage: Sendable {
     var cache: LMDBCache?
     var action: Action?
     var directory = ""
-    /// What the cache is, or will be, opened with.
+    /// The cache's configuration.
     var configuration = CacheConfiguration()
     var actions = 0
     var hasBegun = false
@@ -31,7 +30,7 @@ final class Stage: Sendable {
 
   static let shared = Stage()
   private static let isActing = "isActing"
-  /// So many times it acts; a log can be long.
+  /// Limits the number of actions, because a log can be long.
   private static let limit = 300
 
   private let state = Mutex(State())
@@ -43,20 +42,19 @@ final class Stage: Sendable {
     }
   }
 
-  /// To be called before a cache is opened.
+  /// Must be called before a cache is opened.
   func expect(_ configuration: CacheConfiguration) { state.withLock { $0.configuration = configuration } }
 
-  /// The cache that is open; `nil`: none.
   func enter(_ cache: LMDBCache?) {
     let left = state.withLock { state in
       defer { state.cache = cache }
       return state.cache
     }
-    // Its end is not under the lock.
+    // Release it outside the lock.
     withExtendedLifetime(left) {}
   }
 
-  /// Whether something was done, or what went wrong; waits for what another thread is at, or has yet to begin.
+  /// Waits for pending actions; returns whether anything was done, or what went wrong.
   func awaitReport(within limit: Duration) -> String {
     let deadline = ContinuousClock.now + limit
     while ContinuousClock.now < deadline, state.withLock({ $0.actions == 0 }) {
@@ -67,7 +65,7 @@ final class Stage: Sendable {
     }
   }
 
-  /// Does what was asked for, but not while it is at it on the same thread.
+  /// Performs the action, unless this thread is already performing it.
   func act() {
     let thread = Thread.current
     if thread.threadDictionary[Self.isActing] != nil { return }
@@ -84,7 +82,7 @@ final class Stage: Sendable {
       try perform(action, cache, directory)
       state.withLock { $0.actions += 1 }
     } catch {
-      // What a cache may answer that is closed or cannot commit.
+      // Expected from a closed cache, or one that cannot commit.
       let code = (error as? CacheError)?.code
       let isExpected = code == .closed || code == .notCommitted || code == .noSpace || code == .busy
       state.withLock { state in
@@ -97,7 +95,7 @@ final class Stage: Sendable {
   private func perform(_ action: Action, _ cache: LMDBCache?, _ directory: String) throws {
     switch action {
     case .openOther, .openSame:
-      // A directory has one of each setting in a process.
+      // Settings are per process and directory.
       var configuration = state.withLock { $0.configuration }
       configuration.logger = Logger(label: "guest", factory: { _ in SwiftLogNoOpLogHandler() })
       let path = action == .openSame ? directory : directory + "-other"

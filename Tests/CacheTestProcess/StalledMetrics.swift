@@ -2,7 +2,7 @@ import Dispatch
 import Metrics
 import MetricsTestKit
 
-/// A metrics system that hangs when its first timer is made.
+/// A metrics system that blocks when its first timer is created.
 struct StalledMetrics: MetricsFactory {
   private static let gate = DispatchSemaphore(value: 0)
   private let metrics: TestMetrics
@@ -13,7 +13,7 @@ struct StalledMetrics: MetricsFactory {
 
   func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
     Self.gate.wait()
-    // The others do not wait.
+    // Later timers do not block.
     Self.gate.signal()
     return metrics.makeTimer(label: label, dimensions: dimensions)
   }

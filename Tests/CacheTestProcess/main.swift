@@ -8,9 +8,8 @@ import TestSupport
   import Glibc
 #endif
 
-// Another process for the cache's tests: reads commands from its standard input, one a line, words separated by
-// spaces, and answers each with one line or, for loops, one line per write. Every answer is flushed: what was
-// answered was acknowledged, whenever the process is killed.
+// A child process for cache tests. It reads commands from standard input, one per line with words separated by spaces,
+// and answers each with one line (loops: one per write). Flushed answers acknowledge writes even if it is killed.
 
 func answer(_ text: String) {
   FileHandle.standardOutput.write(Data((text + "\n").utf8))
@@ -18,7 +17,7 @@ func answer(_ text: String) {
 
 final class Session {
   var cache: LMDBCache?
-  /// The clock of a cache that was opened with one of the test's.
+  /// The manual clock of a cache opened with one.
   var manual: ManualClock?
 
   func opened() throws(CacheError) -> LMDBCache {
@@ -50,7 +49,7 @@ final class Session {
     Stage.shared.enter(cache)
   }
 
-  /// Writes `pairs` batches, each the same number under both keys, answering each.
+  /// Writes `count` batches, each with one number under both keys, answering each.
   func batches(_ first: String, _ second: String, _ count: Int) throws {
     for number in 0..<count {
       try opened().write(waitsForCommit: true) { batch in
@@ -60,11 +59,11 @@ final class Session {
     }
   }
 
-  /// Suspends this process in the middle of a write transaction; when it is continued, commits that.
+  /// Suspends this process within a write transaction, and commits it when resumed.
   func stopWriting() throws {
     var options = Environment.Options()
     options.syncMode = .noMetaSync
-    // The one that the cache has open.
+    // Returns the environment that the cache has open.
     let environment = try Environment.open(directory: opened().directory.path, options: options)
     defer { environment.close() }
     let transaction = try environment.beginWrite()
@@ -73,7 +72,7 @@ final class Session {
     try transaction.commit()
   }
 
-  /// Suspends this process while it holds the lock of who opens a directory.
+  /// Suspends this process while it holds the lock for opening a directory.
   func stopOpening(_ directory: String) throws {
     let descriptor = Foundation.open(directory, O_RDONLY | O_DIRECTORY)
     guard flock(descriptor, LOCK_EX) == 0 else { throw CacheError(.storageFailed, "flock") }
@@ -82,7 +81,7 @@ final class Session {
     Foundation.close(descriptor)
   }
 
-  /// Of the data file that is open, which may have no name any more: from the descriptors of this process.
+  /// Finds the open file through /proc, as it may be unlinked.
   func inode(_ name: String) throws -> UInt64 {
     for descriptor in Int32(3)..<200 {
       let link = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")
@@ -109,7 +108,7 @@ final class Session {
         answer(String(index))
       }
     case "same":
-      // One key, each value written by this process told apart from the others'.
+      // One key; each process writes distinguishable values.
       for index in 0..<number(3) { try opened().set(payload(text(2), index, 40), forKey: text(1)) }
     case "batches": try batches(text(1), text(2), number(3))
     case "get": return try opened().value(String.self, forKey: text(1)) ?? "nil"
@@ -143,7 +142,7 @@ final class Session {
       cache = nil
     #if os(Linux)
       case "addressspace":
-        // So many bytes more than there are mapped now; and the stack of a thread takes so many.
+        // Arguments: bytes beyond the currently mapped size, and a thread's stack size.
         if words.count > 2 {
           let attributes = UnsafeMutablePointer<pthread_attr_t>.allocate(capacity: 1)
           pthread_attr_init(attributes)
@@ -159,7 +158,7 @@ final class Session {
         if setrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit) != 0 { return "no" }
     #endif
     case "unprivileged":
-      // The tests may run as root, whom no permission stops.
+      // Root ignores permissions, so give it up.
       if setgid(65534) != 0 || setuid(65534) != 0 { return "no" }
     default: return try runMetrics(words) ?? runPromise(words)
     }

@@ -1,17 +1,15 @@
 import Foundation
 
-/// A run of another program that is over in time, whatever it does: one that hangs is killed, and says so.
+/// Runs another program with a time limit: one that hangs is killed and reported.
 package enum BoundedProcess {
-  /// Runs a program that is built with the tests, gives it `lines` as its whole input, and waits for its end.
-  ///
-  /// - Parameter seconds: After so long the process is killed.
+  /// Runs a program built with the tests on the input `lines`, and waits for it at most `seconds`.
   package static func run(
     _ program: String, _ arguments: [String] = [], input lines: [String] = [], within seconds: Int = 60
   ) throws -> ProcessOutcome {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("bounded-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
     defer { try? FileManager.default.removeItem(at: folder) }
-    // Files, and not pipes: a process that is forked and left behind would hold a pipe open.
+    // Files instead of pipes: a forked process left behind would keep a pipe open.
     let (input, output) = (folder.appendingPathComponent("input"), folder.appendingPathComponent("output"))
     try Data(lines.map { $0 + "\n" }.joined().utf8).write(to: input)
     try Data().write(to: output)

@@ -1,24 +1,23 @@
 package import Foundation
 
-/// Another process that is spoken to by lines. Ended when it is released.
-// Sendable: a test hands it from one thread to another, and never uses it on two at once.
+/// A child process controlled by lines. Ended on release.
+// Sendable: a test passes it between threads, and never uses it on two at once.
 package final class ChildProcess: @unchecked Sendable {
   private let process: LaunchedProcess
   private let input = Pipe()
   private let output = Pipe()
   private var buffer = Data()
 
-  /// How a process is ended.
   package enum Ending: Sendable {
-    /// At once, by a signal that it cannot notice.
+    /// Immediately, by SIGKILL.
     case kill
-    /// By the end of its input, for one that has something to clean up.
+    /// By closing its input, for a process that must clean up.
     case endOfInput
   }
 
   private let ending: Ending
 
-  /// - Parameter program: The name of a program that is built with the tests, such as `CacheTestProcess`.
+  /// - Parameter program: The name of a program built with the tests, such as `CacheTestProcess`.
   package convenience init(
     _ program: String, _ arguments: [String] = [], environment: [String: String]? = nil, ending: Ending = .kill
   ) throws {
@@ -33,7 +32,7 @@ package final class ChildProcess: @unchecked Sendable {
     process = try LaunchedProcess(
       executable, arguments, environment: environment, input: input.fileHandleForReading,
       output: output.fileHandleForWriting)
-    // Its end is what shows that nobody speaks to it any more.
+    // Only the child keeps it open, so that its end is noticed.
     try output.fileHandleForWriting.close()
     try input.fileHandleForReading.close()
   }
@@ -45,32 +44,32 @@ package final class ChildProcess: @unchecked Sendable {
     }
   }
 
-  /// Writing to a process that has ended is an error, and no signal. By a handler: what is ignored, a child ignores too.
+  /// Turns SIGPIPE into an error. Uses a handler, because children inherit an ignored signal.
   private static let outliveReaders: Void = {
     _ = Foundation.signal(SIGPIPE) { _ in }
   }()
 
-  /// Ends its input, and waits for its end.
+  /// Closes its input, and waits for its end.
   @discardableResult package func end() -> ProcessOutcome.Ending {
     try? input.fileHandleForWriting.close()
     return process.wait()
   }
 
-  /// Where a program is that is built with the tests, for what starts it by another one.
+  /// The path of a program built with the tests, for launching it through another program.
   package static func path(of program: String) -> String { executable(program).path }
-  /// The program is started by another one, of the system: `unshare` with its options, say.
+  /// Launches the program through a system command, such as `unshare` with options.
   package convenience init(_ program: String, startedBy words: [String]) throws {
     try self.init(
       URL(fileURLWithPath: "/usr/bin/env"), words + [Self.executable(program).path])
   }
 
-  /// Suspends it, and returns when it is.
+  /// Returns once it is suspended.
   package func suspend() {
     process.signal(SIGSTOP)
     awaitSuspension()
   }
 
-  /// Returns when it is suspended, or has ended.
+  /// Returns once it is suspended or has ended.
   package func awaitSuspension() {
     for _ in 0..<5_000 {
       let status = (try? String(contentsOfFile: "/proc/\(identifier)/status", encoding: .utf8)) ?? ""
@@ -79,10 +78,9 @@ package final class ChildProcess: @unchecked Sendable {
     }
   }
 
-  /// Lets it go on.
   package func resume() { process.signal(SIGCONT) }
 
-  /// Beside the test bundle, whatever runs it.
+  /// Next to the test bundle, under any test runner.
   private static func executable(_ program: String) -> URL {
     var folders = [Bundle.main.bundleURL]
     for argument in CommandLine.arguments where argument.contains(".xctest") {
@@ -99,10 +97,10 @@ package final class ChildProcess: @unchecked Sendable {
 
   package var identifier: Int32 { process.identifier }
 
-  /// One that has ended answers nothing to it.
+  /// Does nothing if the process has ended.
   package func send(_ line: String) { try? input.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8)) }
 
-  /// The next line of its output; nil: it has ended.
+  /// The next line of its output, or nil if it has ended.
   package func readLine() -> String? {
     while true {
       if let end = buffer.firstIndex(of: UInt8(ascii: "\n")) {
@@ -115,32 +113,31 @@ package final class ChildProcess: @unchecked Sendable {
     }
   }
 
-  /// Sends a command and returns the answer.
   package func run(_ line: String) -> String? {
     send(line)
     return readLine()
   }
 
-  /// The lines it has written and will write, up to its end.
+  /// The remaining lines of its output, up to its end.
   package func readRemaining() -> [String] {
     var lines: [String] = []
     while let line = readLine() { lines.append(line) }
     return lines
   }
 
-  /// All that it has written and will write, up to its end, as bytes.
+  /// All remaining bytes of its output, up to its end.
   package func readToEnd() -> Data {
     defer { buffer = Data() }
     return buffer + ((try? output.fileHandleForReading.readToEnd()) ?? Data())
   }
 
-  /// Ends its input: what it does then is its own business.
+  /// Closes its input, without waiting.
   package func endInput() { try? input.fileHandleForWriting.close() }
 
-  /// Sends a signal without waiting for what it does.
+  /// Sends a signal, without waiting.
   package func signal(_ number: Int32) { process.signal(number) }
 
-  /// Ends it at once, as nothing it could notice.
+  /// Ends it with SIGKILL.
   package func kill() {
     process.signal(SIGKILL)
     process.wait()

@@ -1,8 +1,7 @@
 import CTestSupport
 
-/// Extended attributes of files.
 package enum FileAttribute {
-  /// Sets one of the user's. Returns `false` where the file system has no such attributes.
+  /// Sets a user attribute. Returns `false` if the file system supports none.
   package static func set(_ name: String, to value: [UInt8], of path: String) -> Bool {
     #if os(Linux)
       let name = "user." + name

@@ -1,7 +1,6 @@
 package import Foundation
 
-/// What may be in a directory that somebody takes for a cache's by mistake: names that a cache uses too, and contents
-/// that are a user's.
+/// User content that a cache directory might contain, partly under names that a cache uses too.
 package enum ForeignContent: String, CaseIterable, Sendable {
   case note = "notes.txt"
   case hiddenFile = ".profile"
@@ -21,7 +20,7 @@ package enum ForeignContent: String, CaseIterable, Sendable {
   case quarantine = "quarantine-2024/report.txt"
   case truncatedDatabase = "data.mdb.truncated"
 
-  /// Where it is in the directory.
+  /// Its path in the directory.
   package var path: String { rawValue.split(separator: " ").first.map(String.init) ?? rawValue }
 
   package var bytes: Data {
@@ -32,7 +31,7 @@ package enum ForeignContent: String, CaseIterable, Sendable {
     }
   }
 
-  /// Puts it there, as if it had been there for years.
+  /// Creates it, with an old date.
   package func place(in directory: String) throws {
     let file = URL(fileURLWithPath: directory).appendingPathComponent(path)
     try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)

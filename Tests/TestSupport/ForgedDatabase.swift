@@ -1,10 +1,8 @@
 package import LMDB
 
-/// Changes single records of a cache's database with LMDB itself, as somebody who wants to harm its reader would.
-///
-/// Nobody may have it open.
+/// Changes records of a closed cache's database with LMDB itself, like an attacker.
 package enum ForgedDatabase {
-  /// - Parameter change: Gets what is under the key, or `nil`, and returns what shall be; `nil`: nothing.
+  /// - Parameter change: Receives the current value or `nil`, and returns the new one; `nil` removes it.
   package static func rewrite(
     _ directory: String, _ key: [UInt8], _ change: ([UInt8]?) -> [UInt8]?
   ) throws(LMDBError) {
@@ -26,7 +24,7 @@ package enum ForgedDatabase {
 }
 
 extension [UInt8] {
-  /// The standard library's rethrows any error; this keeps its type.
+  /// Keeps the error type, unlike the standard library's.
   fileprivate func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
     try withUnsafeBytes { bytes -> Result<R, E> in
       do throws(E) { return .success(try body(bytes)) } catch { return .failure(error) }

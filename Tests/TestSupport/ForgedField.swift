@@ -11,15 +11,15 @@ package enum ForgedField: Int, CaseIterable, Sendable {
 
   package static let key: [UInt8] = [0xFF, 0x6D]
 
-  /// What may be in it that no cache writes.
+  /// Values that no cache writes.
   package static let extremes: [UInt64] = [
     0, 1, UInt64(Int64.max), UInt64(bitPattern: .min), UInt64(bitPattern: -2), .max, (1 << 62) - 1,
   ]
 
-  /// Those that nothing but the entries themselves can show to be wrong.
+  /// Fields that only a scan of all entries can disprove.
   package static let withoutDigest = allCases.filter { $0 != .digest }
 
-  /// Puts `value` into a record; its checksum is not right any more.
+  /// Puts `value` into a record, which invalidates the checksum.
   package func put(_ value: UInt64, into record: inout [UInt8]) {
     withUnsafeBytes(of: value.littleEndian) { record.replaceSubrange(rawValue..<rawValue + 8, with: $0) }
   }

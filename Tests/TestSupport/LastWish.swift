@@ -1,4 +1,4 @@
-/// Does something when it is released: for what may happen in the `deinit` of somebody's object.
+/// Runs a closure when it is released, to simulate a `deinit` in user code.
 package final class LastWish: Sendable {
   private let wish: @Sendable () -> Void
 
@@ -7,7 +7,7 @@ package final class LastWish: Sendable {
   deinit { wish() }
 }
 
-/// Its archive says nothing of it.
+/// Encodes nothing.
 extension LastWish: Codable {
   package convenience init(from decoder: any Decoder) throws { self.init {} }
 

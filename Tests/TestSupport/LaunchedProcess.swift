@@ -6,17 +6,17 @@ import Synchronization
   import Glibc
 #endif
 
-/// Another program, started and waited for by the system's own calls.
+/// A program launched and awaited with system calls.
 ///
-/// Foundation's `Process` lists the descriptors of the process that starts another one, and on Linux reads beyond the end
-/// of that list when there are more than some 1,350 of them. Tests of caches side by side have as many.
+/// Foundation's `Process` on Linux reads out of bounds when this process has more than about 1,350 descriptors, which
+/// parallel cache tests do.
 package final class LaunchedProcess: Sendable {
   package let identifier: pid_t
-  /// What has been waited for has no number any more.
+  /// The kernel reuses the number of a reaped process.
   private let ending = Mutex<ProcessOutcome.Ending?>(nil)
 
-  /// Starts a program. It has the three descriptors that are given and no other, a group of its own, blocks no signal, and
-  /// ignores none that a shell makes those ignore that it starts in the background.
+  /// Launches a program with only the three given descriptors and a group of its own; it blocks no signal, and ignores
+  /// none that a shell ignores for background jobs.
   ///
   /// - Parameters:
   ///   - environment: All its variables; `nil`: those of this process.
@@ -28,7 +28,7 @@ package final class LaunchedProcess: Sendable {
     var actions = Self.noActions
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
-    // Above the three first, so that none of them is replaced before it is used.
+    // Above the first three, so that none is replaced before it is used.
     let sources = try [input, output, errors ?? .standardError].map(Self.duplicate)
     defer { for source in sources where source >= 0 { close(source) } }
     for (target, source) in sources.enumerated() {
@@ -37,7 +37,7 @@ package final class LaunchedProcess: Sendable {
     var attributes = Self.noAttributes
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
-    // It would inherit that a worker thread blocks signals, and could not be ended by one.
+    // Worker threads block signals, and the child would inherit that and could not be signaled.
     var none = sigset_t()
     sigemptyset(&none)
     posix_spawnattr_setsigmask(&attributes, &none)
@@ -64,7 +64,7 @@ package final class LaunchedProcess: Sendable {
     identifier = child
   }
 
-  /// Foundation's null device has no descriptor on Linux: the program would have that of this process in its place.
+  /// Foundation's null device has no descriptor on Linux: the child would inherit this process's.
   private static func duplicate(_ handle: FileHandle) throws -> Int32 {
     let null = handle.fileDescriptor < 0 ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1
     defer { if null >= 0 { close(null) } }
@@ -73,20 +73,20 @@ package final class LaunchedProcess: Sendable {
     return descriptor
   }
 
-  /// One that nobody waited for would stay in the system's table.
+  /// Reaps it, if no one waited for it.
   deinit { _ = tryWait() }
 
-  /// Waits for its end. Other threads may signal it meanwhile.
+  /// Waits for its end. Other threads may send signals during the wait.
   @discardableResult package func wait() -> ProcessOutcome.Ending {
     var information = siginfo_t()
     while waitid(P_PID, id_t(identifier), &information, WEXITED | WNOWAIT) < 0 && errno == EINTR {}
     return ending.withLock { Self.reap(identifier, into: &$0, 0) }!
   }
 
-  /// How it ended; `nil`: it runs.
+  /// How it ended, or `nil` while it runs.
   package func tryWait() -> ProcessOutcome.Ending? { ending.withLock { Self.reap(identifier, into: &$0, WNOHANG) } }
 
-  /// How it ended; `nil`: it runs longer.
+  /// How it ended, or `nil` if it still runs at `limit`.
   package func wait(until limit: Date) -> ProcessOutcome.Ending? {
     while true {
       if let ending = tryWait() { return ending }
@@ -106,12 +106,12 @@ package final class LaunchedProcess: Sendable {
     return ending
   }
 
-  /// Sends a signal, if it has not been waited for.
+  /// Sends a signal, unless it has been reaped.
   package func signal(_ number: Int32) {
     ending.withLock { if $0 == nil { _ = kill(identifier, number) } }
   }
 
-  /// Calls `body` with copies of `strings` that end with a null pointer.
+  /// Calls `body` with C copies of `strings`, followed by a null pointer.
   private static func withCStrings<Result>(
     _ strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> Result
   ) -> Result {

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// An object of a class of one's own, for tests of archives.
+/// A user-defined class, for tests of archives.
 // Sendable: immutable.
 package final class Note: NSObject, NSSecureCoding, @unchecked Sendable {
   package static let supportsSecureCoding = true

@@ -1,4 +1,4 @@
-/// The text that CacheTestProcess stores as the `number`-th write, which the tests know.
+/// The text that CacheTestProcess stores as its `number`-th write.
 package func payload(_ key: String, _ number: Int, _ size: Int) -> String {
   let head = "\(key)#\(number);"
   let letter = UInt8(97 + number % 26)

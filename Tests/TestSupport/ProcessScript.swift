@@ -1,15 +1,13 @@
-/// What another process is told, and what it has to answer.
+/// Commands for another process, and the expected answers.
 package struct ProcessScript: Sendable {
   package enum Answer: Sendable {
     case ok
     case text(String)
-    /// One of these.
     case oneOf([String])
     /// A number of 0 or more.
     case natural
-    /// Anything but an error.
     case noError
-    /// Done, or refused by an error of one of these names; then nothing that follows is judged.
+    /// Success, or one of these errors; after an error later answers are ignored.
     case okUnlessRefused([String])
     case anything
 
@@ -41,7 +39,7 @@ package struct ProcessScript: Sendable {
 
   package init(_ steps: [(String, Answer)]) { self.steps = steps.map { (line: $0.0, answer: $0.1) } }
 
-  /// Runs it in a process of its own; returns what was wrong, beginning with a crash or a hang; empty: nothing.
+  /// Runs it in a child process, and returns the failures, starting with a crash or hang.
   package func failures(of program: String = "CacheTestProcess", within seconds: Int = 60) throws -> [String] {
     let outcome = try BoundedProcess.run(program, input: steps.map(\.line) + ["exit"], within: seconds)
     var failures: [String] = []

@@ -15,7 +15,7 @@ package struct SeededRandom: RandomNumberGenerator {
   package mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
 
   package mutating func bytes(_ count: Int) -> [UInt8] {
-    // Word by word: without the optimizer a byte at a time is most of the time of some tests.
+    // Fills whole words: single bytes dominate some tests without optimization.
     [UInt8](unsafeUninitializedCapacity: count + 7) { buffer, length in
       let base = UnsafeMutableRawPointer(buffer.baseAddress!)
       var offset = 0

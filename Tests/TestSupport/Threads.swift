@@ -1,13 +1,12 @@
 package import Foundation
 
-/// Runs `body` on so many threads of their own, and waits for all of them.
+/// Runs `body` on `count` new threads, and waits for all.
 package func concurrently(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
   let group = DispatchGroup()
   for index in 0..<count { inBackground(group) { body(index) } }
   group.wait()
 }
 
-/// Runs `body` on a thread of its own.
 package func inBackground(_ group: DispatchGroup, _ body: @escaping @Sendable () -> Void) {
   group.enter()
   let thread = Thread {
@@ -18,7 +17,7 @@ package func inBackground(_ group: DispatchGroup, _ body: @escaping @Sendable ()
   thread.start()
 }
 
-/// What `body` returns on a thread with so many bytes of stack.
+/// Runs `body` on a new thread with `stack` bytes of stack.
 package func onThread<R: Sendable>(stack: Int, _ body: @escaping @Sendable () -> R) -> R {
   let result = Guarded<R?>(nil)
   let group = DispatchGroup()
@@ -34,14 +33,14 @@ package func onThread<R: Sendable>(stack: Int, _ body: @escaping @Sendable () ->
   return result.current!
 }
 
-/// Whether `body` ends in time: for what could wait for ever. The thread is left behind if it does not.
+/// Whether `body` ends in time. Otherwise its thread is left behind.
 package func finishes(within seconds: Int = 60, _ body: @escaping @Sendable () -> Void) -> Bool {
   let group = DispatchGroup()
   inBackground(group, body)
   return group.wait(timeout: .now() + .seconds(seconds)) == .success
 }
 
-/// Looks again and again until `condition` holds; false when it does not in time.
+/// Polls until `condition` holds; false on a timeout.
 package func eventually(within limit: Duration = .seconds(60), _ condition: () throws -> Bool) rethrows -> Bool {
   let clock = ContinuousClock()
   let deadline = clock.now + limit
@@ -52,7 +51,7 @@ package func eventually(within limit: Duration = .seconds(60), _ condition: () t
   return try condition()
 }
 
-/// The same in a task, without holding its thread.
+/// Like `eventually`, without blocking the task's thread.
 package func becomesTrue(within limit: Duration = .seconds(60), _ condition: () throws -> Bool) async throws -> Bool {
   let clock = ContinuousClock()
   let deadline = clock.now + limit
@@ -63,7 +62,7 @@ package func becomesTrue(within limit: Duration = .seconds(60), _ condition: () 
   return try condition()
 }
 
-/// A value behind a lock that the thread sanitizer knows.
+/// A value behind a lock that the thread sanitizer understands.
 package final class Guarded<Value>: @unchecked Sendable {  // Sendable: `value` is touched with `lock` held only.
   private let lock = NSLock()
   private var value: Value

@@ -1,18 +1,18 @@
 import Foundation
 
-/// Everything that is in a directory, as a user would miss it: names, kinds, modes, inodes and contents.
+/// A directory's names, kinds, modes, inodes and contents.
 package struct TreeImage: Equatable, Sendable {
   private struct Node: Equatable {
     let kind: UInt32
     let mode: UInt32
     let inode: UInt64
-    /// Of a file, or where a link leads.
+    /// A file's bytes, or a link's target.
     let contents: Data
   }
 
   private var nodes: [String: Node] = [:]
 
-  /// - Parameter path: A directory, or a file; nothing at it is nothing in the image. Links are not followed.
+  /// - Parameter path: A directory or file. A missing one gives an empty image. Links are not followed.
   package init(_ path: String) throws { try add(path, as: ".") }
 
   private mutating func add(_ path: String, as name: String) throws {
@@ -37,7 +37,7 @@ package struct TreeImage: Equatable, Sendable {
     }
   }
 
-  /// What is not any more as it is in this image; empty: all of it is. New names do not count.
+  /// What has changed or gone since this image, ignoring new names.
   package func losses(in later: TreeImage) -> [String] {
     nodes.keys.sorted().compactMap { name in
       guard let was = nodes[name], let now = later.nodes[name] else { return "\(name) is gone" }
@@ -48,7 +48,7 @@ package struct TreeImage: Equatable, Sendable {
     }
   }
 
-  /// The names that this image does not have.
+  /// The names that are new in `later`.
   package func additions(in later: TreeImage) -> [String] {
     later.nodes.keys.filter { nodes[$0] == nil }.sorted()
   }

@@ -1,10 +1,9 @@
 package import Foundation
 
-/// Archives of `NSKeyedArchiver`, in XML, that refer again and again to something with very many keys.
+/// XML archives of `NSKeyedArchiver` with many references to an object that has very many keys.
 package enum WideArchive: CaseIterable, Sendable {
-  /// One object, whose class is described at length.
+  /// An object with a long class description.
   case classDescription
-  /// One object with many fields.
   case object
 
   /// An array of 60,000 references to the object.
